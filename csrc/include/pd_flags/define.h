@@ -1,0 +1,151 @@
+/* PD_DEFINE_<type>, PD_DECLARE_<type>, PD_IMPORT_<type>.
+ *
+ *     PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
+ *
+ * defines the flag alpha_level for the process and FLAGS_alpha_level for this
+ * source file. The value must be a constant. After the help text come the
+ * attributes that the flag needs, as in pd_flag_def; C++ insists on this order:
+ * .min .max .choices .category .aliases .hidden .read_only .startup_only
+ *
+ *     PD_DECLARE_int32(alpha_level);
+ *
+ * makes FLAGS_alpha_level readable in another source file of the same module.
+ *
+ *     PD_IMPORT_int32(host_threads, 1);
+ *
+ * makes FLAGS_host_threads follow the flag host_threads of any other module,
+ * whenever that is loaded; until then it reads 1. Once in a module.
+ *
+ * Reading FLAGS_x is one atomic load, from any thread. Assigning to it doesn't
+ * compile: use pd_flag_set_*. What FLAGS_x of a string points to never changes
+ * and stays valid until the process ends. */
+#ifndef PD_FLAGS_DEFINE_H
+#define PD_FLAGS_DEFINE_H
+
+#include <pd_flags/record.h>
+
+#define PD__STRING_(x) #x
+#define PD__STRING(x) PD__STRING_(x)
+
+#if !defined(PD_NO_MODULE_RECORD) && defined(__ELF__)
+#include <pd_flags/join_elf.h>
+#endif
+
+/* Storage and view share one symbol. The view is const and atomic, so that the
+ * compiler refuses assignments, never keeps the value in a register, and
+ * ThreadSanitizer sees an atomic read. */
+#define PD__LABEL(text)                                                        \
+  __asm__(PD__STRING(__USER_LABEL_PREFIX__) "pd_flag_cell_" text)              \
+      __attribute__((visibility("hidden")))
+
+/* A pointer to each definition goes into one section, whose bounds the module
+ * record holds. */
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define PD__LISTED __attribute__((section("pd_flags"), used, retain))
+#endif
+#endif
+#ifndef PD__LISTED
+#define PD__LISTED __attribute__((section("pd_flags"), used))
+#endif
+
+/* `flag` is FLAGS_<name> and `text` is "<name>": the public macros paste them,
+ * so that a macro which happens to be called <name> doesn't come between. */
+#define PD__FLAG(ctype, type, member, low, high, kind, flag, text, value, ...) \
+  extern ctype pd__cell_##flag PD__LABEL(text);                                \
+  ctype pd__cell_##flag = value;                                               \
+  PD__DECLARE(ctype, flag, text);                                              \
+  PD__DEFINITION(ctype, type, member, low, high, kind, flag, text, value, __VA_ARGS__) \
+  static const void *pd__listed_##flag PD__LISTED = &pd__def_##flag
+
+#ifdef __cplusplus
+#include <pd_flags/define_cpp.h>
+#else
+
+#define PD__DECLARE(ctype, flag, text)                                         \
+  __extension__ extern const _Atomic(ctype) flag PD__LABEL(text)
+
+/* pd_flag_def with plain values, one struct for each member of pd_value. */
+typedef struct pd__def_b { PD_FLAG_DEF_FIELDS(bool) } pd__def_b;
+typedef struct pd__def_i64 { PD_FLAG_DEF_FIELDS(int64_t) } pd__def_i64;
+typedef struct pd__def_u64 { PD_FLAG_DEF_FIELDS(uint64_t) } pd__def_u64;
+typedef struct pd__def_f64 { PD_FLAG_DEF_FIELDS(double) } pd__def_f64;
+typedef struct pd__def_str { PD_FLAG_DEF_FIELDS(const char *) } pd__def_str;
+
+/* The help text and the attributes come last and override the full range. */
+#define PD__DEFINITION(ctype, type_, member, low, high, kind_, flag, text, value, ...) \
+  _Pragma("GCC diagnostic push")                                               \
+  _Pragma("GCC diagnostic ignored \"-Woverride-init\"")                        \
+  static const pd__def_##member pd__def_##flag = {                             \
+      .size = sizeof(pd_flag_def), .line = __LINE__, .type = type_,            \
+      .kind = kind_, .name = text, .file = __FILE__,                           \
+      .cell = &pd__cell_##flag, .default_value = value, .min = low,            \
+      .max = high, .help = __VA_ARGS__};                                       \
+  _Pragma("GCC diagnostic pop")
+
+#endif /* __cplusplus */
+
+#define PD__bool(kind, flag, text, ...)                                        \
+  PD__FLAG(bool, PD_TYPE_bool, b, false, true, kind, flag, text,               \
+           __VA_ARGS__)
+#define PD__int32(kind, flag, text, ...)                                       \
+  PD__FLAG(int32_t, PD_TYPE_int32, i64, INT32_MIN, INT32_MAX, kind, flag, text,\
+           __VA_ARGS__)
+#define PD__uint32(kind, flag, text, ...)                                      \
+  PD__FLAG(uint32_t, PD_TYPE_uint32, u64, 0, UINT32_MAX, kind, flag, text,     \
+           __VA_ARGS__)
+#define PD__int64(kind, flag, text, ...)                                       \
+  PD__FLAG(int64_t, PD_TYPE_int64, i64, INT64_MIN, INT64_MAX, kind, flag, text,\
+           __VA_ARGS__)
+#define PD__uint64(kind, flag, text, ...)                                      \
+  PD__FLAG(uint64_t, PD_TYPE_uint64, u64, 0, UINT64_MAX, kind, flag, text,     \
+           __VA_ARGS__)
+#define PD__double(kind, flag, text, ...)                                      \
+  PD__FLAG(double, PD_TYPE_double, f64, -__builtin_huge_val(), __builtin_huge_val(), kind, flag, text,\
+           __VA_ARGS__)
+#define PD__string(kind, flag, text, ...)                                      \
+  PD__FLAG(const char *, PD_TYPE_string, str, 0, 0, kind, flag, text,          \
+           __VA_ARGS__)
+
+/* PD_DEFINE_<type>(name, value, help, attributes…) */
+#define PD_DEFINE_bool(name, ...)                                              \
+  PD__bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_DEFINE_int32(name, ...)                                             \
+  PD__int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_DEFINE_uint32(name, ...)                                            \
+  PD__uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_DEFINE_int64(name, ...)                                             \
+  PD__int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_DEFINE_uint64(name, ...)                                            \
+  PD__uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_DEFINE_double(name, ...)                                            \
+  PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_DEFINE_string(name, ...)                                            \
+  PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+
+/* PD_IMPORT_<type>(name, value until the flag is defined) */
+#define PD_IMPORT_bool(name, value)                                            \
+  PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+#define PD_IMPORT_int32(name, value)                                           \
+  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+#define PD_IMPORT_uint32(name, value)                                          \
+  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+#define PD_IMPORT_int64(name, value)                                           \
+  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+#define PD_IMPORT_uint64(name, value)                                          \
+  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+#define PD_IMPORT_double(name, value)                                          \
+  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+#define PD_IMPORT_string(name, value)                                          \
+  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+
+/* PD_DECLARE_<type>(name) */
+#define PD_DECLARE_bool(name) PD__DECLARE(bool, FLAGS_##name, #name)
+#define PD_DECLARE_int32(name) PD__DECLARE(int32_t, FLAGS_##name, #name)
+#define PD_DECLARE_uint32(name) PD__DECLARE(uint32_t, FLAGS_##name, #name)
+#define PD_DECLARE_int64(name) PD__DECLARE(int64_t, FLAGS_##name, #name)
+#define PD_DECLARE_uint64(name) PD__DECLARE(uint64_t, FLAGS_##name, #name)
+#define PD_DECLARE_double(name) PD__DECLARE(double, FLAGS_##name, #name)
+#define PD_DECLARE_string(name) PD__DECLARE(const char *, FLAGS_##name, #name)
+
+#endif /* PD_FLAGS_DEFINE_H */

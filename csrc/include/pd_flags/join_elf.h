@@ -1,0 +1,129 @@
+/* How a module joins on ELF systems: a note that the registry can find, and a
+ * constructor that looks for a registry which is there already.
+ *
+ * Every source file that includes pd_flags.h leaves the same weak, hidden
+ * record and functions; the linker keeps one of each for the module. */
+#ifndef PD_FLAGS_JOIN_ELF_H
+#define PD_FLAGS_JOIN_ELF_H
+
+#include <elf.h>
+
+#define PD__WEAK __attribute__((weak, visibility("hidden")))
+
+#if __SIZEOF_POINTER__ == 8
+#define PD__POINTER ".quad "
+typedef Elf64_Phdr pd__phdr;
+typedef Elf64_Nhdr pd__nhdr;
+#else
+#define PD__POINTER ".long "
+typedef Elf32_Phdr pd__phdr;
+typedef Elf32_Nhdr pd__nhdr;
+#endif
+
+/* A note for `record`, once in each assembler file: link-time optimisation
+ * pastes the assembly of many sources into one. Not in a COMDAT group, since
+ * lld collects grouped notes as garbage. */
+#define PD__NOTE(type, record)                                                 \
+  __asm__(".ifndef .Lpd_note_" record "\n"                                     \
+          ".pushsection .note.pd_flags,\"a\",%note\n"                          \
+          ".balign 4\n"                                                        \
+          ".long 9, 4, " type "\n"                                             \
+          ".asciz \"" PD_NOTE_NAME "\"\n"                                      \
+          ".balign 4\n"                                                        \
+          ".Lpd_note_" record ":\n"                                            \
+          ".long " record " - .\n"                                             \
+          ".popsection\n"                                                      \
+          ".endif\n")
+
+/* Run `function` before (.init_array) or after (.fini_array) all else in the
+ * module: C++ objects and constructors without a priority have 65535, and user
+ * code can't ask for less than 101. */
+#define PD__RUN(array, function)                                               \
+  __asm__(".ifndef .Lpd_run_" function "\n"                                    \
+          ".pushsection ." array ".00099,\"aw\",%" array "\n"                  \
+          ".balign " PD__STRING(__SIZEOF_POINTER__) "\n"                       \
+          ".Lpd_run_" function ":\n"                                           \
+          PD__POINTER function "\n"                                            \
+          ".popsection\n"                                                      \
+          ".endif\n")
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* struct dl_phdr_info of <link.h>, which needs _GNU_SOURCE: its first fields,
+ * fixed by the ABI of glibc, musl and the BSDs. */
+typedef struct pd__image {
+  uintptr_t base;
+  const char *path;
+  const pd__phdr *segments;
+  uint16_t count;
+} pd__image;
+
+extern int pd__walk_images(int (*visit)(pd__image *, size_t, void *), void *context)
+    __asm__("dl_iterate_phdr");
+
+/* The linker's bounds of the section pd_flags; both 0 in a module without it. */
+extern const pd_flag_def *const pd__defs_begin[]
+    __asm__("__start_pd_flags") PD__WEAK;
+extern const pd_flag_def *const pd__defs_end[]
+    __asm__("__stop_pd_flags") PD__WEAK;
+
+extern pd_module_record pd__module_v1 PD__WEAK;
+extern void pd__module_enter_v1(void) PD__WEAK;
+extern void pd__module_exit_v1(void) PD__WEAK;
+
+__attribute__((used)) pd_module_record pd__module_v1 = {
+    PD_ABI_VERSION, sizeof(pd_module_record), pd__defs_begin, pd__defs_end, 0, 0};
+
+/* Give the registry copy's host that a note of `image` leads to, or 0. */
+static inline const pd_host *pd__host_in(const pd__image *image) {
+  for (uint16_t i = 0; i < image->count; i++) {
+    const pd__phdr *segment = &image->segments[i];
+    if (segment->p_type != PT_NOTE) continue;
+    const char *at = (const char *)(image->base + segment->p_vaddr);
+    const char *end = at + segment->p_memsz;
+    size_t align = segment->p_align == 8 ? 8 : 4;
+    while ((size_t)(end - at) >= sizeof(pd__nhdr)) {
+      const pd__nhdr *note = (const pd__nhdr *)(const void *)at;
+      const char *name = at + sizeof *note;
+      const char *body = at + ((sizeof *note + note->n_namesz + align - 1) & ~(align - 1));
+      if (note->n_type == PD_NOTE_COPY && note->n_namesz == sizeof PD_NOTE_NAME &&
+          note->n_descsz == 4 && !__builtin_memcmp(name, PD_NOTE_NAME, sizeof PD_NOTE_NAME)) {
+        const pd_copy_record *copy =
+            (const pd_copy_record *)(const void *)(body + *(const int32_t *)(const void *)body);
+        if (copy->abi == PD_ABI_VERSION) return copy->host;
+      }
+      at = body + ((note->n_descsz + align - 1) & ~(align - 1));
+    }
+  }
+  return 0;
+}
+
+static inline int pd__find_host(pd__image *image, size_t size, void *host) {
+  (void)size;
+  *(const pd_host **)host = pd__host_in(image);
+  return *(const pd_host **)host != 0;
+}
+
+__attribute__((used)) void pd__module_enter_v1(void) {
+  const pd_host *host = 0;
+  if (!pd__module_v1.state && pd__walk_images(pd__find_host, &host)) {
+    host->module_join(&pd__module_v1);
+  }
+}
+
+__attribute__((used)) void pd__module_exit_v1(void) {
+  const pd_host *host = pd__module_v1.host;
+  if (host) host->module_leave(&pd__module_v1);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+PD__NOTE("1", "pd__module_v1");
+PD__RUN("init_array", "pd__module_enter_v1");
+PD__RUN("fini_array", "pd__module_exit_v1");
+
+#endif /* PD_FLAGS_JOIN_ELF_H */

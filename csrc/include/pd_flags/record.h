@@ -1,0 +1,54 @@
+/* The binary contract between modules and the registry; docs/abi.md says the
+ * same for writers in other languages. Everything here is fixed for
+ * PD_ABI_VERSION 1: structs grow only at their end, and tell their size.
+ *
+ * A module carries ELF notes. Each holds, as its descriptor, the distance in
+ * bytes from the descriptor to a record: a pd_module_record that lists the
+ * module's definitions, or the pd_copy_record of code that can host the
+ * registry. Whoever arrives second, module or registry, finds the other one by
+ * walking the notes of the loaded images. */
+#ifndef PD_FLAGS_RECORD_H
+#define PD_FLAGS_RECORD_H
+
+#define PD_NOTE_NAME "pd_flags"
+#define PD_NOTE_MODULE 1
+#define PD_NOTE_COPY 2
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pd_module_record;
+
+/* What a registry copy offers to modules. Immutable; valid until the process
+ * ends. Both functions may be called from constructors and destructors, from
+ * any thread, and more than once for one record. */
+typedef struct pd_host {
+  uint32_t abi;  /* PD_ABI_VERSION */
+  uint32_t size; /* of this struct, in bytes */
+  void (*module_join)(struct pd_module_record *record);
+  void (*module_leave)(struct pd_module_record *record);
+} pd_host;
+
+/* One per module, in writable memory of the module. */
+typedef struct pd_module_record {
+  uint32_t abi;  /* PD_ABI_VERSION */
+  uint32_t size; /* of this struct, in bytes */
+  const pd_flag_def *const *defs;     /* first pointer; NULL pointers are skipped */
+  const pd_flag_def *const *defs_end; /* one past the last */
+  const pd_host *host; /* 0 at first; set by the host while the module is joined */
+  void *state;         /* 0 at first; the host's */
+} pd_module_record;
+
+/* One per registry copy. */
+typedef struct pd_copy_record {
+  uint32_t abi;  /* PD_ABI_VERSION */
+  uint32_t size; /* of this struct, in bytes */
+  const pd_host *host;
+} pd_copy_record;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PD_FLAGS_RECORD_H */
