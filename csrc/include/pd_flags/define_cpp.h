@@ -14,8 +14,9 @@ class flag_view {
  public:
   operator T() const noexcept {
     /* A string's bytes are written before its pointer is published. */
-    return __atomic_load_n(&cell_, std::is_pointer<T>::value ? __ATOMIC_ACQUIRE
-                                                             : __ATOMIC_RELAXED);
+    T value;
+    __atomic_load(&cell_, &value, std::is_pointer<T>::value ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
+    return value;
   }
   flag_view(const flag_view &) = delete;
   flag_view &operator=(const flag_view &) = delete;

@@ -7,6 +7,7 @@
 #define PD_FLAGS_JOIN_ELF_H
 
 #include <elf.h>
+#include <pd_flags/note_elf.h>
 
 #define PD__WEAK __attribute__((weak, visibility("hidden")))
 
@@ -19,21 +20,6 @@ typedef Elf64_Nhdr pd__nhdr;
 typedef Elf32_Phdr pd__phdr;
 typedef Elf32_Nhdr pd__nhdr;
 #endif
-
-/* A note for `record`, once in each assembler file: link-time optimisation
- * pastes the assembly of many sources into one. Not in a COMDAT group, since
- * lld collects grouped notes as garbage. */
-#define PD__NOTE(type, record)                                                 \
-  __asm__(".ifndef .Lpd_note_" record "\n"                                     \
-          ".pushsection .note.pd_flags,\"a\",%note\n"                          \
-          ".balign 4\n"                                                        \
-          ".long 9, 4, " type "\n"                                             \
-          ".asciz \"" PD_NOTE_NAME "\"\n"                                      \
-          ".balign 4\n"                                                        \
-          ".Lpd_note_" record ":\n"                                            \
-          ".long " record " - .\n"                                             \
-          ".popsection\n"                                                      \
-          ".endif\n")
 
 /* Run `function` before (.init_array) or after (.fini_array) all else in the
  * module: C++ objects and constructors without a priority have 65535, and user

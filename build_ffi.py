@@ -1,0 +1,34 @@
+"""The cffi module, made from the public header: nothing of it is written here."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from cffi import FFI
+
+HEADER = Path(__file__).parent / "csrc" / "include" / "pd_flags.h"
+
+# The module record is for plugins; the extension defines no flags.
+SOURCE = """
+#define PD_NO_MODULE_RECORD
+#include <pd_flags.h>
+"""
+
+
+def declarations(compiler: list[str]) -> str:
+    """Give the header's declarations, and its integer constants as `#define NAME ...`."""
+    command = [*compiler, "-E", "-P", "-DPD_CDEF", str(HEADER)]
+    expanded = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    constants = re.findall(r"^#define (PD_\w+) \d+$", HEADER.read_text("utf-8"), re.MULTILINE)
+    return expanded + "".join(f"\n#define {name} ..." for name in constants)
+
+
+def write_module(compiler: list[str], path: Path) -> None:
+    """Write the C source of paddle_flags._native to `path`."""
+    ffi = FFI()
+    ffi.cdef(declarations(compiler))
+    ffi.set_source("paddle_flags._native", SOURCE)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ffi.emit_c_code(str(path))

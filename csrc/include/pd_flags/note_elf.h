@@ -1,0 +1,20 @@
+/* The ELF note that leads to a record. */
+#ifndef PD_FLAGS_NOTE_ELF_H
+#define PD_FLAGS_NOTE_ELF_H
+
+/* A note for `record`, once in each assembler file: link-time optimisation
+ * pastes the assembly of many sources into one. Not in a COMDAT group, since
+ * lld collects grouped notes as garbage. */
+#define PD__NOTE(type, record)                                                 \
+  __asm__(".ifndef .Lpd_note_" record "\n"                                     \
+          ".pushsection .note.pd_flags,\"a\",%note\n"                          \
+          ".balign 4\n"                                                        \
+          ".long 9, 4, " type "\n"                                             \
+          ".asciz \"" PD_NOTE_NAME "\"\n"                                      \
+          ".balign 4\n"                                                        \
+          ".Lpd_note_" record ":\n"                                            \
+          ".long " record " - .\n"                                             \
+          ".popsection\n"                                                      \
+          ".endif\n")
+
+#endif /* PD_FLAGS_NOTE_ELF_H */

@@ -1,0 +1,202 @@
+/* The command line: split each word into a flag and its value, check all of
+ * them, then set all of them. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "environment.h"
+#include "platform.h"
+#include "registry.h"
+#include "text.h"
+
+/* One run over a command line. */
+typedef struct parse {
+  int argc;
+  char **argv;
+  int at;     /* the word under way */
+  int kept;   /* words kept so far, in `rest` */
+  char **rest;
+  bool help;
+  pd__changes changes;
+  pd__report report;
+} parse;
+
+/* A word that begins with a dash, taken apart. */
+typedef struct argument {
+  const char *dashes; /* "-" or "--", for messages */
+  const char *name;
+  size_t length;      /* of the name */
+  const char *value;  /* behind '=', or NULL */
+} argument;
+
+static bool is_flag(const char *text) { return text[0] == '-' && text[1] != '\0'; }
+
+/* -5 and -.5 are values; -x and --x aren't. */
+static bool is_value(const char *text) {
+  bool number = text[0] == '-' && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9'));
+  return number || !is_flag(text);
+}
+
+static argument split(const char *text) {
+  argument word = {.dashes = text[1] == '-' ? "--" : "-"};
+  word.name = text + strlen(word.dashes);
+  word.length = strcspn(word.name, "=");
+  if (word.name[word.length]) word.value = word.name + word.length + 1;
+  return word;
+}
+
+__attribute__((format(printf, 3, 4))) static void fail(parse *run, pd_status status,
+                                                       const char *format, ...) {
+  pd_error err = {.status = status};
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(err.message, sizeof err.message, format, arguments);
+  va_end(arguments);
+  pd__report_add(&run->report, &err);
+}
+
+/* "nox" or "no-x" for a flag x: give x. An exact name was looked for before. */
+static pd_flag *find_negated(const argument *word) {
+  if (word->length < 3 || strncmp(word->name, "no", 2) != 0) return NULL;
+  pd_flag *flag = pd__names_resolve(word->name + 2, word->length - 2);
+  bool dash = word->name[2] == '-' || word->name[2] == '_';
+  if (!flag && dash) flag = pd__names_resolve(word->name + 3, word->length - 3);
+  return flag;
+}
+
+static void fail_unknown(parse *run, const argument *word) {
+  char name[PD__QUOTE_SIZE], hint[PD__HINT_SIZE], shown[PD_NAME_MAX + 2];
+  size_t length = word->length <= PD_NAME_MAX ? word->length : PD_NAME_MAX + 1;
+  snprintf(shown, sizeof shown, "%.*s", (int)length, word->name);
+  pd__names_hint(word->name, word->length, "--", hint);
+  fail(run, PD_ERR_UNDEFINED, "%s%s: no such flag%s", word->dashes, pd__quote(name, shown), hint);
+}
+
+static void add(parse *run, pd_flag *flag, const char *text, int index) {
+  pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)index, NULL};
+  pd__changes_add(&run->changes, flag, text, (pd_value){0}, &origin, &run->report);
+}
+
+static void read_negated(parse *run, const argument *word, pd_flag *flag) {
+  if (flag->def->type != PD_TYPE_bool) {
+    fail(run, PD_ERR_ARGV, "--no%s: %s is %s, and only a bool can be negated", flag->name,
+         flag->name, pd_type_name(flag->type));
+  } else if (word->value) {
+    fail(run, PD_ERR_ARGV, "--no%s: takes no value; write --%s=%s", flag->name, flag->name,
+         "true or =false");
+  } else {
+    add(run, flag, "false", run->at);
+  }
+}
+
+/* The value of a flag that isn't bool stands in the next word. */
+static void read_next(parse *run, pd_flag *flag) {
+  int index = run->at;
+  const char *next = index + 1 < run->argc ? run->argv[index + 1] : NULL;
+  char expected[256], quoted[PD__QUOTE_SIZE];
+  if (next && is_value(next)) {
+    run->at++;
+    add(run, flag, next, index);
+    return;
+  }
+  pd__value_expected(flag->def, expected, sizeof expected);
+  if (!next) {
+    fail(run, PD_ERR_ARGV, "--%s: the value is missing, expected %s", flag->name, expected);
+  } else {
+    pd__quote(quoted, next);
+    fail(run, PD_ERR_ARGV,
+         "--%s: the value is missing before %s, expected %s; write --%s=%s if it is the value",
+         flag->name, quoted, expected, flag->name, quoted);
+  }
+}
+
+static bool asks_for_help(const argument *word) {
+  return !word->value && ((word->length == 4 && !strncmp(word->name, "help", 4)) ||
+                          (word->length == 1 && *word->name == 'h'));
+}
+
+static void read_flag(parse *run, const char *text) {
+  argument word = split(text);
+  pd_flag *flag = pd__names_resolve(word.name, word.length);
+  pd_flag *negated = flag ? NULL : find_negated(&word);
+  if (negated) {
+    read_negated(run, &word, negated);
+  } else if (!flag && asks_for_help(&word)) {
+    run->help = true;
+  } else if (!flag) {
+    fail_unknown(run, &word);
+  } else if (word.value) {
+    add(run, flag, word.value, run->at);
+  } else if (flag->def->type == PD_TYPE_bool) {
+    add(run, flag, "true", run->at);
+  } else {
+    read_next(run, flag);
+  }
+}
+
+static void read_words(parse *run) {
+  for (run->at = 1; run->at < run->argc; run->at++) {
+    char *text = run->argv[run->at];
+    if (!strcmp(text, "--")) {
+      for (run->at++; run->at < run->argc; run->at++) run->rest[run->kept++] = run->argv[run->at];
+    } else if (is_flag(text)) {
+      read_flag(run, text);
+    } else {
+      run->rest[run->kept++] = text;
+    }
+  }
+}
+
+/* With the lock. */
+static pd_status run_parse(parse *run, const char *prefix) {
+  if (prefix) pd__environment_read(prefix, &run->changes, &run->report);
+  read_words(run);
+  if (run->help) {
+    pd__fail(run->report.first, PD_HELP, "help was asked for");
+    pd__report nothing = {.status = PD_HELP};
+    return pd__changes_finish(&run->changes, 0, &nothing);
+  }
+  pd_status status = pd__changes_finish(&run->changes, 0, &run->report);
+  if (status == PD_OK) {
+    pd__startup_over = true;
+    if (prefix) pd__environment_use(prefix);
+  }
+  return status;
+}
+
+static pd_status check_arguments(const int *argc, char **argv, const pd_parse_options *options,
+                                 pd_error *err) {
+  if (!argc) return pd__fail_null(err, "argc");
+  if (!argv) return pd__fail_null(err, "argv");
+  for (int i = 0; i < *argc; i++) {
+    if (!argv[i]) return pd__fail(err, PD_ERR_ARGUMENT, "argv[%d] is NULL, argc is %d", i, *argc);
+  }
+  if (options->size < sizeof *options) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "options->size is %zu, expected %zu or more",
+                    options->size, sizeof *options);
+  }
+  return options->env_prefix ? pd__environment_check(options->env_prefix, err) : PD_OK;
+}
+
+pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options, pd_error *err) {
+  static const pd_parse_options defaults = {.size = sizeof defaults};
+  if (!options) options = &defaults;
+  pd_status status = check_arguments(argc, argv, options, err);
+  if (status != PD_OK) return status;
+  parse run = {.argc = *argc, .argv = argv};
+  run.report = (pd__report){.list = options->errors, .first = err};
+  run.rest = malloc(((size_t)(*argc > 0 ? *argc : 0) + 1) * sizeof *run.rest);
+  if (!run.rest) return pd__fail_memory(err);
+  pd__platform_lock();
+  const char *prefix = pd__intern(options->env_prefix);
+  status = options->env_prefix && !prefix ? pd__fail_memory(err) : run_parse(&run, prefix);
+  pd__platform_unlock();
+  if (status == PD_OK && !options->keep_flags && *argc > 0) {
+    memcpy(argv + 1, run.rest, (size_t)run.kept * sizeof *argv);
+    *argc = run.kept + 1;
+    argv[*argc] = NULL;
+  }
+  free(run.rest);
+  return status;
+}

@@ -1,0 +1,96 @@
+/* Several assignments at once, for good or as a layer. */
+#include <stdlib.h>
+
+#include "platform.h"
+#include "registry.h"
+
+/* The flags that a layer has a value on, so that a pop needn't look at all. */
+typedef struct layer {
+  pd_layer number;
+  struct layer *next;
+  size_t count;
+  pd_flag *flags[];
+} layer;
+
+static layer *layers; /* guarded by the lock */
+
+pd_status pd__assignment_check(const pd_assignment *item, pd_error *err) {
+  if (!item->flag) return pd__fail_null(err, "flag");
+  return item->text ? PD_OK : pd__flag_check_type(item->flag, item->type, err);
+}
+
+static void prepare(const pd_assignment *items, size_t count, const pd_origin *origin,
+                    pd__changes *changes, pd__report *report) {
+  for (size_t i = 0; i < count; i++) {
+    pd_error err;
+    if (pd__assignment_check(&items[i], &err) != PD_OK) {
+      pd__report_add(report, &err);
+    } else {
+      pd__changes_add(changes, items[i].flag, items[i].text, items[i].value, origin, report);
+    }
+  }
+}
+
+static pd_status check_origin(const pd_origin *origin, pd_error *err) {
+  if (!origin || (origin->source > PD_SOURCE_DEFAULT && origin->source < PD_SOURCE_LAYER)) {
+    return PD_OK;
+  }
+  return pd__fail(err, PD_ERR_ARGUMENT,
+                  "origin->source is %d, expected file, environment, argv or run time",
+                  (int)origin->source);
+}
+
+pd_status pd_batch_set(const pd_assignment *items, size_t count, const pd_origin *origin,
+                       pd_error_list *errors, pd_error *err) {
+  if (!items && count > 0) return pd__fail_null(err, "items");
+  pd_status status = check_origin(origin, err);
+  if (status != PD_OK) return status;
+  pd__report report = {.list = errors, .first = err};
+  pd__changes changes = {NULL, 0, 0};
+  pd__platform_lock();
+  prepare(items, count, origin ? origin : &pd__at_run_time, &changes, &report);
+  status = pd__changes_finish(&changes, 0, &report);
+  pd__platform_unlock();
+  return status;
+}
+
+pd_status pd_layer_push(const pd_assignment *items, size_t count, const pd_origin *origin,
+                        pd_error_list *errors, pd_layer *out, pd_error *err) {
+  static pd_layer last;
+  if (!items && count > 0) return pd__fail_null(err, "items");
+  if (!out) return pd__fail_null(err, "out");
+  layer *fresh = malloc(sizeof *fresh + count * sizeof *fresh->flags);
+  if (!fresh) return pd__fail_memory(err);
+  for (size_t i = 0; i < count; i++) fresh->flags[i] = items[i].flag;
+  fresh->count = count;
+  pd_origin place = {PD_SOURCE_LAYER, origin ? origin->line : 0, origin ? origin->place : NULL};
+  pd__report report = {.list = errors, .first = err};
+  pd__changes changes = {NULL, 0, 0};
+  pd__platform_lock();
+  prepare(items, count, &place, &changes, &report);
+  pd_status status = pd__changes_finish(&changes, last + 1, &report);
+  if (status == PD_OK) {
+    *out = fresh->number = ++last;
+    fresh->next = layers;
+    layers = fresh;
+  }
+  pd__platform_unlock();
+  if (status != PD_OK) free(fresh);
+  return status;
+}
+
+pd_status pd_layer_pop(pd_layer number, pd_error *err) {
+  pd__platform_lock();
+  layer **at = &layers;
+  while (*at && (*at)->number != number) at = &(*at)->next;
+  layer *found = *at;
+  if (found) {
+    *at = found->next;
+    for (size_t i = 0; i < found->count; i++) pd__flag_pop(found->flags[i], number);
+  }
+  pd__platform_unlock();
+  free(found);
+  if (found) return PD_OK;
+  return pd__fail(err, PD_ERR_ARGUMENT, "no layer has the number %llu, or it is popped already",
+                  (unsigned long long)number);
+}

@@ -1,0 +1,386 @@
+/* Definitions: checked one by one, then taken all together or not at all. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "environment.h"
+#include "platform.h"
+#include "registry.h"
+#include "text.h"
+
+/* ---- One definition by itself ---- */
+
+/* The fields of ABI version 1; later versions only add to them. */
+#define SMALLEST_DEF (offsetof(pd_flag_def, max) + sizeof(pd_value))
+
+static pd_status refuse(const pd_flag_def *def, pd_status status, const char *why, pd_error *err) {
+  char name[PD__QUOTE_SIZE];
+  pd__quote(name, def->name ? def->name : "NULL");
+  if (!def->file) return pd__fail(err, status, "definition of '%s': %s", name, why);
+  return pd__fail(err, status, "%.300s:%u: definition of '%s': %s", def->file, def->line, name, why);
+}
+
+static pd_status check_name(const pd_flag_def *def, const char *name, size_t length,
+                            pd_error *err) {
+  char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE], why[512];
+  snprintf(copy, sizeof copy, "%.*s", (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length), name);
+  if (pd__name_valid(copy)) return PD_OK;
+  if (length > PD_NAME_MAX) {
+    snprintf(why, sizeof why, "the name has %zu bytes, expected at most %d", length, PD_NAME_MAX);
+  } else {
+    snprintf(why, sizeof why,
+             "'%s' is not a flag name, expected a letter or _, then letters, digits, _ . -",
+             pd__quote(quoted, copy));
+  }
+  return refuse(def, PD_ERR_NAME, why, err);
+}
+
+static pd_status check_names(const pd_flag_def *def, pd_error *err) {
+  if (!def->name) return refuse(def, PD_ERR_NAME, "the name is NULL", err);
+  pd_status status = check_name(def, def->name, strlen(def->name), err);
+  for (const char *cursor = def->aliases; status == PD_OK && cursor;) {
+    const char *alias = cursor;
+    size_t length = pd__list_next(&cursor);
+    status = check_name(def, alias, length, err);
+  }
+  return status;
+}
+
+static bool has_range(unsigned type) { return type != PD_TYPE_bool && type != PD_TYPE_string; }
+
+static bool less(unsigned type, pd_value a, pd_value b) {
+  if (type == PD_TYPE_double) return a.f64 < b.f64;
+  return type == PD_TYPE_uint32 || type == PD_TYPE_uint64 ? a.u64 < b.u64 : a.i64 < b.i64;
+}
+
+static pd_status check_range(const pd_flag_def *def, pd_error *err) {
+  unsigned type = def->type;
+  if (!has_range(type)) return PD_OK;
+  if (type == PD_TYPE_double && (isnan(def->min.f64) || isnan(def->max.f64))) {
+    return refuse(def, PD_ERR_RANGE, "a bound of the range is NaN", err);
+  }
+  if (less(type, def->max, def->min)) {
+    return refuse(def, PD_ERR_RANGE, "the range is empty: min is above max", err);
+  }
+  if (less(type, def->min, pd__type_min(type)) || less(type, pd__type_max(type), def->max)) {
+    return refuse(def, PD_ERR_RANGE, "a bound of the range doesn't fit the type", err);
+  }
+  return PD_OK;
+}
+
+static pd_status check_default(const pd_flag_def *def, pd_error *err) {
+  char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE], expected[256], why[512];
+  if (def->type == PD_TYPE_string && !def->default_value.str) {
+    return refuse(def, PD_ERR_VALUE, "the default is NULL, expected text", err);
+  }
+  pd_status status = pd__value_check(def, def->default_value);
+  if (status == PD_OK) return PD_OK;
+  pd__value_expected(def, expected, sizeof expected);
+  pd__quote(quoted, pd__value_text(def->type, def->default_value, number));
+  snprintf(why, sizeof why, "default %s: expected %s", quoted, expected);
+  return refuse(def, status, why, err);
+}
+
+pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
+  if (!pd__type_known(def->type)) return refuse(def, PD_ERR_TYPE, "unknown type", err);
+  pd_status status = check_names(def, err);
+  if (status == PD_OK) status = check_range(def, err);
+  if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
+  return check_default(def, err);
+}
+
+pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {
+  if (from->size < SMALLEST_DEF) {
+    return pd__fail(err, PD_ERR_ABI, "a definition has %u bytes, expected %zu or more", from->size,
+                    sizeof *to);
+  }
+  *to = (pd_flag_def){.size = 0};
+  memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+  to->size = sizeof *to;
+  return PD_OK;
+}
+
+/* ---- One definition against the registry ---- */
+
+static bool same_text(const char *a, const char *b) {
+  return !a || !b ? (!a || !*a) && (!b || !*b) : !strcmp(a, b);
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  return slash ? slash + 1 : path;
+}
+
+/* The same line of source, compiled into two modules. */
+static bool same_definition(const pd_flag_def *a, const pd_flag_def *b) {
+  bool same_range = !has_range(a->type) || (pd__value_equal(a->type, a->min, b->min) &&
+                                            pd__value_equal(a->type, a->max, b->max));
+  return a->type == b->type && !strcmp(a->name, b->name) &&
+         pd__value_equal(a->type, a->default_value, b->default_value) && same_range &&
+         same_text(a->help, b->help) && same_text(base_name(a->file), base_name(b->file)) &&
+         same_text(a->choices, b->choices) && same_text(a->aliases, b->aliases);
+}
+
+static const char *module_of(const pd_flag_def *def, const pd_module *module) {
+  return def->module ? def->module : module ? pd__module_path(module) : "";
+}
+
+static const char *flag_module(const pd_flag *flag) {
+  return module_of(flag->def, pd__flag_owner(flag));
+}
+
+pd_module *pd__flag_owner(const pd_flag *flag) {
+  const pd__cell *cell = flag->cells;
+  while (cell && cell->def != flag->def) cell = cell->next;
+  return cell ? cell->module : NULL;
+}
+
+/* "int32 at alpha.c:12 in libalpha.so" */
+static void place_of(const pd_flag_def *def, const char *module, char *out, size_t size) {
+  snprintf(out, size, "%s at %.120s:%u in %.200s", pd_type_name(def->type),
+           def->file ? def->file : "?", def->line, *module ? module : "?");
+}
+
+static pd_status conflict(const pd__cell *cell, const char *name, const pd_flag *taken,
+                          pd_error *err) {
+  char mine[400], theirs[400];
+  place_of(cell->def, module_of(cell->def, cell->module), mine, sizeof mine);
+  if (!taken) {
+    return pd__fail(err, PD_ERR_CONFLICT, "'%s' is defined twice in one module: again as %s", name,
+                    mine);
+  }
+  place_of(taken->def, flag_module(taken), theirs, sizeof theirs);
+  return pd__fail(err, PD_ERR_CONFLICT, "'%s' is %s already as %s; refused: %s", name,
+                  strcmp(taken->name, name) ? "an alias" : "defined", theirs, mine);
+}
+
+/* Reserve `node` for the definition under way. */
+static pd_status claim(const pd__cell *cell, pd_flag *node, bool free, uint32_t transaction,
+                       pd_error *err) {
+  if (!node) return pd__fail_memory(err);
+  if (!free) return conflict(cell, node->name, node->alias_of ? node->alias_of : node, err);
+  if (node->claim == transaction) return conflict(cell, node->name, NULL, err);
+  node->claim = transaction;
+  return PD_OK;
+}
+
+static pd_status check_definition(pd__cell *cell, pd_flag *node, uint32_t transaction,
+                                  pd_error *err) {
+  const pd_flag_def *def = cell->def;
+  bool free = !node->alias_of && (!node->def || same_definition(node->def, def));
+  pd_status status = claim(cell, node, free, transaction, err);
+  for (const char *cursor = def->aliases; status == PD_OK && cursor;) {
+    const char *alias = cursor;
+    pd_flag *other = pd__names_add(alias, pd__list_next(&cursor));
+    free = other && !other->def && (!other->alias_of || other->alias_of == node);
+    status = claim(cell, other, free, transaction, err);
+  }
+  if (status == PD_OK && def->type == PD_TYPE_string && !pd__intern(def->default_value.str)) {
+    status = pd__fail_memory(err);
+  }
+  return status;
+}
+
+static pd_status check_import(const pd__cell *cell, const pd_flag *node, pd_error *err) {
+  const pd_flag *flag = node->alias_of ? node->alias_of : node;
+  char mine[400], theirs[400];
+  if (!flag->def || flag->def->type == cell->def->type) return PD_OK;
+  place_of(cell->def, module_of(cell->def, cell->module), mine, sizeof mine);
+  place_of(flag->def, flag_module(flag), theirs, sizeof theirs);
+  return pd__fail(err, PD_ERR_TYPE, "'%s' is %s; refused: import as %s", node->name, theirs, mine);
+}
+
+static pd_status check(pd__cell *cell, uint32_t transaction, pd_error *err) {
+  pd_flag *node = pd__names_add(cell->def->name, strlen(cell->def->name));
+  if (!node) return pd__fail_memory(err);
+  if (cell->def->kind == PD_KIND_IMPORT) return check_import(cell, node, err);
+  return check_definition(cell, node, transaction, err);
+}
+
+/* ---- Taking definitions ---- */
+
+static void link_cell(pd_flag *flag, pd__cell *cell) {
+  cell->flag = flag;
+  cell->next = flag->cells;
+  flag->cells = cell;
+}
+
+/* Imports and waiting values of the alias go over to the flag. */
+static void link_aliases(pd_flag *flag) {
+  for (const char *cursor = flag->def->aliases; cursor;) {
+    const char *alias = cursor;
+    pd_flag *node = pd__names_find(alias, pd__list_next(&cursor));
+    node->alias_of = flag;
+    while (node->cells) {
+      pd__cell *cell = node->cells;
+      node->cells = cell->next;
+      link_cell(flag, cell);
+    }
+  }
+}
+
+static void unlink_aliases(const pd_flag *flag) {
+  for (const char *cursor = flag->def->aliases; cursor;) {
+    const char *alias = cursor;
+    pd_flag *node = pd__names_find(alias, pd__list_next(&cursor));
+    if (node && node->alias_of == flag) node->alias_of = NULL;
+  }
+}
+
+static void report_odd_imports(const pd_flag *flag, pd__report *waiting) {
+  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
+    pd_error err;
+    if (check_import(cell, flag, &err) != PD_OK) pd__report_add(waiting, &err);
+  }
+}
+
+/* What waited for a flag that is defined now. */
+static void apply_waiting(pd_flag *flag, pd_type was, pd__report *waiting) {
+  pd__flag_review(flag, was, waiting);
+  pd__environment_apply(flag, waiting);
+  report_odd_imports(flag, waiting);
+}
+
+static void take(pd__cell *cell, pd__report *waiting) {
+  pd_flag *flag = pd__names_find(cell->def->name, strlen(cell->def->name));
+  if (flag->alias_of) flag = flag->alias_of;
+  link_cell(flag, cell);
+  if (cell->def->kind == PD_KIND_DEFINE && !flag->def) {
+    pd_type was = flag->type;
+    flag->def = cell->def;
+    flag->type = cell->def->type;
+    link_aliases(flag);
+    apply_waiting(flag, was, waiting);
+  }
+  if (flag->def) pd__flag_publish(flag);
+}
+
+bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *waiting) {
+  static uint32_t transaction;
+  transaction++;
+  bool accepted = true;
+  for (size_t i = 0; i < count; i++) {
+    pd_error err;
+    if (check(&cells[i], transaction, &err) == PD_OK) continue;
+    pd__report_add(report, &err);
+    accepted = false;
+  }
+  for (size_t i = 0; accepted && i < count; i++) take(&cells[i], waiting);
+  return accepted;
+}
+
+/* ---- Giving them up ---- */
+
+static void unlink_cell(pd__cell *cell) {
+  pd__cell **at = &cell->flag->cells;
+  while (*at != cell) at = &(*at)->next;
+  *at = cell->next;
+}
+
+/* The imports that remain read their own value again. */
+static void undefine(pd_flag *flag) {
+  unlink_aliases(flag);
+  flag->def = NULL;
+  flag->frozen = false;
+  for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
+    pd__cell_store(cell->def->type, cell->def->cell, cell->def->default_value);
+  }
+}
+
+void pd__undefine(pd__cell *cells, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    pd__cell *cell = &cells[i];
+    pd_flag *flag = cell->flag;
+    if (!flag) continue;
+    unlink_cell(cell);
+    if (flag->def != cell->def) continue;
+    pd__cell *heir = flag->cells;
+    while (heir && heir->def->kind != PD_KIND_DEFINE) heir = heir->next;
+    if (heir) {
+      flag->def = heir->def;
+    } else {
+      undefine(flag);
+    }
+  }
+}
+
+/* ---- Definitions at run time ---- */
+
+static size_t runtime_cells;
+
+void pd__forget_between(uintptr_t low, uintptr_t high) {
+  pd_flag *flag;
+  for (uint32_t i = 0; runtime_cells && (flag = pd__names_at(i)); i++) {
+    for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
+      uintptr_t address = (uintptr_t)cell->def->cell;
+      if (cell->module || address < low || address >= high) continue;
+      ((pd_flag_def *)cell->def)->cell = NULL; /* our own copy, made by keep() */
+      runtime_cells--;
+    }
+  }
+}
+
+/* A copy of `def` that lives forever; NULL when memory is out. */
+static pd_flag_def *keep(const pd_flag_def *def) {
+  pd_flag_def *kept = pd__forever(sizeof *kept);
+  if (!kept) return NULL;
+  *kept = *def;
+  const char **texts[] = {&kept->name,     &kept->help,    &kept->file,  &kept->category,
+                          &kept->aliases,  &kept->choices, &kept->module};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    if (*texts[i] && !(*texts[i] = pd__intern(*texts[i]))) return NULL;
+  }
+  if (kept->type == PD_TYPE_string) kept->default_value.str = pd__intern(kept->default_value.str);
+  return kept->type == PD_TYPE_string && !kept->default_value.str ? NULL : kept;
+}
+
+/* With the lock: define, or find the same definition made before. */
+static pd_status register_one(const pd_flag_def *def, pd_flag **out, pd_error *err) {
+  pd_flag *flag = pd__names_find(def->name, strlen(def->name));
+  if (flag && flag->def && !def->cell && same_definition(flag->def, def)) {
+    *out = flag;
+    return PD_OK;
+  }
+  pd_flag_def *kept = keep(def);
+  pd__cell *cell = kept ? pd__forever(sizeof *cell) : NULL;
+  if (!cell) return pd__fail_memory(err);
+  *cell = (pd__cell){.def = kept};
+  pd__report refused = {.first = err}, waiting = {.first = err};
+  if (!pd__define(cell, 1, &refused, &waiting)) return refused.status;
+  runtime_cells += def->cell != NULL;
+  *out = cell->flag;
+  return waiting.status;
+}
+
+static void intern_path(const pd__platform_image *image, void *path) {
+  pd__platform_lock();
+  *(const char **)path = pd__intern(image->path);
+  pd__platform_unlock();
+}
+
+pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
+  if (!def) return pd__fail_null(err, "def");
+  pd_flag_def read;
+  pd_flag *flag = NULL;
+  pd_status status = pd__def_convert(def, &read, err);
+  if (status == PD_OK) status = pd__def_check(&read, err);
+  if (status != PD_OK) return status;
+  if (read.kind != PD_KIND_DEFINE) return refuse(&read, PD_ERR_ARGUMENT, "kind isn't define", err);
+  if (!read.module && read.cell) pd__platform_with_image(read.cell, intern_path, &read.module);
+  pd__platform_lock();
+  status = register_one(&read, &flag, err);
+  pd__platform_unlock();
+  if (out && flag) *out = flag;
+  return status;
+}
+
+void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {
+  if (!def) return;
+  pd_flag_def fresh = {.size = (uint32_t)size, .type = (uint8_t)type};
+  fresh.min = pd__type_min(type);
+  fresh.max = pd__type_max(type);
+  if (type == PD_TYPE_string) fresh.default_value.str = "";
+  memset(def, 0, size);
+  memcpy(def, &fresh, size < sizeof fresh ? size : sizeof fresh);
+}

@@ -1,0 +1,77 @@
+#include "environment.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "platform.h"
+#include "text.h"
+
+static const char *later_prefix;
+
+/* Find the variable and its text; false where it isn't set. */
+static bool look_up(const char *prefix, const pd_flag *flag, char variable[2 * PD_NAME_MAX + 2],
+                    const char **text) {
+  size_t length = (size_t)snprintf(variable, 2 * PD_NAME_MAX + 2, "%s%s", prefix, flag->name);
+  for (char *c = variable + strlen(prefix); c < variable + length; c++) {
+    if (*c == '-' || *c == '.') *c = '_';
+  }
+  *text = pd__platform_getenv(variable);
+  return *text != NULL;
+}
+
+void pd__environment_use(const char *prefix) { later_prefix = prefix; }
+
+void pd__environment_apply(pd_flag *flag, pd__report *report) {
+  char variable[2 * PD_NAME_MAX + 2];
+  const char *text;
+  if (!later_prefix || !look_up(later_prefix, flag, variable, &text)) return;
+  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable};
+  pd__change change;
+  pd_error err;
+  if (pd__change_prepare_early(&change, flag, text, &origin, &err) == PD_OK) {
+    pd__change_commit(&change, 0);
+  } else {
+    pd__report_add(report, &err);
+  }
+}
+
+void pd__environment_read(const char *prefix, pd__changes *changes, pd__report *report) {
+  pd_flag *flag;
+  for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
+    char variable[2 * PD_NAME_MAX + 2];
+    const char *text;
+    if (!flag->def || !look_up(prefix, flag, variable, &text)) continue;
+    pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable};
+    pd__changes_add(changes, flag, text, (pd_value){0}, &origin, report);
+  }
+}
+
+pd_status pd__environment_check(const char *prefix, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE];
+  if (strlen(prefix) <= PD_NAME_MAX && !strchr(prefix, '=')) return PD_OK;
+  return pd__fail(err, PD_ERR_ARGUMENT,
+                  "environment prefix '%s': expected at most %d bytes without '='",
+                  pd__quote(quoted, prefix), PD_NAME_MAX);
+}
+
+pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_error *err) {
+  pd__report report = {.list = errors, .first = err};
+  pd__changes changes = {NULL, 0, 0};
+  pd_error wrong;
+  if (prefix && pd__environment_check(prefix, &wrong) != PD_OK) {
+    pd__report_add(&report, &wrong);
+    return report.status;
+  }
+  pd__platform_lock();
+  const char *kept = pd__intern(prefix);
+  if (prefix && !kept) {
+    pd__fail_memory(&wrong);
+    pd__report_add(&report, &wrong);
+  } else if (prefix) {
+    pd__environment_read(kept, &changes, &report);
+  }
+  pd_status status = pd__changes_finish(&changes, 0, &report);
+  if (status == PD_OK) pd__environment_use(kept);
+  pd__platform_unlock();
+  return status;
+}

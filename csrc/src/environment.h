@@ -1,0 +1,21 @@
+/* Values from the environment: <prefix><name>, once a host turns it on. */
+#ifndef PD__ENVIRONMENT_H
+#define PD__ENVIRONMENT_H
+
+#include "registry.h"
+
+/* With the lock. Give a flag that is being defined the value that the
+ * environment has for it; an error goes to `report`. */
+void pd__environment_apply(pd_flag *flag, pd__report *report);
+
+/* Check a prefix that a host gives. No lock. */
+pd_status pd__environment_check(const char *prefix, pd_error *err);
+
+/* With the lock. Prepare the values of all flags that are defined; errors go
+ * to `report`. */
+void pd__environment_read(const char *prefix, pd__changes *changes, pd__report *report);
+
+/* With the lock. For later definitions; `prefix` is interned, or NULL. */
+void pd__environment_use(const char *prefix);
+
+#endif /* PD__ENVIRONMENT_H */

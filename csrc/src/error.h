@@ -1,0 +1,32 @@
+/* Errors: one for the caller, or a list of all that an operation met. */
+#ifndef PD__ERROR_H
+#define PD__ERROR_H
+
+#define PD_NO_MODULE_RECORD
+#include <pd_flags.h>
+
+/* Room for text that stems from a user, as pd__quote writes it. */
+#define PD__QUOTE_SIZE 96
+
+/* Fill `err` (NULL allowed) and return `status`. */
+__attribute__((format(printf, 3, 4))) pd_status pd__fail(pd_error *err, pd_status status,
+                                                         const char *format, ...);
+
+pd_status pd__fail_null(pd_error *err, const char *parameter);
+pd_status pd__fail_memory(pd_error *err);
+
+/* Write `text` for a message into `out`: on one line, unprintable bytes as
+ * escapes, a long one cut at a character with "..." behind. Gives `out`. */
+const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text);
+
+/* Where the errors of an operation go: each to `list`, the first to `first`. */
+typedef struct pd__report {
+  pd_error_list *list; /* may be NULL */
+  pd_error *first;     /* may be NULL */
+  pd_status status;    /* PD_OK until there is an error */
+} pd__report;
+
+void pd__report_add(pd__report *report, const pd_error *err);
+void pd__report_add_all(pd__report *report, const pd_error_list *errors);
+
+#endif /* PD__ERROR_H */

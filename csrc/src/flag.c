@@ -1,0 +1,206 @@
+/* The public functions about one flag. Each takes the lock and
+ * leaves the work to the registry. */
+#include <stdio.h>
+#include <string.h>
+
+#include "platform.h"
+#include "registry.h"
+#include "text.h"
+
+/* ---- Finding ---- */
+
+pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err) {
+  if (!name) return pd__fail_null(err, "name");
+  if (!out) return pd__fail_null(err, "out");
+  char hint[PD__HINT_SIZE] = "", quoted[PD__QUOTE_SIZE];
+  size_t length = strlen(name);
+  pd__platform_lock();
+  pd_flag *flag = pd__names_resolve(name, length);
+  if (!flag && err) pd__names_hint(name, length, "", hint);
+  pd__platform_unlock();
+  if (!flag) {
+    return pd__fail(err, PD_ERR_UNDEFINED, "no flag is named '%s'%s", pd__quote(quoted, name),
+                    hint);
+  }
+  *out = flag;
+  return PD_OK;
+}
+
+pd_flag *pd_flag_next(const pd_flag *previous) {
+  pd__platform_lock();
+  uint32_t index = previous ? previous->index + 1 : 0;
+  pd_flag *flag;
+  while ((flag = pd__names_at(index)) && !flag->def) index++;
+  pd__platform_unlock();
+  return flag;
+}
+
+/* Text for pd_flag_info: stored for good, since the module may leave. */
+static const char *lasting(const char *text) {
+  const char *stored = pd__intern(text ? text : "");
+  return stored ? stored : "";
+}
+
+static pd_value lasting_value(pd_type type, pd_value value) {
+  if (type == PD_TYPE_string) value.str = lasting(value.str);
+  return value;
+}
+
+static void fill_info(const pd_flag *flag, pd_flag_info *info) {
+  const pd_flag_def *def = flag->def;
+  info->type = def->type;
+  info->source = flag->entries ? flag->entries->origin.source : PD_SOURCE_DEFAULT;
+  info->line = def->line;
+  info->hidden = def->hidden;
+  info->read_only = def->read_only;
+  info->startup_only = def->startup_only;
+  info->frozen = flag->frozen || (def->startup_only && pd__startup_over);
+  info->name = flag->name;
+  info->help = lasting(def->help);
+  info->file = lasting(def->file);
+  info->category = lasting(def->category);
+  info->aliases = lasting(def->aliases);
+  info->choices = lasting(def->choices);
+  info->owner = pd__flag_owner(flag);
+  info->module = lasting(def->module);
+  if (info->owner && !def->module) info->module = pd__module_path(info->owner);
+  info->default_value = lasting_value(def->type, def->default_value);
+  info->min = def->min;
+  info->max = def->max;
+  info->cells = 0;
+  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
+    info->cells += cell->def->cell && cell->def->type == def->type;
+  }
+}
+
+/* Results begin with the size that the caller knows. */
+static pd_status check_size(size_t size, size_t least, const char *what, pd_error *err) {
+  if (size >= least) return PD_OK;
+  return pd__fail(err, PD_ERR_ARGUMENT, "%s->size is %zu, expected %zu or more", what, size, least);
+}
+
+pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  if (!info) return pd__fail_null(err, "info");
+  pd_status status = check_size(info->size, sizeof *info, "info", err);
+  if (status != PD_OK) return status;
+  pd__platform_lock();
+  status = pd__flag_check_defined(flag, err);
+  if (status == PD_OK) fill_info(flag, info);
+  pd__platform_unlock();
+  return status;
+}
+
+pd_status pd_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
+                            pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  if (!entry) return pd__fail_null(err, "entry");
+  pd_status status = check_size(entry->size, sizeof *entry, "entry", err);
+  if (status != PD_OK) return status;
+  pd__platform_lock();
+  status = pd__flag_check_defined(flag, err);
+  if (status == PD_OK) {
+    const pd__entry *found = flag->entries;
+    size_t left = index;
+    for (; found && left > 0; left--) found = found->next;
+    if (found) {
+      entry->value = found->value;
+      entry->origin = found->origin;
+    } else if (left == 0) {
+      entry->value = pd__def_default(flag->def);
+      entry->origin = (pd_origin){PD_SOURCE_DEFAULT, flag->def->line, lasting(flag->def->file)};
+    } else {
+      status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", flag->name, index);
+    }
+  }
+  pd__platform_unlock();
+  return status;
+}
+
+/* ---- Reading ---- */
+
+static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_value *value,
+                     pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  if (!out) return pd__fail_null(err, "out");
+  pd__platform_lock();
+  pd_status status = pd__flag_check_type(flag, type, err);
+  if (status == PD_OK) *value = pd__flag_value(flag);
+  pd__platform_unlock();
+  return status;
+}
+
+#define DEFINE_GET(name, number, ctype, member)                                                    \
+  pd_status pd_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err) {                   \
+    pd_value value;                                                                                \
+    pd_status status = get(flag, PD_TYPE_##name, out, &value, err);                                \
+    if (status == PD_OK) *out = (ctype)value.member;                                               \
+    return status;                                                                                 \
+  }
+PD_TYPE_MAP(DEFINE_GET)
+
+pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_t *length,
+                           pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  if (!buffer && size > 0) return pd__fail_null(err, "buffer");
+  pd__platform_lock();
+  pd_status status = pd__flag_check_defined(flag, err);
+  if (status == PD_OK) {
+    size_t whole = pd__value_format(flag->type, pd__flag_value(flag), buffer, size);
+    if (length) *length = whole;
+  }
+  pd__platform_unlock();
+  return status;
+}
+
+const void *pd_flag_get_address(const pd_flag *flag) { return flag ? &flag->value : NULL; }
+
+/* ---- Setting ---- */
+
+static pd_status set_one(const pd_assignment *item, pd_error *err) {
+  pd__change change;
+  pd__platform_lock();
+  pd_status status = pd__assignment_check(item, err);
+  if (status == PD_OK) {
+    status =
+        pd__change_prepare(&change, item->flag, item->text, item->value, &pd__at_run_time, err);
+  }
+  if (status == PD_OK) pd__change_commit(&change, 0);
+  pd__platform_unlock();
+  return status;
+}
+
+#define DEFINE_SET(name, number, ctype, member_)                                                   \
+  pd_status pd_flag_set_##name(pd_flag *flag, ctype value, pd_error *err) {                        \
+    pd_assignment item = {                                                                         \
+        .flag = flag, .type = PD_TYPE_##name, .value = {.member_ = value}};                        \
+    return set_one(&item, err);                                                                    \
+  }
+PD_TYPE_MAP(DEFINE_SET)
+
+pd_status pd_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err) {
+  if (!text) return pd__fail_null(err, "text");
+  pd_assignment item = {.flag = flag, .text = text};
+  return set_one(&item, err);
+}
+
+pd_status pd_flag_reset(pd_flag *flag, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  pd__platform_lock();
+  pd_status status = pd__flag_check_open(flag, err);
+  if (status == PD_OK) pd__flag_drop_values(flag);
+  pd__platform_unlock();
+  return status;
+}
+
+static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  pd__platform_lock();
+  pd_status status = pd__flag_check_defined(flag, err);
+  if (status == PD_OK) flag->frozen = frozen;
+  pd__platform_unlock();
+  return status;
+}
+
+pd_status pd_flag_freeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, true, err); }
+pd_status pd_flag_unfreeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, false, err); }

@@ -1,0 +1,343 @@
+/* Modules: how their records join the registry, and loading them by path. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform.h"
+#include "registry.h"
+#include "text.h"
+
+/* A pd_module_load under way. The modules that join on its thread belong to it:
+ * the one it names and those that it depends on. */
+typedef struct loading {
+  uintptr_t thread;
+  struct loading *outer;
+} loading;
+
+/* Handles are for good: a module that leaves keeps its node, and the next one
+ * from the same path takes it over. */
+struct pd_module {
+  const char *path;
+  pd_module *next;
+  pd_module_record *record; /* NULL: none, or gone */
+  uintptr_t low, high;      /* the addresses of its image */
+  bool present;
+  pd__cell *cells; /* one for each definition */
+  size_t count;
+  pd_flag_def *converted; /* copies of the definitions that have another size */
+  pd_status status;      /* why it was refused */
+  pd_error_list *errors; /* of joining; may be NULL */
+  const loading *joined_in; /* the pd_module_load that is under way, or NULL */
+  void *handle;          /* of the loader, when pd_module_load opened it */
+  size_t opened;         /* times */
+};
+
+/* Guarded by the lock. */
+static pd_module *modules; /* in order of arrival */
+static loading *loads;
+
+const char *pd__module_path(const pd_module *module) { return module->path; }
+
+static pd_module *find_at(const void *inside) {
+  uintptr_t address = (uintptr_t)inside;
+  pd_module *module = modules;
+  while (module && !(module->present && address >= module->low && address < module->high)) {
+    module = module->next;
+  }
+  return module;
+}
+
+/* The node for an image that arrives; NULL when memory is out. Whatever was at
+ * its addresses before has left without a word, having no record. */
+static pd_module *add_module(const pd__platform_image *image) {
+  const char *path = pd__intern(image->path);
+  pd_module **end = &modules;
+  if (!path) return NULL;
+  for (pd_module *old = modules; old; old = old->next) {
+    if (old->low < image->high && image->low < old->high) old->present = false;
+  }
+  while (*end && ((*end)->path != path || (*end)->present)) end = &(*end)->next;
+  pd_module *module = *end ? *end : pd__forever(sizeof *module);
+  if (!module) return NULL;
+  if (!*end) {
+    *module = (pd_module){.path = path};
+    *end = module;
+  }
+  module->present = true;
+  module->low = image->low;
+  module->high = image->high;
+  module->status = PD_OK;
+  return module;
+}
+
+/* ---- Joining ---- */
+
+/* Room for a cell for each definition, and for those of another size, which are
+ * copied. */
+static bool make_room(pd_module *module, const pd_module_record *record) {
+  size_t count = 0, odd = 0;
+  for (const pd_flag_def *const *at = record->defs; at < record->defs_end; at++) {
+    count += *at != NULL;
+    odd += *at && (*at)->size != sizeof **at;
+  }
+  module->cells = malloc((count + 1) * sizeof *module->cells);
+  module->converted = malloc((odd + 1) * sizeof *module->converted);
+  return module->cells && module->converted;
+}
+
+/* Collect the record's definitions and check each by itself. */
+static bool read_defs(pd_module *module, const pd_module_record *record, pd__report *report) {
+  pd_error err;
+  pd_flag_def *converted = NULL;
+  if (make_room(module, record)) {
+    converted = module->converted;
+  } else {
+    pd__fail_memory(&err);
+    pd__report_add(report, &err);
+    return false;
+  }
+  for (const pd_flag_def *const *at = record->defs; at < record->defs_end; at++) {
+    const pd_flag_def *def = *at;
+    if (!def) continue;
+    pd_status status = PD_OK;
+    if (def->size != sizeof *def) {
+      status = pd__def_convert(def, converted, &err);
+      def = converted++;
+    }
+    if (status == PD_OK) status = pd__def_check(def, &err);
+    if (status != PD_OK) {
+      pd__report_add(report, &err);
+      continue;
+    }
+    module->cells[module->count++] = (pd__cell){.def = def, .module = module};
+  }
+  return report->status == PD_OK;
+}
+
+static void drop_defs(pd_module *module) {
+  free(module->cells);
+  free(module->converted);
+  module->cells = NULL;
+  module->converted = NULL;
+  module->count = 0;
+}
+
+static const loading *find_load(void) {
+  const loading *load = loads;
+  while (load && load->thread != pd__platform_thread()) load = load->outer;
+  return load;
+}
+
+static pd_status check_abi(const pd_module_record *record, const char *path, pd_error *err) {
+  if (record->abi == PD_ABI_VERSION && record->size >= sizeof *record) return PD_OK;
+  return pd__fail(err, PD_ERR_ABI, "%.400s: built for ABI version %u, expected %d", path,
+                  record->abi, PD_ABI_VERSION);
+}
+
+/* With the lock. A record of another ABI isn't written to. */
+static void join(pd_module_record *record, const pd__platform_image *image) {
+  pd_error err;
+  pd_status status = check_abi(record, image->path, &err);
+  if (status == PD_OK && record->state) return;
+  pd_module *module = add_module(image);
+  if (!module) return; /* nothing can be kept of it: memory is out */
+  module->joined_in = find_load();
+  pd_error_list_free(module->errors);
+  module->errors = pd_error_list_new();
+  pd__report refused = {.list = module->errors}, waiting = {.list = module->errors};
+  if (status != PD_OK) {
+    pd__report_add(&refused, &err);
+  } else {
+    record->host = &pd__host;
+    record->state = module;
+    module->record = record;
+    if (!read_defs(module, record, &refused) ||
+        !pd__define(module->cells, module->count, &refused, &waiting)) {
+      drop_defs(module);
+    }
+  }
+  module->status = refused.status;
+}
+
+static void join_locked(pd_module_record *record, const pd__platform_image *image) {
+  pd__platform_lock();
+  join(record, image);
+  pd__platform_unlock();
+}
+
+static void join_with_image(const pd__platform_image *image, void *record) {
+  join_locked(record, image);
+}
+
+static void module_join(pd_module_record *record) {
+  pd__platform_with_image(record, join_with_image, record);
+}
+
+static void module_leave(pd_module_record *record) {
+  pd__platform_lock();
+  pd_module *module = record->state;
+  if (module && module->record == record) {
+    pd__undefine(module->cells, module->count);
+    pd__forget_between(module->low, module->high);
+    drop_defs(module);
+    module->record = NULL;
+    module->present = false;
+    module->handle = NULL;
+    module->opened = 0;
+  }
+  record->state = NULL;
+  record->host = NULL;
+  pd__platform_unlock();
+}
+
+const pd_host pd__host = {PD_ABI_VERSION, sizeof(pd_host), module_join, module_leave};
+
+/* ---- Meeting ---- */
+
+/* Modules find this copy by its note; those that were here before it are found
+ * by their own. */
+__attribute__((visibility("hidden"), used)) const pd_copy_record pd__copy_v1 = {
+    PD_ABI_VERSION, sizeof(pd_copy_record), &pd__host};
+PD__PLATFORM_ANNOUNCE("pd__copy_v1");
+
+__attribute__((constructor)) static void join_those_before(void) {
+  pd__platform_visit_modules(join_locked);
+}
+
+/* ---- Loading ---- */
+
+static void add_image(const pd__platform_image *image, void *out) {
+  pd__platform_lock();
+  *(pd_module **)out = add_module(image);
+  pd__platform_unlock();
+}
+
+/* A library without flags has no record, and so no node yet. */
+static pd_module *module_at(const void *inside) {
+  pd__platform_lock();
+  pd_module *module = find_at(inside);
+  pd__platform_unlock();
+  if (!module) pd__platform_with_image(inside, add_image, &module);
+  return module;
+}
+
+static void begin(loading *load) {
+  load->thread = pd__platform_thread();
+  pd__platform_lock();
+  load->outer = loads;
+  loads = load;
+  pd__platform_unlock();
+}
+
+/* Gather the errors of `module` (NULL: none was opened) and of those that
+ * joined in this load. Gives whether all of them were accepted. */
+static bool end(const loading *ended, pd_module *module, pd__report *report) {
+  bool accepted = true;
+  pd__platform_lock();
+  loading **at = &loads;
+  while (*at != ended) at = &(*at)->outer;
+  *at = ended->outer;
+  for (pd_module *each = modules; each; each = each->next) {
+    if (each != module && each->joined_in != ended) continue;
+    each->joined_in = NULL;
+    pd__report_add_all(report, each->errors);
+    accepted &= each->status == PD_OK;
+  }
+  pd__platform_unlock();
+  return accepted;
+}
+
+static void keep_open(pd_module *module, void *handle) {
+  pd__platform_lock();
+  module->handle = handle;
+  module->opened++;
+  pd__platform_unlock();
+}
+
+/* A module with a record says itself when it leaves. */
+static void close_refused(pd_module *module, void *handle) {
+  pd__platform_lock();
+  if (module && !module->record) module->present = false;
+  pd__platform_unlock();
+  pd__platform_close(handle);
+}
+
+pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **out,
+                         pd_error *err) {
+  if (!path) return pd__fail_null(err, "path");
+  pd__report report = {.list = errors, .first = err};
+  pd_error wrong;
+  loading load;
+  void *handle = NULL;
+  const void *inside;
+  begin(&load);
+  pd_status status = pd__platform_open(path, &handle, &inside, &wrong);
+  pd_module *module = status == PD_OK ? module_at(inside) : NULL;
+  if (status == PD_OK && !module) pd__fail_memory(&wrong);
+  if (!module) pd__report_add(&report, &wrong);
+  if (end(&load, module, &report) && module) {
+    keep_open(module, handle);
+    if (out) *out = module;
+  } else if (handle) {
+    close_refused(module, handle);
+  }
+  return report.status;
+}
+
+pd_status pd_module_unload(pd_module *module, pd_error *err) {
+  if (!module) return pd__fail_null(err, "module");
+  pd__platform_lock();
+  void *handle = module->opened > 0 ? module->handle : NULL;
+  if (handle) {
+    module->opened--;
+    if (!module->record && module->opened == 0) module->present = false;
+  }
+  pd__platform_unlock();
+  if (handle) {
+    pd__platform_close(handle);
+    return PD_OK;
+  }
+  return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: isn't loaded by pd_module_load", module->path);
+}
+
+/* ---- Listing ---- */
+
+pd_module *pd_module_next(const pd_module *previous) {
+  pd__platform_lock();
+  pd_module *module = previous ? previous->next : modules;
+  pd__platform_unlock();
+  return module;
+}
+
+static size_t count_flags(const pd_module *module) {
+  size_t count = 0;
+  for (size_t i = 0; i < module->count; i++) {
+    count += module->cells[i].def->kind == PD_KIND_DEFINE;
+  }
+  return count;
+}
+
+pd_status pd_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
+  if (!module) return pd__fail_null(err, "module");
+  if (!info) return pd__fail_null(err, "info");
+  if (info->size < sizeof *info) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "info->size is %zu, expected %zu or more", info->size,
+                    sizeof *info);
+  }
+  pd__platform_lock();
+  info->path = module->path;
+  info->present = module->present;
+  info->flags = count_flags(module);
+  info->status = module->status;
+  pd__platform_unlock();
+  return PD_OK;
+}
+
+pd_status pd_module_get_errors(const pd_module *module, pd_error_list *errors, pd_error *err) {
+  if (!module) return pd__fail_null(err, "module");
+  if (!errors) return pd__fail_null(err, "errors");
+  pd__report report = {.list = errors};
+  pd__platform_lock();
+  pd__report_add_all(&report, module->errors);
+  pd__platform_unlock();
+  return PD_OK;
+}

@@ -1,0 +1,178 @@
+/* The table of names: open addressing with linear probing over nodes that
+ * never move. */
+#include "registry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+#define CHUNK 64 /* nodes allocated at a time */
+
+typedef struct slot {
+  uint32_t hash;
+  uint32_t node; /* index + 1; 0: free */
+} slot;
+
+static struct {
+  slot *slots;
+  uint32_t capacity; /* 0 or a power of two */
+  pd_flag **chunks;
+  uint32_t chunk_room;
+  uint32_t count;
+} names;
+
+static char fold(char c) { return c == '-' ? '_' : c; }
+
+static uint32_t hash_name(const char *name, size_t length) {
+  uint32_t hash = 2166136261u; /* FNV-1a */
+  for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)fold(name[i])) * 16777619u;
+  return hash ^ hash >> 15;
+}
+
+static bool same_name(const char *stored, const char *name, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    if (fold(stored[i]) != fold(name[i])) return false;
+  }
+  return stored[length] == '\0';
+}
+
+bool pd__name_valid(const char *name) {
+  size_t length = 0;
+  for (; name[length]; length++) {
+    char c = name[length];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    bool inner = (c >= '0' && c <= '9') || c == '.' || c == '-';
+    if (!letter && (length == 0 || !inner)) return false;
+    if (length >= PD_NAME_MAX) return false;
+  }
+  return length > 0;
+}
+
+pd_flag *pd__names_at(uint32_t index) {
+  return index < names.count ? &names.chunks[index / CHUNK][index % CHUNK] : NULL;
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static slot *probe(const char *name, size_t length, uint32_t hash) {
+  uint32_t at = hash & (names.capacity - 1);
+  for (;; at = (at + 1) & (names.capacity - 1)) {
+    slot *candidate = &names.slots[at];
+    if (!candidate->node) return candidate;
+    if (candidate->hash == hash &&
+        same_name(pd__names_at(candidate->node - 1)->name, name, length)) {
+      return candidate;
+    }
+  }
+}
+
+pd_flag *pd__names_find(const char *name, size_t length) {
+  if (!names.capacity) return NULL;
+  slot *found = probe(name, length, hash_name(name, length));
+  return found->node ? pd__names_at(found->node - 1) : NULL;
+}
+
+static bool grow_slots(void) {
+  uint32_t capacity = names.capacity ? 2 * names.capacity : 64;
+  slot *slots = calloc(capacity, sizeof *slots);
+  if (!slots) return false;
+  for (uint32_t i = 0; i < names.capacity; i++) {
+    if (!names.slots[i].node) continue;
+    uint32_t at = names.slots[i].hash & (capacity - 1);
+    while (slots[at].node) at = (at + 1) & (capacity - 1);
+    slots[at] = names.slots[i];
+  }
+  free(names.slots);
+  names.slots = slots;
+  names.capacity = capacity;
+  return true;
+}
+
+static pd_flag *new_node(void) {
+  uint32_t chunk = names.count / CHUNK;
+  if (names.count % CHUNK == 0) {
+    if (chunk == names.chunk_room) {
+      uint32_t room = names.chunk_room ? 2 * names.chunk_room : 16;
+      pd_flag **chunks = realloc(names.chunks, room * sizeof *chunks);
+      if (!chunks) return NULL;
+      names.chunks = chunks;
+      names.chunk_room = room;
+    }
+    names.chunks[chunk] = calloc(CHUNK, sizeof **names.chunks);
+    if (!names.chunks[chunk]) return NULL;
+  }
+  pd_flag *node = &names.chunks[chunk][names.count % CHUNK];
+  node->index = names.count++;
+  return node;
+}
+
+pd_flag *pd__names_add(const char *name, size_t length) {
+  if (4 * (uint64_t)names.count >= 3 * (uint64_t)names.capacity && !grow_slots()) return NULL;
+  uint32_t hash = hash_name(name, length);
+  slot *found = probe(name, length, hash);
+  if (found->node) return pd__names_at(found->node - 1);
+  char text[PD_NAME_MAX + 1];
+  memcpy(text, name, length);
+  text[length] = '\0';
+  const char *stored = pd__intern(text);
+  pd_flag *node = stored ? new_node() : NULL;
+  if (!node) return NULL;
+  node->name = stored;
+  *found = (slot){hash, node->index + 1};
+  return node;
+}
+
+pd_flag *pd__names_resolve(const char *name, size_t length) {
+  pd_flag *node = pd__names_find(name, length);
+  if (node && node->alias_of) node = node->alias_of;
+  return node && node->def ? node : NULL;
+}
+
+/* ---- Near names ---- */
+
+#define TOO_FAR 3
+
+/* Edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
+ * TOO_FAR; Damerau and Levenshtein's recurrence on three rows. */
+static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+  unsigned rows[3][PD_NAME_MAX + 1];
+  if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= TOO_FAR) return TOO_FAR;
+  for (size_t j = 0; j <= b_length; j++) rows[0][j] = (unsigned)j;
+  for (size_t i = 1; i <= a_length; i++) {
+    unsigned *row = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
+    unsigned least = row[0] = (unsigned)i;
+    for (size_t j = 1; j <= b_length; j++) {
+      unsigned best = up[j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
+      if (up[j] + 1 < best) best = up[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      bool swapped = i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
+                     fold(a[i - 2]) == fold(b[j - 1]);
+      if (swapped && up2[j - 2] + 1 < best) best = up2[j - 2] + 1;
+      row[j] = best;
+      if (best < least) least = best;
+    }
+    if (least >= TOO_FAR) return TOO_FAR;
+  }
+  return rows[a_length % 3][b_length];
+}
+
+void pd__names_hint(const char *name, size_t length, const char *prefix, char out[PD__HINT_SIZE]) {
+  out[0] = '\0';
+  if (length > PD_NAME_MAX) return;
+  const pd_flag *nearest = NULL;
+  /* A short name is near to everything: allow it fewer edits. */
+  unsigned best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR;
+  for (uint32_t i = 0; i < names.count; i++) {
+    const pd_flag *node = pd__names_at(i);
+    const pd_flag *flag = node->alias_of ? node->alias_of : node;
+    if (!flag->def || flag->def->hidden) continue;
+    unsigned edits = distance(name, length, node->name, strlen(node->name));
+    if (edits >= best) continue;
+    best = edits;
+    nearest = node;
+  }
+  if (nearest) {
+    snprintf(out, PD__HINT_SIZE, "; did you mean '%s%s'?", prefix, nearest->name);
+  }
+}

@@ -1,0 +1,49 @@
+/* What differs between systems: locks, images, files, the environment. One
+ * implementation a system; nothing else looks at it. */
+#ifndef PD__PLATFORM_H
+#define PD__PLATFORM_H
+
+#include "error.h"
+
+/* The registry's lock, which guards all of its state. Not recursive. Fork takes
+ * it, so a child starts with it free. Whoever holds it must not call into the
+ * loader (dlopen, dlclose, dladdr, walking images): the loader's own locks are
+ * taken first. */
+void pd__platform_lock(void);
+void pd__platform_unlock(void);
+
+/* The calling thread, to be compared with ==. */
+uintptr_t pd__platform_thread(void);
+
+/* A loaded image: the program or a shared library. */
+typedef struct pd__platform_image {
+  const char *path; /* borrowed for the time of the call */
+  uintptr_t low;    /* its first address */
+  uintptr_t high;   /* one past its last */
+} pd__platform_image;
+
+/* Call `visit` for the module record behind each note of each loaded image. No
+ * image leaves meanwhile. */
+typedef void pd__platform_visit(pd_module_record *record, const pd__platform_image *image);
+void pd__platform_visit_modules(pd__platform_visit *visit);
+
+/* Call `use` with the image that holds `address`. False: there is none. */
+typedef void pd__platform_use(const pd__platform_image *image, void *context);
+bool pd__platform_with_image(const void *address, pd__platform_use *use, void *context);
+
+/* Open a shared library, symbols local, all of them bound now. `inside`
+ * receives an address in its image. */
+pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err);
+void pd__platform_close(void *handle);
+
+/* NULL where the variable isn't set, and in a setuid or setgid process. */
+const char *pd__platform_getenv(const char *variable);
+
+/* strtod in the C locale, for text that is known to be a number. */
+double pd__platform_strtod(const char *text);
+
+/* At file scope: let modules find the pd_copy_record `record`, a name in quotes. */
+#include <pd_flags/note_elf.h>
+#define PD__PLATFORM_ANNOUNCE(record) PD__NOTE("2", record)
+
+#endif /* PD__PLATFORM_H */

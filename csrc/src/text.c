@@ -1,0 +1,90 @@
+#include "text.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_SIZE 16384
+
+static struct {
+  char *at;
+  size_t left;
+} chunk;
+
+void *pd__forever(size_t size) {
+  size = (size + 15) & ~(size_t)15;
+  if (size > CHUNK_SIZE / 4) return malloc(size);
+  if (size > chunk.left) {
+    char *fresh = malloc(CHUNK_SIZE);
+    if (!fresh) return NULL;
+    chunk.at = fresh;
+    chunk.left = CHUNK_SIZE;
+  }
+  void *result = chunk.at;
+  chunk.at += size;
+  chunk.left -= size;
+  return result;
+}
+
+/* Open addressing with linear probing, at most three quarters full. */
+typedef struct stored {
+  uint32_t hash;
+  char text[];
+} stored;
+
+static struct {
+  stored **slots;
+  size_t capacity; /* 0 or a power of two */
+  size_t count;
+} strings;
+
+static uint32_t hash_bytes(const char *bytes, size_t length) {
+  uint32_t hash = 2166136261u; /* FNV-1a */
+  for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
+  return hash;
+}
+
+static int grow(void) {
+  size_t capacity = strings.capacity ? 2 * strings.capacity : 256;
+  stored **slots = calloc(capacity, sizeof *slots);
+  if (!slots) return 0;
+  for (size_t i = 0; i < strings.capacity; i++) {
+    if (!strings.slots[i]) continue;
+    size_t slot = strings.slots[i]->hash & (capacity - 1);
+    while (slots[slot]) slot = (slot + 1) & (capacity - 1);
+    slots[slot] = strings.slots[i];
+  }
+  free(strings.slots);
+  strings.slots = slots;
+  strings.capacity = capacity;
+  return 1;
+}
+
+/* The slot that holds the text, or the free one where it belongs. */
+static stored **probe(const char *text, uint32_t hash) {
+  size_t slot = hash & (strings.capacity - 1);
+  for (; strings.slots[slot]; slot = (slot + 1) & (strings.capacity - 1)) {
+    stored *candidate = strings.slots[slot];
+    if (candidate->hash == hash && !strcmp(candidate->text, text)) break;
+  }
+  return &strings.slots[slot];
+}
+
+const char *pd__intern(const char *text) {
+  if (!text || (!strings.capacity && !grow())) return NULL;
+  size_t length = strlen(text);
+  uint32_t hash = hash_bytes(text, length);
+  stored **slot = probe(text, hash);
+  if (*slot) return (*slot)->text;
+  if (4 * strings.count >= 3 * strings.capacity) {
+    if (!grow()) return NULL;
+    slot = probe(text, hash);
+  }
+  stored *fresh = pd__forever(sizeof *fresh + length + 1);
+  if (!fresh) return NULL;
+  fresh->hash = hash;
+  memcpy(fresh->text, text, length + 1);
+  *slot = fresh;
+  strings.count++;
+  return fresh->text;
+}

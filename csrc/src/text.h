@@ -1,0 +1,15 @@
+/* Memory that lives until the process ends, and text that is stored once.
+ * All functions need the registry's lock. */
+#ifndef PD__TEXT_H
+#define PD__TEXT_H
+
+#include <stddef.h>
+
+/* `size` bytes, aligned for any type; NULL when memory is out. Never freed. */
+void *pd__forever(size_t size);
+
+/* The one stored copy of `text`; NULL for NULL and when memory is out, which
+ * can't be for text that is stored already. */
+const char *pd__intern(const char *text);
+
+#endif /* PD__TEXT_H */

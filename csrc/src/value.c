@@ -1,0 +1,349 @@
+#include "value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform.h"
+
+#define TYPE_NAME(name, number, ctype, member)                                                     \
+  case PD_TYPE_##name:                                                                             \
+    return #name;
+const char *pd_type_name(pd_type type) {
+  switch (type) { PD_TYPE_MAP(TYPE_NAME) }
+  return "unknown";
+}
+
+#define SOURCE_NAME(name, number, text)                                                            \
+  case PD_SOURCE_##name:                                                                           \
+    return text;
+const char *pd_source_name(pd_source source) {
+  switch (source) { PD_SOURCE_MAP(SOURCE_NAME) }
+  return "unknown";
+}
+
+bool pd__type_known(unsigned type) { return type >= PD_TYPE_bool && type <= PD_TYPE_string; }
+
+/* ---- Parsing ---- */
+
+/* strcasecmp follows the locale: in Turkish, I is no capital i. */
+static bool same_word(const char *text, const char *lower) {
+  for (; *text; text++, lower++) {
+    char c = *text >= 'A' && *text <= 'Z' ? (char)(*text + 'a' - 'A') : *text;
+    if (c != *lower) return false;
+  }
+  return !*lower;
+}
+
+static pd_status parse_bool(const char *text, bool *out) {
+  static const char *const words[] = {"0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (!same_word(text, words[i])) continue;
+    *out = i % 2;
+    return PD_OK;
+  }
+  return PD_ERR_VALUE;
+}
+
+/* Read [+-]digits or [+-]0xdigits as sign and magnitude. */
+static pd_status parse_magnitude(const char *text, bool *negative, uint64_t *out) {
+  *negative = *text == '-';
+  if (*text == '+' || *text == '-') text++;
+  unsigned base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+  if (base == 16) text += 2;
+  if (!*text) return PD_ERR_VALUE;
+  bool overflow = false;
+  *out = 0;
+  for (; *text; text++) {
+    unsigned digit = 16;
+    if (*text >= '0' && *text <= '9') digit = (unsigned)(*text - '0');
+    if (*text >= 'a' && *text <= 'f') digit = (unsigned)(*text - 'a') + 10;
+    if (*text >= 'A' && *text <= 'F') digit = (unsigned)(*text - 'A') + 10;
+    if (digit >= base) return PD_ERR_VALUE;
+    overflow |= __builtin_mul_overflow(*out, base, out);
+    overflow |= __builtin_add_overflow(*out, digit, out);
+  }
+  return overflow ? PD_ERR_RANGE : PD_OK;
+}
+
+static pd_status parse_signed(pd_type type, const char *text, int64_t *out) {
+  bool negative;
+  uint64_t magnitude;
+  pd_status status = parse_magnitude(text, &negative, &magnitude);
+  if (status != PD_OK) return status;
+  if (magnitude > (uint64_t)INT64_MAX + negative) return PD_ERR_RANGE;
+  *out = (int64_t)(negative ? 0 - magnitude : magnitude);
+  bool fits = *out >= pd__type_min(type).i64 && *out <= pd__type_max(type).i64;
+  return fits ? PD_OK : PD_ERR_RANGE;
+}
+
+static pd_status parse_unsigned(pd_type type, const char *text, uint64_t *out) {
+  bool negative;
+  pd_status status = parse_magnitude(text, &negative, out);
+  if (status != PD_OK) return status;
+  return (negative && *out) || *out > pd__type_max(type).u64 ? PD_ERR_RANGE : PD_OK;
+}
+
+/* Tell a number (or inf, nan) from all else that strtod would take a part of,
+ * such as " 1" and "1x"; *nonzero tells whether the number isn't 0. */
+static bool is_double(const char *text, bool *nonzero) {
+  if (*text == '+' || *text == '-') text++;
+  *nonzero = false;
+  if (same_word(text, "inf") || same_word(text, "infinity") || same_word(text, "nan")) return true;
+  bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  const char *digits = hex ? "0123456789abcdefABCDEF" : "0123456789";
+  if (hex) text += 2;
+  bool point = false, any = false;
+  for (; *text; text++) {
+    if (*text == '.' && !point) {
+      point = true;
+    } else if (strchr(digits, *text)) {
+      any = true;
+      *nonzero |= *text != '0';
+    } else {
+      break;
+    }
+  }
+  if (!any || !*text) return any;
+  if (strchr(hex ? "pP" : "eE", *text) == NULL) return false;
+  text++;
+  if (*text == '+' || *text == '-') text++;
+  return *text && !text[strspn(text, "0123456789")];
+}
+
+static pd_status parse_double(const char *text, double *out) {
+  bool nonzero;
+  if (!is_double(text, &nonzero)) return PD_ERR_VALUE;
+  *out = pd__platform_strtod(text);
+  bool overflow = nonzero && isinf(*out);
+  bool underflow = nonzero && *out == 0;
+  return overflow || underflow ? PD_ERR_RANGE : PD_OK;
+}
+
+pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
+  switch (type) {
+    case PD_TYPE_bool:
+      return parse_bool(text, &out->b);
+    case PD_TYPE_int32:
+    case PD_TYPE_int64:
+      return parse_signed(type, text, &out->i64);
+    case PD_TYPE_uint32:
+    case PD_TYPE_uint64:
+      return parse_unsigned(type, text, &out->u64);
+    case PD_TYPE_double:
+      return parse_double(text, &out->f64);
+    case PD_TYPE_string:
+      out->str = text;
+      return PD_OK;
+  }
+  return PD_ERR_TYPE;
+}
+
+/* ---- Formatting ---- */
+
+/* The shortest of 15 to 17 digits that reads back equal. The C library writes
+ * the decimal point of the locale, which may be several bytes: put '.' there. */
+static void format_double(double value, char out[PD__NUMBER_SIZE]) {
+  if (isnan(value)) {
+    strcpy(out, "nan");
+    return;
+  }
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(out, PD__NUMBER_SIZE, "%.*g", digits, value);
+    size_t whole = strspn(out, "+-0123456789infe");
+    if (out[whole]) {
+      size_t point = strcspn(out + whole, "0123456789");
+      out[whole] = '.';
+      memmove(out + whole + 1, out + whole + point, strlen(out + whole + point) + 1);
+    }
+    if (pd__platform_strtod(out) == value) return;
+  }
+}
+
+const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_SIZE]) {
+  switch (type) {
+    case PD_TYPE_bool:
+      return value.b ? "true" : "false";
+    case PD_TYPE_int32:
+    case PD_TYPE_int64:
+      snprintf(buffer, PD__NUMBER_SIZE, "%lld", (long long)value.i64);
+      return buffer;
+    case PD_TYPE_uint32:
+    case PD_TYPE_uint64:
+      snprintf(buffer, PD__NUMBER_SIZE, "%llu", (unsigned long long)value.u64);
+      return buffer;
+    case PD_TYPE_double:
+      format_double(value.f64, buffer);
+      return buffer;
+    case PD_TYPE_string:
+      return value.str;
+  }
+  return "";
+}
+
+size_t pd__value_format(pd_type type, pd_value value, char *buffer, size_t size) {
+  char number[PD__NUMBER_SIZE];
+  const char *text = pd__value_text(type, value, number);
+  size_t length = strlen(text);
+  if (size > 0) {
+    size_t copied = length < size ? length : size - 1;
+    memcpy(buffer, text, copied);
+    buffer[copied] = '\0';
+  }
+  return length;
+}
+
+/* ---- Checking ---- */
+
+bool pd__value_equal(pd_type type, pd_value a, pd_value b) {
+  switch (type) {
+    case PD_TYPE_bool:
+      return a.b == b.b;
+    case PD_TYPE_double: /* NaN equals itself here, and 0 isn't -0 */
+      return (isnan(a.f64) && isnan(b.f64)) || a.u64 == b.u64;
+    case PD_TYPE_string:
+      return a.str == b.str || (a.str && b.str && !strcmp(a.str, b.str));
+    default:
+      return a.u64 == b.u64;
+  }
+}
+
+pd_value pd__type_min(pd_type type) {
+  pd_value value = {.u64 = 0};
+  if (type == PD_TYPE_int32) value.i64 = INT32_MIN;
+  if (type == PD_TYPE_int64) value.i64 = INT64_MIN;
+  if (type == PD_TYPE_double) value.f64 = -HUGE_VAL;
+  return value;
+}
+
+pd_value pd__type_max(pd_type type) {
+  pd_value value = {.u64 = 0};
+  if (type == PD_TYPE_int32) value.i64 = INT32_MAX;
+  if (type == PD_TYPE_uint32) value.u64 = UINT32_MAX;
+  if (type == PD_TYPE_int64) value.i64 = INT64_MAX;
+  if (type == PD_TYPE_uint64) value.u64 = UINT64_MAX;
+  if (type == PD_TYPE_double) value.f64 = HUGE_VAL;
+  return value;
+}
+
+static bool in_range(const pd_flag_def *def, pd_value value) {
+  switch (def->type) {
+    case PD_TYPE_int32:
+    case PD_TYPE_int64:
+      return value.i64 >= def->min.i64 && value.i64 <= def->max.i64;
+    case PD_TYPE_uint32:
+    case PD_TYPE_uint64:
+      return value.u64 >= def->min.u64 && value.u64 <= def->max.u64;
+    case PD_TYPE_double: /* NaN is in the full range alone */
+      if (isnan(value.f64)) return def->min.f64 == -HUGE_VAL && def->max.f64 == HUGE_VAL;
+      return value.f64 >= def->min.f64 && value.f64 <= def->max.f64;
+    default:
+      return true;
+  }
+}
+
+size_t pd__list_next(const char **cursor) {
+  size_t length = strcspn(*cursor, "|");
+  *cursor = (*cursor)[length] ? *cursor + length + 1 : NULL;
+  return length;
+}
+
+static bool in_choices(const pd_flag_def *def, pd_value value) {
+  char number[PD__NUMBER_SIZE];
+  const char *text = pd__value_text(def->type, value, number);
+  size_t length = strlen(text);
+  for (const char *cursor = def->choices; cursor;) {
+    const char *choice = cursor;
+    if (pd__list_next(&cursor) == length && !memcmp(choice, text, length)) return true;
+  }
+  return false;
+}
+
+pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
+  if (!in_range(def, value)) return PD_ERR_RANGE;
+  if (def->choices && !in_choices(def, value)) return PD_ERR_CHOICE;
+  return PD_OK;
+}
+
+static void expected_choices(const char *choices, char *buffer, size_t size) {
+  size_t used = (size_t)snprintf(buffer, size, "one of ");
+  for (const char *cursor = choices; cursor;) {
+    const char *choice = cursor;
+    int length = (int)pd__list_next(&cursor);
+    if (used + (size_t)length + 6 > size) {
+      snprintf(buffer + used, size - used, "...");
+      return;
+    }
+    const char *quotes = length ? "" : "\"\"";
+    used += (size_t)snprintf(buffer + used, size - used, "%.*s%s%s", length, choice, quotes,
+                             cursor ? ", " : "");
+  }
+}
+
+/* What to call a value of the type, with and without a range behind. */
+static const char *noun(pd_type type, bool ranged) {
+  switch (type) {
+    case PD_TYPE_bool:
+      return "true or false";
+    case PD_TYPE_int32:
+      return ranged ? "an integer" : "a 32-bit integer";
+    case PD_TYPE_uint32:
+      return ranged ? "an integer" : "an unsigned 32-bit integer";
+    case PD_TYPE_int64:
+      return ranged ? "an integer" : "a 64-bit integer";
+    case PD_TYPE_uint64:
+      return ranged ? "an integer" : "an unsigned 64-bit integer";
+    case PD_TYPE_double:
+      return "a number";
+    case PD_TYPE_string:
+      return "text";
+  }
+  return "a value";
+}
+
+void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
+  pd_type type = def->type;
+  char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
+  bool numeric = type != PD_TYPE_bool && type != PD_TYPE_string;
+  bool low = numeric && !pd__value_equal(type, def->min, pd__type_min(type));
+  bool high = numeric && !pd__value_equal(type, def->max, pd__type_max(type));
+  const char *what = noun(type, low || high);
+  if (def->choices) {
+    expected_choices(def->choices, buffer, size);
+  } else if (low && high) {
+    snprintf(buffer, size, "%s in [%s, %s]", what, pd__value_text(type, def->min, min),
+             pd__value_text(type, def->max, max));
+  } else if (low) {
+    snprintf(buffer, size, "%s >= %s", what, pd__value_text(type, def->min, min));
+  } else if (high) {
+    snprintf(buffer, size, "%s <= %s", what, pd__value_text(type, def->max, max));
+  } else {
+    snprintf(buffer, size, "%s", what);
+  }
+}
+
+/* ---- Cells ---- */
+
+#define CELL_STORE(name, number, ctype, member)                                                    \
+  case PD_TYPE_##name:                                                                             \
+    __atomic_store((ctype *)cell, &(ctype){(ctype)value.member}, __ATOMIC_RELEASE);                \
+    return;
+void pd__cell_store(pd_type type, void *cell, pd_value value) {
+  switch (type) {
+    PD_TYPE_MAP(CELL_STORE)
+  }
+}
+
+#define CELL_LOAD(name, number, ctype, member)                                                     \
+  case PD_TYPE_##name: {                                                                           \
+    ctype loaded;                                                                                  \
+    __atomic_load((ctype *)cell, &loaded, __ATOMIC_ACQUIRE);                                       \
+    value.member = loaded;                                                                         \
+    return value;                                                                                  \
+  }
+pd_value pd__cell_load(pd_type type, void *cell) {
+  pd_value value = {.u64 = 0};
+  switch (type) { PD_TYPE_MAP(CELL_LOAD) }
+  return value;
+}

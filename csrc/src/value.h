@@ -1,0 +1,43 @@
+/* Values: from text, to text, checked against a definition, in a cell. Nothing
+ * here keeps state or depends on the locale. */
+#ifndef PD__VALUE_H
+#define PD__VALUE_H
+
+#include "error.h"
+
+/* Room for a number or bool as text. */
+#define PD__NUMBER_SIZE 40
+
+bool pd__type_known(unsigned type);
+
+/* PD_OK, PD_ERR_VALUE, or PD_ERR_RANGE when the type can't hold the number.
+ * A string borrows `text`. */
+pd_status pd__value_parse(pd_type type, const char *text, pd_value *out);
+
+/* As snprintf: write up to `size` bytes with the NUL, give the whole length. */
+size_t pd__value_format(pd_type type, pd_value value, char *buffer, size_t size);
+
+/* Gives the text of `value`, which may stand in `buffer`. */
+const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_SIZE]);
+
+bool pd__value_equal(pd_type type, pd_value a, pd_value b);
+
+/* PD_OK, PD_ERR_RANGE or PD_ERR_CHOICE. */
+pd_status pd__value_check(const pd_flag_def *def, pd_value value);
+
+/* The full range of a type, for the types that have one. */
+pd_value pd__type_min(pd_type type);
+pd_value pd__type_max(pd_type type);
+
+/* "an integer in [1, 9]": what the definition allows, for messages. */
+void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size);
+
+/* One atomic access of the width of the type. */
+void pd__cell_store(pd_type type, void *cell, pd_value value);
+pd_value pd__cell_load(pd_type type, void *cell);
+
+/* Walk a list such as "fast|best": give the next item's length and move
+ * *cursor behind it; *cursor is NULL after the last. */
+size_t pd__list_next(const char **cursor);
+
+#endif /* PD__VALUE_H */

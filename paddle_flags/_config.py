@@ -1,0 +1,65 @@
+"""Where the headers and libraries are, for those who build plugins and hosts."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Callable
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def get_include() -> str:
+    """Give the directory of `pd_flags.h`: all that a plugin needs."""
+    return str(_PACKAGE / "include")
+
+
+def get_library_dir() -> str:
+    """Give the directory of `libpd_flags.so`."""
+    return str(_PACKAGE / "lib")
+
+
+def get_static_library() -> str:
+    """Give the path of `libpd_flags.a`, which is position independent."""
+    return str(_PACKAGE / "lib" / "libpd_flags.a")
+
+
+def get_cmake_dir() -> str:
+    """Give the directory for CMake's `paddle_flags_DIR`."""
+    return str(_PACKAGE / "lib" / "cmake" / "paddle_flags")
+
+
+def get_pkgconfig_dir() -> str:
+    """Give the directory for `PKG_CONFIG_PATH`."""
+    return str(_PACKAGE / "lib" / "pkgconfig")
+
+
+def cflags() -> str:
+    """Give the compiler arguments of a plugin or host, quoted for a shell."""
+    return shlex.join(["-I" + get_include()])
+
+
+def libs() -> str:
+    """Give the linker arguments of a host, quoted for a shell.
+
+    The run path is among them, since no loader looks into a Python package.
+    """
+    directory = get_library_dir()
+    return shlex.join(["-L" + directory, "-lpd_flags", "-Wl,-rpath," + directory])
+
+
+OPTIONS: dict[str, Callable[[], str]] = {
+    "--cflags": cflags,
+    "--includedir": get_include,
+    "--libs": libs,
+    "--static": get_static_library,
+    "--cmakedir": get_cmake_dir,
+    "--pkgconfigdir": get_pkgconfig_dir,
+}
+
+
+def run_config(option: str) -> str:
+    """Give what `python -m paddle_flags config <option>` prints."""
+    if option not in OPTIONS:
+        raise ValueError(f"{option}: expected one of {', '.join(OPTIONS)}")
+    return OPTIONS[option]()

@@ -1,0 +1,78 @@
+"""Build libpd_flags, then the cffi module that is linked against it."""
+
+import os
+import re
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+INCLUDE = Path("csrc", "include")
+VERSION = re.findall(r'^#define PD_VERSION "(.+)"', (INCLUDE / "pd_flags.h").read_text(), re.M)[0]
+LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
+# PD_SANITIZE=address,undefined builds for the sanitizers.
+CHECK = [f"-fsanitize={kinds}" for kinds in [os.environ.get("PD_SANITIZE")] if kinds]
+CHECK += ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] if CHECK else []
+COMPILE = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"]
+# nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
+# library calls its own functions, whoever else in the process has those names.
+LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
+LINK += ["-ldl"]  # part of libc since glibc 2.34
+LINK += [] if CHECK else ["-Wl,-z,defs"]  # clang takes a sanitizer from the program
+# LDFLAGS and the interpreter bring run paths along; a loader would search them
+# before $ORIGIN/lib, and might find another libpd_flags there.
+FOREIGN_RUN_PATH = re.compile(r"^-Wl,(--enable-new-dtags,)?--?(rpath|R)([=,]|\n-Wl,).*\n", re.M)
+
+
+class Build(build_ext):
+    def build_extensions(self):
+        compiler, python_h = self.compiler, Path(sysconfig.get_path("include"), "Python.h")
+        if not shutil.which(compiler.compiler_so[0]):
+            sys.exit(f"No C compiler: {compiler.compiler_so[0]} not found. Install gcc, or set CC.")
+        if not python_h.exists():
+            sys.exit(f"{python_h} is missing. On Debian: apt-get install python3-dev")
+        compiler.compiler_so += CHECK
+        linker = "".join(f"{argument}\n" for argument in [*compiler.linker_so, *CHECK])
+        compiler.linker_so = FOREIGN_RUN_PATH.sub("", linker).splitlines()
+        self.build_library(Path(self.build_lib, "paddle_flags"))
+        sys.path.insert(0, str(Path(__file__).parent))  # an isolated build leaves it out
+        from build_ffi import write_module
+
+        write_module(compiler.compiler_so, Path(self.build_temp, "_native.c"))
+        self.extensions[0].sources = [str(Path(self.build_temp, "_native.c"))]
+        super().build_extensions()
+
+    def build_library(self, package):
+        for made in ("lib", "include"):
+            shutil.rmtree(package / made, ignore_errors=True)
+        shutil.copytree(INCLUDE, package / "include")
+        for template in Path("csrc", "cmake").glob("*.in"):
+            place = "lib/pkgconfig" if ".pc" in template.name else "lib/cmake/paddle_flags"
+            (package / place).mkdir(parents=True, exist_ok=True)
+            text = template.read_text().replace("@VERSION@", VERSION)
+            (package / place / template.stem).write_text(text)
+        compiler, library = self.compiler, str(package / "lib" / "libpd_flags.so")
+        sources = sorted(map(str, Path("csrc", "src").glob("*.c")))
+        objects = compiler.compile(sources, self.build_temp, None, [str(INCLUDE)], False, COMPILE)
+        compiler.link_shared_object(objects, library, extra_postargs=LINK)
+        compiler.create_static_lib(objects, "pd_flags", str(package / "lib"))
+        self.extensions[0].extra_objects = [library]
+
+    def copy_extensions_to_source(self):
+        super().copy_extensions_to_source()
+        for made in ("lib", "include"):
+            target = Path("paddle_flags", made)
+            shutil.rmtree(target, ignore_errors=True)  # who runs the old library keeps it
+            shutil.copytree(Path(self.build_lib, target), target)
+
+
+ORIGIN = ["-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib"]
+NATIVE = Extension(
+    "paddle_flags._native", [], [str(INCLUDE)], extra_link_args=ORIGIN, py_limited_api=LIMITED_API
+)
+OPTIONS = {"build_ext": {"force": True}}  # flags may differ from the last time
+OPTIONS |= {"bdist_wheel": {"py_limited_api": "cp39"}} if LIMITED_API else {}
+setup(version=VERSION, ext_modules=[NATIVE], cmdclass={"build_ext": Build}, options=OPTIONS)
