@@ -1,0 +1,60 @@
+"""What the tests share: the compilers, and how plugins and programs are built."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from paddle_flags import _config
+
+ROOT = Path(__file__).resolve().parents[1]
+INCLUDE = _config.get_include()
+LIBDIR = _config.get_library_dir()
+CC = shlex.split(os.environ.get("CC", "cc"))
+CXX = shlex.split(os.environ.get("CXX", "c++"))
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+
+# "address,undefined" when the library was built for the sanitizers.
+SANITIZE = os.environ.get("PD_SANITIZE", "")
+CHECKED = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"] if SANITIZE else []
+
+
+def run(*command: object, check: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end with its output captured; a failure shows all of it."""
+    words = [os.fspath(w) if isinstance(w, Path) else str(w) for w in command]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=120, **options)
+    if check:
+        assert ended.returncode == 0, f"{shlex.join(words)}\n{ended.stdout}{ended.stderr}"
+    return ended
+
+
+def compiler_for(source: Path) -> list[str]:
+    return CXX if source.suffix in (".cc", ".cpp") else CC
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def build_plugin(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
+    """Build a shared library with the header alone: nothing of ours is linked."""
+    return build(out, *sources, flags=("-shared", "-fPIC", *flags))
+
+
+def build_program(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
+    """Build a program that links libpd_flags."""
+    linked = (f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags")
+    return build(out, *sources, flags=(*CHECKED, *flags, *linked))
+
+
+def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
+    """Compile and link in one go; C++ where one of the sources is."""
+    compiler = CXX if any(compiler_for(s) is CXX for s in sources) else CC
+    out.parent.mkdir(parents=True, exist_ok=True)
+    run(*compiler, *WARNINGS, "-g", f"-I{INCLUDE}", *sources, "-o", out, *flags)
+    return out
