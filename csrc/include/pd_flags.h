@@ -372,6 +372,7 @@ PD_API pd_status pd_environment_enable(const char *prefix, pd_error_list *errors
 typedef struct pd_parse_options {
   size_t size;           /* sizeof(pd_parse_options) */
   bool keep_flags;       /* leave argv as it is; by default flags are removed */
+  bool stop_at_argument; /* read no flags behind the first word that is none */
   const char *env_prefix; /* as pd_environment_enable, before argv; NULL: none */
   pd_error_list *errors; /* receives every error; NULL allowed */
 } pd_parse_options;
@@ -427,6 +428,11 @@ typedef struct pd_module_info {
 
 PD_API pd_status pd_module_get_info(const pd_module *module, pd_module_info *info,
                                     pd_error *err);
+
+/* The flags that the module defines, also those that another module defines
+ * alike: `index` counts from 0. PD_ERR_ARGUMENT: `index` is too big. */
+PD_API pd_status pd_module_get_flag(const pd_module *module, size_t index,
+                                    pd_flag **out, pd_error *err);
 
 /* Copy the errors of joining the module to the end of `errors`. */
 PD_API pd_status pd_module_get_errors(const pd_module *module,

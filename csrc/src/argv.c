@@ -17,6 +17,7 @@ typedef struct parse {
   int at;     /* the word under way */
   int kept;   /* words kept so far, in `rest` */
   char **rest;
+  bool stop_at_argument;
   bool help;
   pd__changes changes;
   pd__report report;
@@ -136,14 +137,16 @@ static void read_flag(parse *run, const char *text) {
 }
 
 static void read_words(parse *run) {
+  bool flags = true;
   for (run->at = 1; run->at < run->argc; run->at++) {
     char *text = run->argv[run->at];
-    if (!strcmp(text, "--")) {
-      for (run->at++; run->at < run->argc; run->at++) run->rest[run->kept++] = run->argv[run->at];
-    } else if (is_flag(text)) {
+    if (flags && !strcmp(text, "--")) {
+      flags = false;
+    } else if (flags && is_flag(text)) {
       read_flag(run, text);
     } else {
       run->rest[run->kept++] = text;
+      flags &= !run->stop_at_argument;
     }
   }
 }
@@ -184,7 +187,7 @@ pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options,
   if (!options) options = &defaults;
   pd_status status = check_arguments(argc, argv, options, err);
   if (status != PD_OK) return status;
-  parse run = {.argc = *argc, .argv = argv};
+  parse run = {.argc = *argc, .argv = argv, .stop_at_argument = options->stop_at_argument};
   run.report = (pd__report){.list = options->errors, .first = err};
   run.rest = malloc(((size_t)(*argc > 0 ? *argc : 0) + 1) * sizeof *run.rest);
   if (!run.rest) return pd__fail_memory(err);

@@ -332,6 +332,23 @@ pd_status pd_module_get_info(const pd_module *module, pd_module_info *info, pd_e
   return PD_OK;
 }
 
+pd_status pd_module_get_flag(const pd_module *module, size_t index, pd_flag **out,
+                             pd_error *err) {
+  if (!module) return pd__fail_null(err, "module");
+  if (!out) return pd__fail_null(err, "out");
+  size_t left = index;
+  pd_flag *flag = NULL;
+  pd__platform_lock();
+  for (size_t i = 0; i < module->count && !flag; i++) {
+    const pd__cell *cell = &module->cells[i];
+    if (cell->def->kind == PD_KIND_DEFINE && left-- == 0) flag = cell->flag;
+  }
+  pd__platform_unlock();
+  if (!flag) return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: has no flag %zu", module->path, index);
+  *out = flag;
+  return PD_OK;
+}
+
 pd_status pd_module_get_errors(const pd_module *module, pd_error_list *errors, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   if (!errors) return pd__fail_null(err, "errors");
