@@ -1,3 +1,66 @@
-"""One registry of run-time flags for Python and every native library of a process."""
+"""One registry of run-time flags for Python and every native library of a process.
 
-from paddle_flags._config import get_include as get_include
+    import paddle_flags as pf
+
+    port = pf.define("port", 8080, "Port to listen on", min=1, max=65535)
+    pf.load_plugin("build/plugins/libalpha.so")
+    arguments = pf.parse()
+    pf.FLAGS.alpha_level = 9
+"""
+
+from paddle_flags._config import get_include
+from paddle_flags._define import define
+from paddle_flags._flag import Flag, FlagEntry
+from paddle_flags._native import lib as _lib
+from paddle_flags._parse import parse
+from paddle_flags._plugin import Plugin, load_plugin
+from paddle_flags._registry import FLAGS, get, override, reset, set
+from paddle_flags._status import to_text as _to_text
+from paddle_flags.errors import (
+    FlagArgumentError,
+    FlagConflictError,
+    FlagError,
+    FlagMemoryError,
+    FlagNameError,
+    FlagParseError,
+    FlagTypeError,
+    FlagValueError,
+    FrozenFlagError,
+    HelpRequested,
+    PluginLoadError,
+    PluginValueError,
+    ReadOnlyFlagError,
+    UndefinedFlagError,
+)
+
+__version__: str = _to_text(_lib.pd_version())
+
+__all__ = [
+    "FLAGS",
+    "Flag",
+    "FlagArgumentError",
+    "FlagConflictError",
+    "FlagEntry",
+    "FlagError",
+    "FlagMemoryError",
+    "FlagNameError",
+    "FlagParseError",
+    "FlagTypeError",
+    "FlagValueError",
+    "FrozenFlagError",
+    "HelpRequested",
+    "Plugin",
+    "PluginLoadError",
+    "PluginValueError",
+    "ReadOnlyFlagError",
+    "UndefinedFlagError",
+    "__version__",
+    "define",
+    "get",
+    "get_include",
+    "load_plugin",
+    "override",
+    "parse",
+    "reset",
+    "set",
+]

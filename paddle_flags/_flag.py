@@ -1,0 +1,330 @@
+"""One flag, as Python sees it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from paddle_flags._native import ffi, lib
+from paddle_flags._status import ErrorList, check, new_error, to_bytes, to_text
+from paddle_flags._values import TYPES, Assignments, ValueType, from_c
+from paddle_flags.errors import FlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+T = TypeVar("T")
+
+
+class FlagEntry(NamedTuple):
+    """One value that a flag was given."""
+
+    value: Any
+    source: str
+    """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"` or `"layer"`."""
+    place: str | None
+    """`"main.py:12"`, `"argv[2]"`, the name of a variable, or None where unknown."""
+
+
+def _place(origin: Any) -> str | None:
+    if origin.source == lib.PD_SOURCE_ARGV:
+        return f"argv[{origin.line}]"
+    if not origin.place or origin.place[0] == b"\0":
+        return None
+    text = to_text(origin.place)
+    return f"{text}:{origin.line}" if origin.line else text
+
+
+def caller(depth: int) -> tuple[str, int]:
+    """Give file and line of the function that is `depth` calls above the caller."""
+    frame = sys._getframe(depth + 1)  # noqa: SLF001 - the documented way
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+class Flag(Generic[T]):
+    """A named, typed value of the process, shared with native code.
+
+    There is one object for each flag; it stays valid when the flag's plugin is
+    unloaded, and raises `UndefinedFlagError` until the flag is defined again.
+    All methods may be called from any thread.
+    """
+
+    __slots__ = ("__weakref__", "_handle", "_kind", "_name")
+
+    _handle: Any
+    _kind: ValueType
+    _name: str
+
+    def __init__(self) -> None:
+        message = "a Flag comes from define() or FLAGS[name]"
+        raise TypeError(message)
+
+    def __repr__(self) -> str:
+        if not self.defined:
+            return f"<Flag {self._name}: not defined>"
+        return f"<Flag {self._name}: {self.type} = {self.value!r} ({self.source})>"
+
+    # ---- value ----
+
+    @property
+    def value(self) -> T:
+        """The current value, as native code sees it. Setting it is checked first.
+
+        Raises on setting: FlagTypeError, FlagValueError, ReadOnlyFlagError,
+        FrozenFlagError. The place that `history` shows is the caller's line.
+        """
+        while True:
+            kind = self._kind
+            out = ffi.new(kind.pointer)
+            err = new_error()
+            status = kind.get(self._handle, out, err)
+            if status == lib.PD_OK:
+                return to_text(out[0]) if kind.python is str else out[0]  # type: ignore[return-value]
+            if status != lib.PD_ERR_TYPE or not self._type_changed():
+                check(status, err)
+
+    @value.setter
+    def value(self, value: T) -> None:
+        assign([(self, value)], caller(1))
+
+    def set_from_string(self, text: str) -> None:
+        """Set the value from text, as a command line does.
+
+        Raises FlagValueError, ReadOnlyFlagError or FrozenFlagError.
+        """
+        err = new_error()
+        check(lib.pd_flag_set_from_string(self._handle, to_bytes(text), err), err)
+
+    @property
+    def text(self) -> str:
+        """The value as text that `set_from_string` reads back as the same value."""
+        err = new_error()
+        size = 64
+        while True:
+            buffer = ffi.new("char[]", size)
+            length = ffi.new("size_t *")
+            check(lib.pd_flag_get_text(self._handle, buffer, size, length, err), err)
+            if length[0] < size:
+                return to_text(buffer)
+            size = length[0] + 1
+
+    def reset(self) -> None:
+        """Go back to the default: drop all other values.
+
+        Within an `override` of the flag, its end brings back what was before it.
+        Raises ReadOnlyFlagError or FrozenFlagError.
+        """
+        err = new_error()
+        check(lib.pd_flag_reset(self._handle, err), err)
+
+    def freeze(self) -> None:
+        """Refuse every later change with FrozenFlagError, until `unfreeze`."""
+        err = new_error()
+        check(lib.pd_flag_freeze(self._handle, err), err)
+
+    def unfreeze(self) -> None:
+        """Undo `freeze`."""
+        err = new_error()
+        check(lib.pd_flag_unfreeze(self._handle, err), err)
+
+    # ---- where the value comes from ----
+
+    @property
+    def source(self) -> str:
+        """Where the value comes from, as in `FlagEntry.source`."""
+        return to_text(lib.pd_source_name(self._info().source))
+
+    @property
+    def place(self) -> str | None:
+        """Where exactly, as in `FlagEntry.place`."""
+        return self.history[0].place
+
+    @property
+    def history(self) -> list[FlagEntry]:
+        """The values that the flag holds: the current one, those it hides, the default.
+
+        There is at most one value for each source but `"layer"`, the latest.
+        """
+        kind = TYPES[self._info().type]
+        entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
+        err = new_error()
+        found: list[FlagEntry] = []
+        while True:
+            status = lib.pd_flag_get_entry(self._handle, len(found), entry, err)
+            if status == lib.PD_ERR_ARGUMENT:
+                return found
+            check(status, err)
+            source = to_text(lib.pd_source_name(entry.origin.source))
+            found.append(FlagEntry(from_c(kind, entry.value), source, _place(entry.origin)))
+
+    # ---- definition ----
+
+    @property
+    def defined(self) -> bool:
+        """False while the plugin that defined the flag is unloaded."""
+        info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
+        return bool(lib.pd_flag_get_info(self._handle, info, ffi.NULL) == lib.PD_OK)
+
+    @property
+    def name(self) -> str:
+        """The name, as it was defined."""
+        return self._name
+
+    @property
+    def type(self) -> str:
+        """The type as C names it: `"bool"`, `"int32"`, ..., `"string"`."""
+        return TYPES[self._info().type].name
+
+    @property
+    def default(self) -> T:
+        """The value that nobody has to give."""
+        info = self._info()
+        return from_c(TYPES[info.type], info.default_value)  # type: ignore[no-any-return]
+
+    @property
+    def min(self) -> T | None:
+        """The smallest value allowed; None where there is no limit but the type's."""
+        info = self._info()
+        kind = TYPES[info.type]
+        return _bound(kind, info.min, kind.smallest)
+
+    @property
+    def max(self) -> T | None:
+        """The largest value allowed; None where there is no limit but the type's."""
+        info = self._info()
+        kind = TYPES[info.type]
+        return _bound(kind, info.max, kind.largest)
+
+    @property
+    def choices(self) -> tuple[str, ...] | None:
+        """The only values allowed, as text; None where there is no such list."""
+        text = to_text(self._info().choices)
+        return tuple(text.split("|")) if text else None
+
+    @property
+    def help(self) -> str:
+        """What the flag is for."""
+        return to_text(self._info().help)
+
+    @property
+    def category(self) -> str:
+        """The heading in listings, or `""`."""
+        return to_text(self._info().category)
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names."""
+        text = to_text(self._info().aliases)
+        return tuple(text.split("|")) if text else ()
+
+    @property
+    def module(self) -> str:
+        """Who defined it: the path of a library or program, or a Python module."""
+        return to_text(self._info().module)
+
+    @property
+    def file(self) -> str:
+        """The source file of the definition, or `""`."""
+        return to_text(self._info().file)
+
+    @property
+    def line(self) -> int:
+        """The line of the definition, from 1, or 0 where unknown."""
+        return int(self._info().line)
+
+    @property
+    def hidden(self) -> bool:
+        """Left out of listings and help."""
+        return bool(self._info().hidden)
+
+    @property
+    def read_only(self) -> bool:
+        """Keeps its default."""
+        return bool(self._info().read_only)
+
+    @property
+    def startup_only(self) -> bool:
+        """Keeps its value once a command line was parsed."""
+        return bool(self._info().startup_only)
+
+    @property
+    def frozen(self) -> bool:
+        """Refuses changes now."""
+        return bool(self._info().frozen)
+
+    # ---- inside ----
+
+    def _info(self) -> Any:
+        info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
+        err = new_error()
+        check(lib.pd_flag_get_info(self._handle, info, err), err)
+        return info
+
+    def _type_changed(self) -> bool:
+        """Look at the type again: a plugin may come back in another version."""
+        kind = TYPES[self._info().type]
+        changed = kind is not self._kind
+        self._kind = kind
+        return changed
+
+
+def _bound(kind: ValueType, value: Any, natural: int | None) -> Any:
+    if kind.python in (bool, str):
+        return None
+    bound = from_c(kind, value)
+    infinite = kind.python is float and bound in (float("inf"), float("-inf"))
+    return None if infinite or bound == natural else bound
+
+
+_flags: dict[int, Flag[Any]] = {}
+
+
+def flag_of(handle: Any) -> Flag[Any]:
+    """Give the one Flag for a `pd_flag *`, which is valid for good."""
+    key = int(ffi.cast("uintptr_t", handle))
+    flag = _flags.get(key)
+    if flag is None:
+        made: Flag[Any] = object.__new__(Flag)
+        made._handle = handle  # noqa: SLF001 - __init__ in all but name
+        info = made._info()  # noqa: SLF001
+        made._kind = TYPES[info.type]  # noqa: SLF001
+        made._name = to_text(info.name)  # noqa: SLF001
+        flag = _flags.setdefault(key, made)
+    return flag
+
+
+
+
+def assign(
+    wanted: Sequence[tuple[Flag[Any], object]], where: tuple[str, int], *, layer: bool = False
+) -> int:
+    """Set all flags or none; with `layer` on top of their values. Gives the layer's number."""
+    while True:
+        try:
+            return _assign(wanted, where, layer=layer)
+        except FlagError:
+            # Types are known from the last time; look again before giving up.
+            changed = [flag._type_changed() for flag, _ in wanted if flag.defined]  # noqa: SLF001
+            if not any(changed):
+                raise
+
+
+def _assign(
+    wanted: Sequence[tuple[Flag[Any], object]], where: tuple[str, int], *, layer: bool
+) -> int:
+    place = ffi.new("char[]", to_bytes(where[0]))
+    origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_RUNTIME, "line": where[1]})
+    origin.place = place
+    made = Assignments(len(wanted))
+    for index, (flag, value) in enumerate(wanted):
+        made.fill(index, flag._handle, flag._name, flag._kind, value)  # noqa: SLF001
+    err = new_error()
+    errors = ErrorList()
+    number = ffi.new("pd_layer *")
+    if layer:
+        status = lib.pd_layer_push(made.items, len(wanted), origin, errors.pointer, number, err)
+    else:
+        status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
+    if status != lib.PD_OK:
+        raise errors.gather(err)
+    return int(number[0])

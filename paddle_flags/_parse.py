@@ -1,0 +1,97 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags import errors
+from paddle_flags._native import ffi, lib
+from paddle_flags._status import ErrorList, new_error, to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class _Argv:
+    """A command line in C's memory, which gives the same words back as objects."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._texts = [ffi.new("char[]", _encode(word)) for word in words]
+        self._words = {_address(text): word for text, word in zip(self._texts, words)}
+        self.argc = ffi.new("int *", len(words))
+        self.argv = ffi.new("char *[]", [*self._texts, ffi.NULL])
+
+    def rest(self) -> list[str]:
+        """Give the words behind the first that are still there."""
+        return [self._words[_address(self.argv[i])] for i in range(1, self.argc[0])]
+
+
+def _encode(word: str) -> bytes:
+    if not isinstance(word, str):
+        message = f"argv has {word!r}: expected str, not {type(word).__name__}"
+        raise errors.FlagTypeError(message)
+    return to_bytes(word)
+
+
+def _address(pointer: Any) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
+
+
+def _parse(words: Sequence[str], env_prefix: str | None, *, stop_at_argument: bool) -> list[str]:
+    line = _Argv(words)
+    found = ErrorList()
+    prefix = ffi.NULL if env_prefix is None else ffi.new("char[]", to_bytes(env_prefix))
+    options = ffi.new("pd_parse_options *", {"size": ffi.sizeof("pd_parse_options")})
+    options.env_prefix = prefix
+    options.errors = found.pointer
+    options.stop_at_argument = stop_at_argument
+    err = new_error()
+    status = lib.pd_parse_argv(line.argc, line.argv, options, err)
+    if status == lib.PD_OK:
+        return line.rest()
+    if status == lib.PD_HELP:
+        from paddle_flags._report import help_text
+
+        raise errors.HelpRequested(help_text(words[0]))
+    raise found.gather(err, errors.FlagParseError)
+
+
+def parse(
+    argv: Sequence[str] | None = None,
+    *,
+    env_prefix: str | None = None,
+    stop_at_argument: bool = False,
+    exit: bool = True,  # noqa: A002 - as in argparse
+) -> list[str]:
+    """Read flags from a command line and give its other arguments.
+
+    `argv` is `sys.argv` or a list whose first item is the program. With
+    `env_prefix="FLAGS_"` the environment gives a value to each flag that has a
+    variable FLAGS_<name>, below those of the command line, for flags that are
+    defined later too. `stop_at_argument` leaves everything behind the first word
+    that is no flag alone, as a program with subcommands needs it.
+
+    A bad value, an unknown flag: nothing is changed, all errors are printed
+    together to stderr, and the program ends with status 2. `--help` prints the
+    flags and ends it with status 0. With `exit=False` FlagParseError or
+    HelpRequested is raised instead.
+    """
+    words = list(sys.argv if argv is None else argv)
+    program = os.path.basename(words[0]) if words else ""
+    try:
+        return _parse(words, env_prefix, stop_at_argument=stop_at_argument)
+    except errors.HelpRequested as help_:
+        if not exit:
+            raise
+        print(help_)  # noqa: T201 - the output that was asked for
+        status = 0
+    except errors.FlagParseError as refused:
+        if not exit:
+            raise
+        for error in refused.errors:
+            print(f"{program}: error: {error}", file=sys.stderr)  # noqa: T201
+        print(f"Try '{program} --help'.", file=sys.stderr)  # noqa: T201
+        status = 2
+    sys.exit(status)

@@ -1,0 +1,112 @@
+"""Native plugins: shared libraries that define flags."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from paddle_flags._flag import Flag, flag_of
+from paddle_flags._native import ffi, lib
+from paddle_flags._status import ErrorList, check, new_error, to_text
+from paddle_flags.errors import FlagArgumentError, PluginValueError, UndefinedFlagError
+
+
+class Plugin:
+    """A shared library that `load_plugin` has loaded."""
+
+    __slots__ = ("__weakref__", "_handle", "_loaded", "_path")
+
+    def __init__(self) -> None:
+        message = "a Plugin comes from load_plugin()"
+        raise TypeError(message)
+
+    _handle: Any
+    _loaded: bool
+    _path: str
+
+    def __repr__(self) -> str:
+        state = f"{len(self.flags)} flags" if self._loaded else "unloaded"
+        return f"<Plugin {self._path}: {state}>"
+
+    @property
+    def path(self) -> str:
+        """The path of the library, as the loader tells it."""
+        return self._path
+
+    @property
+    def loaded(self) -> bool:
+        """False after `unload`."""
+        return self._loaded
+
+    @property
+    def flags(self) -> dict[str, Flag[Any]]:
+        """The flags that it defines, by name, in the order of its source."""
+        found: dict[str, Flag[Any]] = {}
+        handle = ffi.new("pd_flag **")
+        index = 0
+        while self._loaded and (
+            lib.pd_module_get_flag(self._handle, index, handle, ffi.NULL) == lib.PD_OK
+        ):
+            try:
+                flag = flag_of(handle[0])
+                found[flag.name] = flag
+            except UndefinedFlagError:
+                pass  # unloaded meanwhile, on another thread
+            index += 1
+        return found
+
+    def unload(self) -> None:
+        """Undo one `load_plugin`; the last one takes the library out of the process.
+
+        Its flags are undefined then, but their Flag objects stay, and work again
+        when the library is loaded again. Native code that still runs in the
+        library, or pointers into it, are the caller's care.
+        Raises FlagArgumentError when it is unloaded already.
+        """
+        if not self._loaded:
+            message = f"{self._path}: is unloaded already"
+            raise FlagArgumentError(message)
+        err = new_error()
+        check(lib.pd_module_unload(self._handle, err), err)
+        self._loaded = False
+
+
+def _plugin_of(handle: Any) -> Plugin:
+    plugin = object.__new__(Plugin)
+    info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
+    err = new_error()
+    check(lib.pd_module_get_info(handle, info, err), err)
+    plugin._handle = handle  # noqa: SLF001 - __init__ in all but name
+    plugin._path = to_text(info.path)  # noqa: SLF001
+    plugin._loaded = True  # noqa: SLF001
+    return plugin
+
+
+def load_plugin(path: str | os.PathLike[str]) -> Plugin:
+    """Load a shared library and join its flags; any library may be loaded.
+
+    `path` is that of a file, relative to the current directory, and never
+    searched for. The library joins whole or not at all: PluginLoadError when it
+    can't be loaded, and FlagConflictError or another FlagError when a definition
+    in it is refused (`errors` has all of them); it is closed again then.
+    PluginValueError when a value from the environment doesn't suit one of its
+    flags: it is loaded, as the exception's `plugin`, and the flag keeps its
+    default.
+    """
+    file = os.fsencode(path)
+    if b"\0" in file:
+        message = f"{path!r}: contains a NUL character, expected a path"
+        raise FlagArgumentError(message)
+    handle = ffi.new("pd_module **")
+    err = new_error()
+    errors = ErrorList()
+    status = lib.pd_module_load(file, errors.pointer, handle, err)
+    plugin = _plugin_of(handle[0]) if handle[0] else None
+    if status == lib.PD_OK and plugin:
+        return plugin
+    if plugin is None:
+        raise errors.gather(err)
+    refused = errors.gather(err, PluginValueError)
+    assert isinstance(refused, PluginValueError)  # noqa: S101 - for the type checkers
+    refused.plugin = plugin
+    raise refused

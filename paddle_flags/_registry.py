@@ -1,0 +1,151 @@
+"""All flags of the process: the mapping FLAGS, setting by name, overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ContextDecorator
+from typing import TYPE_CHECKING, Any, Union
+
+from paddle_flags._flag import Flag, assign, caller, flag_of
+from paddle_flags._native import ffi, lib
+from paddle_flags._status import check, new_error, to_bytes
+from paddle_flags.errors import FlagNameError, UndefinedFlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+Value = Union[bool, int, float, str]
+
+
+def find(name: str) -> Flag[Any]:
+    """Give the flag of this name or alias, or raise UndefinedFlagError."""
+    handle = ffi.new("pd_flag **")
+    err = new_error()
+    check(lib.pd_flag_find(to_bytes(name), handle, err), err)
+    return flag_of(handle[0])
+
+
+class Registry(Mapping[str, Flag[Any]]):
+    """The flags of the process, by name and live.
+
+    `FLAGS.level` is the value of the flag `level` and can be assigned to;
+    `FLAGS["level"]` is the Flag itself, also for names that aren't Python's.
+    In both, an alias serves as well as the name, and `-` is `_`. Iteration gives
+    names in the order of definition, hidden flags among them.
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> Flag[Any]:
+        return find(name)
+
+    def __contains__(self, name: object) -> bool:
+        handle = ffi.new("pd_flag **")
+        if not isinstance(name, str) or "\0" in name:
+            return False
+        return bool(lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) == lib.PD_OK)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([flag.name for flag in all_flags()])
+
+    def __len__(self) -> int:
+        return len(all_flags())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by copy, inspect and others
+            raise AttributeError(name)
+        return find(name).value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if hasattr(type(self), name):
+            message = f"FLAGS.{name} is not a flag: write FLAGS[{name!r}].value = ..."
+            raise FlagNameError(message)
+        assign([(find(name), value)], caller(1))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+    def __repr__(self) -> str:
+        return f"<FLAGS: {len(self)} flags>"
+
+    def update(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
+        """Set several flags, all or none of them.
+
+        Raises the exception of the first value that is refused; its `errors`
+        has all of them.
+        """
+        assign(_named_flags(values, named), caller(1))
+
+
+def _named_flags(
+    values: Mapping[str, object] | None, named: Mapping[str, object]
+) -> list[tuple[Flag[Any], object]]:
+    every = {**(values or {}), **named}
+    return [(find(name), value) for name, value in every.items()]
+
+
+def all_flags() -> list[Flag[Any]]:
+    """Give the flags that are defined now, in the order of definition."""
+    flags: list[Flag[Any]] = []
+    handle = lib.pd_flag_next(ffi.NULL)
+    while handle:
+        try:
+            flags.append(flag_of(handle))
+        except UndefinedFlagError:
+            pass  # its plugin is leaving, on another thread
+        handle = lib.pd_flag_next(handle)
+    return flags
+
+
+FLAGS = Registry()
+
+
+def get(name: str) -> Any:
+    """Give the value of a flag, as `FLAGS.<name>` does."""
+    return find(name).value
+
+
+def set(name: str, value: Value) -> None:  # noqa: A001 - the name that C uses
+    """Set a flag, as `FLAGS.<name> = value` does."""
+    assign([(find(name), value)], caller(1))
+
+
+def reset(name: str) -> None:
+    """Go back to the default of a flag, as `Flag.reset` does."""
+    find(name).reset()
+
+
+class override(ContextDecorator):  # noqa: N801 - reads as a statement
+    """Give flags other values for the time of a `with` block or of a function.
+
+        with override(alpha_level=1): ...
+
+        @override({"beta.port": 80}, alpha_level=1)
+        def function(): ...
+
+    All values are checked before the first takes effect. The values are a layer
+    on top of those that the flags have: layers may end in any order, on any
+    thread, and native code sees the topmost one. Setting a flag inside the block
+    changes the topmost layer alone, so the end of the block undoes it.
+    """
+
+    def __init__(
+        self, values: Mapping[str, object] | None = None, /, **named: object
+    ) -> None:
+        self._values = {**(values or {}), **named}
+        self._where = caller(1)
+        self._layers: list[int] = []
+
+    def __enter__(self) -> None:
+        wanted = _named_flags(self._values, {})
+        self._layers.append(assign(wanted, self._where, layer=True))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        err = new_error()
+        check(lib.pd_layer_pop(self._layers.pop(), err), err)
