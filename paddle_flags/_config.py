@@ -56,10 +56,3 @@ OPTIONS: dict[str, Callable[[], str]] = {
     "--cmakedir": get_cmake_dir,
     "--pkgconfigdir": get_pkgconfig_dir,
 }
-
-
-def run_config(option: str) -> str:
-    """Give what `python -m paddle_flags config <option>` prints."""
-    if option not in OPTIONS:
-        raise ValueError(f"{option}: expected one of {', '.join(OPTIONS)}")
-    return OPTIONS[option]()

@@ -39,7 +39,14 @@ def _address(pointer: Any) -> int:
     return int(ffi.cast("uintptr_t", pointer))
 
 
-def _parse(words: Sequence[str], env_prefix: str | None, *, stop_at_argument: bool) -> list[str]:
+def read_flags(
+    words: Sequence[str],
+    env_prefix: str | None,
+    *,
+    stop_at_argument: bool,
+    keep_startup: bool = False,
+) -> list[str]:
+    """Do what `parse` does, raise its errors, and don't end startup on request."""
     line = _Argv(words)
     found = ErrorList()
     prefix = ffi.NULL if env_prefix is None else ffi.new("char[]", to_bytes(env_prefix))
@@ -47,6 +54,7 @@ def _parse(words: Sequence[str], env_prefix: str | None, *, stop_at_argument: bo
     options.env_prefix = prefix
     options.errors = found.pointer
     options.stop_at_argument = stop_at_argument
+    options.keep_startup = keep_startup
     err = new_error()
     status = lib.pd_parse_argv(line.argc, line.argv, options, err)
     if status == lib.PD_OK:
@@ -81,7 +89,7 @@ def parse(
     words = list(sys.argv if argv is None else argv)
     program = os.path.basename(words[0]) if words else ""
     try:
-        return _parse(words, env_prefix, stop_at_argument=stop_at_argument)
+        return read_flags(words, env_prefix, stop_at_argument=stop_at_argument)
     except errors.HelpRequested as help_:
         if not exit:
             raise

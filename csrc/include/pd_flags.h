@@ -373,6 +373,7 @@ typedef struct pd_parse_options {
   size_t size;           /* sizeof(pd_parse_options) */
   bool keep_flags;       /* leave argv as it is; by default flags are removed */
   bool stop_at_argument; /* read no flags behind the first word that is none */
+  bool keep_startup;     /* startup goes on: another command line will follow */
   const char *env_prefix; /* as pd_environment_enable, before argv; NULL: none */
   pd_error_list *errors; /* receives every error; NULL allowed */
 } pd_parse_options;

@@ -18,6 +18,7 @@ typedef struct parse {
   int kept;   /* words kept so far, in `rest` */
   char **rest;
   bool stop_at_argument;
+  bool keep_startup;
   bool help;
   pd__changes changes;
   pd__report report;
@@ -162,7 +163,7 @@ static pd_status run_parse(parse *run, const char *prefix) {
   }
   pd_status status = pd__changes_finish(&run->changes, 0, &run->report);
   if (status == PD_OK) {
-    pd__startup_over = true;
+    if (!run->keep_startup) pd__startup_over = true;
     if (prefix) pd__environment_use(prefix);
   }
   return status;
@@ -187,7 +188,10 @@ pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options,
   if (!options) options = &defaults;
   pd_status status = check_arguments(argc, argv, options, err);
   if (status != PD_OK) return status;
-  parse run = {.argc = *argc, .argv = argv, .stop_at_argument = options->stop_at_argument};
+  parse run = {.argc = *argc,
+               .argv = argv,
+               .stop_at_argument = options->stop_at_argument,
+               .keep_startup = options->keep_startup};
   run.report = (pd__report){.list = options->errors, .first = err};
   run.rest = malloc(((size_t)(*argc > 0 ? *argc : 0) + 1) * sizeof *run.rest);
   if (!run.rest) return pd__fail_memory(err);
