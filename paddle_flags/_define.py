@@ -99,7 +99,7 @@ def _kind_of(name: str, default: object, type_name: str | None) -> ValueType:
 
 
 @overload
-def define(  # type: ignore[overload-overlap]  # bool is an int, but met first
+def define(
     name: str,
     default: bool,
     help: str = ...,

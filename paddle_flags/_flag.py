@@ -186,14 +186,14 @@ class Flag(Generic[T]):
         """The smallest value allowed; None where there is no limit but the type's."""
         info = self._info()
         kind = TYPES[info.type]
-        return _bound(kind, info.min, kind.smallest)
+        return _bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
 
     @property
     def max(self) -> T | None:
         """The largest value allowed; None where there is no limit but the type's."""
         info = self._info()
         kind = TYPES[info.type]
-        return _bound(kind, info.max, kind.largest)
+        return _bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
 
     @property
     def choices(self) -> tuple[str, ...] | None:
