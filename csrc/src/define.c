@@ -84,6 +84,7 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
 
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
   if (!pd__type_known(def->type)) return refuse(def, PD_ERR_TYPE, "unknown type", err);
+  if (def->kind > PD_KIND_IMPORT) return refuse(def, PD_ERR_ABI, "unknown kind", err);
   pd_status status = check_names(def, err);
   if (status == PD_OK) status = check_range(def, err);
   if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
@@ -284,7 +285,9 @@ static void undefine(pd_flag *flag) {
   flag->def = NULL;
   flag->frozen = false;
   for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
-    pd__cell_store(cell->def->type, cell->def->cell, cell->def->default_value);
+    if (cell->def->cell) {
+      pd__cell_store(cell->def->type, cell->def->cell, cell->def->default_value);
+    }
   }
 }
 

@@ -128,9 +128,13 @@ static const loading *find_load(void) {
 }
 
 static pd_status check_abi(const pd_module_record *record, const char *path, pd_error *err) {
-  if (record->abi == PD_ABI_VERSION && record->size >= sizeof *record) return PD_OK;
-  return pd__fail(err, PD_ERR_ABI, "%.400s: built for ABI version %u, expected %d", path,
-                  record->abi, PD_ABI_VERSION);
+  if (record->abi != PD_ABI_VERSION) {
+    return pd__fail(err, PD_ERR_ABI, "%.400s: built for ABI version %u, expected %d", path,
+                    record->abi, PD_ABI_VERSION);
+  }
+  if (record->size >= sizeof *record) return PD_OK;
+  return pd__fail(err, PD_ERR_ABI, "%.400s: its module record has %u bytes, expected %zu or more",
+                  path, record->size, sizeof *record);
 }
 
 /* With the lock. A record of another ABI isn't written to. */
@@ -200,7 +204,7 @@ __attribute__((visibility("hidden"), used)) const pd_copy_record pd__copy_v1 = {
 PD__PLATFORM_ANNOUNCE("pd__copy_v1");
 
 __attribute__((constructor)) static void join_those_before(void) {
-  pd__platform_visit_modules(join_locked);
+  pd__platform_visit_modules(NULL, join_locked);
 }
 
 /* ---- Loading ---- */
@@ -271,6 +275,8 @@ pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **ou
   const void *inside;
   begin(&load);
   pd_status status = pd__platform_open(path, &handle, &inside, &wrong);
+  /* Most have joined by now. A module of another ABI looks for its own host. */
+  if (status == PD_OK) pd__platform_visit_modules(inside, join_locked);
   pd_module *module = status == PD_OK ? module_at(inside) : NULL;
   if (status == PD_OK && !module) pd__fail_memory(&wrong);
   if (!module) pd__report_add(&report, &wrong);

@@ -22,10 +22,10 @@ typedef struct pd__platform_image {
   uintptr_t high;   /* one past its last */
 } pd__platform_image;
 
-/* Call `visit` for the module record behind each note of each loaded image. No
- * image leaves meanwhile. */
+/* Call `visit` for the module record behind each note of the image that holds
+ * `inside`, or of each loaded image for NULL. No image leaves meanwhile. */
 typedef void pd__platform_visit(pd_module_record *record, const pd__platform_image *image);
-void pd__platform_visit_modules(pd__platform_visit *visit);
+void pd__platform_visit_modules(const void *inside, pd__platform_visit *visit);
 
 /* Call `use` with the image that holds `address`. False: there is none. */
 typedef void pd__platform_use(const pd__platform_image *image, void *context);

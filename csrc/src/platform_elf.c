@@ -49,47 +49,81 @@ static void image_of(const struct dl_phdr_info *info, char program[PATH_MAX],
   }
 }
 
+/* Whether one loaded segment with `flags` holds `size` bytes at `address`. Notes
+ * may be anybody's, and damaged: nothing that lies outside is touched. */
+static bool holds(const struct dl_phdr_info *info, uintptr_t address, uint64_t size,
+                  uint32_t flags) {
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    uint64_t offset = address - (info->dlpi_addr + segment->p_vaddr);
+    if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags &&
+        offset <= segment->p_memsz && size <= segment->p_memsz - offset) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* The module record that a note leads to, or NULL for other people's notes. */
-static pd_module_record *record_of(const ElfW(Nhdr) *note, const char *body) {
+static pd_module_record *record_of(const struct dl_phdr_info *info, const ElfW(Nhdr) *note,
+                                   const char *body) {
   if (note->n_type != PD_NOTE_MODULE || note->n_descsz != 4 ||
       note->n_namesz != sizeof PD_NOTE_NAME ||
       memcmp(note + 1, PD_NOTE_NAME, sizeof PD_NOTE_NAME) != 0) {
     return NULL;
   }
-  return (pd_module_record *)(body + *(const int32_t *)body);
+  uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t) * (const int32_t *)body;
+  bool sound = at % sizeof(void *) == 0 && holds(info, at, sizeof(pd_module_record), PF_R | PF_W);
+  return sound ? (pd_module_record *)at : NULL;
 }
 
-static size_t round_up(size_t size, size_t align) { return (size + align - 1) & ~(align - 1); }
-
-static void visit_notes(const char *at, size_t size, size_t align, pd__platform_visit *visit,
-                        const pd__platform_image *image) {
-  const char *end = at + size;
-  while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+static void visit_notes(const struct dl_phdr_info *info, const ElfW(Phdr) *segment,
+                        pd__platform_visit *visit, const pd__platform_image *image) {
+  uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+  uint64_t left = segment->p_memsz, pad = segment->p_align == 8 ? 7 : 3;
+  const char *at = (const char *)start;
+  if (start % 4 || !holds(info, start, left, PF_R)) return;
+  while (left >= sizeof(ElfW(Nhdr))) {
     const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-    size_t head = round_up(sizeof *note + note->n_namesz, align);
-    size_t whole = head + round_up(note->n_descsz, align);
-    if (whole > (size_t)(end - at)) return;
-    pd_module_record *record = record_of(note, at + head);
+    uint64_t head = (sizeof *note + (uint64_t)note->n_namesz + pad) & ~pad;
+    uint64_t whole = (head + note->n_descsz + pad) & ~pad;
+    if (head + note->n_descsz > left) return;
+    pd_module_record *record = record_of(info, note, at + head);
     if (record) visit(record, image);
+    if (whole >= left) return; /* the last one may lack its padding */
     at += whole;
+    left -= whole;
   }
 }
 
-static int visit_image(struct dl_phdr_info *info, size_t size, void *visit) {
-  (void)size;
+static void visit_image(const struct dl_phdr_info *info, pd__platform_visit *visit) {
   char program[PATH_MAX];
   pd__platform_image image = {.path = NULL};
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
     if (segment->p_type != PT_NOTE) continue;
     if (!image.path) image_of(info, program, &image);
-    visit_notes((const char *)(info->dlpi_addr + segment->p_vaddr), segment->p_memsz,
-                segment->p_align == 8 ? 8 : 4, *(pd__platform_visit **)visit, &image);
+    visit_notes(info, segment, visit, &image);
   }
-  return 0;
 }
 
-void pd__platform_visit_modules(pd__platform_visit *visit) { dl_iterate_phdr(visit_image, &visit); }
+struct visit {
+  uintptr_t inside;
+  pd__platform_visit *visit;
+};
+
+static int visit_next(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)size;
+  const struct visit *all = context;
+  if (all->inside && !holds(info, all->inside, 1, 0)) return 0;
+  visit_image(info, all->visit);
+  return all->inside != 0;
+}
+
+void pd__platform_visit_modules(const void *inside, pd__platform_visit *visit) {
+  struct visit all = {(uintptr_t)inside, visit};
+  dl_iterate_phdr(visit_next, &all);
+}
 
 struct search {
   uintptr_t address;

@@ -62,34 +62,60 @@ extern void pd__module_exit_v1(void) PD__WEAK;
 __attribute__((used)) pd_module_record pd__module_v1 = {
     PD_ABI_VERSION, sizeof(pd_module_record), pd__defs_begin, pd__defs_end, 0, 0};
 
-/* Give the registry copy's host that a note of `image` leads to, or 0. */
-static inline const pd_host *pd__host_in(const pd__image *image) {
+/* Whether one loaded segment of `image` holds `size` bytes at `address`. Notes
+ * may be anybody's, and damaged: nothing that lies outside is touched. */
+static inline int pd__holds(const pd__image *image, uintptr_t address, uint64_t size) {
   for (uint16_t i = 0; i < image->count; i++) {
     const pd__phdr *segment = &image->segments[i];
-    if (segment->p_type != PT_NOTE) continue;
-    const char *at = (const char *)(image->base + segment->p_vaddr);
-    const char *end = at + segment->p_memsz;
-    size_t align = segment->p_align == 8 ? 8 : 4;
-    while ((size_t)(end - at) >= sizeof(pd__nhdr)) {
-      const pd__nhdr *note = (const pd__nhdr *)(const void *)at;
-      const char *name = at + sizeof *note;
-      const char *body = at + ((sizeof *note + note->n_namesz + align - 1) & ~(align - 1));
-      if (note->n_type == PD_NOTE_COPY && note->n_namesz == sizeof PD_NOTE_NAME &&
-          note->n_descsz == 4 && !__builtin_memcmp(name, PD_NOTE_NAME, sizeof PD_NOTE_NAME)) {
-        const pd_copy_record *copy =
-            (const pd_copy_record *)(const void *)(body + *(const int32_t *)(const void *)body);
-        if (copy->abi == PD_ABI_VERSION) return copy->host;
-      }
-      at = body + ((note->n_descsz + align - 1) & ~(align - 1));
+    uint64_t offset = address - (image->base + segment->p_vaddr);
+    if (segment->p_type == PT_LOAD && offset <= segment->p_memsz &&
+        size <= segment->p_memsz - offset) {
+      return 1;
     }
+  }
+  return 0;
+}
+
+/* The host of the registry copy that the descriptor at `body` leads to, or 0. */
+static inline const pd_host *pd__host_at(const pd__image *image, const char *body) {
+  uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t)*(const int32_t *)(const void *)body;
+  const pd_copy_record *copy = (const pd_copy_record *)at;
+  if (at % sizeof(void *) || !pd__holds(image, at, sizeof *copy)) return 0;
+  return copy->abi == PD_ABI_VERSION && copy->size >= sizeof *copy ? copy->host : 0;
+}
+
+/* The same for the notes of a segment. */
+static inline const pd_host *pd__host_in(const pd__image *image, const pd__phdr *segment) {
+  uintptr_t start = image->base + segment->p_vaddr;
+  uint64_t left = segment->p_memsz, pad = segment->p_align == 8 ? 7 : 3;
+  const char *at = (const char *)start;
+  if (segment->p_type != PT_NOTE || start % 4 || !pd__holds(image, start, left)) return 0;
+  while (left >= sizeof(pd__nhdr)) {
+    const pd__nhdr *note = (const pd__nhdr *)(const void *)at;
+    uint64_t head = (sizeof *note + (uint64_t)note->n_namesz + pad) & ~pad;
+    uint64_t whole = (head + note->n_descsz + pad) & ~pad;
+    if (head + note->n_descsz > left) return 0;
+    if (note->n_type == PD_NOTE_COPY && note->n_namesz == sizeof PD_NOTE_NAME &&
+        note->n_descsz == 4 && !__builtin_memcmp(note + 1, PD_NOTE_NAME, sizeof PD_NOTE_NAME)) {
+      const pd_host *host = pd__host_at(image, at + head);
+      if (host) return host;
+    }
+    if (whole >= left) return 0; /* the last one may lack its padding */
+    at += whole;
+    left -= whole;
   }
   return 0;
 }
 
 static inline int pd__find_host(pd__image *image, size_t size, void *host) {
   (void)size;
-  *(const pd_host **)host = pd__host_in(image);
-  return *(const pd_host **)host != 0;
+  for (uint16_t i = 0; i < image->count; i++) {
+    const pd_host *found = pd__host_in(image, &image->segments[i]);
+    if (!found) continue;
+    *(const pd_host **)host = found;
+    return 1;
+  }
+  return 0;
 }
 
 __attribute__((used)) void pd__module_enter_v1(void) {
