@@ -20,8 +20,7 @@ COMPILE = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-
 # nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
 # library calls its own functions, whoever else in the process has those names.
 LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
-LINK += ["-ldl"]  # part of libc since glibc 2.34
-LINK += [] if CHECK else ["-Wl,-z,defs"]  # clang takes a sanitizer from the program
+LINK += ["-ldl", *([] if CHECK else ["-Wl,-z,defs"])]  # a sanitizer's symbols may come later
 # LDFLAGS and the interpreter bring run paths along; a loader would search them
 # before $ORIGIN/lib, and might find another libpd_flags there.
 FOREIGN_RUN_PATH = re.compile(r"^-Wl,(--enable-new-dtags,)?--?(rpath|R)([=,]|\n-Wl,).*\n", re.M)
@@ -58,7 +57,10 @@ class Build(build_ext):
         sources = sorted(map(str, Path("csrc", "src").glob("*.c")))
         objects = compiler.compile(sources, self.build_temp, None, [str(INCLUDE)], False, COMPILE)
         compiler.link_shared_object(objects, library, extra_postargs=LINK)
-        compiler.create_static_lib(objects, "pd_flags", str(package / "lib"))
+        # One object: whoever links a part gets the record that announces it, too.
+        whole = str(Path(self.build_temp, "pd_flags.o"))
+        self.spawn([*compiler.compiler_so, "-r", "-nostdlib", *objects, "-o", whole])
+        compiler.create_static_lib([whole], "pd_flags", str(package / "lib"))
         self.extensions[0].extra_objects = [library]
 
     def copy_extensions_to_source(self):
