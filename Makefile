@@ -1,0 +1,79 @@
+# Needs a C compiler, make, and Python 3.9 or newer with venv and headers; what
+# is missing is named first. All else goes into .venv.
+# Settings: PYTHON= CC= CXX= VENV=, and ARGS= for pytest.
+PYTHON ?= python3
+VENV   ?= .venv
+ifeq ($(origin CC),default)
+CC := cc
+endif
+ifeq ($(origin CXX),default)
+CXX := c++
+endif
+export CC CXX PYTHON
+
+BIN      := $(VENV)/bin
+PIP      := $(BIN)/pip --disable-pip-version-check install --quiet
+SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
+C_FILES   = $(shell find csrc examples -name '*.[ch]')
+SETTINGS := $(strip $(CURDIR) $(PYTHON) $(CC) $(CFLAGS) $(LDFLAGS) $(PD_SANITIZE))
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+	  while IFS='|' read -r name text; do printf 'make %-7s %s\n' "$$name" "$$text"; done
+
+demo: $(VENV)/built ## Build library and example plugins, run them from Python over real files
+	$(MAKE) -C examples BUILD=$(CURDIR)/build
+	examples/demo/run.sh $(BIN)/python
+
+test: $(VENV)/built ## Run all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/dev ## Check style and types of Python and C
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+	clang-format --dry-run -Werror $(C_FILES)
+	clang-tidy --quiet $(filter %.c,$(C_FILES)) -- -std=gnu11 -Icsrc/include
+
+format: $(VENV)/dev ## Format Python and C, mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	clang-format -i $(C_FILES)
+
+asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under build/
+	tools/asan.sh $(ARGS)
+
+wheel: $(VENV)/dev ## Build the wheel into dist/
+	$(BIN)/python -m build --wheel
+
+sdist: $(VENV)/dev ## Build the source distribution into dist/
+	$(BIN)/python -m build --sdist
+
+clean: ## Remove whatever these targets made
+	rm -rf build dist .venv .venv-* .*_cache .hypothesis *.egg-info
+	rm -rf paddle_flags/include paddle_flags/lib paddle_flags/_native*.so
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# A change of the settings renews the environment, a change of the sources the
+# package in it, which is installed editable: a change of a .py file needs neither.
+ifneq ($(SETTINGS),$(strip $(shell cat $(VENV)/settings 2>/dev/null)))
+.PHONY: $(VENV)/settings
+endif
+$(VENV)/settings: | check
+	$(PYTHON) -m venv --clear $(VENV)
+	echo '$(SETTINGS)' >$@
+
+$(VENV)/built: $(VENV)/settings $(SOURCES) | check
+	$(PIP) --editable '.[test]'
+	touch $@
+
+$(VENV)/dev: $(VENV)/built | check
+	$(PIP) --editable '.[dev]'
+	touch $@
+
+check:
+	@tools/check.sh $(MAKECMDGOALS)
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format asan wheel sdist clean check
