@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from paddle_flags import _config
 
@@ -58,3 +61,18 @@ def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
     out.parent.mkdir(parents=True, exist_ok=True)
     run(*compiler, *WARNINGS, "-g", f"-I{INCLUDE}", *sources, "-o", out, *flags)
     return out
+
+
+def tool(name: str, package: str | None = None) -> str:
+    """Give the path of a tool that a test needs and the package doesn't.
+
+    Without it the test is skipped, with a reason; with PD_REQUIRE_TOOLS in the
+    environment, as in CI, it fails.
+    """
+    path = shutil.which(name)
+    if path is None:
+        reason = f"{name} is missing: apt-get install {package or name}"
+        if os.environ.get("PD_REQUIRE_TOOLS"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return path
