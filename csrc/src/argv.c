@@ -1,6 +1,5 @@
 /* The command line: split each word into a flag and its value, check all of
  * them, then set all of them. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,8 @@
 typedef struct parse {
   int argc;
   char **argv;
-  int at;     /* the word under way */
-  int kept;   /* words kept so far, in `rest` */
+  int at;   /* the word under way */
+  int kept; /* words kept so far, in `rest` */
   char **rest;
   bool stop_at_argument;
   bool keep_startup;
@@ -28,8 +27,8 @@ typedef struct parse {
 typedef struct argument {
   const char *dashes; /* "-" or "--", for messages */
   const char *name;
-  size_t length;      /* of the name */
-  const char *value;  /* behind '=', or NULL */
+  size_t length;     /* of the name */
+  const char *value; /* behind '=', or NULL */
 } argument;
 
 static bool is_flag(const char *text) { return text[0] == '-' && text[1] != '\0'; }
@@ -50,10 +49,10 @@ static argument split(const char *text) {
 
 __attribute__((format(printf, 3, 4))) static void fail(parse *run, pd_status status,
                                                        const char *format, ...) {
-  pd_error err = {.status = status};
+  pd_error err;
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(err.message, sizeof err.message, format, arguments);
+  pd__vfail(&err, status, format, arguments);
   va_end(arguments);
   pd__report_add(&run->report, &err);
 }
@@ -85,8 +84,8 @@ static void read_negated(parse *run, const argument *word, pd_flag *flag) {
     fail(run, PD_ERR_ARGV, "--no%s: %s is %s, and only a bool can be negated", flag->name,
          flag->name, pd_type_name(flag->type));
   } else if (word->value) {
-    fail(run, PD_ERR_ARGV, "--no%s: takes no value; write --%s=%s", flag->name, flag->name,
-         "true or =false");
+    fail(run, PD_ERR_ARGV, "--no%s: takes no value; write --%s=true or --%s=false", flag->name,
+         flag->name, flag->name);
   } else {
     add(run, flag, "false", run->at);
   }
@@ -106,10 +105,10 @@ static void read_next(parse *run, pd_flag *flag) {
   if (!next) {
     fail(run, PD_ERR_ARGV, "--%s: the value is missing, expected %s", flag->name, expected);
   } else {
-    pd__quote(quoted, next);
     fail(run, PD_ERR_ARGV,
-         "--%s: the value is missing before %s, expected %s; write --%s=%s if it is the value",
-         flag->name, quoted, expected, flag->name, quoted);
+         "--%s: the value is missing before %s, expected %s; a value that begins with a dash is "
+         "written --%s=VALUE",
+         flag->name, pd__quote(quoted, next), expected, flag->name);
   }
 }
 

@@ -11,8 +11,14 @@ bool pd__startup_over;
 
 const pd_origin pd__at_run_time = {PD_SOURCE_RUNTIME, 0, NULL};
 
+void *pd__flag_address(const pd_flag *flag) {
+  pd_flag *node = (pd_flag *)flag;
+  if (flag->type == PD_TYPE_string) return &node->text;
+  return flag->type == PD_TYPE_bool ? (void *)&node->truth : &node->number;
+}
+
 pd_value pd__flag_value(const pd_flag *flag) {
-  return pd__cell_load(flag->type, (void *)&flag->value);
+  return pd__cell_load(flag->type, pd__flag_address(flag));
 }
 
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
@@ -20,17 +26,40 @@ pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
   return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone", flag->name);
 }
 
-pd_status pd__flag_check_open(const pd_flag *flag, pd_error *err) {
+/* Where a value came from, as the beginning of a message about it. */
+#define SOURCE_SIZE (2 * PD_NAME_MAX + 64)
+static const char *source_of(const pd_flag *flag, const pd_origin *origin, char out[SOURCE_SIZE]) {
+  const char *place = origin->place ? origin->place : "";
+  switch (origin->source) {
+    case PD_SOURCE_ARGV:
+      snprintf(out, SOURCE_SIZE, "--%s", flag->name);
+      break;
+    case PD_SOURCE_ENVIRONMENT:
+      snprintf(out, SOURCE_SIZE, "environment: %s", place);
+      break;
+    case PD_SOURCE_FILE:
+      snprintf(out, SOURCE_SIZE, "%.255s:%u: --%s", place, origin->line, flag->name);
+      break;
+    default:
+      snprintf(out, SOURCE_SIZE, "%s", flag->name);
+  }
+  return out;
+}
+
+pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err) {
+  char source[SOURCE_SIZE];
   pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK) return status;
   if (flag->def->read_only) {
-    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", flag->name);
+    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source_of(flag, origin, source));
   }
-  if (flag->frozen) return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", flag->name);
+  if (flag->frozen) {
+    return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source_of(flag, origin, source));
+  }
   if (flag->def->startup_only && pd__startup_over) {
     return pd__fail(err, PD_ERR_FROZEN,
                     "%s: can be set at startup only, and the command line has been parsed",
-                    flag->name);
+                    source_of(flag, origin, source));
   }
   return PD_OK;
 }
@@ -42,28 +71,10 @@ pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err) 
                   pd_type_name(type));
 }
 
-/* Where a value came from, as the beginning of a message about it. */
-static void describe_source(const pd_flag *flag, const pd_origin *origin, char *out, size_t size) {
-  const char *place = origin->place ? origin->place : "";
-  switch (origin->source) {
-    case PD_SOURCE_ARGV:
-      snprintf(out, size, "--%s", flag->name);
-      return;
-    case PD_SOURCE_ENVIRONMENT:
-      snprintf(out, size, "environment: %s", place);
-      return;
-    case PD_SOURCE_FILE:
-      snprintf(out, size, "%.255s:%u: --%s", place, origin->line, flag->name);
-      return;
-    default:
-      snprintf(out, size, "%s", flag->name);
-  }
-}
-
 static pd_status fail_value(pd_status status, const pd_flag *flag, const char *text,
                             const pd_origin *origin, pd_error *err) {
-  char source[2 * PD_NAME_MAX + 64], quoted[PD__QUOTE_SIZE], expected[256];
-  describe_source(flag, origin, source, sizeof source);
+  char source[SOURCE_SIZE], quoted[PD__QUOTE_SIZE], expected[256];
+  source_of(flag, origin, source);
   pd__value_expected(flag->def, expected, sizeof expected);
   return pd__fail(err, status, "%s=%s: expected %s", source, pd__quote(quoted, text), expected);
 }
@@ -94,15 +105,15 @@ static pd_status prepare(pd__change *change, pd_flag *flag, const char *text, pd
 
 pd_status pd__change_prepare(pd__change *change, pd_flag *flag, const char *text, pd_value value,
                              const pd_origin *origin, pd_error *err) {
-  pd_status status = pd__flag_check_open(flag, err);
+  pd_status status = pd__flag_check_open(flag, origin, err);
   return status == PD_OK ? prepare(change, flag, text, value, origin, err) : status;
 }
 
 pd_status pd__change_prepare_early(pd__change *change, pd_flag *flag, const char *text,
                                    const pd_origin *origin, pd_error *err) {
+  char source[SOURCE_SIZE];
   if (flag->def->read_only) {
-    return pd__fail(err, PD_ERR_READ_ONLY, "environment: %s: %s is read-only", origin->place,
-                    flag->name);
+    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source_of(flag, origin, source));
   }
   return prepare(change, flag, text, (pd_value){0}, origin, err);
 }
@@ -115,7 +126,7 @@ pd_value pd__def_default(const pd_flag_def *def) {
 
 void pd__flag_publish(pd_flag *flag) {
   pd_value value = flag->entries ? flag->entries->value : pd__def_default(flag->def);
-  pd__cell_store(flag->type, &flag->value, value);
+  pd__cell_store(flag->type, pd__flag_address(flag), value);
   for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->cell && cell->def->type == flag->type) {
       pd__cell_store(flag->type, cell->def->cell, value);
@@ -242,9 +253,16 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
       at = &entry->next;
       continue;
     }
-    char number[PD__NUMBER_SIZE];
+    char number[PD__NUMBER_SIZE], source[SOURCE_SIZE];
+    const char *text = pd__value_text(was, entry->value, number);
     pd_error err;
-    fail_value(status, flag, pd__value_text(was, entry->value, number), &entry->origin, &err);
+    if (status == PD_ERR_READ_ONLY) {
+      pd__fail(&err, status, "%s: is read-only", source_of(flag, &entry->origin, source));
+    } else if (status == PD_ERR_MEMORY) {
+      pd__fail_memory(&err);
+    } else {
+      fail_value(status, flag, text, &entry->origin, &err);
+    }
     pd__report_add(report, &err);
     *at = entry->next;
     free(entry);

@@ -18,7 +18,8 @@ static pd_status refuse(const pd_flag_def *def, pd_status status, const char *wh
   char name[PD__QUOTE_SIZE];
   pd__quote(name, def->name ? def->name : "NULL");
   if (!def->file) return pd__fail(err, status, "definition of '%s': %s", name, why);
-  return pd__fail(err, status, "%.300s:%u: definition of '%s': %s", def->file, def->line, name, why);
+  return pd__fail(err, status, "%.300s:%u: definition of '%s': %s", def->file, def->line, name,
+                  why);
 }
 
 static pd_status check_name(const pd_flag_def *def, const char *name, size_t length,
@@ -39,12 +40,26 @@ static pd_status check_name(const pd_flag_def *def, const char *name, size_t len
 static pd_status check_names(const pd_flag_def *def, pd_error *err) {
   if (!def->name) return refuse(def, PD_ERR_NAME, "the name is NULL", err);
   pd_status status = check_name(def, def->name, strlen(def->name), err);
-  for (const char *cursor = def->aliases; status == PD_OK && cursor;) {
+  for (const char *cursor = pd__list_begin(def->aliases); status == PD_OK && cursor;) {
     const char *alias = cursor;
     size_t length = pd__list_next(&cursor);
     status = check_name(def, alias, length, err);
   }
   return status;
+}
+
+static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
+  for (const char *cursor = pd__list_begin(def->choices); cursor;) {
+    char copy[PD__QUOTE_SIZE], quoted[PD__QUOTE_SIZE], why[512];
+    const char *choice = cursor;
+    size_t length = pd__list_next(&cursor);
+    if (pd__choice_valid(def->type, choice, length)) continue;
+    snprintf(copy, sizeof copy, "%.*s", (int)(length < sizeof copy ? length : sizeof copy), choice);
+    snprintf(why, sizeof why, "choice '%s': expected a value of type %s", pd__quote(quoted, copy),
+             pd_type_name(def->type));
+    return refuse(def, PD_ERR_CHOICE, why, err);
+  }
+  return PD_OK;
 }
 
 static bool has_range(unsigned type) { return type != PD_TYPE_bool && type != PD_TYPE_string; }
@@ -82,13 +97,26 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   return refuse(def, status, why, err);
 }
 
+static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
+  char why[64];
+  if (!pd__type_known(def->type)) {
+    snprintf(why, sizeof why, "its type is %u, expected a pd_type", def->type);
+    return refuse(def, PD_ERR_TYPE, why, err);
+  }
+  if (def->kind > PD_KIND_IMPORT) {
+    snprintf(why, sizeof why, "its kind is %u, expected a pd_kind", def->kind);
+    return refuse(def, PD_ERR_ABI, why, err);
+  }
+  return PD_OK;
+}
+
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
-  if (!pd__type_known(def->type)) return refuse(def, PD_ERR_TYPE, "unknown type", err);
-  if (def->kind > PD_KIND_IMPORT) return refuse(def, PD_ERR_ABI, "unknown kind", err);
-  pd_status status = check_names(def, err);
-  if (status == PD_OK) status = check_range(def, err);
+  pd_status status = check_kind(def, err);
+  if (status == PD_OK) status = check_names(def, err);
   if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
-  return check_default(def, err);
+  status = check_range(def, err);
+  if (status == PD_OK) status = check_choices(def, err);
+  return status == PD_OK ? check_default(def, err) : status;
 }
 
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {
@@ -127,55 +155,93 @@ static const char *module_of(const pd_flag_def *def, const pd_module *module) {
   return def->module ? def->module : module ? pd__module_path(module) : "";
 }
 
-static const char *flag_module(const pd_flag *flag) {
-  return module_of(flag->def, pd__flag_owner(flag));
-}
-
 pd_module *pd__flag_owner(const pd_flag *flag) {
   const pd__cell *cell = flag->cells;
   while (cell && cell->def != flag->def) cell = cell->next;
   return cell ? cell->module : NULL;
 }
 
-/* "int32 at alpha.c:12 in libalpha.so" */
-static void place_of(const pd_flag_def *def, const char *module, char *out, size_t size) {
-  snprintf(out, size, "%s at %.120s:%u in %.200s", pd_type_name(def->type),
-           def->file ? def->file : "?", def->line, *module ? module : "?");
+/* The end of a path tells more than its beginning. */
+static const char *tail(const char *path, size_t most) {
+  size_t length = strlen(path);
+  return length > most ? path + length - most : path;
 }
 
-static pd_status conflict(const pd__cell *cell, const char *name, const pd_flag *taken,
-                          pd_error *err) {
-  char mine[400], theirs[400];
-  place_of(cell->def, module_of(cell->def, cell->module), mine, sizeof mine);
-  if (!taken) {
-    return pd__fail(err, PD_ERR_CONFLICT, "'%s' is defined twice in one module: again as %s", name,
-                    mine);
+/* "int32 at alpha.c:12 in libalpha.so", as much of it as is known. */
+#define PLACE_SIZE 320
+static void place_of(const pd_flag_def *def, const char *module, char out[PLACE_SIZE]) {
+  size_t used = (size_t)snprintf(out, PLACE_SIZE, "%s", pd_type_name(def->type));
+  if (def->file) {
+    used += (size_t)snprintf(out + used, PLACE_SIZE - used, " at %s", tail(def->file, 100));
+    if (def->line) used += (size_t)snprintf(out + used, PLACE_SIZE - used, ":%u", def->line);
   }
-  place_of(taken->def, flag_module(taken), theirs, sizeof theirs);
-  return pd__fail(err, PD_ERR_CONFLICT, "'%s' is %s already as %s; refused: %s", name,
-                  strcmp(taken->name, name) ? "an alias" : "defined", theirs, mine);
+  if (*module) snprintf(out + used, PLACE_SIZE - used, " in %s", tail(module, 160));
+}
+
+/* The definitions that are being checked together. */
+typedef struct batch {
+  const pd__cell *cells;
+  uint32_t number; /* in flag->claim of the names that they take */
+} batch;
+
+static bool names(const pd_flag_def *def, const pd_flag *node) {
+  bool found = pd__names_find(def->name, strlen(def->name)) == node;
+  for (const char *cursor = pd__list_begin(def->aliases); !found && cursor;) {
+    const char *alias = cursor;
+    found = pd__names_find(alias, pd__list_next(&cursor)) == node;
+  }
+  return found;
+}
+
+/* The definition that has `node` already: of the registry or of the batch. */
+static const pd__cell *holder_of(const pd_flag *node, const batch *all) {
+  const pd_flag *flag = node->alias_of ? node->alias_of : node;
+  const pd__cell *cell = flag->def ? flag->cells : all->cells;
+  if (flag->def) {
+    while (cell->def != flag->def) cell = cell->next;
+  } else {
+    while (cell->def->kind == PD_KIND_IMPORT || !names(cell->def, node)) cell++;
+  }
+  return cell;
+}
+
+static pd_status conflict(const pd__cell *cell, const pd_flag *node, const batch *all,
+                          pd_error *err) {
+  const pd__cell *holder = holder_of(node, all);
+  char mine[PLACE_SIZE], theirs[PLACE_SIZE], as[PD__QUOTE_SIZE + 32] = "";
+  char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
+  place_of(cell->def, module_of(cell->def, cell->module), mine);
+  place_of(holder->def, module_of(holder->def, holder->module), theirs);
+  if (pd__names_find(cell->def->name, strlen(cell->def->name)) != node) {
+    snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote(quoted, cell->def->name));
+  }
+  pd__quote(quoted, node->name);
+  if (pd__names_find(holder->def->name, strlen(holder->def->name)) == node) {
+    return pd__fail(err, PD_ERR_CONFLICT, "'%s' is defined already, %s; refused: %s%s", quoted,
+                    theirs, as, mine);
+  }
+  return pd__fail(err, PD_ERR_CONFLICT, "'%s' is an alias of '%s' already, %s; refused: %s%s",
+                  quoted, pd__quote(other, holder->def->name), theirs, as, mine);
 }
 
 /* Reserve `node` for the definition under way. */
-static pd_status claim(const pd__cell *cell, pd_flag *node, bool free, uint32_t transaction,
+static pd_status claim(const pd__cell *cell, pd_flag *node, bool free, const batch *all,
                        pd_error *err) {
   if (!node) return pd__fail_memory(err);
-  if (!free) return conflict(cell, node->name, node->alias_of ? node->alias_of : node, err);
-  if (node->claim == transaction) return conflict(cell, node->name, NULL, err);
-  node->claim = transaction;
+  if (!free || node->claim == all->number) return conflict(cell, node, all, err);
+  node->claim = all->number;
   return PD_OK;
 }
 
-static pd_status check_definition(pd__cell *cell, pd_flag *node, uint32_t transaction,
-                                  pd_error *err) {
+static pd_status check_definition(pd__cell *cell, pd_flag *node, const batch *all, pd_error *err) {
   const pd_flag_def *def = cell->def;
   bool free = !node->alias_of && (!node->def || same_definition(node->def, def));
-  pd_status status = claim(cell, node, free, transaction, err);
-  for (const char *cursor = def->aliases; status == PD_OK && cursor;) {
+  pd_status status = claim(cell, node, free, all, err);
+  for (const char *cursor = pd__list_begin(def->aliases); status == PD_OK && cursor;) {
     const char *alias = cursor;
     pd_flag *other = pd__names_add(alias, pd__list_next(&cursor));
     free = other && !other->def && (!other->alias_of || other->alias_of == node);
-    status = claim(cell, other, free, transaction, err);
+    status = claim(cell, other, free, all, err);
   }
   if (status == PD_OK && def->type == PD_TYPE_string && !pd__intern(def->default_value.str)) {
     status = pd__fail_memory(err);
@@ -185,18 +251,18 @@ static pd_status check_definition(pd__cell *cell, pd_flag *node, uint32_t transa
 
 static pd_status check_import(const pd__cell *cell, const pd_flag *node, pd_error *err) {
   const pd_flag *flag = node->alias_of ? node->alias_of : node;
-  char mine[400], theirs[400];
+  char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   if (!flag->def || flag->def->type == cell->def->type) return PD_OK;
-  place_of(cell->def, module_of(cell->def, cell->module), mine, sizeof mine);
-  place_of(flag->def, flag_module(flag), theirs, sizeof theirs);
+  place_of(cell->def, module_of(cell->def, cell->module), mine);
+  place_of(flag->def, module_of(flag->def, pd__flag_owner(flag)), theirs);
   return pd__fail(err, PD_ERR_TYPE, "'%s' is %s; refused: import as %s", node->name, theirs, mine);
 }
 
-static pd_status check(pd__cell *cell, uint32_t transaction, pd_error *err) {
+static pd_status check(pd__cell *cell, const batch *all, pd_error *err) {
   pd_flag *node = pd__names_add(cell->def->name, strlen(cell->def->name));
   if (!node) return pd__fail_memory(err);
   if (cell->def->kind == PD_KIND_IMPORT) return check_import(cell, node, err);
-  return check_definition(cell, node, transaction, err);
+  return check_definition(cell, node, all, err);
 }
 
 /* ---- Taking definitions ---- */
@@ -209,7 +275,7 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
 
 /* Imports and waiting values of the alias go over to the flag. */
 static void link_aliases(pd_flag *flag) {
-  for (const char *cursor = flag->def->aliases; cursor;) {
+  for (const char *cursor = pd__list_begin(flag->def->aliases); cursor;) {
     const char *alias = cursor;
     pd_flag *node = pd__names_find(alias, pd__list_next(&cursor));
     node->alias_of = flag;
@@ -222,7 +288,7 @@ static void link_aliases(pd_flag *flag) {
 }
 
 static void unlink_aliases(const pd_flag *flag) {
-  for (const char *cursor = flag->def->aliases; cursor;) {
+  for (const char *cursor = pd__list_begin(flag->def->aliases); cursor;) {
     const char *alias = cursor;
     pd_flag *node = pd__names_find(alias, pd__list_next(&cursor));
     if (node && node->alias_of == flag) node->alias_of = NULL;
@@ -254,16 +320,20 @@ static void take(pd__cell *cell, pd__report *waiting) {
     link_aliases(flag);
     apply_waiting(flag, was, waiting);
   }
+  pd_error err;
+  if (cell->def->kind == PD_KIND_IMPORT && check_import(cell, flag, &err) != PD_OK) {
+    pd__report_add(waiting, &err); /* its own module defines it otherwise */
+  }
   if (flag->def) pd__flag_publish(flag);
 }
 
 bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *waiting) {
-  static uint32_t transaction;
-  transaction++;
+  static uint32_t transactions;
+  batch all = {cells, ++transactions};
   bool accepted = true;
   for (size_t i = 0; i < count; i++) {
     pd_error err;
-    if (check(&cells[i], transaction, &err) == PD_OK) continue;
+    if (check(&cells[i], &all, &err) == PD_OK) continue;
     pd__report_add(report, &err);
     accepted = false;
   }
@@ -279,15 +349,21 @@ static void unlink_cell(pd__cell *cell) {
   *at = cell->next;
 }
 
-/* The imports that remain read their own value again. */
+/* The imports that remain read their own value again, and wait for the name that
+ * they have, which may have been an alias. The values, and whether they are
+ * frozen, stay for the next definition. */
 static void undefine(pd_flag *flag) {
   unlink_aliases(flag);
   flag->def = NULL;
-  flag->frozen = false;
-  for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
+  pd__cell *cell = flag->cells;
+  flag->cells = NULL;
+  while (cell) {
+    pd__cell *next = cell->next;
     if (cell->def->cell) {
       pd__cell_store(cell->def->type, cell->def->cell, cell->def->default_value);
     }
+    link_cell(pd__names_find(cell->def->name, strlen(cell->def->name)), cell);
+    cell = next;
   }
 }
 
@@ -329,8 +405,8 @@ static pd_flag_def *keep(const pd_flag_def *def) {
   pd_flag_def *kept = pd__forever(sizeof *kept);
   if (!kept) return NULL;
   *kept = *def;
-  const char **texts[] = {&kept->name,     &kept->help,    &kept->file,  &kept->category,
-                          &kept->aliases,  &kept->choices, &kept->module};
+  const char **texts[] = {&kept->name,    &kept->help,    &kept->file,  &kept->category,
+                          &kept->aliases, &kept->choices, &kept->module};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     if (*texts[i] && !(*texts[i] = pd__intern(*texts[i]))) return NULL;
   }
@@ -338,10 +414,17 @@ static pd_flag_def *keep(const pd_flag_def *def) {
   return kept->type == PD_TYPE_string && !kept->default_value.str ? NULL : kept;
 }
 
+/* Whether the flag has no need of a further cell. */
+static bool follows(const pd_flag *flag, const void *address) {
+  const pd__cell *cell = flag->cells;
+  while (address && cell && cell->def->cell != address) cell = cell->next;
+  return cell != NULL;
+}
+
 /* With the lock: define, or find the same definition made before. */
 static pd_status register_one(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   pd_flag *flag = pd__names_find(def->name, strlen(def->name));
-  if (flag && flag->def && !def->cell && same_definition(flag->def, def)) {
+  if (flag && flag->def && same_definition(flag->def, def) && follows(flag, def->cell)) {
     *out = flag;
     return PD_OK;
   }
@@ -369,7 +452,8 @@ pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err)
   pd_status status = pd__def_convert(def, &read, err);
   if (status == PD_OK) status = pd__def_check(&read, err);
   if (status != PD_OK) return status;
-  if (read.kind != PD_KIND_DEFINE) return refuse(&read, PD_ERR_ARGUMENT, "kind isn't define", err);
+  if (read.kind != PD_KIND_DEFINE)
+    return refuse(&read, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE", err);
   if (!read.module && read.cell) pd__platform_with_image(read.cell, intern_path, &read.module);
   pd__platform_lock();
   status = register_one(&read, &flag, err);

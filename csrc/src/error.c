@@ -1,6 +1,5 @@
 #include "error.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +10,53 @@ struct pd_error_list {
   size_t capacity;
 };
 
-pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
-  if (err) {
-    va_list arguments;
-    va_start(arguments, format);
-    err->status = status;
-    vsnprintf(err->message, sizeof err->message, format, arguments);
-    va_end(arguments);
+/* Give the length of the UTF-8 character at `text`; 0 for a byte that doesn't
+ * begin one, for overlong forms, surrogates and control characters. */
+static size_t character_length(const unsigned char *text) {
+  static const uint32_t least[] = {0, 0x20, 0xa0, 0x800, 0x10000};
+  size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0x80 ? 2 : 1;
+  uint32_t code = length == 1 ? text[0] : text[0] & (0x7fu >> length);
+  if (text[0] >= 0xf8 || (text[0] >= 0x80 && text[0] < 0xc0)) return 0;
+  for (size_t i = 1; i < length; i++) {
+    if ((text[i] & 0xc0) != 0x80) return 0;
+    code = code << 6 | (text[i] & 0x3f);
   }
+  bool surrogate = code >= 0xd800 && code < 0xe000;
+  bool legal = code >= least[length] && code != 0x7f && !surrogate && code < 0x110000;
+  return legal ? length : 0;
+}
+
+/* Paths and choices come unquoted: keep the message one line of UTF-8, also
+ * where it was cut. */
+static void tidy(char *message) {
+  char *out = message;
+  for (const char *at = message; *at;) {
+    size_t length = character_length((const unsigned char *)at);
+    if (length == 0) {
+      *out++ = '?';
+      at++;
+    } else {
+      memmove(out, at, length);
+      out += length;
+      at += length;
+    }
+  }
+  *out = '\0';
+}
+
+pd_status pd__vfail(pd_error *err, pd_status status, const char *format, va_list arguments) {
+  if (!err) return status;
+  err->status = status;
+  vsnprintf(err->message, sizeof err->message, format, arguments);
+  tidy(err->message);
+  return status;
+}
+
+pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  pd__vfail(err, status, format, arguments);
+  va_end(arguments);
   return status;
 }
 
@@ -26,31 +64,20 @@ pd_status pd__fail_null(pd_error *err, const char *parameter) {
   return pd__fail(err, PD_ERR_ARGUMENT, "%s is NULL", parameter);
 }
 
-pd_status pd__fail_memory(pd_error *err) {
-  return pd__fail(err, PD_ERR_MEMORY, "out of memory");
-}
-
-/* Give the length of the UTF-8 character at `text`, 1 for a stray byte. */
-static size_t character_length(const unsigned char *text) {
-  size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0xc0 ? 2 : 1;
-  for (size_t i = 1; i < length; i++) {
-    if ((text[i] & 0xc0) != 0x80) return 1;
-  }
-  return length;
-}
+pd_status pd__fail_memory(pd_error *err) { return pd__fail(err, PD_ERR_MEMORY, "out of memory"); }
 
 const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text) {
   const unsigned char *at = (const unsigned char *)text;
   size_t used = 0;
   while (*at && used < PD__QUOTE_SIZE - 8) {
     size_t length = character_length(at);
-    if (length == 1 && (*at < 0x20 || *at >= 0x7f)) {
-      used += (size_t)snprintf(out + used, 5, "\\x%02x", *at);
+    if (length == 0) {
+      used += (size_t)snprintf(out + used, 5, "\\x%02x", *at++);
     } else {
       memcpy(out + used, at, length);
       used += length;
+      at += length;
     }
-    at += length;
   }
   strcpy(out + used, *at ? "..." : "");
   return out;

@@ -2,6 +2,8 @@
 #ifndef PD__ERROR_H
 #define PD__ERROR_H
 
+#include <stdarg.h>
+
 #define PD_NO_MODULE_RECORD
 #include <pd_flags.h>
 
@@ -11,6 +13,9 @@
 /* Fill `err` (NULL allowed) and return `status`. */
 __attribute__((format(printf, 3, 4))) pd_status pd__fail(pd_error *err, pd_status status,
                                                          const char *format, ...);
+
+__attribute__((format(printf, 3, 0))) pd_status pd__vfail(pd_error *err, pd_status status,
+                                                          const char *format, va_list arguments);
 
 pd_status pd__fail_null(pd_error *err, const char *parameter);
 pd_status pd__fail_memory(pd_error *err);

@@ -35,19 +35,17 @@ pd_flag *pd_flag_next(const pd_flag *previous) {
   return flag;
 }
 
-/* Text for pd_flag_info: stored for good, since the module may leave. */
-static const char *lasting(const char *text) {
-  const char *stored = pd__intern(text ? text : "");
-  return stored ? stored : "";
+/* Text for a result: stored for good, since the module may leave. Clears *stored
+ * when memory is out. */
+static const char *lasting(const char *text, bool *stored) {
+  const char *kept = pd__intern(text ? text : "");
+  if (!kept) *stored = false;
+  return kept;
 }
 
-static pd_value lasting_value(pd_type type, pd_value value) {
-  if (type == PD_TYPE_string) value.str = lasting(value.str);
-  return value;
-}
-
-static void fill_info(const pd_flag *flag, pd_flag_info *info) {
+static bool fill_info(const pd_flag *flag, pd_flag_info *info) {
   const pd_flag_def *def = flag->def;
+  bool stored = true;
   info->type = def->type;
   info->source = flag->entries ? flag->entries->origin.source : PD_SOURCE_DEFAULT;
   info->line = def->line;
@@ -56,21 +54,22 @@ static void fill_info(const pd_flag *flag, pd_flag_info *info) {
   info->startup_only = def->startup_only;
   info->frozen = flag->frozen || (def->startup_only && pd__startup_over);
   info->name = flag->name;
-  info->help = lasting(def->help);
-  info->file = lasting(def->file);
-  info->category = lasting(def->category);
-  info->aliases = lasting(def->aliases);
-  info->choices = lasting(def->choices);
+  info->help = lasting(def->help, &stored);
+  info->file = lasting(def->file, &stored);
+  info->category = lasting(def->category, &stored);
+  info->aliases = lasting(def->aliases, &stored);
+  info->choices = lasting(def->choices, &stored);
   info->owner = pd__flag_owner(flag);
-  info->module = lasting(def->module);
+  info->module = lasting(def->module, &stored);
   if (info->owner && !def->module) info->module = pd__module_path(info->owner);
-  info->default_value = lasting_value(def->type, def->default_value);
+  info->default_value = pd__def_default(def);
   info->min = def->min;
   info->max = def->max;
   info->cells = 0;
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     info->cells += cell->def->cell && cell->def->type == def->type;
   }
+  return stored;
 }
 
 /* Results begin with the size that the caller knows. */
@@ -86,9 +85,32 @@ pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *er
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = pd__flag_check_defined(flag, err);
-  if (status == PD_OK) fill_info(flag, info);
+  pd_flag_info found = {.size = info->size};
+  if (status == PD_OK && !fill_info(flag, &found)) status = pd__fail_memory(err);
   pd__platform_unlock();
+  if (status == PD_OK) *info = found;
   return status;
+}
+
+static pd_status fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
+                            pd_error *err) {
+  const pd__entry *found = flag->entries;
+  size_t left = index;
+  for (; found && left > 0; left--) found = found->next;
+  if (found) {
+    entry->value = found->value;
+    entry->origin = found->origin;
+    return PD_OK;
+  }
+  if (left > 0) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", flag->name, index);
+  }
+  bool stored = true;
+  pd_origin origin = {PD_SOURCE_DEFAULT, flag->def->line, lasting(flag->def->file, &stored)};
+  if (!stored) return pd__fail_memory(err);
+  entry->value = pd__def_default(flag->def);
+  entry->origin = origin;
+  return PD_OK;
 }
 
 pd_status pd_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
@@ -99,20 +121,7 @@ pd_status pd_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *en
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = pd__flag_check_defined(flag, err);
-  if (status == PD_OK) {
-    const pd__entry *found = flag->entries;
-    size_t left = index;
-    for (; found && left > 0; left--) found = found->next;
-    if (found) {
-      entry->value = found->value;
-      entry->origin = found->origin;
-    } else if (left == 0) {
-      entry->value = pd__def_default(flag->def);
-      entry->origin = (pd_origin){PD_SOURCE_DEFAULT, flag->def->line, lasting(flag->def->file)};
-    } else {
-      status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", flag->name, index);
-    }
-  }
+  if (status == PD_OK) status = fill_entry(flag, index, entry, err);
   pd__platform_unlock();
   return status;
 }
@@ -153,7 +162,13 @@ pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_
   return status;
 }
 
-const void *pd_flag_get_address(const pd_flag *flag) { return flag ? &flag->value : NULL; }
+const void *pd_flag_get_address(const pd_flag *flag) {
+  if (!flag) return NULL;
+  pd__platform_lock();
+  const void *address = pd__flag_address(flag);
+  pd__platform_unlock();
+  return address;
+}
 
 /* ---- Setting ---- */
 
@@ -172,8 +187,7 @@ static pd_status set_one(const pd_assignment *item, pd_error *err) {
 
 #define DEFINE_SET(name, number, ctype, member_)                                                   \
   pd_status pd_flag_set_##name(pd_flag *flag, ctype value, pd_error *err) {                        \
-    pd_assignment item = {                                                                         \
-        .flag = flag, .type = PD_TYPE_##name, .value = {.member_ = value}};                        \
+    pd_assignment item = {.flag = flag, .type = PD_TYPE_##name, .value = {.member_ = value}};      \
     return set_one(&item, err);                                                                    \
   }
 PD_TYPE_MAP(DEFINE_SET)
@@ -187,7 +201,7 @@ pd_status pd_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err
 pd_status pd_flag_reset(pd_flag *flag, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   pd__platform_lock();
-  pd_status status = pd__flag_check_open(flag, err);
+  pd_status status = pd__flag_check_open(flag, &pd__at_run_time, err);
   if (status == PD_OK) pd__flag_drop_values(flag);
   pd__platform_unlock();
   return status;

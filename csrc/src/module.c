@@ -23,12 +23,12 @@ struct pd_module {
   bool present;
   pd__cell *cells; /* one for each definition */
   size_t count;
-  pd_flag_def *converted; /* copies of the definitions that have another size */
-  pd_status status;      /* why it was refused */
-  pd_error_list *errors; /* of joining; may be NULL */
+  pd_flag_def *converted;   /* copies of the definitions that have another size */
+  pd_status status;         /* why it was refused */
+  pd_error_list *errors;    /* of joining; may be NULL */
   const loading *joined_in; /* the pd_module_load that is under way, or NULL */
-  void *handle;          /* of the loader, when pd_module_load opened it */
-  size_t opened;         /* times */
+  void *handle;             /* of the loader, when pd_module_load opened it */
+  size_t opened;            /* times */
 };
 
 /* Guarded by the lock. */
@@ -199,8 +199,8 @@ const pd_host pd__host = {PD_ABI_VERSION, sizeof(pd_host), module_join, module_l
 
 /* Modules find this copy by its note; those that were here before it are found
  * by their own. */
-__attribute__((visibility("hidden"), used)) const pd_copy_record pd__copy_v1 = {
-    PD_ABI_VERSION, sizeof(pd_copy_record), &pd__host};
+__attribute__((visibility("hidden"), used))
+const pd_copy_record pd__copy_v1 = {PD_ABI_VERSION, sizeof(pd_copy_record), &pd__host};
 PD__PLATFORM_ANNOUNCE("pd__copy_v1");
 
 __attribute__((constructor)) static void join_those_before(void) {
@@ -265,8 +265,7 @@ static void close_refused(pd_module *module, void *handle) {
   pd__platform_close(handle);
 }
 
-pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **out,
-                         pd_error *err) {
+pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **out, pd_error *err) {
   if (!path) return pd__fail_null(err, "path");
   pd__report report = {.list = errors, .first = err};
   pd_error wrong;

@@ -146,8 +146,8 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
       unsigned best = up[j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
       if (up[j] + 1 < best) best = up[j] + 1;
       if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      bool swapped = i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
-                     fold(a[i - 2]) == fold(b[j - 1]);
+      bool swapped =
+          i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
       if (swapped && up2[j - 2] + 1 < best) best = up2[j - 2] + 1;
       row[j] = best;
       if (best < least) least = best;

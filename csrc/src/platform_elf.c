@@ -184,9 +184,8 @@ static const char *loader_words(const char *path) {
   const char *words = dlerror();
   if (!words) return "the loader refused it";
   size_t length = strlen(path);
-  return strncmp(words, path, length) == 0 && !strncmp(words + length, ": ", 2)
-             ? words + length + 2
-             : words;
+  return strncmp(words, path, length) == 0 && !strncmp(words + length, ": ", 2) ? words + length + 2
+                                                                                : words;
 }
 
 static pd_status fail_load(const char *path, const char *why, pd_error *err) {

@@ -30,13 +30,15 @@ typedef struct pd__entry {
  * is set, and otherwise waits for its definition with the cells that import it
  * and the values that a former definition was given. Nodes are never freed. */
 struct pd_flag {
+  /* The current value, in the form of a cell. Who still reads it as it was when
+   * a definition of another type has come must find no pointer in a number, nor
+   * a number in a bool. */
+  const char *text;
   union {
-    bool b;
     int32_t i32;
     int64_t i64;
     double f64;
-    const char *str;
-  } value; /* the current value, in the form of a cell */
+  } number;
   const pd_flag_def *def;
   const char *name;
   pd_flag *alias_of;
@@ -46,7 +48,8 @@ struct pd_flag {
   uint32_t index; /* in the order of pd_flag_next */
   uint32_t claim; /* the definition under way that wants this name */
   uint8_t type;   /* of `entries`; outlives the definition */
-  bool frozen;
+  bool frozen;    /* by pd_flag_freeze; outlives the definition */
+  bool truth;     /* the current value of a bool */
 };
 
 /* ---- Names (names.c) ---- */
@@ -145,8 +148,12 @@ void pd__flag_publish(pd_flag *flag);
 
 pd_value pd__flag_value(const pd_flag *flag);
 
-/* PD_OK, or why the flag takes no values: undefined, read-only, frozen. */
-pd_status pd__flag_check_open(const pd_flag *flag, pd_error *err);
+/* The node's own copy of the value. */
+void *pd__flag_address(const pd_flag *flag);
+
+/* PD_OK, or why the flag takes no value from `origin`: undefined, read-only,
+ * frozen. */
+pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err);
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err);
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err);
 

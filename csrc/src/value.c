@@ -243,26 +243,46 @@ static bool in_range(const pd_flag_def *def, pd_value value) {
   }
 }
 
+const char *pd__list_begin(const char *list) { return list && *list ? list : NULL; }
+
 size_t pd__list_next(const char **cursor) {
   size_t length = strcspn(*cursor, "|");
   *cursor = (*cursor)[length] ? *cursor + length + 1 : NULL;
   return length;
 }
 
+/* The value of a choice that isn't text; false when it has none. */
+static bool parse_choice(pd_type type, const char *choice, size_t length, pd_value *out) {
+  char text[64];
+  if (length >= sizeof text) return false;
+  memcpy(text, choice, length);
+  text[length] = '\0';
+  return pd__value_parse(type, text, out) == PD_OK;
+}
+
+bool pd__choice_valid(pd_type type, const char *choice, size_t length) {
+  pd_value value;
+  return type == PD_TYPE_string || parse_choice(type, choice, length, &value);
+}
+
+/* Numbers are compared as such: 1 and 0x1 are the same choice. */
 static bool in_choices(const pd_flag_def *def, pd_value value) {
-  char number[PD__NUMBER_SIZE];
-  const char *text = pd__value_text(def->type, value, number);
-  size_t length = strlen(text);
   for (const char *cursor = def->choices; cursor;) {
     const char *choice = cursor;
-    if (pd__list_next(&cursor) == length && !memcmp(choice, text, length)) return true;
+    size_t length = pd__list_next(&cursor);
+    pd_value other;
+    if (def->type == PD_TYPE_string) {
+      if (strlen(value.str) == length && !memcmp(choice, value.str, length)) return true;
+    } else if (parse_choice(def->type, choice, length, &other)) {
+      if (pd__value_equal(def->type, value, other)) return true;
+    }
   }
   return false;
 }
 
 pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
   if (!in_range(def, value)) return PD_ERR_RANGE;
-  if (def->choices && !in_choices(def, value)) return PD_ERR_CHOICE;
+  if (pd__list_begin(def->choices) && !in_choices(def, value)) return PD_ERR_CHOICE;
   return PD_OK;
 }
 
@@ -309,7 +329,7 @@ void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
   bool low = numeric && !pd__value_equal(type, def->min, pd__type_min(type));
   bool high = numeric && !pd__value_equal(type, def->max, pd__type_max(type));
   const char *what = noun(type, low || high);
-  if (def->choices) {
+  if (pd__list_begin(def->choices)) {
     expected_choices(def->choices, buffer, size);
   } else if (low && high) {
     snprintf(buffer, size, "%s in [%s, %s]", what, pd__value_text(type, def->min, min),
@@ -330,9 +350,7 @@ void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
     __atomic_store((ctype *)cell, &(ctype){(ctype)value.member}, __ATOMIC_RELEASE);                \
     return;
 void pd__cell_store(pd_type type, void *cell, pd_value value) {
-  switch (type) {
-    PD_TYPE_MAP(CELL_STORE)
-  }
+  switch (type) { PD_TYPE_MAP(CELL_STORE) }
 }
 
 #define CELL_LOAD(name, number, ctype, member)                                                     \

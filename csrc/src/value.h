@@ -22,6 +22,9 @@ const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_
 
 bool pd__value_equal(pd_type type, pd_value a, pd_value b);
 
+/* Whether a choice of `length` bytes is a value of the type. */
+bool pd__choice_valid(pd_type type, const char *choice, size_t length);
+
 /* PD_OK, PD_ERR_RANGE or PD_ERR_CHOICE. */
 pd_status pd__value_check(const pd_flag_def *def, pd_value value);
 
@@ -36,8 +39,12 @@ void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size);
 void pd__cell_store(pd_type type, void *cell, pd_value value);
 pd_value pd__cell_load(pd_type type, void *cell);
 
-/* Walk a list such as "fast|best": give the next item's length and move
- * *cursor behind it; *cursor is NULL after the last. */
+/* Walk a list such as "fast|best": a cursor at its first item, NULL for a list
+ * that is NULL or empty. */
+const char *pd__list_begin(const char *list);
+
+/* Give the length of the item at *cursor and move *cursor behind it; *cursor is
+ * NULL after the last. */
 size_t pd__list_next(const char **cursor);
 
 #endif /* PD__VALUE_H */

@@ -1,0 +1,106 @@
+/* A test program: TEST(name_as_a_sentence) { CHECK(...); }. `program name` runs
+ * one test in a process of its own, `program` alone lists them all. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PD_NO_MODULE_RECORD
+#include <pd_flags.h>
+
+typedef struct check_test {
+  const char *name;
+  void (*run)(void);
+  struct check_test *next;
+} check_test;
+
+static check_test *check_tests;
+static pd_error err; /* for the calls in CHECK_OK and CHECK_STATUS */
+
+#define TEST(sentence)                                                                             \
+  static void sentence(void);                                                                      \
+  __attribute__((constructor)) static void check_add_##sentence(void) {                            \
+    static check_test test = {#sentence, sentence, NULL};                                          \
+    test.next = check_tests;                                                                       \
+    check_tests = &test;                                                                           \
+  }                                                                                                \
+  static void sentence(void)
+
+__attribute__((noreturn, format(printf, 3, 4))) static inline void check_fail(const char *file,
+                                                                              int line,
+                                                                              const char *format,
+                                                                              ...) {
+  __builtin_va_list arguments;
+  __builtin_va_start(arguments, format);
+  fprintf(stderr, "%s:%d: ", file, line);
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "\n");
+  __builtin_va_end(arguments);
+  exit(1);
+}
+
+#define CHECK(condition)                                                                           \
+  do {                                                                                             \
+    if (!(condition)) check_fail(__FILE__, __LINE__, "false: %s", #condition);                     \
+  } while (0)
+
+static inline void check_str(const char *file, int line, const char *what, const char *got,
+                             const char *expected) {
+  if (got && !strcmp(got, expected)) return;
+  check_fail(file, line, "%s\n  is       %s\n  expected %s", what, got ? got : "NULL", expected);
+}
+#define CHECK_STR(text, expected) check_str(__FILE__, __LINE__, #text, text, expected)
+
+static inline void check_status(const char *file, int line, const char *what, pd_status got,
+                                pd_status expected, const char *message) {
+  if (got != expected) {
+    check_fail(file, line, "%s\n  is       %s: %s\n  expected %s", what, pd_status_name(got),
+               got == PD_OK ? "" : err.message, pd_status_name(expected));
+  }
+  if (expected == PD_OK) return;
+  if (err.status != got) check_fail(file, line, "%s: err has another status", what);
+  check_str(file, line, what, err.message, message);
+}
+
+/* `call` gets &err. */
+#define CHECK_STATUS(call, status, message)                                                        \
+  check_status(__FILE__, __LINE__, #call, call, status, message)
+#define CHECK_OK(call) CHECK_STATUS(call, PD_OK, "")
+
+/* ---- Flags for tests ---- */
+
+static inline pd_flag_def definition(pd_type type, const char *name) {
+  pd_flag_def def;
+  pd_flag_def_init(&def, sizeof def, type);
+  def.name = name;
+  return def;
+}
+
+/* Define a flag that has nothing but a type and a name. */
+static inline pd_flag *define_flag(pd_type type, const char *name) {
+  pd_flag_def def = definition(type, name);
+  pd_flag *flag = NULL;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  return flag;
+}
+
+/* The flag's value as text, in a buffer that the next call overwrites. */
+static inline const char *text_of(const pd_flag *flag) {
+  static char text[4096];
+  CHECK_OK(pd_flag_get_text(flag, text, sizeof text, NULL, &err));
+  return text;
+}
+
+int main(int argc, char **argv) {
+  for (check_test *test = check_tests; test; test = test->next) {
+    if (argc < 2) puts(test->name);
+    if (argc < 2 || strcmp(argv[1], test->name) != 0) continue;
+    test->run();
+    return 0;
+  }
+  return argc < 2 ? 0 : 2;
+}
+
+#endif /* CHECK_H */

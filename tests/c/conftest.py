@@ -1,0 +1,98 @@
+"""C and C++ tests: each TEST of a test_*.c is a pytest item, run in a process of its own.
+
+A line ` * Built with: <arguments>` in a source adds arguments for the compiler, and
+` * Also built with (<label>): <arguments>` makes a second build, whose items carry the label.
+$SOURCES stands for the library's own sources, compiled in; without it the program links
+libpd_flags. plugins/<name>.c become shared libraries in the directory that $PLUGINS stands for;
+the programs find it in their environment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import support
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCES = support.ROOT / "csrc" / "src"
+TEST = re.compile(r"^TEST\((\w+)\)", re.MULTILINE)
+BUILT_WITH = re.compile(r"^ \* (?:Also built|Built) with(?: \((\w+)\))?:(.*)$", re.MULTILINE)
+PLUGINS = pytest.StashKey[Path]()
+PROGRAMS = pytest.StashKey["dict[tuple[Path, str], Path]"]()
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
+    if file_path.suffix in (".c", ".cpp") and file_path.name.startswith("test_"):
+        return SourceFile.from_parent(parent, path=file_path)
+    return None
+
+
+class SourceFile(pytest.File):
+    def collect(self) -> Iterator[pytest.Item]:
+        text = self.path.read_text("utf-8")
+        builds = dict(BUILT_WITH.findall(text))
+        builds.setdefault("", "")
+        for label, arguments in builds.items():
+            for name in TEST.findall(text):
+                shown = f"{name}[{label}]" if label else name
+                yield TestItem.from_parent(self, name=shown, test=name, arguments=arguments)
+
+
+class TestItem(pytest.Item):
+    def __init__(self, *, test: str, arguments: str, **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self.test = test
+        self.arguments = arguments
+
+    def runtest(self) -> None:
+        program = build_program(self.config, self.path, self.arguments)
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("FLAGS_")}
+        environment["PLUGINS"] = str(plugins(self.config))
+        support.run(program, self.test, env=environment, cwd=program.parent, errors="replace")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, self.name
+
+
+def expand(arguments: str, directory: Path) -> list[str]:
+    words = []
+    for word in arguments.replace("$PLUGINS", str(directory)).split():
+        words += sorted(map(str, SOURCES.glob("*.c"))) if word == "$SOURCES" else [word]
+    return words
+
+
+def build_program(config: pytest.Config, source: Path, arguments: str) -> Path:
+    """Build a test's program, once in a session."""
+    made = config.stash.setdefault(PROGRAMS, {})
+    if (source, arguments) not in made:
+        directory = plugins(config)
+        out = directory.parent / f"{source.stem}-{len(made)}" / "program"
+        flags = ("-pthread", *expand(arguments, directory))
+        if "$SOURCES" not in arguments:
+            made[source, arguments] = support.build_program(out, source, flags=flags)
+        else:
+            checked = [] if "-fsanitize=" in arguments else support.CHECKED
+            made[source, arguments] = support.build(out, source, flags=(*checked, *flags, "-ldl"))
+    return made[source, arguments]
+
+
+def plugins(config: pytest.Config) -> Path:
+    """Build plugins/*.c, once in a session: the directory that they are in."""
+    if PLUGINS not in config.stash:
+        directory = config._tmp_path_factory.mktemp("c", numbered=True) / "plugins"  # type: ignore[attr-defined] # noqa: SLF001
+        directory.mkdir()
+        for source in sorted((Path(__file__).parent / "plugins").glob("*.c")):
+            found = BUILT_WITH.search(source.read_text("utf-8"))
+            flags = expand(found[2], directory) if found else []
+            support.build_plugin(directory / f"lib{source.stem}.so", source, flags=tuple(flags))
+        config.stash[PLUGINS] = directory
+    return config.stash[PLUGINS]

@@ -1,0 +1,91 @@
+#include "check.h"
+
+TEST(every_status_has_a_name_and_a_text) {
+  CHECK_STR(pd_status_name(PD_OK), "PD_OK");
+  CHECK_STR(pd_status_text(PD_OK), "success");
+  CHECK_STR(pd_status_name(PD_ERR_RANGE), "PD_ERR_RANGE");
+  CHECK_STR(pd_status_text(PD_ERR_RANGE), "value out of range");
+  CHECK_STR(pd_status_name(PD_HELP), "PD_HELP");
+}
+
+TEST(unknown_numbers_are_called_unknown) {
+  CHECK_STR(pd_status_name((pd_status)999), "unknown");
+  CHECK_STR(pd_status_text((pd_status)-1), "unknown");
+  CHECK_STR(pd_type_name((pd_type)0), "unknown");
+  CHECK_STR(pd_source_name((pd_source)99), "unknown");
+}
+
+#define CHECK_TYPE(name, number, ctype, member) CHECK_STR(pd_type_name(PD_TYPE_##name), #name);
+#define CHECK_SOURCE(name, number, text) CHECK_STR(pd_source_name(PD_SOURCE_##name), text);
+TEST(types_and_sources_have_names) {
+  PD_TYPE_MAP(CHECK_TYPE)
+  PD_SOURCE_MAP(CHECK_SOURCE)
+}
+
+TEST(the_library_has_the_version_of_the_header) { CHECK_STR(pd_version(), PD_VERSION); }
+
+TEST(an_error_list_is_empty_at_first_and_null_is_an_empty_list) {
+  pd_error_list *list = pd_error_list_new();
+  CHECK(list);
+  CHECK(pd_error_list_count(list) == 0);
+  CHECK(!pd_error_list_at(list, 0));
+  CHECK(pd_error_list_count(NULL) == 0);
+  CHECK(!pd_error_list_at(NULL, 0));
+  pd_error_list_free(list);
+  pd_error_list_free(NULL);
+}
+
+TEST(an_error_list_keeps_all_errors_in_order) {
+  pd_flag *flag = define_flag(PD_TYPE_bool, "yes");
+  pd_assignment items[40];
+  char texts[40][8];
+  for (int i = 0; i < 40; i++) {
+    snprintf(texts[i], sizeof texts[i], "bad%d", i);
+    items[i] = (pd_assignment){.flag = flag, .text = texts[i]};
+  }
+  pd_error_list *list = pd_error_list_new();
+  CHECK_STATUS(pd_batch_set(items, 40, NULL, list, &err), PD_ERR_VALUE,
+               "yes=bad0: expected true or false");
+  CHECK(pd_error_list_count(list) == 40);
+  CHECK_STR(pd_error_list_at(list, 39)->message, "yes=bad39: expected true or false");
+  CHECK(pd_error_list_at(list, 39)->status == PD_ERR_VALUE);
+  CHECK(!pd_error_list_at(list, 40));
+  pd_error_list_free(list);
+}
+
+TEST(an_error_struct_may_be_null) {
+  pd_flag *flag = define_flag(PD_TYPE_bool, "yes");
+  CHECK(pd_flag_set_from_string(flag, "maybe", NULL) == PD_ERR_VALUE);
+  CHECK(pd_flag_find("nothing", &flag, NULL) == PD_ERR_UNDEFINED);
+}
+
+/* Set a flag of type bool to `text`, and compare the message. */
+static void check_shown(const char *text, const char *shown) {
+  static pd_flag *flag;
+  char message[256];
+  if (!flag) flag = define_flag(PD_TYPE_bool, "b");
+  snprintf(message, sizeof message, "b=%s: expected true or false", shown);
+  CHECK_STATUS(pd_flag_set_from_string(flag, text, &err), PD_ERR_VALUE, message);
+}
+
+TEST(a_message_is_one_line_of_valid_utf_8_whatever_the_input) {
+  check_shown("", "");
+  check_shown("a\nb\tc\x7f", "a\\x0ab\\x09c\\x7f");
+  check_shown("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+              "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+  check_shown("\xff\x80", "\\xff\\x80");
+  check_shown("\xc3", "\\xc3");
+  check_shown("\xc0\x80", "\\xc0\\x80");                   /* overlong */
+  check_shown("\xe0\x80\x80", "\\xe0\\x80\\x80");          /* overlong */
+  check_shown("\xed\xa0\x80", "\\xed\\xa0\\x80");          /* a surrogate */
+  check_shown("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* beyond Unicode */
+  check_shown("\xc2\x9b", "\\xc2\\x9b");                   /* a terminal's control character */
+}
+
+TEST(a_long_value_is_cut_at_a_character) {
+  char text[1000], shown[128];
+  for (size_t i = 0; i < sizeof text - 2; i += 2) memcpy(text + i, "\xc3\xbc", 3);
+  memcpy(shown, text, 88);
+  strcpy(shown + 88, "...");
+  check_shown(text, shown);
+}
