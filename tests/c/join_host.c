@@ -16,6 +16,7 @@
  *   argv WORD                 pd_parse_argv
  *   modules                   how many modules are present
  *   cells NAME                how many variables follow the flag
+ *   mapped PATH               yes or no
  *   exit                      _exit: no destructor runs
  *
  * PATH "-" is the program itself. */
@@ -174,6 +175,19 @@ static void parse(char *word) {
   tell(PD(pd_parse_argv)(&argc, argv, NULL, &err), &err);
 }
 
+/* For plugins, which link nothing: whether a flag of the name is defined now. */
+int host_knows(const char *name);
+int host_knows(const char *name) {
+  pd_flag *flag;
+  return library && PD(pd_flag_find)(name, &flag, NULL) == PD_OK;
+}
+
+static int is_mapped(const char *path) {
+  void *handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+  if (handle) dlclose(handle);
+  return handle != NULL;
+}
+
 /* ---- The script ---- */
 
 static int is(const char *word, const char *name) { return !strcmp(word, name); }
@@ -185,6 +199,7 @@ static int obey(char **word) {
   if (is(word[0], "load")) return load(word[1]), 1;
   if (is(word[0], "get")) return get(word[1]), 1;
   if (is(word[0], "cells")) return count_cells(word[1]), 1;
+  if (is(word[0], "mapped")) return puts(is_mapped(word[1]) ? "yes" : "no"), 1;
   if (is(word[0], "argv")) return parse(word[1]), 1;
   pd_error err = {PD_OK, ""};
   if (is(word[0], "env")) return tell(PD(pd_environment_enable)(word[1], NULL, &err), &err), 1;

@@ -1,0 +1,277 @@
+"""A plugin joins however it is compiled and linked: by the compilers, standards,
+options and linkers that people use."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from joining import REGISTRY, Maker, obey
+from support import INCLUDE, WARNINGS, run, tool, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Flags in a C file, read by another C file and a C++ file, which has one too.
+DEFINES = """
+#include <pd_flags.h>
+PD_DEFINE_int32(mix_level, 6, "How hard to try", .min = 0, .max = 99);
+PD_DEFINE_string(mix_mode, "fast", "How to search", .choices = "fast|best");
+"""
+READS = """
+#include <pd_flags.h>
+PD_DECLARE_int32(mix_level);
+PD_DECLARE_string(mix_mode);
+__attribute__((visibility("default"))) int level(void);
+__attribute__((visibility("default"))) const char *mode(void);
+int level(void) { return FLAGS_mix_level; }
+const char *mode(void) { return FLAGS_mix_mode; }
+"""
+CPLUSPLUS = """
+#include <pd_flags.h>
+PD_DEFINE_uint64(mix_size, 7, "How much to read");
+PD_DECLARE_int32(mix_level);
+extern "C" __attribute__((visibility("default"))) int sum() {
+  return static_cast<int>(FLAGS_mix_size) + FLAGS_mix_level;
+}
+"""
+# Nothing of it is exported: it says by itself what it reads.
+SPEAKS = """
+#include <stdio.h>
+#include <pd_flags.h>
+PD_DEFINE_int32(mix_level, 6, "How hard to try");
+__attribute__((destructor)) static void say(void) { printf("last %d\\n", FLAGS_mix_level); }
+"""
+COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
+LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld"}
+PACKAGES = {"g++": "g++", "clang++": "clang", "ld.bfd": "binutils", "ld.gold": "binutils"}
+
+
+@dataclass(frozen=True)
+class Build:
+    """One way to build a plugin."""
+
+    name: str
+    compiler: str = "gcc"
+    linker: str = ""
+    both: tuple[str, ...] = ("-O0",)
+    c: tuple[str, ...] = ()
+    cxx: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "-".join(filter(None, (self.compiler, self.linker, self.name)))
+
+
+GC = ("-ffunction-sections", "-fdata-sections", "-fvisibility=hidden")
+PAIRS = [
+    ("c99", "c++11"),
+    ("gnu99", "gnu++11"),
+    ("c11", "c++14"),
+    ("gnu11", "gnu++14"),
+    ("c17", "c++17"),
+    ("gnu17", "gnu++20"),
+    ("c17", "c++20"),
+]
+EACH_COMPILER = [
+    *[((c, x), Build(f"{c}-{x}", c=(f"-std={c}",), cxx=(f"-std={x}",))) for c, x in PAIRS],
+    ("O2", Build("O2", both=("-O2",))),
+    ("Os", Build("Os", both=("-Os",))),
+    ("bare", Build("bare-c++", cxx=("-fno-exceptions", "-fno-rtti"))),
+    ("plt", Build("no-plt", both=("-O2", "-fno-plt"))),
+    ("common", Build("common-unwind", both=("-fcommon", "-fno-asynchronous-unwind-tables"))),
+]
+EACH_LINKER = [
+    Build("plain"),
+    Build("gc", both=GC, link=("-Wl,--gc-sections", "-s")),
+    Build("O2-gc", both=("-O2", *GC), link=("-Wl,--gc-sections,-O2,--as-needed", "-s")),
+    Build("now", link=("-Wl,-z,now,-z,relro",)),
+    Build("lazy", link=("-Wl,-z,lazy,-z,norelro",)),
+    Build("symbolic", link=("-Wl,-Bsymbolic,--hash-style=gnu",)),
+    Build("static-runtime", link=("-static-libgcc", "-static-libstdc++")),
+    Build("no-build-id", link=("-Wl,--build-id=none",)),
+]
+
+
+def everything() -> list[Build]:
+    builds = []
+    for compiler in COMPILERS:
+        builds += [Build(**{**vars(b), "compiler": compiler}) for _, b in EACH_COMPILER]
+        for linker in LINKERS:
+            builds += [
+                Build(**{**vars(b), "compiler": compiler, "linker": linker}) for b in EACH_LINKER
+            ]
+    lto = ("-O2", "-flto", *GC)
+    for linker in LINKERS:
+        if linker != "lld":  # it can't read gcc's
+            builds.append(Build("lto", linker=linker, both=lto, link=("-Wl,--gc-sections",)))
+    thin = ("-O2", "-flto=thin", *GC)
+    builds += [
+        Build("lto-fat", both=("-O2", "-flto", "-ffat-lto-objects")),
+        Build("lto-one", both=("-O2", "-flto", "-flto-partition=none")),
+        Build("lto", "clang", "lld", both=lto, link=("-Wl,--gc-sections", "-s")),
+        Build("thinlto", "clang", "lld", both=thin, link=("-Wl,--gc-sections", "-s")),
+        Build("relr", linker="bfd", both=("-O2",), link=("-Wl,-z,pack-relative-relocs",)),
+        Build("gc-start-stop", "clang", "lld", GC, link=("-Wl,--gc-sections,-z,start-stop-gc",)),
+        Build("icf", "clang", "lld", ("-O2", *GC), link=("-Wl,--icf=all,--gc-sections",)),
+    ]
+    return builds
+
+
+@pytest.fixture(scope="module")
+def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
+    return Maker(tmp_path_factory.mktemp("builds"))
+
+
+@pytest.fixture(scope="module")
+def host(maker: Maker) -> Path:
+    return maker.program("host")
+
+
+def linked_with(linker: str) -> list[str]:
+    if not linker:
+        return []
+    tool(LINKERS[linker], PACKAGES.get(LINKERS[linker], linker))
+    return [f"-fuse-ld={linker}"]
+
+
+def compile_one(build: Build, source: Path) -> Path:
+    c, cxx = COMPILERS[build.compiler]
+    own = build.cxx if source.suffix == ".cc" else build.c
+    compiler = cxx if source.suffix == ".cc" else c
+    out = source.with_suffix(".o")
+    words = (*WARNINGS, "-fPIC", f"-I{INCLUDE}", *build.both, *own)
+    run(tool(compiler, PACKAGES.get(compiler)), *words, "-c", source, "-o", out)
+    return out
+
+
+def make(maker: Maker, build: Build) -> Path:
+    place = maker.directory / str(build)
+    sources = [
+        write(place / "defines.c", DEFINES),
+        write(place / "reads.c", READS),
+        write(place / "plus.cc", CPLUSPLUS),
+    ]
+    linker = linked_with(build.linker)
+    objects = [compile_one(build, source) for source in sources]
+    driver = COMPILERS[build.compiler][1]
+    out = place / "libmix.so"
+    run(driver, "-shared", "-fPIC", *build.both, *objects, *linker, *build.link, "-o", out)
+    return out
+
+
+@pytest.mark.parametrize("build", everything(), ids=str)
+def test_a_plugin_of_three_sources_joins_and_reads_its_values(
+    maker: Maker, host: Path, build: Build
+) -> None:
+    plugin = make(maker, build)
+    uses = ["set mix_level 42", "set mix_mode best", "set mix_size 1000"]
+    uses += [f"call {plugin} level", f"text {plugin} mode", f"call {plugin} sum", "modules"]
+    read = ["ok", "ok", "ok", "42", "best", "1042", "1"]
+    loaded, opened = f"load {plugin}", f"open local {plugin}"
+    registry = f"registry {REGISTRY}"
+    assert obey(host, registry, loaded, *uses, f"unload {plugin}") == ["ok", "ok", *read, "ok"]
+    assert obey(host, opened, registry, *uses, f"close {plugin}") == ["ok", "ok", *read, "ok"]
+    # The constructor alone, without pd_module_load's own look at the image.
+    assert obey(host, registry, opened, *uses, f"close {plugin}", "modules") == [
+        "ok",
+        "ok",
+        *read,
+        "ok",
+        "0",
+    ]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_plugin_that_exports_nothing_at_all_joins(
+    maker: Maker, host: Path, compiler: str, linker: str
+) -> None:
+    place = maker.directory / f"silent-{compiler}-{linker}"
+    source = write(place / "speaks.c", SPEAKS)
+    script = write(place / "nothing.map", "{ local: *; };\n")
+    plugin = place / "libspeaks.so"
+    options = [*GC, f"-Wl,--version-script={script}", "-Wl,--gc-sections", "-s"]
+    command = [tool(COMPILERS[compiler][0]), *linked_with(linker), "-shared", "-fPIC", *options]
+    run(*command, f"-I{INCLUDE}", source, "-o", plugin)
+    said = obey(
+        host, f"open local {plugin}", f"registry {REGISTRY}", "set mix_level 9", f"close {plugin}"
+    )
+    assert said == ["ok", "ok", "ok", "last 9", "ok"]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_flags_in_a_static_library_whose_symbols_are_excluded_join(
+    maker: Maker, host: Path, linker: str
+) -> None:
+    place = maker.directory / f"archive-{linker}"
+    build = Build("archive", linker=linker)
+    chosen = linked_with(linker)
+    objects = [compile_one(build, write(place / "defines.c", DEFINES))]
+    archive = place / "libdefines.a"
+    run(tool("ar", "binutils"), "rcs", archive, *objects)
+    reads = compile_one(build, write(place / "reads.c", READS))
+    plugin = place / "libmix.so"
+    options = ["-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-s"]
+    run("gcc", "-shared", *chosen, *options, reads, archive, "-o", plugin)
+    said = obey(
+        host, f"registry {REGISTRY}", f"open local {plugin}", "set mix_level 9", f"call {plugin} level"
+    )
+    assert said == ["ok", "ok", "ok", "9"]
+
+
+def test_a_plugin_that_walks_the_images_itself_compiles_and_joins(
+    maker: Maker, host: Path
+) -> None:
+    walks = """
+#define _GNU_SOURCE
+#include <elf.h>
+#include <link.h>
+#include <pd_flags.h>
+PD_DECLARE_int32(mix_level);
+static int count(struct dl_phdr_info *info, size_t size, void *total) {
+  (void)size;
+  *(int *)total += info->dlpi_phnum > 0;
+  return 0;
+}
+int images(void);
+int images(void) {
+  int total = 0;
+  dl_iterate_phdr(count, &total);
+  return total > 1 ? FLAGS_mix_level : -1;
+}
+"""
+    flags = ("-O2", "-flto", "-Wlto-type-mismatch")
+    plugin = maker.plugin("walks", walks, DEFINES, flags=flags)
+    said = obey(host, f"registry {REGISTRY}", f"open local {plugin}", f"call {plugin} images")
+    assert said == ["ok", "ok", "6"]
+
+
+def test_objects_that_are_linked_in_two_steps_join(maker: Maker, host: Path) -> None:
+    place = maker.directory / "partial"
+    build = Build("partial")
+    texts = {"defines.c": DEFINES, "reads.c": READS, "plus.cc": CPLUSPLUS}
+    objects = [compile_one(build, write(place / name, text)) for name, text in texts.items()]
+    run("gcc", "-r", "-nostdlib", *objects, "-o", place / "all.o")
+    plugin = place / "libmix.so"
+    run("g++", "-shared", place / "all.o", "-o", plugin)
+    said = obey(
+        host, f"registry {REGISTRY}", f"load {plugin}", "set mix_level 9", f"call {plugin} sum"
+    )
+    assert said == ["ok", "ok", "ok", "16"]
+
+
+@pytest.mark.parametrize("option", ["--strip-all", "--strip-unneeded", "--strip-debug"])
+def test_a_plugin_that_is_stripped_afterwards_joins(
+    maker: Maker, host: Path, option: str
+) -> None:
+    whole = make(maker, Build(f"whole{option}", both=("-O0", "-g")))
+    plugin = whole.with_name("stripped.so")
+    shutil.copy(whole, plugin)
+    run(tool("strip", "binutils"), option, plugin)
+    said = obey(
+        host, f"open local {plugin}", f"registry {REGISTRY}", "set mix_level 9", f"call {plugin} sum"
+    )
+    assert said == ["ok", "ok", "ok", "16"]
