@@ -40,7 +40,7 @@ def _value_type(number: int, name: str) -> ValueType:
 
 TYPES: dict[int, ValueType] = {
     number: _value_type(number, constant[len("PD_TYPE_") :])
-    for number, constant in ffi.typeof("pd_type").elements.items()
+    for number, constant in sorted(ffi.typeof("pd_type").elements.items())
 }
 BY_NAME: dict[str, ValueType] = {kind.name: kind for kind in TYPES.values()}
 
@@ -63,26 +63,30 @@ def _refuse(name: str, kind: ValueType, value: object) -> FlagTypeError:
 def to_python(name: str, kind: ValueType, value: object) -> Any:
     """Give `value` as the Python type of `kind`, or raise FlagTypeError.
 
-    Integers are taken from anything with `__index__` and floats from anything
-    with `__float__`, such as NumPy scalars; bool is no number here.
+    Integers are taken from anything with `__index__`, and all values from the
+    scalars of NumPy, PyTorch and their like, which give a Python object by
+    `item()`. bool is no number here.
     """
     if type(value) is kind.python:
         return value
-    if kind.python is str and isinstance(value, str):
-        return str(value)
-    if isinstance(value, (bool, str)) or kind.python in (bool, str):
-        # NumPy's bool is neither bool nor an integer.
-        if kind.python is bool and type(value).__name__ in ("bool_", "bool"):
-            return bool(value)
+    if not isinstance(value, (bool, int, float, str)) and hasattr(value, "item"):
+        try:
+            value = value.item()
+        except (TypeError, ValueError, RuntimeError):  # not one value but several
+            raise _refuse(name, kind, value) from None
+    if isinstance(value, bool) != (kind.python is bool):
         raise _refuse(name, kind, value)
+    if isinstance(value, kind.python):
+        return kind.python(value)
     try:
-        if kind.python is int:
-            return operator.index(value)  # type: ignore[arg-type]  # raises TypeError
-        return float(value)  # type: ignore[arg-type]  # raises TypeError
-    except (TypeError, ValueError):
-        raise _refuse(name, kind, value) from None
+        if kind.python in (int, float):
+            return kind.python(operator.index(value))  # type: ignore[arg-type]  # raises TypeError
+    except TypeError:
+        pass
     except OverflowError:
-        raise FlagValueError(f"{name}: expected a number that a double can hold") from None
+        message = f"{name}: expected a number that a double can hold"
+        raise FlagValueError(message) from None
+    raise _refuse(name, kind, value)
 
 
 def fits(kind: ValueType, value: Any) -> bool:

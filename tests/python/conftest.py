@@ -1,0 +1,42 @@
+"""Fixtures for tests that share one process, and so one registry."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from support import build_plugin, run, write
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def name() -> str:
+    """A flag name that no other test uses."""
+    return f"test_flag_{next(_numbers)}"
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Callable[..., Path]:
+    """Build lib<name>.so from C text that needs the public header alone."""
+
+    def build(source: str, stem: str = "plugin") -> Path:
+        code = write(tmp_path / f"{stem}.c", "#include <pd_flags.h>\n" + source)
+        return build_plugin(tmp_path / f"lib{stem}.so", code)
+
+    return build
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Python text in a process of its own: `pf` and `sys` are imported."""
+
+    def start(text: str, *arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        script = write(tmp_path / "script.py", "import sys\nimport paddle_flags as pf\n" + text)
+        return run(sys.executable, script, *arguments, **options)
+
+    return start

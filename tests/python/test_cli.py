@@ -1,0 +1,164 @@
+"""python -m paddle_flags: run, list, explain and config."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import run, write
+
+import paddle_flags as pf
+
+PLUGIN = """
+PD_DEFINE_bool(alpha_check, false, "Stop at the first NaN or Inf");
+PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
+PD_DEFINE_string(alpha_mode, "fast", "How to search", .choices = "fast|best", .hidden = true);
+"""
+
+
+@pytest.fixture
+def alpha(plugin) -> Path:
+    return plugin(PLUGIN, "alpha")
+
+
+def cli(*words: object, **options: object) -> subprocess.CompletedProcess[str]:
+    return run(sys.executable, "-m", "paddle_flags", *words, **{"check": False, **options})
+
+
+def test_list_shows_the_flags_of_plugins(alpha):
+    assert cli("list", "-p", alpha).stdout == (
+        "flag         type   value  source   module\n"
+        "alpha_check  bool   false  default  libalpha.so\n"
+        "alpha_level  int32  6      default  libalpha.so\n"
+    )
+
+
+def test_list_shows_values_of_the_line_and_of_the_environment(alpha):
+    env = {**os.environ, "X_alpha_check": "1", "X_alpha_level": "2"}
+    ended = cli("list", "--plugin", alpha, "--env-prefix=X_", "--all", "--alpha-level", "3", env=env)
+    assert ended.stdout == (
+        "flag         type    value  source       module\n"
+        "alpha_check  bool    true   environment  libalpha.so\n"
+        "alpha_level  int32   3      argv         libalpha.so\n"
+        "alpha_mode   string  fast   default      libalpha.so\n"
+    )
+
+
+def test_list_writes_any_value_on_one_line(plugin):
+    path = plugin('PD_DEFINE_string(x, "", "");\nPD_DEFINE_string(y, "a\\nb\\x1b[31m\\xff", "");\n')
+    ended = cli("list", "-p", path)
+    assert [line.split()[2] for line in ended.stdout.splitlines()[1:]] == [
+        '""',
+        "a\\nb\\x1b[31m\\udcff",
+    ]
+
+
+def test_explain_tells_all_about_one_flag(alpha):
+    env = {**os.environ, "X_alpha_level": "2"}
+    words = ["-p", alpha, "--env-prefix", "X_", "--alpha_level=3", "alpha-level"]
+    assert cli("explain", *words, env=env).stdout == (
+        "alpha_level = 3\n"
+        "\n"
+        "  type:       int32\n"
+        "  help:       Compression level\n"
+        "  allowed:    1 to 9\n"
+        f"  module:     {alpha}\n"
+        f"  defined at: {alpha.parent}/alpha.c:4\n"
+        "\n"
+        "values, the one that holds first:\n"
+        "  value  source       place\n"
+        "  3      argv         argv[1]\n"
+        "  2      environment  X_alpha_level\n"
+        f"  6      default      {alpha.parent}/alpha.c:4\n"
+    )
+
+
+def test_run_without_a_script_shows_the_flags(alpha):
+    ended = cli("run", "-p", alpha, "--alpha_level=3")
+    assert "alpha_level  int32  3      argv" in ended.stdout
+
+
+SCRIPT = """
+import sys
+import paddle_flags as pf
+pf.define("own", 1, startup_only=True)
+rest = pf.parse()
+print(__name__, sys.argv[1:], rest, pf.FLAGS.alpha_level, pf.FLAGS.own)
+"""
+
+
+def test_run_gives_a_script_its_arguments_and_the_plugins_flags(alpha, tmp_path):
+    script = write(tmp_path / "script.py", SCRIPT)
+    ended = cli("run", "-p", alpha, "--alpha_level", "3", script, "--own=2", "x", "--alpha_check")
+    assert ended.stdout == "__main__ ['--own=2', 'x', '--alpha_check'] ['x'] 3 2\n"
+
+
+def test_run_shows_the_flags_behind_the_script_on_request(alpha, tmp_path):
+    script = write(tmp_path / "script.py", SCRIPT + "sys.exit(4)\n")
+    ended = cli("run", "-p", alpha, "--show", script)
+    assert ended.returncode == 4
+    assert "alpha_level  int32  6" in ended.stdout.split("6 1\n")[1]
+
+
+def test_run_runs_a_module(alpha, tmp_path):
+    write(tmp_path / "some_module.py", SCRIPT)
+    ended = cli("run", "-p", alpha, "-m", "some_module", "--alpha_level=3", "--", "--own=2", cwd=tmp_path)
+    assert ended.stdout == "__main__ ['--own=2'] [] 3 2\n", ended.stderr
+
+
+def test_an_error_of_the_script_is_its_own(alpha, tmp_path):
+    script = write(tmp_path / "script.py", "import paddle_flags as pf\npf.get('nothing')\n")
+    ended = cli("run", "-p", alpha, script)
+    assert ended.returncode == 1
+    assert "Traceback" in ended.stderr
+    assert "script.py" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["list", "-p", "none.so"], "none.so: no such file"),
+        (["list", "-p", "{alpha}", "--alpha_level=10"], "--alpha_level=10: expected an integer in"),
+        (["list", "-p", "{alpha}", "--alpha_levl=1"], "did you mean '--alpha_level'?"),
+        (["list", "{alpha}"], "expected no argument; plugins are given by -p"),
+        (["explain", "-p", "{alpha}"], "expected the name of one flag, not 0 arguments"),
+        (["explain", "-p", "{alpha}", "alpha_lvl"], "no flag is named 'alpha_lvl'"),
+        (["run", "-p", "{alpha}", "nothing.py"], "nothing.py: no such file"),
+        (["list", "-p"], "-p/--plugin: expected one argument"),
+        (["config"], "--includedir"),
+        (["lst"], "invalid choice: 'lst'"),
+        ([], "COMMAND"),
+    ],
+)
+def test_mistakes_are_named_and_end_with_2(alpha, words, message):
+    ended = cli(*(word.format(alpha=alpha) for word in words))
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_help_tells_each_command(alpha):
+    assert cli("--help").returncode == 0
+    for command in ("run", "list", "explain", "config"):
+        assert f"    {command} " in cli("--help").stdout
+        assert cli(command, "--help").stdout.startswith(f"usage: python -m paddle_flags {command} ")
+    flags = cli("list", "-p", alpha, "--alpha_check", "--help").stdout
+    assert "--[no]alpha_check" in flags
+
+
+def test_config_prints_what_exists():
+    include = cli("config", "--includedir").stdout.strip()
+    assert include == pf.get_include()
+    assert Path(include, "pd_flags.h").is_file()
+    assert cli("config", "--cflags").stdout == f"-I{include}\n"
+    assert Path(cli("config", "--static").stdout.strip()).is_file()
+    assert Path(cli("config", "--cmakedir").stdout.strip(), "paddle_flags-config.cmake").is_file()
+    assert Path(cli("config", "--pkgconfigdir").stdout.strip(), "pd_flags.pc").is_file()
+    assert "-lpd_flags" in cli("config", "--libs").stdout
+
+
+def test_version_is_that_of_the_package():
+    assert cli("--version").stdout == f"paddle_flags {pf.__version__}\n"

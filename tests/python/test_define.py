@@ -1,0 +1,158 @@
+"""define(): what it makes of types, attributes and mistakes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import paddle_flags as pf
+
+
+@pytest.mark.parametrize(
+    ("default", "kind"), [(True, "bool"), (3, "int64"), (1.5, "double"), ("text", "string")]
+)
+def test_the_type_follows_from_the_default(name, default, kind):
+    flag = pf.define(name, default)
+    assert (flag.type, flag.value, flag.default) == (kind, default, default)
+    assert type(flag.value) is type(default)
+
+
+@pytest.mark.parametrize("kind", ["int32", "uint32", "int64", "uint64"])
+def test_a_type_can_be_named(name, kind):
+    assert pf.define(name, 7, type=kind).type == kind
+
+
+def test_an_integer_serves_as_the_default_of_a_double(name):
+    flag = pf.define(name, 1, type="double")
+    assert flag.value == 1.0
+    assert isinstance(flag.value, float)
+
+
+def test_the_flag_tells_all_of_its_definition(name):
+    flag = pf.define(
+        name,
+        5,
+        "How many",
+        min=1,
+        max=9,
+        category="tuning",
+        aliases=[f"{name}_a", f"{name}_b"],
+        hidden=True,
+        startup_only=True,
+    )
+    assert flag.name == name
+    assert flag.help == "How many"
+    assert (flag.min, flag.max) == (1, 9)
+    assert flag.category == "tuning"
+    assert flag.aliases == (f"{name}_a", f"{name}_b")
+    assert flag.hidden
+    assert flag.startup_only
+    assert not flag.read_only
+    assert flag.module == __name__
+    assert Path(flag.file).name == "test_define.py"
+    assert flag.line > 0
+    assert flag.choices is None
+
+
+def test_a_plain_flag_has_no_attributes(name):
+    flag = pf.define(name, 5)
+    assert (flag.min, flag.max, flag.choices, flag.aliases) == (None, None, None, ())
+    assert (flag.help, flag.category) == ("", "")
+    assert not (flag.hidden or flag.read_only or flag.startup_only or flag.frozen)
+    assert (flag.source, flag.history[0].value) == ("default", 5)
+
+
+def test_an_alias_serves_as_the_name(name):
+    flag = pf.define(name, 1, aliases=[name + "_old"])
+    pf.set(name + "_old", 4)
+    assert flag.value == 4
+    assert pf.FLAGS[name + "_old"] is flag
+
+
+def test_the_same_definition_again_gives_the_same_flag(name):
+    flags = [pf.define(name, 1, "help") for _ in range(2)]
+    assert flags[0] is flags[1]
+
+
+def test_another_definition_of_the_name_is_refused_with_both_places(name):
+    first = pf.define(name, 1)
+    with pytest.raises(pf.FlagConflictError) as refused:
+        pf.define(name, 2)
+    text = str(refused.value)
+    assert f"test_define.py:{first.line} " in text
+    assert f"test_define.py:{first.line + 2} " in text
+    assert pf.FLAGS[name].value == 1
+
+
+@pytest.mark.parametrize("bad", ["", "1x", "a b", "a=b", "ä", "x" * 256])
+def test_a_name_that_no_flag_can_have_is_refused(bad):
+    with pytest.raises(pf.FlagNameError):
+        pf.define(bad, 1)
+    assert bad not in pf.FLAGS
+
+
+@pytest.mark.parametrize(
+    ("default", "options", "error", "text"),
+    [
+        (None, {}, pf.FlagTypeError, "default None: expected bool, int, float or str"),
+        ([1], {}, pf.FlagTypeError, "expected bool, int, float or str, not list"),
+        (1.5, {"type": "int32"}, pf.FlagTypeError, "expected int for a flag of type int32"),
+        (True, {"type": "int64"}, pf.FlagTypeError, "expected int"),
+        (1, {"type": "bool"}, pf.FlagTypeError, "expected bool"),
+        (1, {"type": "int16"}, pf.FlagTypeError, "'int16': expected one of bool, int32"),
+        (2**31, {"type": "int32"}, pf.FlagValueError, "expected an integer in [-2147483648, 2147"),
+        (-1, {"type": "uint64"}, pf.FlagValueError, "expected an integer in [0, 1844674407"),
+        (0, {"min": 1}, pf.FlagValueError, "default 0: expected an integer >= 1"),
+        (5, {"min": 9, "max": 1}, pf.FlagValueError, "min is above max"),
+        (5, {"max": 2**70}, pf.FlagValueError, "max 1180591620717411303424: expected an integer"),
+        ("a", {"choices": ["b", "c"]}, pf.FlagValueError, "default a: expected one of b, c"),
+        ("a", {"choices": ["a", "b|c"]}, pf.FlagValueError, "'b|c': expected text without '|'"),
+        ("a", {"min": 1}, pf.FlagTypeError, "a string has no range"),
+        (True, {"max": 1}, pf.FlagTypeError, "a bool has no range"),
+        ("a\0b", {}, pf.FlagValueError, "NUL"),
+        ("\ud800", {}, pf.FlagValueError, "surrogate"),
+        (1, {"aliases": ["a b"]}, pf.FlagNameError, "'a b' is not a flag name"),
+        (10**400, {"type": "double"}, pf.FlagValueError, "expected a number that a double"),
+    ],
+)
+def test_a_bad_definition_is_refused_and_defines_nothing(name, default, options, error, text):
+    with pytest.raises(error) as refused:
+        pf.define(name, default, **options)
+    assert text in str(refused.value)
+    assert name not in pf.FLAGS
+
+
+def test_a_value_of_the_environment_waits_for_a_late_definition(python):
+    text = """
+    pf.parse(env_prefix="APP_")
+    flag = pf.define("late.name", 1)
+    print(flag.value, flag.source, flag.place)
+    """
+    ended = python(_dedent(text), env={**os.environ, "APP_late_name": "7"})
+    assert ended.stdout == "7 environment APP_late_name\n"
+
+
+def test_a_bad_value_of_the_environment_is_an_error_of_the_late_definition(python):
+    text = """
+    pf.parse(env_prefix="APP_")
+    try:
+        pf.define("late", 1)
+    except pf.FlagValueError as error:
+        print(error)
+    print(pf.FLAGS.late, pf.FLAGS["late"].source)
+    """
+    ended = python(_dedent(text), env={**os.environ, "APP_late": "abc"})
+    assert ended.stdout == "environment: APP_late=abc: expected a 64-bit integer\n1 default\n"
+
+
+def test_a_script_is_the_module_of_its_flags(python):
+    ended = python("print(pf.define('x', 1).module)")
+    assert ended.stdout.rstrip().endswith("script.py")
+
+
+def _dedent(text: str) -> str:
+    import textwrap
+
+    return textwrap.dedent(text)

@@ -1,0 +1,406 @@
+"""Flag and FLAGS: reading, setting, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import math
+import operator
+import threading
+
+import pytest
+
+import paddle_flags as pf
+
+
+def test_a_value_set_by_attribute_name_or_flag_is_seen_by_all_of_them(name):
+    flag = pf.define(name, 1)
+    setattr(pf.FLAGS, name, 2)
+    assert (flag.value, pf.get(name), getattr(pf.FLAGS, name)) == (2, 2, 2)
+    flag.value = 3
+    assert (pf.FLAGS[name].value, pf.get(name)) == (3, 3)
+    pf.set(name, 4)
+    assert (flag.value, flag.text) == (4, "4")
+    flag.set_from_string("0x10")
+    assert flag.value == 16
+    pf.reset(name)
+    assert (flag.value, flag.source) == (1, "default")
+
+
+def test_dashes_and_underscores_are_alike(name):
+    flag = pf.define(name, 1)
+    assert pf.FLAGS[name.replace("_", "-")] is flag
+
+
+def test_a_place_in_the_source_is_told_for_each_way_to_set(name):
+    flag = pf.define(name, 1)
+    flag.value = 2
+    places = [flag.place]
+    setattr(pf.FLAGS, name, 3)
+    places.append(flag.place)
+    pf.set(name, 4)
+    places.append(flag.place)
+    pf.FLAGS.update({name: 5})
+    places.append(flag.place)
+    lines = [int(place.rpartition(":")[2]) for place in places]
+    assert all("test_flag.py:" in place for place in places)
+    assert [line - lines[0] for line in lines] == [0, 2, 4, 6]
+
+
+def test_history_has_the_latest_value_of_each_source(name):
+    flag = pf.define(name, 1)
+    flag.value = 2
+    flag.value = 3
+    assert [(entry.value, entry.source) for entry in flag.history] == [
+        (3, "run time"),
+        (1, "default"),
+    ]
+
+
+@pytest.mark.parametrize("value", ["", " ", "a=b", "Grüße, 世界", "line\nbreak\t\x01", "\udcff\udc80"])
+def test_any_text_without_nul_comes_back_as_it_was(name, value):
+    flag = pf.define(name, "")
+    flag.value = value
+    assert flag.value == value
+    assert flag.text == value
+
+
+def test_a_long_text_comes_back_whole(name):
+    flag = pf.define(name, "")
+    flag.value = "x" * 100_000
+    assert flag.text == flag.value == "x" * 100_000
+
+
+@pytest.mark.parametrize("value", [0.1, 1e308, 5e-324, -0.0, math.inf, -math.inf, 1 / 3])
+def test_doubles_come_back_exactly(name, value):
+    flag = pf.define(name, 0.0)
+    flag.value = value
+    assert math.copysign(1, flag.value) == math.copysign(1, value)
+    assert flag.value == value
+    flag.set_from_string(flag.text)
+    assert flag.value == value
+
+
+def test_nan_is_a_double(name):
+    flag = pf.define(name, 0.0)
+    flag.value = math.nan
+    assert math.isnan(flag.value)
+    assert flag.text == "nan"
+
+
+class Scalar:
+    """What a scalar of NumPy or PyTorch looks like from outside."""
+
+    def __init__(self, content: object) -> None:
+        self.content = content
+
+    def item(self) -> object:
+        if isinstance(self.content, list):
+            raise ValueError
+        return self.content
+
+
+@pytest.mark.parametrize("content", [True, 7, 2.5, "text"])
+def test_whatever_has_an_item_gives_its_value(name, content):
+    flag = pf.define(name, type(content)())
+    flag.value = Scalar(content)
+    assert flag.value == content
+    with pytest.raises(pf.FlagTypeError):
+        flag.value = Scalar([content, content])
+    with pytest.raises(pf.FlagTypeError):
+        flag.value = Scalar(None)
+
+
+def test_an_integer_serves_as_a_double(name):
+    flag = pf.define(name, 0.5)
+    flag.value = 3
+    assert flag.value == 3.0
+    flag.value = Index()
+    assert flag.value == 12.0
+
+
+class Index:
+    def __index__(self) -> int:
+        return 12
+
+
+def test_whatever_has_an_index_serves_as_an_integer(name):
+    flag = pf.define(name, 1)
+    flag.value = Index()
+    assert flag.value == 12
+    assert type(flag.value) is int
+
+
+def test_subclasses_of_str_and_int_serve_as_text_and_integer(name):
+    class Text(str):
+        __slots__ = ()
+
+    class Number(int):
+        pass
+
+    pf.define(name, "").value = Text("abc")
+    assert pf.get(name) == "abc"
+    pf.define(name + "_n", 0).value = Number(3)
+    assert pf.get(name + "_n") == 3
+
+
+@pytest.mark.parametrize(
+    ("default", "bad", "error", "text"),
+    [
+        (1, 3.9, pf.FlagTypeError, "=3.9: expected int for a flag of type int64, not float"),
+        (1, "3", pf.FlagTypeError, "='3': expected int"),
+        (1, True, pf.FlagTypeError, "=True: expected int"),
+        (1, None, pf.FlagTypeError, "=None: expected int"),
+        (1, 2**63, pf.FlagValueError, "=9223372036854775808: expected a 64-bit integer"),
+        pytest.param(1, -(10**6000), pf.FlagValueError, "expected a 64-bit integer", id="huge"),
+        (True, 1, pf.FlagTypeError, "=1: expected bool"),
+        (True, "yes", pf.FlagTypeError, "='yes': expected bool"),
+        (1.5, "1.5", pf.FlagTypeError, "='1.5': expected float"),
+        (1.5, True, pf.FlagTypeError, "=True: expected float"),
+        ("a", 1, pf.FlagTypeError, "=1: expected str for a flag of type string, not int"),
+        ("a", b"x", pf.FlagTypeError, "=b'x': expected str"),
+        ("a", "x\0y", pf.FlagValueError, "contains a NUL character"),
+    ],
+)
+def test_a_value_that_does_not_suit_is_refused_and_changes_nothing(
+    name, default, bad, error, text
+):
+    flag = pf.define(name, default)
+    for assign in (
+        lambda: setattr(flag, "value", bad),
+        lambda: setattr(pf.FLAGS, name, bad),
+        lambda: pf.set(name, bad),
+        lambda: pf.FLAGS.update({name: bad}),
+        lambda: pf.override({name: bad}).__enter__(),
+    ):
+        with pytest.raises(error) as refused:
+            assign()
+        assert text in str(refused.value)
+        assert (flag.value, flag.source) == (default, "default")
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1 ", "1x", "3.9", "1e3", "0x", "--1", "99999999999999999999"])
+def test_text_that_is_no_whole_integer_is_refused(name, text):
+    flag = pf.define(name, 1)
+    with pytest.raises(pf.FlagValueError, match="expected a 64-bit integer"):
+        flag.set_from_string(text)
+    assert flag.value == 1
+
+
+def test_a_range_and_choices_are_kept_to(name):
+    level = pf.define(name, 5, min=1, max=9)
+    mode = pf.define(name + "_mode", "fast", choices=["fast", "best"])
+    assert mode.choices == ("fast", "best")
+    with pytest.raises(pf.FlagValueError, match=r"=10: expected an integer in \[1, 9\]$") as refused:
+        level.value = 10
+    assert refused.value.status == "PD_ERR_RANGE"
+    with pytest.raises(pf.FlagValueError, match="=slow: expected one of fast, best$") as refused:
+        mode.value = "slow"
+    assert refused.value.status == "PD_ERR_CHOICE"
+    assert (level.value, mode.value) == (5, "fast")
+
+
+def test_a_read_only_flag_keeps_its_default(name):
+    flag = pf.define(name, 1, read_only=True)
+    with pytest.raises(pf.ReadOnlyFlagError, match="is read-only"):
+        flag.value = 2
+    with pytest.raises(AttributeError):
+        setattr(pf.FLAGS, name, 2)
+    assert flag.value == 1
+
+
+def test_a_frozen_flag_changes_again_after_unfreeze(name):
+    flag = pf.define(name, 1)
+    flag.freeze()
+    assert flag.frozen
+    for change in (lambda: pf.set(name, 2), flag.reset, lambda: flag.set_from_string("2")):
+        with pytest.raises(pf.FrozenFlagError, match="is frozen"):
+            change()
+    flag.unfreeze()
+    flag.value = 2
+    assert flag.value == 2
+
+
+def test_a_startup_only_flag_is_frozen_by_parse(python):
+    ended = python(
+        "flag = pf.define('x', 1, startup_only=True)\n"
+        "flag.value = 2\n"
+        "pf.parse()\n"
+        "try: flag.value = 3\n"
+        "except pf.FrozenFlagError as error: print(error)\n"
+        "print(flag.value, flag.frozen)\n"
+    )
+    assert ended.stdout == (
+        "x: can be set at startup only, and the command line has been parsed\n2 True\n"
+    )
+
+
+# ---- FLAGS ----
+
+
+def test_flags_is_a_mapping_of_names_to_flags(name):
+    before = len(pf.FLAGS)
+    flag = pf.define(name, 1)
+    assert name in pf.FLAGS
+    assert pf.FLAGS[name] is flag
+    assert pf.FLAGS.get(name) is flag
+    assert list(pf.FLAGS)[-1] == name
+    assert len(pf.FLAGS) == before + 1
+    assert dict(pf.FLAGS)[name] is flag
+    assert list(pf.FLAGS.items())[-1] == (name, flag)
+    assert name in dir(pf.FLAGS)
+
+
+def test_an_unknown_name_is_an_error_that_names_the_nearest(name):
+    pf.define(name + "_level", 1)
+    for error, look in {
+        AttributeError: lambda: getattr(pf.FLAGS, name + "_levle"),
+        KeyError: lambda: pf.FLAGS[name + "_levle"],
+        pf.UndefinedFlagError: lambda: setattr(pf.FLAGS, name + "_levle", 1),
+    }.items():
+        with pytest.raises(error) as missing:
+            look()
+        assert str(missing.value) == (
+            f"no flag is named '{name}_levle'; did you mean '{name}_level'?"
+        )
+    assert getattr(pf.FLAGS, name + "_levle", None) is None
+    assert pf.FLAGS.get(name + "_levle") is None
+    assert name + "_levle" not in pf.FLAGS
+    assert 12 not in pf.FLAGS
+    assert "a\0b" not in pf.FLAGS
+
+
+def test_a_flag_called_like_a_method_is_reached_by_its_name():
+    pf.define("keys", 1)
+    pf.FLAGS["keys"].value = 2
+    assert pf.get("keys") == 2
+    assert "keys" in list(pf.FLAGS.keys())
+    with pytest.raises(pf.FlagNameError, match=r"write FLAGS\['keys'\].value"):
+        pf.FLAGS.keys = 3
+
+
+def test_a_name_with_a_dot_is_reached_by_its_name(name):
+    pf.define(f"{name}.port", 1)
+    pf.FLAGS[f"{name}.port"].value = 2
+    assert pf.get(f"{name}.port") == 2
+
+
+def test_update_sets_all_or_none_and_tells_all_errors(name):
+    one = pf.define(name + "_1", 1, max=9)
+    two = pf.define(name + "_2", "a", choices=["a", "b"])
+    pf.FLAGS.update({name + "_1": 2}, **{name + "_2": "b"})
+    assert (one.value, two.value) == (2, "b")
+    with pytest.raises(pf.FlagValueError) as refused:
+        pf.FLAGS.update({name + "_1": 10, name + "_2": "c"})
+    assert [error.status for error in refused.value.errors] == ["PD_ERR_RANGE", "PD_ERR_CHOICE"]
+    assert str(refused.value).count("\n") == 1
+    with pytest.raises(pf.FlagValueError) as refused:
+        pf.FLAGS.update({name + "_1": 3, name + "_2": "c"})
+    assert refused.value.errors == (refused.value.errors[0],)
+    with pytest.raises(pf.UndefinedFlagError):
+        pf.FLAGS.update({name + "_1": 3, name + "_3": 1})
+    assert (one.value, two.value) == (2, "b")
+
+
+def test_flags_and_flag_have_representations_that_help(name):
+    flag = pf.define(name, "text")
+    assert repr(flag) == f"<Flag {name}: string = 'text' (default)>"
+    assert repr(pf.FLAGS) == f"<FLAGS: {len(pf.FLAGS)} flags>"
+    assert copy.copy(pf.FLAGS) is not None
+
+
+def test_flag_and_plugin_are_not_made_by_hand():
+    for kind in (pf.Flag, pf.Plugin):
+        with pytest.raises(TypeError, match="comes from"):
+            kind()
+
+
+def test_every_error_is_a_flag_error_and_a_built_in_one():
+    kinds = [kind for kind in vars(pf).values() if isinstance(kind, type)]
+    errors = [kind for kind in kinds if issubclass(kind, Exception) and kind is not pf.FlagError]
+    assert len(errors) >= 12
+    for kind in errors:
+        assert issubclass(kind, pf.FlagError)
+        builtin = [base for base in kind.__mro__ if base.__module__ == "builtins"]
+        assert builtin[0] is not Exception
+        assert str(kind("a message")) == "a message"
+
+
+# ---- override ----
+
+
+def test_override_ends_with_its_block(name):
+    flag = pf.define(name, 1)
+    flag.value = 2
+    with pf.override({name: 3}):
+        assert (flag.value, flag.source) == (3, "layer")
+        with pf.override(**{name: 4}):
+            assert flag.value == 4
+        assert flag.value == 3
+        flag.value = 5
+        assert flag.value == 5
+    assert (flag.value, flag.source) == (2, "run time")
+
+
+def test_override_ends_when_an_exception_leaves_its_block(name):
+    flag = pf.define(name, 1)
+    with pytest.raises(KeyError), pf.override({name: 3}):
+        raise KeyError
+    assert flag.value == 1
+
+
+def test_overrides_end_in_any_order_and_on_any_thread(name):
+    flag = pf.define(name, 0)
+    layers = [pf.override({name: number}) for number in (1, 2, 3)]
+    for layer in layers:
+        layer.__enter__()
+    seen = []
+    for index in (1, 2, 0):
+        thread = threading.Thread(target=layers[index].__exit__, args=(None, None, None))
+        thread.start()
+        thread.join()
+        seen.append(flag.value)
+    assert seen == [3, 1, 0]
+
+
+def test_override_decorates_a_function_that_may_call_itself(name):
+    flag = pf.define(name, 0)
+
+    @pf.override({name: 7})
+    def values(depth: int) -> list[int]:
+        own = [flag.value]
+        return own + (values(depth - 1) if depth else []) + [flag.value]
+
+    assert values(2) == [7] * 6
+    assert flag.value == 0
+
+
+def test_an_override_with_one_bad_value_changes_nothing(name):
+    flag = pf.define(name, 1)
+    pf.define(name + "_2", 1, max=5)
+    with pytest.raises(pf.FlagValueError), pf.override({name: 2, name + "_2": 6}):
+        raise AssertionError
+    with pytest.raises(pf.UndefinedFlagError), pf.override({name: 2, name + "_3": 6}):
+        raise AssertionError
+    assert flag.value == 1
+
+
+def test_many_threads_read_and_set_without_losing_a_value(name):
+    flag = pf.define(name, 0)
+    allowed = set(range(8))
+    wrong = []
+
+    def work(number: int) -> None:
+        for _ in range(300):
+            flag.value = number
+            if flag.value not in allowed:
+                wrong.append(flag.value)
+            with pf.override({name: number}):
+                operator.index(flag.value)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in allowed]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert len(flag.history) == 2

@@ -1,0 +1,215 @@
+"""parse(): the grammar of the command line, its errors, and the environment."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import paddle_flags as pf
+
+PROGRAM = """
+pf.define("level", 6, "How hard to try", min=1, max=9, category="tuning", aliases=["lvl"])
+pf.define("verbose", False, "Tell more")
+pf.define("mode", "fast", "How to search", choices=["fast", "best"])
+pf.define("name_", "", "A name")
+pf.define("secret", 1, "Not shown", hidden=True)
+pf.define("rate", 0.5, "A rate")
+"""
+SHOW = "print(pf.FLAGS.level, pf.FLAGS.verbose, pf.FLAGS.mode, repr(pf.FLAGS.name_), rest)\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ([], "6 False fast '' []"),
+        (["--level=3"], "3 False fast '' []"),
+        (["-level=3"], "3 False fast '' []"),
+        (["--level", "3", "a"], "3 False fast '' ['a']"),
+        (["--lvl=3"], "3 False fast '' []"),
+        (["--verbose", "false"], "6 True fast '' ['false']"),
+        (["--verbose", "--noverbose"], "6 False fast '' []"),
+        (["--verbose", "--no-verbose", "x"], "6 False fast '' ['x']"),
+        (["--verbose=yes"], "6 True fast '' []"),
+        (["--name-=x"], "6 False fast 'x' []"),
+        (["--name_="], "6 False fast '' []"),
+        (["--name_", ""], "6 False fast '' []"),
+        (["--name_", "-"], "6 False fast '-' []"),
+        (["--name_==a=b"], "6 False fast '=a=b' []"),
+        (["--name_", "-5"], "6 False fast '-5' []"),
+        (["a", "--level=3", "b", "--", "--level=4", "--"], "3 False fast '' ['a', 'b', '--level=4', '--']"),
+        (["--level=3", "--level=4"], "4 False fast '' []"),
+        (["-"], "6 False fast '' ['-']"),
+        (["", "ä"], "6 False fast '' ['', 'ä']"),
+    ],
+)
+def test_the_grammar_reads_flags_and_leaves_the_rest(python, words, shown):
+    assert python(PROGRAM + "rest = pf.parse()\n" + SHOW, *words).stdout == shown + "\n"
+
+
+def test_parse_leaves_its_argument_alone(name):
+    pf.define(name, 1)
+    argv = ["prog", f"--{name}=2", "x"]
+    assert pf.parse(argv) == ["x"]
+    assert argv == ["prog", f"--{name}=2", "x"]
+    assert pf.parse([]) == []
+    assert pf.parse(("prog",)) == []
+
+
+def test_parse_gives_the_very_words_it_was_given(name):
+    words = ["same", "same", "bytes \udcff", "💾"]
+    rest = pf.parse(["prog", *words])
+    assert rest == words
+    assert all(a is b for a, b in zip(rest, words))
+
+
+def test_a_flag_tells_its_word(name):
+    flag = pf.define(name, 1)
+    pf.parse(["prog", "x", f"--{name}", "2"])
+    assert (flag.value, flag.source, flag.place) == (2, "argv", "argv[2]")
+
+
+def test_a_value_set_in_code_outranks_the_command_line(name):
+    flag = pf.define(name, 1)
+    flag.value = 3
+    pf.parse(["prog", f"--{name}=2"])
+    assert flag.value == 3
+    assert [entry.value for entry in flag.history] == [3, 2, 1]
+
+
+def test_reading_stops_at_the_first_argument_on_request(name):
+    flag = pf.define(name, 1)
+    rest = pf.parse(["prog", f"--{name}=2", "run", f"--{name}=3", "--unknown"], stop_at_argument=True)
+    assert rest == ["run", f"--{name}=3", "--unknown"]
+    assert flag.value == 2
+
+
+def test_all_errors_of_a_line_come_together_and_nothing_is_changed(name):
+    flag = pf.define(name, 1, max=5)
+    argv = ["prog", f"--{name}=2", f"--{name}=6", f"--{name[:-1]}", f"--no{name}", f"--{name}"]
+    with pytest.raises(pf.FlagParseError) as refused:
+        pf.parse(argv, exit=False)
+    assert [type(error) for error in refused.value.errors] == [
+        pf.FlagValueError,
+        pf.UndefinedFlagError,
+        pf.FlagParseError,
+        pf.FlagParseError,
+    ]
+    lines = str(refused.value).splitlines()
+    assert lines[0] == f"--{name}=6: expected an integer <= 5"
+    assert "no such flag; did you mean" in lines[1]
+    assert "only a bool can be negated" in lines[2]
+    assert "the value is missing, expected an integer <= 5" in lines[3]
+    assert (flag.value, flag.source) == (1, "default")
+
+
+def test_errors_are_printed_and_end_the_program_with_2(python):
+    ended = python(PROGRAM + "pf.parse()", "--levle=3", "--mode=slow", check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == (
+        "script.py: error: --levle: no such flag; did you mean '--level'?\n"
+        "script.py: error: --mode=slow: expected one of fast, best\n"
+        "Try 'script.py --help'.\n"
+    )
+
+
+HELP = """\
+usage: script.py [--flag=value ...] [argument ...]
+
+script.py, tuning:
+  --level=INT64           How hard to try (also --lvl; 1 to 9; default: 6)
+
+script.py:
+  --[no]verbose           Tell more (default: false)
+  --mode={fast,best}      How to search (default: "fast")
+  --name_=STRING          A name (default: "")
+  --rate=DOUBLE           A rate (default: 0.5)
+"""
+
+
+def test_help_is_printed_and_ends_the_program_with_0(python):
+    for word in ("--help", "-help", "-h"):
+        ended = python(PROGRAM + "pf.parse()", word, "--unknown")
+        assert (ended.stdout, ended.stderr) == (HELP, "")
+
+
+def test_help_is_as_wide_as_the_terminal(python):
+    text = "pf.define('x', 1, 'many words ' * 20)\npf.parse()"
+    for columns in (60, 100):
+        ended = python(text, "--help", env={**os.environ, "COLUMNS": str(columns)})
+        assert columns - 20 < max(map(len, ended.stdout.splitlines())) < columns
+
+
+def test_help_is_an_exception_on_request(name):
+    pf.define(name, 1, "What for")
+    with pytest.raises(pf.HelpRequested, match="What for"):
+        pf.parse(["prog", "--help"], exit=False)
+
+
+def test_a_flag_called_help_is_a_flag(python):
+    ended = python("pf.define('help', False)\npf.parse()\nprint(pf.FLAGS.help)", "--help")
+    assert ended.stdout == "True\n"
+
+
+def test_the_environment_ranks_below_the_command_line(python):
+    env = {**os.environ, "APP_level": "3", "APP_mode": "best", "level": "9"}
+    text = PROGRAM + "rest = pf.parse(env_prefix='APP_')\n" + SHOW
+    assert python(text, "--mode=fast", env=env).stdout == "3 False fast '' []\n"
+    assert python(PROGRAM + "rest = pf.parse()\n" + SHOW, env=env).stdout == "6 False fast '' []\n"
+
+
+def test_a_bad_value_of_the_environment_is_an_error_of_the_line(python):
+    env = {**os.environ, "APP_level": "12", "APP_rate": ""}
+    ended = python(PROGRAM + "pf.parse(env_prefix='APP_')", env=env, check=False)
+    assert ended.returncode == 2
+    assert "environment: APP_level=12: expected an integer in [1, 9]" in ended.stderr
+    assert "environment: APP_rate=: expected a number" in ended.stderr
+
+
+def test_unknown_names_in_the_environment_are_left_alone(python):
+    env = {**os.environ, "APP_nobody": "1"}
+    text = PROGRAM + "rest = pf.parse(env_prefix='APP_')\n" + SHOW
+    assert python(text, env=env).stdout == "6 False fast '' []\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "options", "error"),
+    [
+        (["prog", 1], {}, pf.FlagTypeError),
+        (["prog", "a\0b"], {}, pf.FlagValueError),
+        (["prog"], {"env_prefix": "a=b"}, pf.FlagParseError),
+        (["prog"], {"env_prefix": "x" * 300}, pf.FlagParseError),
+    ],
+)
+def test_what_cannot_be_a_command_line_is_refused(argv, options, error):
+    with pytest.raises(error):
+        pf.parse(argv, exit=False, **options)
+
+
+words = st.text(
+    st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=8
+) | st.sampled_from(["--", "-", "--prop_flag", "--noprop_flag", "--prop_int", "--prop_int=1", "-5"])
+
+
+@given(st.lists(words, max_size=8))
+def test_no_line_crashes_or_changes_anything_when_it_is_refused(line):
+    flag = pf.define("prop_flag", False)
+    number = pf.define("prop_int", 0)
+    before = (flag.history, number.history)
+    try:
+        rest = pf.parse(["prog", *line], exit=False)
+    except pf.FlagParseError as refused:
+        assert str(refused)
+        assert (flag.history, number.history) == before
+    else:
+        remaining = iter(line)
+        assert all(word in remaining for word in rest), "the rest is in order"
+        if "--" in line:
+            assert rest[len(rest) - len(line[line.index("--") + 1 :]) :] == line[
+                line.index("--") + 1 :
+            ] or "--prop_int" in line
+    finally:
+        flag.reset()
+        number.reset()

@@ -1,0 +1,291 @@
+"""load_plugin(): native libraries whose flags Python sees, sets and shares."""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import CC, run, write
+
+import paddle_flags as pf
+
+GETTERS = """
+PD_DEFINE_bool({n}_check, false, "Check");
+PD_DEFINE_int32({n}_level, 6, "Level", .min = 1, .max = 9, .category = "speed");
+PD_DEFINE_double({n}_rate, 0.5, "Rate");
+PD_DEFINE_string({n}_mode, "fast", "Mode", .choices = "fast|best", .aliases = "{n}_m");
+int level(void) {{ return FLAGS_{n}_level; }}
+double rate(void) {{ return FLAGS_{n}_rate; }}
+const char *mode(void) {{ return FLAGS_{n}_mode; }}
+int check(void);
+int check(void) {{ return FLAGS_{n}_check; }}
+"""
+PROTOTYPES = "int level(void); double rate(void); const char *mode(void);\n"
+
+
+def code(name: str) -> str:
+    return PROTOTYPES + GETTERS.format(n=name)
+
+
+def native(plugin: pf.Plugin) -> ctypes.CDLL:
+    library = ctypes.CDLL(plugin.path)
+    library.mode.restype = ctypes.c_char_p
+    library.rate.restype = ctypes.c_double
+    return library
+
+
+def test_a_plugin_that_links_nothing_of_ours_reads_what_python_sets(name, plugin):
+    loaded = pf.load_plugin(plugin(code(name)))
+    library = native(loaded)
+    pf.set(f"{name}_level", 9)
+    pf.set(f"{name}_mode", "best")
+    pf.FLAGS[f"{name}_rate"].value = 2.25
+    pf.FLAGS.update({f"{name}_check": True})
+    assert (library.level(), library.mode(), library.rate()) == (9, b"best", 2.25)
+    assert library.check() == 1
+    with pf.override({f"{name}_level": 1}):
+        assert library.level() == 1
+    assert library.level() == 9
+    loaded.unload()
+
+
+def test_a_plugin_tells_its_flags_in_the_order_of_its_source(name, plugin):
+    path = plugin(code(name))
+    loaded = pf.load_plugin(path)
+    assert list(loaded.flags) == [f"{name}_{x}" for x in ("check", "level", "rate", "mode")]
+    flag = loaded.flags[f"{name}_level"]
+    assert (flag.type, flag.default, flag.min, flag.max) == ("int32", 6, 1, 9)
+    assert (flag.category, flag.module) == ("speed", str(path))
+    assert loaded.flags[f"{name}_mode"].aliases == (f"{name}_m",)
+    assert loaded.flags[f"{name}_mode"].choices == ("fast", "best")
+    assert flag is pf.FLAGS[f"{name}_level"]
+    assert repr(loaded) == f"<Plugin {path}: 4 flags>"
+    loaded.unload()
+
+
+def test_a_library_without_flags_can_be_loaded(plugin):
+    path = plugin("int nothing; \n#define PD_NO")
+    loaded = pf.load_plugin(path)
+    assert loaded.flags == {}
+    loaded.unload()
+
+
+def test_a_flag_of_python_is_imported_by_native_code_that_comes_before_or_after(name, plugin):
+    source = """
+    PD_IMPORT_int64({n}_threads, 3);
+    PD_IMPORT_string({n}_dir, "none");
+    long threads(void); const char *dir(void);
+    long threads(void) {{ return (long)FLAGS_{n}_threads; }}
+    const char *dir(void) {{ return FLAGS_{n}_dir; }}
+    """.format(n=name)
+    before = ctypes.CDLL(pf.load_plugin(plugin(source, "before")).path)
+    assert before.threads() == 3
+    threads = pf.define(f"{name}_threads", 8)
+    pf.define(f"{name}_dir", "/tmp")
+    after = ctypes.CDLL(pf.load_plugin(plugin(source, "after")).path)
+    for library in (before, after):
+        library.dir.restype = ctypes.c_char_p
+        assert (library.threads(), library.dir()) == (8, b"/tmp")
+    threads.value = 12
+    pf.set(f"{name}_dir", "größe")
+    for library in (before, after):
+        assert (library.threads(), library.dir().decode()) == (12, "größe")
+
+
+def test_an_import_of_another_type_refuses_the_plugin_with_both_places(name, plugin):
+    pf.define(name, 8)
+    path = plugin(f"PD_IMPORT_int32({name}, 3);\n")
+    with pytest.raises(pf.FlagTypeError) as refused:
+        pf.load_plugin(path)
+    assert "test_plugin.py:" in str(refused.value)
+    assert "plugin.c:2" in str(refused.value)
+
+
+def test_a_plugin_with_a_conflict_is_refused_whole_and_leaves_nothing(name, plugin):
+    taken = pf.define(f"{name}_level", 1)
+    path = plugin(code(name))
+    with pytest.raises(pf.FlagConflictError) as refused:
+        pf.load_plugin(path)
+    text = str(refused.value)
+    assert f"test_plugin.py:{taken.line}" in text
+    assert "plugin.c:5" in text
+    assert f"{name}_mode" not in pf.FLAGS
+    assert taken.value == 1
+    assert str(path) not in Path("/proc/self/maps").read_text()
+
+
+def test_all_refusals_of_a_plugin_come_together(name, plugin):
+    pf.define(f"{name}_level", 1)
+    pf.define(f"{name}_rate", 1)
+    with pytest.raises(pf.FlagConflictError) as refused:
+        pf.load_plugin(plugin(code(name)))
+    assert len(refused.value.errors) == 2
+    assert all(isinstance(error, pf.FlagConflictError) for error in refused.value.errors)
+
+
+def test_an_unloaded_plugin_leaves_objects_that_say_so(name, plugin):
+    path = plugin(code(name))
+    loaded = pf.load_plugin(path)
+    level = loaded.flags[f"{name}_level"]
+    level.value = 7
+    loaded.unload()
+    assert not level.defined
+    assert repr(level) == f"<Flag {name}_level: not defined>"
+    assert f"{name}_level" not in pf.FLAGS
+    for use in (
+        lambda: level.value,
+        lambda: setattr(level, "value", 3),
+        lambda: level.text,
+        lambda: level.history,
+        lambda: level.help,
+        level.reset,
+        level.freeze,
+        lambda: pf.get(f"{name}_level"),
+    ):
+        with pytest.raises(pf.UndefinedFlagError):
+            use()
+    with pytest.raises(pf.FlagArgumentError, match="is unloaded already"):
+        loaded.unload()
+    assert (loaded.flags, loaded.loaded) == ({}, False)
+    assert repr(loaded) == f"<Plugin {path}: unloaded>"
+
+
+def test_a_reloaded_plugin_finds_its_values_and_old_objects_work_again(name, plugin):
+    path = plugin(code(name))
+    first = pf.load_plugin(path)
+    level = first.flags[f"{name}_level"]
+    level.value = 7
+    first.unload()
+    second = pf.load_plugin(path)
+    assert second.flags[f"{name}_level"] is level
+    assert (level.value, native(second).level()) == (7, 7)
+    second.unload()
+
+
+def test_a_flag_that_comes_back_with_another_type_is_read_as_that(name, plugin):
+    first = pf.load_plugin(plugin(f'PD_DEFINE_string({name}, "12", "");\n', "one"))
+    flag = pf.FLAGS[name]
+    assert flag.value == "12"
+    first.unload()
+    second = pf.load_plugin(plugin(f'PD_DEFINE_int32({name}, 5, "");\n', "two"))
+    assert flag.value == 5
+    second.unload()
+    third = pf.load_plugin(plugin(f'PD_DEFINE_bool({name}, true, "");\n', "three"))
+    flag.value = False
+    assert flag.value is False
+    third.unload()
+
+
+def test_loading_twice_needs_unloading_twice(name, plugin):
+    path = plugin(code(name))
+    first, second = pf.load_plugin(path), pf.load_plugin(str(path))
+    first.unload()
+    assert second.flags[f"{name}_level"].value == 6
+    second.unload()
+    assert f"{name}_level" not in pf.FLAGS
+
+
+def test_two_plugins_with_the_same_source_share_one_flag(name, plugin):
+    source = code(name)
+    one = pf.load_plugin(plugin(source, "same"))
+    copy = Path(one.path).with_name("libcopy.so")
+    copy.write_bytes(Path(one.path).read_bytes())
+    two = pf.load_plugin(copy)
+    pf.set(f"{name}_level", 3)
+    libraries = [native(one), native(two)]
+    assert [library.level() for library in libraries] == [3, 3]
+    assert list(one.flags) == list(two.flags)
+    _ctypes.dlclose(libraries[0]._handle)
+    one.unload()
+    assert one.path not in Path("/proc/self/maps").read_text()
+    pf.set(f"{name}_level", 4)
+    assert libraries[1].level() == 4
+    _ctypes.dlclose(libraries[1]._handle)
+    two.unload()
+    assert f"{name}_level" not in pf.FLAGS
+
+
+def test_a_relative_path_is_a_file_and_never_searched_for(name, plugin, monkeypatch):
+    path = plugin(code(name))
+    monkeypatch.chdir(path.parent)
+    pf.load_plugin(path.name).unload()
+    with pytest.raises(pf.PluginLoadError, match=r"^libm\.so\.6: no such file$"):
+        pf.load_plugin("libm.so.6")
+
+
+def test_what_cannot_be_loaded_is_named_with_the_reason(tmp_path, plugin):
+    text = write(tmp_path / "text.so", "no library\n")
+    cut = tmp_path / "cut.so"
+    cut.write_bytes(plugin("int x;").read_bytes()[:40])
+    unresolved = plugin("int missing_function(void); int f(void);\nint f(void) { return missing_function(); }")
+    for path, reason in {
+        tmp_path / "none.so": "no such file",
+        tmp_path: "is a directory",
+        text: "is not a shared library",
+        cut: "is cut short",
+        unresolved: "undefined symbol: missing_function",
+    }.items():
+        with pytest.raises(pf.PluginLoadError) as refused:
+            pf.load_plugin(path)
+        assert str(refused.value).startswith(f"{path}: ")
+        assert reason in str(refused.value)
+        assert isinstance(refused.value, OSError)
+    with pytest.raises(pf.FlagArgumentError, match="NUL"):
+        pf.load_plugin("a\0b")
+    with pytest.raises(TypeError):
+        pf.load_plugin(12)
+
+
+def test_a_bad_value_of_the_environment_comes_back_from_the_load(name, plugin, python):
+    text = f"""
+pf.parse(sys.argv[:1], env_prefix="FLAGS_")
+try:
+    pf.load_plugin(sys.argv[1])
+except pf.PluginValueError as error:
+    print(error)
+    plugin = error.plugin
+print(plugin.flags["{name}_level"].value, plugin.flags["{name}_rate"].value)
+"""
+    env = {**os.environ, f"FLAGS_{name}_level": "10", f"FLAGS_{name}_rate": "7.5"}
+    ended = python(text, plugin(code(name)), env=env)
+    assert ended.stdout == (
+        f"environment: FLAGS_{name}_level=10: expected an integer in [1, 9]\n6 7.5\n"
+    )
+
+
+def test_a_python_extension_module_joins_by_import(name, tmp_path):
+    source = f"""
+    #define Py_LIMITED_API 0x03090000
+    #include <Python.h>
+    #include <pd_flags.h>
+    PD_DEFINE_int32({name}_depth, 3, "Depth");
+    static PyObject *depth(PyObject *self, PyObject *none) {{
+      (void)self; (void)none;
+      return PyLong_FromLong(FLAGS_{name}_depth);
+    }}
+    static PyMethodDef methods[] = {{{{"depth", depth, METH_NOARGS, NULL}}, {{NULL, NULL, 0, NULL}}}};
+    static struct PyModuleDef module = {{PyModuleDef_HEAD_INIT, "ext_{name}", NULL, -1, methods,
+                                        NULL, NULL, NULL, NULL}};
+    PyMODINIT_FUNC PyInit_ext_{name}(void) {{ return PyModule_Create(&module); }}
+    """
+    import sysconfig
+
+    file = write(tmp_path / "ext.c", source)
+    out = tmp_path / f"ext_{name}.so"
+    headers = ["-I" + sysconfig.get_path("include"), "-I" + pf.get_include()]
+    run(*CC, "-shared", "-fPIC", *headers, file, "-o", out)
+    for order in ("import paddle_flags as pf, ext_{n}", "import ext_{n}, paddle_flags as pf"):
+        text = order.format(n=name) + f"; pf.FLAGS.{name}_depth = 5; print(ext_{name}.depth())"
+        ended = subprocess.run(
+            [sys.executable, "-c", text],
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ended.stdout == "5\n"
