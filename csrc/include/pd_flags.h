@@ -17,7 +17,10 @@
  * - It returns a pd_status. On any status but PD_OK nothing has changed, and
  *   `err`, where not NULL, holds what went wrong, where, and what was expected.
  *   Results come through the last pointers before `err` and are written only
- *   on success.
+ *   on success. The exception: pd_flag_register and pd_module_load may succeed
+ *   and still find that a value which waited for a flag doesn't suit it. They
+ *   then write their result, give the status of that value, and `err` tells of
+ *   it; a result that is left alone means that nothing was done.
  * - It never prints, exits, aborts or throws. NULL for a required pointer
  *   gives PD_ERR_ARGUMENT.
  * - Text is NUL-terminated bytes, UTF-8 by custom. Text that comes back is
@@ -215,10 +218,12 @@ PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type);
  * adds its cell. Values that were given for the name earlier (environment)
  * are applied.
  * `out` may be NULL.
- * PD_ERR_NAME, PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE,
- * PD_ERR_ABI, PD_ERR_MEMORY: refused, nothing is defined. PD_ERR_VALUE and
- * again PD_ERR_RANGE or PD_ERR_CHOICE with *out set: defined, but a waiting
- * value was refused and the default stands. */
+ * With *out left alone it was refused and nothing is defined: PD_ERR_NAME,
+ * PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (the
+ * default is NULL), PD_ERR_ABI, PD_ERR_MEMORY.
+ * With *out set it is defined, but a waiting value was refused and the default
+ * stands: PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_READ_ONLY. Or an
+ * import that waited has another type, and doesn't follow: PD_ERR_TYPE. */
 PD_API pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out,
                                   pd_error *err);
 
@@ -230,8 +235,9 @@ PD_API pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out,
  * the nearest known flag. */
 PD_API pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err);
 
-/* The flags in order of definition: NULL gives the first, the last gives NULL.
- * Flags defined meanwhile are met too. */
+/* The flags: NULL gives the first, the last gives NULL. Those of a module follow
+ * the lines of its source files; a name keeps the place where it was first met,
+ * in a definition or an import. Flags defined meanwhile are met too. */
 PD_API pd_flag *pd_flag_next(const pd_flag *previous);
 
 /* Everything about a flag but its value. */
@@ -321,7 +327,8 @@ PD_API pd_status pd_flag_set_from_string(pd_flag *flag, const char *text,
  * layer takes the default instead, and popping it undoes the reset. */
 PD_API pd_status pd_flag_reset(pd_flag *flag, pd_error *err);
 
-/* Refuse every later change of the flag with PD_ERR_FROZEN, until unfreeze. */
+/* Refuse every later change of the flag with PD_ERR_FROZEN, until unfreeze, also
+ * when its module is unloaded and loaded again in between. */
 PD_API pd_status pd_flag_freeze(pd_flag *flag, pd_error *err);
 PD_API pd_status pd_flag_unfreeze(pd_flag *flag, pd_error *err);
 
@@ -405,8 +412,9 @@ PD_API pd_status pd_parse_argv(int *argc, char **argv,
  * flags. Loading the same file again gives the same module and counts.
  * It joins whole or not at all: PD_ERR_LOAD (with the reason), PD_ERR_ABI, or
  * the status of the first definition that was refused, with all of them in
- * `errors`; the library is closed again. With *out set: it joined, but values
- * that waited for its flags were refused. `out` may be NULL.
+ * `errors`; *out is left alone and the library is closed again. With *out set
+ * it joined, but values that waited for its flags were refused, as in
+ * pd_flag_register. `out` may be NULL.
  * Its constructors run in this call. */
 PD_API pd_status pd_module_load(const char *path, pd_error_list *errors,
                                 pd_module **out, pd_error *err);

@@ -66,6 +66,16 @@ static pd_flag *find_negated(const argument *word) {
   return flag;
 }
 
+/* "--=5" and "---x": no name can be like that, though `-` and `_` are alike. */
+static bool is_malformed(parse *run, const argument *word, const char *text) {
+  char quoted[PD__QUOTE_SIZE];
+  if (word->length > 0 && *word->name != '-') return false;
+  const char *why = word->length > 0 ? "expected one or two dashes before the name of a flag"
+                                     : "expected the name of a flag before the =";
+  fail(run, PD_ERR_ARGV, "%s: %s", pd__quote(quoted, text), why);
+  return true;
+}
+
 static void fail_unknown(parse *run, const argument *word) {
   char name[PD__QUOTE_SIZE], hint[PD__HINT_SIZE], shown[PD_NAME_MAX + 2];
   size_t length = word->length <= PD_NAME_MAX ? word->length : PD_NAME_MAX + 1;
@@ -119,6 +129,7 @@ static bool asks_for_help(const argument *word) {
 
 static void read_flag(parse *run, const char *text) {
   argument word = split(text);
+  if (is_malformed(run, &word, text)) return;
   pd_flag *flag = pd__names_resolve(word.name, word.length);
   pd_flag *negated = flag ? NULL : find_negated(&word);
   if (negated) {

@@ -10,6 +10,7 @@
  * the one it names and those that it depends on. */
 typedef struct loading {
   uintptr_t thread;
+  bool lost; /* a module joined that no memory was left for */
   struct loading *outer;
 } loading;
 
@@ -47,13 +48,15 @@ static pd_module *find_at(const void *inside) {
 }
 
 /* The node for an image that arrives; NULL when memory is out. Whatever was at
- * its addresses before has left without a word, having no record. */
+ * its addresses before has left without a word, having no record. An image with
+ * several records has a node for each. */
 static pd_module *add_module(const pd__platform_image *image) {
   const char *path = pd__intern(image->path);
   pd_module **end = &modules;
   if (!path) return NULL;
   for (pd_module *old = modules; old; old = old->next) {
-    if (old->low < image->high && image->low < old->high) old->present = false;
+    bool overlaps = old->low < image->high && image->low < old->high;
+    if (overlaps && !old->record) old->present = false;
   }
   while (*end && ((*end)->path != path || (*end)->present)) end = &(*end)->next;
   pd_module *module = *end ? *end : pd__forever(sizeof *module);
@@ -84,6 +87,25 @@ static bool make_room(pd_module *module, const pd_module_record *record) {
   return module->cells && module->converted;
 }
 
+static int compare_lines(const void *a, const void *b) {
+  uint32_t left = ((const pd__cell *)a)->def->line, right = ((const pd__cell *)b)->def->line;
+  return (left > right) - (left < right);
+}
+
+static bool same_file(const pd__cell *a, const pd__cell *b) {
+  const char *left = a->def->file, *right = b->def->file;
+  return left == right || (left && right && !strcmp(left, right));
+}
+
+/* Compilers are free to emit a file's definitions in any order, and gcc turns
+ * it round; listings follow the source. */
+static void sort_by_line(pd__cell *cells, size_t count) {
+  for (size_t from = 0, to; from < count; from = to) {
+    for (to = from + 1; to < count && same_file(&cells[from], &cells[to]);) to++;
+    qsort(cells + from, to - from, sizeof *cells, compare_lines);
+  }
+}
+
 /* Collect the record's definitions and check each by itself. */
 static bool read_defs(pd_module *module, const pd_module_record *record, pd__report *report) {
   pd_error err;
@@ -110,6 +132,7 @@ static bool read_defs(pd_module *module, const pd_module_record *record, pd__rep
     }
     module->cells[module->count++] = (pd__cell){.def = def, .module = module};
   }
+  sort_by_line(module->cells, module->count);
   return report->status == PD_OK;
 }
 
@@ -121,8 +144,8 @@ static void drop_defs(pd_module *module) {
   module->count = 0;
 }
 
-static const loading *find_load(void) {
-  const loading *load = loads;
+static loading *find_load(void) {
+  loading *load = loads;
   while (load && load->thread != pd__platform_thread()) load = load->outer;
   return load;
 }
@@ -142,9 +165,13 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
   pd_error err;
   pd_status status = check_abi(record, image->path, &err);
   if (status == PD_OK && record->state) return;
+  loading *load = find_load();
   pd_module *module = add_module(image);
-  if (!module) return; /* nothing can be kept of it: memory is out */
-  module->joined_in = find_load();
+  if (!module) {
+    if (load) load->lost = true;
+    return;
+  }
+  module->joined_in = load;
   pd_error_list_free(module->errors);
   module->errors = pd_error_list_new();
   pd__report refused = {.list = module->errors}, waiting = {.list = module->errors};
@@ -224,29 +251,46 @@ static pd_module *module_at(const void *inside) {
   return module;
 }
 
-static void begin(loading *load) {
+/* Not on the stack: a forked child keeps the list, but not the other threads. */
+static loading *begin(void) {
+  loading *load = calloc(1, sizeof *load);
+  if (!load) return NULL;
   load->thread = pd__platform_thread();
   pd__platform_lock();
   load->outer = loads;
   loads = load;
   pd__platform_unlock();
+  return load;
 }
 
 /* Gather the errors of `module` (NULL: none was opened) and of those that
  * joined in this load. Gives whether all of them were accepted. */
-static bool end(const loading *ended, pd_module *module, pd__report *report) {
-  bool accepted = true;
+static bool gather(const loading *load, pd_module *module, pd__report *report) {
+  bool accepted = !load->lost;
+  for (pd_module *each = modules; each; each = each->next) {
+    bool joined = each->joined_in == load, refused = each->status != PD_OK;
+    if (joined) each->joined_in = NULL;
+    if (!joined && (each != module || !refused)) continue;
+    pd__report_add_all(report, each->errors);
+    if (refused && !each->record) each->present = false;
+    accepted &= !refused;
+  }
+  return accepted;
+}
+
+static bool end(loading *ended, pd_module *module, pd__report *report) {
   pd__platform_lock();
   loading **at = &loads;
   while (*at != ended) at = &(*at)->outer;
   *at = ended->outer;
-  for (pd_module *each = modules; each; each = each->next) {
-    if (each != module && each->joined_in != ended) continue;
-    each->joined_in = NULL;
-    pd__report_add_all(report, each->errors);
-    accepted &= each->status == PD_OK;
-  }
+  bool accepted = gather(ended, module, report);
   pd__platform_unlock();
+  if (!accepted && report->status == PD_OK) { /* the message itself was lost */
+    pd_error err;
+    pd__fail_memory(&err);
+    pd__report_add(report, &err);
+  }
+  free(ended);
   return accepted;
 }
 
@@ -254,6 +298,7 @@ static void keep_open(pd_module *module, void *handle) {
   pd__platform_lock();
   module->handle = handle;
   module->opened++;
+  module->present = true; /* another thread may have unloaded it meanwhile */
   pd__platform_unlock();
 }
 
@@ -269,17 +314,17 @@ pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **ou
   if (!path) return pd__fail_null(err, "path");
   pd__report report = {.list = errors, .first = err};
   pd_error wrong;
-  loading load;
+  loading *load = begin();
   void *handle = NULL;
   const void *inside;
-  begin(&load);
+  if (!load) return pd__fail_memory(err);
   pd_status status = pd__platform_open(path, &handle, &inside, &wrong);
   /* Most have joined by now. A module of another ABI looks for its own host. */
   if (status == PD_OK) pd__platform_visit_modules(inside, join_locked);
   pd_module *module = status == PD_OK ? module_at(inside) : NULL;
   if (status == PD_OK && !module) pd__fail_memory(&wrong);
   if (!module) pd__report_add(&report, &wrong);
-  if (end(&load, module, &report) && module) {
+  if (end(load, module, &report) && module) {
     keep_open(module, handle);
     if (out) *out = module;
   } else if (handle) {
@@ -294,14 +339,17 @@ pd_status pd_module_unload(pd_module *module, pd_error *err) {
   void *handle = module->opened > 0 ? module->handle : NULL;
   if (handle) {
     module->opened--;
-    if (!module->record && module->opened == 0) module->present = false;
+    if (!module->record && module->opened == 0) {
+      module->present = false;
+      pd__forget_between(module->low, module->high);
+    }
   }
   pd__platform_unlock();
   if (handle) {
     pd__platform_close(handle);
     return PD_OK;
   }
-  return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: isn't loaded by pd_module_load", module->path);
+  return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);
 }
 
 /* ---- Listing ---- */
@@ -337,8 +385,7 @@ pd_status pd_module_get_info(const pd_module *module, pd_module_info *info, pd_e
   return PD_OK;
 }
 
-pd_status pd_module_get_flag(const pd_module *module, size_t index, pd_flag **out,
-                             pd_error *err) {
+pd_status pd_module_get_flag(const pd_module *module, size_t index, pd_flag **out, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   if (!out) return pd__fail_null(err, "out");
   size_t left = index;
@@ -358,8 +405,10 @@ pd_status pd_module_get_errors(const pd_module *module, pd_error_list *errors, p
   if (!module) return pd__fail_null(err, "module");
   if (!errors) return pd__fail_null(err, "errors");
   pd__report report = {.list = errors};
+  size_t before = pd_error_list_count(errors);
   pd__platform_lock();
   pd__report_add_all(&report, module->errors);
+  bool whole = pd_error_list_count(errors) - before == pd_error_list_count(module->errors);
   pd__platform_unlock();
-  return PD_OK;
+  return whole ? PD_OK : pd__fail_memory(err);
 }

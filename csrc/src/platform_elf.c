@@ -157,26 +157,47 @@ bool pd__platform_with_image(const void *address, pd__platform_use *use, void *c
 #define OUR_MACHINE EM_NONE /* unknown: the loader decides */
 #endif
 
+/* The loader maps what the segments ask for, and the process would die when it
+ * touches what the file doesn't have. */
+static bool cut_short(int fd, const ElfW(Ehdr) *header, uint64_t size) {
+  for (unsigned i = 0; i < header->e_phnum; i++) {
+    ElfW(Phdr) segment;
+    off_t at = (off_t)(header->e_phoff + (uint64_t)i * sizeof segment);
+    if (pread(fd, &segment, sizeof segment, at) != sizeof segment) return true;
+    if (segment.p_type != PT_LOAD) continue;
+    if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset) return true;
+  }
+  return false;
+}
+
+static const char *complaint_about_elf(int fd, uint64_t size) {
+  ElfW(Ehdr) header = {.e_type = ET_NONE};
+  ssize_t length = pread(fd, &header, sizeof header, 0);
+  if (length < EI_NIDENT || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    return "is not a shared library";
+  }
+  if (length < (ssize_t)sizeof header) return "is cut short";
+  if (header.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+      (OUR_MACHINE != EM_NONE && header.e_machine != OUR_MACHINE)) {
+    return "was built for another architecture";
+  }
+  if (header.e_type != ET_DYN) return "is a program or an object file, expected a shared library";
+  return cut_short(fd, &header, size) ? "is cut short" : NULL;
+}
+
 /* What is wrong with the file in a user's words, or NULL where only the loader
  * can tell. */
 static const char *complaint_about(const char *path) {
   struct stat status;
+  if (!*path) return "the path is empty, expected that of a shared library";
   if (stat(path, &status) != 0) return errno == ENOENT ? "no such file" : strerror(errno);
   if (S_ISDIR(status.st_mode)) return "is a directory, expected a shared library";
   if (!S_ISREG(status.st_mode)) return "is not a file, expected a shared library";
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return strerror(errno);
-  ElfW(Ehdr) header;
-  ssize_t length = read(fd, &header, sizeof header);
+  const char *complaint = complaint_about_elf(fd, (uint64_t)status.st_size);
   close(fd);
-  if (length < EI_NIDENT || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    return "is not a shared library";
-  }
-  if (header.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
-      (OUR_MACHINE != EM_NONE && header.e_machine != OUR_MACHINE)) {
-    return "was built for another architecture";
-  }
-  return length == sizeof header ? NULL : "is cut short";
+  return complaint;
 }
 
 /* The loader's words without the path that they often begin with. */
@@ -194,6 +215,7 @@ static pd_status fail_load(const char *path, const char *why, pd_error *err) {
   for (; *why && used < sizeof reason - 1; why++) reason[used++] = *why == '\n' ? ' ' : *why;
   reason[used] = '\0';
   bool fits = strlen(path) < 512 && !strpbrk(path, "\n\r\t");
+  if (!*path) return pd__fail(err, PD_ERR_LOAD, "%s", reason);
   return pd__fail(err, PD_ERR_LOAD, "%s: %s", fits ? path : pd__quote(shown, path), reason);
 }
 
@@ -201,7 +223,7 @@ static pd_status fail_load(const char *path, const char *why, pd_error *err) {
 static void *open_file(const char *path) {
   if (strchr(path, '/')) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
   char *here = malloc(strlen(path) + 3);
-  if (!here) return NULL;
+  if (!here) return NULL; /* and no words of the loader's */
   void *handle = dlopen(strcat(strcpy(here, "./"), path), RTLD_NOW | RTLD_LOCAL);
   free(here);
   return handle;
