@@ -1,0 +1,95 @@
+"""Every snippet of the documents works, and every link leads somewhere.
+
+A fenced block with a file name, as in ```c alpha.c, is that file. A block
+```console is run: the lines behind `$ ` are commands, the others their output.
+The blocks of one document share a directory and run in their order.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from support import ROOT
+
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
+]
+
+
+class Block(NamedTuple):
+    language: str
+    file: str
+    text: str
+    line: int
+
+
+def blocks(document: Path) -> list[Block]:
+    found: list[Block] = []
+    lines = document.read_text("utf-8").splitlines()
+    at = 0
+    while at < len(lines):
+        fence = re.fullmatch(r"```(\S*) ?(.*)", lines[at])
+        if fence:
+            end = lines.index("```", at + 1)
+            text = "".join(line + "\n" for line in lines[at + 1 : end])
+            found.append(Block(fence[1], fence[2], text, at + 1))
+            at = end
+        at += 1
+    return found
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """Split a console block into commands with the output of each."""
+    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)
+    assert parts[0] == "", "a console block begins with a command"
+    return [(command, output) for command, _, output in (p.partition("\n") for p in parts[1:])]
+
+
+def check_console(block: Block, folder: Path) -> None:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    for command, expected in commands(block.text):
+        ended = subprocess.run(
+            command,
+            shell=True,
+            cwd=folder,
+            env={**os.environ, "PATH": path, "COLUMNS": "80"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert ended.stdout == expected, f"line {block.line}: $ {command}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_snippet_of_a_document_works(document, tmp_path):
+    for block in blocks(document):
+        if block.file:
+            (tmp_path / block.file).write_text(block.text, "utf-8")
+        elif block.language == "console":
+            check_console(block, tmp_path)
+        else:
+            assert block.language in ("sh", "text", ""), f"line {block.line}: no test runs this"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_of_a_document_leads_to_a_file(document):
+    text = re.sub(r"```.*?```", "", document.read_text("utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        assert target.startswith("https://") or (document.parent / target).exists(), target
+
+
+def test_every_make_target_that_a_document_names_exists():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for document in DOCUMENTS:
+        for target in re.findall(r"(?:`|^)make ([a-z-]+)", document.read_text("utf-8"), re.MULTILINE):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{document}: {target}"
