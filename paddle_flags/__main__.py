@@ -75,13 +75,20 @@ def _add_command(commands: Commands, name: str, summary: str, use: str) -> argpa
 def _add_config(commands: Commands) -> None:
     summary = "print what a build of plugins and hosts needs"
     parser = commands.add_parser(
-        "config", help=summary, description=summary[0].upper() + summary[1:] + "."
+        "config",
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ", on one line.",
+        usage=f"{PROGRAM} config OPTION...",
+        allow_abbrev=False,
     )
-    choice = parser.add_mutually_exclusive_group(required=True)
     for option, function in _config.OPTIONS.items():
         what = str(function.__doc__).partition("\n")[0].replace("Give", "print").replace("`", "")
-        choice.add_argument(
-            option, dest="option", action="store_const", const=option, help=what.rstrip(".")
+        parser.add_argument(
+            option,
+            dest="options",
+            action="append_const",
+            const=option,
+            help=what.rstrip("."),
         )
 
 
@@ -132,7 +139,7 @@ def _run(options: argparse.Namespace, words: list[str]) -> Action:
                 _run_script(rest)
         finally:
             if options.show or not (options.module or rest):
-                print(flags_table())  # noqa: T201
+                print(flags_table())
 
     return act
 
@@ -154,7 +161,7 @@ def _list(options: argparse.Namespace, words: list[str]) -> Action:
     if rest:
         message = f"{rest[0]}: expected no argument; plugins are given by -p"
         raise errors.FlagArgumentError(message)
-    return lambda: print(flags_table(hidden=options.all))  # noqa: T201
+    return lambda: print(flags_table(hidden=options.all))
 
 
 def _explain(options: argparse.Namespace, words: list[str]) -> Action:
@@ -163,7 +170,7 @@ def _explain(options: argparse.Namespace, words: list[str]) -> Action:
         message = f"expected the name of one flag, not {len(rest)} arguments"
         raise errors.FlagArgumentError(message)
     flag = find(rest[0])
-    return lambda: print(explanation(flag))  # noqa: T201
+    return lambda: print(explanation(flag))
 
 
 _COMMANDS = {"run": _run, "list": _list, "explain": _explain}
@@ -182,17 +189,19 @@ def main(words: Sequence[str]) -> int:
     """Run one command; gives the exit status."""
     main_parser, parsers = _build_parsers()
     if not words or words[0] not in _COMMANDS:
-        option = main_parser.parse_args(words).option  # exits but for config
-        print(_config.OPTIONS[option]())  # noqa: T201
+        options = main_parser.parse_args(words).options  # exits but for config
+        if not options:
+            parsers["config"].error(f"expected one or more of {', '.join(_config.OPTIONS)}")
+        print(" ".join(_config.OPTIONS[option]() for option in options))
         return 0
     try:
         action = _prepare(words[0], parsers[words[0]], words[1:])
     except errors.HelpRequested as help_:
-        print(help_)  # noqa: T201
+        print(help_)
         return 0
     except errors.FlagError as error:
         for each in error.errors:
-            print(f"{PROGRAM}: error: {each}", file=sys.stderr)  # noqa: T201
+            print(f"{PROGRAM}: error: {each}", file=sys.stderr)
         return 2
     action()
     return 0

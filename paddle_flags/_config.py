@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-import shlex
-from pathlib import Path
+import os
 from typing import Callable
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = os.path.dirname(os.path.realpath(__file__))
 
 
 def get_include() -> str:
     """Give the directory of `pd_flags.h`: all that a plugin needs."""
-    return str(_PACKAGE / "include")
+    return os.path.join(_PACKAGE, "include")
 
 
 def get_library_dir() -> str:
     """Give the directory of `libpd_flags.so`."""
-    return str(_PACKAGE / "lib")
+    return os.path.join(_PACKAGE, "lib")
 
 
 def get_static_library() -> str:
     """Give the path of `libpd_flags.a`, which is position independent."""
-    return str(_PACKAGE / "lib" / "libpd_flags.a")
+    return os.path.join(_PACKAGE, "lib", "libpd_flags.a")
 
 
 def get_cmake_dir() -> str:
     """Give the directory for CMake's `paddle_flags_DIR`."""
-    return str(_PACKAGE / "lib" / "cmake" / "paddle_flags")
+    return os.path.join(_PACKAGE, "lib", "cmake", "paddle_flags")
 
 
 def get_pkgconfig_dir() -> str:
     """Give the directory for `PKG_CONFIG_PATH`."""
-    return str(_PACKAGE / "lib" / "pkgconfig")
+    return os.path.join(_PACKAGE, "lib", "pkgconfig")
 
 
 def cflags() -> str:
     """Give the compiler arguments of a plugin or host, quoted for a shell."""
+    import shlex
+
     return shlex.join(["-I" + get_include()])
 
 
@@ -44,6 +45,8 @@ def libs() -> str:
 
     The run path is among them, since no loader looks into a Python package.
     """
+    import shlex
+
     directory = get_library_dir()
     return shlex.join(["-L" + directory, "-lpd_flags", "-Wl,-rpath," + directory])
 

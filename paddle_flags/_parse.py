@@ -93,13 +93,13 @@ def parse(
     except errors.HelpRequested as help_:
         if not exit:
             raise
-        print(help_)  # noqa: T201 - the output that was asked for
+        print(help_)
         status = 0
     except errors.FlagParseError as refused:
         if not exit:
             raise
         for error in refused.errors:
-            print(f"{program}: error: {error}", file=sys.stderr)  # noqa: T201
-        print(f"Try '{program} --help'.", file=sys.stderr)  # noqa: T201
+            print(f"{program}: error: {error}", file=sys.stderr)
+        print(f"Try '{program} --help'.", file=sys.stderr)
         status = 2
     sys.exit(status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from paddle_flags._flag import Flag, flag_of
@@ -47,11 +48,9 @@ class Plugin:
         while self._loaded and (
             lib.pd_module_get_flag(self._handle, index, handle, ffi.NULL) == lib.PD_OK
         ):
-            try:
+            with suppress(UndefinedFlagError):  # it may leave, on another thread
                 flag = flag_of(handle[0])
                 found[flag.name] = flag
-            except UndefinedFlagError:
-                pass  # unloaded meanwhile, on another thread
             index += 1
         return found
 
@@ -76,9 +75,9 @@ def _plugin_of(handle: Any) -> Plugin:
     info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
     err = new_error()
     check(lib.pd_module_get_info(handle, info, err), err)
-    plugin._handle = handle  # noqa: SLF001 - __init__ in all but name
-    plugin._path = to_text(info.path)  # noqa: SLF001
-    plugin._loaded = True  # noqa: SLF001
+    plugin._handle = handle
+    plugin._path = to_text(info.path)
+    plugin._loaded = True
     return plugin
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ContextDecorator
+from contextlib import ContextDecorator, suppress
 from typing import TYPE_CHECKING, Any, Union
 
 from paddle_flags._flag import Flag, assign, caller, flag_of
@@ -90,10 +90,8 @@ def all_flags() -> list[Flag[Any]]:
     flags: list[Flag[Any]] = []
     handle = lib.pd_flag_next(ffi.NULL)
     while handle:
-        try:
+        with suppress(UndefinedFlagError):  # its plugin may leave, on another thread
             flags.append(flag_of(handle))
-        except UndefinedFlagError:
-            pass  # its plugin is leaving, on another thread
         handle = lib.pd_flag_next(handle)
     return flags
 

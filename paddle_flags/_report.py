@@ -22,7 +22,7 @@ def _width() -> int:
 
 
 def _allowed(flag: Flag[Any]) -> str:
-    """What may follow `--name=`."""
+    """Give what may follow `--name=`."""
     if flag.choices:
         return "{" + ",".join(flag.choices) + "}"
     return flag.type.upper()
@@ -37,7 +37,7 @@ def _limits(flag: Flag[Any]) -> str:
 
 
 def _describe(flag: Flag[Any]) -> list[str]:
-    """The lines of one flag in the help."""
+    """Give the lines of one flag in the help."""
     is_bool = flag.type == "bool"
     head = f"  --[no]{flag.name}" if is_bool else f"  --{flag.name}={_allowed(flag)}"
     notes = [f"also --{alias}" for alias in flag.aliases]
