@@ -249,6 +249,35 @@ int images(void) {
     assert said == ["ok", "ok", "6"]
 
 
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_flags_in_namespaces_and_classes_of_cxx_join(
+    maker: Maker, host: Path, compiler: str, level: str
+) -> None:
+    text = """
+#include <pd_flags.h>
+namespace outer {
+namespace {
+PD_DEFINE_int32(mix_level, 6, "Level", .max = 99);
+}
+PD_DEFINE_int32(mix_more, 1, "More");
+struct Reader {
+  static int read() { return FLAGS_mix_level + FLAGS_mix_more; }
+};
+}
+extern "C" int sum() { return outer::Reader::read(); }
+"""
+    place = maker.directory / f"spaces-{compiler}{level}"
+    source = write(place / "spaces.cc", text)
+    built = compile_one(Build("spaces", compiler, both=(level, "-Wno-missing-declarations")), source)
+    plugin = place / "libspaces.so"
+    run(COMPILERS[compiler][1], "-shared", built, "-o", plugin)
+    said = obey(
+        host, f"registry {REGISTRY}", f"load {plugin}", "set mix_level 41", f"call {plugin} sum"
+    )
+    assert said == ["ok", "ok", "ok", "42"]
+
+
 def test_objects_that_are_linked_in_two_steps_join(maker: Maker, host: Path) -> None:
     place = maker.directory / "partial"
     build = Build("partial")

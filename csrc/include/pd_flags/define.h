@@ -101,10 +101,10 @@ typedef struct pd__def_str { PD_FLAG_DEF_FIELDS(const char *) } pd__def_str;
   PD__FLAG(uint64_t, PD_TYPE_uint64, u64, 0, UINT64_MAX, kind, flag, text,     \
            __VA_ARGS__)
 #define PD__double(kind, flag, text, ...)                                      \
-  PD__FLAG(double, PD_TYPE_double, f64, -__builtin_huge_val(), __builtin_huge_val(), kind, flag, text,\
-           __VA_ARGS__)
+  PD__FLAG(double, PD_TYPE_double, f64, -__builtin_huge_val(),                 \
+           __builtin_huge_val(), kind, flag, text, __VA_ARGS__)
 #define PD__string(kind, flag, text, ...)                                      \
-  PD__FLAG(const char *, PD_TYPE_string, str, 0, 0, kind, flag, text,          \
+  PD__FLAG(const char *, PD_TYPE_string, str, NULL, NULL, kind, flag, text,          \
            __VA_ARGS__)
 
 /* PD_DEFINE_<type>(name, value, help, attributes…) */
@@ -125,19 +125,19 @@ typedef struct pd__def_str { PD_FLAG_DEF_FIELDS(const char *) } pd__def_str;
 
 /* PD_IMPORT_<type>(name, value until the flag is defined) */
 #define PD_IMPORT_bool(name, value)                                            \
-  PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+  PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_IMPORT_int32(name, value)                                           \
-  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_IMPORT_uint32(name, value)                                          \
-  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_IMPORT_int64(name, value)                                           \
-  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_IMPORT_uint64(name, value)                                          \
-  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_IMPORT_double(name, value)                                          \
-  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_IMPORT_string(name, value)                                          \
-  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, 0)
+  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 
 /* PD_DECLARE_<type>(name) */
 #define PD_DECLARE_bool(name) PD__DECLARE(bool, FLAGS_##name, #name)

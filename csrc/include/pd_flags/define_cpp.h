@@ -77,8 +77,18 @@ using value_str = const char *;
 }  // namespace detail
 }  // namespace pd
 
+/* In an unnamed namespace clang misses the definition, which stands under the
+ * name of the storage. */
+#ifdef __clang__
+#define PD__DECLARE(ctype, flag, text)                                         \
+  _Pragma("clang diagnostic push")                                             \
+  _Pragma("clang diagnostic ignored \"-Wundefined-internal\"")                 \
+  extern const ::pd::flag_view<ctype> flag PD__LABEL(text)                     \
+  _Pragma("clang diagnostic pop")
+#else
 #define PD__DECLARE(ctype, flag, text)                                         \
   extern const ::pd::flag_view<ctype> flag PD__LABEL(text)
+#endif
 
 /* Attributes that are left out are given their defaults by their types. */
 #define PD__DEFINITION(ctype, type, member, low, high, kind, flag, text, value, ...) \

@@ -34,6 +34,9 @@ typedef Elf32_Nhdr pd__nhdr;
           ".endif\n")
 
 #ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 extern "C" {
 #endif
 
@@ -60,7 +63,8 @@ extern void pd__module_enter_v1(void) PD__WEAK;
 extern void pd__module_exit_v1(void) PD__WEAK;
 
 __attribute__((used)) pd_module_record pd__module_v1 = {
-    PD_ABI_VERSION, sizeof(pd_module_record), pd__defs_begin, pd__defs_end, 0, 0};
+    PD_ABI_VERSION, sizeof(pd_module_record), pd__defs_begin, pd__defs_end, NULL,
+    NULL};
 
 /* Whether one loaded segment of `image` holds `size` bytes at `address`. Notes
  * may be anybody's, and damaged: nothing that lies outside is touched. */
@@ -76,12 +80,12 @@ static inline int pd__holds(const pd__image *image, uintptr_t address, uint64_t 
   return 0;
 }
 
-/* The host of the registry copy that the descriptor at `body` leads to, or 0. */
+/* The host of the registry copy that the descriptor at `body` leads to, or NULL. */
 static inline const pd_host *pd__host_at(const pd__image *image, const char *body) {
   uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t)*(const int32_t *)(const void *)body;
   const pd_copy_record *copy = (const pd_copy_record *)at;
-  if (at % sizeof(void *) || !pd__holds(image, at, sizeof *copy)) return 0;
-  return copy->abi == PD_ABI_VERSION && copy->size >= sizeof *copy ? copy->host : 0;
+  if (at % sizeof(void *) || !pd__holds(image, at, sizeof *copy)) return NULL;
+  return copy->abi == PD_ABI_VERSION && copy->size >= sizeof *copy ? copy->host : NULL;
 }
 
 /* The same for the notes of a segment. */
@@ -89,22 +93,22 @@ static inline const pd_host *pd__host_in(const pd__image *image, const pd__phdr 
   uintptr_t start = image->base + segment->p_vaddr;
   uint64_t left = segment->p_memsz, pad = segment->p_align == 8 ? 7 : 3;
   const char *at = (const char *)start;
-  if (segment->p_type != PT_NOTE || start % 4 || !pd__holds(image, start, left)) return 0;
+  if (segment->p_type != PT_NOTE || start % 4 || !pd__holds(image, start, left)) return NULL;
   while (left >= sizeof(pd__nhdr)) {
     const pd__nhdr *note = (const pd__nhdr *)(const void *)at;
     uint64_t head = (sizeof *note + (uint64_t)note->n_namesz + pad) & ~pad;
     uint64_t whole = (head + note->n_descsz + pad) & ~pad;
-    if (head + note->n_descsz > left) return 0;
+    if (head + note->n_descsz > left) return NULL;
     if (note->n_type == PD_NOTE_COPY && note->n_namesz == sizeof PD_NOTE_NAME &&
         note->n_descsz == 4 && !__builtin_memcmp(note + 1, PD_NOTE_NAME, sizeof PD_NOTE_NAME)) {
       const pd_host *host = pd__host_at(image, at + head);
       if (host) return host;
     }
-    if (whole >= left) return 0; /* the last one may lack its padding */
+    if (whole >= left) return NULL; /* the last one may lack its padding */
     at += whole;
     left -= whole;
   }
-  return 0;
+  return NULL;
 }
 
 static inline int pd__find_host(pd__image *image, size_t size, void *host) {
@@ -119,7 +123,7 @@ static inline int pd__find_host(pd__image *image, size_t size, void *host) {
 }
 
 __attribute__((used)) void pd__module_enter_v1(void) {
-  const pd_host *host = 0;
+  const pd_host *host = NULL;
   if (!pd__module_v1.state && pd__walk_images(pd__find_host, &host)) {
     host->module_join(&pd__module_v1);
   }
@@ -132,6 +136,7 @@ __attribute__((used)) void pd__module_exit_v1(void) {
 
 #ifdef __cplusplus
 }
+#pragma GCC diagnostic pop
 #endif
 
 PD__NOTE("1", "pd__module_v1");
