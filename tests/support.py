@@ -52,14 +52,14 @@ def build_plugin(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path
 def build_program(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
     """Build a program that links libpd_flags."""
     linked = (f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags")
-    return build(out, *sources, flags=(*CHECKED, *flags, *linked))
+    return build(out, *sources, flags=(*flags, *linked))
 
 
 def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
-    """Compile and link in one go; C++ where one of the sources is."""
+    """Compile and link in one go, sanitized as the library is; C++ where a source is."""
     compiler = CXX if any(compiler_for(s) is CXX for s in sources) else CC
     out.parent.mkdir(parents=True, exist_ok=True)
-    run(*compiler, *WARNINGS, "-g", f"-I{INCLUDE}", *sources, "-o", out, *flags)
+    run(*compiler, *WARNINGS, *CHECKED, "-g", f"-I{INCLUDE}", *sources, "-o", out, *flags)
     return out
 
 
