@@ -11,7 +11,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 INCLUDE = Path("csrc", "include")
-VERSION = re.findall(r'^#define PD_VERSION "(.+)"', (INCLUDE / "pd_flags.h").read_text(), re.M)[0]
+VERSION = re.findall(r'#define PD_VERSION "(.+)"', (INCLUDE / "pd_flags.h").read_text())[0]
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 # PD_SANITIZE=address,undefined builds for the sanitizers.
 CHECK = [f"-fsanitize={kinds}" for kinds in [os.environ.get("PD_SANITIZE")] if kinds]
@@ -23,7 +23,7 @@ LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymb
 LINK += ["-ldl", *([] if CHECK else ["-Wl,-z,defs"])]  # a sanitizer's symbols may come later
 # LDFLAGS and the interpreter bring run paths along; a loader would search them
 # before $ORIGIN/lib, and might find another libpd_flags there.
-FOREIGN_RUN_PATH = re.compile(r"^-Wl,(--enable-new-dtags,)?--?(rpath|R)([=,]|\n-Wl,).*\n", re.M)
+FOREIGN_RUN_PATH = re.compile(r"(?m)^-Wl,(--enable-new-dtags,)?--?(rpath|R)([=,]|\n-Wl,).*\n")
 
 
 class Build(build_ext):

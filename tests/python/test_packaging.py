@@ -148,7 +148,9 @@ def test_foreign_run_paths_and_link_flags_stay_out(tmp_path):
 
 
 def test_the_installed_wheel_is_imported_without_the_tree(installed, tmp_path):
-    code = "import paddle_flags._native as n, sys; print(n.__file__, n.ffi.string(n.lib.pd_version()))"
+    code = (
+        "import paddle_flags._native as n, sys; print(n.__file__, n.ffi.string(n.lib.pd_version()))"
+    )
     environment = {**BUILD_ENVIRONMENT, "PYTHONPATH": str(installed)}
     shown = run(sys.executable, "-c", code, cwd=tmp_path, env=environment).stdout
     assert shown.startswith(str(installed))
