@@ -22,7 +22,7 @@ real=$(readlink -f $python)
 rm $python
 cat >$python <<END
 #!/bin/bash
-export LD_PRELOAD='$runtime' ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc
+export LD_PRELOAD="$runtime\${LD_PRELOAD:+ \$LD_PRELOAD}" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc
 exec -a "\$0" '$real' "\$@"
 END
 chmod +x $python
@@ -37,5 +37,6 @@ END
 $python -c 'import ctypes, paddle_flags._native; ctypes.CDLL(None).__asan_init'
 
 export CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$PD_SANITIZE -fno-sanitize-recover=all"
+export PD_PRELOAD=$runtime # for tests that preload a plugin
 export UBSAN_OPTIONS=print_stacktrace=1
 exec $python -m pytest "$@"

@@ -221,7 +221,7 @@ assert lib.pd_flag_find(b"join_level", flag, ffi.NULL) == lib.PD_OK
 assert lib.pd_flag_set_int32(flag[0], 42, ffi.NULL) == lib.PD_OK
 print(ctypes.CDLL(None).level())
 """
-    preload = environment().get("LD_PRELOAD", "")
+    preload = environment().get("PD_PRELOAD", "")  # a sanitizer comes first
     env = environment(LD_PRELOAD=f"{preload} {plugin}".strip())
     assert python(script, env=env) == ["42"]
 
