@@ -55,9 +55,7 @@ static struct opened *find(const char *path) {
   return at;
 }
 
-static void keep(const char *path, void *handle) {
-  *find(path) = (struct opened){path, handle};
-}
+static void keep(const char *path, void *handle) { *find(path) = (struct opened){path, handle}; }
 
 static void *symbol(const char *path, const char *name) {
   void *handle = strcmp(path, "-") ? find(path)->handle : NULL;

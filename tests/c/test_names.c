@@ -1,0 +1,109 @@
+#include "check.h"
+
+/* Defining a flag of this name is refused; the message goes on with `why`. */
+static void refuses(const char *name, const char *message) {
+  pd_flag_def def = definition(PD_TYPE_bool, name);
+  pd_flag *flag = NULL;
+  CHECK_STATUS(pd_flag_register(&def, &flag, &err), PD_ERR_NAME, message);
+  CHECK(!flag);
+}
+
+TEST(names_have_letters_digits_and_some_signs) {
+  static const char *const good[] = {"a", "_", "A9", "_x", "a.b", "x-y", "beta.gamma-ray_2", "h"};
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) define_flag(PD_TYPE_bool, good[i]);
+}
+
+TEST(other_names_are_refused) {
+#define REFUSED(text)                                                                              \
+  "definition of '" text "': '" text "' is not a flag "                                            \
+  "name, expected a letter or _, then letters, digits, _ . -"
+  refuses("", REFUSED(""));
+  refuses("9a", REFUSED("9a"));
+  refuses("-a", REFUSED("-a"));
+  refuses(".a", REFUSED(".a"));
+  refuses("a b", REFUSED("a b"));
+  refuses("a=b", REFUSED("a=b"));
+  refuses("a|b", REFUSED("a|b"));
+  refuses("a\n", REFUSED("a\\x0a"));
+  refuses("gr\xc3\xbc\xc3\x9f", REFUSED("gr\xc3\xbc\xc3\x9f"));
+  refuses(NULL, "definition of 'NULL': the name is NULL");
+}
+
+TEST(a_name_of_255_bytes_is_taken_and_one_of_256_refused) {
+  char name[10001];
+  memset(name, 'n', sizeof name);
+  name[PD_NAME_MAX] = '\0';
+  pd_flag *flag = define_flag(PD_TYPE_bool, name);
+  pd_flag *found;
+  CHECK_OK(pd_flag_find(name, &found, &err));
+  CHECK(found == flag);
+  name[PD_NAME_MAX] = 'n';
+  name[PD_NAME_MAX + 1] = '\0';
+#define N44 "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+  refuses(name, "definition of '" N44 N44 "...': the name has 256 bytes, expected at most 255");
+  name[PD_NAME_MAX + 1] = 'n';
+  name[10000] = '\0';
+  refuses(name, "definition of '" N44 N44 "...': the name has 10000 bytes, expected at most 255");
+  CHECK_STATUS(pd_flag_find(name, &found, &err), PD_ERR_UNDEFINED,
+               "no flag is named '" N44 N44 "...'");
+}
+
+TEST(dash_and_underscore_are_alike_and_case_is_not) {
+  pd_flag *flag = define_flag(PD_TYPE_bool, "dry-run_now"), *found;
+  CHECK_OK(pd_flag_find("dry_run-now", &found, &err));
+  CHECK(found == flag);
+  CHECK_STATUS(pd_flag_find("Dry-run_now", &found, &err), PD_ERR_UNDEFINED,
+               "no flag is named 'Dry-run_now'; did you mean 'dry-run_now'?");
+  CHECK_STATUS(pd_flag_find("dry-run", &found, &err), PD_ERR_UNDEFINED,
+               "no flag is named 'dry-run'");
+  CHECK_STATUS(pd_flag_find("", &found, &err), PD_ERR_UNDEFINED, "no flag is named ''");
+}
+
+/* What pd_flag_find says about an unknown name. */
+static void hints(const char *name, const char *hint) {
+  char message[256];
+  pd_flag *found;
+  snprintf(message, sizeof message, "no flag is named '%s'%s", name, hint);
+  CHECK_STATUS(pd_flag_find(name, &found, &err), PD_ERR_UNDEFINED, message);
+}
+
+TEST(an_unknown_name_gets_the_nearest_known_one) {
+  define_flag(PD_TYPE_bool, "batch_size");
+  define_flag(PD_TYPE_bool, "threads");
+  define_flag(PD_TYPE_bool, "v");
+  hints("batchsize", "; did you mean 'batch_size'?");
+  hints("bacth_size", "; did you mean 'batch_size'?");
+  hints("batch_sizes", "; did you mean 'batch_size'?");
+  hints("bathc-siez", "; did you mean 'batch_size'?");
+  hints("thread", "; did you mean 'threads'?");
+  hints("w", "");
+  hints("threshold", "");
+  hints("entirely_different", "");
+}
+
+TEST(hidden_flags_are_not_suggested_and_aliases_are) {
+  pd_flag_def def = definition(PD_TYPE_bool, "secret_mode");
+  pd_flag *flag;
+  def.hidden = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  def = definition(PD_TYPE_bool, "verbose");
+  def.aliases = "talkative";
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  hints("secret_mod", "");
+  hints("talkativ", "; did you mean 'talkative'?");
+}
+
+TEST(ten_thousand_names_are_all_found) {
+  static pd_flag *flags[10000];
+  char name[32];
+  for (int i = 0; i < 10000; i++) {
+    snprintf(name, sizeof name, "flag_%d", i);
+    flags[i] = define_flag(PD_TYPE_int32, name);
+  }
+  for (int i = 0; i < 10000; i++) {
+    pd_flag *found;
+    snprintf(name, sizeof name, "flag-%d", i);
+    CHECK_OK(pd_flag_find(name, &found, &err));
+    CHECK(found == flags[i]);
+  }
+}
