@@ -18,6 +18,9 @@ static pd_status refuse(const pd_flag_def *def, pd_status status, const char *wh
   char name[PD__QUOTE_SIZE];
   pd__quote(name, def->name ? def->name : "NULL");
   if (!def->file) return pd__fail(err, status, "definition of '%s': %s", name, why);
+  if (!def->line) {
+    return pd__fail(err, status, "%.300s: definition of '%s': %s", def->file, name, why);
+  }
   return pd__fail(err, status, "%.300s:%u: definition of '%s': %s", def->file, def->line, name,
                   why);
 }
@@ -93,7 +96,8 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   if (status == PD_OK) return PD_OK;
   pd__value_expected(def, expected, sizeof expected);
   pd__quote(quoted, pd__value_text(def->type, def->default_value, number));
-  snprintf(why, sizeof why, "default %s: expected %s", quoted, expected);
+  const char *quotes = def->type == PD_TYPE_string ? "'" : "";
+  snprintf(why, sizeof why, "default %s%s%s: expected %s", quotes, quoted, quotes, expected);
   return refuse(def, status, why, err);
 }
 

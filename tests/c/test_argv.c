@@ -1,0 +1,294 @@
+#include "check.h"
+
+static pd_flag *count, *name, *dry_run, *ratio;
+static pd_error_list *errors;
+static char *argv[32];
+static int argc;
+
+static void start(void) {
+  pd_flag_def def = definition(PD_TYPE_int32, "count");
+  def.max.i64 = 100;
+  CHECK_OK(pd_flag_register(&def, &count, &err));
+  def = definition(PD_TYPE_string, "alpha_mode");
+  def.choices = "fast|best|--odd|";
+  def.aliases = "m";
+  CHECK_OK(pd_flag_register(&def, &name, &err));
+  dry_run = define_flag(PD_TYPE_bool, "dry-run");
+  ratio = define_flag(PD_TYPE_double, "ratio");
+  errors = pd_error_list_new();
+}
+
+/* Parse a line of words that are separated by blanks; "''" is an empty word. */
+static pd_status parse_with(const char *line, pd_parse_options *options) {
+  static char words[1024];
+  snprintf(words, sizeof words, "program %s", line);
+  argc = 0;
+  for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+    argv[argc++] = strcmp(word, "''") != 0 ? word : word + 2;
+  }
+  argv[argc] = NULL;
+  return pd_parse_argv(&argc, argv, options, &err);
+}
+
+static pd_status parse(const char *line) {
+  pd_parse_options options = {.size = sizeof options, .errors = errors};
+  return parse_with(line, &options);
+}
+
+/* The words that are left, joined by blanks. */
+static const char *rest(void) {
+  static char words[1024];
+  words[0] = '\0';
+  for (int i = 0; i < argc; i++) sprintf(words + strlen(words), "%s%s", i ? " " : "", argv[i]);
+  CHECK(!argv[argc]);
+  return words;
+}
+
+static void parses(const char *line, const char *left) {
+  CHECK_OK(parse(line));
+  CHECK_STR(rest(), left);
+}
+
+/* One word is wrong: nothing changes. */
+static void refuses(const char *line, pd_status status, const char *message) {
+  char before[1100], value[64];
+  snprintf(value, sizeof value, "%s", text_of(count));
+  snprintf(before, sizeof before, "program %s", line);
+  CHECK_STATUS(parse(line), status, message);
+  CHECK_STR(rest(), before);
+  CHECK_STR(text_of(count), value);
+}
+
+TEST(a_value_stands_behind_an_equals_sign_or_in_the_next_word) {
+  start();
+  parses("--count=1", "program");
+  CHECK_STR(text_of(count), "1");
+  parses("--count 2", "program");
+  CHECK_STR(text_of(count), "2");
+  parses("-count 3", "program");
+  CHECK_STR(text_of(count), "3");
+  parses("-count=4", "program");
+  CHECK_STR(text_of(count), "4");
+}
+
+TEST(a_bool_is_on_alone_and_off_with_no) {
+  start();
+  parses("--dry_run", "program");
+  CHECK_STR(text_of(dry_run), "true");
+  parses("--nodry-run", "program");
+  CHECK_STR(text_of(dry_run), "false");
+  parses("--dry-run=yes", "program");
+  CHECK_STR(text_of(dry_run), "true");
+  parses("--no-dry-run", "program");
+  CHECK_STR(text_of(dry_run), "false");
+  parses("--dry-run --no_dry_run", "program");
+  CHECK_STR(text_of(dry_run), "false");
+}
+
+TEST(a_bool_never_takes_the_next_word) {
+  start();
+  parses("--dry-run false", "program false");
+  CHECK_STR(text_of(dry_run), "true");
+}
+
+TEST(an_exact_name_wins_over_a_negation) {
+  start();
+  pd_flag *exact = define_flag(PD_TYPE_bool, "nodry_run");
+  parses("--nodry_run", "program");
+  CHECK_STR(text_of(exact), "true");
+  CHECK_STR(text_of(dry_run), "false");
+}
+
+TEST(flags_are_removed_and_other_words_keep_their_order) {
+  start();
+  parses("one --count 5 two - --dry-run three '' --alpha_mode=best four",
+         "program one two - three  four");
+  CHECK(argc == 7);
+}
+
+TEST(after_two_dashes_everything_is_left_alone) {
+  start();
+  parses("one --count=5 -- --count=6 --unknown -- x", "program one --count=6 --unknown -- x");
+  CHECK_STR(text_of(count), "5");
+}
+
+TEST(keep_flags_leaves_the_line_as_it_is) {
+  start();
+  pd_parse_options options = {.size = sizeof options, .keep_flags = true};
+  CHECK_OK(parse_with("one --count 5 -- two", &options));
+  CHECK_STR(rest(), "program one --count 5 -- two");
+  CHECK_STR(text_of(count), "5");
+}
+
+TEST(the_later_of_two_values_wins) {
+  start();
+  parses("--count=1 --count=2", "program");
+  CHECK_STR(text_of(count), "2");
+}
+
+TEST(dash_and_underscore_are_alike_and_aliases_work) {
+  start();
+  parses("--dry_run --alpha-mode=best", "program");
+  CHECK_STR(text_of(dry_run), "true");
+  CHECK_STR(text_of(name), "best");
+  parses("-m fast", "program");
+  CHECK_STR(text_of(name), "fast");
+}
+
+TEST(a_negative_number_is_a_value) {
+  start();
+  parses("--count -5 --ratio -.5", "program");
+  CHECK_STR(text_of(count), "-5");
+  CHECK_STR(text_of(ratio), "-0.5");
+  parses("--count=-6", "program");
+  CHECK_STR(text_of(count), "-6");
+}
+
+TEST(a_single_dash_and_an_empty_word_are_values_too) {
+  start();
+  pd_flag *text = define_flag(PD_TYPE_string, "text");
+  parses("--text -", "program");
+  CHECK_STR(text_of(text), "-");
+  parses("--text ''", "program");
+  CHECK_STR(text_of(text), "");
+  parses("--text=a=b", "program");
+  CHECK_STR(text_of(text), "a=b");
+  parses("--text=", "program");
+  CHECK_STR(text_of(text), "");
+}
+
+TEST(a_value_that_looks_like_a_flag_is_not_taken_by_mistake) {
+  start();
+  refuses("--alpha_mode --count=5", PD_ERR_ARGV,
+          "--alpha_mode: the value is missing before --count=5, expected one of fast, best, --odd, "
+          "\"\"; a value that begins with a dash is written --alpha_mode=VALUE");
+  parses("--alpha_mode=--odd", "program");
+  CHECK_STR(text_of(name), "--odd");
+}
+
+TEST(a_value_that_is_missing_at_the_end_is_an_error) {
+  start();
+  refuses("--count", PD_ERR_ARGV, "--count: the value is missing, expected an integer <= 100");
+  refuses("--count --", PD_ERR_ARGV,
+          "--count: the value is missing before --, expected an integer <= 100; a value that "
+          "begins with a dash is written --count=VALUE");
+}
+
+TEST(a_bad_value_says_what_was_expected) {
+  start();
+  refuses("--count=", PD_ERR_VALUE, "--count=: expected an integer <= 100");
+  refuses("--count=1x", PD_ERR_VALUE, "--count=1x: expected an integer <= 100");
+  refuses("--count 101", PD_ERR_RANGE, "--count=101: expected an integer <= 100");
+  refuses("--alpha_mode=slow", PD_ERR_CHOICE,
+          "--alpha_mode=slow: expected one of fast, best, --odd, \"\"");
+  refuses("--dry-run=maybe", PD_ERR_VALUE, "--dry-run=maybe: expected true or false");
+  refuses("--ratio=1,5", PD_ERR_VALUE, "--ratio=1,5: expected a number");
+}
+
+TEST(a_negation_takes_no_value_and_only_a_bool_has_one) {
+  start();
+  refuses("--nodry-run=true", PD_ERR_ARGV,
+          "--nodry-run: takes no value; write --dry-run=true or --dry-run=false");
+  refuses("--nocount", PD_ERR_ARGV, "--nocount: count is int32, and only a bool can be negated");
+}
+
+TEST(an_unknown_flag_gets_the_nearest_known_one) {
+  start();
+  refuses("--cuont=5", PD_ERR_UNDEFINED, "--cuont: no such flag; did you mean '--count'?");
+  refuses("-dryrun", PD_ERR_UNDEFINED, "-dryrun: no such flag; did you mean '--dry-run'?");
+  refuses("--zzzzzz", PD_ERR_UNDEFINED, "--zzzzzz: no such flag");
+  refuses("-5", PD_ERR_UNDEFINED, "-5: no such flag");
+}
+
+TEST(a_word_without_a_name_or_with_three_dashes_is_an_error) {
+  start();
+  define_flag(PD_TYPE_bool, "_x");
+  refuses("--=5", PD_ERR_ARGV, "--=5: expected the name of a flag before the =");
+  refuses("-=5", PD_ERR_ARGV, "-=5: expected the name of a flag before the =");
+  refuses("---x", PD_ERR_ARGV, "---x: expected one or two dashes before the name of a flag");
+  refuses("---", PD_ERR_ARGV, "---: expected one or two dashes before the name of a flag");
+}
+
+TEST(all_errors_of_a_line_are_reported_together) {
+  start();
+  refuses("--count=5 --zzzzzz --count=x --ratio=1 --alpha_mode=slow --count", PD_ERR_UNDEFINED,
+          "--zzzzzz: no such flag");
+  CHECK(pd_error_list_count(errors) == 4);
+  CHECK_STR(pd_error_list_at(errors, 1)->message, "--count=x: expected an integer <= 100");
+  CHECK_STR(pd_error_list_at(errors, 3)->message,
+            "--count: the value is missing, expected an integer <= 100");
+  CHECK_STR(text_of(ratio), "0");
+}
+
+TEST(help_is_told_and_nothing_changes) {
+  start();
+  refuses("--count=5 --help", PD_HELP, "help was asked for");
+  refuses("-h --zzzzzz", PD_HELP, "help was asked for");
+  refuses("-help", PD_HELP, "help was asked for");
+  refuses("--help=x", PD_ERR_UNDEFINED, "--help: no such flag");
+  parses("-- --help", "program --help");
+}
+
+TEST(a_flag_called_help_is_a_flag) {
+  start();
+  pd_flag *help = define_flag(PD_TYPE_bool, "help"), *h = define_flag(PD_TYPE_bool, "h");
+  parses("--help -h", "program");
+  CHECK_STR(text_of(help), "true");
+  CHECK_STR(text_of(h), "true");
+}
+
+TEST(the_environment_ranks_below_the_line) {
+  start();
+  setenv("FLAGS_count", "1", 1);
+  setenv("FLAGS_ratio", "2", 1);
+  setenv("FLAGS_unknown", "3", 1);
+  pd_parse_options options = {.size = sizeof options, .env_prefix = "FLAGS_"};
+  CHECK_OK(parse_with("--count=7", &options));
+  CHECK_STR(text_of(count), "7");
+  CHECK_STR(text_of(ratio), "2");
+  setenv("FLAGS_late", "4", 1);
+  CHECK_STR(text_of(define_flag(PD_TYPE_int32, "late")), "4");
+}
+
+TEST(errors_of_the_environment_and_the_line_come_together) {
+  start();
+  setenv("FLAGS_ratio", "x", 1);
+  pd_parse_options options = {.size = sizeof options, .env_prefix = "FLAGS_", .errors = errors};
+  CHECK_STATUS(parse_with("--count=x", &options), PD_ERR_VALUE,
+               "environment: FLAGS_ratio=x: expected a number");
+  CHECK(pd_error_list_count(errors) == 2);
+  options.env_prefix = "=";
+  CHECK_STATUS(parse_with("", &options), PD_ERR_ARGUMENT,
+               "environment prefix '=': expected at most 255 bytes without '='");
+}
+
+TEST(a_value_tells_its_index_on_the_line) {
+  start();
+  parses("one --count 5", "program one");
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(count, 0, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_ARGV && entry.origin.line == 2 && !entry.origin.place);
+}
+
+TEST(a_very_long_and_a_strange_word_are_shown_in_short) {
+  char words[400] = "--";
+  start();
+  memset(words + 2, 'a', sizeof words - 3);
+  CHECK(parse(words) == PD_ERR_UNDEFINED);
+  CHECK(strlen(err.message) < 120 && strstr(err.message, "aaa...: no such flag"));
+  refuses("--a\nb\xff", PD_ERR_UNDEFINED, "--a\\x0ab\\xff: no such flag");
+}
+
+TEST(an_empty_or_broken_line_is_told) {
+  char program[] = "program";
+  char *none[] = {NULL}, *broken[] = {program, NULL, NULL};
+  int zero = 0, two = 2;
+  CHECK_OK(pd_parse_argv(&zero, none, NULL, &err));
+  CHECK(zero == 0);
+  CHECK_STATUS(pd_parse_argv(&two, broken, NULL, &err), PD_ERR_ARGUMENT,
+               "argv[1] is NULL, argc is 2");
+  pd_parse_options options = {.size = 1};
+  char message[80];
+  snprintf(message, sizeof message, "options->size is 1, expected %zu or more", sizeof options);
+  CHECK_STATUS(pd_parse_argv(&zero, none, &options, &err), PD_ERR_ARGUMENT, message);
+}

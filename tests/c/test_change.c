@@ -1,0 +1,210 @@
+#include "check.h"
+
+static pd_flag *level(void) {
+  pd_flag_def def = definition(PD_TYPE_int32, "level");
+  pd_flag *flag;
+  def.default_value.i64 = 6;
+  def.file = "alpha.c";
+  def.line = 12;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  return flag;
+}
+
+static void set_from(pd_flag *flag, pd_source source, const char *text) {
+  pd_assignment item = {.flag = flag, .text = text};
+  pd_origin origin = {source, 7, source == PD_SOURCE_FILE ? "flags.conf" : "FLAGS_level"};
+  CHECK_OK(pd_batch_set(&item, 1, &origin, NULL, &err));
+}
+
+static pd_source source_of(const pd_flag *flag) {
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  return info.source;
+}
+
+TEST(a_higher_source_wins_however_late_a_lower_one_comes) {
+  static const pd_source order[] = {PD_SOURCE_ENVIRONMENT, PD_SOURCE_RUNTIME, PD_SOURCE_FILE,
+                                    PD_SOURCE_ARGV, PD_SOURCE_FILE};
+  static const char *const values[] = {"1", "2", "3", "4", "5"};
+  static const char *const expected[] = {"1", "2", "2", "2", "2"};
+  pd_flag *flag = level();
+  for (int i = 0; i < 5; i++) {
+    set_from(flag, order[i], values[i]);
+    CHECK_STR(text_of(flag), expected[i]);
+  }
+  CHECK(source_of(flag) == PD_SOURCE_RUNTIME);
+}
+
+TEST(the_ranks_are_default_file_environment_argv_run_time) {
+  pd_flag *flag = level();
+  CHECK(source_of(flag) == PD_SOURCE_DEFAULT);
+  for (pd_source source = PD_SOURCE_FILE; source <= PD_SOURCE_RUNTIME; source++) {
+    set_from(flag, source, source % 2 ? "1" : "2");
+    CHECK(source_of(flag) == source);
+    CHECK_STR(text_of(flag), source % 2 ? "1" : "2");
+  }
+}
+
+TEST(of_one_source_the_later_value_wins) {
+  pd_flag *flag = level();
+  set_from(flag, PD_SOURCE_FILE, "1");
+  set_from(flag, PD_SOURCE_FILE, "2");
+  CHECK_STR(text_of(flag), "2");
+}
+
+static void check_entry(pd_flag *flag, size_t index, int64_t value, pd_source source, uint32_t line,
+                        const char *place) {
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(flag, index, &entry, &err));
+  CHECK(entry.value.i64 == value);
+  CHECK(entry.origin.source == source);
+  CHECK(entry.origin.line == line);
+  if (place) {
+    CHECK_STR(entry.origin.place, place);
+  } else {
+    CHECK(!entry.origin.place);
+  }
+}
+
+TEST(the_entries_tell_what_a_value_hides_and_where_each_came_from) {
+  pd_flag *flag = level();
+  pd_flag_entry entry = {.size = sizeof entry};
+  set_from(flag, PD_SOURCE_ENVIRONMENT, "2");
+  set_from(flag, PD_SOURCE_FILE, "1");
+  CHECK_OK(pd_flag_set_int32(flag, 9, &err));
+  check_entry(flag, 0, 9, PD_SOURCE_RUNTIME, 0, NULL);
+  check_entry(flag, 1, 2, PD_SOURCE_ENVIRONMENT, 7, "FLAGS_level");
+  check_entry(flag, 2, 1, PD_SOURCE_FILE, 7, "flags.conf");
+  check_entry(flag, 3, 6, PD_SOURCE_DEFAULT, 12, "alpha.c");
+  CHECK_STATUS(pd_flag_get_entry(flag, 4, &entry, &err), PD_ERR_ARGUMENT, "level: has no entry 4");
+}
+
+TEST(a_reset_drops_every_value_but_the_default) {
+  pd_flag *flag = level();
+  set_from(flag, PD_SOURCE_FILE, "1");
+  CHECK_OK(pd_flag_set_int32(flag, 9, &err));
+  CHECK_OK(pd_flag_reset(flag, &err));
+  CHECK_STR(text_of(flag), "6");
+  check_entry(flag, 0, 6, PD_SOURCE_DEFAULT, 12, "alpha.c");
+  CHECK_OK(pd_flag_reset(flag, &err));
+}
+
+TEST(a_frozen_flag_refuses_every_change_until_it_is_unfrozen) {
+  pd_flag *flag = level();
+  CHECK_OK(pd_flag_set_int32(flag, 5, &err));
+  CHECK_OK(pd_flag_freeze(flag, &err));
+  CHECK_STATUS(pd_flag_set_int32(flag, 1, &err), PD_ERR_FROZEN, "level: is frozen");
+  CHECK_STATUS(pd_flag_reset(flag, &err), PD_ERR_FROZEN, "level: is frozen");
+  pd_assignment item = {.flag = flag, .text = "2"};
+  pd_origin origin = {PD_SOURCE_FILE, 3, "flags.conf"};
+  CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_FROZEN,
+               "flags.conf:3: --level: is frozen");
+  CHECK_STR(text_of(flag), "5");
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK(info.frozen);
+  CHECK_OK(pd_flag_unfreeze(flag, &err));
+  CHECK_OK(pd_flag_set_int32(flag, 1, &err));
+}
+
+TEST(a_read_only_flag_keeps_its_default) {
+  pd_flag_def def = definition(PD_TYPE_int32, "build");
+  pd_flag *flag;
+  def.read_only = true;
+  def.default_value.i64 = 77;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STATUS(pd_flag_set_int32(flag, 1, &err), PD_ERR_READ_ONLY, "build: is read-only");
+  CHECK_STATUS(pd_flag_set_from_string(flag, "77", &err), PD_ERR_READ_ONLY, "build: is read-only");
+  CHECK_STATUS(pd_flag_reset(flag, &err), PD_ERR_READ_ONLY, "build: is read-only");
+  CHECK_STR(text_of(flag), "77");
+}
+
+TEST(a_startup_only_flag_is_closed_once_a_command_line_was_parsed) {
+  pd_flag_def def = definition(PD_TYPE_int32, "threads");
+  pd_flag *flag;
+  def.startup_only = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_set_int32(flag, 1, &err));
+  char program[] = "program", word[] = "--threads=2";
+  char *argv[] = {program, word, NULL};
+  int argc = 2;
+  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_STR(text_of(flag), "1"); /* run time wins over argv */
+  CHECK_STATUS(pd_flag_set_int32(flag, 3, &err), PD_ERR_FROZEN,
+               "threads: can be set at startup only, and the command line has been parsed");
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK(info.frozen);
+  argc = 2;
+  argv[1] = word;
+  CHECK_STATUS(pd_parse_argv(&argc, argv, NULL, &err), PD_ERR_FROZEN,
+               "--threads: can be set at startup only, and the command line has been parsed");
+}
+
+TEST(a_refused_value_names_its_source_and_what_was_expected) {
+  pd_flag_def def = definition(PD_TYPE_int32, "batch_size");
+  pd_flag *flag;
+  def.min.i64 = 1;
+  def.max.i64 = 4096;
+  def.default_value.i64 = 32;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_assignment item = {.flag = flag, .text = "0"};
+  pd_origin origins[] = {{PD_SOURCE_FILE, 12, "flags.conf"},
+                         {PD_SOURCE_ENVIRONMENT, 0, "FLAGS_batch_size"},
+                         {PD_SOURCE_ARGV, 1, NULL},
+                         {PD_SOURCE_RUNTIME, 0, NULL}};
+  static const char *const messages[] = {
+      "flags.conf:12: --batch_size=0: expected an integer in [1, 4096]",
+      "environment: FLAGS_batch_size=0: expected an integer in [1, 4096]",
+      "--batch_size=0: expected an integer in [1, 4096]",
+      "batch_size=0: expected an integer in [1, 4096]"};
+  for (int i = 0; i < 4; i++) {
+    CHECK_STATUS(pd_batch_set(&item, 1, &origins[i], NULL, &err), PD_ERR_RANGE, messages[i]);
+  }
+  CHECK_STATUS(pd_flag_set_int32(flag, 5000, &err), PD_ERR_RANGE,
+               "batch_size=5000: expected an integer in [1, 4096]");
+}
+
+TEST(every_type_says_what_it_expects) {
+  static const char *const expected[] = {
+      "true or false",    "a 32-bit integer",           "an unsigned 32-bit integer",
+      "a 64-bit integer", "an unsigned 64-bit integer", "a number"};
+  for (int type = PD_TYPE_bool; type < PD_TYPE_string; type++) {
+    char message[128], name[] = "t0";
+    name[1] = (char)('0' + type);
+    snprintf(message, sizeof message, "%s=x: expected %s", name, expected[type - 1]);
+    CHECK_STATUS(pd_flag_set_from_string(define_flag((pd_type)type, name), "x", &err), PD_ERR_VALUE,
+                 message);
+  }
+}
+
+TEST(one_sided_ranges_are_told_as_such) {
+  pd_flag_def def = definition(PD_TYPE_int64, "low");
+  pd_flag *flag;
+  def.min.i64 = 0;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STATUS(pd_flag_set_int64(flag, -1, &err), PD_ERR_RANGE, "low=-1: expected an integer >= 0");
+  def = definition(PD_TYPE_uint64, "high");
+  def.max.u64 = 7;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STATUS(pd_flag_set_uint64(flag, 8, &err), PD_ERR_RANGE, "high=8: expected an integer <= 7");
+  def = definition(PD_TYPE_double, "both");
+  def.min.f64 = 0;
+  def.max.f64 = 0.25;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STATUS(pd_flag_set_double(flag, 0.5, &err), PD_ERR_RANGE,
+               "both=0.5: expected a number in [0, 0.25]");
+}
+
+TEST(a_change_reaches_every_cell_before_the_call_returns) {
+  static double cells[3];
+  pd_flag_def def = definition(PD_TYPE_double, "ratio");
+  pd_flag *flag;
+  for (int i = 0; i < 3; i++) {
+    def.cell = &cells[i];
+    CHECK_OK(pd_flag_register(&def, &flag, &err));
+  }
+  CHECK_OK(pd_flag_set_double(flag, 0.75, &err));
+  for (int i = 0; i < 3; i++) CHECK(cells[i] == 0.75);
+  CHECK(*(const double *)pd_flag_get_address(flag) == 0.75);
+}

@@ -1,0 +1,311 @@
+#include <math.h>
+
+#include "check.h"
+
+static pd_flag_def at_line(pd_type type, const char *name, uint32_t line) {
+  pd_flag_def def = definition(type, name);
+  def.file = "src/alpha.c";
+  def.line = line;
+  def.module = "libalpha.so";
+  return def;
+}
+
+static pd_flag *accept(const pd_flag_def *def) {
+  pd_flag *flag = NULL;
+  CHECK_OK(pd_flag_register(def, &flag, &err));
+  CHECK(flag);
+  return flag;
+}
+
+static void refuse(const pd_flag_def *def, pd_status status, const char *message) {
+  pd_flag *const none = (pd_flag *)(uintptr_t)1;
+  pd_flag *flag = none;
+  CHECK_STATUS(pd_flag_register(def, &flag, &err), status, message);
+  CHECK(flag == none);
+}
+
+TEST(an_initialised_definition_has_the_whole_range_and_an_empty_default) {
+  pd_flag_def def;
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_int32);
+  CHECK(def.size == sizeof def && def.type == PD_TYPE_int32 && def.kind == PD_KIND_DEFINE);
+  CHECK(def.min.i64 == INT32_MIN && def.max.i64 == INT32_MAX && def.default_value.i64 == 0);
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_uint64);
+  CHECK(def.min.u64 == 0 && def.max.u64 == UINT64_MAX);
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_double);
+  CHECK(def.min.f64 == -INFINITY && def.max.f64 == INFINITY);
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_string);
+  CHECK_STR(def.default_value.str, "");
+}
+
+TEST(a_definition_of_a_later_version_is_read_as_far_as_it_is_known) {
+  struct {
+    pd_flag_def known;
+    uint64_t more;
+  } later;
+  pd_flag_def_init(&later.known, sizeof later, PD_TYPE_int32);
+  CHECK(later.known.size == sizeof later && later.more == 0);
+  later.known.name = "later";
+  later.more = 7;
+  CHECK_STR(text_of(accept(&later.known)), "0");
+}
+
+TEST(a_definition_that_is_too_small_is_refused) {
+  pd_flag_def def = definition(PD_TYPE_int32, "small");
+  char message[64];
+  snprintf(message, sizeof message, "a definition has 8 bytes, expected %zu or more", sizeof def);
+  def.size = 8;
+  refuse(&def, PD_ERR_ABI, message);
+}
+
+TEST(every_attribute_comes_back_in_the_info) {
+  static int32_t cell = 3;
+  pd_flag_def def = at_line(PD_TYPE_int32, "level", 12);
+  def.cell = &cell;
+  def.help = "How much";
+  def.category = "Tuning";
+  def.aliases = "lvl|old-level";
+  def.choices = "1|2|3";
+  def.hidden = def.startup_only = true;
+  def.default_value.i64 = 3;
+  def.min.i64 = 1;
+  def.max.i64 = 9;
+  pd_flag *flag = accept(&def);
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK(info.type == PD_TYPE_int32 && info.source == PD_SOURCE_DEFAULT && info.line == 12);
+  CHECK(info.hidden && !info.read_only && info.startup_only && !info.frozen);
+  CHECK_STR(info.name, "level");
+  CHECK_STR(info.help, "How much");
+  CHECK_STR(info.file, "src/alpha.c");
+  CHECK_STR(info.category, "Tuning");
+  CHECK_STR(info.aliases, "lvl|old-level");
+  CHECK_STR(info.choices, "1|2|3");
+  CHECK_STR(info.module, "libalpha.so");
+  CHECK(!info.owner && info.cells == 1);
+  CHECK(info.default_value.i64 == 3 && info.min.i64 == 1 && info.max.i64 == 9);
+}
+
+TEST(what_a_definition_leaves_out_is_empty_text_in_the_info) {
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(define_flag(PD_TYPE_bool, "bare"), &info, &err));
+  CHECK_STR(info.help, "");
+  CHECK_STR(info.file, "");
+  CHECK_STR(info.category, "");
+  CHECK_STR(info.aliases, "");
+  CHECK_STR(info.choices, "");
+  CHECK_STR(info.module, "");
+}
+
+TEST(a_cell_tells_the_module_that_it_is_in) {
+  static bool cell;
+  pd_flag_def def = definition(PD_TYPE_bool, "here");
+  def.cell = &cell;
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(accept(&def), &info, &err));
+  CHECK(strstr(info.module, "/program"));
+}
+
+TEST(the_same_definition_again_is_the_same_flag_with_one_more_cell) {
+  static int32_t first, second;
+  pd_flag_def def = at_line(PD_TYPE_int32, "shared", 5);
+  def.cell = &first;
+  pd_flag *flag = accept(&def);
+  CHECK_OK(pd_flag_set_int32(flag, 7, &err));
+  def.cell = &second;
+  def.file = "/elsewhere/alpha.c"; /* the same name, another directory */
+  def.line = 6;
+  CHECK(accept(&def) == flag);
+  CHECK(first == 7 && second == 7);
+  CHECK_OK(pd_flag_set_int32(flag, 8, &err));
+  CHECK(first == 8 && second == 8);
+}
+
+TEST(a_cell_that_is_registered_again_counts_once) {
+  static int32_t cell;
+  pd_flag_def def = at_line(PD_TYPE_int32, "again", 5);
+  def.cell = &cell;
+  for (int i = 0; i < 3; i++) accept(&def);
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(accept(&def), &info, &err));
+  CHECK(info.cells == 1);
+}
+
+TEST(a_new_cell_has_the_value_at_once) {
+  static const char *cell = "?";
+  pd_flag_def def = definition(PD_TYPE_string, "s");
+  def.default_value.str = "default";
+  def.cell = &cell;
+  accept(&def);
+  CHECK_STR(cell, "default");
+}
+
+TEST(another_definition_of_the_name_is_a_conflict_that_names_both_places) {
+  pd_flag_def def = at_line(PD_TYPE_int32, "port", 3), other = def;
+  accept(&def);
+  other.file = "src/beta.c";
+  other.line = 9;
+  other.module = "libbeta.so";
+  refuse(&other, PD_ERR_CONFLICT,
+         "'port' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: int32 at "
+         "src/beta.c:9 in libbeta.so");
+  other = definition(PD_TYPE_bool, "port");
+  refuse(&other, PD_ERR_CONFLICT,
+         "'port' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: bool");
+}
+
+TEST(definitions_that_differ_in_any_part_of_their_meaning_conflict) {
+  pd_flag_def def = at_line(PD_TYPE_int32, "n", 3);
+  def.help = "help";
+  def.choices = "0|1";
+  def.aliases = "m";
+  accept(&def);
+  pd_flag_def others[7];
+  for (int i = 0; i < 7; i++) others[i] = def;
+  others[0].type = PD_TYPE_int64;
+  others[1].default_value.i64 = 1;
+  others[2].help = "another help";
+  others[3].min.i64 = 0;
+  others[4].choices = "0|1|2";
+  others[5].aliases = "k";
+  others[6].name = "N-";
+  others[6].aliases = "m";
+  for (int i = 0; i < 7; i++) CHECK(pd_flag_register(&others[i], NULL, NULL) == PD_ERR_CONFLICT);
+  accept(&def);
+}
+
+TEST(a_refused_definition_leaves_its_cell_and_the_flag_alone) {
+  static int32_t cell = 42;
+  pd_flag_def def = at_line(PD_TYPE_int32, "port", 3), other = definition(PD_TYPE_int32, "port");
+  pd_flag *flag = accept(&def);
+  other.cell = &cell;
+  CHECK(pd_flag_register(&other, NULL, NULL) == PD_ERR_CONFLICT);
+  CHECK_OK(pd_flag_set_int32(flag, 8080, &err));
+  CHECK(cell == 42);
+}
+
+TEST(an_alias_finds_and_sets_the_flag) {
+  pd_flag_def def = definition(PD_TYPE_int32, "level");
+  def.aliases = "lvl|old-level";
+  pd_flag *flag = accept(&def), *found;
+  CHECK_OK(pd_flag_find("lvl", &found, &err));
+  CHECK(found == flag);
+  CHECK_OK(pd_flag_find("old_level", &found, &err));
+  CHECK(found == flag);
+  accept(&def);
+}
+
+TEST(an_alias_that_is_taken_is_a_conflict_and_takes_nothing) {
+  pd_flag_def def = at_line(PD_TYPE_int32, "level", 3), other = at_line(PD_TYPE_bool, "other", 7);
+  pd_flag *found;
+  def.aliases = "lvl";
+  accept(&def);
+  other.aliases = "free|lvl";
+  refuse(&other, PD_ERR_CONFLICT,
+         "'lvl' is an alias of 'level' already, int32 at src/alpha.c:3 in libalpha.so; refused: as "
+         "an alias of 'other', bool at src/alpha.c:7 in libalpha.so");
+  CHECK(pd_flag_find("free", &found, NULL) == PD_ERR_UNDEFINED);
+  CHECK(pd_flag_find("other", &found, NULL) == PD_ERR_UNDEFINED);
+  other.aliases = "level";
+  refuse(&other, PD_ERR_CONFLICT,
+         "'level' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: as an alias "
+         "of 'other', bool at src/alpha.c:7 in libalpha.so");
+  other = at_line(PD_TYPE_bool, "lvl", 8);
+  refuse(&other, PD_ERR_CONFLICT,
+         "'lvl' is an alias of 'level' already, int32 at src/alpha.c:3 in libalpha.so; refused: "
+         "bool at src/alpha.c:8 in libalpha.so");
+  other = at_line(PD_TYPE_bool, "self", 9);
+  other.aliases = "self";
+  refuse(&other, PD_ERR_CONFLICT,
+         "'self' is defined already, bool at src/alpha.c:9 in libalpha.so; refused: bool at "
+         "src/alpha.c:9 in libalpha.so");
+}
+
+TEST(empty_lists_of_aliases_and_choices_are_none) {
+  pd_flag_def def = definition(PD_TYPE_string, "free");
+  def.aliases = def.choices = "";
+  CHECK_OK(pd_flag_set_string(accept(&def), "anything", &err));
+}
+
+TEST(an_empty_range_is_refused) {
+  pd_flag_def def = at_line(PD_TYPE_int32, "n", 3);
+  def.min.i64 = 5;
+  def.max.i64 = 4;
+  refuse(&def, PD_ERR_RANGE,
+         "src/alpha.c:3: definition of 'n': the range is empty: min is above max");
+}
+
+TEST(a_bound_must_fit_the_type_and_be_a_number) {
+  pd_flag_def def = definition(PD_TYPE_int32, "n");
+  def.max.i64 = INT64_MAX;
+  refuse(&def, PD_ERR_RANGE, "definition of 'n': a bound of the range doesn't fit the type");
+  def = definition(PD_TYPE_double, "n");
+  def.min.f64 = NAN;
+  refuse(&def, PD_ERR_RANGE, "definition of 'n': a bound of the range is NaN");
+}
+
+TEST(a_default_must_be_a_value_of_the_flag) {
+  pd_flag_def def = definition(PD_TYPE_uint32, "n");
+  def.min.u64 = 1;
+  def.max.u64 = 9;
+  refuse(&def, PD_ERR_RANGE, "definition of 'n': default 0: expected an integer in [1, 9]");
+  def = definition(PD_TYPE_string, "s");
+  def.choices = "fast|best";
+  refuse(&def, PD_ERR_CHOICE, "definition of 's': default '': expected one of fast, best");
+  def.choices = NULL;
+  def.default_value.str = NULL;
+  refuse(&def, PD_ERR_VALUE, "definition of 's': the default is NULL, expected text");
+  def = definition(PD_TYPE_double, "d");
+  def.max.f64 = 1;
+  def.default_value.f64 = NAN;
+  refuse(&def, PD_ERR_RANGE, "definition of 'd': default nan: expected a number <= 1");
+}
+
+TEST(choices_of_numbers_are_compared_as_numbers) {
+  pd_flag_def def = definition(PD_TYPE_int32, "bits");
+  def.choices = "0|8|0x10";
+  pd_flag *flag = accept(&def);
+  CHECK_OK(pd_flag_set_int32(flag, 16, &err));
+  CHECK_OK(pd_flag_set_from_string(flag, "008", &err));
+  CHECK_STATUS(pd_flag_set_int32(flag, 9, &err), PD_ERR_CHOICE,
+               "bits=9: expected one of 0, 8, 0x10");
+  def = definition(PD_TYPE_double, "ratio");
+  def.choices = "0.50|1";
+  def.default_value.f64 = 0.5;
+  accept(&def);
+}
+
+TEST(a_choice_must_be_a_value_of_the_type) {
+  pd_flag_def def = definition(PD_TYPE_int32, "bits");
+  def.choices = "0|many";
+  refuse(&def, PD_ERR_CHOICE,
+         "definition of 'bits': choice 'many': expected a value of type int32");
+}
+
+TEST(unknown_types_and_kinds_are_refused) {
+  pd_flag_def def = definition((pd_type)99, "odd");
+  refuse(&def, PD_ERR_TYPE, "definition of 'odd': its type is 99, expected a pd_type");
+  def = definition(PD_TYPE_bool, "odd");
+  def.kind = 9;
+  refuse(&def, PD_ERR_ABI, "definition of 'odd': its kind is 9, expected a pd_kind");
+  def.kind = PD_KIND_IMPORT;
+  refuse(&def, PD_ERR_ARGUMENT, "definition of 'odd': its kind isn't PD_KIND_DEFINE");
+}
+
+TEST(a_message_stays_one_line_whatever_the_definition_holds) {
+  pd_flag_def def = definition(PD_TYPE_string, "s");
+  def.choices = "a\nb|c";
+  def.file = "dir\n/file.c";
+  refuse(&def, PD_ERR_CHOICE, "dir?/file.c: definition of 's': default '': expected one of a?b, c");
+}
+
+TEST(a_long_list_of_choices_is_cut_in_messages) {
+  char choices[2000] = "";
+  for (int i = 0; i < 200; i++) sprintf(choices + strlen(choices), "choice%d|", i);
+  pd_flag_def def = definition(PD_TYPE_string, "s");
+  def.choices = choices; /* the last one is empty: the default */
+  pd_flag *flag = accept(&def);
+  CHECK(pd_flag_set_string(flag, "choice", &err) == PD_ERR_CHOICE);
+  CHECK(strstr(err.message, "s=choice: expected one of choice0, choice1, "));
+  CHECK(strlen(err.message) < 300 && strstr(err.message, ", ..."));
+  CHECK_OK(pd_flag_set_string(flag, "choice199", &err));
+}

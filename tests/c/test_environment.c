@@ -1,0 +1,140 @@
+#include "check.h"
+
+static pd_flag *define_level(void) {
+  pd_flag_def def = definition(PD_TYPE_int32, "alpha-level.x");
+  pd_flag *flag;
+  def.min.i64 = 0;
+  def.max.i64 = 9;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  return flag;
+}
+
+static void set(const char *variable, const char *value) { CHECK(!setenv(variable, value, 1)); }
+
+TEST(the_environment_is_not_read_until_it_is_turned_on) {
+  set("FLAGS_alpha_level_x", "5");
+  pd_flag *flag = define_level();
+  CHECK_STR(text_of(flag), "0");
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  CHECK_STR(text_of(flag), "5");
+}
+
+TEST(a_later_definition_finds_its_value_too) {
+  set("FLAGS_alpha_level_x", "5");
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  pd_flag *flag = define_level();
+  CHECK_STR(text_of(flag), "5");
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_ENVIRONMENT);
+  CHECK_STR(entry.origin.place, "FLAGS_alpha_level_x");
+}
+
+TEST(null_ends_it_for_later_definitions) {
+  set("FLAGS_alpha_level_x", "5");
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  CHECK_OK(pd_environment_enable(NULL, NULL, &err));
+  CHECK_STR(text_of(define_level()), "0");
+}
+
+TEST(a_bad_value_for_a_defined_flag_is_an_error_and_sets_none) {
+  set("FLAGS_alpha_level_x", "12");
+  set("FLAGS_other", "1");
+  set("FLAGS_third", "maybe");
+  pd_flag *flag = define_level(), *other = define_flag(PD_TYPE_bool, "other");
+  define_flag(PD_TYPE_bool, "third");
+  pd_error_list *errors = pd_error_list_new();
+  CHECK_STATUS(pd_environment_enable("FLAGS_", errors, &err), PD_ERR_RANGE,
+               "environment: FLAGS_alpha_level_x=12: expected an integer in [0, 9]");
+  CHECK(pd_error_list_count(errors) == 2);
+  CHECK_STR(pd_error_list_at(errors, 1)->message,
+            "environment: FLAGS_third=maybe: expected true or false");
+  pd_error_list_free(errors);
+  CHECK_STR(text_of(flag), "0");
+  CHECK_STR(text_of(other), "false");
+  set("FLAGS_late", "1");
+  CHECK_STR(text_of(define_flag(PD_TYPE_bool, "late")), "false"); /* it was not turned on */
+}
+
+TEST(a_bad_value_for_a_later_definition_leaves_the_default_and_is_reported) {
+  set("FLAGS_alpha_level_x", "12");
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  pd_flag_def def = definition(PD_TYPE_int32, "alpha-level.x");
+  def.max.i64 = 9;
+  pd_flag *flag = NULL;
+  CHECK_STATUS(pd_flag_register(&def, &flag, &err), PD_ERR_RANGE,
+               "environment: FLAGS_alpha_level_x=12: expected an integer <= 9");
+  CHECK(flag);
+  CHECK_STR(text_of(flag), "0");
+}
+
+TEST(a_read_only_flag_takes_nothing_from_the_environment) {
+  pd_flag_def def = definition(PD_TYPE_int32, "build");
+  pd_flag *flag = NULL;
+  set("FLAGS_build", "9");
+  def.read_only = true;
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  CHECK_STATUS(pd_flag_register(&def, &flag, &err), PD_ERR_READ_ONLY,
+               "environment: FLAGS_build: is read-only");
+  CHECK_STR(text_of(flag), "0");
+  CHECK_STATUS(pd_environment_enable("FLAGS_", NULL, &err), PD_ERR_READ_ONLY,
+               "environment: FLAGS_build: is read-only");
+}
+
+TEST(the_environment_may_be_read_again_when_flags_are_closed) {
+  pd_flag_def def = definition(PD_TYPE_int32, "threads");
+  pd_flag *flag;
+  def.startup_only = true;
+  set("FLAGS_threads", "4");
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  char program[] = "program";
+  char *argv[] = {program, NULL};
+  int argc = 1;
+  pd_parse_options options = {.size = sizeof options, .env_prefix = "FLAGS_"};
+  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  CHECK_STR(text_of(flag), "4");
+  set("FLAGS_threads", "5");
+  CHECK_STATUS(pd_parse_argv(&argc, argv, &options, &err), PD_ERR_FROZEN,
+               "environment: FLAGS_threads: can be set at startup only, and the command line has "
+               "been parsed");
+}
+
+TEST(an_empty_variable_is_an_empty_string_but_no_number) {
+  set("FLAGS_s", "");
+  set("FLAGS_n", "");
+  pd_flag_def def = definition(PD_TYPE_string, "s");
+  pd_flag *flag;
+  def.default_value.str = "default";
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STR(text_of(flag), "");
+  def = definition(PD_TYPE_int32, "n");
+  CHECK_STATUS(pd_flag_register(&def, &flag, &err), PD_ERR_VALUE,
+               "environment: FLAGS_n=: expected a 32-bit integer");
+}
+
+TEST(prefixes_may_be_anything_short_without_an_equals_sign) {
+  char prefix[PD_NAME_MAX + 2];
+  memset(prefix, 'P', sizeof prefix - 1);
+  prefix[PD_NAME_MAX + 1] = '\0';
+  CHECK(pd_environment_enable(prefix, NULL, &err) == PD_ERR_ARGUMENT);
+  CHECK(strstr(err.message, "PPP...': expected at most 255 bytes without '='"));
+  CHECK_STATUS(pd_environment_enable("A=", NULL, &err), PD_ERR_ARGUMENT,
+               "environment prefix 'A=': expected at most 255 bytes without '='");
+  prefix[PD_NAME_MAX] = '\0';
+  CHECK_OK(pd_environment_enable(prefix, NULL, &err));
+  set("plain", "1");
+  CHECK_OK(pd_environment_enable("", NULL, &err));
+  CHECK_STR(text_of(define_flag(PD_TYPE_bool, "plain")), "true");
+}
+
+TEST(aliases_have_no_variable_of_their_own) {
+  pd_flag_def def = definition(PD_TYPE_int32, "level");
+  pd_flag *flag;
+  set("FLAGS_lvl", "5");
+  def.aliases = "lvl";
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STR(text_of(flag), "0");
+}
