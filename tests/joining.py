@@ -28,7 +28,7 @@ const char *mode(void) { return FLAGS_join_mode; }
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """This process's environment without anybody's flags, and with `variables`."""
+    """Give the environment of the tests without anybody's flags, and with `variables`."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("FLAGS_")}
     return {**inherited, **variables}
 
@@ -40,19 +40,19 @@ class Maker:
         self.directory = directory
 
     def plugin(self, name: str, *texts: str, flags: Sequence[str] = ()) -> Path:
-        """A shared library lib<name>.so of C sources."""
+        """Build a shared library lib<name>.so of C sources."""
         out = self.directory / f"lib{name}.so"
         return build_plugin(out, *self.sources(name, *texts), flags=tuple(flags))
 
     def program(self, name: str, *texts: str, flags: Sequence[str] = ()) -> Path:
-        """The host of the tests with further C sources; its own symbols are visible."""
+        """Build the host of the tests with further C sources, all symbols visible."""
         sources = (HOST_SOURCE, *self.sources(name, *texts))
         # dlsym's results become function pointers, which ISO C doesn't know.
         options = ("-Wno-pedantic", "-rdynamic", *flags, "-ldl")
         return build(self.directory / name, *sources, flags=options)
 
     def sources(self, name: str, *texts: str) -> list[Path]:
-        """The texts as C files in a directory of the name."""
+        """Write the texts as C files into a directory of the name."""
         place = self.directory / f"{name}.src"
         return [write(place / f"{name}{i or ''}.c", text) for i, text in enumerate(texts)]
 

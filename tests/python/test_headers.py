@@ -1,5 +1,8 @@
-"""What the header promises to the compiler's user: it compiles without warnings
-everywhere, a read is one load that is made every time, and a write is refused."""
+"""What the header promises to the compiler's user.
+
+It compiles without warnings everywhere, a read is one load that is made every
+time, and a write is refused.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +142,7 @@ def test_writing_to_a_flag_does_not_compile(
     refused = compile_text(place, compiler, suffix, text, "-Werror", check=False)
     assert refused.returncode != 0
     assert re.search(
-        r"read-only|const|deleted|no match|no ‘operator|cannot (increment|decrement)|incompatible"
+        r"read-only|const|deleted|no match|no .operator|cannot (increment|decrement)|incompatible"
         r"|cannot convert|no viable",
         refused.stderr,
     ), refused.stderr

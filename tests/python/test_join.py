@@ -1,15 +1,19 @@
-"""A plugin that links nothing of ours is found, however it and the registry come
-into the process, and its own C code reads the values that the registry holds."""
+"""A plugin that links nothing of ours is found, however it comes into the process.
+
+Its own C code reads the values that the registry holds.
+"""
 
 from __future__ import annotations
 
-import subprocess
 import sysconfig
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from joining import LEVEL, REGISTRY, Maker, environment, obey, python
-from support import LIBDIR, SANITIZE
+from support import LIBDIR, SANITIZE, run, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PROGRAM = LEVEL.replace("join_", "host_").replace("level(", "host_level(").replace("mode(", "hm(")
 EXTENSION = """
@@ -72,13 +76,13 @@ def in_both_orders(plugin: Path, mode: str) -> list[tuple[str, str]]:
 # ---- Orders and modes of dlopen ----
 
 
-@pytest.mark.parametrize("registry_first", [True, False], ids=["registry_first", "plugin_first"])
+@pytest.mark.parametrize("first", ["registry", "plugin"])
 @pytest.mark.parametrize("mode", MODES)
 def test_the_plugin_reads_what_the_registry_sets(
-    host: Path, plugin: Path, mode: str, registry_first: bool
+    host: Path, plugin: Path, mode: str, first: str
 ) -> None:
     orders = in_both_orders(plugin, mode)
-    arrive = orders[0] if registry_first else orders[1]
+    arrive = orders[0] if first == "registry" else orders[1]
     said = obey(
         host,
         *arrive,
@@ -93,16 +97,12 @@ def test_the_plugin_reads_what_the_registry_sets(
     assert said == ["ok", "ok", "6", "ok", "ok", "42", "best", "42", "1"]
 
 
-@pytest.mark.parametrize("registry_first", [True, False], ids=["registry_first", "plugin_first"])
-def test_a_value_from_the_environment_arrives(
-    host: Path, plugin: Path, registry_first: bool
-) -> None:
+@pytest.mark.parametrize("first", ["registry", "plugin"])
+def test_a_value_from_the_environment_arrives(host: Path, plugin: Path, first: str) -> None:
     orders = in_both_orders(plugin, "local")
-    arrive = orders[0] if registry_first else orders[1]
+    arrive = orders[0] if first == "registry" else orders[1]
     env = environment(FLAGS_join_level="31", FLAGS_join_mode="best")
-    said = obey(
-        host, *arrive, "env FLAGS_", f"call {plugin} level", f"text {plugin} mode", env=env
-    )
+    said = obey(host, *arrive, "env FLAGS_", f"call {plugin} level", f"text {plugin} mode", env=env)
     assert said == ["ok", "ok", "ok", "31", "best"]
 
 
@@ -114,12 +114,10 @@ def test_the_environment_reaches_a_plugin_that_comes_after_it_was_read(
     assert said == ["ok", "ok", "ok", "31"]
 
 
-@pytest.mark.parametrize("registry_first", [True, False], ids=["registry_first", "plugin_first"])
-def test_a_value_from_the_command_line_arrives(
-    host: Path, plugin: Path, registry_first: bool
-) -> None:
+@pytest.mark.parametrize("first", ["registry", "plugin"])
+def test_a_value_from_the_command_line_arrives(host: Path, plugin: Path, first: str) -> None:
     orders = in_both_orders(plugin, "local")
-    arrive = orders[0] if registry_first else orders[1]
+    arrive = orders[0] if first == "registry" else orders[1]
     said = obey(host, *arrive, "argv --join-level=17", f"call {plugin} level")
     assert said == ["ok", "ok", "ok", "17"]
 
@@ -177,7 +175,9 @@ def test_a_plugin_that_the_program_links_joins(maker: Maker, plugin: Path, order
 def test_a_linked_plugin_joins_a_registry_that_comes_later(maker: Maker, plugin: Path) -> None:
     needed = (f"-L{plugin.parent}", "-Wl,--no-as-needed", "-llevel", f"-Wl,-rpath,{plugin.parent}")
     program = maker.program("linked_alone", flags=needed)
-    said = obey(program, "call - level", f"registry {REGISTRY}", "set join_level 42", "call - level")
+    said = obey(
+        program, "call - level", f"registry {REGISTRY}", "set join_level 42", "call - level"
+    )
     assert said == ["6", "ok", "ok", "42"]
 
 
@@ -285,7 +285,5 @@ print(joinext.level())
 
 def test_a_plugin_needs_no_library_of_ours(plugin: Path, extension: Path) -> None:
     for library in (plugin, extension):
-        needed = subprocess.run(
-            ["readelf", "-dW", library], check=True, capture_output=True, text=True
-        ).stdout
+        needed = run(tool("readelf", "binutils"), "-dW", library).stdout
         assert "pd_flags" not in needed

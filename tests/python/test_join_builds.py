@@ -1,5 +1,4 @@
-"""A plugin joins however it is compiled and linked: by the compilers, standards,
-options and linkers that people use."""
+"""A plugin joins with the compilers, standards, options and linkers that people use."""
 
 from __future__ import annotations
 
@@ -217,14 +216,16 @@ def test_flags_in_a_static_library_whose_symbols_are_excluded_join(
     options = ["-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-s"]
     run("gcc", "-shared", *chosen, *options, reads, archive, "-o", plugin)
     said = obey(
-        host, f"registry {REGISTRY}", f"open local {plugin}", "set mix_level 9", f"call {plugin} level"
+        host,
+        f"registry {REGISTRY}",
+        f"open local {plugin}",
+        "set mix_level 9",
+        f"call {plugin} level",
     )
     assert said == ["ok", "ok", "ok", "9"]
 
 
-def test_a_plugin_that_walks_the_images_itself_compiles_and_joins(
-    maker: Maker, host: Path
-) -> None:
+def test_a_plugin_that_walks_the_images_itself_compiles_and_joins(maker: Maker, host: Path) -> None:
     walks = """
 #define _GNU_SOURCE
 #include <elf.h>
@@ -269,7 +270,9 @@ extern "C" int sum() { return outer::Reader::read(); }
 """
     place = maker.directory / f"spaces-{compiler}{level}"
     source = write(place / "spaces.cc", text)
-    built = compile_one(Build("spaces", compiler, both=(level, "-Wno-missing-declarations")), source)
+    built = compile_one(
+        Build("spaces", compiler, both=(level, "-Wno-missing-declarations")), source
+    )
     plugin = place / "libspaces.so"
     run(COMPILERS[compiler][1], "-shared", built, "-o", plugin)
     said = obey(
@@ -293,14 +296,16 @@ def test_objects_that_are_linked_in_two_steps_join(maker: Maker, host: Path) -> 
 
 
 @pytest.mark.parametrize("option", ["--strip-all", "--strip-unneeded", "--strip-debug"])
-def test_a_plugin_that_is_stripped_afterwards_joins(
-    maker: Maker, host: Path, option: str
-) -> None:
+def test_a_plugin_that_is_stripped_afterwards_joins(maker: Maker, host: Path, option: str) -> None:
     whole = make(maker, Build(f"whole{option}", both=("-O0", "-g")))
     plugin = whole.with_name("stripped.so")
     shutil.copy(whole, plugin)
     run(tool("strip", "binutils"), option, plugin)
     said = obey(
-        host, f"open local {plugin}", f"registry {REGISTRY}", "set mix_level 9", f"call {plugin} sum"
+        host,
+        f"open local {plugin}",
+        f"registry {REGISTRY}",
+        "set mix_level 9",
+        f"call {plugin} sum",
     )
     assert said == ["ok", "ok", "ok", "16"]

@@ -62,13 +62,13 @@ def stranger(maker: Maker) -> Path:
     return maker.plugin("stranger", STRANGER)
 
 
-@pytest.mark.parametrize("registry_first", [True, False], ids=["registry_first", "plugins_first"])
+@pytest.mark.parametrize("first", ["registry", "plugin"])
 def test_the_same_source_in_two_plugins_is_one_flag_with_two_cells(
-    host: Path, twins: tuple[Path, Path], registry_first: bool
+    host: Path, twins: tuple[Path, Path], first: str
 ) -> None:
     left, right = twins
     opens = [f"open local {left}", f"open local {right}"]
-    arrive = [REGISTER, *opens] if registry_first else [*opens, REGISTER]
+    arrive = [REGISTER, *opens] if first == "registry" else [*opens, REGISTER]
     calls = [f"call {left} level", f"call {right} level", f"text {right} mode"]
     said = obey(
         host, *arrive, "cells common_level", "set common_level 42", "set common_mode best", *calls

@@ -143,7 +143,14 @@ def test_a_flag_that_is_defined_at_run_time_is_imported(maker: Maker, host: Path
     after = obey(host, REGISTER, f"load {plugin}", call, "define late_number 7", call)
     assert after == ["ok", "ok", "-1", "ok", "7"]
     uses = [f"load {plugin}", call, "set late_number 70", call]
-    assert obey(host, REGISTER, "define late-number 7", *uses) == ["ok", "ok", "ok", "7", "ok", "70"]
+    assert obey(host, REGISTER, "define late-number 7", *uses) == [
+        "ok",
+        "ok",
+        "ok",
+        "7",
+        "ok",
+        "70",
+    ]
 
 
 def test_a_flag_that_python_defines_is_imported(maker: Maker) -> None:

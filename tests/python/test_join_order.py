@@ -95,26 +95,24 @@ def test_destructors_read_the_last_value_when_the_library_is_closed(
     assert said == ["ok", "ok", *MADE, "ok", "ok", *LEFT, "ok", gone]
 
 
-@pytest.mark.parametrize("registry_first", [True, False], ids=["registry_first", "plugin_first"])
-def test_destructors_read_the_last_value_at_exit(
-    host: Path, runner: Path, registry_first: bool
-) -> None:
+@pytest.mark.parametrize("first", ["registry", "plugin"])
+def test_destructors_read_the_last_value_at_exit(host: Path, runner: Path, first: str) -> None:
     registry, plugin = f"registry {REGISTRY}", f"open local {runner}"
-    arrive = [registry, plugin] if registry_first else [plugin, registry]
+    arrive = [registry, plugin] if first == "registry" else [plugin, registry]
     said = obey(host, *arrive, "set order_level 40")
     assert said[-3:] == ["ok", *LEFT]
 
 
-@pytest.mark.parametrize("registry_first", [True, False], ids=["registry_first", "plugin_first"])
+@pytest.mark.parametrize("first", ["registry", "plugin"])
 def test_objects_of_cxx_read_the_value_from_first_to_last(
-    host: Path, objects: Path, registry_first: bool
+    host: Path, objects: Path, first: str
 ) -> None:
     plugin = f"open local {objects}"
-    arrive = [*ARRIVE, plugin] if registry_first else [plugin, *ARRIVE]
+    arrive = [*ARRIVE, plugin] if first == "registry" else [plugin, *ARRIVE]
     said = obey(host, *arrive, "set order_level 40", f"close {objects}", env=SET)
     made = ["101 made 31 known", "plain made 31 known"]
     early = ["101 made 6", "plain made 6"]
-    start = ["ok", "ok", *made, "ok"] if registry_first else [*early, "ok", "ok", "ok"]
+    start = ["ok", "ok", *made, "ok"] if first == "registry" else [*early, "ok", "ok", "ok"]
     assert said == [*start, "ok", "plain gone 40 known", "101 gone 40 known", "ok"]
 
 
