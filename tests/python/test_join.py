@@ -50,7 +50,7 @@ def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
 
 @pytest.fixture(scope="module")
 def host(maker: Maker) -> Path:
-    """A program that links nothing of ours."""
+    """Build a program that links nothing of ours."""
     return maker.program("host")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -105,10 +106,12 @@ def test_any_other_definition_of_a_name_is_refused_with_both_places(
     other = Maker(maker.directory / difference).plugin("common", DIFFERENT[difference])
     said = obey(host, REGISTER, f"load {twins[0]}", f"load {other}", f"call {twins[0]} level")
     kind = "int64" if difference == "type" else "int32"
-    first = f"int32 at {str(twins[0].parent)[:10]}"
-    assert said[2].startswith(f"PD_ERR_CONFLICT: 'common_level' is defined already as {first}")
-    assert f"common.c:3 in {twins[0]}; refused: {kind} at " in said[2]
-    assert said[2].endswith(f"common.c:3 in {other}")
+    mine, theirs = (re.escape(str(path)[-40:]) for path in (other, twins[0]))
+    message = (
+        f"PD_ERR_CONFLICT: 'common_level' is defined already, int32 at .*common.c:3 in .*{theirs}; "
+        f"refused: {kind} at .*common.c:3 in .*{mine}"
+    )
+    assert re.fullmatch(message, said[2]), said[2]
     assert said[3:] == ["6"]
 
 
@@ -132,7 +135,7 @@ def test_a_refused_load_leaves_nothing_behind(
         "get stranger_first",
         "get common_level",
     )
-    assert said[2].startswith("PD_ERR_CONFLICT: 'common_level' is defined already as int32 at ")
+    assert said[2].startswith("PD_ERR_CONFLICT: 'common_level' is defined already, ")
     undefined = [f"PD_ERR_UNDEFINED: no flag is named 'stranger_{n}'" for n in ("first", "last")]
     assert said[3:10] == ["no", *undefined, "1", "1", "ok", "42"]
     # A number that was given to the int32 waits, and suits the double.
@@ -172,7 +175,7 @@ def test_plugins_that_conflict_before_the_registry_comes_leave_the_first_one_wor
         f"load {stranger}",
     )
     assert said[:6] == ["ok", "ok", "ok", "ok", "42", "50"]
-    assert said[6].startswith("PD_ERR_CONFLICT: 'common_level' is defined already as int32 at ")
+    assert said[6].startswith("PD_ERR_CONFLICT: 'common_level' is defined already, ")
 
 
 def test_a_dependency_that_conflicts_refuses_the_whole_load(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 
 import pytest
 from joining import LEVEL, REGISTRY, Maker, obey
 from support import write
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # A module by hand, without a constructor: {note} leads to hand_record.
 MODULE = """

@@ -192,7 +192,7 @@ def test_an_import_of_the_wrong_type_is_refused_with_both_places(
         f"call {owner} owned",
     )
     assert said[2].startswith("PD_ERR_TYPE: 'shared_threads' is int32 at ")
-    places = f"owner.c:3 in {owner}", f"double.c:3 in {plugin}"
+    places = f"owner.c:3 in {owner}"[-100:], f"double.c:3 in {plugin}"[-100:]
     assert all(place in said[2] for place in places), said[2]
     undefined = "PD_ERR_UNDEFINED: no flag is named 'double_here'"
     assert said[3:] == ["no", undefined, "ok", "4"]
@@ -214,6 +214,6 @@ def test_a_flag_of_another_type_than_a_waiting_import_joins_and_says_so(
         f"call {plugin} threads",
     )
     assert said[2].startswith("joined, PD_ERR_TYPE: 'shared_threads' is int32 at ")
-    places = f"owner.c:3 in {owner}", f"double.c:3 in {plugin}"
+    places = f"owner.c:3 in {owner}"[-100:], f"double.c:3 in {plugin}"[-100:]
     assert all(place in said[2] for place in places), said[2]
     assert said[3:] == ["ok", "4", "3", "ok", "3"]
