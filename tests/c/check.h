@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef CHECK_DEFINES_FLAGS /* with PD_DEFINE, in the test program itself */
 #define PD_NO_MODULE_RECORD
+#endif
 #include <pd_flags.h>
 
 typedef struct check_test {
