@@ -1,0 +1,301 @@
+/* Each call again and again, with the first, the second, ... allocation failing.
+ *
+ * Built with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc $SOURCES
+ */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static int left = -1; /* allocations that succeed before one fails; -1: all */
+static bool failed;
+
+static bool fails(void) {
+  if (left < 0 || left-- > 0) return false;
+  failed = true;
+  return true;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) {
+  return fails() ? NULL : __real_calloc(count, size);
+}
+void *__wrap_realloc(void *old, size_t size) { return fails() ? NULL : __real_realloc(old, size); }
+
+typedef struct scenario {
+  void (*prepare)(void);
+  pd_status (*act)(void);
+  void (*check_nothing_done)(void);
+  void (*check_done)(void);
+} scenario;
+
+/* In a child: whether an allocation failed. A failure of a later one than the
+ * call needs shows that the end is reached. */
+static bool run_failing(const scenario *tried, int number) {
+  tried->prepare();
+  left = number;
+  pd_status status = tried->act();
+  left = -1;
+  if (status != PD_OK) {
+    CHECK(failed && status == PD_ERR_MEMORY && err.status == PD_ERR_MEMORY);
+    CHECK_STR(err.message, "out of memory");
+    tried->check_nothing_done();
+    CHECK_OK(tried->act());
+  }
+  tried->check_done();
+  return failed;
+}
+
+static void run(const scenario *tried, int least) {
+  int number = 0;
+  for (bool more = true; more; number++) {
+    int status;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) exit(run_failing(tried, number) ? 0 : 7);
+    CHECK(waitpid(child, &status, 0) == child);
+    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 7)) {
+      check_fail(__FILE__, __LINE__, "with allocation %d failing", number);
+    }
+    more = WEXITSTATUS(status) == 0;
+  }
+  if (number <= least) check_fail(__FILE__, __LINE__, "only %d allocations were tried", number);
+}
+
+static bool is_defined(const char *name) {
+  pd_flag *flag;
+  return pd_flag_find(name, &flag, NULL) == PD_OK;
+}
+
+static void nothing(void) {}
+
+/* ---- Defining ---- */
+
+static const char *cell = "untouched";
+
+static pd_status define_all(void) {
+  pd_flag_def def = definition(PD_TYPE_string, "everything");
+  def.help = "help";
+  def.aliases = "all|the_lot";
+  def.category = "category";
+  def.file = "file.c";
+  def.default_value.str = "default";
+  def.cell = &cell;
+  return pd_flag_register(&def, NULL, &err);
+}
+
+static void check_undefined(void) {
+  CHECK(!is_defined("everything") && !is_defined("all") && !pd_flag_next(NULL));
+  CHECK_STR(cell, "untouched");
+}
+
+static void check_defined(void) {
+  CHECK(is_defined("everything") && is_defined("all") && is_defined("the_lot"));
+  CHECK_STR(cell, "default");
+}
+
+TEST(a_definition_is_made_whole_or_not_at_all) {
+  run(&(scenario){nothing, define_all, check_undefined, check_defined}, 4);
+}
+
+static void define_many(void) {
+  char name[32];
+  for (int i = 0; i < 1024; i++) {
+    snprintf(name, sizeof name, "flag_%d", i);
+    define_flag(PD_TYPE_bool, name);
+  }
+}
+
+static pd_status define_one_more(void) {
+  static int defined;
+  char name[32];
+  pd_status status = PD_OK;
+  while (status == PD_OK && defined < 600) { /* all tables grow on the way */
+    snprintf(name, sizeof name, "more_%d", defined);
+    pd_flag_def def = definition(PD_TYPE_bool, name);
+    status = pd_flag_register(&def, NULL, &err);
+    if (status == PD_OK) defined++;
+  }
+  return status;
+}
+
+static void check_more(void) {
+  CHECK(is_defined("flag_0") && is_defined("flag_1023") && is_defined("more_599"));
+}
+
+TEST(tables_that_cannot_grow_stay_as_they_are) {
+  run(&(scenario){define_many, define_one_more, nothing, check_more}, 10);
+}
+
+static void wait_with_number(void) {
+  setenv("T_text", "from the environment", 1);
+  CHECK_OK(pd_environment_enable("T_", NULL, &err));
+}
+
+static pd_status define_waiting(void) {
+  pd_flag_def def = definition(PD_TYPE_string, "text");
+  return pd_flag_register(&def, NULL, &err);
+}
+
+static void check_waiting(void) {
+  pd_flag *flag;
+  CHECK_OK(pd_flag_find("text", &flag, &err));
+}
+
+TEST(a_waiting_value_that_finds_no_memory_is_reported) {
+  run(&(scenario){wait_with_number, define_waiting, nothing, check_waiting}, 3);
+}
+
+/* ---- Setting ---- */
+
+static pd_flag *text, *number;
+
+static void define_two(void) {
+  text = define_flag(PD_TYPE_string, "text");
+  number = define_flag(PD_TYPE_int32, "number");
+  CHECK_OK(pd_flag_set_string(text, "before", &err));
+}
+
+static void check_before(void) {
+  CHECK_STR(text_of(text), "before");
+  CHECK_STR(text_of(number), "0");
+}
+
+static pd_status set_text(void) { return pd_flag_set_string(text, "after", &err); }
+
+static void check_text(void) { CHECK_STR(text_of(text), "after"); }
+
+TEST(a_flag_is_set_or_keeps_its_value) {
+  run(&(scenario){define_two, set_text, check_before, check_text}, 1);
+}
+
+static pd_status set_batch(void) {
+  pd_assignment items[40];
+  for (int i = 0; i < 40; i++) items[i] = (pd_assignment){.flag = number, .text = "1"};
+  items[39] = (pd_assignment){.flag = text, .text = "after"};
+  pd_origin origin = {PD_SOURCE_FILE, 1, "a new place"};
+  CHECK_OK(pd_flag_reset(text, NULL));
+  pd_status status = pd_batch_set(items, 40, &origin, NULL, &err);
+  if (status != PD_OK) {
+    left = -1;
+    CHECK_OK(pd_flag_set_string(text, "before", NULL));
+  }
+  return status;
+}
+
+static void check_batch(void) {
+  CHECK_STR(text_of(text), "after");
+  CHECK_STR(text_of(number), "1");
+}
+
+TEST(a_batch_is_set_whole_or_not_at_all) {
+  run(&(scenario){define_two, set_batch, check_before, check_batch}, 40);
+}
+
+static pd_layer layer;
+
+static pd_status push(void) {
+  pd_assignment items[] = {{.flag = number, .text = "1"}, {.flag = text, .text = "after"}};
+  pd_error_list *errors = pd_error_list_new(); /* may be NULL */
+  pd_status status = pd_layer_push(items, 2, NULL, errors, &layer, &err);
+  pd_error_list_free(errors);
+  return status;
+}
+
+static void check_pushed(void) {
+  check_batch();
+  CHECK_OK(pd_layer_pop(layer, &err));
+  check_before();
+}
+
+TEST(a_layer_is_pushed_whole_or_not_at_all) {
+  run(&(scenario){define_two, push, check_before, check_pushed}, 4);
+}
+
+static pd_status parse(void) {
+  char words[][24] = {"program", "--number=1", "--text", "after", "rest"};
+  char *argv[] = {words[0], words[1], words[2], words[3], words[4], NULL};
+  int argc = 5;
+  setenv("P_number", "2", 1);
+  CHECK_OK(pd_flag_reset(text, NULL));
+  pd_parse_options options = {.size = sizeof options, .env_prefix = "P_"};
+  pd_status status = pd_parse_argv(&argc, argv, &options, &err);
+  CHECK(argc == (status == PD_OK ? 2 : 5));
+  if (status != PD_OK) {
+    left = -1;
+    CHECK_OK(pd_flag_set_string(text, "before", NULL));
+  }
+  return status;
+}
+
+TEST(a_command_line_is_taken_whole_or_not_at_all) {
+  run(&(scenario){define_two, parse, check_before, check_batch}, 5);
+}
+
+/* ---- Modules ---- */
+
+static pd_module *module;
+
+static pd_status load(const char *name) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/lib%s.so", getenv("PLUGINS"), name);
+  return pd_module_load(path, NULL, &module, &err);
+}
+
+static pd_status load_alpha(void) { return load("alpha"); }
+static pd_status load_plain(void) { return load("plain"); }
+
+static void check_not_loaded(void) { CHECK(!module && !is_defined("alpha_level")); }
+
+static void check_loaded(void) {
+  CHECK(module && is_defined("alpha_level") && is_defined("alpha_lvl"));
+  CHECK_OK(pd_module_unload(module, &err));
+  CHECK(!is_defined("alpha_level"));
+}
+
+TEST(a_module_joins_whole_or_not_at_all) {
+  run(&(scenario){nothing, load_alpha, check_not_loaded, check_loaded}, 8);
+}
+
+static void check_plain(void) { CHECK_OK(pd_module_unload(module, &err)); }
+
+TEST(a_module_without_flags_is_loaded_or_not) {
+  run(&(scenario){nothing, load_plain, check_not_loaded, check_plain}, 1);
+}
+
+static pd_flag_info info = {.size = sizeof info};
+
+static void load_first(void) {
+  CHECK_OK(load_alpha());
+  CHECK_OK(pd_flag_find("alpha_mode", &text, &err));
+}
+
+static pd_status get_info(void) { return pd_flag_get_info(text, &info, &err); }
+
+static void check_no_info(void) { CHECK(!info.name && !info.help); }
+
+static void check_info(void) { CHECK_STR(info.help, "How to search"); }
+
+TEST(an_info_is_filled_whole_or_not_at_all) {
+  run(&(scenario){load_first, get_info, check_no_info, check_info}, 0);
+}
+
+TEST(an_error_list_that_cannot_grow_ends_there_and_the_status_is_right) {
+  pd_assignment items[20];
+  pd_flag *flag = define_flag(PD_TYPE_bool, "b");
+  for (int i = 0; i < 20; i++) items[i] = (pd_assignment){.flag = flag, .text = "x"};
+  left = 0;
+  CHECK(!pd_error_list_new());
+  left = 3;
+  pd_error_list *errors = pd_error_list_new();
+  CHECK(pd_batch_set(items, 20, NULL, errors, &err) == PD_ERR_VALUE);
+  left = -1;
+  CHECK(pd_error_list_count(errors) >= 1 && pd_error_list_count(errors) < 20);
+  pd_error_list_free(errors);
+}
