@@ -1,11 +1,11 @@
 """One registry of run-time flags for Python and every native library of a process.
 
-    import paddle_flags as pf
+import paddle_flags as pf
 
-    port = pf.define("port", 8080, "Port to listen on", min=1, max=65535)
-    pf.load_plugin("build/plugins/libalpha.so")
-    arguments = pf.parse()
-    pf.FLAGS.alpha_level = 9
+port = pf.define("port", 8080, "Port to listen on", min=1, max=65535)
+pf.load_plugin("build/plugins/libalpha.so")
+arguments = pf.parse()
+pf.FLAGS.alpha_level = 9
 """
 
 from paddle_flags._config import get_include

@@ -35,7 +35,7 @@ def get_pkgconfig_dir() -> str:
 
 def cflags() -> str:
     """Give the compiler arguments of a plugin or host, quoted for a shell."""
-    import shlex
+    import shlex  # noqa: PLC0415 - seldom used
 
     return shlex.join(["-I" + get_include()])
 
@@ -45,7 +45,7 @@ def libs() -> str:
 
     The run path is among them, since no loader looks into a Python package.
     """
-    import shlex
+    import shlex  # noqa: PLC0415 - seldom used
 
     directory = get_library_dir()
     return shlex.join(["-L" + directory, "-lpd_flags", "-Wl,-rpath," + directory])

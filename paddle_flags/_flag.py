@@ -293,8 +293,6 @@ def flag_of(handle: Any) -> Flag[Any]:
     return flag
 
 
-
-
 def assign(
     wanted: Sequence[tuple[Flag[Any], object]], where: tuple[str, int], *, layer: bool = False
 ) -> int:

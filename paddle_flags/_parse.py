@@ -60,7 +60,7 @@ def read_flags(
     if status == lib.PD_OK:
         return line.rest()
     if status == lib.PD_HELP:
-        from paddle_flags._report import help_text
+        from paddle_flags._report import help_text  # noqa: PLC0415 - seldom used
 
         raise errors.HelpRequested(help_text(words[0]))
     raise found.gather(err, errors.FlagParseError)

@@ -104,7 +104,7 @@ def get(name: str) -> Any:
     return find(name).value
 
 
-def set(name: str, value: Value) -> None:  # noqa: A001 - the name that C uses
+def set(name: str, value: Value) -> None:
     """Set a flag, as `FLAGS.<name> = value` does."""
     assign([(find(name), value)], caller(1))
 
@@ -128,9 +128,7 @@ class override(ContextDecorator):  # noqa: N801 - reads as a statement
     changes the topmost layer alone, so the end of the block undoes it.
     """
 
-    def __init__(
-        self, values: Mapping[str, object] | None = None, /, **named: object
-    ) -> None:
+    def __init__(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
         self._values = {**(values or {}), **named}
         self._where = caller(1)
         self._layers: list[int] = []

@@ -81,8 +81,7 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [list(titles), *(list(row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines)]
     padded = (
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
-        for line in lines
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines
     )
     return "\n".join(padded)
 

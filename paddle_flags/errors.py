@@ -24,7 +24,7 @@ class FlagError(Exception):
 
     _errors: tuple[FlagError, ...] = ()
 
-    def __str__(self) -> str:  # KeyError would show its repr
+    def __str__(self) -> str:  # noqa: D105 - KeyError would show its repr
         return str(self.args[0]) if self.args else ""
 
 

@@ -38,7 +38,8 @@ def test_list_shows_the_flags_of_plugins(alpha):
 
 def test_list_shows_values_of_the_line_and_of_the_environment(alpha):
     env = {**os.environ, "X_alpha_check": "1", "X_alpha_level": "2"}
-    ended = cli("list", "--plugin", alpha, "--env-prefix=X_", "--all", "--alpha-level", "3", env=env)
+    words = ["--plugin", alpha, "--env-prefix=X_", "--all", "--alpha-level", "3"]
+    ended = cli("list", *words, env=env)
     assert ended.stdout == (
         "flag         type    value  source       module\n"
         "alpha_check  bool    true   environment  libalpha.so\n"
@@ -105,7 +106,8 @@ def test_run_shows_the_flags_behind_the_script_on_request(alpha, tmp_path):
 
 def test_run_runs_a_module(alpha, tmp_path):
     write(tmp_path / "some_module.py", SCRIPT)
-    ended = cli("run", "-p", alpha, "-m", "some_module", "--alpha_level=3", "--", "--own=2", cwd=tmp_path)
+    words = ["-p", alpha, "-m", "some_module", "--alpha_level=3", "--", "--own=2"]
+    ended = cli("run", *words, cwd=tmp_path)
     assert ended.stdout == "__main__ ['--own=2'] [] 3 2\n", ended.stderr
 
 

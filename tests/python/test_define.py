@@ -60,7 +60,8 @@ def test_a_plain_flag_has_no_attributes(name):
     flag = pf.define(name, 5)
     assert (flag.min, flag.max, flag.choices, flag.aliases) == (None, None, None, ())
     assert (flag.help, flag.category) == ("", "")
-    assert not (flag.hidden or flag.read_only or flag.startup_only or flag.frozen)
+    attributes = [flag.hidden, flag.read_only, flag.startup_only, flag.frozen]
+    assert not any(attributes)
     assert (flag.source, flag.history[0].value) == ("default", 5)
 
 
@@ -107,7 +108,7 @@ def test_a_name_that_no_flag_can_have_is_refused(bad):
         (0, {"min": 1}, pf.FlagValueError, "default 0: expected an integer >= 1"),
         (5, {"min": 9, "max": 1}, pf.FlagValueError, "min is above max"),
         (5, {"max": 2**70}, pf.FlagValueError, "max 1180591620717411303424: expected an integer"),
-        ("a", {"choices": ["b", "c"]}, pf.FlagValueError, "default a: expected one of b, c"),
+        ("a", {"choices": ["b", "c"]}, pf.FlagValueError, "default 'a': expected one of b, c"),
         ("a", {"choices": ["a", "b|c"]}, pf.FlagValueError, "'b|c': expected text without '|'"),
         ("a", {"min": 1}, pf.FlagTypeError, "a string has no range"),
         (True, {"max": 1}, pf.FlagTypeError, "a bool has no range"),

@@ -159,7 +159,8 @@ def edge_files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def large_file(tmp_path_factory: pytest.TempPathFactory) -> str:
     """More than 50 MB of lines, the same in every run."""
     choose = random.Random(2024)
-    words = ["".join(choose.choices("abcdefgXYZ0189.,é", k=choose.randint(1, 9))) for _ in range(999)]
+    letters = "abcdefgXYZ0189.,é"
+    words = ["".join(choose.choices(letters, k=choose.randint(1, 9))) for _ in range(999)]
     lines = [" ".join(choose.choices(words, k=choose.randint(0, 12))) for _ in range(20_000)]
     block = "\n".join(lines).encode()
     path = tmp_path_factory.mktemp("large") / "large.txt"

@@ -58,7 +58,7 @@ def commands(text: str) -> list[tuple[str, str]]:
 def check_console(block: Block, folder: Path) -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for command, expected in commands(block.text):
-        ended = subprocess.run(
+        ended = subprocess.run(  # noqa: S602 - as a reader types it
             command,
             shell=True,
             cwd=folder,
@@ -91,5 +91,6 @@ def test_every_link_of_a_document_leads_to_a_file(document):
 def test_every_make_target_that_a_document_names_exists():
     makefile = (ROOT / "Makefile").read_text("utf-8")
     for document in DOCUMENTS:
-        for target in re.findall(r"(?:`|^)make ([a-z-]+)", document.read_text("utf-8"), re.MULTILINE):
+        text = document.read_text("utf-8")
+        for target in re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE):
             assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{document}: {target}"

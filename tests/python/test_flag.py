@@ -56,7 +56,10 @@ def test_history_has_the_latest_value_of_each_source(name):
     ]
 
 
-@pytest.mark.parametrize("value", ["", " ", "a=b", "Grüße, 世界", "line\nbreak\t\x01", "\udcff\udc80"])
+TEXTS = ["", " ", "a=b", "Grüße, 世界", "line\nbreak\t\x01", "\udcff\udc80"]
+
+
+@pytest.mark.parametrize("value", TEXTS)
 def test_any_text_without_nul_comes_back_as_it_was(name, value):
     flag = pf.define(name, "")
     flag.value = value
@@ -95,7 +98,7 @@ class Scalar:
 
     def item(self) -> object:
         if isinstance(self.content, list):
-            raise ValueError
+            raise ValueError  # noqa: TRY004 - as NumPy does
         return self.content
 
 
@@ -161,9 +164,7 @@ def test_subclasses_of_str_and_int_serve_as_text_and_integer(name):
         ("a", "x\0y", pf.FlagValueError, "contains a NUL character"),
     ],
 )
-def test_a_value_that_does_not_suit_is_refused_and_changes_nothing(
-    name, default, bad, error, text
-):
+def test_a_value_that_does_not_suit_is_refused_and_changes_nothing(name, default, bad, error, text):
     flag = pf.define(name, default)
     for assign in (
         lambda: setattr(flag, "value", bad),
@@ -178,7 +179,10 @@ def test_a_value_that_does_not_suit_is_refused_and_changes_nothing(
         assert (flag.value, flag.source) == (default, "default")
 
 
-@pytest.mark.parametrize("text", ["", " 1", "1 ", "1x", "3.9", "1e3", "0x", "--1", "99999999999999999999"])
+NO_INTEGERS = ["", " 1", "1 ", "1x", "3.9", "1e3", "0x", "--1", "99999999999999999999"]
+
+
+@pytest.mark.parametrize("text", NO_INTEGERS)
 def test_text_that_is_no_whole_integer_is_refused(name, text):
     flag = pf.define(name, 1)
     with pytest.raises(pf.FlagValueError, match="expected a 64-bit integer"):
@@ -190,10 +194,10 @@ def test_a_range_and_choices_are_kept_to(name):
     level = pf.define(name, 5, min=1, max=9)
     mode = pf.define(name + "_mode", "fast", choices=["fast", "best"])
     assert mode.choices == ("fast", "best")
-    with pytest.raises(pf.FlagValueError, match=r"=10: expected an integer in \[1, 9\]$") as refused:
+    with pytest.raises(pf.FlagValueError, match=r"=10: expected an integer in .1, 9.$") as refused:
         level.value = 10
     assert refused.value.status == "PD_ERR_RANGE"
-    with pytest.raises(pf.FlagValueError, match="=slow: expected one of fast, best$") as refused:
+    with pytest.raises(pf.FlagValueError, match=r"=slow: expected one of fast, best$") as refused:
         mode.value = "slow"
     assert refused.value.status == "PD_ERR_CHOICE"
     assert (level.value, mode.value) == (5, "fast")

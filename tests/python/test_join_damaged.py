@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 import pytest
 from joining import LEVEL, REGISTRY, Maker, obey
 from support import write
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

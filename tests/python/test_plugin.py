@@ -39,6 +39,10 @@ def native(plugin: pf.Plugin) -> ctypes.CDLL:
     return library
 
 
+def close(library: ctypes.CDLL) -> None:
+    _ctypes.dlclose(library._handle)  # noqa: SLF001 - ctypes itself never does
+
+
 def test_a_plugin_that_links_nothing_of_ours_reads_what_python_sets(name, plugin):
     loaded = pf.load_plugin(plugin(code(name)))
     library = native(loaded)
@@ -76,21 +80,21 @@ def test_a_library_without_flags_can_be_loaded(plugin):
 
 
 def test_a_flag_of_python_is_imported_by_native_code_that_comes_before_or_after(name, plugin):
-    source = """
-    PD_IMPORT_int64({n}_threads, 3);
-    PD_IMPORT_string({n}_dir, "none");
+    source = f"""
+    PD_IMPORT_int64({name}_threads, 3);
+    PD_IMPORT_string({name}_dir, "none");
     long threads(void); const char *dir(void);
-    long threads(void) {{ return (long)FLAGS_{n}_threads; }}
-    const char *dir(void) {{ return FLAGS_{n}_dir; }}
-    """.format(n=name)
+    long threads(void) {{ return (long)FLAGS_{name}_threads; }}
+    const char *dir(void) {{ return FLAGS_{name}_dir; }}
+    """
     before = ctypes.CDLL(pf.load_plugin(plugin(source, "before")).path)
     assert before.threads() == 3
     threads = pf.define(f"{name}_threads", 8)
-    pf.define(f"{name}_dir", "/tmp")
+    pf.define(f"{name}_dir", "/somewhere")
     after = ctypes.CDLL(pf.load_plugin(plugin(source, "after")).path)
     for library in (before, after):
         library.dir.restype = ctypes.c_char_p
-        assert (library.threads(), library.dir()) == (8, b"/tmp")
+        assert (library.threads(), library.dir()) == (8, b"/somewhere")
     threads.value = 12
     pf.set(f"{name}_dir", "größe")
     for library in (before, after):
@@ -200,12 +204,12 @@ def test_two_plugins_with_the_same_source_share_one_flag(name, plugin):
     libraries = [native(one), native(two)]
     assert [library.level() for library in libraries] == [3, 3]
     assert list(one.flags) == list(two.flags)
-    _ctypes.dlclose(libraries[0]._handle)
+    close(libraries[0])
     one.unload()
     assert one.path not in Path("/proc/self/maps").read_text()
     pf.set(f"{name}_level", 4)
     assert libraries[1].level() == 4
-    _ctypes.dlclose(libraries[1]._handle)
+    close(libraries[1])
     two.unload()
     assert f"{name}_level" not in pf.FLAGS
 
@@ -222,7 +226,7 @@ def test_what_cannot_be_loaded_is_named_with_the_reason(tmp_path, plugin):
     text = write(tmp_path / "text.so", "no library\n")
     cut = tmp_path / "cut.so"
     cut.write_bytes(plugin("int x;").read_bytes()[:40])
-    unresolved = plugin("int missing_function(void); int f(void);\nint f(void) { return missing_function(); }")
+    unresolved = plugin("int missing_function(void);\nint (*f)(void) = missing_function;")
     for path, reason in {
         tmp_path / "none.so": "no such file",
         tmp_path: "is a directory",
@@ -268,7 +272,8 @@ def test_a_python_extension_module_joins_by_import(name, tmp_path):
       (void)self; (void)none;
       return PyLong_FromLong(FLAGS_{name}_depth);
     }}
-    static PyMethodDef methods[] = {{{{"depth", depth, METH_NOARGS, NULL}}, {{NULL, NULL, 0, NULL}}}};
+    static PyMethodDef methods[] = {{{{"depth", depth, METH_NOARGS, NULL}},
+                                    {{NULL, NULL, 0, NULL}}}};
     static struct PyModuleDef module = {{PyModuleDef_HEAD_INIT, "ext_{name}", NULL, -1, methods,
                                         NULL, NULL, NULL, NULL}};
     PyMODINIT_FUNC PyInit_ext_{name}(void) {{ return PyModule_Create(&module); }}
