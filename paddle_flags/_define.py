@@ -99,7 +99,7 @@ def _kind_of(name: str, default: object, type_name: str | None) -> ValueType:
 
 
 @overload
-def define(
+def define(  # pyright: ignore[reportOverlappingOverload] - a bool is an int, but met first
     name: str,
     default: bool,
     help: str = ...,

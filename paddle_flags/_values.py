@@ -69,9 +69,10 @@ def to_python(name: str, kind: ValueType, value: object) -> Any:
     """
     if type(value) is kind.python:
         return value
-    if not isinstance(value, (bool, int, float, str)) and hasattr(value, "item"):
+    item: Callable[[], object] | None = getattr(value, "item", None)
+    if item and not isinstance(value, (int, float, str)):
         try:
-            value = value.item()
+            value = item()
         except (TypeError, ValueError, RuntimeError):  # not one value but several
             raise _refuse(name, kind, value) from None
     if isinstance(value, bool) != (kind.python is bool):
