@@ -9,6 +9,7 @@
  *   unload PATH               pd_module_unload
  *   call PATH SYMBOL          int SYMBOL(void)  -> the number
  *   text PATH SYMBOL          const char *SYMBOL(void) -> the text
+ *   peek PATH SYMBOL          int SYMBOL         -> the number
  *   set NAME VALUE            pd_flag_set_from_string
  *   get NAME                  pd_flag_get_text, from the registry
  *   define NAME NUMBER        pd_flag_register, int64, without a cell
@@ -216,6 +217,7 @@ static int obey(char **word) {
   if (is(word[0], "call")) {
     return printf("%d\n", (*(int (*)(void))symbol(word[1], word[2]))()), 2;
   }
+  if (is(word[0], "peek")) return printf("%d\n", *(int *)symbol(word[1], word[2])), 2;
   if (is(word[0], "text")) {
     return puts((*(const char *(*)(void))symbol(word[1], word[2]))()), 2;
   }

@@ -185,6 +185,34 @@ def test_a_plugin_of_three_sources_joins_and_reads_its_values(
 
 @pytest.mark.parametrize("linker", LINKERS)
 @pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_plugin_exports_nothing_but_its_own_names(
+    maker: Maker, compiler: str, linker: str
+) -> None:
+    plugin = make(maker, Build("exports", compiler, linker))
+    names = run(tool("nm", "binutils"), "-D", "--defined-only", plugin).stdout
+    exported = {line.split()[-1] for line in names.splitlines()}
+    of_linker = {"_init", "_fini", "_edata", "_end", "__bss_start"}
+    if linker == "bfd":  # it exports the bounds of sections, protected, whoever hides them
+        of_linker |= {"__start_pd_flags", "__stop_pd_flags"}
+    assert exported - of_linker == {"level", "mode", "sum"}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_module_without_flags_takes_none_from_another(
+    maker: Maker, host: Path, compiler: str
+) -> None:
+    plugin = make(maker, Build("global", compiler))
+    place = maker.directory / f"none-{compiler}"
+    source = write(place / "none.c", "#include <pd_flags.h>\nextern int unused;\n")
+    none = place / "libnone.so"
+    run(COMPILERS[compiler][0], "-shared", compile_one(Build("none", compiler), source), "-o", none)
+    opens = [f"open global {plugin}", f"open local {none}"]
+    said = obey(host, f"registry {REGISTRY}", *opens, "cells mix_level", "modules")
+    assert said == ["ok", "ok", "ok", "1", "1"]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_plugin_that_exports_nothing_at_all_joins(
     maker: Maker, host: Path, compiler: str, linker: str
 ) -> None:

@@ -12,7 +12,8 @@ namespace pd {
 template <class T>
 class flag_view {
  public:
-  operator T() const noexcept {
+  /* Always inline: modules export no function of ours, also without optimiser. */
+  __attribute__((always_inline)) operator T() const noexcept {
     /* A string's bytes are written before its pointer is published. */
     T value;
     __atomic_load(&cell_, &value, std::is_pointer<T>::value ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);

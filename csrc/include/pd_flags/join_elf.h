@@ -139,6 +139,11 @@ __attribute__((used)) void pd__module_exit_v1(void) {
 #pragma GCC diagnostic pop
 #endif
 
+/* gcc forgets to say it of symbols that only data refers to. Without it a module
+ * that has no flags would be given the bounds of another one. */
+__asm__(".weak __start_pd_flags, __stop_pd_flags\n"
+        ".hidden __start_pd_flags, __stop_pd_flags\n");
+
 PD__NOTE("1", "pd__module_v1");
 PD__RUN("init_array", "pd__module_enter_v1");
 PD__RUN("fini_array", "pd__module_exit_v1");
