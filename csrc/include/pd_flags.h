@@ -82,7 +82,8 @@ extern "C" {
   X(ERR_LOAD, 12, "module cannot be loaded")                                   \
   X(ERR_ABI, 13, "module was built for another ABI version")                   \
   X(ERR_MEMORY, 14, "out of memory")                                           \
-  X(HELP, 15, "help was asked for")
+  X(HELP, 15, "help was asked for")                                            \
+  X(ERR_UNSUPPORTED, 16, "the copy that hosts the registry is too old for this")
 
 #define PD_STATUS_ENUM(name, number, text) PD_##name = number,
 typedef enum pd_status { PD_STATUS_MAP(PD_STATUS_ENUM) } pd_status;

@@ -193,7 +193,7 @@ static pd_status check_arguments(const int *argc, char **argv, const pd_parse_op
   return options->env_prefix ? pd__environment_check(options->env_prefix, err) : PD_OK;
 }
 
-pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options, pd_error *err) {
+pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *options, pd_error *err) {
   static const pd_parse_options defaults = {.size = sizeof defaults};
   if (!options) options = &defaults;
   pd_status status = check_arguments(argc, argv, options, err);

@@ -40,7 +40,7 @@ static pd_status check_origin(const pd_origin *origin, pd_error *err) {
                   (int)origin->source);
 }
 
-pd_status pd_batch_set(const pd_assignment *items, size_t count, const pd_origin *origin,
+pd_status pd__do_batch_set(const pd_assignment *items, size_t count, const pd_origin *origin,
                        pd_error_list *errors, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "items");
   pd_status status = check_origin(origin, err);
@@ -54,7 +54,7 @@ pd_status pd_batch_set(const pd_assignment *items, size_t count, const pd_origin
   return status;
 }
 
-pd_status pd_layer_push(const pd_assignment *items, size_t count, const pd_origin *origin,
+pd_status pd__do_layer_push(const pd_assignment *items, size_t count, const pd_origin *origin,
                         pd_error_list *errors, pd_layer *out, pd_error *err) {
   static pd_layer last;
   if (!items && count > 0) return pd__fail_null(err, "items");
@@ -79,7 +79,7 @@ pd_status pd_layer_push(const pd_assignment *items, size_t count, const pd_origi
   return status;
 }
 
-pd_status pd_layer_pop(pd_layer number, pd_error *err) {
+pd_status pd__do_layer_pop(pd_layer number, pd_error *err) {
   pd__platform_lock();
   layer **at = &layers;
   while (*at && (*at)->number != number) at = &(*at)->next;

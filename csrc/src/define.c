@@ -449,7 +449,7 @@ static void intern_path(const pd__platform_image *image, void *path) {
   pd__platform_unlock();
 }
 
-pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
+pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
   pd_flag_def read;
   pd_flag *flag = NULL;

@@ -1,5 +1,7 @@
 #include "error.h"
 
+#include "api.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,17 +101,17 @@ const char *pd_status_text(pd_status status) {
   return "unknown";
 }
 
-pd_error_list *pd_error_list_new(void) { return calloc(1, sizeof(pd_error_list)); }
+pd_error_list *pd__do_error_list_new(void) { return calloc(1, sizeof(pd_error_list)); }
 
-void pd_error_list_free(pd_error_list *list) {
+void pd__do_error_list_free(pd_error_list *list) {
   if (!list) return;
   free(list->items);
   free(list);
 }
 
-size_t pd_error_list_count(const pd_error_list *list) { return list ? list->count : 0; }
+size_t pd__do_error_list_count(const pd_error_list *list) { return list ? list->count : 0; }
 
-const pd_error *pd_error_list_at(const pd_error_list *list, size_t index) {
+const pd_error *pd__do_error_list_at(const pd_error_list *list, size_t index) {
   return list && index < list->count ? &list->items[index] : NULL;
 }
 
@@ -134,9 +136,9 @@ void pd__report_add(pd__report *report, const pd_error *err) {
 }
 
 void pd__report_add_all(pd__report *report, const pd_error_list *errors) {
-  for (size_t i = 0; i < pd_error_list_count(errors); i++) {
-    pd__report_add(report, pd_error_list_at(errors, i));
+  for (size_t i = 0; i < pd__do_error_list_count(errors); i++) {
+    pd__report_add(report, pd__do_error_list_at(errors, i));
   }
 }
 
-const char *pd_version(void) { return PD_VERSION; }
+const char *pd__do_version(void) { return PD_VERSION; }

@@ -9,7 +9,7 @@
 
 /* ---- Finding ---- */
 
-pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err) {
+pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!out) return pd__fail_null(err, "out");
   char hint[PD__HINT_SIZE] = "", quoted[PD__QUOTE_SIZE];
@@ -26,7 +26,7 @@ pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err) {
   return PD_OK;
 }
 
-pd_flag *pd_flag_next(const pd_flag *previous) {
+pd_flag *pd__do_flag_next(const pd_flag *previous) {
   pd__platform_lock();
   uint32_t index = previous ? previous->index + 1 : 0;
   pd_flag *flag;
@@ -78,7 +78,7 @@ static pd_status check_size(size_t size, size_t least, const char *what, pd_erro
   return pd__fail(err, PD_ERR_ARGUMENT, "%s->size is %zu, expected %zu or more", what, size, least);
 }
 
-pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
+pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!info) return pd__fail_null(err, "info");
   pd_status status = check_size(info->size, sizeof *info, "info", err);
@@ -113,7 +113,7 @@ static pd_status fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *en
   return PD_OK;
 }
 
-pd_status pd_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
+pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
                             pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!entry) return pd__fail_null(err, "entry");
@@ -140,7 +140,7 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
 }
 
 #define DEFINE_GET(name, number, ctype, member)                                                    \
-  pd_status pd_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err) {                   \
+  pd_status pd__do_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err) {                   \
     pd_value value;                                                                                \
     pd_status status = get(flag, PD_TYPE_##name, out, &value, err);                                \
     if (status == PD_OK) *out = (ctype)value.member;                                               \
@@ -148,7 +148,7 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
   }
 PD_TYPE_MAP(DEFINE_GET)
 
-pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_t *length,
+pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_t *length,
                            pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
@@ -162,7 +162,7 @@ pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_
   return status;
 }
 
-const void *pd_flag_get_address(const pd_flag *flag) {
+const void *pd__do_flag_get_address(const pd_flag *flag) {
   if (!flag) return NULL;
   pd__platform_lock();
   const void *address = pd__flag_address(flag);
@@ -186,19 +186,19 @@ static pd_status set_one(const pd_assignment *item, pd_error *err) {
 }
 
 #define DEFINE_SET(name, number, ctype, member_)                                                   \
-  pd_status pd_flag_set_##name(pd_flag *flag, ctype value, pd_error *err) {                        \
+  pd_status pd__do_flag_set_##name(pd_flag *flag, ctype value, pd_error *err) {                        \
     pd_assignment item = {.flag = flag, .type = PD_TYPE_##name, .value = {.member_ = value}};      \
     return set_one(&item, err);                                                                    \
   }
 PD_TYPE_MAP(DEFINE_SET)
 
-pd_status pd_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err) {
+pd_status pd__do_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err) {
   if (!text) return pd__fail_null(err, "text");
   pd_assignment item = {.flag = flag, .text = text};
   return set_one(&item, err);
 }
 
-pd_status pd_flag_reset(pd_flag *flag, pd_error *err) {
+pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   pd__platform_lock();
   pd_status status = pd__flag_check_open(flag, &pd__at_run_time, err);
@@ -216,5 +216,5 @@ static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {
   return status;
 }
 
-pd_status pd_flag_freeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, true, err); }
-pd_status pd_flag_unfreeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, false, err); }
+pd_status pd__do_flag_freeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, true, err); }
+pd_status pd__do_flag_unfreeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, false, err); }

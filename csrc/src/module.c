@@ -172,13 +172,13 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
     return;
   }
   module->joined_in = load;
-  pd_error_list_free(module->errors);
-  module->errors = pd_error_list_new();
+  pd__do_error_list_free(module->errors);
+  module->errors = pd__do_error_list_new();
   pd__report refused = {.list = module->errors}, waiting = {.list = module->errors};
   if (status != PD_OK) {
     pd__report_add(&refused, &err);
   } else {
-    record->host = &pd__host;
+    record->host = pd__own_host;
     record->state = module;
     module->record = record;
     if (!read_defs(module, record, &refused) ||
@@ -189,21 +189,26 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
   module->status = refused.status;
 }
 
-static void join_locked(pd_module_record *record, const pd__platform_image *image) {
+static void join_locked(void *record, const pd__platform_image *image, void *unused) {
+  (void)unused;
   pd__platform_lock();
   join(record, image);
   pd__platform_unlock();
 }
 
 static void join_with_image(const pd__platform_image *image, void *record) {
-  join_locked(record, image);
+  join_locked(record, image, NULL);
 }
 
-static void module_join(pd_module_record *record) {
+void pd__module_join(pd_module_record *record) {
   pd__platform_with_image(record, join_with_image, record);
 }
 
-static void module_leave(pd_module_record *record) {
+void pd__join_those_before(void) {
+  pd__platform_visit(PD__RECORDS_OF_MODULES, NULL, join_locked, NULL);
+}
+
+void pd__module_leave(pd_module_record *record) {
   pd__platform_lock();
   pd_module *module = record->state;
   if (module && module->record == record) {
@@ -218,20 +223,6 @@ static void module_leave(pd_module_record *record) {
   record->state = NULL;
   record->host = NULL;
   pd__platform_unlock();
-}
-
-const pd_host pd__host = {PD_ABI_VERSION, sizeof(pd_host), module_join, module_leave};
-
-/* ---- Meeting ---- */
-
-/* Modules find this copy by its note; those that were here before it are found
- * by their own. */
-__attribute__((visibility("hidden"), used))
-const pd_copy_record pd__copy_v1 = {PD_ABI_VERSION, sizeof(pd_copy_record), &pd__host};
-PD__PLATFORM_ANNOUNCE("pd__copy_v1");
-
-__attribute__((constructor)) static void join_those_before(void) {
-  pd__platform_visit_modules(NULL, join_locked);
 }
 
 /* ---- Loading ---- */
@@ -310,7 +301,7 @@ static void close_refused(pd_module *module, void *handle) {
   pd__platform_close(handle);
 }
 
-pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **out, pd_error *err) {
+pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module **out, pd_error *err) {
   if (!path) return pd__fail_null(err, "path");
   pd__report report = {.list = errors, .first = err};
   pd_error wrong;
@@ -320,7 +311,7 @@ pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **ou
   if (!load) return pd__fail_memory(err);
   pd_status status = pd__platform_open(path, &handle, &inside, &wrong);
   /* Most have joined by now. A module of another ABI looks for its own host. */
-  if (status == PD_OK) pd__platform_visit_modules(inside, join_locked);
+  if (status == PD_OK) pd__platform_visit(PD__RECORDS_OF_MODULES, inside, join_locked, NULL);
   pd_module *module = status == PD_OK ? module_at(inside) : NULL;
   if (status == PD_OK && !module) pd__fail_memory(&wrong);
   if (!module) pd__report_add(&report, &wrong);
@@ -333,7 +324,7 @@ pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **ou
   return report.status;
 }
 
-pd_status pd_module_unload(pd_module *module, pd_error *err) {
+pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   pd__platform_lock();
   void *handle = module->opened > 0 ? module->handle : NULL;
@@ -354,7 +345,7 @@ pd_status pd_module_unload(pd_module *module, pd_error *err) {
 
 /* ---- Listing ---- */
 
-pd_module *pd_module_next(const pd_module *previous) {
+pd_module *pd__do_module_next(const pd_module *previous) {
   pd__platform_lock();
   pd_module *module = previous ? previous->next : modules;
   pd__platform_unlock();
@@ -369,7 +360,7 @@ static size_t count_flags(const pd_module *module) {
   return count;
 }
 
-pd_status pd_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
+pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   if (!info) return pd__fail_null(err, "info");
   if (info->size < sizeof *info) {
@@ -385,7 +376,7 @@ pd_status pd_module_get_info(const pd_module *module, pd_module_info *info, pd_e
   return PD_OK;
 }
 
-pd_status pd_module_get_flag(const pd_module *module, size_t index, pd_flag **out, pd_error *err) {
+pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag **out, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   if (!out) return pd__fail_null(err, "out");
   size_t left = index;
@@ -401,14 +392,14 @@ pd_status pd_module_get_flag(const pd_module *module, size_t index, pd_flag **ou
   return PD_OK;
 }
 
-pd_status pd_module_get_errors(const pd_module *module, pd_error_list *errors, pd_error *err) {
+pd_status pd__do_module_get_errors(const pd_module *module, pd_error_list *errors, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   if (!errors) return pd__fail_null(err, "errors");
   pd__report report = {.list = errors};
-  size_t before = pd_error_list_count(errors);
+  size_t before = pd__do_error_list_count(errors);
   pd__platform_lock();
   pd__report_add_all(&report, module->errors);
-  bool whole = pd_error_list_count(errors) - before == pd_error_list_count(module->errors);
+  bool whole = pd__do_error_list_count(errors) - before == pd__do_error_list_count(module->errors);
   pd__platform_unlock();
   return whole ? PD_OK : pd__fail_memory(err);
 }

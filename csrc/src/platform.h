@@ -22,10 +22,17 @@ typedef struct pd__platform_image {
   uintptr_t high;   /* one past its last */
 } pd__platform_image;
 
-/* Call `visit` for the module record behind each note of the image that holds
- * `inside`, or of each loaded image for NULL. No image leaves meanwhile. */
-typedef void pd__platform_visit(pd_module_record *record, const pd__platform_image *image);
-void pd__platform_visit_modules(const void *inside, pd__platform_visit *visit);
+/* Which records to visit: those that modules leave, or those of registry copies. */
+typedef enum pd__records {
+  PD__RECORDS_OF_MODULES = PD_NOTE_MODULE,
+  PD__RECORDS_OF_COPIES = PD_NOTE_COPY
+} pd__records;
+
+/* Call `visit` with each record of that kind in the image that holds `inside`
+ * (NULL: in every image). Only records that lie whole in writable memory of
+ * their image are shown. No image leaves meanwhile. */
+typedef void pd__visitor(void *record, const pd__platform_image *image, void *context);
+void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context);
 
 /* Call `use` with the image that holds `address`. False: there is none. */
 typedef void pd__platform_use(const pd__platform_image *image, void *context);
@@ -42,8 +49,23 @@ const char *pd__platform_getenv(const char *variable);
 /* strtod in the C locale, for text that is known to be a number. */
 double pd__platform_strtod(const char *text);
 
+/* Let another thread go first. */
+void pd__platform_yield(void);
+
+/* Prepare the copy whose record this is for hosting the registry: its image
+ * stays in the process for good, and the lock is free in forked children. */
+void pd__platform_settle(const pd_copy_record *own);
+
 /* At file scope: let modules find the pd_copy_record `record`, a name in quotes. */
 #include <pd_flags/note_elf.h>
 #define PD__PLATFORM_ANNOUNCE(record) PD__NOTE("2", record)
+
+/* At file scope: run `function`, a name in quotes, before the module record that
+ * may stand in the same image joins, and before everything else in it. */
+#define PD__PLATFORM_AT_START(function)            \
+  __asm__(".pushsection .init_array.00098,\"aw\",%init_array\n" \
+          ".balign 8\n"                            \
+          ".dc.a " function "\n"                   \
+          ".popsection\n")
 
 #endif /* PD__PLATFORM_H */

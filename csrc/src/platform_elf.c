@@ -10,6 +10,7 @@
 #include <link.h>
 #include <locale.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,8 +23,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 void pd__platform_lock(void) { pthread_mutex_lock(&lock); }
 void pd__platform_unlock(void) { pthread_mutex_unlock(&lock); }
 
-__attribute__((constructor)) static void prepare_for_fork(void) {
+void pd__platform_yield(void) { sched_yield(); }
+
+/* dladdr tells the name by which the loader knows the image: with it, dlopen
+ * finds the image itself and looks at no file. The program has no need. */
+void pd__platform_settle(const pd_copy_record *own) {
+  Dl_info info;
   pthread_atfork(pd__platform_lock, pd__platform_unlock, pd__platform_unlock);
+  if (dladdr(own, &info) && info.dli_fname) {
+    void *self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (self) dlclose(self);
+  }
 }
 
 uintptr_t pd__platform_thread(void) { return (uintptr_t)pthread_self(); }
@@ -64,21 +74,31 @@ static bool holds(const struct dl_phdr_info *info, uintptr_t address, uint64_t s
   return false;
 }
 
-/* The module record that a note leads to, or NULL for other people's notes. */
-static pd_module_record *record_of(const struct dl_phdr_info *info, const ElfW(Nhdr) *note,
-                                   const char *body) {
-  if (note->n_type != PD_NOTE_MODULE || note->n_descsz != 4 ||
+/* A walk over records. */
+typedef struct walk {
+  pd__records kind;
+  uintptr_t inside; /* 0: every image */
+  pd__visitor *visit;
+  void *context;
+} walk;
+
+/* The record that a note leads to, or NULL for other notes. */
+static void *record_of(const walk *run, const struct dl_phdr_info *info, const ElfW(Nhdr) *note,
+                       const char *body) {
+  if (note->n_type != (ElfW(Word))run->kind || note->n_descsz != 4 ||
       note->n_namesz != sizeof PD_NOTE_NAME ||
       memcmp(note + 1, PD_NOTE_NAME, sizeof PD_NOTE_NAME) != 0) {
     return NULL;
   }
   uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t) * (const int32_t *)body;
-  bool sound = at % sizeof(void *) == 0 && holds(info, at, sizeof(pd_module_record), PF_R | PF_W);
-  return sound ? (pd_module_record *)at : NULL;
+  bool module = run->kind == PD__RECORDS_OF_MODULES;
+  uint64_t size = module ? sizeof(pd_module_record) : sizeof(pd_copy_record);
+  bool sound = at % sizeof(void *) == 0 && holds(info, at, size, PF_R | PF_W);
+  return sound ? (void *)at : NULL;
 }
 
-static void visit_notes(const struct dl_phdr_info *info, const ElfW(Phdr) *segment,
-                        pd__platform_visit *visit, const pd__platform_image *image) {
+static void visit_notes(const walk *run, const struct dl_phdr_info *info,
+                        const ElfW(Phdr) *segment, const pd__platform_image *image) {
   uintptr_t start = info->dlpi_addr + segment->p_vaddr;
   uint64_t left = segment->p_memsz, pad = segment->p_align == 8 ? 7 : 3;
   const char *at = (const char *)start;
@@ -88,41 +108,32 @@ static void visit_notes(const struct dl_phdr_info *info, const ElfW(Phdr) *segme
     uint64_t head = (sizeof *note + (uint64_t)note->n_namesz + pad) & ~pad;
     uint64_t whole = (head + note->n_descsz + pad) & ~pad;
     if (head + note->n_descsz > left) return;
-    pd_module_record *record = record_of(info, note, at + head);
-    if (record) visit(record, image);
+    void *record = record_of(run, info, note, at + head);
+    if (record) run->visit(record, image, run->context);
     if (whole >= left) return; /* the last one may lack its padding */
     at += whole;
     left -= whole;
   }
 }
 
-static void visit_image(const struct dl_phdr_info *info, pd__platform_visit *visit) {
+static int visit_image(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)size;
+  const walk *run = context;
+  if (run->inside && !holds(info, run->inside, 1, 0)) return 0;
   char program[PATH_MAX];
   pd__platform_image image = {.path = NULL};
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
     if (segment->p_type != PT_NOTE) continue;
     if (!image.path) image_of(info, program, &image);
-    visit_notes(info, segment, visit, &image);
+    visit_notes(run, info, segment, &image);
   }
+  return run->inside != 0;
 }
 
-struct visit {
-  uintptr_t inside;
-  pd__platform_visit *visit;
-};
-
-static int visit_next(struct dl_phdr_info *info, size_t size, void *context) {
-  (void)size;
-  const struct visit *all = context;
-  if (all->inside && !holds(info, all->inside, 1, 0)) return 0;
-  visit_image(info, all->visit);
-  return all->inside != 0;
-}
-
-void pd__platform_visit_modules(const void *inside, pd__platform_visit *visit) {
-  struct visit all = {(uintptr_t)inside, visit};
-  dl_iterate_phdr(visit_next, &all);
+void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
+  walk run = {kind, (uintptr_t)inside, visit, context};
+  dl_iterate_phdr(visit_image, &run);
 }
 
 struct search {

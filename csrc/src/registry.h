@@ -6,6 +6,7 @@
 #ifndef PD__REGISTRY_H
 #define PD__REGISTRY_H
 
+#include "api.h"
 #include "error.h"
 #include "value.h"
 
@@ -169,7 +170,16 @@ pd_module *pd__flag_owner(const pd_flag *flag);
 
 const char *pd__module_path(const pd_module *module);
 
-/* What this copy offers to modules. */
-extern const pd_host pd__host;
+/* What pd_host offers. No lock. */
+void pd__module_join(pd_module_record *record);
+void pd__module_leave(pd_module_record *record);
+
+/* Join the modules that were here before the registry. No lock. */
+void pd__join_those_before(void);
+
+/* ---- Copies (copies.c) ---- */
+
+/* This copy, as modules see it when it hosts the registry. */
+extern const pd_host *const pd__own_host;
 
 #endif /* PD__REGISTRY_H */

@@ -85,7 +85,8 @@ static inline const pd_host *pd__host_at(const pd__image *image, const char *bod
   uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t)*(const int32_t *)(const void *)body;
   const pd_copy_record *copy = (const pd_copy_record *)at;
   if (at % sizeof(void *) || !pd__holds(image, at, sizeof *copy)) return NULL;
-  return copy->abi == PD_ABI_VERSION && copy->size >= sizeof *copy ? copy->host : NULL;
+  if (copy->abi != PD_ABI_VERSION || copy->size < sizeof *copy) return NULL;
+  return __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
 }
 
 /* The same for the notes of a segment. */

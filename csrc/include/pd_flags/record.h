@@ -20,8 +20,9 @@ extern "C" {
 
 struct pd_module_record;
 
-/* What a registry copy offers to modules. Immutable; valid until the process
- * ends. Both functions may be called from constructors and destructors, from
+/* What the elected registry copy offers to modules; the functions that it offers
+ * to other copies follow behind. Immutable; valid until the process ends. Both
+ * functions may be called from constructors and destructors, from
  * any thread, and more than once for one record. */
 typedef struct pd_host {
   uint32_t abi;  /* PD_ABI_VERSION */
@@ -40,11 +41,13 @@ typedef struct pd_module_record {
   void *state;         /* 0 at first; the host's */
 } pd_module_record;
 
-/* One per registry copy. */
+/* One per registry copy, in writable memory. */
 typedef struct pd_copy_record {
   uint32_t abi;  /* PD_ABI_VERSION */
   uint32_t size; /* of this struct, in bytes */
-  const pd_host *host;
+  const pd_host *host; /* 0 until the copy has arrived: then of the elected copy */
+  const char *version; /* of the copy; readable once `host` is set */
+  uint32_t candidate;  /* 1 while the copy stands for election */
 } pd_copy_record;
 
 #ifdef __cplusplus

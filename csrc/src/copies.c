@@ -1,0 +1,136 @@
+/* Copies of the library: the first to arrive hosts the registry of the process,
+ * the others forward to it. Every public function that works on the registry
+ * stands here, and nothing else of the registry is public. */
+#include "api.h"
+#include "platform.h"
+#include "registry.h"
+
+#define OWN_S(name, parameters, arguments) pd__do_##name,
+#define OWN_R(result, name, parameters, arguments) pd__do_##name,
+#define OWN_V(name, parameters, arguments) pd__do_##name,
+static const pd__table own_table = {
+    {PD_ABI_VERSION, sizeof(pd__table), pd__module_join, pd__module_leave},
+    PD__API_MAP(OWN_S, OWN_R, OWN_V)};
+
+const pd_host *const pd__own_host = &own_table.host;
+
+/* Modules and other copies find this one by its note. */
+extern pd_copy_record pd__copy_v1;
+__attribute__((visibility("hidden"), used)) pd_copy_record pd__copy_v1 = {
+    PD_ABI_VERSION, sizeof(pd_copy_record), NULL, PD_VERSION, 0};
+PD__PLATFORM_ANNOUNCE("pd__copy_v1");
+
+/* ---- Election ---- */
+
+/* What a copy finds when it looks at the others. */
+typedef struct others {
+  const pd_host *host; /* the elected one, or NULL */
+  bool foreign;        /* a host of another ABI is there */
+  bool lower;          /* a candidate stands before us in memory */
+  bool higher;         /* a candidate stands behind us */
+} others;
+
+static void look_at(void *record, const pd__platform_image *image, void *context) {
+  (void)image;
+  const pd_copy_record *copy = record;
+  others *seen = context;
+  if (copy == &pd__copy_v1) return;
+  const pd_host *host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
+  if (copy->abi != PD_ABI_VERSION) {
+    seen->foreign |= host != NULL;
+  } else if (host) {
+    seen->host = host;
+  } else if (__atomic_load_n(&copy->candidate, __ATOMIC_SEQ_CST)) {
+    *((uintptr_t)copy < (uintptr_t)&pd__copy_v1 ? &seen->lower : &seen->higher) = true;
+  }
+}
+
+static void set_candidate(uint32_t candidate) {
+  __atomic_store_n(&pd__copy_v1.candidate, candidate, __ATOMIC_SEQ_CST);
+}
+
+/* Two copies may arrive at once, on two threads. Each says that it stands, then
+ * looks at the others: who sees a candidate at a lower address steps back, and
+ * the lowest waits until nobody else stands. So whoever finds itself alone has
+ * been seen by all that look later. Gives NULL when a host of another ABI is
+ * there: a second registry must not come to be. */
+static const pd_host *elect(void) {
+  for (;;) {
+    others seen = {NULL, false, false, false};
+    set_candidate(1);
+    pd__platform_visit(PD__RECORDS_OF_COPIES, NULL, look_at, &seen);
+    if (seen.lower) set_candidate(0);
+    if (seen.host || seen.foreign) {
+      set_candidate(0);
+      return seen.host;
+    }
+    if (!seen.lower && !seen.higher) return &own_table.host;
+    pd__platform_yield();
+  }
+}
+
+/* Where this copy's calls go, once it has arrived. */
+static const pd__table *destination;
+
+/* Only one thread at a time arrives. Modules look for the host that the record
+ * tells, so it is told before those that are there already are joined. */
+static const pd__table *arrive(void) {
+  static uint32_t busy;
+  while (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) pd__platform_yield();
+  const pd__table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
+  if (!table) {
+    const pd_host *host = elect();
+    if (host == &own_table.host) pd__platform_settle(&pd__copy_v1);
+    __atomic_store_n(&pd__copy_v1.host, host, __ATOMIC_SEQ_CST);
+    set_candidate(0);
+    if (host == &own_table.host) pd__join_those_before();
+    table = (const pd__table *)(const void *)host;
+    __atomic_store_n(&destination, table, __ATOMIC_RELEASE);
+  }
+  __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+  return table;
+}
+
+static const pd__table *find_host(void) {
+  const pd__table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
+  return table ? table : arrive();
+}
+
+extern void pd__copy_enter(void);
+__attribute__((visibility("hidden"), used)) void pd__copy_enter(void) { find_host(); }
+PD__PLATFORM_AT_START("pd__copy_enter");
+
+/* ---- Forwarding ---- */
+
+/* A host of an older version has a shorter table. */
+#define OFFERS(table, name) \
+  ((table)->host.size >= offsetof(pd__table, name) + sizeof (table)->name)
+
+static pd_status fail_missing(const pd__table *table, const char *name, pd_error *err) {
+  if (!table) {
+    return pd__fail(err, PD_ERR_ABI,
+                    "pd_%s: the registry of this process has another ABI version, expected %d",
+                    name, PD_ABI_VERSION);
+  }
+  return pd__fail(err, PD_ERR_UNSUPPORTED,
+                  "pd_%s: the registry of this process is hosted by version %s, which lacks it",
+                  name, table->version());
+}
+
+#define FORWARD_S(name, parameters, arguments)                                  \
+  pd_status pd_##name parameters {                                              \
+    const pd__table *table = find_host();                                       \
+    if (!table || !OFFERS(table, name)) return fail_missing(table, #name, err); \
+    return table->name arguments;                                               \
+  }
+#define FORWARD_R(result, name, parameters, arguments)                       \
+  result pd_##name parameters {                                              \
+    const pd__table *table = find_host();                                    \
+    return table && OFFERS(table, name) ? table->name arguments : (result)0; \
+  }
+#define FORWARD_V(name, parameters, arguments)                \
+  void pd_##name parameters {                                 \
+    const pd__table *table = find_host();                     \
+    if (table && OFFERS(table, name)) table->name arguments;  \
+  }
+PD__API_MAP(FORWARD_S, FORWARD_R, FORWARD_V)
