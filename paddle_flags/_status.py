@@ -22,6 +22,7 @@ _CLASSES: dict[int, type[errors.FlagError]] = {
     lib.PD_ERR_LOAD: errors.PluginLoadError,
     lib.PD_ERR_ABI: errors.PluginLoadError,
     lib.PD_ERR_MEMORY: errors.FlagMemoryError,
+    lib.PD_ERR_UNSUPPORTED: errors.FlagUnsupportedError,
 }
 
 

@@ -81,5 +81,9 @@ class PluginValueError(FlagValueError):
     plugin: Plugin
 
 
+class FlagUnsupportedError(FlagError, NotImplementedError):
+    """The registry is hosted by an older version of the library, which lacks this."""
+
+
 class FlagMemoryError(FlagError, MemoryError):
     """Memory is out."""
