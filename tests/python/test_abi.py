@@ -211,7 +211,7 @@ EXAMPLE = pytest.mark.skipif(platform.machine() != "x86_64", reason="x86-64 asse
 
 
 def worked(maker: Maker, compiler: str, *flags: str) -> Path:
-    example = re.search(r"^```asm\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    example = re.search(r"^```asm worked.s\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert example
     source = write(maker.directory / "worked.s", example[1])
     out = maker.directory / f"libworked-{compiler}.so"
