@@ -88,7 +88,7 @@ def test_no_field_is_left_out(name: str, width: str) -> None:
         gap = offset - end
         assert 0 <= gap < size  # nothing but padding to the field's own alignment
         end = offset + size
-    assert end == whole
+    assert 0 <= whole - end < POINTER[width]
     if name == "pd_flag_def":
         known = [field for field, _ in native.ffi.typeof("pd_flag_def").fields]
         assert list(fields) == known
@@ -158,7 +158,7 @@ def test_the_header_uses_the_documented_names(plain: Path) -> None:
     documented = set()
     for names, _ in rows_below("are hidden, so each module has its own."):
         documented |= {n.strip(" `").replace("<name>", "plain") for n in names.split(",")}
-    documented -= {"pd_flags", "pd__copy_v1"}
+    documented -= {"pd_flags", "pd__copy_v1", "pd__copy_enter"}
     table = run(tool("readelf", "binutils"), "-sW", plain).stdout
     symbols = re.findall(r"(GLOBAL|WEAK) +(\w+) +\w+ (\w+)$", table, re.MULTILINE)
     own = {name: (bind, seen) for bind, seen, name in symbols if re.search("pd_", name)}
