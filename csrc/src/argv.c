@@ -33,11 +33,12 @@ typedef struct argument {
 
 static bool is_flag(const char *text) { return text[0] == '-' && text[1] != '\0'; }
 
-/* -5 and -.5 are values; -x and --x aren't. */
-static bool is_value(const char *text) {
-  bool number = text[0] == '-' && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9'));
-  return number || !is_flag(text);
+static bool is_number(const char *text) {
+  return text[0] == '.' || (text[0] >= '0' && text[0] <= '9');
 }
+
+/* -5 and -.5 are values; -x and --x aren't. */
+static bool is_value(const char *text) { return !is_flag(text) || is_number(text + 1); }
 
 static argument split(const char *text) {
   argument word = {.dashes = text[1] == '-' ? "--" : "-"};
@@ -81,6 +82,9 @@ static void fail_unknown(parse *run, const argument *word) {
   size_t length = word->length <= PD_NAME_MAX ? word->length : PD_NAME_MAX + 1;
   snprintf(shown, sizeof shown, "%.*s", (int)length, word->name);
   pd__names_hint(word->name, word->length, "--", hint);
+  if (!*hint && is_number(word->name)) {
+    snprintf(hint, sizeof hint, "; arguments that begin with a dash go after --");
+  }
   fail(run, PD_ERR_UNDEFINED, "%s%s: no such flag%s", word->dashes, pd__quote(name, shown), hint);
 }
 
@@ -111,7 +115,7 @@ static void read_next(parse *run, pd_flag *flag) {
     add(run, flag, next, index);
     return;
   }
-  pd__value_expected(flag->def, expected, sizeof expected);
+  pd__value_expected(flag->def, false, expected, sizeof expected);
   if (!next) {
     fail(run, PD_ERR_ARGV, "--%s: the value is missing, expected %s", flag->name, expected);
   } else {

@@ -75,7 +75,9 @@ static pd_status fail_value(pd_status status, const pd_flag *flag, const char *t
                             const pd_origin *origin, pd_error *err) {
   char source[SOURCE_SIZE], quoted[PD__QUOTE_SIZE], expected[256];
   source_of(flag, origin, source);
-  pd__value_expected(flag->def, expected, sizeof expected);
+  pd_value ignored;
+  bool overflow = pd__value_parse(flag->def->type, text, &ignored) == PD_ERR_RANGE;
+  pd__value_expected(flag->def, overflow, expected, sizeof expected);
   return pd__fail(err, status, "%s=%s: expected %s", source, pd__quote(quoted, text), expected);
 }
 

@@ -15,27 +15,28 @@
 #define SMALLEST_DEF (offsetof(pd_flag_def, max) + sizeof(pd_value))
 
 static pd_status refuse(const pd_flag_def *def, pd_status status, const char *why, pd_error *err) {
-  char name[PD__QUOTE_SIZE];
-  pd__quote(name, def->name ? def->name : "NULL");
-  if (!def->file) return pd__fail(err, status, "definition of '%s': %s", name, why);
-  if (!def->line) {
-    return pd__fail(err, status, "%.300s: definition of '%s': %s", def->file, name, why);
+  char quoted[PD__QUOTE_SIZE], subject[PD__QUOTE_SIZE + 24] = "definition";
+  if (def->name) {
+    snprintf(subject, sizeof subject, "definition of '%s'", pd__quote(quoted, def->name));
   }
-  return pd__fail(err, status, "%.300s:%u: definition of '%s': %s", def->file, def->line, name,
-                  why);
+  if (!def->file) return pd__fail(err, status, "%s: %s", subject, why);
+  if (!def->line) return pd__fail(err, status, "%.300s: %s: %s", def->file, subject, why);
+  return pd__fail(err, status, "%.300s:%u: %s: %s", def->file, def->line, subject, why);
 }
 
+/* The definition's own name, or an alias of it. */
 static pd_status check_name(const pd_flag_def *def, const char *name, size_t length,
                             pd_error *err) {
-  char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE], why[512];
+  char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "", why[512];
   snprintf(copy, sizeof copy, "%.*s", (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length), name);
   if (pd__name_valid(copy)) return PD_OK;
+  if (name != def->name) snprintf(alias, sizeof alias, "alias '%s': ", pd__quote(quoted, copy));
   if (length > PD_NAME_MAX) {
-    snprintf(why, sizeof why, "the name has %zu bytes, expected at most %d", length, PD_NAME_MAX);
+    snprintf(why, sizeof why, "%sthe name has %zu bytes, expected at most %d", alias, length,
+             PD_NAME_MAX);
   } else {
     snprintf(why, sizeof why,
-             "'%s' is not a flag name, expected a letter or _, then letters, digits, _ . -",
-             pd__quote(quoted, copy));
+             "%sexpected a name of letters, digits, _ . - that begins with a letter or _", alias);
   }
   return refuse(def, PD_ERR_NAME, why, err);
 }
@@ -74,6 +75,7 @@ static bool less(unsigned type, pd_value a, pd_value b) {
 
 static pd_status check_range(const pd_flag_def *def, pd_error *err) {
   unsigned type = def->type;
+  char why[64];
   if (!has_range(type)) return PD_OK;
   if (type == PD_TYPE_double && (isnan(def->min.f64) || isnan(def->max.f64))) {
     return refuse(def, PD_ERR_RANGE, "a bound of the range is NaN", err);
@@ -82,7 +84,8 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
     return refuse(def, PD_ERR_RANGE, "the range is empty: min is above max", err);
   }
   if (less(type, def->min, pd__type_min(type)) || less(type, pd__type_max(type), def->max)) {
-    return refuse(def, PD_ERR_RANGE, "a bound of the range doesn't fit the type", err);
+    snprintf(why, sizeof why, "a bound of the range does not fit %s", pd_type_name(def->type));
+    return refuse(def, PD_ERR_RANGE, why, err);
   }
   return PD_OK;
 }
@@ -94,7 +97,7 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   }
   pd_status status = pd__value_check(def, def->default_value);
   if (status == PD_OK) return PD_OK;
-  pd__value_expected(def, expected, sizeof expected);
+  pd__value_expected(def, false, expected, sizeof expected);
   pd__quote(quoted, pd__value_text(def->type, def->default_value, number));
   const char *quotes = def->type == PD_TYPE_string ? "'" : "";
   snprintf(why, sizeof why, "default %s%s%s: expected %s", quotes, quoted, quotes, expected);
@@ -220,6 +223,10 @@ static pd_status conflict(const pd__cell *cell, const pd_flag *node, const batch
     snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote(quoted, cell->def->name));
   }
   pd__quote(quoted, node->name);
+  if (holder == cell) {
+    return pd__fail(err, PD_ERR_CONFLICT, "'%s' is named twice in one definition: %s%s", quoted, as,
+                    mine);
+  }
   if (pd__names_find(holder->def->name, strlen(holder->def->name)) == node) {
     return pd__fail(err, PD_ERR_CONFLICT, "'%s' is defined already, %s; refused: %s%s", quoted,
                     theirs, as, mine);

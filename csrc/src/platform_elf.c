@@ -216,8 +216,10 @@ static const char *loader_words(const char *path) {
   const char *words = dlerror();
   if (!words) return "the loader refused it";
   size_t length = strlen(path);
-  return strncmp(words, path, length) == 0 && !strncmp(words + length, ": ", 2) ? words + length + 2
-                                                                                : words;
+  const char *behind =
+      strncmp(words, "./", 2) == 0 && strchr(path, '/') == NULL ? words + 2 : words;
+  bool repeats = strncmp(behind, path, length) == 0 && !strncmp(behind + length, ": ", 2);
+  return repeats ? behind + length + 2 : words;
 }
 
 static pd_status fail_load(const char *path, const char *why, pd_error *err) {

@@ -322,13 +322,15 @@ static const char *noun(pd_type type, bool ranged) {
   return "a value";
 }
 
-void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
+void pd__value_expected(const pd_flag_def *def, bool overflow, char *buffer, size_t size) {
   pd_type type = def->type;
   char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
   bool numeric = type != PD_TYPE_bool && type != PD_TYPE_string;
   bool low = numeric && !pd__value_equal(type, def->min, pd__type_min(type));
   bool high = numeric && !pd__value_equal(type, def->max, pd__type_max(type));
-  const char *what = noun(type, low || high);
+  low |= high && (type == PD_TYPE_uint32 || type == PD_TYPE_uint64); /* 0 says it best */
+  const char *what = noun(type, low && high ? true : (low || high) && !overflow);
+  if (overflow && type == PD_TYPE_double && !low && !high) what = "a number that a double can hold";
   if (pd__list_begin(def->choices)) {
     expected_choices(def->choices, buffer, size);
   } else if (low && high) {

@@ -32,8 +32,9 @@ pd_status pd__value_check(const pd_flag_def *def, pd_value value);
 pd_value pd__type_min(pd_type type);
 pd_value pd__type_max(pd_type type);
 
-/* "an integer in [1, 9]": what the definition allows, for messages. */
-void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size);
+/* "an integer in [1, 9]": what the definition allows, for messages. `overflow`:
+ * the type's own limits are what was hurt. */
+void pd__value_expected(const pd_flag_def *def, bool overflow, char *buffer, size_t size);
 
 /* One atomic access of the width of the type. */
 void pd__cell_store(pd_type type, void *cell, pd_value value);

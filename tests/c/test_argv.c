@@ -197,7 +197,7 @@ TEST(an_unknown_flag_gets_the_nearest_known_one) {
   refuses("--cuont=5", PD_ERR_UNDEFINED, "--cuont: no such flag; did you mean '--count'?");
   refuses("-dryrun", PD_ERR_UNDEFINED, "-dryrun: no such flag; did you mean '--dry-run'?");
   refuses("--zzzzzz", PD_ERR_UNDEFINED, "--zzzzzz: no such flag");
-  refuses("-5", PD_ERR_UNDEFINED, "-5: no such flag");
+  refuses("-5", PD_ERR_UNDEFINED, "-5: no such flag; arguments that begin with a dash go after --");
 }
 
 TEST(a_word_without_a_name_or_with_three_dashes_is_an_error) {

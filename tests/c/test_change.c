@@ -187,7 +187,8 @@ TEST(one_sided_ranges_are_told_as_such) {
   def = definition(PD_TYPE_uint64, "high");
   def.max.u64 = 7;
   CHECK_OK(pd_flag_register(&def, &flag, &err));
-  CHECK_STATUS(pd_flag_set_uint64(flag, 8, &err), PD_ERR_RANGE, "high=8: expected an integer <= 7");
+  CHECK_STATUS(pd_flag_set_uint64(flag, 8, &err), PD_ERR_RANGE,
+               "high=8: expected an integer in [0, 7]");
   def = definition(PD_TYPE_double, "both");
   def.min.f64 = 0;
   def.max.f64 = 0.25;

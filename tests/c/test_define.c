@@ -216,8 +216,7 @@ TEST(an_alias_that_is_taken_is_a_conflict_and_takes_nothing) {
   other = at_line(PD_TYPE_bool, "self", 9);
   other.aliases = "self";
   refuse(&other, PD_ERR_CONFLICT,
-         "'self' is defined already, bool at src/alpha.c:9 in libalpha.so; refused: bool at "
-         "src/alpha.c:9 in libalpha.so");
+         "'self' is named twice in one definition: bool at src/alpha.c:9 in libalpha.so");
 }
 
 TEST(empty_lists_of_aliases_and_choices_are_none) {
@@ -237,7 +236,7 @@ TEST(an_empty_range_is_refused) {
 TEST(a_bound_must_fit_the_type_and_be_a_number) {
   pd_flag_def def = definition(PD_TYPE_int32, "n");
   def.max.i64 = INT64_MAX;
-  refuse(&def, PD_ERR_RANGE, "definition of 'n': a bound of the range doesn't fit the type");
+  refuse(&def, PD_ERR_RANGE, "definition of 'n': a bound of the range does not fit int32");
   def = definition(PD_TYPE_double, "n");
   def.min.f64 = NAN;
   refuse(&def, PD_ERR_RANGE, "definition of 'n': a bound of the range is NaN");

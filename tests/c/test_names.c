@@ -15,8 +15,8 @@ TEST(names_have_letters_digits_and_some_signs) {
 
 TEST(other_names_are_refused) {
 #define REFUSED(text)                                                                              \
-  "definition of '" text "': '" text "' is not a flag "                                            \
-  "name, expected a letter or _, then letters, digits, _ . -"
+  "definition of '" text                                                                           \
+  "': expected a name of letters, digits, _ . - that begins with a letter or _"
   refuses("", REFUSED(""));
   refuses("9a", REFUSED("9a"));
   refuses("-a", REFUSED("-a"));
@@ -26,7 +26,7 @@ TEST(other_names_are_refused) {
   refuses("a|b", REFUSED("a|b"));
   refuses("a\n", REFUSED("a\\x0a"));
   refuses("gr\xc3\xbc\xc3\x9f", REFUSED("gr\xc3\xbc\xc3\x9f"));
-  refuses(NULL, "definition of 'NULL': the name is NULL");
+  refuses(NULL, "definition: the name is NULL");
 }
 
 TEST(a_name_of_255_bytes_is_taken_and_one_of_256_refused) {

@@ -114,7 +114,7 @@ def test_a_name_that_no_flag_can_have_is_refused(bad):
         (True, {"max": 1}, pf.FlagTypeError, "a bool has no range"),
         ("a\0b", {}, pf.FlagValueError, "NUL"),
         ("\ud800", {}, pf.FlagValueError, "surrogate"),
-        (1, {"aliases": ["a b"]}, pf.FlagNameError, "'a b' is not a flag name"),
+        (1, {"aliases": ["a b"]}, pf.FlagNameError, "alias 'a b': expected a name"),
         (10**400, {"type": "double"}, pf.FlagValueError, "expected a number that a double"),
     ],
 )

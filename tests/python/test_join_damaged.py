@@ -157,7 +157,7 @@ def test_a_definition_that_is_bigger_than_ours_is_accepted(maker: Maker, host: P
         (("sizeof(pd_flag_def)", "48"), "PD_ERR_ABI: a definition has 48 bytes"),
         ((".type = PD_TYPE_int32", ".type = 99"), "PD_ERR_TYPE: definition of 'hand_level'"),
         ((".kind = PD_KIND_DEFINE", ".kind = 9"), "PD_ERR_ABI: definition of 'hand_level'"),
-        (('.name = "hand_level"', ".name = 0"), "PD_ERR_NAME: definition of 'NULL'"),
+        (('.name = "hand_level"', ".name = 0"), "PD_ERR_NAME: definition: the name is NULL"),
     ],
 )
 def test_a_definition_that_cannot_be_understood_is_an_error_of_the_load(

@@ -1,0 +1,177 @@
+"""Print what the library says to bad input; messages.txt holds what it should say.
+
+The working directory has the files that `loading` names. To review a change:
+python tests/golden/messages.py | diff tests/golden/messages.txt -
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle_flags._native import ffi, lib
+
+KEEP: list[Any] = []  # what C points to
+
+
+def text(value: str | bytes) -> Any:
+    data = value.encode() if isinstance(value, str) else value
+    KEEP.append(ffi.new("char[]", data))
+    return KEEP[-1]
+
+
+def make(kind: str, name: str | bytes | None, /, **attributes: Any) -> Any:
+    definition = ffi.new("pd_flag_def *")
+    lib.pd_flag_def_init(definition, ffi.sizeof("pd_flag_def"), getattr(lib, f"PD_TYPE_{kind}"))
+    definition.name = ffi.NULL if name is None else text(name)
+    member = {"double": "f64", "string": "str", "bool": "b"}.get(kind, f"{kind[0]}64")
+    for key, value in attributes.items():
+        if key in ("default_value", "min", "max"):
+            setattr(getattr(definition, key), member, value)
+        else:
+            setattr(definition, key, text(value) if isinstance(value, str) else value)
+    return definition
+
+
+def define(kind: str, name: str | bytes | None, /, **attributes: Any) -> Any:
+    flag, error = ffi.new("pd_flag **"), ffi.new("pd_error *")
+    status = lib.pd_flag_register(make(kind, name, **attributes), flag, error)
+    if status != lib.PD_OK:
+        show(error)
+    return flag[0]
+
+
+def show(error: Any) -> None:
+    name = ffi.string(lib.pd_status_name(error.status)).decode()
+    print(f"    {name}: {ffi.string(error.message).decode()}")
+
+
+def definitions() -> None:
+    cases: list[tuple[str, str | bytes | None, dict[str, Any]]] = [
+        ("bool", None, {}),
+        ("bool", "", {}),
+        ("bool", "9lives", {}),
+        ("bool", "two words", {}),
+        ("bool", b"caf\xc3\xa9", {}),
+        ("bool", b"\xff", {}),
+        ("bool", "n" * 256, {}),
+        ("bool", "b", {"aliases": "good|not good"}),
+        ("bool", "b", {"type": 0}),
+        ("bool", "b", {"kind": 7}),
+        ("bool", "b", {"size": 3}),
+        ("int32", "n", {"min": 5, "max": 4, "file": "a.c", "line": 3}),
+        ("int32", "n", {"max": 2**40, "file": "a.c"}),
+        ("double", "n", {"max": float("nan")}),
+        ("int32", "n", {"min": 1}),
+        ("uint32", "n", {"min": 1, "max": 9}),
+        ("double", "n", {"max": -0.5}),
+        ("string", "s", {"default_value": ffi.NULL}),
+        ("string", "s", {"choices": "fast|best"}),
+        ("int64", "n", {"choices": "0|ten"}),
+        ("int32", "port", {"file": "src/alpha.c", "line": 3, "module": "libalpha.so"}),
+        ("bool", "port", {"file": "src/beta.c", "line": 9, "module": "libbeta.so"}),
+        ("bool", "port", {}),
+        ("bool", "other", {"aliases": "port"}),
+        ("int32", "level", {"aliases": "lvl"}),
+        ("bool", "lvl", {}),
+        ("bool", "other", {"aliases": "lvl", "file": "src/beta.c", "line": 9}),
+        ("bool", "twice", {"aliases": "twice"}),
+    ]
+    for kind, name, attributes in cases:
+        print(
+            f"{kind} {name!r} {attributes or ''}".rstrip().replace("<cdata 'void *' NULL>", "NULL")
+        )
+        define(kind, name, **attributes)
+
+
+def values() -> None:
+    flags = {
+        "bool": define("bool", "verbose"),
+        "int32": define("int32", "batch_size", min=1, max=4096, default_value=32),
+        "uint32": define("uint32", "workers"),
+        "int64": define("int64", "offset", min=0),
+        "uint64": define("uint64", "limit", max=100),
+        "double": define("double", "ratio", min=0, max=1),
+        "free": define("double", "free"),
+        "string": define("string", "mode", choices="|fast|best"),
+        "fixed": define("int32", "fixed", read_only=True),
+        "frozen": define("int32", "frozen"),
+    }
+    lib.pd_flag_freeze(flags["frozen"], ffi.NULL)
+    cases = {
+        "bool": [b"", b"2", b"on", b" yes"],
+        "int32": [b"0", b"4097", b"3.9", b"12abc", b"", b" 5", b"1e3", b"99999999999999999999"],
+        "uint32": [b"-5", b"4294967296", b"x"],
+        "int64": [b"-1", b"9223372036854775808"],
+        "uint64": [b"101", b"-1"],
+        "double": [b"1,5", b"1.01", b"nan", b"1e999", b"half"],
+        "free": [b"1e999", b"1e-999"],
+        "string": [b"slow", b"a\nb\xff", b"x" * 200],
+        "fixed": [b"1"],
+        "frozen": [b"1"],
+    }
+    for kind, texts in cases.items():
+        for bad in texts:
+            error = ffi.new("pd_error *")
+            print(f"{kind} {bad!r}")
+            assert lib.pd_flag_set_from_string(flags[kind], text(bad), error) != lib.PD_OK
+            show(error)
+
+
+def command_lines() -> None:
+    lines = [
+        ["--batch_size=0"],
+        ["--batch_size"],
+        ["--batch_size", "--verbose"],
+        ["--batch_size", "--"],
+        ["--mode=slow"],
+        ["--mode", "-fast"],
+        ["--verbose=maybe"],
+        ["--noverbose=yes"],
+        ["--nobatch_size"],
+        ["--batchsize=5"],
+        ["--verbos"],
+        ["--no-verbos"],
+        ["--entirely-unknown=1"],
+        ["-x"],
+        ["-5"],
+        ["---verbose"],
+        ["--=5"],
+        ["--fixed=1"],
+        ["--frozen=1"],
+        ["--help"],
+        ["--ratio=2", "--limit=x", "--unknown"],
+    ]
+    for line in lines:
+        words = [text(word) for word in ["program", *line]]
+        argc, argv = ffi.new("int *", len(words)), ffi.new("char *[]", [*words, ffi.NULL])
+        options, error = ffi.new("pd_parse_options *"), ffi.new("pd_error *")
+        errors = lib.pd_error_list_new()
+        options.size, options.errors = ffi.sizeof("pd_parse_options"), errors
+        print(" ".join(line))
+        assert lib.pd_parse_argv(argc, argv, options, error) != lib.PD_OK
+        if error.status == lib.PD_HELP:
+            show(error)
+        for index in range(lib.pd_error_list_count(errors)):
+            show(lib.pd_error_list_at(errors, index))
+        lib.pd_error_list_free(errors)
+
+
+def lookups() -> None:
+    for name in ["batch-sise", "verb", "", "n" * 300, "a\nb"]:
+        flag, error = ffi.new("pd_flag **"), ffi.new("pd_error *")
+        print(repr(name))
+        assert lib.pd_flag_find(text(name), flag, error) == lib.PD_ERR_UNDEFINED
+        show(error)
+
+
+def loading() -> None:
+    for path in ["", "missing.so", "directory", "text.so", "short.so", "machine.so", "nobody.so"]:
+        error = ffi.new("pd_error *")
+        print(repr(path))
+        assert lib.pd_module_load(text(path), ffi.NULL, ffi.NULL, error) != lib.PD_OK
+        show(error)
+
+
+for part in (definitions, values, command_lines, lookups, loading):
+    print(f"\n# {part.__name__.replace('_', ' ').capitalize()}\n")
+    part()
