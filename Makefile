@@ -14,7 +14,7 @@ export CC CXX PYTHON
 BIN      := $(VENV)/bin
 PIP      := $(BIN)/pip --disable-pip-version-check install --quiet
 SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
-C_FILES   = $(shell find csrc examples -name '*.[ch]')
+C_FILES   = $(shell find csrc examples tests -name '*.[ch]')
 SETTINGS := $(strip $(CURDIR) $(PYTHON) $(CC) $(CFLAGS) $(LDFLAGS) $(PD_SANITIZE))
 
 help: ## Show this list
@@ -34,7 +34,7 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/mypy
 	$(BIN)/pyright
 	clang-format --dry-run -Werror $(C_FILES)
-	clang-tidy --quiet $(filter %.c,$(C_FILES)) -- -std=gnu11 -Icsrc/include
+	clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(C_FILES))) -- -std=gnu11 -Icsrc/include
 
 format: $(VENV)/dev ## Format Python and C, mend what can be mended
 	$(BIN)/ruff format .

@@ -39,8 +39,10 @@ def compiler_for(source: Path) -> list[str]:
 
 
 def write(path: Path, text: str) -> Path:
+    """Write a file; a source gets the newline at its end that clang insists on."""
+    end = "\n" if path.suffix in (".c", ".cc", ".cpp") else ""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
+    path.write_text(text + end, "utf-8")
     return path
 
 

@@ -116,8 +116,7 @@ static bool run_tools(const tool *tools, int count, const char *path) {
 static pd_status parse(int *argc, char **argv) {
   pd_error error;
   pd_error_list *errors = pd_error_list_new();
-  pd_parse_options options = {
-      .size = sizeof options, .env_prefix = "FLAGS_", .errors = errors};
+  pd_parse_options options = {.size = sizeof options, .env_prefix = "FLAGS_", .errors = errors};
   pd_status status = pd_parse_argv(argc, argv, &options, &error);
   if (status == PD_HELP) {
     print_help();

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-PD_DEFINE_string(digest_kind, "posix", "Which CRC: posix as in cksum, ieee as in zlib, or castagnoli",
+PD_DEFINE_string(digest_kind, "posix",
+                 "Which CRC: posix as in cksum, ieee as in zlib, or castagnoli",
                  .choices = "posix|ieee|castagnoli", .category = "digest");
 PD_DEFINE_bool(digest_hex, false, "Write it as eight hexadecimal digits", .category = "digest");
 PD_DEFINE_int32(digest_buffer, 65536, "Bytes to read at a time", .min = 1, .max = 1 << 26,

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-PD_DEFINE_string(search_pattern, "TODO|FIXME", "What to look for: a POSIX extended regular expression",
-                 .category = "search");
-PD_DEFINE_bool(search_ignore_case, false, "Take upper and lower case as alike", .category = "search",
-               .aliases = "search_icase");
+PD_DEFINE_string(search_pattern, "TODO|FIXME",
+                 "What to look for: a POSIX extended regular expression", .category = "search");
+PD_DEFINE_bool(search_ignore_case, false, "Take upper and lower case as alike",
+               .category = "search", .aliases = "search_icase");
 PD_DEFINE_bool(search_fixed, false, "Take the pattern as plain text", .category = "search");
 PD_DEFINE_uint64(search_max, 0, "Stop after so many matching lines; 0: at the end of the file",
                  .category = "search");
