@@ -9,6 +9,7 @@
  * ones go to the end. S(name, parameters, arguments) gives a pd_status and takes
  * a pd_error last, R(result, name, parameters, arguments) gives a pointer or a
  * number, 0 for want of anything better, and V gives nothing. */
+/* clang-format off: a row isn't a call, and its blanks are not those of one */
 #define PD__API_MAP(S, R, V)                                                                       \
   R(pd_error_list *, error_list_new, (void), ())                                                   \
   V(error_list_free, (pd_error_list *list), (list))                                                \
@@ -67,6 +68,7 @@
     (module, index, out, err))                                                                     \
   S(module_get_errors, (const pd_module *module, pd_error_list *errors, pd_error *err),            \
     (module, errors, err))
+/* clang-format on */
 
 /* What a host offers: to modules the beginning, to other copies all of it. */
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;

@@ -154,7 +154,7 @@ static void read_flag(parse *run, const char *text) {
 static void read_words(parse *run) {
   bool flags = true;
   for (run->at = 1; run->at < run->argc; run->at++) {
-    char *text = run->argv[run->at];
+    char *text = run->argv[run->at]; /* NOLINT: check_arguments refuses NULL */
     if (flags && !strcmp(text, "--")) {
       flags = false;
     } else if (flags && is_flag(text)) {
@@ -197,7 +197,8 @@ static pd_status check_arguments(const int *argc, char **argv, const pd_parse_op
   return options->env_prefix ? pd__environment_check(options->env_prefix, err) : PD_OK;
 }
 
-pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *options, pd_error *err) {
+pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *options,
+                            pd_error *err) {
   static const pd_parse_options defaults = {.size = sizeof defaults};
   if (!options) options = &defaults;
   pd_status status = check_arguments(argc, argv, options, err);

@@ -41,7 +41,7 @@ static pd_status check_origin(const pd_origin *origin, pd_error *err) {
 }
 
 pd_status pd__do_batch_set(const pd_assignment *items, size_t count, const pd_origin *origin,
-                       pd_error_list *errors, pd_error *err) {
+                           pd_error_list *errors, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "items");
   pd_status status = check_origin(origin, err);
   if (status != PD_OK) return status;
@@ -55,7 +55,7 @@ pd_status pd__do_batch_set(const pd_assignment *items, size_t count, const pd_or
 }
 
 pd_status pd__do_layer_push(const pd_assignment *items, size_t count, const pd_origin *origin,
-                        pd_error_list *errors, pd_layer *out, pd_error *err) {
+                            pd_error_list *errors, pd_layer *out, pd_error *err) {
   static pd_layer last;
   if (!items && count > 0) return pd__fail_null(err, "items");
   if (!out) return pd__fail_null(err, "out");

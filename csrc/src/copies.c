@@ -16,8 +16,8 @@ const pd_host *const pd__own_host = &own_table.host;
 
 /* Modules and other copies find this one by its note. */
 extern pd_copy_record pd__copy_v1;
-__attribute__((visibility("hidden"), used)) pd_copy_record pd__copy_v1 = {
-    PD_ABI_VERSION, sizeof(pd_copy_record), NULL, PD_VERSION, 0};
+__attribute__((visibility("hidden"), used))
+pd_copy_record pd__copy_v1 = {PD_ABI_VERSION, sizeof(pd_copy_record), NULL, PD_VERSION, 0};
 PD__PLATFORM_ANNOUNCE("pd__copy_v1");
 
 /* ---- Election ---- */
@@ -103,8 +103,7 @@ PD__PLATFORM_AT_START("pd__copy_enter");
 /* ---- Forwarding ---- */
 
 /* A host of an older version has a shorter table. */
-#define OFFERS(table, name) \
-  ((table)->host.size >= offsetof(pd__table, name) + sizeof (table)->name)
+#define OFFERS(table, name) ((table)->host.size >= offsetof(pd__table, name) + sizeof(table)->name)
 
 static pd_status fail_missing(const pd__table *table, const char *name, pd_error *err) {
   if (!table) {
@@ -117,20 +116,20 @@ static pd_status fail_missing(const pd__table *table, const char *name, pd_error
                   name, table->version());
 }
 
-#define FORWARD_S(name, parameters, arguments)                                  \
-  pd_status pd_##name parameters {                                              \
-    const pd__table *table = find_host();                                       \
-    if (!table || !OFFERS(table, name)) return fail_missing(table, #name, err); \
-    return table->name arguments;                                               \
+#define FORWARD_S(name, parameters, arguments)                                                     \
+  pd_status pd_##name parameters {                                                                 \
+    const pd__table *table = find_host();                                                          \
+    if (!table || !OFFERS(table, name)) return fail_missing(table, #name, err);                    \
+    return table->name arguments;                                                                  \
   }
-#define FORWARD_R(result, name, parameters, arguments)                       \
-  result pd_##name parameters {                                              \
-    const pd__table *table = find_host();                                    \
-    return table && OFFERS(table, name) ? table->name arguments : (result)0; \
+#define FORWARD_R(result, name, parameters, arguments)                                             \
+  result pd_##name parameters {                                                                    \
+    const pd__table *table = find_host();                                                          \
+    return table && OFFERS(table, name) ? table->name arguments : (result)0;                       \
   }
-#define FORWARD_V(name, parameters, arguments)                \
-  void pd_##name parameters {                                 \
-    const pd__table *table = find_host();                     \
-    if (table && OFFERS(table, name)) table->name arguments;  \
+#define FORWARD_V(name, parameters, arguments)                                                     \
+  void pd_##name parameters {                                                                      \
+    const pd__table *table = find_host();                                                          \
+    if (table && OFFERS(table, name)) table->name arguments;                                       \
   }
 PD__API_MAP(FORWARD_S, FORWARD_R, FORWARD_V)

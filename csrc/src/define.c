@@ -106,7 +106,7 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
 
 static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
   char why[64];
-  if (!pd__type_known(def->type)) {
+  if (!pd__type_known(def->type)) { /* NOLINT: what pd__def_convert refused isn't checked */
     snprintf(why, sizeof why, "its type is %u, expected a pd_type", def->type);
     return refuse(def, PD_ERR_TYPE, why, err);
   }

@@ -114,7 +114,7 @@ static pd_status fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *en
 }
 
 pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
-                            pd_error *err) {
+                                pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!entry) return pd__fail_null(err, "entry");
   pd_status status = check_size(entry->size, sizeof *entry, "entry", err);
@@ -140,16 +140,16 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
 }
 
 #define DEFINE_GET(name, number, ctype, member)                                                    \
-  pd_status pd__do_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err) {                   \
+  pd_status pd__do_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err) {               \
     pd_value value;                                                                                \
     pd_status status = get(flag, PD_TYPE_##name, out, &value, err);                                \
     if (status == PD_OK) *out = (ctype)value.member;                                               \
     return status;                                                                                 \
   }
-PD_TYPE_MAP(DEFINE_GET)
+PD_TYPE_MAP(DEFINE_GET) /* NOLINT: pd__fail gives no PD_OK */
 
 pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_t *length,
-                           pd_error *err) {
+                               pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
   pd__platform_lock();
@@ -186,7 +186,7 @@ static pd_status set_one(const pd_assignment *item, pd_error *err) {
 }
 
 #define DEFINE_SET(name, number, ctype, member_)                                                   \
-  pd_status pd__do_flag_set_##name(pd_flag *flag, ctype value, pd_error *err) {                        \
+  pd_status pd__do_flag_set_##name(pd_flag *flag, ctype value, pd_error *err) {                    \
     pd_assignment item = {.flag = flag, .type = PD_TYPE_##name, .value = {.member_ = value}};      \
     return set_one(&item, err);                                                                    \
   }
@@ -217,4 +217,6 @@ static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {
 }
 
 pd_status pd__do_flag_freeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, true, err); }
-pd_status pd__do_flag_unfreeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, false, err); }
+pd_status pd__do_flag_unfreeze(pd_flag *flag, pd_error *err) {
+  return set_frozen(flag, false, err);
+}

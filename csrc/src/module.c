@@ -82,6 +82,7 @@ static bool make_room(pd_module *module, const pd_module_record *record) {
     count += *at != NULL;
     odd += *at && (*at)->size != sizeof **at;
   }
+  module->count = 0;
   module->cells = malloc((count + 1) * sizeof *module->cells);
   module->converted = malloc((odd + 1) * sizeof *module->converted);
   return module->cells && module->converted;
@@ -301,7 +302,8 @@ static void close_refused(pd_module *module, void *handle) {
   pd__platform_close(handle);
 }
 
-pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module **out, pd_error *err) {
+pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module **out,
+                             pd_error *err) {
   if (!path) return pd__fail_null(err, "path");
   pd__report report = {.list = errors, .first = err};
   pd_error wrong;
@@ -376,7 +378,8 @@ pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, 
   return PD_OK;
 }
 
-pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag **out, pd_error *err) {
+pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag **out,
+                                 pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   if (!out) return pd__fail_null(err, "out");
   size_t left = index;

@@ -62,10 +62,10 @@ void pd__platform_settle(const pd_copy_record *own);
 
 /* At file scope: run `function`, a name in quotes, before the module record that
  * may stand in the same image joins, and before everything else in it. */
-#define PD__PLATFORM_AT_START(function)            \
-  __asm__(".pushsection .init_array.00098,\"aw\",%init_array\n" \
-          ".balign 8\n"                            \
-          ".dc.a " function "\n"                   \
+#define PD__PLATFORM_AT_START(function)                                                            \
+  __asm__(".pushsection .init_array.00098,\"aw\",%init_array\n"                                    \
+          ".balign 8\n"                                                                            \
+          ".dc.a " function "\n"                                                                   \
           ".popsection\n")
 
 #endif /* PD__PLATFORM_H */

@@ -97,8 +97,8 @@ static void *record_of(const walk *run, const struct dl_phdr_info *info, const E
   return sound ? (void *)at : NULL;
 }
 
-static void visit_notes(const walk *run, const struct dl_phdr_info *info,
-                        const ElfW(Phdr) *segment, const pd__platform_image *image) {
+static void visit_notes(const walk *run, const struct dl_phdr_info *info, const ElfW(Phdr) *segment,
+                        const pd__platform_image *image) {
   uintptr_t start = info->dlpi_addr + segment->p_vaddr;
   uint64_t left = segment->p_memsz, pad = segment->p_align == 8 ? 7 : 3;
   const char *at = (const char *)start;
