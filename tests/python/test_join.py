@@ -270,6 +270,21 @@ print(before, joinext.level())
     assert python(script, extension.parent) == ["6 42"]
 
 
+def test_python_sets_the_flag_of_an_extension_module_by_attribute(extension: Path) -> None:
+    script = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import paddle_flags as pf
+import joinext
+pf.FLAGS.join_level = 42
+print(joinext.level(), pf.FLAGS.join_level)
+with pf.override(join_level=1):
+    print(joinext.level())
+print(joinext.level())
+"""
+    assert python(script, extension.parent) == ["42 42", "1", "42"]
+
+
 def test_an_extension_module_has_its_value_from_the_environment(extension: Path) -> None:
     script = """
 import sys
