@@ -8,8 +8,9 @@
 /* The public functions that work on the registry, in the order of the table: new
  * ones go to the end. S(name, parameters, arguments) gives a pd_status and takes
  * a pd_error last, R(result, name, parameters, arguments) gives a pointer or a
- * number, 0 for want of anything better, and V gives nothing. */
-/* clang-format off: a row isn't a call, and its blanks are not those of one */
+ * number, 0 for want of anything better, and V gives nothing. A row isn't a
+ * call, and its blanks are not those of one. */
+/* clang-format off */
 #define PD__API_MAP(S, R, V)                                                                       \
   R(pd_error_list *, error_list_new, (void), ())                                                   \
   V(error_list_free, (pd_error_list *list), (list))                                                \
