@@ -13,7 +13,7 @@
 /* clang-format off */
 #define PD__API_MAP(S, R, V)                                                                       \
   R(pd_error_list *, error_list_new, (void), ())                                                   \
-  V(error_list_free, (pd_error_list *list), (list))                                                \
+  V(error_list_free, (pd_error_list * list), (list))                                               \
   R(size_t, error_list_count, (const pd_error_list *list), (list))                                 \
   R(const pd_error *, error_list_at, (const pd_error_list *list, size_t index), (list, index))     \
   R(const char *, version, (void), ())                                                             \
@@ -21,8 +21,7 @@
   S(flag_find, (const char *name, pd_flag **out, pd_error *err), (name, out, err))                 \
   R(pd_flag *, flag_next, (const pd_flag *previous), (previous))                                   \
   S(flag_get_info, (const pd_flag *flag, pd_flag_info *info, pd_error *err), (flag, info, err))    \
-  S(flag_get_entry,                                                                                \
-    (const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err),                      \
+  S(flag_get_entry, (const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err),      \
     (flag, index, entry, err))                                                                     \
   S(flag_get_bool, (const pd_flag *flag, bool *out, pd_error *err), (flag, out, err))              \
   S(flag_get_int32, (const pd_flag *flag, int32_t *out, pd_error *err), (flag, out, err))          \
@@ -35,17 +34,17 @@
     (const pd_flag *flag, char *buffer, size_t size, size_t *length, pd_error *err),               \
     (flag, buffer, size, length, err))                                                             \
   R(const void *, flag_get_address, (const pd_flag *flag), (flag))                                 \
-  S(flag_set_bool, (pd_flag *flag, bool value, pd_error *err), (flag, value, err))                 \
-  S(flag_set_int32, (pd_flag *flag, int32_t value, pd_error *err), (flag, value, err))             \
-  S(flag_set_uint32, (pd_flag *flag, uint32_t value, pd_error *err), (flag, value, err))           \
-  S(flag_set_int64, (pd_flag *flag, int64_t value, pd_error *err), (flag, value, err))             \
-  S(flag_set_uint64, (pd_flag *flag, uint64_t value, pd_error *err), (flag, value, err))           \
-  S(flag_set_double, (pd_flag *flag, double value, pd_error *err), (flag, value, err))             \
-  S(flag_set_string, (pd_flag *flag, const char *value, pd_error *err), (flag, value, err))        \
-  S(flag_set_from_string, (pd_flag *flag, const char *text, pd_error *err), (flag, text, err))     \
-  S(flag_reset, (pd_flag *flag, pd_error *err), (flag, err))                                       \
-  S(flag_freeze, (pd_flag *flag, pd_error *err), (flag, err))                                      \
-  S(flag_unfreeze, (pd_flag *flag, pd_error *err), (flag, err))                                    \
+  S(flag_set_bool, (pd_flag * flag, bool value, pd_error *err), (flag, value, err))                \
+  S(flag_set_int32, (pd_flag * flag, int32_t value, pd_error * err), (flag, value, err))           \
+  S(flag_set_uint32, (pd_flag * flag, uint32_t value, pd_error * err), (flag, value, err))         \
+  S(flag_set_int64, (pd_flag * flag, int64_t value, pd_error * err), (flag, value, err))           \
+  S(flag_set_uint64, (pd_flag * flag, uint64_t value, pd_error * err), (flag, value, err))         \
+  S(flag_set_double, (pd_flag * flag, double value, pd_error *err), (flag, value, err))            \
+  S(flag_set_string, (pd_flag * flag, const char *value, pd_error *err), (flag, value, err))       \
+  S(flag_set_from_string, (pd_flag * flag, const char *text, pd_error *err), (flag, text, err))    \
+  S(flag_reset, (pd_flag * flag, pd_error * err), (flag, err))                                     \
+  S(flag_freeze, (pd_flag * flag, pd_error * err), (flag, err))                                    \
+  S(flag_unfreeze, (pd_flag * flag, pd_error * err), (flag, err))                                  \
   S(batch_set,                                                                                     \
     (const pd_assignment *items, size_t count, const pd_origin *origin, pd_error_list *errors,     \
      pd_error *err),                                                                               \
@@ -54,14 +53,14 @@
     (const pd_assignment *items, size_t count, const pd_origin *origin, pd_error_list *errors,     \
      pd_layer *out, pd_error *err),                                                                \
     (items, count, origin, errors, out, err))                                                      \
-  S(layer_pop, (pd_layer layer, pd_error *err), (layer, err))                                      \
+  S(layer_pop, (pd_layer layer, pd_error * err), (layer, err))                                     \
   S(environment_enable, (const char *prefix, pd_error_list *errors, pd_error *err),                \
     (prefix, errors, err))                                                                         \
   S(parse_argv, (int *argc, char **argv, const pd_parse_options *options, pd_error *err),          \
     (argc, argv, options, err))                                                                    \
   S(module_load, (const char *path, pd_error_list *errors, pd_module **out, pd_error *err),        \
     (path, errors, out, err))                                                                      \
-  S(module_unload, (pd_module *module, pd_error *err), (module, err))                              \
+  S(module_unload, (pd_module * module, pd_error * err), (module, err))                            \
   R(pd_module *, module_next, (const pd_module *previous), (previous))                             \
   S(module_get_info, (const pd_module *module, pd_module_info *info, pd_error *err),               \
     (module, info, err))                                                                           \

@@ -48,16 +48,6 @@ static argument split(const char *text) {
   return word;
 }
 
-__attribute__((format(printf, 3, 4))) static void fail(parse *run, pd_status status,
-                                                       const char *format, ...) {
-  pd_error err;
-  va_list arguments;
-  va_start(arguments, format);
-  pd__vfail(&err, status, format, arguments);
-  va_end(arguments);
-  pd__report_add(&run->report, &err);
-}
-
 /* "nox" or "no-x" for a flag x: give x. An exact name was looked for before. */
 static pd_flag *find_negated(const argument *word) {
   if (word->length < 3 || strncmp(word->name, "no", 2) != 0) return NULL;
@@ -73,7 +63,7 @@ static bool is_malformed(parse *run, const argument *word, const char *text) {
   if (word->length > 0 && *word->name != '-') return false;
   const char *why = word->length > 0 ? "expected one or two dashes before the name of a flag"
                                      : "expected the name of a flag before the =";
-  fail(run, PD_ERR_ARGV, "%s: %s", pd__quote(quoted, text), why);
+  pd__report_fail(&run->report, PD_ERR_ARGV, "%s: %s", pd__quote(quoted, text), why);
   return true;
 }
 
@@ -85,7 +75,8 @@ static void fail_unknown(parse *run, const argument *word) {
   if (!*hint && is_number(word->name)) {
     snprintf(hint, sizeof hint, "; arguments that begin with a dash go after --");
   }
-  fail(run, PD_ERR_UNDEFINED, "%s%s: no such flag%s", word->dashes, pd__quote(name, shown), hint);
+  pd__report_fail(&run->report, PD_ERR_UNDEFINED, "%s%s: no such flag%s", word->dashes,
+                  pd__quote(name, shown), hint);
 }
 
 static void add(parse *run, pd_flag *flag, const char *text, int index) {
@@ -95,11 +86,12 @@ static void add(parse *run, pd_flag *flag, const char *text, int index) {
 
 static void read_negated(parse *run, const argument *word, pd_flag *flag) {
   if (flag->def->type != PD_TYPE_bool) {
-    fail(run, PD_ERR_ARGV, "--no%s: %s is %s, and only a bool can be negated", flag->name,
-         flag->name, pd_type_name(flag->type));
+    pd__report_fail(&run->report, PD_ERR_ARGV, "--no%s: %s is %s, and only a bool can be negated",
+                    flag->name, flag->name, pd_type_name(flag->type));
   } else if (word->value) {
-    fail(run, PD_ERR_ARGV, "--no%s: takes no value; write --%s=true or --%s=false", flag->name,
-         flag->name, flag->name);
+    pd__report_fail(&run->report, PD_ERR_ARGV,
+                    "--no%s: takes no value; write --%s=true or --%s=false", flag->name, flag->name,
+                    flag->name);
   } else {
     add(run, flag, "false", run->at);
   }
@@ -117,12 +109,14 @@ static void read_next(parse *run, pd_flag *flag) {
   }
   pd__value_expected(flag->def, false, expected, sizeof expected);
   if (!next) {
-    fail(run, PD_ERR_ARGV, "--%s: the value is missing, expected %s", flag->name, expected);
+    pd__report_fail(&run->report, PD_ERR_ARGV, "--%s: the value is missing, expected %s",
+                    flag->name, expected);
   } else {
-    fail(run, PD_ERR_ARGV,
-         "--%s: the value is missing before %s, expected %s; a value that begins with a dash is "
-         "written --%s=VALUE",
-         flag->name, pd__quote(quoted, next), expected, flag->name);
+    pd__report_fail(
+        &run->report, PD_ERR_ARGV,
+        "--%s: the value is missing before %s, expected %s; a value that begins with a dash is "
+        "written --%s=VALUE",
+        flag->name, pd__quote(quoted, next), expected, flag->name);
   }
 }
 
@@ -185,8 +179,6 @@ static pd_status run_parse(parse *run, const char *prefix) {
 
 static pd_status check_arguments(const int *argc, char **argv, const pd_parse_options *options,
                                  pd_error *err) {
-  if (!argc) return pd__fail_null(err, "argc");
-  if (!argv) return pd__fail_null(err, "argv");
   for (int i = 0; i < *argc; i++) {
     if (!argv[i]) return pd__fail(err, PD_ERR_ARGUMENT, "argv[%d] is NULL, argc is %d", i, *argc);
   }
@@ -200,6 +192,8 @@ static pd_status check_arguments(const int *argc, char **argv, const pd_parse_op
 pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *options,
                             pd_error *err) {
   static const pd_parse_options defaults = {.size = sizeof defaults};
+  if (!argc) return pd__fail_null(err, "argc");
+  if (!argv) return pd__fail_null(err, "argv");
   if (!options) options = &defaults;
   pd_status status = check_arguments(argc, argv, options, err);
   if (status != PD_OK) return status;

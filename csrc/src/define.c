@@ -458,7 +458,7 @@ static void intern_path(const pd__platform_image *image, void *path) {
 
 pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
-  pd_flag_def read;
+  pd_flag_def read = {.size = 0};
   pd_flag *flag = NULL;
   pd_status status = pd__def_convert(def, &read, err);
   if (status == PD_OK) status = pd__def_check(&read, err);

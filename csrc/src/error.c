@@ -2,6 +2,7 @@
 
 #include "api.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,19 +47,14 @@ static void tidy(char *message) {
   *out = '\0';
 }
 
-pd_status pd__vfail(pd_error *err, pd_status status, const char *format, va_list arguments) {
-  if (!err) return status;
-  err->status = status;
-  vsnprintf(err->message, sizeof err->message, format, arguments);
-  tidy(err->message);
-  return status;
-}
-
 pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
+  if (!err) return status;
   va_list arguments;
   va_start(arguments, format);
-  pd__vfail(err, status, format, arguments);
+  vsnprintf(err->message, sizeof err->message, format, arguments);
   va_end(arguments);
+  err->status = status;
+  tidy(err->message);
   return status;
 }
 
@@ -133,6 +129,16 @@ void pd__report_add(pd__report *report, const pd_error *err) {
   if (report->status != PD_OK) return;
   report->status = err->status;
   if (report->first) *report->first = *err;
+}
+
+void pd__report_fail(pd__report *report, pd_status status, const char *format, ...) {
+  pd_error err = {.status = status};
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(err.message, sizeof err.message, format, arguments);
+  va_end(arguments);
+  tidy(err.message);
+  pd__report_add(report, &err);
 }
 
 void pd__report_add_all(pd__report *report, const pd_error_list *errors) {

@@ -2,8 +2,6 @@
 #ifndef PD__ERROR_H
 #define PD__ERROR_H
 
-#include <stdarg.h>
-
 #define PD_NO_MODULE_RECORD
 #include <pd_flags.h>
 
@@ -13,9 +11,6 @@
 /* Fill `err` (NULL allowed) and return `status`. */
 __attribute__((format(printf, 3, 4))) pd_status pd__fail(pd_error *err, pd_status status,
                                                          const char *format, ...);
-
-__attribute__((format(printf, 3, 0))) pd_status pd__vfail(pd_error *err, pd_status status,
-                                                          const char *format, va_list arguments);
 
 pd_status pd__fail_null(pd_error *err, const char *parameter);
 pd_status pd__fail_memory(pd_error *err);
@@ -32,6 +27,8 @@ typedef struct pd__report {
 } pd__report;
 
 void pd__report_add(pd__report *report, const pd_error *err);
+__attribute__((format(printf, 3, 4))) void pd__report_fail(pd__report *report, pd_status status,
+                                                           const char *format, ...);
 void pd__report_add_all(pd__report *report, const pd_error_list *errors);
 
 #endif /* PD__ERROR_H */
