@@ -47,7 +47,7 @@ class Build(build_ext):
     def build_library(self, package):
         for made in ("lib", "include"):
             shutil.rmtree(package / made, ignore_errors=True)
-        shutil.copytree(INCLUDE, package / "include")
+        shutil.copytree(INCLUDE, package / "include", ignore=shutil.ignore_patterns(".*"))
         for template in Path("csrc", "cmake").glob("*.in"):
             place = "lib/pkgconfig" if ".pc" in template.name else "lib/cmake/paddle_flags"
             (package / place).mkdir(parents=True, exist_ok=True)
