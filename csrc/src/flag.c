@@ -141,7 +141,7 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
 
 #define DEFINE_GET(name, number, ctype, member)                                                    \
   pd_status pd__do_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err) {               \
-    pd_value value;                                                                                \
+    pd_value value = {.u64 = 0};                                                                   \
     pd_status status = get(flag, PD_TYPE_##name, out, &value, err);                                \
     if (status == PD_OK) *out = (ctype)value.member;                                               \
     return status;                                                                                 \
