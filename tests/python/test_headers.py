@@ -176,6 +176,31 @@ def test_a_default_that_does_not_suit_the_type_does_not_compile(
     assert refused.returncode != 0
 
 
+@pytest.mark.parametrize("suffix", ["c", "cc"])
+@pytest.mark.parametrize(
+    ("first", "second", "complaint"),
+    [
+        ("PD_DEFINE_int32(x, 6, NULL);", "PD_DEFINE_int32(x, 6, NULL);", "multiple definition"),
+        ("PD_DEFINE_int32(x, 6, NULL);", "PD_IMPORT_int32(x, 6);", "multiple definition"),
+        ("PD_DECLARE_int32(x);", "", "undefined|isn't defined"),
+    ],
+    ids=["defined_twice", "defined_and_imported", "declared_only"],
+)
+def test_a_flag_that_a_module_has_twice_or_not_at_all_does_not_link(
+    place: Path, suffix: str, first: str, second: str, complaint: str
+) -> None:
+    reads = "int f(void);\nint f(void) { return FLAGS_x; }\n"
+    texts = (f"#include <pd_flags.h>\n{first}\n{reads}", f"#include <pd_flags.h>\n{second}\n")
+    objects = []
+    for number, text in enumerate(texts):
+        compile_text(place, "gcc", suffix, text)
+        objects.append((place / "source.o").rename(place / f"part{number}.o"))
+    refused = run("gcc", "-shared", *objects, "-o", place / "refused.so", check=False)
+    assert refused.returncode != 0
+    assert re.search(complaint, refused.stderr)
+    assert "pd_flag_cell_x" in refused.stderr  # a name that tells the user's
+
+
 # ---- Reading is one load ----
 
 READS = """

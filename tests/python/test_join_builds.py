@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from joining import REGISTRY, Maker, obey
-from support import INCLUDE, WARNINGS, run, tool, write
+from joining import HOST_SOURCE, REGISTRY, Maker, obey
+from support import INCLUDE, SANITIZE, WARNINGS, run, tool, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,6 +113,11 @@ def everything() -> list[Build]:
         Build("lto-one", both=("-O2", "-flto", "-flto-partition=none")),
         Build("lto", "clang", "lld", both=lto, link=("-Wl,--gc-sections", "-s")),
         Build("thinlto", "clang", "lld", both=thin, link=("-Wl,--gc-sections", "-s")),
+        Build("lto-many", both=("-O3", "-flto", "-flto-partition=max", *GC), link=("-s",)),
+        Build("undefined-checked", both=("-fsanitize=undefined", "-fno-sanitize-recover=all")),
+        Build("no-startfiles", link=("-nostartfiles",)),
+        Build("gc-start-stop", "gcc", "lld", GC, link=("-Wl,--gc-sections,-z,start-stop-gc",)),
+        Build("other-assembler", "clang", both=("-O2", "-fno-integrated-as")),
         Build("relr", linker="bfd", both=("-O2",), link=("-Wl,-z,pack-relative-relocs",)),
         Build("gc-start-stop", "clang", "lld", GC, link=("-Wl,--gc-sections,-z,start-stop-gc",)),
         Build("icf", "clang", "lld", ("-O2", *GC), link=("-Wl,--icf=all,--gc-sections",)),
@@ -136,27 +142,26 @@ def linked_with(linker: str) -> list[str]:
     return [f"-fuse-ld={linker}"]
 
 
-def compile_one(build: Build, source: Path) -> Path:
+def compile_one(maker: Maker, build: Build, name: str, text: str) -> Path:
+    """Compile a text, once for all builds that differ in linking alone."""
     c, cxx = COMPILERS[build.compiler]
-    own = build.cxx if source.suffix == ".cc" else build.c
-    compiler = cxx if source.suffix == ".cc" else c
-    out = source.with_suffix(".o")
-    words = (*WARNINGS, "-fPIC", f"-I{INCLUDE}", *build.both, *own)
-    run(tool(compiler, PACKAGES.get(compiler)), *words, "-c", source, "-o", out)
+    own, compiler = (build.cxx, cxx) if name.endswith(".cc") else (build.c, c)
+    words = (tool(compiler, PACKAGES.get(compiler)), *WARNINGS, "-fPIC", *build.both, *own)
+    digest = hashlib.sha1("\0".join((*words, text)).encode()).hexdigest()[:12]  # noqa: S324
+    place = maker.directory / "objects" / digest
+    out = place / f"{name}.o"
+    if not out.exists():
+        run(*words, f"-I{INCLUDE}", "-c", write(place / name, text), "-o", out)
     return out
 
 
 def make(maker: Maker, build: Build) -> Path:
-    place = maker.directory / str(build)
-    sources = [
-        write(place / "defines.c", DEFINES),
-        write(place / "reads.c", READS),
-        write(place / "plus.cc", CPLUSPLUS),
-    ]
-    linker = linked_with(build.linker)
-    objects = [compile_one(build, source) for source in sources]
+    texts = {"defines.c": DEFINES, "reads.c": READS, "plus.cc": CPLUSPLUS}
+    objects = [compile_one(maker, build, name, text) for name, text in texts.items()]
     driver = COMPILERS[build.compiler][1]
-    out = place / "libmix.so"
+    out = maker.directory / str(build) / "libmix.so"
+    out.parent.mkdir(exist_ok=True)
+    linker = linked_with(build.linker)
     run(driver, "-shared", "-fPIC", *build.both, *objects, *linker, *build.link, "-o", out)
     return out
 
@@ -202,10 +207,10 @@ def test_a_module_without_flags_takes_none_from_another(
     maker: Maker, host: Path, compiler: str
 ) -> None:
     plugin = make(maker, Build("global", compiler))
-    place = maker.directory / f"none-{compiler}"
-    source = write(place / "none.c", "#include <pd_flags.h>\nextern int unused;\n")
-    none = place / "libnone.so"
-    run(COMPILERS[compiler][0], "-shared", compile_one(Build("none", compiler), source), "-o", none)
+    text = "#include <pd_flags.h>\nextern int unused;\n"
+    built = compile_one(maker, Build("none", compiler), "none.c", text)
+    none = built.with_name("libnone.so")
+    run(COMPILERS[compiler][0], "-shared", built, "-o", none)
     opens = [f"open global {plugin}", f"open local {none}"]
     said = obey(host, f"registry {REGISTRY}", *opens, "cells mix_level", "modules")
     assert said == ["ok", "ok", "ok", "1", "1"]
@@ -234,12 +239,13 @@ def test_flags_in_a_static_library_whose_symbols_are_excluded_join(
     maker: Maker, host: Path, linker: str
 ) -> None:
     place = maker.directory / f"archive-{linker}"
+    place.mkdir()
     build = Build("archive", linker=linker)
     chosen = linked_with(linker)
-    objects = [compile_one(build, write(place / "defines.c", DEFINES))]
+    objects = [compile_one(maker, build, "defines.c", DEFINES)]
     archive = place / "libdefines.a"
     run(tool("ar", "binutils"), "rcs", archive, *objects)
-    reads = compile_one(build, write(place / "reads.c", READS))
+    reads = compile_one(maker, build, "reads.c", READS)
     plugin = place / "libmix.so"
     options = ["-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-s"]
     run("gcc", "-shared", *chosen, *options, reads, archive, "-o", plugin)
@@ -296,12 +302,9 @@ struct Reader {
 }
 extern "C" int sum() { return outer::Reader::read(); }
 """
-    place = maker.directory / f"spaces-{compiler}{level}"
-    source = write(place / "spaces.cc", text)
-    built = compile_one(
-        Build("spaces", compiler, both=(level, "-Wno-missing-declarations")), source
-    )
-    plugin = place / "libspaces.so"
+    build = Build("spaces", compiler, both=(level, "-Wno-missing-declarations"))
+    built = compile_one(maker, build, "spaces.cc", text)
+    plugin = built.with_name("libspaces.so")
     run(COMPILERS[compiler][1], "-shared", built, "-o", plugin)
     said = obey(
         host, f"registry {REGISTRY}", f"load {plugin}", "set mix_level 41", f"call {plugin} sum"
@@ -309,11 +312,33 @@ extern "C" int sum() { return outer::Reader::read(); }
     assert said == ["ok", "ok", "ok", "42"]
 
 
+@pytest.mark.skipif(bool(SANITIZE), reason="one sanitizer at a time")
+@pytest.mark.parametrize("kind", ["address", "thread"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_plugin_that_is_built_for_a_sanitizer_joins(
+    maker: Maker, compiler: str, kind: str
+) -> None:
+    checked = f"-fsanitize={kind}"
+    plugin = make(maker, Build(f"{kind}-checked", compiler, both=("-O1", "-g", checked)))
+    host = maker.directory / f"host-{compiler}-{kind}"
+    command = [COMPILERS[compiler][0], checked, f"-I{INCLUDE}", HOST_SOURCE, "-rdynamic", "-ldl"]
+    run(*command, "-o", host)
+    said = obey(
+        host,
+        f"open local {plugin}",
+        f"registry {REGISTRY}",
+        "set mix_level 9",
+        f"call {plugin} sum",
+    )
+    assert said == ["ok", "ok", "ok", "16"]
+
+
 def test_objects_that_are_linked_in_two_steps_join(maker: Maker, host: Path) -> None:
     place = maker.directory / "partial"
+    place.mkdir()
     build = Build("partial")
     texts = {"defines.c": DEFINES, "reads.c": READS, "plus.cc": CPLUSPLUS}
-    objects = [compile_one(build, write(place / name, text)) for name, text in texts.items()]
+    objects = [compile_one(maker, build, name, text) for name, text in texts.items()]
     run("gcc", "-r", "-nostdlib", *objects, "-o", place / "all.o")
     plugin = place / "libmix.so"
     run("g++", "-shared", place / "all.o", "-o", plugin)
