@@ -5,16 +5,13 @@ from __future__ import annotations
 import platform
 import re
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from joining import REGISTRY, Maker, environment, obey
 from support import INCLUDE, ROOT, run, tool, write
 
 import paddle_flags._native as native
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGE = (ROOT / "docs" / "abi.md").read_text("utf-8")
 STRUCTS = ("pd_module_record", "pd_host", "pd_copy_record", "pd_flag_def")
@@ -152,6 +149,39 @@ def test_the_note_of_the_header_has_the_documented_bytes(maker: Maker, plain: Pa
     assert ends[-1] == note.stat().st_size
     sections = run(tool("readelf", "binutils"), "-SW", library).stdout
     assert re.search(r" \.note\.pd_flags +NOTE +\w+ \w+ 00001c 00 +A +0 +0 +4\n", sections)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu", "i386-linux-gnu",
+     "arm-linux-gnueabihf"],
+)  # fmt: skip
+def test_the_note_leads_to_the_record_on_other_machines(maker: Maker, target: str) -> None:
+    # The C library of another machine isn't at hand: elf.h alone does without it.
+    stubs = maker.directory / "stubs"
+    write(stubs / "features.h", "#define __BEGIN_DECLS\n#define __END_DECLS\n")
+    write(stubs / "bits" / "auxv.h", "")
+    write(stubs / "elf.h", Path("/usr/include/elf.h").read_text("utf-8"))
+    text = '#include <pd_flags.h>\nPD_DEFINE_int32(plain, 6, "Plain");\n'
+    source = write(maker.directory / f"{target}.c", text)
+    library = source.with_suffix(".so")
+    options = ["-ffreestanding", "-O2", "-fPIC", "-Werror", f"-I{INCLUDE}", f"-I{stubs}"]
+    built = source.with_suffix(".o")
+    run(tool("clang"), f"--target={target}", *options, "-c", source, "-o", built)
+    run(tool("ld.lld", "lld"), "-shared", "--gc-sections", built, "-o", library)
+    listed = run("readelf", "-SsW", library).stdout
+    record = re.search(r": ([0-9a-f]+) +(\d+) OBJECT .* pd__module_v1$", listed, re.MULTILINE)
+    note = re.search(r"\.note\.pd_flags +NOTE +([0-9a-f]+) ([0-9a-f]+) 00001c", listed)
+    assert record
+    assert note
+    address, offset = int(note[1], 16), int(note[2], 16)
+    (distance,) = struct.unpack_from("<i", library.read_bytes(), offset + 24)
+    assert address + 24 + distance == int(record[1], 16)
+    assert (
+        int(record[2]) == layout("pd_module_record", "64" if "64" in target else "32")["whole"][1]
+    )
+    for array in ("init_array", "fini_array"):  # one entry, without a gap
+        assert re.search(rf" \.{array} +\w+ +[0-9a-f]+ [0-9a-f]+ 00000[48] ", listed)
 
 
 def test_the_header_uses_the_documented_names(plain: Path) -> None:
