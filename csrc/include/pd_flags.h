@@ -366,6 +366,31 @@ PD_API pd_status pd_layer_push(const pd_assignment *items, size_t count,
 PD_API pd_status pd_layer_pop(pd_layer layer, pd_error *err);
 
 /* ------------------------------------------------------------------------
+ * Pending values: given for names that nobody has defined yet
+ */
+
+/* Give a flag its value from text, or let the value wait until somebody defines
+ * the name: it is applied then, after those of lower rank and those that came
+ * before it, and one that doesn't suit is an error of that definition.
+ * `origin` NULL means run time. */
+PD_API pd_status pd_pending_set(const char *name, const char *text,
+                                const pd_origin *origin, pd_error *err);
+
+typedef struct pd_pending_info {
+  size_t size;      /* set by the caller: sizeof(pd_pending_info) */
+  const char *name; /* as it was given */
+  const char *text; /* NULL: none, as in --name and --noname */
+  pd_origin origin;
+} pd_pending_info;
+
+/* The values that wait; `index` counts from 0. PD_ERR_ARGUMENT: it is too big. */
+PD_API pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err);
+
+/* PD_ERR_UNDEFINED: values wait for names that nobody has defined. Each is an
+ * error in `errors` (NULL allowed) that names the nearest known flag. */
+PD_API pd_status pd_pending_check(pd_error_list *errors, pd_error *err);
+
+/* ------------------------------------------------------------------------
  * Command line and environment
  */
 
@@ -383,6 +408,8 @@ typedef struct pd_parse_options {
   bool keep_flags;       /* leave argv as it is; by default flags are removed */
   bool stop_at_argument; /* read no flags behind the first word that is none */
   bool keep_startup;     /* startup goes on: another command line will follow */
+  bool allow_pending;    /* values for unknown flags wait for their definition;
+                            only --name=value, --name and --noname can */
   const char *env_prefix; /* as pd_environment_enable, before argv; NULL: none */
   pd_error_list *errors; /* receives every error; NULL allowed */
 } pd_parse_options;
@@ -421,6 +448,15 @@ PD_API pd_status pd_parse_argv(int *argc, char **argv,
 PD_API pd_status pd_module_load(const char *path, pd_error_list *errors,
                                 pd_module **out, pd_error *err);
 
+/* The same, with the flags that the library itself defines under `name_space`
+ * and a dot, as in "beta.port". Imports, and the flags of libraries that it
+ * depends on, keep their names. NULL or "": none.
+ * PD_ERR_NAME: `name_space` can't begin the name of a flag. PD_ERR_CONFLICT: it
+ * is loaded already, in another one. */
+PD_API pd_status pd_module_load_as(const char *path, const char *name_space,
+                                   pd_error_list *errors, pd_module **out,
+                                   pd_error *err);
+
 /* Undo one pd_module_load. When the image leaves the process its flags are no
  * longer defined; their handles stay valid.
  * PD_ERR_ARGUMENT: it isn't loaded by pd_module_load. */
@@ -435,6 +471,7 @@ typedef struct pd_module_info {
   bool present;         /* in the process now */
   size_t flags;         /* defined by it */
   pd_status status;     /* PD_OK, or why its definitions were refused */
+  const char *name_space; /* "" where there is none */
 } pd_module_info;
 
 PD_API pd_status pd_module_get_info(const pd_module *module, pd_module_info *info,

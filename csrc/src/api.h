@@ -67,7 +67,15 @@
   S(module_get_flag, (const pd_module *module, size_t index, pd_flag **out, pd_error *err),        \
     (module, index, out, err))                                                                     \
   S(module_get_errors, (const pd_module *module, pd_error_list *errors, pd_error *err),            \
-    (module, errors, err))
+    (module, errors, err))                                                                         \
+  S(pending_set, (const char *name, const char *text, const pd_origin *origin, pd_error *err),     \
+    (name, text, origin, err))                                                                     \
+  S(pending_get, (size_t index, pd_pending_info *info, pd_error *err), (index, info, err))         \
+  S(pending_check, (pd_error_list *errors, pd_error *err), (errors, err))                          \
+  S(module_load_as,                                                                                \
+    (const char *path, const char *name_space, pd_error_list *errors, pd_module **out,             \
+     pd_error *err),                                                                               \
+    (path, name_space, errors, out, err))
 /* clang-format on */
 
 /* What a host offers: to modules the beginning, to other copies all of it. */

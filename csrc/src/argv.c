@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "environment.h"
+#include "pending.h"
 #include "platform.h"
 #include "registry.h"
+#include "sized.h"
 #include "text.h"
 
 /* One run over a command line. */
@@ -18,7 +20,9 @@ typedef struct parse {
   char **rest;
   bool stop_at_argument;
   bool keep_startup;
+  bool allow_pending;
   bool help;
+  pd__pending *pending; /* the newest first */
   pd__changes changes;
   pd__report report;
 } parse;
@@ -65,6 +69,44 @@ static bool is_malformed(parse *run, const argument *word, const char *text) {
                                      : "expected the name of a flag before the =";
   pd__report_fail(&run->report, PD_ERR_ARGV, "%s: %s", pd__quote(quoted, text), why);
   return true;
+}
+
+/* No flag of that name is defined yet. The word that may be its value isn't taken. */
+static bool let_wait(parse *run, const argument *word) {
+  const char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
+  pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL};
+  pd__pending *made;
+  pd_error err;
+  pd_status status = pd__pending_prepare(word->name, word->length, word->value,
+                                         next && is_value(next) ? next : NULL, &origin, &made, &err);
+  if (status == PD_ERR_NAME) return false;
+  if (status == PD_OK) {
+    made->following = run->pending;
+    run->pending = made;
+  } else {
+    pd__report_add(&run->report, &err);
+  }
+  return true;
+}
+
+/* Keep them in the order of the line, or drop them. */
+static void finish_pending(parse *run, bool keep) {
+  pd__pending *ordered = NULL;
+  while (run->pending) {
+    pd__pending *each = run->pending;
+    run->pending = each->following;
+    each->following = ordered;
+    ordered = each;
+  }
+  while (ordered) {
+    pd__pending *each = ordered;
+    ordered = each->following;
+    if (keep) {
+      pd__pending_keep(each);
+    } else {
+      free(each);
+    }
+  }
 }
 
 static void fail_unknown(parse *run, const argument *word) {
@@ -135,7 +177,7 @@ static void read_flag(parse *run, const char *text) {
   } else if (!flag && asks_for_help(&word)) {
     run->help = true;
   } else if (!flag) {
-    fail_unknown(run, &word);
+    if (!run->allow_pending || !let_wait(run, &word)) fail_unknown(run, &word);
   } else if (word.value) {
     add(run, flag, word.value, run->at);
   } else if (flag->def->type == PD_TYPE_bool) {
@@ -167,9 +209,11 @@ static pd_status run_parse(parse *run, const char *prefix) {
   if (run->help) {
     pd__fail(run->report.first, PD_HELP, "help was asked for");
     pd__report nothing = {.status = PD_HELP};
+    finish_pending(run, false);
     return pd__changes_finish(&run->changes, 0, &nothing);
   }
   pd_status status = pd__changes_finish(&run->changes, 0, &run->report);
+  finish_pending(run, status == PD_OK);
   if (status == PD_OK) {
     if (!run->keep_startup) pd__startup_over = true;
     if (prefix) pd__environment_use(prefix);
@@ -182,33 +226,34 @@ static pd_status check_arguments(const int *argc, char **argv, const pd_parse_op
   for (int i = 0; i < *argc; i++) {
     if (!argv[i]) return pd__fail(err, PD_ERR_ARGUMENT, "argv[%d] is NULL, argc is %d", i, *argc);
   }
-  if (options->size < sizeof *options) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "options->size is %zu, expected %zu or more",
-                    options->size, sizeof *options);
-  }
   return options->env_prefix ? pd__environment_check(options->env_prefix, err) : PD_OK;
 }
 
 pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *options,
                             pd_error *err) {
-  static const pd_parse_options defaults = {.size = sizeof defaults};
   if (!argc) return pd__fail_null(err, "argc");
   if (!argv) return pd__fail_null(err, "argv");
-  if (!options) options = &defaults;
-  pd_status status = check_arguments(argc, argv, options, err);
+  pd_parse_options known = {.size = sizeof known};
+  pd_status status = PD_OK;
+  if (options) {
+    status = pd__sized_check(options, sizeof known, "options", err);
+    if (status == PD_OK) status = pd__sized_take(options, &known, sizeof known, "options", err);
+  }
+  if (status == PD_OK) status = check_arguments(argc, argv, &known, err);
   if (status != PD_OK) return status;
   parse run = {.argc = *argc,
                .argv = argv,
-               .stop_at_argument = options->stop_at_argument,
-               .keep_startup = options->keep_startup};
-  run.report = (pd__report){.list = options->errors, .first = err};
+               .stop_at_argument = known.stop_at_argument,
+               .keep_startup = known.keep_startup,
+               .allow_pending = known.allow_pending};
+  run.report = (pd__report){.list = known.errors, .first = err};
   run.rest = malloc(((size_t)(*argc > 0 ? *argc : 0) + 1) * sizeof *run.rest);
   if (!run.rest) return pd__fail_memory(err);
   pd__platform_lock();
-  const char *prefix = pd__intern(options->env_prefix);
-  status = options->env_prefix && !prefix ? pd__fail_memory(err) : run_parse(&run, prefix);
+  const char *prefix = pd__intern(known.env_prefix);
+  status = known.env_prefix && !prefix ? pd__fail_memory(err) : run_parse(&run, prefix);
   pd__platform_unlock();
-  if (status == PD_OK && !options->keep_flags && *argc > 0) {
+  if (status == PD_OK && !known.keep_flags && *argc > 0) {
     memcpy(argv + 1, run.rest, (size_t)run.kept * sizeof *argv);
     *argc = run.kept + 1;
     argv[*argc] = NULL;

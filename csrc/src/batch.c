@@ -31,7 +31,7 @@ static void prepare(const pd_assignment *items, size_t count, const pd_origin *o
   }
 }
 
-static pd_status check_origin(const pd_origin *origin, pd_error *err) {
+pd_status pd__origin_check(const pd_origin *origin, pd_error *err) {
   if (!origin || (origin->source > PD_SOURCE_DEFAULT && origin->source < PD_SOURCE_LAYER)) {
     return PD_OK;
   }
@@ -43,7 +43,7 @@ static pd_status check_origin(const pd_origin *origin, pd_error *err) {
 pd_status pd__do_batch_set(const pd_assignment *items, size_t count, const pd_origin *origin,
                            pd_error_list *errors, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "items");
-  pd_status status = check_origin(origin, err);
+  pd_status status = pd__origin_check(origin, err);
   if (status != PD_OK) return status;
   pd__report report = {.list = errors, .first = err};
   pd__changes changes = {NULL, 0, 0};

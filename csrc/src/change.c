@@ -26,40 +26,39 @@ pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
   return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone", flag->name);
 }
 
-/* Where a value came from, as the beginning of a message about it. */
-#define SOURCE_SIZE (2 * PD_NAME_MAX + 64)
-static const char *source_of(const pd_flag *flag, const pd_origin *origin, char out[SOURCE_SIZE]) {
+const char *pd__source_of(const pd_flag *flag, const pd_origin *origin,
+                          char out[PD__SOURCE_SIZE]) {
   const char *place = origin->place ? origin->place : "";
   switch (origin->source) {
     case PD_SOURCE_ARGV:
-      snprintf(out, SOURCE_SIZE, "--%s", flag->name);
+      snprintf(out, PD__SOURCE_SIZE, "--%s", flag->name);
       break;
     case PD_SOURCE_ENVIRONMENT:
-      snprintf(out, SOURCE_SIZE, "environment: %s", place);
+      snprintf(out, PD__SOURCE_SIZE, "environment: %s", place);
       break;
     case PD_SOURCE_FILE:
-      snprintf(out, SOURCE_SIZE, "%.255s:%u: --%s", place, origin->line, flag->name);
+      snprintf(out, PD__SOURCE_SIZE, "%.255s:%u: --%s", place, origin->line, flag->name);
       break;
     default:
-      snprintf(out, SOURCE_SIZE, "%s", flag->name);
+      snprintf(out, PD__SOURCE_SIZE, "%s", flag->name);
   }
   return out;
 }
 
 pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err) {
-  char source[SOURCE_SIZE];
+  char source[PD__SOURCE_SIZE];
   pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK) return status;
   if (flag->def->read_only) {
-    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source_of(flag, origin, source));
+    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", pd__source_of(flag, origin, source));
   }
   if (flag->frozen) {
-    return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source_of(flag, origin, source));
+    return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", pd__source_of(flag, origin, source));
   }
   if (flag->def->startup_only && pd__startup_over) {
     return pd__fail(err, PD_ERR_FROZEN,
                     "%s: can be set at startup only, and the command line has been parsed",
-                    source_of(flag, origin, source));
+                    pd__source_of(flag, origin, source));
   }
   return PD_OK;
 }
@@ -73,8 +72,8 @@ pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err) 
 
 static pd_status fail_value(pd_status status, const pd_flag *flag, const char *text,
                             const pd_origin *origin, pd_error *err) {
-  char source[SOURCE_SIZE], quoted[PD__QUOTE_SIZE], expected[256];
-  source_of(flag, origin, source);
+  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], expected[256];
+  pd__source_of(flag, origin, source);
   pd_value ignored;
   bool overflow = pd__value_parse(flag->def->type, text, &ignored) == PD_ERR_RANGE;
   pd__value_expected(flag->def, overflow, expected, sizeof expected);
@@ -113,9 +112,9 @@ pd_status pd__change_prepare(pd__change *change, pd_flag *flag, const char *text
 
 pd_status pd__change_prepare_early(pd__change *change, pd_flag *flag, const char *text,
                                    const pd_origin *origin, pd_error *err) {
-  char source[SOURCE_SIZE];
+  char source[PD__SOURCE_SIZE];
   if (flag->def->read_only) {
-    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source_of(flag, origin, source));
+    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", pd__source_of(flag, origin, source));
   }
   return prepare(change, flag, text, (pd_value){0}, origin, err);
 }
@@ -255,11 +254,11 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
       at = &entry->next;
       continue;
     }
-    char number[PD__NUMBER_SIZE], source[SOURCE_SIZE];
+    char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
     const char *text = pd__value_text(was, entry->value, number);
     pd_error err;
     if (status == PD_ERR_READ_ONLY) {
-      pd__fail(&err, status, "%s: is read-only", source_of(flag, &entry->origin, source));
+      pd__fail(&err, status, "%s: is read-only", pd__source_of(flag, &entry->origin, source));
     } else if (status == PD_ERR_MEMORY) {
       pd__fail_memory(&err);
     } else {

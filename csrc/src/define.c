@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "environment.h"
+#include "pending.h"
 #include "platform.h"
 #include "registry.h"
 #include "text.h"
@@ -317,6 +318,7 @@ static void report_odd_imports(const pd_flag *flag, pd__report *waiting) {
 static void apply_waiting(pd_flag *flag, pd_type was, pd__report *waiting) {
   pd__flag_review(flag, was, waiting);
   pd__environment_apply(flag, waiting);
+  pd__pending_apply(flag, waiting);
   report_odd_imports(flag, waiting);
 }
 

@@ -5,6 +5,7 @@
 
 #include "platform.h"
 #include "registry.h"
+#include "sized.h"
 #include "text.h"
 
 /* ---- Finding ---- */
@@ -72,23 +73,16 @@ static bool fill_info(const pd_flag *flag, pd_flag_info *info) {
   return stored;
 }
 
-/* Results begin with the size that the caller knows. */
-static pd_status check_size(size_t size, size_t least, const char *what, pd_error *err) {
-  if (size >= least) return PD_OK;
-  return pd__fail(err, PD_ERR_ARGUMENT, "%s->size is %zu, expected %zu or more", what, size, least);
-}
-
 pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
-  if (!info) return pd__fail_null(err, "info");
-  pd_status status = check_size(info->size, sizeof *info, "info", err);
+  pd_flag_info found = {.size = sizeof found};
+  pd_status status = pd__sized_check(info, sizeof found, "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = pd__flag_check_defined(flag, err);
-  pd_flag_info found = {.size = info->size};
   if (status == PD_OK && !fill_info(flag, &found)) status = pd__fail_memory(err);
   pd__platform_unlock();
-  if (status == PD_OK) *info = found;
+  if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
   return status;
 }
 
@@ -116,13 +110,14 @@ static pd_status fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *en
 pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
                                 pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
-  if (!entry) return pd__fail_null(err, "entry");
-  pd_status status = check_size(entry->size, sizeof *entry, "entry", err);
+  pd_flag_entry found = {.size = sizeof found};
+  pd_status status = pd__sized_check(entry, sizeof found, "entry", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = pd__flag_check_defined(flag, err);
-  if (status == PD_OK) status = fill_entry(flag, index, entry, err);
+  if (status == PD_OK) status = fill_entry(flag, index, &found, err);
   pd__platform_unlock();
+  if (status == PD_OK) pd__sized_give(entry, &found, sizeof found);
   return status;
 }
 

@@ -2,14 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "namespace.h"
 #include "platform.h"
 #include "registry.h"
+#include "sized.h"
 #include "text.h"
 
 /* A pd_module_load under way. The modules that join on its thread belong to it:
  * the one it names and those that it depends on. */
 typedef struct loading {
   uintptr_t thread;
+  const char *path;
+  const char *name_space; /* "" for none */
   bool lost; /* a module joined that no memory was left for */
   struct loading *outer;
 } loading;
@@ -18,6 +22,7 @@ typedef struct loading {
  * from the same path takes it over. */
 struct pd_module {
   const char *path;
+  const char *name_space; /* "" for none; interned */
   pd_module *next;
   pd_module_record *record; /* NULL: none, or gone */
   uintptr_t low, high;      /* the addresses of its image */
@@ -62,7 +67,7 @@ static pd_module *add_module(const pd__platform_image *image) {
   pd_module *module = *end ? *end : pd__forever(sizeof *module);
   if (!module) return NULL;
   if (!*end) {
-    *module = (pd_module){.path = path};
+    *module = (pd_module){.path = path, .name_space = ""};
     *end = module;
   }
   module->present = true;
@@ -74,13 +79,18 @@ static pd_module *add_module(const pd__platform_image *image) {
 
 /* ---- Joining ---- */
 
-/* Room for a cell for each definition, and for those of another size, which are
- * copied. */
+/* Whether the registry needs a copy of a definition: it has another size, or
+ * gets another name. */
+static bool needs_copy(const pd_module *module, const pd_flag_def *def) {
+  return def->size != sizeof *def || (*module->name_space && def->kind == PD_KIND_DEFINE);
+}
+
+/* Room for a cell for each definition, and for the copies. */
 static bool make_room(pd_module *module, const pd_module_record *record) {
   size_t count = 0, odd = 0;
   for (const pd_flag_def *const *at = record->defs; at < record->defs_end; at++) {
     count += *at != NULL;
-    odd += *at && (*at)->size != sizeof **at;
+    odd += *at && needs_copy(module, *at);
   }
   module->count = 0;
   module->cells = malloc((count + 1) * sizeof *module->cells);
@@ -107,6 +117,13 @@ static void sort_by_line(pd__cell *cells, size_t count) {
   }
 }
 
+static pd_status copy_def(const pd_module *module, const pd_flag_def *def, pd_flag_def *copy,
+                          pd_error *err) {
+  pd_status status = pd__def_convert(def, copy, err);
+  if (status != PD_OK || !*module->name_space || copy->kind != PD_KIND_DEFINE) return status;
+  return pd__namespace_apply(module->name_space, copy, err);
+}
+
 /* Collect the record's definitions and check each by itself. */
 static bool read_defs(pd_module *module, const pd_module_record *record, pd__report *report) {
   pd_error err;
@@ -122,8 +139,8 @@ static bool read_defs(pd_module *module, const pd_module_record *record, pd__rep
     const pd_flag_def *def = *at;
     if (!def) continue;
     pd_status status = PD_OK;
-    if (def->size != sizeof *def) {
-      status = pd__def_convert(def, converted, &err);
+    if (needs_copy(module, def)) {
+      status = copy_def(module, def, converted, &err);
       def = converted++;
     }
     if (status == PD_OK) status = pd__def_check(def, &err);
@@ -161,6 +178,13 @@ static pd_status check_abi(const pd_module_record *record, const char *path, pd_
                   path, record->size, sizeof *record);
 }
 
+/* Whether an image is the one that the load asked for; the others come along. A
+ * path without a slash is opened as one in the current directory. */
+static bool is_wanted(const loading *load, const char *path) {
+  bool here = !strchr(load->path, '/') && !strncmp(path, "./", 2);
+  return !strcmp(load->path, here ? path + 2 : path);
+}
+
 /* With the lock. A record of another ABI isn't written to. */
 static void join(pd_module_record *record, const pd__platform_image *image) {
   pd_error err;
@@ -173,6 +197,7 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
     return;
   }
   module->joined_in = load;
+  module->name_space = load && is_wanted(load, image->path) ? load->name_space : "";
   pd__do_error_list_free(module->errors);
   module->errors = pd__do_error_list_new();
   pd__report refused = {.list = module->errors}, waiting = {.list = module->errors};
@@ -244,11 +269,18 @@ static pd_module *module_at(const void *inside) {
 }
 
 /* Not on the stack: a forked child keeps the list, but not the other threads. */
-static loading *begin(void) {
+static loading *begin(const char *path, const char *name_space) {
   loading *load = calloc(1, sizeof *load);
   if (!load) return NULL;
   load->thread = pd__platform_thread();
+  load->path = path;
   pd__platform_lock();
+  load->name_space = pd__intern(name_space);
+  if (!load->name_space) {
+    pd__platform_unlock();
+    free(load);
+    return NULL;
+  }
   load->outer = loads;
   loads = load;
   pd__platform_unlock();
@@ -302,28 +334,55 @@ static void close_refused(pd_module *module, void *handle) {
   pd__platform_close(handle);
 }
 
-pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module **out,
-                             pd_error *err) {
-  if (!path) return pd__fail_null(err, "path");
-  pd__report report = {.list = errors, .first = err};
-  pd_error wrong;
-  loading *load = begin();
-  void *handle = NULL;
+/* With `load` begun: open the library and give its module; NULL: none. */
+static pd_module *open_module(const loading *load, void **handle, pd__report *report) {
   const void *inside;
-  if (!load) return pd__fail_memory(err);
-  pd_status status = pd__platform_open(path, &handle, &inside, &wrong);
+  pd_error err;
+  pd_status status = pd__platform_open(load->path, handle, &inside, &err);
   /* Most have joined by now. A module of another ABI looks for its own host. */
   if (status == PD_OK) pd__platform_visit(PD__RECORDS_OF_MODULES, inside, join_locked, NULL);
   pd_module *module = status == PD_OK ? module_at(inside) : NULL;
-  if (status == PD_OK && !module) pd__fail_memory(&wrong);
-  if (!module) pd__report_add(&report, &wrong);
-  if (end(load, module, &report) && module) {
+  if (status == PD_OK && !module) pd__fail_memory(&err);
+  if (!module) pd__report_add(report, &err);
+  return module;
+}
+
+/* A module that was there before has its flags under the names that it came with. */
+static bool check_namespace(const loading *load, const pd_module *module, pd__report *report) {
+  pd_error err;
+  if (!module->record || !strcmp(module->name_space, load->name_space)) return true;
+  const char *in = *module->name_space ? "in namespace " : "without a namespace";
+  pd__fail(&err, PD_ERR_CONFLICT, "%.400s: is loaded already, %s%s", module->path, in,
+           module->name_space);
+  pd__report_add(report, &err);
+  return false;
+}
+
+pd_status pd__do_module_load_as(const char *path, const char *name_space, pd_error_list *errors,
+                                pd_module **out, pd_error *err) {
+  if (!path) return pd__fail_null(err, "path");
+  if (!name_space) name_space = "";
+  pd__report report = {.list = errors, .first = err};
+  pd_status status = *name_space ? pd__namespace_check(name_space, err) : PD_OK;
+  if (status != PD_OK) return status;
+  loading *load = begin(path, name_space);
+  if (!load) return pd__fail_memory(err);
+  void *handle = NULL;
+  pd_module *module = open_module(load, &handle, &report);
+  bool accepted = module && check_namespace(load, module, &report);
+  accepted &= end(load, module, &report);
+  if (accepted) {
     keep_open(module, handle);
     if (out) *out = module;
   } else if (handle) {
     close_refused(module, handle);
   }
   return report.status;
+}
+
+pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module **out,
+                             pd_error *err) {
+  return pd__do_module_load_as(path, NULL, errors, out, err);
 }
 
 pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
@@ -364,17 +423,17 @@ static size_t count_flags(const pd_module *module) {
 
 pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
-  if (!info) return pd__fail_null(err, "info");
-  if (info->size < sizeof *info) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "info->size is %zu, expected %zu or more", info->size,
-                    sizeof *info);
-  }
+  pd_module_info found = {.size = sizeof found};
+  pd_status status = pd__sized_check(info, sizeof found, "info", err);
+  if (status != PD_OK) return status;
   pd__platform_lock();
-  info->path = module->path;
-  info->present = module->present;
-  info->flags = count_flags(module);
-  info->status = module->status;
+  found.path = module->path;
+  found.present = module->present;
+  found.flags = count_flags(module);
+  found.status = module->status;
+  found.name_space = module->name_space;
   pd__platform_unlock();
+  pd__sized_give(info, &found, sizeof found);
   return PD_OK;
 }
 

@@ -27,6 +27,8 @@ typedef struct pd__entry {
   struct pd__entry *next;
 } pd__entry;
 
+typedef struct pd__pending pd__pending; /* pending.h */
+
 /* A name. It is a flag while `def` is set, another name of one while `alias_of`
  * is set, and otherwise waits for its definition with the cells that import it
  * and the values that a former definition was given. Nodes are never freed. */
@@ -44,6 +46,7 @@ struct pd_flag {
   const char *name;
   pd_flag *alias_of;
   pd__cell *cells;
+  pd__pending *pending; /* given while nobody defined the name; in order */
   pd__entry *entries; /* the current value first; none: the default */
   uint32_t hash;
   uint32_t index; /* in the order of pd_flag_next */
@@ -151,6 +154,13 @@ pd_value pd__flag_value(const pd_flag *flag);
 
 /* The node's own copy of the value. */
 void *pd__flag_address(const pd_flag *flag);
+
+/* Where a value came from, as the beginning of a message about it. Gives `out`. */
+#define PD__SOURCE_SIZE (2 * PD_NAME_MAX + 64)
+const char *pd__source_of(const pd_flag *flag, const pd_origin *origin, char out[PD__SOURCE_SIZE]);
+
+/* An origin that a host may give: no default, no layer. NULL is allowed. */
+pd_status pd__origin_check(const pd_origin *origin, pd_error *err);
 
 /* PD_OK, or why the flag takes no value from `origin`: undefined, read-only,
  * frozen. */

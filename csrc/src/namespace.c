@@ -1,0 +1,39 @@
+#include "namespace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "registry.h"
+#include "text.h"
+
+pd_status pd__namespace_check(const char *name_space, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE];
+  if (pd__name_valid(name_space)) return PD_OK;
+  return pd__fail(err, PD_ERR_NAME,
+                  "namespace '%s': expected a letter or _, then letters, digits, _ . -",
+                  pd__quote(quoted, name_space));
+}
+
+/* Store "beta.old|beta.older" for "old|older"; NULL when memory is out. */
+static const char *prefix_each(const char *name_space, const char *names) {
+  size_t length = strlen(name_space), count = 1;
+  for (const char *bar = names; (bar = strchr(bar, '|')); bar++) count++;
+  char *joined = malloc(strlen(names) + count * (length + 1) + 1), *at = joined;
+  if (!joined) return NULL;
+  for (const char *cursor = names; cursor;) {
+    const char *name = cursor;
+    int own = (int)pd__list_next(&cursor);
+    at += sprintf(at, "%s%s.%.*s", at == joined ? "" : "|", name_space, own, name);
+  }
+  const char *stored = pd__intern(joined);
+  free(joined);
+  return stored;
+}
+
+pd_status pd__namespace_apply(const char *name_space, pd_flag_def *def, pd_error *err) {
+  if (def->name && !(def->name = prefix_each(name_space, def->name))) return pd__fail_memory(err);
+  if (!def->aliases || !*def->aliases) return PD_OK;
+  def->aliases = prefix_each(name_space, def->aliases);
+  return def->aliases ? PD_OK : pd__fail_memory(err);
+}

@@ -1,0 +1,191 @@
+#include "pending.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform.h"
+#include "sized.h"
+#include "text.h"
+
+pd_status pd__pending_prepare(const char *name, size_t length, const char *text, const char *next,
+                              const pd_origin *origin, pd__pending **out, pd_error *err) {
+  char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE];
+  snprintf(copy, sizeof copy, "%.*s", (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length), name);
+  if (!pd__name_valid(copy)) {
+    return pd__fail(err, PD_ERR_NAME, "'%s' can't be the name of a flag", pd__quote(quoted, copy));
+  }
+  pd__pending *made = malloc(sizeof *made);
+  if (!made) return pd__fail_memory(err);
+  *made = (pd__pending){.node = pd__names_add(name, length),
+                        .text = pd__intern(text),
+                        .next = pd__intern(next),
+                        .origin = {origin->source, origin->line, pd__intern(origin->place)}};
+  if (!made->node || (text && !made->text) || (next && !made->next) ||
+      (origin->place && !made->origin.place)) {
+    free(made);
+    return pd__fail_memory(err);
+  }
+  *out = made;
+  return PD_OK;
+}
+
+void pd__pending_keep(pd__pending *pending) {
+  static uint64_t last;
+  pd__pending **end = &pending->node->pending;
+  while (*end) end = &(*end)->following;
+  pending->order = ++last;
+  pending->following = NULL;
+  *end = pending;
+}
+
+/* ---- Applying ---- */
+
+/* Move what waits under a name to `list`, which is in the order of arrival. */
+static void gather(const char *name, size_t length, bool negated, pd__pending **list) {
+  pd_flag *node = pd__names_find(name, length);
+  if (!node) return;
+  for (pd__pending **at = &node->pending; *at;) {
+    pd__pending *taken = *at;
+    if (negated && taken->text) {
+      at = &taken->following;
+      continue;
+    }
+    *at = taken->following;
+    taken->negated = negated;
+    pd__pending **place = list;
+    while (*place && (*place)->order < taken->order) place = &(*place)->following;
+    taken->following = *place;
+    *place = taken;
+  }
+}
+
+static void gather_all(const char *name, size_t length, bool is_bool, pd__pending **list) {
+  char negated[PD_NAME_MAX + 8];
+  gather(name, length, false, list);
+  for (int i = 0; is_bool && i < 2; i++) {
+    int whole = snprintf(negated, sizeof negated, "no%s%.*s", i ? "_" : "", (int)length, name);
+    gather(negated, (size_t)whole, true, list);
+  }
+}
+
+static void fail_missing(const pd_flag *flag, const pd__pending *given, pd__report *report) {
+  char expected[256], quoted[PD__QUOTE_SIZE];
+  pd_error err;
+  pd__value_expected(flag->def, false, expected, sizeof expected);
+  pd__fail(&err, PD_ERR_ARGV,
+           "--%s: the value is missing, expected %s; before the flag is defined, only "
+           "--%s=%s is understood",
+           flag->name, expected, flag->name, given->next ? pd__quote(quoted, given->next) : "VALUE");
+  pd__report_add(report, &err);
+}
+
+static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
+  bool is_bool = flag->def->type == PD_TYPE_bool;
+  const char *text = given->text;
+  if (!text && is_bool) text = given->negated ? "false" : "true";
+  if (!text) {
+    fail_missing(flag, given, report);
+    return;
+  }
+  pd__change change;
+  pd_error err;
+  if (pd__change_prepare_early(&change, flag, text, &given->origin, &err) == PD_OK) {
+    pd__change_commit(&change, 0);
+  } else {
+    pd__report_add(report, &err);
+  }
+}
+
+void pd__pending_apply(pd_flag *flag, pd__report *report) {
+  bool is_bool = flag->def->type == PD_TYPE_bool;
+  pd__pending *list = NULL;
+  gather_all(flag->name, strlen(flag->name), is_bool, &list);
+  for (const char *cursor = pd__list_begin(flag->def->aliases); cursor;) {
+    const char *alias = cursor;
+    gather_all(alias, pd__list_next(&cursor), is_bool, &list);
+  }
+  while (list) {
+    pd__pending *given = list;
+    list = given->following;
+    apply(flag, given, report);
+    free(given);
+  }
+}
+
+/* ---- For hosts ---- */
+
+static pd_status set(pd_flag *flag, const char *text, const pd_origin *origin, pd_error *err) {
+  pd__change change;
+  pd_status status = pd__change_prepare(&change, flag, text, (pd_value){0}, origin, err);
+  if (status == PD_OK) pd__change_commit(&change, 0);
+  return status;
+}
+
+pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin *origin,
+                             pd_error *err) {
+  if (!name) return pd__fail_null(err, "name");
+  if (!text) return pd__fail_null(err, "text");
+  if (!origin) origin = &pd__at_run_time;
+  pd_status status = pd__origin_check(origin, err);
+  if (status != PD_OK) return status;
+  pd__platform_lock();
+  pd_flag *flag = pd__names_resolve(name, strlen(name));
+  if (flag) {
+    status = set(flag, text, origin, err);
+  } else {
+    pd__pending *made;
+    status = pd__pending_prepare(name, strlen(name), text, NULL, origin, &made, err);
+    if (status == PD_OK) pd__pending_keep(made);
+  }
+  pd__platform_unlock();
+  return status;
+}
+
+/* Step through all that waits: NULL gives the first. */
+static const pd__pending *next(const pd__pending *previous) {
+  if (previous && previous->following) return previous->following;
+  pd_flag *node;
+  for (uint32_t i = previous ? previous->node->index + 1 : 0; (node = pd__names_at(i)); i++) {
+    if (node->pending) return node->pending;
+  }
+  return NULL;
+}
+
+pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
+  pd_pending_info found = {.size = sizeof found};
+  pd_status status = pd__sized_check(info, sizeof found, "info", err);
+  if (status != PD_OK) return status;
+  pd__platform_lock();
+  size_t left = index;
+  const pd__pending *at = next(NULL);
+  for (; at && left > 0; left--) at = next(at);
+  if (at) {
+    found.name = at->node->name;
+    found.text = at->text;
+    found.origin = at->origin;
+    pd__sized_give(info, &found, sizeof found);
+  } else {
+    status = pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu pending values", index);
+  }
+  pd__platform_unlock();
+  return status;
+}
+
+static void report_unclaimed(const pd__pending *at, pd__report *report) {
+  char source[PD__SOURCE_SIZE], hint[PD__HINT_SIZE], quoted[PD__QUOTE_SIZE];
+  pd_error err;
+  pd__names_hint(at->node->name, strlen(at->node->name), "", hint);
+  pd__fail(&err, PD_ERR_UNDEFINED, "%s%s%s: nobody has defined this flag%s",
+           pd__source_of(at->node, &at->origin, source), at->text ? "=" : "",
+           at->text ? pd__quote(quoted, at->text) : "", hint);
+  pd__report_add(report, &err);
+}
+
+pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
+  pd__report report = {.list = errors, .first = err};
+  pd__platform_lock();
+  for (const pd__pending *at = next(NULL); at; at = next(at)) report_unclaimed(at, &report);
+  pd__platform_unlock();
+  return report.status;
+}

@@ -1,0 +1,39 @@
+#include "sized.h"
+
+#include <string.h>
+
+static size_t size_of(const void *sized) {
+  size_t size;
+  memcpy(&size, sized, sizeof size);
+  return size;
+}
+
+pd_status pd__sized_check(const void *theirs, size_t least, const char *what, pd_error *err) {
+  if (!theirs) return pd__fail_null(err, what);
+  size_t size = size_of(theirs);
+  if (size >= least) return PD_OK;
+  return pd__fail(err, PD_ERR_ARGUMENT, "%s->size is %zu, expected %zu or more", what, size, least);
+}
+
+void pd__sized_give(void *theirs, const void *ours, size_t size) {
+  size_t theirs_size = size_of(theirs);
+  size_t common = theirs_size < size ? theirs_size : size;
+  memcpy(theirs, ours, common);
+  memset((char *)theirs + common, 0, theirs_size - common);
+  memcpy(theirs, &theirs_size, sizeof theirs_size);
+}
+
+pd_status pd__sized_take(const void *theirs, void *ours, size_t size, const char *what,
+                         pd_error *err) {
+  const char *bytes = theirs;
+  size_t theirs_size = size_of(theirs);
+  for (size_t i = size; i < theirs_size; i++) {
+    if (!bytes[i]) continue;
+    return pd__fail(err, PD_ERR_UNSUPPORTED,
+                    "%s asks for something that version %s of the library doesn't know", what,
+                    PD_VERSION);
+  }
+  memset(ours, 0, size);
+  memcpy(ours, theirs, theirs_size < size ? theirs_size : size);
+  return PD_OK;
+}
