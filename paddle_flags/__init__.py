@@ -12,7 +12,7 @@ from paddle_flags._config import get_include
 from paddle_flags._define import define
 from paddle_flags._flag import Flag, FlagEntry
 from paddle_flags._native import lib as _lib
-from paddle_flags._parse import parse
+from paddle_flags._parse import check_pending, parse
 from paddle_flags._plugin import Plugin, load_plugin
 from paddle_flags._registry import FLAGS, get, override, reset, set
 from paddle_flags._status import to_text as _to_text
@@ -57,6 +57,7 @@ __all__ = [
     "ReadOnlyFlagError",
     "UndefinedFlagError",
     "__version__",
+    "check_pending",
     "define",
     "get",
     "get_include",

@@ -157,7 +157,7 @@ def _run_script(words: list[str]) -> None:
 
 
 def _list(options: argparse.Namespace, words: list[str]) -> Action:
-    rest = read_flags([PROGRAM, *words], options.env_prefix, stop_at_argument=False)
+    rest = read_flags([PROGRAM, *words], options.env_prefix)
     if rest:
         message = f"{rest[0]}: expected no argument; plugins are given by -p"
         raise errors.FlagArgumentError(message)
@@ -165,7 +165,7 @@ def _list(options: argparse.Namespace, words: list[str]) -> Action:
 
 
 def _explain(options: argparse.Namespace, words: list[str]) -> Action:
-    rest = read_flags([PROGRAM, *words], options.env_prefix, stop_at_argument=False)
+    rest = read_flags([PROGRAM, *words], options.env_prefix)
     if len(rest) != 1:
         message = f"expected the name of one flag, not {len(rest)} arguments"
         raise errors.FlagArgumentError(message)

@@ -43,7 +43,8 @@ def read_flags(
     words: Sequence[str],
     env_prefix: str | None,
     *,
-    stop_at_argument: bool,
+    stop_at_argument: bool = False,
+    allow_pending: bool = False,
     keep_startup: bool = False,
 ) -> list[str]:
     """Do what `parse` does, raise its errors, and don't end startup on request."""
@@ -54,6 +55,7 @@ def read_flags(
     options.env_prefix = prefix
     options.errors = found.pointer
     options.stop_at_argument = stop_at_argument
+    options.allow_pending = allow_pending
     options.keep_startup = keep_startup
     err = new_error()
     status = lib.pd_parse_argv(line.argc, line.argv, options, err)
@@ -66,10 +68,23 @@ def read_flags(
     raise found.gather(err, errors.FlagParseError)
 
 
+def check_pending() -> None:
+    """Raise UndefinedFlagError if values still wait for flags that nobody has defined.
+
+    Its `errors` has each of them, with the nearest known name. Call it when all
+    plugins are loaded.
+    """
+    found = ErrorList()
+    err = new_error()
+    if lib.pd_pending_check(found.pointer, err) != lib.PD_OK:
+        raise found.gather(err)
+
+
 def parse(
     argv: Sequence[str] | None = None,
     *,
     env_prefix: str | None = None,
+    allow_pending: bool = False,
     stop_at_argument: bool = False,
     exit: bool = True,  # noqa: A002 - as in argparse
 ) -> list[str]:
@@ -81,6 +96,10 @@ def parse(
     defined later too. `stop_at_argument` leaves everything behind the first word
     that is no flag alone, as a program with subcommands needs it.
 
+    With `allow_pending`, values for unknown flags wait until a plugin or `define`
+    brings the flag; only `--name=value`, `--name` and `--noname` can.
+    `check_pending` tells which still wait.
+
     A bad value, an unknown flag: nothing is changed, all errors are printed
     together to stderr, and the program ends with status 2. `--help` prints the
     flags and ends it with status 0. With `exit=False` FlagParseError or
@@ -89,7 +108,9 @@ def parse(
     words = list(sys.argv if argv is None else argv)
     program = os.path.basename(words[0]) if words else ""
     try:
-        return read_flags(words, env_prefix, stop_at_argument=stop_at_argument)
+        return read_flags(
+            words, env_prefix, stop_at_argument=stop_at_argument, allow_pending=allow_pending
+        )
     except errors.HelpRequested as help_:
         if not exit:
             raise

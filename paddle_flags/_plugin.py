@@ -8,14 +8,14 @@ from typing import Any
 
 from paddle_flags._flag import Flag, flag_of
 from paddle_flags._native import ffi, lib
-from paddle_flags._status import ErrorList, check, new_error, to_text
+from paddle_flags._status import ErrorList, check, new_error, to_bytes, to_text
 from paddle_flags.errors import FlagArgumentError, PluginValueError, UndefinedFlagError
 
 
 class Plugin:
     """A shared library that `load_plugin` has loaded."""
 
-    __slots__ = ("__weakref__", "_handle", "_loaded", "_path")
+    __slots__ = ("__weakref__", "_handle", "_loaded", "_namespace", "_path")
 
     def __init__(self) -> None:
         message = "a Plugin comes from load_plugin()"
@@ -23,6 +23,7 @@ class Plugin:
 
     _handle: Any
     _loaded: bool
+    _namespace: str
     _path: str
 
     def __repr__(self) -> str:
@@ -33,6 +34,11 @@ class Plugin:
     def path(self) -> str:
         """The path of the library, as the loader tells it."""
         return self._path
+
+    @property
+    def namespace(self) -> str:
+        """What stands, with a dot, in front of the names of its flags, or `""`."""
+        return self._namespace
 
     @property
     def loaded(self) -> bool:
@@ -77,17 +83,21 @@ def _plugin_of(handle: Any) -> Plugin:
     check(lib.pd_module_get_info(handle, info, err), err)
     plugin._handle = handle
     plugin._path = to_text(info.path)
+    plugin._namespace = to_text(info.name_space)
     plugin._loaded = True
     return plugin
 
 
-def load_plugin(path: str | os.PathLike[str]) -> Plugin:
+def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
     """Load a shared library and join its flags; any library may be loaded.
 
     `path` is that of a file, relative to the current directory, and never
-    searched for. The library joins whole or not at all: PluginLoadError when it
-    can't be loaded, and FlagConflictError or another FlagError when a definition
-    in it is refused (`errors` has all of them); it is closed again then.
+    searched for. With a namespace, its flags are known as `<namespace>.<name>`, so
+    that strangers with flags of one name can live together.
+
+    The library joins whole or not at all: PluginLoadError when it can't be loaded,
+    and FlagConflictError or another FlagError when a definition in it is refused
+    (`errors` has all of them); it is closed again then.
     PluginValueError when a value from the environment doesn't suit one of its
     flags: it is loaded, as the exception's `plugin`, and the flag keeps its
     default.
@@ -99,7 +109,8 @@ def load_plugin(path: str | os.PathLike[str]) -> Plugin:
     handle = ffi.new("pd_module **")
     err = new_error()
     errors = ErrorList()
-    status = lib.pd_module_load(file, errors.pointer, handle, err)
+    name_space = to_bytes(namespace)
+    status = lib.pd_module_load_as(file, name_space, errors.pointer, handle, err)
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
         return plugin
