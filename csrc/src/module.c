@@ -185,13 +185,15 @@ static bool is_wanted(const loading *load, const char *path) {
   return !strcmp(load->path, here ? path + 2 : path);
 }
 
-/* With the lock. A record of another ABI isn't written to. */
+/* With the lock. A record of another ABI isn't written to. A module that was
+ * refused may try again when somebody asks for it: what hindered it may be gone. */
 static void join(pd_module_record *record, const pd__platform_image *image) {
   pd_error err;
   pd_status status = check_abi(record, image->path, &err);
-  if (status == PD_OK && record->state) return;
   loading *load = find_load();
-  pd_module *module = add_module(image);
+  pd_module *module = status == PD_OK ? record->state : NULL;
+  if (module && (module->status == PD_OK || !load)) return;
+  if (!module) module = add_module(image);
   if (!module) {
     if (load) load->lost = true;
     return;

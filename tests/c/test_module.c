@@ -414,6 +414,21 @@ TEST(a_conflict_leaves_nothing_behind) {
   CHECK(load("clash") == clash && is_defined("clash_free"));
 }
 
+TEST(a_refused_module_that_stayed_joins_on_a_load_when_nothing_hinders_it_any_more) {
+  pd_module *alpha = load("alpha"), *clash = NULL;
+  void *handle = dlopen(plugin("clash"), RTLD_NOW);
+  CHECK(handle && !is_defined("clash_free"));
+  CHECK(pd_module_load(plugin("clash"), NULL, &clash, &err) == PD_ERR_CONFLICT);
+  unload(alpha);
+  CHECK(!is_defined("clash_free"));
+  clash = load("clash");
+  CHECK(is_defined("clash_free") && is_present(clash));
+  dlclose(handle);
+  CHECK(is_defined("clash_free"));
+  unload(clash);
+  CHECK(!is_defined("clash_free"));
+}
+
 TEST(a_library_whose_dependency_is_refused_is_refused_too) {
   load("alpha");
   pd_module *module = NULL;
