@@ -224,8 +224,8 @@ PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type);
  * default is NULL), PD_ERR_ABI, PD_ERR_MEMORY.
  * With *out set it is defined, but a waiting value was refused and the default
  * stands: PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_READ_ONLY,
- * PD_ERR_MEMORY. Or an import that waited has another type, and doesn't follow:
- * PD_ERR_TYPE. */
+ * PD_ERR_FROZEN, PD_ERR_ARGV, PD_ERR_MEMORY. Or an import that waited has another
+ * type, and doesn't follow: PD_ERR_TYPE. */
 PD_API pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out,
                                   pd_error *err);
 

@@ -77,8 +77,9 @@ static bool let_wait(parse *run, const argument *word) {
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL};
   pd__pending *made;
   pd_error err;
-  pd_status status = pd__pending_prepare(word->name, word->length, word->value,
-                                         next && is_value(next) ? next : NULL, &origin, &made, &err);
+  pd_status status =
+      pd__pending_prepare(word->name, word->length, word->value,
+                          next && is_value(next) ? next : NULL, &origin, &made, &err);
   if (status == PD_ERR_NAME) return false;
   if (status == PD_OK) {
     made->following = run->pending;

@@ -26,8 +26,7 @@ pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
   return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone", flag->name);
 }
 
-const char *pd__source_of(const pd_flag *flag, const pd_origin *origin,
-                          char out[PD__SOURCE_SIZE]) {
+const char *pd__source_of(const pd_flag *flag, const pd_origin *origin, char out[PD__SOURCE_SIZE]) {
   const char *place = origin->place ? origin->place : "";
   switch (origin->source) {
     case PD_SOURCE_ARGV:
@@ -115,6 +114,9 @@ pd_status pd__change_prepare_early(pd__change *change, pd_flag *flag, const char
   char source[PD__SOURCE_SIZE];
   if (flag->def->read_only) {
     return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", pd__source_of(flag, origin, source));
+  }
+  if (flag->frozen) {
+    return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", pd__source_of(flag, origin, source));
   }
   return prepare(change, flag, text, (pd_value){0}, origin, err);
 }

@@ -14,7 +14,7 @@ typedef struct loading {
   uintptr_t thread;
   const char *path;
   const char *name_space; /* "" for none */
-  bool lost; /* a module joined that no memory was left for */
+  bool lost;              /* a module joined that no memory was left for */
   struct loading *outer;
 } loading;
 

@@ -76,7 +76,8 @@ static void fail_missing(const pd_flag *flag, const pd__pending *given, pd__repo
   pd__fail(&err, PD_ERR_ARGV,
            "--%s: the value is missing, expected %s; before the flag is defined, only "
            "--%s=%s is understood",
-           flag->name, expected, flag->name, given->next ? pd__quote(quoted, given->next) : "VALUE");
+           flag->name, expected, flag->name,
+           given->next ? pd__quote(quoted, given->next) : "VALUE");
   pd__report_add(report, &err);
 }
 

@@ -214,6 +214,18 @@ TEST(a_frozen_flag_is_frozen_after_a_reload_too) {
   CHECK_OK(pd_flag_set_int32(level, 1, &err));
 }
 
+TEST(a_value_that_waits_for_a_frozen_flag_is_refused) {
+  pd_module *alpha = load("alpha"), *again = NULL;
+  pd_flag *level = find("alpha_level");
+  CHECK_OK(pd_flag_freeze(level, &err));
+  unload(alpha);
+  CHECK_OK(pd_pending_set("alpha_level", "3", NULL, &err));
+  CHECK_STATUS(pd_module_load(plugin("alpha"), NULL, &again, &err), PD_ERR_FROZEN,
+               "alpha_level: is frozen");
+  CHECK(again == alpha);
+  CHECK_STR(text_of(level), "6");
+}
+
 TEST(a_value_goes_over_to_another_definition_if_it_suits) {
   pd_module *alpha = load("alpha"), *level = NULL;
   set("alpha_level", "4");
