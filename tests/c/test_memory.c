@@ -198,6 +198,20 @@ TEST(a_batch_is_set_whole_or_not_at_all) {
   run(&(scenario){define_two, set_batch, check_before, check_batch}, 40);
 }
 
+static pd_status let_wait(void) { return pd_pending_set("later", "after", NULL, &err); }
+
+static void check_none_waits(void) { CHECK(pd_pending_check(NULL, NULL) == PD_OK); }
+
+static void check_one_waits(void) {
+  CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED,
+               "later=after: nobody has defined this flag");
+  CHECK_STR(text_of(define_flag(PD_TYPE_string, "later")), "after");
+}
+
+TEST(a_value_waits_or_it_does_not) {
+  run(&(scenario){nothing, let_wait, check_none_waits, check_one_waits}, 3);
+}
+
 static pd_layer layer;
 
 static pd_status push(void) {

@@ -236,21 +236,24 @@ TEST(a_value_goes_over_to_another_definition_if_it_suits) {
   CHECK_OK(pd_flag_get_int64(find("alpha_level"), &value, &err));
   CHECK(value == 4);
   CHECK_STR(text_of(find("alpha_ratio")), "0.25");
-  CHECK(!is_defined("alpha_mode"));
+  CHECK(!is_defined("alpha_check"));
   unload(level);
 }
 
 TEST(a_value_that_does_not_suit_another_definition_is_dropped_and_reported) {
   pd_module *alpha = load("alpha"), *level = NULL;
   set("alpha_level", "8");
+  set("alpha_mode", "fast");
   unload(alpha);
   CHECK_STATUS(pd_module_load(plugin("level"), NULL, &level, &err), PD_ERR_RANGE,
                "alpha_level=8: expected an integer <= 5");
   CHECK(level);
   CHECK_STR(text_of(find("alpha_level")), "1");
+  CHECK_STR(text_of(find("alpha_mode")), "best");
   pd_error_list *errors = pd_error_list_new();
   CHECK_OK(pd_module_get_errors(level, errors, &err));
-  CHECK(pd_error_list_count(errors) == 1);
+  CHECK(pd_error_list_count(errors) == 2);
+  CHECK_STR(pd_error_list_at(errors, 1)->message, "alpha_mode=fast: expected one of best, worst");
   pd_error_list_free(errors);
   CHECK(load("level") == level); /* told once */
 }
@@ -287,6 +290,26 @@ TEST(cells_that_were_registered_in_a_module_are_forgotten_with_it) {
     CHECK_OK(pd_flag_set_int32(flag, 6, &err)); /* the cell's memory is gone */
     CHECK_STR(text_of(flag), "6");
   }
+}
+
+/* ---- The same source in two modules ---- */
+
+TEST(a_flag_that_two_modules_define_alike_stays_until_both_have_left) {
+  pd_module *alpha = load("alpha"), *twin = load("twin");
+  pd_flag *level = find("alpha_level");
+  set("alpha_level", "4");
+  CHECK(call(alpha, "alpha_level") == 4 && call(twin, "alpha_level") == 4);
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(level, &info, &err));
+  CHECK(info.owner == alpha && info.cells == 2);
+  unload(alpha);
+  CHECK_OK(pd_flag_get_info(level, &info, &err));
+  CHECK(info.owner == twin && info.cells == 1);
+  CHECK(find("alpha_lvl") == level);
+  set("alpha_level", "5");
+  CHECK(call(twin, "alpha_level") == 5);
+  unload(twin);
+  CHECK(!is_defined("alpha_level") && !is_defined("alpha_lvl"));
 }
 
 /* ---- Imports ---- */

@@ -1,0 +1,130 @@
+#include "check.h"
+
+static char *argv[16];
+static int argc;
+
+/* Parse a line whose unknown flags wait. */
+static void parse(const char *line) {
+  static char words[512];
+  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
+  snprintf(words, sizeof words, "program %s", line);
+  argc = 0;
+  for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+  argv[argc] = NULL;
+  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+}
+
+static void wait_for(const char *name, const char *text, pd_source source) {
+  pd_origin origin = {source, 3, source == PD_SOURCE_FILE ? "flags.conf" : NULL};
+  CHECK_OK(pd_pending_set(name, text, &origin, &err));
+}
+
+TEST(a_value_waits_for_its_flag_and_tells_where_it_came_from) {
+  wait_for("later", "5", PD_SOURCE_FILE);
+  pd_flag *flag = define_flag(PD_TYPE_int32, "later");
+  CHECK_STR(text_of(flag), "5");
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_FILE && entry.origin.line == 3);
+  CHECK_STR(entry.origin.place, "flags.conf");
+  CHECK_OK(pd_pending_check(NULL, &err));
+}
+
+TEST(of_the_values_that_wait_the_highest_source_wins_then_the_latest) {
+  wait_for("later", "1", PD_SOURCE_ARGV);
+  wait_for("later", "2", PD_SOURCE_ARGV);
+  wait_for("later", "3", PD_SOURCE_FILE);
+  CHECK_STR(text_of(define_flag(PD_TYPE_int32, "later")), "2");
+}
+
+TEST(a_defined_flag_is_set_at_once) {
+  pd_flag *flag = define_flag(PD_TYPE_int32, "now");
+  CHECK_OK(pd_pending_set("now", "5", NULL, &err));
+  CHECK_STR(text_of(flag), "5");
+  CHECK_STATUS(pd_pending_set("now", "x", NULL, &err), PD_ERR_VALUE,
+               "now=x: expected a 32-bit integer");
+}
+
+TEST(unknown_flags_of_a_line_wait_when_they_are_allowed_to) {
+  parse("--later=5 one --quiet --noloud -dry-run two");
+  CHECK(argc == 3);
+  CHECK_STR(text_of(define_flag(PD_TYPE_int32, "later")), "5");
+  CHECK_STR(text_of(define_flag(PD_TYPE_bool, "quiet")), "true");
+  pd_flag_def def = definition(PD_TYPE_bool, "loud");
+  pd_flag *loud;
+  def.default_value.b = true;
+  CHECK_OK(pd_flag_register(&def, &loud, &err));
+  CHECK_STR(text_of(loud), "false");
+  CHECK_STR(text_of(define_flag(PD_TYPE_bool, "dry_run")), "true");
+  CHECK_OK(pd_pending_check(NULL, &err));
+}
+
+TEST(a_value_that_does_not_suit_is_an_error_of_the_definition) {
+  pd_flag_def def = definition(PD_TYPE_int32, "later");
+  pd_flag *flag = NULL;
+  parse("--later=x");
+  CHECK_STATUS(pd_flag_register(&def, &flag, &err), PD_ERR_VALUE,
+               "--later=x: expected a 32-bit integer");
+  CHECK_STR(text_of(flag), "0");
+  def = definition(PD_TYPE_string, "text");
+  parse("--text word");
+  CHECK_STATUS(pd_flag_register(&def, &flag, &err), PD_ERR_ARGV,
+               "--text: the value is missing, expected text; before the flag is defined, only "
+               "--text=word is understood");
+}
+
+TEST(an_alias_claims_what_waits_for_it) {
+  pd_flag_def def = definition(PD_TYPE_int32, "level");
+  pd_flag *flag;
+  def.aliases = "lvl";
+  parse("--lvl=5");
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STR(text_of(flag), "5");
+}
+
+TEST(a_refused_definition_claims_nothing) {
+  pd_flag_def def = definition(PD_TYPE_int32, "later");
+  parse("--later=5");
+  def.min.i64 = 1; /* the default is 0 */
+  CHECK(pd_flag_register(&def, NULL, NULL) == PD_ERR_RANGE);
+  CHECK_STR(text_of(define_flag(PD_TYPE_int32, "later")), "5");
+}
+
+TEST(a_line_with_an_error_lets_nothing_wait) {
+  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
+  char program[] = "program", good[] = "--later=5", bad[] = "--9=x";
+  char *words[] = {program, good, bad, NULL};
+  int count = 3;
+  CHECK_STATUS(pd_parse_argv(&count, words, &options, &err), PD_ERR_UNDEFINED,
+               "--9: no such flag; arguments that begin with a dash go after --");
+  CHECK_OK(pd_pending_check(NULL, &err));
+}
+
+TEST(what_waits_is_listed_and_the_unclaimed_are_reported_with_the_nearest_name) {
+  pd_pending_info info = {.size = sizeof info};
+  pd_error_list *errors = pd_error_list_new();
+  define_flag(PD_TYPE_bool, "threads");
+  parse("--thread=4 --other");
+  CHECK_OK(pd_pending_get(0, &info, &err));
+  CHECK_STR(info.name, "thread");
+  CHECK_STR(info.text, "4");
+  CHECK(info.origin.source == PD_SOURCE_ARGV && info.origin.line == 1);
+  CHECK_OK(pd_pending_get(1, &info, &err));
+  CHECK_STR(info.name, "other");
+  CHECK(!info.text);
+  CHECK_STATUS(pd_pending_get(2, &info, &err), PD_ERR_ARGUMENT,
+               "there are not more than 2 pending values");
+  CHECK_STATUS(pd_pending_check(errors, &err), PD_ERR_UNDEFINED,
+               "--thread=4: nobody has defined this flag; did you mean 'threads'?");
+  CHECK(pd_error_list_count(errors) == 2);
+  pd_error_list_free(errors);
+}
+
+TEST(names_that_no_flag_can_have_are_refused) {
+  CHECK_STATUS(pd_pending_set("9", "x", NULL, &err), PD_ERR_NAME,
+               "'9' can't be the name of a flag");
+  CHECK_STATUS(pd_pending_set("", "x", NULL, &err), PD_ERR_NAME, "'' can't be the name of a flag");
+  CHECK_STATUS(pd_pending_set(NULL, "x", NULL, &err), PD_ERR_ARGUMENT, "name is NULL");
+  CHECK_STATUS(pd_pending_set("x", NULL, NULL, &err), PD_ERR_ARGUMENT, "text is NULL");
+  CHECK_STATUS(pd_pending_get(0, NULL, &err), PD_ERR_ARGUMENT, "info is NULL");
+}
