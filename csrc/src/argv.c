@@ -237,7 +237,7 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   pd_parse_options known = {.size = sizeof known};
   pd_status status = PD_OK;
   if (options) {
-    status = pd__sized_check(options, sizeof known, "options", err);
+    status = pd__sized_check(options, PD__SIZE_UP_TO(pd_parse_options, errors), "options", err);
     if (status == PD_OK) status = pd__sized_take(options, &known, sizeof known, "options", err);
   }
   if (status == PD_OK) status = check_arguments(argc, argv, &known, err);

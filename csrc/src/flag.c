@@ -76,7 +76,7 @@ static bool fill_info(const pd_flag *flag, pd_flag_info *info) {
 pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   pd_flag_info found = {.size = sizeof found};
-  pd_status status = pd__sized_check(info, sizeof found, "info", err);
+  pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_flag_info, cells), "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = pd__flag_check_defined(flag, err);
@@ -111,7 +111,7 @@ pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry
                                 pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   pd_flag_entry found = {.size = sizeof found};
-  pd_status status = pd__sized_check(entry, sizeof found, "entry", err);
+  pd_status status = pd__sized_check(entry, PD__SIZE_UP_TO(pd_flag_entry, origin), "entry", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = pd__flag_check_defined(flag, err);

@@ -426,7 +426,7 @@ static size_t count_flags(const pd_module *module) {
 pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   pd_module_info found = {.size = sizeof found};
-  pd_status status = pd__sized_check(info, sizeof found, "info", err);
+  pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_module_info, name_space), "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
   found.path = module->path;

@@ -155,7 +155,7 @@ static const pd__pending *next(const pd__pending *previous) {
 
 pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
   pd_pending_info found = {.size = sizeof found};
-  pd_status status = pd__sized_check(info, sizeof found, "info", err);
+  pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_pending_info, origin), "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
   size_t left = index;

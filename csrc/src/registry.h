@@ -47,7 +47,7 @@ struct pd_flag {
   pd_flag *alias_of;
   pd__cell *cells;
   pd__pending *pending; /* given while nobody defined the name; in order */
-  pd__entry *entries; /* the current value first; none: the default */
+  pd__entry *entries;   /* the current value first; none: the default */
   uint32_t hash;
   uint32_t index; /* in the order of pd_flag_next */
   uint32_t claim; /* the definition under way that wants this name */

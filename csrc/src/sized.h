@@ -5,8 +5,11 @@
 
 #include "error.h"
 
-/* Check the struct of a caller, called `what` in messages: `least` is its size in
- * the first version. */
+/* The size that `type` had in the version whose last field was `field`. */
+#define PD__SIZE_UP_TO(type, field) (offsetof(type, field) + sizeof((type *)0)->field)
+
+/* Check the struct of a caller, called `what` in messages: `least` is the size that
+ * it had in the first version, whatever it has become. */
 pd_status pd__sized_check(const void *theirs, size_t least, const char *what, pd_error *err);
 
 /* Give the caller what it knows of `ours`, which has `size` bytes; what it alone

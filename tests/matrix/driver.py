@@ -1,0 +1,84 @@
+"""One case of the matrix in a Python process: arguments as in driver.c."""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import os
+import sys
+from typing import Any
+
+import paddle_flags as pf
+
+MODES = {"local": 0, "global": os.RTLD_GLOBAL, "deepbind": os.RTLD_DEEPBIND}
+GIVEN = ["--a_level=3", "--b_level=4", "--a_mode=am", "--b_mode=bm", "--common_n=5"]
+
+
+class Module:
+    """One of the two plugins, with its own functions."""
+
+    def __init__(self, name: str, path: str, mode: str, *, by_us: bool) -> None:
+        self.name = name
+        self.path = path
+        self.mode = mode
+        self.by_us = by_us
+        self.load()
+
+    def load(self) -> None:
+        """Bring the library in by load_plugin, or past it by dlopen."""
+        if self.by_us:
+            self.plugin = pf.load_plugin(self.path)
+        path = None if self.mode == "present" else self.path
+        self.library = ctypes.CDLL(path, mode=MODES.get(self.mode, 0))
+
+    def unload(self) -> None:
+        """Let it go by both ways."""
+        _ctypes.dlclose(self.library._handle)  # noqa: SLF001 - ctypes itself never does
+        if self.by_us:
+            self.plugin.unload()
+
+    def call(self, name: str, kind: Any = ctypes.c_int) -> Any:
+        """Call one of its functions without arguments."""
+        function = self.library[f"{self.name}_{name}"]
+        function.restype = kind
+        return function()
+
+
+def check(a: Module, b: Module, wanted: dict[str, Any]) -> None:
+    """Compare what both plugins and Python read with what was set."""
+    found = {
+        "a_level": {a.call("own_level"), b.call("other_level"), pf.get("a_level")},
+        "b_level": {b.call("own_level"), a.call("other_level"), pf.get("b_level")},
+        "common_n": {a.call("common"), b.call("common"), pf.get("common_n")},
+        "a_mode": {a.call("own_mode", ctypes.c_char_p).decode(), pf.get("a_mode")},
+        "b_mode": {b.call("own_mode", ctypes.c_char_p).decode(), pf.get("b_mode")},
+    }
+    for name, values in found.items():
+        if values != {wanted[name]}:
+            sys.exit(f"{name}: {values}, expected {wanted[name]!r}")
+
+
+def main(mode: str, order: str, when: str, unload: str, *paths: str) -> None:
+    """Run the case."""
+    if when == "before":
+        pf.parse(["driver", *GIVEN], allow_pending=True, exit=False)
+    by_us = mode == "local"
+    places = dict(zip("ab", paths))
+    modules = {name: Module(name, places[name], mode, by_us=by_us) for name in order}
+    a, b = modules["a"], modules["b"]
+    if when == "after":
+        pf.parse(["driver", *GIVEN], exit=False)
+    check(a, b, {"a_level": 3, "b_level": 4, "common_n": 5, "a_mode": "am", "b_mode": "bm"})
+    wanted = {"a_level": 7, "b_level": 8, "common_n": 9, "a_mode": "am2", "b_mode": "bm2"}
+    pf.FLAGS.update(wanted)
+    check(a, b, wanted)
+    if unload == "1":
+        b.unload()
+        if a.call("own_level") != 7:  # noqa: PLR2004 - as set above
+            sys.exit("a lost its level with b")
+        b.load()
+        check(a, b, wanted)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

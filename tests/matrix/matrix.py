@@ -1,0 +1,246 @@
+"""The matrix of ways to link and load: each case is one process.
+
+    python tests/matrix/matrix.py [--sample N] [--write FILE]
+
+Two plugins, a and b, join in one of many ways each, in one of several hosts.
+Each gets values from a command line before or after it is loaded, and is set
+from every copy of the library in the process; then every module's own code must
+read every value. Prints the failures and a table; ends with 1 if a case fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import itertools
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from support import LIBDIR, tool  # noqa: E402 - the path comes first
+from versions import build_library, newer, older  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HIDDEN = ["-fvisibility=hidden"]
+SCRIPT = HERE / "exports.map"
+
+
+class Join(NamedTuple):
+    """How a plugin joins: which library it has inside, and how it is built."""
+
+    copy: str  # "" for none, else the version, or "shared"
+    flags: tuple[str, ...] = ()
+    compiler: str = "gcc"
+
+
+JOINS = {
+    "header": Join(""),
+    "header, clang, lld": Join("", ("-fuse-ld=lld", *HIDDEN), "clang"),
+    "shared library": Join("shared"),
+    "static copy": Join("own"),
+    "static, hidden": Join("own", (*HIDDEN, "-Wl,--exclude-libs,ALL")),
+    "static, version script": Join("own", (f"-Wl,--version-script={SCRIPT}", "-fuse-ld=gold")),
+    "static, stripped": Join("own", ("-s",)),
+    "static, gc-sections": Join(
+        "own", ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+    ),
+    "static, LTO": Join("own", ("-O2", "-flto")),
+    "older static copy": Join("older"),
+    "newer static copy": Join("newer", ("-fuse-ld=lld",), "clang"),
+}
+HOSTS = ["python", "C, shared library", "C, static copy", "C, static, -rdynamic", "C, nothing"]
+MODES = ["local", "global", "deepbind", "preload", "linked"]
+
+
+class Case(NamedTuple):
+    """One process."""
+
+    host: str
+    a: str
+    b: str
+    mode: str
+    order: str
+    doubled: bool
+    when: str
+    unload: bool
+
+
+def possible(case: Case) -> bool:
+    """Tell whether somebody can parse, and whether the host can load in that mode."""
+    copies = any(JOINS[join].copy for join in (case.a, case.b))
+    return (case.host != "C, nothing" or copies) and (case.host, case.mode) != ("python", "linked")
+
+
+def cases() -> Iterator[Case]:
+    """Give each pair of joins in each host and mode; the other axes are drawn, always alike."""
+    draw = random.Random("matrix")
+    for host, a, b, mode in itertools.product(HOSTS, JOINS, JOINS, MODES):
+        case = Case(
+            host,
+            a,
+            b,
+            mode,
+            order=draw.choice(["ab", "ba"]),
+            doubled=draw.choice([False, True]),
+            when=draw.choice(["before", "after"]),
+            unload=draw.choice([False, True]) and mode not in ("preload", "linked"),
+        )
+        if possible(case):
+            yield case
+
+
+class Builder:
+    """Builds libraries, plugins and hosts, each once, into one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.libraries = {"shared": Path(LIBDIR), "own": Path(LIBDIR)}
+        for name, changes in (("older", [older]), ("newer", [newer])):
+            (directory / name).mkdir()
+            self.libraries[name] = build_library(directory / name, changes)
+        self.made: dict[str, Path] = {}
+
+    def link(self, copy: str) -> list[str]:
+        """Give the linker's arguments for a library."""
+        where = self.libraries[copy]
+        if copy == "shared":
+            return [f"-L{where}", f"-Wl,-rpath,{where}", "-l:libpd_flags.so"]
+        return [str(where / "libpd_flags.a"), "-ldl", "-pthread"]
+
+    def include(self, copy: str) -> str:
+        """Give the directory of the headers of a library."""
+        if copy in ("older", "newer"):
+            return str(self.libraries[copy] / "csrc" / "include")
+        return str(Path(LIBDIR).parent / "include")
+
+    def compile(self, compiler: str, out: Path, *arguments: object) -> Path:
+        """Run a compiler unless it made the file before."""
+        if str(out) not in self.made:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            command = [tool(compiler), *map(str, arguments), "-o", str(out)]
+            subprocess.run(command, check=True)
+            self.made[str(out)] = out
+        return out
+
+    def plugin(self, letter: str, join_name: str, *, doubled: bool) -> Path:
+        """Build plugin a or b."""
+        join = JOINS[join_name]
+        common = doubled or letter == "a"
+        place = f"{join_name}, {'doubled' if doubled else 'single'}".replace(" ", "_")
+        out = self.directory / place.replace(",", "") / f"lib{letter}.so"
+        defines = [
+            f"-DX={letter}",
+            f"-DIS_A={int(letter == 'a')}",
+            f"-DHAS_COMMON={int(common)}",
+            f"-DCOPY={int(bool(join.copy))}",
+        ]
+        sources = [HERE / "plugin.c", *([HERE / "common.c"] if common else [])]
+        library = self.link(join.copy) if join.copy else []
+        flags = ["-shared", "-fPIC", f"-I{self.include(join.copy)}", *defines, *join.flags]
+        return self.compile(join.compiler, out, *flags, *sources, *library)
+
+    def driver(self, case: Case, a: Path, b: Path) -> Path:
+        """Build the C host; one that is linked with the plugins is a host of its own."""
+        copy = {"C, shared library": "shared", "C, nothing": ""}.get(case.host, "own")
+        flags = [f"-DCOPY={int(bool(copy))}", f"-I{self.include(copy)}"]
+        flags += ["-rdynamic"] if "rdynamic" in case.host else []
+        library = self.link(copy) if copy else ["-ldl"]
+        name = case.host.replace(" ", "_").replace(",", "")
+        linked: list[str] = []
+        if case.mode == "linked":
+            name += f"-{a.parent.name}-{b.parent.name}-{case.order}"
+            order = [a, b] if case.order == "ab" else [b, a]
+            linked = ["-Wl,--no-as-needed", *map(str, order)]
+        out = self.directory / "hosts" / name
+        return self.compile("gcc", out, *flags, HERE / "driver.c", *linked, *library)
+
+
+def command_of(builder: Builder, case: Case) -> tuple[list[str], dict[str, str]]:
+    """Build what a case needs; give its command and environment."""
+    a = builder.plugin("a", case.a, doubled=case.doubled)
+    b = builder.plugin("b", case.b, doubled=case.doubled)
+    if case.host == "python":
+        host = [sys.executable, str(HERE / "driver.py")]
+    else:
+        host = [str(builder.driver(case, a, b))]
+    mode = "present" if case.mode in ("preload", "linked") else case.mode
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("FLAGS_")}
+    if case.mode == "preload":
+        order = [a, b] if case.order == "ab" else [b, a]
+        environment["LD_PRELOAD"] = ":".join(map(str, order))
+    words = [mode, case.order, case.when, str(int(case.unload)), str(a), str(b)]
+    return host + words, environment
+
+
+def run_case(command: list[str], environment: dict[str, str]) -> str:
+    """Run one process; give "" or what is wrong."""
+    ended = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    if ended.returncode == 0:
+        return ""
+    said = (ended.stdout + ended.stderr).strip().splitlines()
+    return f"status {ended.returncode}: {said[-1] if said else ''}"
+
+
+def run_all(chosen: list[Case], directory: Path) -> dict[Case, str]:
+    """Build everything, then run the cases on all cores."""
+    builder = Builder(directory)
+    commands = [command_of(builder, case) for case in chosen]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = pool.map(lambda command: run_case(*command), commands)
+        return dict(zip(chosen, outcomes))
+
+
+def table(outcomes: dict[Case, str]) -> str:
+    """Give a Markdown table of cases and failures by host and mode."""
+    count: dict[tuple[str, str], list[int]] = collections.defaultdict(lambda: [0, 0])
+    for case, problem in outcomes.items():
+        for key in ((case.host, case.mode), (case.host, "all"), ("all", "all"), ("all", case.mode)):
+            count[key][0] += 1
+            count[key][1] += bool(problem)
+    columns = [*MODES, "all"]
+    lines = [f"| host | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    for host in [*HOSTS, "all"]:
+        cells = (f"{total} / {failed}" for total, failed in (count[host, c] for c in columns))
+        lines.append(f"| {host} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Run the matrix from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", type=int, metavar="N", help="only so many cases")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table there")
+    options = parser.parse_args()
+    chosen = list(cases())
+    if options.sample:
+        chosen = random.Random("sample").sample(chosen, options.sample)
+    directory = Path(tempfile.mkdtemp(prefix="matrix"))
+    try:
+        outcomes = run_all(chosen, directory)
+    finally:
+        shutil.rmtree(directory)
+    failed = {case: problem for case, problem in outcomes.items() if problem}
+    for case, problem in failed.items():
+        print(f"{case}: {problem}")
+    shown = table(outcomes)
+    print(f"{shown}\n{len(outcomes)} cases, {len(failed)} failures")
+    if options.write:
+        options.write.write_text(f"{shown}\n", "utf-8")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

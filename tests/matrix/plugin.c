@@ -1,0 +1,63 @@
+/* A plugin of the matrix, compiled twice: X is a or b, Y the other one. With
+ * COPY it links the library, and can parse and set like a host. */
+#include <pd_flags.h>
+#include <stdio.h>
+
+#define JOIN_(x, y) x##y
+#define JOIN(x, y) JOIN_(x, y)
+#define NAME(suffix) JOIN(X, suffix)
+#define EXPORT __attribute__((visibility("default")))
+
+/* The macros of the header take names as they are, so X is written out. */
+#if IS_A
+PD_DEFINE_int32(a_level, 1, "Level of a", .min = 0, .max = 99);
+PD_DEFINE_string(a_mode, "none", "Mode of a", .choices = "none|am|am2");
+PD_IMPORT_int32(b_level, -1);
+#define OWN_LEVEL FLAGS_a_level
+#define OWN_MODE FLAGS_a_mode
+#define OTHER_LEVEL FLAGS_b_level
+#else
+PD_DEFINE_int32(b_level, 1, "Level of b", .min = 0, .max = 99);
+PD_DEFINE_string(b_mode, "none", "Mode of b", .choices = "none|bm|bm2");
+PD_IMPORT_int32(a_level, -1);
+#define OWN_LEVEL FLAGS_b_level
+#define OWN_MODE FLAGS_b_mode
+#define OTHER_LEVEL FLAGS_a_level
+#endif
+
+/* From common.c, which is compiled into both, or into a alone. */
+#if HAS_COMMON
+PD_DECLARE_int32(common_n);
+#else
+PD_IMPORT_int32(common_n, -1);
+#endif
+
+EXPORT int NAME(_own_level)(void);
+EXPORT int NAME(_own_level)(void) { return OWN_LEVEL; }
+EXPORT const char *NAME(_own_mode)(void);
+EXPORT const char *NAME(_own_mode)(void) { return OWN_MODE; }
+EXPORT int NAME(_other_level)(void);
+EXPORT int NAME(_other_level)(void) { return OTHER_LEVEL; }
+EXPORT int NAME(_common)(void);
+EXPORT int NAME(_common)(void) { return FLAGS_common_n; }
+
+#if COPY
+EXPORT int NAME(_parse)(int argc, char **argv, char *message);
+EXPORT int NAME(_parse)(int argc, char **argv, char *message) {
+  pd_error err = {PD_OK, ""};
+  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
+  pd_status status = pd_parse_argv(&argc, argv, &options, &err);
+  snprintf(message, 1020, "%s", err.message);
+  return status;
+}
+
+EXPORT int NAME(_set)(const char *name, const char *text, char *message);
+EXPORT int NAME(_set)(const char *name, const char *text, char *message) {
+  pd_error err = {PD_OK, ""};
+  pd_flag *flag;
+  pd_status status = pd_flag_find(name, &flag, &err);
+  if (status == PD_OK) status = pd_flag_set_from_string(flag, text, &err);
+  snprintf(message, 1020, "%s", err.message);
+  return status;
+}
+#endif
