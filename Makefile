@@ -41,6 +41,9 @@ format: $(VENV)/dev ## Format Python and C, mend what can be mended
 	$(BIN)/ruff check --fix .
 	clang-format -i $(C_FILES)
 
+matrix: $(VENV)/built ## Run all ways to link and load plugins, a process each; ARGS="--sample 300" for some
+	$(BIN)/python tests/matrix/matrix.py $(ARGS)
+
 asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under build/
 	tools/asan.sh $(ARGS)
 
@@ -76,4 +79,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format asan wheel sdist clean check
+.PHONY: help demo test lint format matrix asan wheel sdist clean check

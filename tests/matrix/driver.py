@@ -74,7 +74,7 @@ def main(mode: str, order: str, when: str, unload: str, *paths: str) -> None:
     check(a, b, wanted)
     if unload == "1":
         b.unload()
-        if a.call("own_level") != 7:  # noqa: PLR2004 - as set above
+        if a.call("own_level") != 7:
             sys.exit("a lost its level with b")
         b.load()
         check(a, b, wanted)
