@@ -1,4 +1,5 @@
-/* Each call again and again, with the first, the second, ... allocation failing.
+/* Each call again and again, with the first, the second, ... allocation failing,
+ * alone or with all that follow.
  *
  * Built with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc $SOURCES
  */
@@ -7,11 +8,17 @@
 
 #include "check.h"
 
-static int left = -1; /* allocations that succeed before one fails; -1: all */
+static int left = -1;   /* allocations that succeed before one fails; -1: all */
+static bool to_the_end; /* all later ones fail too */
 static bool failed;
 
 static bool fails(void) {
-  if (left < 0 || left-- > 0) return false;
+  if (left < 0) return false;
+  if (left > 0) {
+    left--;
+    return false;
+  }
+  if (!to_the_end) left = -1;
   failed = true;
   return true;
 }
@@ -52,7 +59,7 @@ static bool run_failing(const scenario *tried, int number) {
   return failed;
 }
 
-static void run(const scenario *tried, int least) {
+static void run_all(const scenario *tried, int least) {
   int number = 0;
   for (bool more = true; more; number++) {
     int status;
@@ -68,12 +75,37 @@ static void run(const scenario *tried, int least) {
   if (number <= least) check_fail(__FILE__, __LINE__, "only %d allocations were tried", number);
 }
 
+static void run(const scenario *tried, int least) {
+  to_the_end = false;
+  run_all(tried, least);
+  to_the_end = true;
+  run_all(tried, least);
+}
+
 static bool is_defined(const char *name) {
   pd_flag *flag;
   return pd_flag_find(name, &flag, NULL) == PD_OK;
 }
 
 static void nothing(void) {}
+
+/* Text that is kept comes in chunks: use up what is left of this one. */
+static void use_up_text(void) {
+  bool lasts = to_the_end;
+  char prefix[120];
+  pd_status status = pd_environment_enable("first", NULL, &err);
+  to_the_end = true;
+  left = 0;
+  for (int i = 0; status == PD_OK; i++) {
+    snprintf(prefix, sizeof prefix, "%0100d", i);
+    status = pd_environment_enable(prefix, NULL, &err);
+  }
+  CHECK(status == PD_ERR_MEMORY);
+  left = -1;
+  to_the_end = lasts;
+  failed = false;
+  CHECK_OK(pd_environment_enable(NULL, NULL, &err));
+}
 
 /* ---- Defining ---- */
 
@@ -277,6 +309,19 @@ TEST(a_module_joins_whole_or_not_at_all) {
   run(&(scenario){nothing, load_alpha, check_not_loaded, check_loaded}, 8);
 }
 
+static pd_status load_two(void) { return load("needs_clash"); }
+
+static void check_neither(void) {
+  CHECK(!module && !is_defined("needs_clash") && !is_defined("clash_free"));
+}
+
+static void check_both(void) { CHECK(is_defined("needs_clash") && is_defined("clash_free")); }
+
+TEST(a_module_joins_with_all_that_it_depends_on_or_not_at_all) {
+  run(&(scenario){nothing, load_two, check_neither, check_both}, 8);
+  run(&(scenario){use_up_text, load_two, check_neither, check_both}, 8);
+}
+
 static void check_plain(void) { CHECK_OK(pd_module_unload(module, &err)); }
 
 TEST(a_module_without_flags_is_loaded_or_not) {
@@ -288,6 +333,7 @@ static pd_flag_info info = {.size = sizeof info};
 static void load_first(void) {
   CHECK_OK(load_alpha());
   CHECK_OK(pd_flag_find("alpha_mode", &text, &err));
+  use_up_text();
 }
 
 static pd_status get_info(void) { return pd_flag_get_info(text, &info, &err); }
