@@ -135,7 +135,7 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   if (flag) {
     status = set(flag, text, origin, err);
   } else {
-    pd__pending *made;
+    pd__pending *made = NULL;
     status = pd__pending_prepare(name, strlen(name), text, NULL, origin, &made, err);
     if (status == PD_OK) pd__pending_keep(made);
   }
