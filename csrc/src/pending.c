@@ -137,7 +137,7 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   } else {
     pd__pending *made = NULL;
     status = pd__pending_prepare(name, strlen(name), text, NULL, origin, &made, err);
-    if (status == PD_OK) pd__pending_keep(made);
+    if (made) pd__pending_keep(made);
   }
   pd__platform_unlock();
   return status;
