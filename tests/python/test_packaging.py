@@ -76,8 +76,7 @@ def sdist(tmp_path_factory) -> Path:
 def wheel(sdist, tmp_path_factory) -> Path:
     """The wheel that comes from the source distribution."""
     unpacked = tmp_path_factory.mktemp("unpacked")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(unpacked)
+    run("tar", "-xzf", sdist, "-C", unpacked)
     (tree,) = unpacked.iterdir()
     return build_package(tree, tmp_path_factory.mktemp("wheel"), "--wheel")
 
