@@ -1,8 +1,9 @@
-"""The command line: python -m paddle_flags run|list|explain|config."""
+"""The command line: python -m paddle_flags run|list|explain|doctor|config."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import runpy
 import sys
@@ -119,6 +120,13 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argume
         "tell what a flag is and where its value comes from",
         "[--flag=value]... NAME",
     )
+    doctor = _add_command(
+        commands,
+        "doctor",
+        "examine a process with plugins, and files; ends with 1 when something is wrong",
+        "[--json] [--flag=value]... [FILE]...",
+    )
+    doctor.add_argument("--json", action="store_true", help="write the report as JSON")
     _add_config(commands)
     return main_parser, dict(commands.choices)
 
@@ -173,15 +181,36 @@ def _explain(options: argparse.Namespace, words: list[str]) -> Action:
     return lambda: print(explanation(flag))
 
 
-_COMMANDS = {"run": _run, "list": _list, "explain": _explain}
+def _doctor(options: argparse.Namespace, words: list[str]) -> Action:
+    from paddle_flags._doctor import examine, to_lines  # noqa: PLC0415 - seldom used
+
+    refused = []
+    for path in options.plugin:
+        try:
+            load_plugin(path)
+        except errors.FlagError as error:
+            refused.append(error)
+    files = read_flags([PROGRAM, *words], options.env_prefix, allow_pending=True)
+    report = examine(files, refused)
+
+    def act() -> None:
+        print(json.dumps(report, indent=2) if options.json else "\n".join(to_lines(report)))
+        if report["problems"]:
+            sys.exit(1)
+
+    return act
+
+
+_COMMANDS = {"run": _run, "list": _list, "explain": _explain, "doctor": _doctor}
 
 
 def _prepare(command: str, parser: argparse.ArgumentParser, words: Sequence[str]) -> Action:
     """Load plugins and read flags: all that can go wrong because of a user."""
     end = _options_end(words, parser)
     options = parser.parse_args(words[:end])
-    for path in options.plugin:
-        load_plugin(path)
+    if command != "doctor":  # which reports what loading meets
+        for path in options.plugin:
+            load_plugin(path)
     return _COMMANDS[command](options, list(words[end:]))
 
 

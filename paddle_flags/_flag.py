@@ -26,7 +26,8 @@ class FlagEntry(NamedTuple):
     """`"main.py:12"`, `"argv[2]"`, the name of a variable, or None where unknown."""
 
 
-def _place(origin: Any) -> str | None:
+def place_of(origin: Any) -> str | None:
+    """Where a pd_origin says that a value came from, as in `FlagEntry.place`."""
     if origin.source == lib.PD_SOURCE_ARGV:
         return f"argv[{origin.line}]"
     if not origin.place or origin.place[0] == b"\0":
@@ -155,7 +156,7 @@ class Flag(Generic[T]):
                 return found
             check(status, err)
             source = to_text(lib.pd_source_name(entry.origin.source))
-            found.append(FlagEntry(from_c(kind, entry.value), source, _place(entry.origin)))
+            found.append(FlagEntry(from_c(kind, entry.value), source, place_of(entry.origin)))
 
     # ---- definition ----
 
@@ -253,6 +254,11 @@ class Flag(Generic[T]):
         return bool(self._info().frozen)
 
     # ---- inside ----
+
+    @property
+    def handle(self) -> Any:
+        """The `pd_flag *` of cffi, valid until the process ends."""
+        return self._handle
 
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})

@@ -282,6 +282,21 @@ typedef struct pd_flag_entry {
 PD_API pd_status pd_flag_get_entry(const pd_flag *flag, size_t index,
                                    pd_flag_entry *entry, pd_error *err);
 
+/* One variable that follows the flag. */
+typedef struct pd_cell_info {
+  size_t size; /* set by the caller: sizeof(pd_cell_info) */
+  pd_kind kind;       /* whether its module defines or imports the flag */
+  pd_type type;       /* of the variable; a wrong one doesn't follow */
+  pd_module *module;  /* NULL for a flag of pd_flag_register */
+  const void *address; /* NULL where the definition brought no variable */
+  bool in_step;       /* has the flag's value, or no variable */
+} pd_cell_info;
+
+/* The definitions and imports of a flag; `index` counts from 0.
+ * PD_ERR_ARGUMENT: it is too big. */
+PD_API pd_status pd_flag_get_cell(const pd_flag *flag, size_t index,
+                                  pd_cell_info *info, pd_error *err);
+
 /* ------------------------------------------------------------------------
  * Reading and setting
  */
@@ -485,6 +500,21 @@ PD_API pd_status pd_module_get_flag(const pd_module *module, size_t index,
 /* Copy the errors of joining the module to the end of `errors`. */
 PD_API pd_status pd_module_get_errors(const pd_module *module,
                                       pd_error_list *errors, pd_error *err);
+
+/* ------------------------------------------------------------------------
+ * Copies of the library: the first to arrive hosts the registry
+ */
+
+typedef struct pd_copy_info {
+  size_t size;         /* set by the caller: sizeof(pd_copy_info) */
+  const char *path;    /* of the image that it is in */
+  const char *version; /* as pd_version */
+  bool hosting;        /* the registry is here; the other copies forward to it */
+} pd_copy_info;
+
+/* The copies in the process; `index` counts from 0. PD_ERR_ARGUMENT: it is too
+ * big. */
+PD_API pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *err);
 
 #ifdef __cplusplus
 }

@@ -75,7 +75,11 @@
   S(module_load_as,                                                                                \
     (const char *path, const char *name_space, pd_error_list *errors, pd_module **out,             \
      pd_error *err),                                                                               \
-    (path, name_space, errors, out, err))
+    (path, name_space, errors, out, err))                                                          \
+  S(flag_get_cell,                                                                                 \
+    (const pd_flag *flag, size_t index, pd_cell_info *info, pd_error *err),                        \
+    (flag, index, info, err))                                                                      \
+  S(copy_get_info, (size_t index, pd_copy_info *info, pd_error *err), (index, info, err))
 /* clang-format on */
 
 /* What a host offers: to modules the beginning, to other copies all of it. */

@@ -4,6 +4,8 @@
 #include "api.h"
 #include "platform.h"
 #include "registry.h"
+#include "sized.h"
+#include "text.h"
 
 #define OWN_S(name, parameters, arguments) pd__do_##name,
 #define OWN_R(result, name, parameters, arguments) pd__do_##name,
@@ -99,6 +101,40 @@ static const pd__table *find_host(void) {
 extern void pd__copy_enter(void);
 __attribute__((visibility("hidden"), used)) void pd__copy_enter(void) { find_host(); }
 PD__PLATFORM_AT_START("pd__copy_enter");
+
+/* ---- For hosts ---- */
+
+typedef struct search {
+  size_t left;
+  bool found;
+  pd_copy_info info;
+} search;
+
+static void look_for(void *record, const pd__platform_image *image, void *context) {
+  const pd_copy_record *copy = record;
+  search *run = context;
+  const pd_host *host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
+  if (run->found || copy->abi != PD_ABI_VERSION || !host || run->left-- > 0) return;
+  pd__platform_lock();
+  run->info.path = pd__intern(image->path);
+  run->info.version = pd__intern(copy->version);
+  pd__platform_unlock();
+  run->info.hosting = copy == &pd__copy_v1;
+  run->found = true;
+}
+
+pd_status pd__do_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) {
+  search run = {.left = index, .info = {.size = sizeof run.info}};
+  pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_copy_info, hosting), "info", err);
+  if (status != PD_OK) return status;
+  pd__platform_visit(PD__RECORDS_OF_COPIES, NULL, look_for, &run);
+  if (!run.found) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu copies", index);
+  }
+  if (!run.info.path || !run.info.version) return pd__fail_memory(err);
+  pd__sized_give(info, &run.info, sizeof run.info);
+  return PD_OK;
+}
 
 /* ---- Forwarding ---- */
 

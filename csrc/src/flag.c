@@ -121,6 +121,36 @@ pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry
   return status;
 }
 
+static void fill_cell(const pd_flag *flag, const pd__cell *cell, pd_cell_info *info) {
+  const pd_flag_def *def = cell->def;
+  info->kind = (pd_kind)def->kind;
+  info->type = (pd_type)def->type;
+  info->module = cell->module;
+  info->address = def->cell;
+  info->in_step = !def->cell || (def->type == flag->type &&
+                                 pd__value_equal(flag->type, pd__cell_load(flag->type, def->cell),
+                                                 pd__flag_value(flag)));
+}
+
+pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *info,
+                               pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  pd_cell_info found = {.size = sizeof found};
+  pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_cell_info, in_step), "info", err);
+  if (status != PD_OK) return status;
+  pd__platform_lock();
+  status = pd__flag_check_defined(flag, err);
+  const pd__cell *cell = flag->cells;
+  for (size_t left = index; cell && left > 0; left--) cell = cell->next;
+  if (status == PD_OK && !cell) {
+    status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", flag->name, index);
+  }
+  if (status == PD_OK) fill_cell(flag, cell, &found);
+  pd__platform_unlock();
+  if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
+  return status;
+}
+
 /* ---- Reading ---- */
 
 static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_value *value,

@@ -1,0 +1,122 @@
+"""What a library or program has inside, read from its file by LIEF.
+
+LIEF is an optional dependency: `pip install paddle_flags[doctor]`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, NamedTuple
+
+from paddle_flags.errors import FlagArgumentError
+
+# A symbol that each copy of another flag library defines, and its users need.
+# From gflags 2.2, abseil 20220623, LLVM 14, PyTorch 2 and Paddle 3.
+MARKERS = {
+    "gflags": re.compile(r"_ZN6(google|gflags)(21ParseCommandLineFlagsE|14FlagRegistererC)"),
+    "abseil": re.compile(r"_ZN4absl.*14flags_internal23RegisterCommandLineFlagE"),
+    "LLVM": re.compile(r"_ZN4llvm2cl6Option11addArgumentEv"),
+    "c10": re.compile(r"_ZN3c1016C10FlagsRegistry"),
+    "Paddle": re.compile(r"_ZN6paddle5flags(21ParseCommandLineFlagsE|14FlagRegistererC)"),
+}
+
+_NOTE_NAME = "pd_flags"
+_NOTE_MODULE = 1
+_NOTE_COPY = 2
+
+
+class Binary(NamedTuple):
+    """What a file has to do with flags."""
+
+    path: str
+    format: str
+    """`"ELF"`, `"PE"` or `"MACHO"`."""
+    joins: bool
+    """Has a module record."""
+    definitions: int
+    """How many flags it defines or imports; 0 for other languages' records."""
+    copy: bool
+    """Can host the registry."""
+    links: bool
+    """Needs the shared library."""
+    others: dict[str, str]
+    """Other flag libraries: name to `"copy"` or `"user"`."""
+
+
+def can_read() -> bool:
+    """Tell whether LIEF is there."""
+    try:
+        import lief  # noqa: F401, PLC0415 - asks for an extra
+    except ImportError:
+        return False
+    return True
+
+
+def read_binary(path: str) -> Binary:
+    """Read a file; FlagArgumentError where it is none of the formats."""
+    if not os.path.isfile(path):
+        message = f"{path}: no such file"
+        raise FlagArgumentError(message)
+    try:
+        import lief  # noqa: PLC0415 - an extra
+    except ImportError:
+        message = "reading files needs LIEF: pip install 'paddle_flags[doctor]'"
+        raise FlagArgumentError(message) from None
+    lief.logging.disable()
+    parsed: Any = lief.parse(path)
+    if parsed is None:
+        message = f"{path}: expected a library or program in ELF, PE or Mach-O"
+        raise FlagArgumentError(message)
+    kind = str(parsed.format).rpartition(".")[2]
+    joins, copy = _records(parsed, kind)
+    libraries = [str(library) for library in _libraries(parsed, kind)]
+    return Binary(
+        path,
+        kind,
+        joins,
+        _definitions(parsed, kind) if joins else 0,
+        copy,
+        any("pd_flags" in os.path.basename(library) for library in libraries),
+        _others(parsed, kind),
+    )
+
+
+def _libraries(parsed: Any, kind: str) -> list[Any]:
+    if kind == "MACHO":
+        return [library.name for library in parsed.libraries]
+    return list(parsed.libraries)
+
+
+def _records(parsed: Any, kind: str) -> tuple[bool, bool]:
+    if kind != "ELF":
+        names = {_section_name(section) for section in parsed.sections}
+        return bool(names & {"pd_flags", "__pd_flags"}), False
+    types = {
+        int(note.original_type) for note in parsed.notes if note.name.rstrip("\0") == _NOTE_NAME
+    }
+    return _NOTE_MODULE in types, _NOTE_COPY in types
+
+
+def _section_name(section: Any) -> str:
+    return str(section.name).rstrip("\0")
+
+
+def _definitions(parsed: Any, kind: str) -> int:
+    if kind != "ELF":
+        return 0
+    section = parsed.get_section("pd_flags") if parsed.has_section("pd_flags") else None
+    pointer = 8 if "64" in str(parsed.header.identity_class) else 4
+    return int(section.size) // pointer if section else 0
+
+
+def _others(parsed: Any, kind: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for symbol in parsed.symbols:
+        name = str(symbol.name)
+        for library, marker in MARKERS.items():
+            if marker.match(name):
+                defined = kind != "ELF" or symbol.shndx != 0
+                if defined or library not in found:
+                    found[library] = "copy" if defined else "user"
+    return found
