@@ -41,7 +41,7 @@ format: $(VENV)/dev ## Format Python and C, mend what can be mended
 	$(BIN)/ruff check --fix .
 	clang-format -i $(C_FILES)
 
-matrix: $(VENV)/built ## Run all ways to link and load plugins, a process each; ARGS="--sample 300" for some
+matrix: $(VENV)/built ## Run all ways to link and load plugins, a process each; ARGS="--platform musl --sample 99"
 	$(BIN)/python tests/matrix/matrix.py $(ARGS)
 
 asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under build/

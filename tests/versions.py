@@ -49,7 +49,10 @@ def newer(tree: Path) -> None:
 
 
 def build_library(
-    directory: Path, changes: Sequence[object] = (), compiler: Sequence[str] = CC
+    directory: Path,
+    changes: Sequence[object] = (),
+    compiler: Sequence[str] = CC,
+    archiver: str = "ar",
 ) -> Path:
     """Build libpd_flags.so and libpd_flags.a of changed sources; give their directory."""
     tree = directory / "csrc"
@@ -63,5 +66,5 @@ def build_library(
     link = ["-shared", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
     run(*shared, *sources, *link, "-o", directory / "libpd_flags.so", "-ldl")
     run(*shared, "-r", "-nostdlib", *sources, "-o", directory / "pd_flags.o")
-    run("ar", "rcs", directory / "libpd_flags.a", directory / "pd_flags.o")
+    run(archiver, "rcs", directory / "libpd_flags.a", directory / "pd_flags.o")
     return directory

@@ -13,6 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef RTLD_DEEPBIND /* musl has none, and no case asks for it there */
+#define RTLD_DEEPBIND 0
+#endif
+
 typedef int parse_function(int argc, char **argv, char *message);
 typedef int set_function(const char *name, const char *text, char *message);
 typedef int number_function(void);

@@ -1,6 +1,6 @@
 """The matrix of ways to link and load: each case is one process.
 
-    python tests/matrix/matrix.py [--sample N] [--write FILE]
+    python tests/matrix/matrix.py [--platform NAME] [--sample N] [--write FILE]
 
 Two plugins, a and b, join in one of many ways each, in one of several hosts.
 Each gets values from a command line before or after it is loaded, and is set
@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, NamedTuple
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from support import LIBDIR, tool  # noqa: E402 - the path comes first
+from platforms import PLATFORMS, Platform  # noqa: E402 - the path comes first
+from support import LIBDIR, tool  # noqa: E402
 from versions import build_library, newer, older  # noqa: E402
 
 if TYPE_CHECKING:
@@ -59,8 +60,6 @@ JOINS = {
     "older static copy": Join("older"),
     "newer static copy": Join("newer", ("-fuse-ld=lld",), "clang"),
 }
-HOSTS = ["python", "C, shared library", "C, static copy", "C, static, -rdynamic", "C, nothing"]
-MODES = ["local", "global", "deepbind", "preload", "linked"]
 
 
 class Case(NamedTuple):
@@ -82,10 +81,10 @@ def possible(case: Case) -> bool:
     return (case.host != "C, nothing" or copies) and (case.host, case.mode) != ("python", "linked")
 
 
-def cases() -> Iterator[Case]:
+def cases(platform: Platform) -> Iterator[Case]:
     """Give each pair of joins in each host and mode; the other axes are drawn, always alike."""
     draw = random.Random("matrix")
-    for host, a, b, mode in itertools.product(HOSTS, JOINS, JOINS, MODES):
+    for host, a, b, mode in itertools.product(platform.hosts, JOINS, JOINS, platform.modes):
         case = Case(
             host,
             a,
@@ -103,13 +102,21 @@ def cases() -> Iterator[Case]:
 class Builder:
     """Builds libraries, plugins and hosts, each once, into one directory."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, platform: Platform, directory: Path) -> None:
+        self.platform = platform
         self.directory = directory
-        self.libraries = {"shared": Path(LIBDIR), "own": Path(LIBDIR)}
-        for name, changes in (("older", [older]), ("newer", [newer])):
-            (directory / name).mkdir()
-            self.libraries[name] = build_library(directory / name, changes)
+        self.libraries = {"older": self.library("older", older)}
+        self.libraries["newer"] = self.library("newer", newer)
+        own = Path(LIBDIR) if platform.installed else self.library("own")
+        self.libraries |= {"shared": own, "own": own}
         self.made: dict[str, Path] = {}
+
+    def library(self, name: str, *changes: object) -> Path:
+        """Build the library of changed sources."""
+        (self.directory / name).mkdir()
+        compiler = [tool(self.platform.compilers["gcc"][0]), *self.platform.compilers["gcc"][1:]]
+        archiver = tool(self.platform.archiver)
+        return build_library(self.directory / name, changes, compiler, archiver)
 
     def link(self, copy: str) -> list[str]:
         """Give the linker's arguments for a library."""
@@ -128,7 +135,8 @@ class Builder:
         """Run a compiler unless it made the file before."""
         if str(out) not in self.made:
             out.parent.mkdir(parents=True, exist_ok=True)
-            command = [tool(compiler), *map(str, arguments), "-o", str(out)]
+            name, *options = self.platform.compilers[compiler]
+            command = [tool(name), *options, *map(str, arguments), "-o", str(out)]
             subprocess.run(command, check=True)
             self.made[str(out)] = out
         return out
@@ -173,12 +181,16 @@ def command_of(builder: Builder, case: Case) -> tuple[list[str], dict[str, str]]
     if case.host == "python":
         host = [sys.executable, str(HERE / "driver.py")]
     else:
-        host = [str(builder.driver(case, a, b))]
+        host = [*builder.platform.runner, str(builder.driver(case, a, b))]
     mode = "present" if case.mode in ("preload", "linked") else case.mode
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FLAGS_")}
     if case.mode == "preload":
         order = [a, b] if case.order == "ab" else [b, a]
-        environment["LD_PRELOAD"] = ":".join(map(str, order))
+        preloaded = ":".join(map(str, order))
+        if builder.platform.preload:
+            host[-1:-1] = [word.format(preloaded) for word in builder.platform.preload]
+        else:
+            environment["LD_PRELOAD"] = preloaded
     words = [mode, case.order, case.when, str(int(case.unload)), str(a), str(b)]
     return host + words, environment
 
@@ -194,25 +206,25 @@ def run_case(command: list[str], environment: dict[str, str]) -> str:
     return f"status {ended.returncode}: {said[-1] if said else ''}"
 
 
-def run_all(chosen: list[Case], directory: Path) -> dict[Case, str]:
+def run_all(platform: Platform, chosen: list[Case], directory: Path) -> dict[Case, str]:
     """Build everything, then run the cases on all cores."""
-    builder = Builder(directory)
+    builder = Builder(platform, directory)
     commands = [command_of(builder, case) for case in chosen]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         outcomes = pool.map(lambda command: run_case(*command), commands)
         return dict(zip(chosen, outcomes))
 
 
-def table(outcomes: dict[Case, str]) -> str:
+def table(platform: Platform, outcomes: dict[Case, str]) -> str:
     """Give a Markdown table of cases and failures by host and mode."""
     count: dict[tuple[str, str], list[int]] = collections.defaultdict(lambda: [0, 0])
     for case, problem in outcomes.items():
         for key in ((case.host, case.mode), (case.host, "all"), ("all", "all"), ("all", case.mode)):
             count[key][0] += 1
             count[key][1] += bool(problem)
-    columns = [*MODES, "all"]
+    columns = [*platform.modes, "all"]
     lines = [f"| host | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
-    for host in [*HOSTS, "all"]:
+    for host in [*platform.hosts, "all"]:
         cells = (f"{total} / {failed}" for total, failed in (count[host, c] for c in columns))
         lines.append(f"| {host} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -221,21 +233,23 @@ def table(outcomes: dict[Case, str]) -> str:
 def main() -> int:
     """Run the matrix from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--platform", choices=PLATFORMS, default="glibc")
     parser.add_argument("--sample", type=int, metavar="N", help="only so many cases")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table there")
     options = parser.parse_args()
-    chosen = list(cases())
+    platform = PLATFORMS[options.platform]
+    chosen = list(cases(platform))
     if options.sample:
         chosen = random.Random("sample").sample(chosen, options.sample)
     directory = Path(tempfile.mkdtemp(prefix="matrix"))
     try:
-        outcomes = run_all(chosen, directory)
+        outcomes = run_all(platform, chosen, directory)
     finally:
         shutil.rmtree(directory)
     failed = {case: problem for case, problem in outcomes.items() if problem}
     for case, problem in failed.items():
         print(f"{case}: {problem}")
-    shown = table(outcomes)
+    shown = table(platform, outcomes)
     print(f"{shown}\n{len(outcomes)} cases, {len(failed)} failures")
     if options.write:
         options.write.write_text(f"{shown}\n", "utf-8")
