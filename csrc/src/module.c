@@ -289,13 +289,29 @@ static loading *begin(const char *path, const char *name_space) {
   return load;
 }
 
+/* A load that fails takes along what it brought, which may stay in the process:
+ * musl unloads nothing, nor does any loader what is linked with -z nodelete. A
+ * later load finds such a module refused, and lets it try again. */
+static void withdraw(const loading *load) {
+  pd_error err;
+  for (pd_module *each = modules; each; each = each->next) {
+    if (each->joined_in != load || each->opened > 0) continue;
+    if (each->status != PD_OK || !each->record) continue;
+    each->status = pd__fail(&err, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
+                            each->path, load->path);
+    pd__report late = {.list = each->errors};
+    pd__report_add(&late, &err);
+    pd__undefine(each->cells, each->count);
+    drop_defs(each);
+  }
+}
+
 /* Gather the errors of `module` (NULL: none was opened) and of those that
  * joined in this load. Gives whether all of them were accepted. */
 static bool gather(const loading *load, pd_module *module, pd__report *report) {
   bool accepted = !load->lost;
   for (pd_module *each = modules; each; each = each->next) {
     bool joined = each->joined_in == load, refused = each->status != PD_OK;
-    if (joined) each->joined_in = NULL;
     if (!joined && (each != module || !refused)) continue;
     pd__report_add_all(report, each->errors);
     if (refused && !each->record) each->present = false;
@@ -304,12 +320,16 @@ static bool gather(const loading *load, pd_module *module, pd__report *report) {
   return accepted;
 }
 
-static bool end(loading *ended, pd_module *module, pd__report *report) {
+static bool end(loading *ended, pd_module *module, bool sound, pd__report *report) {
   pd__platform_lock();
   loading **at = &loads;
   while (*at != ended) at = &(*at)->outer;
   *at = ended->outer;
-  bool accepted = gather(ended, module, report);
+  bool accepted = gather(ended, module, report) && sound;
+  if (!accepted) withdraw(ended);
+  for (pd_module *each = modules; each; each = each->next) {
+    if (each->joined_in == ended) each->joined_in = NULL;
+  }
   pd__platform_unlock();
   if (!accepted && report->status == PD_OK) { /* the message itself was lost */
     pd_error err;
@@ -371,9 +391,8 @@ pd_status pd__do_module_load_as(const char *path, const char *name_space, pd_err
   if (!load) return pd__fail_memory(err);
   void *handle = NULL;
   pd_module *module = open_module(load, &handle, &report);
-  bool accepted = module && check_namespace(load, module, &report);
-  accepted &= end(load, module, &report);
-  if (accepted) {
+  bool sound = module && check_namespace(load, module, &report);
+  if (end(load, module, sound, &report)) {
     keep_open(module, handle);
     if (out) *out = module;
   } else if (handle) {
