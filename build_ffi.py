@@ -18,11 +18,14 @@ SOURCE = """
 
 
 def declarations(compiler: list[str]) -> str:
-    """Give the header's declarations, and its integer constants as `#define NAME ...`."""
+    """Give the header's declarations, and its constants."""
     command = [*compiler, "-E", "-P", "-DPD_CDEF", str(HEADER)]
     expanded = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    constants = re.findall(r"^#define (PD_\w+) \d+$", HEADER.read_text("utf-8"), re.MULTILINE)
-    return expanded + "".join(f"\n#define {name} ..." for name in constants)
+    constants = re.findall(r"^#define (PD_\w+) (\d|\")", HEADER.read_text("utf-8"), re.MULTILINE)
+    for name, first in constants:
+        text = f"static const char *const {name};" if first == '"' else f"#define {name} ..."
+        expanded += f"\n{text}"
+    return expanded
 
 
 def write_module(compiler: list[str], path: Path) -> None:

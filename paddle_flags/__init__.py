@@ -34,7 +34,7 @@ from paddle_flags.errors import (
     UndefinedFlagError,
 )
 
-__version__: str = _to_text(_lib.pd_version())
+__version__: str = _to_text(_lib.PD_VERSION)
 
 __all__ = [
     "FLAGS",

@@ -1,4 +1,7 @@
-"""One case of the matrix in a Python process: arguments as in driver.c."""
+"""One case of the matrix in a Python process: arguments as in driver.c.
+
+A seventh argument is a library that is linked with both plugins.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,7 @@ class Module:
         """Bring the library in by load_plugin, or past it by dlopen."""
         if self.by_us:
             self.plugin = pf.load_plugin(self.path)
-        path = None if self.mode == "present" else self.path
-        self.library = ctypes.CDLL(path, mode=MODES.get(self.mode, 0))
+        self.library = ctypes.CDLL(self.path, mode=MODES.get(self.mode, 0))
 
     def unload(self) -> None:
         """Let it go by both ways."""
@@ -63,6 +65,8 @@ def main(mode: str, order: str, when: str, unload: str, *paths: str) -> None:
     if when == "before":
         pf.parse(["driver", *GIVEN], allow_pending=True, exit=False)
     by_us = mode == "local"
+    for linked_with_both in paths[2:]:
+        pf.load_plugin(linked_with_both)
     places = dict(zip("ab", paths))
     modules = {name: Module(name, places[name], mode, by_us=by_us) for name in order}
     a, b = modules["a"], modules["b"]

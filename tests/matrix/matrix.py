@@ -76,9 +76,9 @@ class Case(NamedTuple):
 
 
 def possible(case: Case) -> bool:
-    """Tell whether somebody can parse, and whether the host can load in that mode."""
+    """Tell whether somebody can parse."""
     copies = any(JOINS[join].copy for join in (case.a, case.b))
-    return (case.host != "C, nothing" or copies) and (case.host, case.mode) != ("python", "linked")
+    return case.host != "C, nothing" or copies
 
 
 def cases(platform: Platform) -> Iterator[Case]:
@@ -167,11 +167,26 @@ class Builder:
         name = case.host.replace(" ", "_").replace(",", "")
         linked: list[str] = []
         if case.mode == "linked":
-            name += f"-{a.parent.name}-{b.parent.name}-{case.order}"
-            order = [a, b] if case.order == "ab" else [b, a]
-            linked = ["-Wl,--no-as-needed", *map(str, order)]
+            name += self.pair(case, a, b)
+            linked = self.needed(case, a, b)
         out = self.directory / "hosts" / name
         return self.compile("gcc", out, *flags, HERE / "driver.c", *linked, *library)
+
+    def both(self, case: Case, a: Path, b: Path) -> Path:
+        """Build a library that is linked with both plugins, for a host that loads it."""
+        out = self.directory / "both" / f"lib{self.pair(case, a, b)}.so"
+        return self.compile("gcc", out, "-shared", *self.needed(case, a, b))
+
+    @staticmethod
+    def pair(case: Case, a: Path, b: Path) -> str:
+        """Give a name for the two plugins in their order."""
+        return f"-{a.parent.name}-{b.parent.name}-{case.order}"
+
+    @staticmethod
+    def needed(case: Case, a: Path, b: Path) -> list[str]:
+        """Give the linker's arguments for the two plugins in their order."""
+        order = [a, b] if case.order == "ab" else [b, a]
+        return ["-Wl,--no-as-needed", *map(str, order)]
 
 
 def command_of(builder: Builder, case: Case) -> tuple[list[str], dict[str, str]]:
@@ -192,6 +207,8 @@ def command_of(builder: Builder, case: Case) -> tuple[list[str], dict[str, str]]
         else:
             environment["LD_PRELOAD"] = preloaded
     words = [mode, case.order, case.when, str(int(case.unload)), str(a), str(b)]
+    if (case.host, case.mode) == ("python", "linked"):
+        words.append(str(builder.both(case, a, b)))
     return host + words, environment
 
 

@@ -1,0 +1,148 @@
+"""Copies of the library, also of other versions: one registry, whoever hosts it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from support import CC, INCLUDE, LIBDIR, build, build_plugin, run, write
+from versions import build_library, newer, older
+
+PLUGIN = """
+#include <pd_flags.h>
+#include <stdio.h>
+PD_DEFINE_int32(NAME_level, 6, "Level");
+__attribute__((visibility("default"))) int NAME_say(const char *set);
+int NAME_say(const char *set) {
+  pd_error err = {PD_OK, ""};
+  pd_flag *flag = NULL;
+  pd_flag_info info = {.size = sizeof info};
+  pd_status status = pd_flag_find(set, &flag, &err);
+  if (status == PD_OK) status = pd_flag_set_from_string(flag, "9", &err);
+  if (status == PD_OK) status = pd_flag_get_info(flag, &info, &err);
+  printf("NAME: %s %s %d %s\\n", pd_version(), status == PD_OK ? info.name : err.message,
+         FLAGS_NAME_level, MORE);
+  return status;
+}
+"""
+FUTURE = """
+#include <pd_flags.h>
+static const char *future(void) {
+  static char text[1100];
+  pd_error err;
+  int32_t value = 0;
+  pd_status status = pd_flag_future(&value, &err);
+  snprintf(text, sizeof text, "%s %d", status == PD_OK ? "PD_OK" : err.message, (int)value);
+  return text;
+}
+"""
+HOST = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  for (int i = 1; i + 2 < argc; i += 3) { /* a plugin, its function, a flag to set */
+    void *handle = dlopen(argv[i], RTLD_NOW);
+    if (!handle) return printf("%s\\n", dlerror());
+    int (*say)(const char *);
+    *(void **)&say = dlsym(handle, argv[i + 1]);
+    say(argv[i + 2]);
+    dlclose(handle);
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Directories of libpd_flags.a, by version."""
+    made = {"0.1.0": Path(LIBDIR)}
+    for version, change in (("0.0.9", older), ("9.0.0", newer)):
+        made[version] = build_library(tmp_path_factory.mktemp("version"), [change])
+    return made
+
+
+@pytest.fixture
+def talk(tmp_path: Path, versions: dict[str, Path]) -> Callable[..., list[str]]:
+    """Load plugins with copies of versions, in this order; give what each says.
+
+    Each sets the flag of the first.
+    """
+    host = build(
+        tmp_path / "host",
+        write(tmp_path / "host.c", HOST),
+        flags=("-Wno-pedantic", "-ldl"),
+    )
+
+    def run_plugins(*wanted: str) -> list[str]:
+        words: list[object] = []
+        for index, version in enumerate(wanted):
+            name = f"p{index}"
+            text = PLUGIN.replace("NAME", name)
+            headers = versions[version] / "csrc" / "include"
+            more = "future()" if version == "9.0.0" else '""'
+            if version == "9.0.0":
+                text = text.replace("#include <stdio.h>", "#include <stdio.h>" + FUTURE)
+            code = write(tmp_path / f"{name}.c", text.replace("MORE", more))
+            library = versions[version] / "libpd_flags.a"
+            path = tmp_path / f"lib{name}.so"
+            include = (f"-I{headers}",) if headers.exists() else ()
+            build_first(path, code, include, str(library))
+            words += [path, f"{name}_say", "p0_level"]
+        ended: subprocess.CompletedProcess[str] = run(host, *words)
+        return [" ".join(line.split()) for line in ended.stdout.splitlines()]
+
+    return run_plugins
+
+
+def build_first(path: Path, code: Path, include: tuple[str, ...], library: str) -> None:
+    """Build a plugin whose own headers are found before the installed ones."""
+    run(*CC, "-shared", "-fPIC", *include, f"-I{INCLUDE}", code, library, "-ldl", "-o", path)
+
+
+def test_the_first_copy_hosts_and_later_ones_forward(talk):
+    assert talk("0.1.0", "0.1.0", "0.1.0") == [
+        "p0: 0.1.0 p0_level 9",
+        "p1: 0.1.0 p0_level 6",
+        "p2: 0.1.0 p0_level 6",
+    ]
+
+
+def test_an_older_copy_works_under_a_newer_host(talk):
+    assert talk("9.0.0", "0.0.9", "0.1.0") == [
+        "p0: 9.0.0 p0_level 9 PD_OK 42",
+        "p1: 9.0.0 p0_level 6",
+        "p2: 9.0.0 p0_level 6",
+    ]
+
+
+def test_a_newer_copy_under_an_older_host_is_told_what_the_host_lacks(talk):
+    lacks = (
+        "pd_flag_future: the registry of this process is hosted by version 0.0.9, which lacks it"
+    )
+    assert talk("0.0.9", "9.0.0", "0.1.0") == [
+        "p0: 0.0.9 p0_level 9",
+        f"p1: 0.0.9 p0_level 6 {lacks} 0",
+        "p2: 0.0.9 p0_level 6",
+    ]
+
+
+def test_a_function_that_an_older_host_lacks_is_an_exception_in_python(versions, tmp_path, python):
+    code = write(
+        tmp_path / "old.c", "#include <pd_flags.h>\nconst char *(*keep)(void) = pd_version;\n"
+    )
+    library = str(versions["0.0.9"] / "libpd_flags.a")
+    path = build_plugin(tmp_path / "libold.so", code, flags=(library, "-ldl"))
+    text = """
+pf.define("x", 1)
+try:
+    pf.check_pending()
+except pf.FlagUnsupportedError as error:
+    from paddle_flags._native import ffi, lib
+    host = ffi.string(lib.pd_version()).decode()
+    print(pf.__version__, host, error.status, isinstance(error, NotImplementedError))
+"""
+    ended = python(text, env={**os.environ, "LD_PRELOAD": str(path)})
+    assert ended.stdout == "0.1.0 0.0.9 PD_ERR_UNSUPPORTED True\n"
