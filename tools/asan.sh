@@ -14,7 +14,9 @@ runtime=$($CC -print-file-name=libasan.so)
 [[ $runtime == /* ]] || { echo "asan.sh: $CC has no libasan.so; use CC=gcc" >&2; exit 1; }
 [[ $(nm -D paddle_flags/lib/libpd_flags.so) == *__asan_* ]]
 
-# Python itself isn't built for the sanitizer: its runtime has to be loaded first.
+# Python itself isn't built for the sanitizer: its runtime has to be loaded first,
+# with the C++ library, whose exceptions it intercepts.
+runtime+=" $($CXX -print-file-name=libstdc++.so.6)"
 # Python's memory at exit says nothing about ours, so that leaks count in programs
 # alone; with malloc, the sanitizer sees the end of each Python object.
 python=.venv/bin/python
@@ -34,9 +36,12 @@ from pathlib import Path
 code = 'import os; [os.environ.pop(n, 0) for n in ("LD_PRELOAD", "ASAN_OPTIONS", "PYTHONMALLOC")]'
 Path(sysconfig.get_path("purelib"), "sanitized.pth").write_text(code + "\n")
 END
+# Documents show plain commands of the compiler; their programs count, too.
+printf '#!/bin/sh\nexec %s %s "$@"\n' "$(command -v $CC)" "-fsanitize=$PD_SANITIZE" >.venv/bin/cc
+chmod +x .venv/bin/cc
 $python -c 'import ctypes, paddle_flags._native; ctypes.CDLL(None).__asan_init'
 
 export CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$PD_SANITIZE -fno-sanitize-recover=all"
-export PD_PRELOAD=$runtime # for tests that preload a plugin
+export PD_PRELOAD="$runtime" # for tests that preload a plugin
 export UBSAN_OPTIONS=print_stacktrace=1
 exec $python -m pytest "$@"
