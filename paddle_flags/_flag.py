@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_STRING = lib.PD_TYPE_string
+
 
 class FlagEntry(NamedTuple):
     """One value that a flag was given."""
@@ -50,11 +52,14 @@ class Flag(Generic[T]):
     All methods may be called from any thread.
     """
 
-    __slots__ = ("__weakref__", "_handle", "_kind", "_name")
+    __slots__ = ("__weakref__", "_cell", "_handle", "_kind", "_name", "_number", "_state")
 
     _handle: Any
-    _kind: ValueType
     _name: str
+    _state: Any  # C's memory: the type's number while the flag is defined, else 0
+    _cell: Any  # C's memory: the value
+    _kind: ValueType  # of that value
+    _number: int  # of the kind
 
     def __init__(self) -> None:
         message = "a Flag comes from define() or FLAGS[name]"
@@ -74,15 +79,11 @@ class Flag(Generic[T]):
         Raises on setting: FlagTypeError, FlagValueError, ReadOnlyFlagError,
         FrozenFlagError. The place that `history` shows is the caller's line.
         """
-        while True:
-            kind = self._kind
-            out = ffi.new(kind.pointer)
-            err = new_error()
-            status = kind.get(self._handle, out, err)
-            if status == lib.PD_OK:
-                return to_text(out[0]) if kind.python is str else out[0]  # type: ignore[return-value]
-            if status != lib.PD_ERR_TYPE or not self._type_changed():
-                check(status, err)
+        # The state tells whether the memory that we know still holds the value.
+        if self._state[0] != self._number:
+            self._look_again()
+        value = self._cell[0]
+        return to_text(value) if self._number == _STRING else value  # type: ignore[return-value]
 
     @value.setter
     def value(self, value: T) -> None:
@@ -163,8 +164,7 @@ class Flag(Generic[T]):
     @property
     def defined(self) -> bool:
         """False while the plugin that defined the flag is unloaded."""
-        info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
-        return bool(lib.pd_flag_get_info(self._handle, info, ffi.NULL) == lib.PD_OK)
+        return bool(self._state[0] != 0)
 
     @property
     def name(self) -> str:
@@ -266,12 +266,14 @@ class Flag(Generic[T]):
         check(lib.pd_flag_get_info(self._handle, info, err), err)
         return info
 
-    def _type_changed(self) -> bool:
-        """Look at the type again: a plugin may come back in another version."""
-        kind = TYPES[self._info().type]
-        changed = kind is not self._kind
-        self._kind = kind
-        return changed
+    def _look_again(self) -> bool:
+        """Find the value; a plugin may come back in another version. Tell if it is new."""
+        info = self._info()
+        known = self._number
+        self._kind = TYPES[info.type]
+        self._number = info.type
+        self._cell = ffi.cast(self._kind.pointer, lib.pd_flag_get_address(self._handle))
+        return known != self._number
 
 
 def _bound(kind: ValueType, value: Any, natural: int | None) -> Any:
@@ -292,11 +294,15 @@ def flag_of(handle: Any) -> Flag[Any]:
     if flag is None:
         made: Flag[Any] = object.__new__(Flag)
         made._handle = handle  # noqa: SLF001 - __init__ in all but name
-        info = made._info()  # noqa: SLF001
-        made._kind = TYPES[info.type]  # noqa: SLF001
-        made._name = to_text(info.name)  # noqa: SLF001
+        made._state = lib.pd_flag_get_state(handle)  # noqa: SLF001
+        made._name = to_text(made._info().name)  # noqa: SLF001
+        made._number = 0  # noqa: SLF001
+        made._look_again()  # noqa: SLF001
         flag = _flags.setdefault(key, made)
     return flag
+
+
+_places: dict[str, Any] = {}  # files that assignments stand in, for C
 
 
 def assign(
@@ -308,7 +314,7 @@ def assign(
             return _assign(wanted, where, layer=layer)
         except FlagError:
             # Types are known from the last time; look again before giving up.
-            changed = [flag._type_changed() for flag, _ in wanted if flag.defined]  # noqa: SLF001
+            changed = [flag._look_again() for flag, _ in wanted if flag.defined]  # noqa: SLF001
             if not any(changed):
                 raise
 
@@ -316,19 +322,23 @@ def assign(
 def _assign(
     wanted: Sequence[tuple[Flag[Any], object]], where: tuple[str, int], *, layer: bool
 ) -> int:
-    place = ffi.new("char[]", to_bytes(where[0]))
-    origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_RUNTIME, "line": where[1]})
-    origin.place = place
+    file, line = where
+    if file not in _places:
+        _places[file] = ffi.new("char[]", to_bytes(file))
+    origin = ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, _places[file]))
     made = Assignments(len(wanted))
     for index, (flag, value) in enumerate(wanted):
         made.fill(index, flag._handle, flag._name, flag._kind, value)  # noqa: SLF001
-    err = new_error()
-    errors = ErrorList()
     number = ffi.new("pd_layer *")
-    if layer:
-        status = lib.pd_layer_push(made.items, len(wanted), origin, errors.pointer, number, err)
-    else:
-        status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
-    if status != lib.PD_OK:
-        raise errors.gather(err)
+
+    def act(errors: Any, err: Any) -> int:
+        if layer:
+            return int(lib.pd_layer_push(made.items, len(wanted), origin, errors, number, err))
+        return int(lib.pd_batch_set(made.items, len(wanted), origin, errors, err))
+
+    if act(ffi.NULL, ffi.NULL) != lib.PD_OK:  # now again, to be told why
+        errors = ErrorList()
+        err = new_error()
+        if act(errors.pointer, err) != lib.PD_OK:
+            raise errors.gather(err)
     return int(number[0])

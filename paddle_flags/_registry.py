@@ -18,12 +18,23 @@ if TYPE_CHECKING:
 Value = Union[bool, int, float, str]
 
 
+# Flags by their own names, which lead to the same node for good: while it is
+# defined, the name can mean nothing else. Aliases may move on.
+_known: dict[str, Flag[Any]] = {}
+
+
 def find(name: str) -> Flag[Any]:
     """Give the flag of this name or alias, or raise UndefinedFlagError."""
+    known = _known.get(name)
+    if known is not None and known.defined:
+        return known
     handle = ffi.new("pd_flag **")
     err = new_error()
     check(lib.pd_flag_find(to_bytes(name), handle, err), err)
-    return flag_of(handle[0])
+    flag = flag_of(handle[0])
+    if flag.name == name:
+        _known[name] = flag
+    return flag
 
 
 class Registry(Mapping[str, Flag[Any]]):

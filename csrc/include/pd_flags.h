@@ -322,6 +322,12 @@ PD_API pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size
  * process ends. Read it with one atomic load; never write it. */
 PD_API const void *pd_flag_get_address(const pd_flag *flag);
 
+/* The address of a byte that is the flag's pd_type while it is defined, and 0
+ * while it isn't; NULL for NULL. It stays readable until the process ends. Who
+ * keeps the address of the value sees here whether that still holds it: an
+ * address that was given for one type never holds a value of another. */
+PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
+
 /* Set at run time. Every cell of the flag has the value on return.
  * PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_READ_ONLY, PD_ERR_FROZEN,
  * PD_ERR_UNDEFINED, PD_ERR_MEMORY. */

@@ -130,6 +130,7 @@ pd_value pd__def_default(const pd_flag_def *def) {
 void pd__flag_publish(pd_flag *flag) {
   pd_value value = flag->entries ? flag->entries->value : pd__def_default(flag->def);
   pd__cell_store(flag->type, pd__flag_address(flag), value);
+  __atomic_store_n(&flag->state, flag->type, __ATOMIC_RELEASE);
   for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->cell && cell->def->type == flag->type) {
       pd__cell_store(flag->type, cell->def->cell, value);

@@ -368,6 +368,7 @@ static void unlink_cell(pd__cell *cell) {
 static void undefine(pd_flag *flag) {
   unlink_aliases(flag);
   flag->def = NULL;
+  __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   pd__cell *cell = flag->cells;
   flag->cells = NULL;
   while (cell) {

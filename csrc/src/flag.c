@@ -195,6 +195,8 @@ const void *pd__do_flag_get_address(const pd_flag *flag) {
   return address;
 }
 
+const uint8_t *pd__do_flag_get_state(const pd_flag *flag) { return flag ? &flag->state : NULL; }
+
 /* ---- Setting ---- */
 
 static pd_status set_one(const pd_assignment *item, pd_error *err) {

@@ -54,6 +54,7 @@ struct pd_flag {
   uint8_t type;   /* of `entries`; outlives the definition */
   bool frozen;    /* by pd_flag_freeze; outlives the definition */
   bool truth;     /* the current value of a bool */
+  uint8_t state;  /* `type` while defined, otherwise 0; for readers without the lock */
 };
 
 /* ---- Names (names.c) ---- */
