@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NoReturn
 
 import pytest
 
@@ -66,15 +69,28 @@ def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
 
 
 def tool(name: str, package: str | None = None) -> str:
-    """Give the path of a tool that a test needs and the package doesn't.
-
-    Without it the test is skipped, with a reason; with PD_REQUIRE_TOOLS in the
-    environment, as in CI, it fails.
-    """
+    """Give the path of a tool that a test needs and the package doesn't."""
     path = shutil.which(name)
-    if path is None:
-        reason = f"{name} is missing: apt-get install {package or name}"
-        if os.environ.get("PD_REQUIRE_TOOLS"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return path
+    return path or missing(name, f"apt-get install {package or name}")
+
+
+def package(module: str, name: str | None = None) -> ModuleType:
+    """Give a Python module that a test needs and the package doesn't."""
+    if importlib.util.find_spec(module) is None:
+        missing(module, f"pip install {name or module}")
+    return importlib.import_module(module)
+
+
+def zig() -> list[str]:
+    """Give the command of the Zig compiler, which PyPI has."""
+    if importlib.util.find_spec("ziglang"):
+        return [sys.executable, "-m", "ziglang"]
+    return [shutil.which("zig") or missing("zig", "pip install ziglang")]
+
+
+def missing(name: str, remedy: str) -> NoReturn:
+    """Skip the test, with a reason; with PD_REQUIRE_TOOLS in the environment, as in CI, fail."""
+    reason = f"{name} is missing: {remedy}"
+    if os.environ.get("PD_REQUIRE_TOOLS"):
+        pytest.fail(reason)
+    pytest.skip(reason)
