@@ -68,6 +68,11 @@ def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
     return out
 
 
+def preload(path: Path) -> dict[str, str]:
+    """Give the variable that loads a library first, behind the runtime of a sanitizer."""
+    return {"LD_PRELOAD": f"{os.environ.get('PD_PRELOAD', '')} {path}".strip()}
+
+
 def tool(name: str, package: str | None = None) -> str:
     """Give the path of a tool that a test needs and the package doesn't."""
     path = shutil.which(name)

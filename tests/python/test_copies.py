@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
-from support import CC, INCLUDE, LIBDIR, build, build_plugin, run, write
+from support import CC, INCLUDE, LIBDIR, build, build_plugin, preload, run, write
 from versions import build_library, newer, older
 
 PLUGIN = """
@@ -144,5 +144,5 @@ except pf.FlagUnsupportedError as error:
     host = ffi.string(lib.pd_version()).decode()
     print(pf.__version__, host, error.status, isinstance(error, NotImplementedError))
 """
-    ended = python(text, env={**os.environ, "LD_PRELOAD": str(path)})
+    ended = python(text, env={**os.environ, **preload(path)})
     assert ended.stdout == "0.1.0 0.0.9 PD_ERR_UNSUPPORTED True\n"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from joining import LEVEL, REGISTRY, Maker, environment, obey, python
-from support import LIBDIR, SANITIZE, run, tool
+from support import LIBDIR, SANITIZE, preload, run, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -221,9 +221,7 @@ assert lib.pd_flag_find(b"join_level", flag, ffi.NULL) == lib.PD_OK
 assert lib.pd_flag_set_int32(flag[0], 42, ffi.NULL) == lib.PD_OK
 print(ctypes.CDLL(None).level())
 """
-    preload = environment().get("PD_PRELOAD", "")  # a sanitizer comes first
-    env = environment(LD_PRELOAD=f"{preload} {plugin}".strip())
-    assert python(script, env=env) == ["42"]
+    assert python(script, env=environment(**preload(plugin))) == ["42"]
 
 
 # ---- Python ----
