@@ -32,7 +32,7 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	clang-format --dry-run -Werror $(C_FILES)
 	clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(C_FILES))) -- -std=gnu11 -Icsrc/include
 

@@ -12,9 +12,10 @@ from paddle_flags._config import get_include
 from paddle_flags._define import define
 from paddle_flags._flag import Flag, FlagEntry
 from paddle_flags._native import lib as _lib
-from paddle_flags._parse import check_pending, parse
+from paddle_flags._parse import check_modules, check_pending, parse
 from paddle_flags._plugin import Plugin, load_plugin
-from paddle_flags._registry import FLAGS, get, override, reset, set
+from paddle_flags._registry import FLAGS, get, override, reset
+from paddle_flags._registry import set as set
 from paddle_flags._status import to_text as _to_text
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -57,6 +58,7 @@ __all__ = [
     "ReadOnlyFlagError",
     "UndefinedFlagError",
     "__version__",
+    "check_modules",
     "check_pending",
     "define",
     "get",
@@ -65,5 +67,4 @@ __all__ = [
     "override",
     "parse",
     "reset",
-    "set",
-]
+]  # not set: `from paddle_flags import *` leaves Python's own alone

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
+import re
 import runpy
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags import __version__, _config, errors
-from paddle_flags._parse import read_flags
+from paddle_flags._parse import print_text, read_flags
 from paddle_flags._plugin import load_plugin
 from paddle_flags._registry import find
-from paddle_flags._report import explanation, flags_table
+from paddle_flags._report import explanation, flags_help, flags_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,26 +26,50 @@ Commands = Any  # argparse gives the type of its subparsers no public name
 PROGRAM = "python -m paddle_flags"
 
 EPILOG = """\
-The flags of the plugins follow the options, as in
+The options come first, then the flags of the plugins, then all else, as in
 
   python -m paddle_flags list -p libalpha.so --alpha_level=9
 """
 
+# "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
+_IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
+
 
 def _options_end(words: Sequence[str], parser: argparse.ArgumentParser) -> int:
     """Give how many words, from the first on, are options of the command itself."""
-    takes_value = {
+    takes_value = _own_options(parser)
+    at = 0
+    while at < len(words):
+        name, equals, _ = words[at].partition("=")
+        attached = bool(name[2:]) and takes_value.get(name[:2], False)
+        if name not in takes_value and not attached:
+            return at
+        at += 2 if takes_value.get(name) and not equals else 1
+    return at
+
+
+def _own_options(parser: argparse.ArgumentParser) -> dict[str, bool]:
+    """Give the options of a command, and whether each takes a value."""
+    return {
         option: action.nargs != 0
         for action in parser._actions  # noqa: SLF001 - argparse tells it nowhere else
         for option in action.option_strings
     }
-    at = 0
-    while at < len(words):
-        name, equals, _ = words[at].partition("=")
-        if name not in takes_value:
-            return at
-        at += 2 if takes_value[name] and not equals else 1
-    return at
+
+
+def _load(plugin: str) -> None:
+    """Load FILE or NAMESPACE=FILE."""
+    parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
+    if parts:
+        load_plugin(parts[2], namespace=parts[1])
+    else:
+        load_plugin(plugin)
+
+
+def _flags(options: argparse.Namespace, words: list[str], **how: bool) -> list[str]:
+    """Read the flags of the plugins; give the other words."""
+    line = [PROGRAM, *words]
+    return read_flags(line, options.env_prefix, keep_startup=True, **how)
 
 
 def _add_command(commands: Commands, name: str, summary: str, use: str) -> argparse.ArgumentParser:
@@ -63,7 +89,7 @@ def _add_command(commands: Commands, name: str, summary: str, use: str) -> argpa
         action="append",
         default=[],
         metavar="FILE",
-        help="a shared library to load; may be given again",
+        help="a shared library to load, or NAMESPACE=FILE; may be given again",
     )
     parser.add_argument(
         "--env-prefix",
@@ -103,16 +129,21 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argume
         commands,
         "run",
         "load plugins and set flags, then run a script or module, or show the flags",
-        "[--show] [-m MODULE] [--flag=value]... [--] [SCRIPT] [ARGUMENT]...",
+        "[--show] [--allow-pending] [--flag=value]... [SCRIPT | -m MODULE] [ARGUMENT]...",
     )
-    run.add_argument("-m", "--module", metavar="MODULE", help="a module to run, as python -m does")
     run.add_argument("--show", action="store_true", help="show the flags at the end")
+    run.add_argument(
+        "--allow-pending",
+        action="store_true",
+        help="keep values for flags that the script or its plugins define later",
+    )
     listing = _add_command(
         commands,
         "list",
         "show all flags with value, source and module",
-        "[--all] [--flag=value]...",
+        "[--all] [--long] [--flag=value]...",
     )
+    listing.add_argument("--long", action="store_true", help="show what each flag is for")
     listing.add_argument("--all", action="store_true", help="show hidden flags too")
     _add_command(
         commands,
@@ -132,69 +163,87 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argume
 
 
 def _run(options: argparse.Namespace, words: list[str]) -> Action:
-    rest = read_flags(
-        [PROGRAM, *words], options.env_prefix, stop_at_argument=True, keep_startup=True
-    )
-    if not options.module and rest and not os.path.exists(rest[0]):
-        message = f"{rest[0]}: no such file"
-        raise errors.FlagArgumentError(message)
+    at = words.index("-m") if "-m" in words else len(words)
+    script = _flags(options, words[:at], stop_at_argument=True, allow_pending=options.allow_pending)
+    if script:
+        script += words[at:]  # a script's own -m
+    module = words[at + 1 :] if not script else []
+    _check_program(script, module, wanted=at < len(words))
 
     def act() -> None:
         try:
-            if options.module:
-                _run_module(options.module, rest)
-            elif rest:
-                _run_script(rest)
+            if script:
+                _run_script(script)
+            elif module:
+                _run_module(module)
         finally:
-            if options.show or not (options.module or rest):
-                print(flags_table())
+            if options.show or not (script or module):
+                print_text(flags_table())
 
     return act
 
 
-def _run_module(module: str, arguments: list[str]) -> None:
-    sys.argv = [module, *arguments]
+def _check_program(script: list[str], module: list[str], *, wanted: bool) -> None:
+    if script and not os.path.exists(script[0]):
+        message = f"{script[0]}: no such file"
+        raise errors.FlagArgumentError(message)
+    if script or not wanted:
+        return
+    if not module:
+        message = "-m: expected the name of a module"
+        raise errors.FlagArgumentError(message)
     sys.path.insert(0, os.getcwd())
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        found = importlib.util.find_spec(module[0])
+    except ModuleNotFoundError:  # of a package that isn't there either
+        found = None
+    if found is None:
+        message = f"{module[0]}: no such module"
+        raise errors.FlagArgumentError(message)
+
+
+def _run_module(words: list[str]) -> None:
+    sys.argv = list(words)
+    runpy.run_module(words[0], run_name="__main__", alter_sys=True)
 
 
 def _run_script(words: list[str]) -> None:
-    sys.argv = words
+    sys.argv = list(words)
     sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))
     runpy.run_path(words[0], run_name="__main__")
 
 
 def _list(options: argparse.Namespace, words: list[str]) -> Action:
-    rest = read_flags([PROGRAM, *words], options.env_prefix)
+    rest = _flags(options, words)
     if rest:
         message = f"{rest[0]}: expected no argument; plugins are given by -p"
         raise errors.FlagArgumentError(message)
-    return lambda: print(flags_table(hidden=options.all))
+    text = flags_help(hidden=options.all) if options.long else flags_table(hidden=options.all)
+    return lambda: print_text(text)
 
 
 def _explain(options: argparse.Namespace, words: list[str]) -> Action:
-    rest = read_flags([PROGRAM, *words], options.env_prefix)
+    rest = _flags(options, words)
     if len(rest) != 1:
         message = f"expected the name of one flag, not {len(rest)} arguments"
         raise errors.FlagArgumentError(message)
-    flag = find(rest[0])
-    return lambda: print(explanation(flag))
+    text = explanation(find(rest[0]))
+    return lambda: print_text(text)
 
 
 def _doctor(options: argparse.Namespace, words: list[str]) -> Action:
     from paddle_flags._doctor import examine, to_lines  # noqa: PLC0415 - seldom used
 
-    refused = []
-    for path in options.plugin:
+    refused: list[errors.FlagError] = []
+    for plugin in options.plugin:
         try:
-            load_plugin(path)
+            _load(plugin)
         except errors.FlagError as error:
             refused.append(error)
-    files = read_flags([PROGRAM, *words], options.env_prefix, allow_pending=True)
-    report = examine(files, refused)
+    report = examine(_flags(options, words, allow_pending=True), refused)
 
     def act() -> None:
-        print(json.dumps(report, indent=2) if options.json else "\n".join(to_lines(report)))
+        print_text(json.dumps(report, indent=2) if options.json else "\n".join(to_lines(report)))
         if report["problems"]:
             sys.exit(1)
 
@@ -208,10 +257,15 @@ def _prepare(command: str, parser: argparse.ArgumentParser, words: Sequence[str]
     """Load plugins and read flags: all that can go wrong because of a user."""
     end = _options_end(words, parser)
     options = parser.parse_args(words[:end])
+    rest = list(words[end:])
+    late = [word for word in rest if word.partition("=")[0] in _own_options(parser)]
+    if late and command != "run" and late[0] not in ("-h", "--help"):
+        message = f"{late[0]}: options come before flags and names"
+        raise errors.FlagArgumentError(message)
     if command != "doctor":  # which reports what loading meets
-        for path in options.plugin:
-            load_plugin(path)
-    return _COMMANDS[command](options, list(words[end:]))
+        for plugin in options.plugin:
+            _load(plugin)
+    return _COMMANDS[command](options, rest)
 
 
 def main(words: Sequence[str]) -> int:
@@ -226,7 +280,7 @@ def main(words: Sequence[str]) -> int:
     try:
         action = _prepare(words[0], parsers[words[0]], words[1:])
     except errors.HelpRequested as help_:
-        print(help_)
+        print_text(str(help_))
         return 0
     except errors.FlagError as error:
         for each in error.errors:

@@ -36,6 +36,9 @@ class _Definition:
         setattr(self.pointer, field, self._keep(text))
 
     def set_list(self, field: str, texts: Iterable[object]) -> None:
+        if isinstance(texts, str):
+            message = f"{self._about}: {field}: {texts!r}: expected a list, not str"
+            raise FlagTypeError(message)
         items = [str(text) for text in texts]
         for item in items:
             if "|" in item:

@@ -145,7 +145,13 @@ def _process_binaries() -> list[Binary]:
 
 def examine(files: Sequence[str], refused: Sequence[FlagError] = ()) -> Report:
     """Report on this process and on files; `refused` is what loading has met before."""
-    in_files = [read_binary(path) for path in files]
+    in_files: list[Binary] = []
+    unread: list[FlagError] = []
+    for path in files:
+        try:
+            in_files.append(read_binary(path))
+        except FlagError as error:
+            unread.append(error)
     report: Report = {
         "modules": list(_modules()),
         "copies": list(_copies()),
@@ -154,7 +160,7 @@ def examine(files: Sequence[str], refused: Sequence[FlagError] = ()) -> Report:
         "files": [binary._asdict() for binary in in_files],
         "other_libraries": _other_libraries([*_process_binaries(), *in_files]),
     }
-    report["problems"] = [str(each) for error in refused for each in error.errors]
+    report["problems"] = [str(each) for error in [*refused, *unread] for each in error.errors]
     report["problems"] += _problems(report)
     return report
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from paddle_flags._native import ffi, lib
 from paddle_flags._status import ErrorList, check, new_error, to_bytes, to_text
@@ -11,7 +11,7 @@ from paddle_flags._values import TYPES, Assignments, ValueType, from_c
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 T = TypeVar("T")
 
@@ -65,6 +65,31 @@ class Flag(Generic[T]):
         message = "a Flag comes from define() or FLAGS[name]"
         raise TypeError(message)
 
+    # A flag is easily taken for its value. What would be a silent mistake is loud.
+
+    def __bool__(self) -> NoReturn:
+        message = f"a Flag is neither true nor false: use {self._name}.value"
+        raise TypeError(message)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (bool, int, float, str)):
+            message = f"a Flag can't be compared with a value: use {self._name}.value"
+            raise TypeError(message)
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def __copy__(self) -> Flag[T]:
+        return self  # there is one object for each flag
+
+    def __deepcopy__(self, memo: object) -> Flag[T]:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[[str], Flag[Any]], tuple[str]]:
+        from paddle_flags._registry import find  # noqa: PLC0415 - it needs this module
+
+        return find, (self._name,)
+
     def __repr__(self) -> str:
         if not self.defined:
             return f"<Flag {self._name}: not defined>"
@@ -88,6 +113,12 @@ class Flag(Generic[T]):
     @value.setter
     def value(self, value: T) -> None:
         assign([(self, value)], caller(1))
+
+    @value.deleter
+    def value(self) -> None:
+        """Drop the value that was set at run time, as `unittest.mock.patch` does."""
+        err = new_error()
+        check(lib.pd_flag_drop(self._handle, lib.PD_SOURCE_RUNTIME, err), err)
 
     def set_from_string(self, text: str) -> None:
         """Set the value from text, as a command line does.

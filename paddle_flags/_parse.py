@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,33 @@ def read_flags(
     raise found.gather(err, errors.FlagParseError)
 
 
+def print_text(text: str) -> None:
+    """Print to stdout; whoever reads it may stop early, and may not know all letters."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Python's own flush at the end must find something that takes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def check_modules() -> None:
+    """Raise the first refusal of a module that came past `load_plugin`.
+
+    Libraries that are linked, preloaded, opened by ctypes or imported as an
+    extension module join by themselves. When a definition in one is refused, all
+    of its flags keep their defaults; `errors` has every reason.
+    """
+    found = ErrorList()
+    handle = lib.pd_module_next(ffi.NULL)
+    while handle:
+        lib.pd_module_get_errors(handle, found.pointer, ffi.NULL)
+        handle = lib.pd_module_next(handle)
+    if lib.pd_error_list_count(found.pointer):
+        raise found.gather(ffi.NULL)
+
+
 def check_pending() -> None:
     """Raise UndefinedFlagError if values still wait for flags that nobody has defined.
 
@@ -105,22 +133,35 @@ def parse(
     flags and ends it with status 0. With `exit=False` FlagParseError or
     HelpRequested is raised instead.
     """
-    words = list(sys.argv if argv is None else argv)
-    program = os.path.basename(words[0]) if words else ""
+    words = list(sys.argv) if argv is None else _check_argv(argv)
     try:
         return read_flags(
             words, env_prefix, stop_at_argument=stop_at_argument, allow_pending=allow_pending
         )
-    except errors.HelpRequested as help_:
+    except errors.FlagParseError as error:
         if not exit:
             raise
-        print(help_)
-        status = 0
-    except errors.FlagParseError as refused:
-        if not exit:
-            raise
-        for error in refused.errors:
-            print(f"{program}: error: {error}", file=sys.stderr)
-        print(f"Try '{program} --help'.", file=sys.stderr)
-        status = 2
-    sys.exit(status)
+        why = error
+    sys.exit(_tell(os.path.basename(words[0]) if words else "", why))
+
+
+def _check_argv(argv: Sequence[str]) -> list[str]:
+    if isinstance(argv, str):
+        message = f"argv is {argv!r:.60}: expected a list of words, the program first"
+        raise errors.FlagTypeError(message)
+    words = list(argv)
+    if words and isinstance(words[0], str) and words[0].startswith("--"):
+        message = f"argv[0] is {words[0]!r}: expected the program, as in sys.argv"
+        raise errors.FlagArgumentError(message)
+    return words
+
+
+def _tell(program: str, why: errors.FlagParseError) -> int:
+    """Print help or errors; give the exit status."""
+    if isinstance(why, errors.HelpRequested):
+        print_text(str(why))
+        return 0
+    for error in why.errors:
+        print(f"{program}: error: {error}", file=sys.stderr)
+    print(f"Try '{program} --help'.", file=sys.stderr)
+    return 2

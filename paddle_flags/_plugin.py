@@ -60,11 +60,20 @@ class Plugin:
             index += 1
         return found
 
-    def unload(self) -> None:
-        """Undo one `load_plugin`; the last one takes the library out of the process.
+    def __enter__(self) -> Plugin:  # noqa: PYI034 - typing.Self is too new for Python 3.9
+        return self
 
-        Its flags are undefined then, but their Flag objects stay, and work again
-        when the library is loaded again. Native code that still runs in the
+    def __exit__(self, *exception: object) -> None:
+        if self._loaded:
+            self.unload()
+
+    def unload(self) -> bool:
+        """Undo one `load_plugin`; tell whether the library has left the process.
+
+        It stays when it was loaded again, opened by others (ctypes never closes
+        what it opens), or brings the copy of paddle_flags that hosts the registry.
+        When it leaves, its flags are undefined, but their Flag objects stay, and
+        work again when the library is loaded again. Native code that still runs in the
         library, or pointers into it, are the caller's care.
         Raises FlagArgumentError when it is unloaded already.
         """
@@ -74,13 +83,19 @@ class Plugin:
         err = new_error()
         check(lib.pd_module_unload(self._handle, err), err)
         self._loaded = False
+        return not _info(self._handle).present
+
+
+def _info(handle: Any) -> Any:
+    info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
+    err = new_error()
+    check(lib.pd_module_get_info(handle, info, err), err)
+    return info
 
 
 def _plugin_of(handle: Any) -> Plugin:
     plugin = object.__new__(Plugin)
-    info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
-    err = new_error()
-    check(lib.pd_module_get_info(handle, info, err), err)
+    info = _info(handle)
     plugin._handle = handle
     plugin._path = to_text(info.path)
     plugin._namespace = to_text(info.name_space)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ContextDecorator, suppress
-from typing import TYPE_CHECKING, Any, Union
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
 
 from paddle_flags._flag import Flag, assign, caller, flag_of
 from paddle_flags._native import ffi, lib
 from paddle_flags._status import check, new_error, to_bytes
-from paddle_flags.errors import FlagNameError, UndefinedFlagError
+from paddle_flags.errors import FlagArgumentError, FlagNameError, FlagTypeError, UndefinedFlagError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
 Value = Union[bool, int, float, str]
+F = TypeVar("F", bound="Callable[..., Any]")
 
 
 # Flags by their own names, which lead to the same node for good: while it is
@@ -74,6 +75,22 @@ class Registry(Mapping[str, Flag[Any]]):
             raise FlagNameError(message)
         assign([(find(name), value)], caller(1))
 
+    def __delattr__(self, name: str) -> None:
+        del find(name).value
+
+    def __setitem__(self, name: str, value: object) -> None:
+        message = f"FLAGS[{name!r}] is a Flag: write FLAGS[{name!r}].value = {value!r}"
+        raise FlagTypeError(message)
+
+    def __copy__(self) -> Registry:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Registry:
+        return self
+
+    def __reduce__(self) -> str:
+        return "FLAGS"
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
 
@@ -125,13 +142,13 @@ def reset(name: str) -> None:
     find(name).reset()
 
 
-class override(ContextDecorator):  # noqa: N801 - reads as a statement
+class override:  # noqa: N801 - reads as a statement
     """Give flags other values for the time of a `with` block or of a function.
 
         with override(alpha_level=1): ...
 
         @override({"beta.port": 80}, alpha_level=1)
-        def function(): ...
+        def function(): ...  # or async def, or a generator
 
     All values are checked before the first takes effect. The values are a layer
     on top of those that the flags have: layers may end in any order, on any
@@ -154,5 +171,42 @@ class override(ContextDecorator):  # noqa: N801 - reads as a statement
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if not self._layers:
+            message = "this override has ended already, or never begun"
+            raise FlagArgumentError(message)
         err = new_error()
         check(lib.pd_layer_pop(self._layers.pop(), err), err)
+
+    def __call__(self, function: F) -> F:
+        """Decorate a function: each of its calls has the values from start to end."""
+        if isinstance(function, type):
+            message = f"override decorates functions; {function.__name__} is a class"
+            raise FlagTypeError(message)
+        return cast("F", _decorated(self, function))
+
+
+def _decorated(layer: override, function: Any) -> Any:
+    import functools  # noqa: PLC0415 - seldom used
+    import inspect  # noqa: PLC0415
+
+    @functools.wraps(function)
+    def plain(*args: Any, **named: Any) -> Any:
+        with layer:
+            return function(*args, **named)
+
+    @functools.wraps(function)
+    def generator(*args: Any, **named: Any) -> Any:
+        with layer:
+            return (yield from function(*args, **named))
+
+    @functools.wraps(function)
+    async def coroutine(*args: Any, **named: Any) -> Any:
+        with layer:
+            return await function(*args, **named)
+
+    if inspect.isasyncgenfunction(function):
+        message = "override can't decorate an asynchronous generator: use it inside"
+        raise FlagTypeError(message)
+    if inspect.iscoroutinefunction(function):
+        return coroutine
+    return generator if inspect.isgeneratorfunction(function) else plain

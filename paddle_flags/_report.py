@@ -41,8 +41,7 @@ def _describe(flag: Flag[Any]) -> list[str]:
     is_bool = flag.type == "bool"
     head = f"  --[no]{flag.name}" if is_bool else f"  --{flag.name}={_allowed(flag)}"
     notes = [f"also --{alias}" for alias in flag.aliases]
-    if flag.read_only:
-        notes.append("read-only")
+    notes += ["read-only"] * flag.read_only + ["startup only"] * flag.startup_only
     default = f'"{flag.default}"' if flag.type == "string" else _plain(flag.default)
     notes.append(f"{_limits(flag)}default: {default}")
     text = f"{flag.help} ({'; '.join(notes)})".strip()
@@ -68,12 +67,17 @@ def _groups(flags: Iterable[Flag[Any]]) -> dict[str, list[Flag[Any]]]:
 
 def help_text(program: str) -> str:
     """Give the text that `--help` shows: every flag that isn't hidden, by module."""
-    lines = [f"usage: {os.path.basename(program)} [--flag=value ...] [argument ...]"]
-    for heading, flags in _groups(flag for flag in all_flags() if not flag.hidden).items():
-        lines += ["", f"{heading}:"]
-        for flag in flags:
-            lines += _describe(flag)
-    return "\n".join(lines)
+    usage = f"usage: {os.path.basename(program)} [--flag=value ...] [argument ...]"
+    return f"{usage}\n\n{flags_help()}".rstrip()
+
+
+def flags_help(*, hidden: bool = False) -> str:
+    """Give the help of every flag, by module."""
+    sections = [
+        "\n".join([f"{heading}:", *(line for flag in flags for line in _describe(flag))])
+        for heading, flags in _groups(f for f in all_flags() if hidden or not f.hidden).items()
+    ]
+    return "\n\n".join(sections)
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

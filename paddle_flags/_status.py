@@ -34,6 +34,9 @@ def to_text(pointer: Any) -> str:
 
 def to_bytes(text: str) -> bytes:
     """Encode text for C, the reverse of `to_text`."""
+    if not isinstance(text, str):
+        message = f"{text!r:.60}: expected str, not {type(text).__name__}"
+        raise errors.FlagTypeError(message)
     if "\0" in text:
         message = f"{text[:60]!r}: contains a NUL character, expected text without"
         raise errors.FlagValueError(message)

@@ -112,7 +112,11 @@ class Assignments:
             # C says what is expected. Hexadecimal has no limit on its digits.
             item.text = self._keep(hex(wanted) if abs(wanted) >> 128 else str(wanted))
         elif kind.python is str:
-            item.value.str = self._keep(wanted)
+            try:
+                item.value.str = self._keep(wanted)
+            except FlagValueError as error:
+                message = f"{name}={error}"
+                raise FlagValueError(message) from None
         else:
             setattr(item.value, kind.member, wanted)
 

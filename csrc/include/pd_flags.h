@@ -350,6 +350,10 @@ PD_API pd_status pd_flag_set_from_string(pd_flag *flag, const char *text,
  * layer takes the default instead, and popping it undoes the reset. */
 PD_API pd_status pd_flag_reset(pd_flag *flag, pd_error *err);
 
+/* Drop the value that one source gave; PD_OK also where it gave none.
+ * PD_ERR_ARGUMENT: `source` is default or layer. */
+PD_API pd_status pd_flag_drop(pd_flag *flag, pd_source source, pd_error *err);
+
 /* Refuse every later change of the flag with PD_ERR_FROZEN, until unfreeze, also
  * when its module is unloaded and loaded again in between. */
 PD_API pd_status pd_flag_freeze(pd_flag *flag, pd_error *err);

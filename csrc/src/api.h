@@ -80,7 +80,8 @@
     (const pd_flag *flag, size_t index, pd_cell_info *info, pd_error *err),                        \
     (flag, index, info, err))                                                                      \
   S(copy_get_info, (size_t index, pd_copy_info *info, pd_error *err), (index, info, err))          \
-  R(const uint8_t *, flag_get_state, (const pd_flag *flag), (flag))
+  R(const uint8_t *, flag_get_state, (const pd_flag *flag), (flag))                                \
+  S(flag_drop, (pd_flag *flag, pd_source source, pd_error *err), (flag, source, err))
 /* clang-format on */
 
 /* What a host offers: to modules the beginning, to other copies all of it. */

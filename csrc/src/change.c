@@ -220,6 +220,16 @@ void pd__flag_drop_values(pd_flag *flag) {
   pd__flag_publish(flag);
 }
 
+void pd__flag_drop_source(pd_flag *flag, pd_source source) {
+  pd__entry **at = &flag->entries;
+  while (*at && (*at)->origin.source != source) at = &(*at)->next;
+  pd__entry *dropped = *at;
+  if (!dropped) return;
+  *at = dropped->next;
+  free(dropped);
+  pd__flag_publish(flag);
+}
+
 void pd__flag_pop(pd_flag *flag, pd_layer layer) {
   for (pd__entry **at = &flag->entries; *at;) {
     pd__entry *entry = *at;

@@ -234,6 +234,18 @@ pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {
   return status;
 }
 
+pd_status pd__do_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  pd_origin origin = {source, 0, NULL};
+  pd_status status = pd__origin_check(&origin, err);
+  if (status != PD_OK) return status;
+  pd__platform_lock();
+  status = pd__flag_check_open(flag, &pd__at_run_time, err);
+  if (status == PD_OK) pd__flag_drop_source(flag, source);
+  pd__platform_unlock();
+  return status;
+}
+
 static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   pd__platform_lock();

@@ -138,6 +138,9 @@ pd_status pd__changes_finish(pd__changes *changes, pd_layer layer, const pd__rep
 /* Drop all values but the default, or give the default to the top layer. */
 void pd__flag_drop_values(pd_flag *flag);
 
+/* Remove the value that `source` gave. */
+void pd__flag_drop_source(pd_flag *flag, pd_source source);
+
 /* Remove the values of `layer`. */
 void pd__flag_pop(pd_flag *flag, pd_layer layer);
 

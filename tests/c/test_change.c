@@ -209,3 +209,17 @@ TEST(a_change_reaches_every_cell_before_the_call_returns) {
   for (int i = 0; i < 3; i++) CHECK(cells[i] == 0.75);
   CHECK(*(const double *)pd_flag_get_address(flag) == 0.75);
 }
+
+TEST(the_value_of_one_source_can_be_dropped) {
+  pd_flag *flag = level();
+  set_from(flag, PD_SOURCE_ARGV, "1");
+  set_from(flag, PD_SOURCE_RUNTIME, "2");
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_FILE, &err));
+  CHECK_STR(text_of(flag), "2");
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_RUNTIME, &err));
+  CHECK_STR(text_of(flag), "1");
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_ARGV, &err));
+  CHECK_STR(text_of(flag), "6");
+  CHECK(pd_flag_drop(flag, PD_SOURCE_DEFAULT, &err) == PD_ERR_ARGUMENT);
+  CHECK(pd_flag_drop(flag, PD_SOURCE_LAYER, &err) == PD_ERR_ARGUMENT);
+}

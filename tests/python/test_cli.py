@@ -106,9 +106,50 @@ def test_run_shows_the_flags_behind_the_script_on_request(alpha, tmp_path):
 
 def test_run_runs_a_module(alpha, tmp_path):
     write(tmp_path / "some_module.py", SCRIPT)
-    words = ["-p", alpha, "-m", "some_module", "--alpha_level=3", "--", "--own=2"]
+    words = ["-p", alpha, "--alpha_level=3", "-m", "some_module", "--own=2"]
     ended = cli("run", *words, cwd=tmp_path)
     assert ended.stdout == "__main__ ['--own=2'] [] 3 2\n", ended.stderr
+
+
+def test_run_leaves_the_options_of_a_script_and_a_module_alone(alpha, tmp_path):
+    script = write(tmp_path / "script.py", "import sys; print(sys.argv[1:])\n")
+    assert cli("run", "-p", alpha, script, "-m", "--help").stdout == "['-m', '--help']\n"
+    shown = cli("run", "-p", alpha, "-m", "script", "--help", "-p", cwd=tmp_path).stdout
+    assert shown == "['--help', '-p']\n"
+
+
+def test_run_keeps_values_for_the_plugins_of_the_script_on_request(alpha, tmp_path):
+    text = f"import paddle_flags as pf; pf.load_plugin({str(alpha)!r}); print(pf.FLAGS.alpha_level)"
+    script = write(tmp_path / "script.py", text)
+    assert cli("run", "--allow-pending", "--alpha_level=3", script).stdout == "3\n"
+    assert "no such flag" in cli("run", "--alpha_level=3", script).stderr
+
+
+def test_a_plugin_may_have_a_namespace_and_stand_at_its_option(alpha):
+    ended = cli("list", f"-pbeta={alpha}", "--beta.alpha_level=3")
+    assert "beta.alpha_level  int32  3 " in ended.stdout
+
+
+def test_list_can_show_what_flags_are_for(alpha):
+    shown = cli("list", "-p", alpha, "--long").stdout
+    assert shown.startswith("libalpha.so:\n  --[no]alpha_check")
+    assert "Compression level (1 to 9; default: 6)" in shown
+
+
+def test_who_reads_the_output_may_stop_early(plugin):
+    flags = "".join(f'PD_DEFINE_bool(long_name_{n}, true, "{"x" * 60}");\n' for n in range(2000))
+    line = f"{sys.executable} -m paddle_flags list -p {plugin(flags)} --long | head -n 1"
+    ended = subprocess.run(line, shell=True, capture_output=True, text=True)  # noqa: S602
+    assert ended.stdout == "libplugin.so:\n"
+    assert ended.stderr == ""
+
+
+def test_letters_that_the_terminal_does_not_know_are_escaped(plugin):
+    path = plugin('PD_DEFINE_string(x, "", "");\n')
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ended = cli("list", "-p", path, "--x=Ü", env=env)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "\\xdc" in ended.stdout
 
 
 def test_an_error_of_the_script_is_its_own(alpha, tmp_path):
@@ -129,6 +170,10 @@ def test_an_error_of_the_script_is_its_own(alpha, tmp_path):
         (["explain", "-p", "{alpha}"], "expected the name of one flag, not 0 arguments"),
         (["explain", "-p", "{alpha}", "alpha_lvl"], "no flag is named 'alpha_lvl'"),
         (["run", "-p", "{alpha}", "nothing.py"], "nothing.py: no such file"),
+        (["run", "-m"], "-m: expected the name of a module"),
+        (["run", "-m", "nothing.there"], "nothing.there: no such module"),
+        (["list", "--alpha_check", "-p", "{alpha}"], "-p: options come before flags and names"),
+        (["explain", "x", "-p", "{alpha}"], "-p: options come before flags and names"),
         (["list", "-p"], "-p/--plugin: expected one argument"),
         (["config"], "--includedir"),
         (["lst"], "invalid choice: 'lst'"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import math
 import operator
+import pickle
 import threading
+from collections.abc import AsyncIterator, Iterator
+from unittest import mock
 
 import pytest
 
@@ -329,6 +333,74 @@ def test_every_error_is_a_flag_error_and_a_built_in_one():
         assert str(kind("a message")) == "a message"
 
 
+def test_deleting_drops_what_was_set_at_run_time(name):
+    flag = pf.define(name, 1)
+    pf.parse(["prog", f"--{name}=2"])
+    flag.value = 3
+    delattr(pf.FLAGS, name)
+    assert (flag.value, flag.source) == (2, "argv")
+    flag.value = 3
+    del flag.value
+    assert flag.value == 2
+    with pytest.raises(pf.UndefinedFlagError):
+        delattr(pf.FLAGS, name + "x")
+
+
+def test_mock_can_patch_flags(name):
+    flag = pf.define(name, 1)
+    with mock.patch.object(pf.FLAGS, name, 3):
+        assert flag.value == 3
+    assert (flag.value, flag.source) == (1, "default")
+    with mock.patch.object(flag, "value", 4):
+        assert flag.value == 4
+    assert (flag.value, flag.source) == (1, "default")
+
+
+def test_a_flag_that_is_taken_for_its_value_says_so(name):
+    flag = pf.define(name, default=False)
+    for mistake in (lambda: bool(flag), lambda: flag == 3, lambda: flag != "x", lambda: not flag):
+        with pytest.raises(TypeError, match=f"use {name}.value"):
+            mistake()
+    assert flag == pf.FLAGS[name]
+    assert flag != pf.define(name + "_2", default=False)
+    assert flag != [flag.value]
+    assert {flag: 1}[flag] == 1
+
+
+def test_copies_of_a_flag_are_the_flag(name):
+    for whole in (pf.define(name, 1), pf.FLAGS):
+        packed = pickle.dumps(whole)
+        assert pickle.loads(packed) is whole  # noqa: S301 - our own
+        assert copy.copy(whole) is whole
+        assert copy.deepcopy([whole])[0] is whole
+
+
+def test_assigning_by_name_tells_how_it_is_done(name):
+    pf.define(name, 1)
+    with pytest.raises(pf.FlagTypeError, match="value = 4"):
+        pf.FLAGS[name] = 4
+
+
+@pytest.mark.parametrize("wrong", [5, None, b"x", ["x"]])
+def test_a_name_that_is_no_text_is_a_type_error(name, wrong):
+    flag = pf.define(name, 1)
+    for use in (
+        lambda: pf.get(wrong),
+        lambda: pf.set(wrong, 1),
+        lambda: pf.FLAGS[wrong],
+        lambda: flag.set_from_string(wrong),
+    ):
+        with pytest.raises(TypeError):
+            use()
+
+
+def test_the_registry_read_from_many_modules_is_one(name):
+    flag = pf.define(name, 1, aliases=[f"{name}_old"])
+    assert (pf.get(f"{name}_old"), pf.get(name)) == (1, 1)
+    flag.value = 2
+    assert (pf.get(f"{name}_old"), pf.get(name)) == (2, 2)
+
+
 # ---- override ----
 
 
@@ -376,6 +448,44 @@ def test_override_decorates_a_function_that_may_call_itself(name):
 
     assert values(2) == [7] * 6
     assert flag.value == 0
+
+
+def test_override_decorates_coroutines_and_generators(name):
+    flag = pf.define(name, 0)
+
+    @pf.override({name: 7})
+    async def coroutine() -> int:
+        await asyncio.sleep(0)
+        return flag.value
+
+    @pf.override({name: 8})
+    def generator() -> Iterator[int]:
+        yield flag.value
+        yield flag.value
+
+    assert asyncio.run(coroutine()) == 7
+    assert list(generator()) == [8, 8]
+    assert flag.value == 0
+
+
+def test_override_refuses_what_it_cannot_decorate(name):
+    pf.define(name, 0)
+
+    async def asynchronous() -> AsyncIterator[int]:
+        yield 1
+
+    for wrong in (int, asynchronous):
+        with pytest.raises(pf.FlagTypeError):
+            pf.override({name: 7})(wrong)
+
+
+def test_an_override_ends_once(name):
+    pf.define(name, 0)
+    layer = pf.override({name: 1})
+    with layer:
+        pass
+    with pytest.raises(pf.FlagArgumentError, match="has ended already"):
+        layer.__exit__(None, None, None)
 
 
 def test_an_override_with_one_bad_value_changes_nothing(name):

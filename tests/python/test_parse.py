@@ -179,6 +179,9 @@ def test_unknown_names_in_the_environment_are_left_alone(python):
     ("argv", "options", "error"),
     [
         (["prog", 1], {}, pf.FlagTypeError),
+        ("prog --x=1", {}, pf.FlagTypeError),
+        (["--x=1", "y"], {}, pf.FlagArgumentError),
+        (["prog"], {"env_prefix": 5}, pf.FlagTypeError),
         (["prog", "a\0b"], {}, pf.FlagValueError),
         (["prog"], {"env_prefix": "a=b"}, pf.FlagParseError),
         (["prog"], {"env_prefix": "x" * 300}, pf.FlagParseError),

@@ -185,6 +185,41 @@ def test_a_flag_that_comes_back_with_another_type_is_read_as_that(name, plugin):
     third.unload()
 
 
+def test_a_plugin_may_be_loaded_for_a_block(name, plugin):
+    with pf.load_plugin(plugin(code(name))) as loaded:
+        assert f"{name}_level" in pf.FLAGS
+    assert not loaded.loaded
+    assert f"{name}_level" not in pf.FLAGS
+    with pf.load_plugin(loaded.path) as loaded:
+        loaded.unload()
+
+
+def test_unload_tells_whether_the_library_has_left(name, plugin):
+    path = plugin(code(name))
+    loaded = pf.load_plugin(path)
+    library = native(loaded)
+    assert not loaded.unload()
+    assert f"{name}_level" in pf.FLAGS
+    close(library)
+    assert f"{name}_level" not in pf.FLAGS
+    assert pf.load_plugin(path).unload()
+
+
+def test_the_refusal_of_a_library_that_came_past_us_can_be_asked_for(name, plugin, python):
+    path = plugin(code(name))
+    text = f"""
+import ctypes
+pf.check_modules()
+pf.define("{name}_level", 1)
+ctypes.CDLL(sys.argv[1])
+try:
+    pf.check_modules()
+except pf.FlagConflictError as error:
+    print(error)
+"""
+    assert f"'{name}_level' is defined already" in python(text, path).stdout
+
+
 def test_loading_twice_needs_unloading_twice(name, plugin):
     path = plugin(code(name))
     first, second = pf.load_plugin(path), pf.load_plugin(str(path))
