@@ -194,7 +194,8 @@ def test_the_header_uses_the_documented_names(plain: Path) -> None:
     own = {name: (bind, seen) for bind, seen, name in symbols if re.search("pd_", name)}
     assert set(own) == documented
     assert {seen for _, seen in own.values()} == {"HIDDEN"}
-    assert {name for name, (bind, _) in own.items() if bind == "GLOBAL"} == {"pd_flag_cell_plain"}
+    strong = {"pd_flag_cell_int32_plain", "pd_flag_definition_plain"}
+    assert {name for name, (bind, _) in own.items() if bind == "GLOBAL"} == strong
     sections = run("readelf", "-SW", plain).stdout
     for section in ("pd_flags", ".init_array.00099", ".fini_array.00099", ".note.pd_flags"):
         assert f" {section} " in sections
@@ -212,13 +213,13 @@ int foreign(void) { return FLAGS_foreign; }
     text = """
         .data
         .balign 8
-        .globl pd_flag_cell_foreign
-        .hidden pd_flag_cell_foreign
-pd_flag_cell_foreign: .long 6
+        .globl pd_flag_cell_int32_foreign
+        .hidden pd_flag_cell_int32_foreign
+pd_flag_cell_int32_foreign: .long 6
         .balign 8
 def:    .long {size}, 1
         .byte 2, 0, 0, 0, 0, 0, 0, 0
-        .quad name, 0, 0, 0, 0, 0, 0, pd_flag_cell_foreign, 6, 0, 9
+        .quad name, 0, 0, 0, 0, 0, 0, pd_flag_cell_int32_foreign, 6, 0, 9
 name:   .asciz "foreign"
         .section pd_flags,"aw"
         .balign 8

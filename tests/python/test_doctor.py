@@ -65,7 +65,7 @@ def test_a_flag_with_several_variables_names_their_modules(plugin):
 
 
 def test_a_variable_that_somebody_overwrote_is_a_problem(plugin):
-    source = LEVEL + 'extern int cell __asm__("pd_flag_cell_doc_level");\n'
+    source = LEVEL + 'extern int cell __asm__("pd_flag_cell_int32_doc_level");\n'
     source += "__attribute__((constructor)) static void spoil(void) { cell = 12345; }\n"
     path = plugin(source)
     (problem,) = report("-p", path)["problems"]

@@ -3,7 +3,7 @@
  *     PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
  *
  * defines the flag alpha_level for the process and FLAGS_alpha_level for this
- * source file. The value must be a constant. After the help text come the
+ * source file. The value must be a constant that fits the type. After the help text come the
  * attributes that the flag needs, as in pd_flag_def; C++ insists on this order:
  * .min .max .choices .category .aliases .hidden .read_only .startup_only
  *
@@ -16,8 +16,9 @@
  * makes FLAGS_host_threads follow the flag host_threads of any other module,
  * whenever that is loaded; until then it reads 1. Once in a module.
  *
- * Reading FLAGS_x is one atomic load, from any thread. Assigning to it doesn't
- * compile: use pd_flag_set_*. What FLAGS_x of a string points to never changes
+ * Reading FLAGS_x is one atomic load, from any thread. In C++ FLAGS_x.get() says
+ * so where the type isn't clear: auto, templates, std::string s = FLAGS_x.get().
+ * Assigning to FLAGS_x doesn't compile: use pd_flag_set_*. What FLAGS_x of a string points to never changes
  * and stays valid until the process ends. */
 #ifndef PD_FLAGS_DEFINE_H
 #define PD_FLAGS_DEFINE_H
@@ -33,10 +34,12 @@
 
 /* Storage and view share one symbol. The view is const and atomic, so that the
  * compiler refuses assignments, never keeps the value in a register, and
- * ThreadSanitizer sees an atomic read. */
-#define PD__LABEL(text)                                                        \
-  __asm__(PD__STRING(__USER_LABEL_PREFIX__) "pd_flag_cell_" text)              \
+ * ThreadSanitizer sees an atomic read. The type is a part of the symbol, so that
+ * a PD_DECLARE of another type doesn't link. */
+#define PD__SYMBOL(text)                                                       \
+  __asm__(PD__STRING(__USER_LABEL_PREFIX__) text)                              \
       __attribute__((visibility("hidden")))
+#define PD__LABEL(tag, text) PD__SYMBOL("pd_flag_cell_" tag "_" text)
 
 /* A pointer to each definition goes into one section, whose bounds the module
  * record holds. */
@@ -49,21 +52,43 @@
 #define PD__LISTED __attribute__((section("pd_flags"), used))
 #endif
 
-/* `flag` is FLAGS_<name> and `text` is "<name>": the public macros paste them,
- * so that a macro which happens to be called <name> doesn't come between. */
-#define PD__FLAG(ctype, type, member, low, high, kind, flag, text, value, ...) \
-  extern ctype pd__cell_##flag PD__LABEL(text);                                \
-  ctype pd__cell_##flag = value;                                               \
-  PD__DECLARE(ctype, flag, text);                                              \
-  PD__DEFINITION(ctype, type, member, low, high, kind, flag, text, value, __VA_ARGS__) \
+/* `flag` is FLAGS_<name>, `text` is "<name>" and `tag` the name of the type: the
+ * public macros paste them, so that a macro which happens to be called <name>
+ * doesn't come between. The definition has a symbol too: one name, one flag in a
+ * module, whatever the types. */
+#define PD__FLAG(ctype, tag, type, member, low, high, kind, flag, text, value, ...) \
+  extern ctype pd__cell_##flag PD__LABEL(tag, text);                           \
+  PD__CELL(ctype, tag, member, low, high, pd__cell_##flag, text, value);       \
+  PD__DECLARE(ctype, tag, flag, text);                                         \
+  PD__DEFINITION(type, member, low, high, kind, flag, text, value, __VA_ARGS__) \
   static const void *pd__listed_##flag PD__LISTED = &pd__def_##flag
 
 #ifdef __cplusplus
 #include <pd_flags/define_cpp.h>
 #else
 
-#define PD__DECLARE(ctype, flag, text)                                         \
-  __extension__ extern const _Atomic(ctype) flag PD__LABEL(text)
+#define PD__DECLARE(ctype, tag, flag, text)                                    \
+  __extension__ extern const _Atomic(ctype) flag PD__LABEL(tag, text)
+
+/* C converts 3.7 to 3 and 5 to true without a word. `|` takes integers alone;
+ * `fits_below` is for a value that isn't above 0. */
+#define PD__CELL_integer(ctype, tag, fits_below, high, cell, text, value)      \
+  _Pragma("GCC diagnostic push")                                               \
+  _Pragma("GCC diagnostic ignored \"-Wtype-limits\"")                          \
+  __extension__ _Static_assert(                                                \
+      ((value) | 0) > 0 ? (uint64_t)(value) <= (uint64_t)(high) : (fits_below), \
+      text ": the value doesn't fit " tag);                                    \
+  _Pragma("GCC diagnostic pop")                                                \
+  ctype cell = value
+#define PD__CELL_u64(ctype, tag, low, high, cell, text, value)                 \
+  PD__CELL_integer(ctype, tag, (value) == 0, high, cell, text, value)
+#define PD__CELL_b PD__CELL_u64
+#define PD__CELL_i64(ctype, tag, low, high, cell, text, value)                 \
+  PD__CELL_integer(ctype, tag, (int64_t)(value) >= low, high, cell, text, value)
+#define PD__CELL_f64(ctype, tag, low, high, cell, text, value) ctype cell = value
+#define PD__CELL_str PD__CELL_f64
+#define PD__CELL(ctype, tag, member, low, high, cell, text, value)             \
+  PD__CELL_##member(ctype, tag, low, high, cell, text, value)
 
 /* pd_flag_def with plain values, one struct for each member of pd_value. */
 typedef struct pd__def_b { PD_FLAG_DEF_FIELDS(bool) } pd__def_b;
@@ -73,10 +98,12 @@ typedef struct pd__def_f64 { PD_FLAG_DEF_FIELDS(double) } pd__def_f64;
 typedef struct pd__def_str { PD_FLAG_DEF_FIELDS(const char *) } pd__def_str;
 
 /* The help text and the attributes come last and override the full range. */
-#define PD__DEFINITION(ctype, type_, member, low, high, kind_, flag, text, value, ...) \
+#define PD__DEFINITION(type_, member, low, high, kind_, flag, text, value, ...) \
+  extern const pd__def_##member pd__def_##flag                                 \
+      PD__SYMBOL("pd_flag_definition_" text);                                  \
   _Pragma("GCC diagnostic push")                                               \
   _Pragma("GCC diagnostic ignored \"-Woverride-init\"")                        \
-  static const pd__def_##member pd__def_##flag = {                             \
+  const pd__def_##member pd__def_##flag = {                                    \
       .size = sizeof(pd_flag_def), .line = __LINE__, .type = type_,            \
       .kind = kind_, .name = text, .file = __FILE__,                           \
       .cell = &pd__cell_##flag, .default_value = value, .min = low,            \
@@ -86,26 +113,26 @@ typedef struct pd__def_str { PD_FLAG_DEF_FIELDS(const char *) } pd__def_str;
 #endif /* __cplusplus */
 
 #define PD__bool(kind, flag, text, ...)                                        \
-  PD__FLAG(bool, PD_TYPE_bool, b, false, true, kind, flag, text,               \
-           __VA_ARGS__)
+  PD__FLAG(bool, "bool", PD_TYPE_bool, b, false, true,                         \
+           kind, flag, text, __VA_ARGS__)
 #define PD__int32(kind, flag, text, ...)                                       \
-  PD__FLAG(int32_t, PD_TYPE_int32, i64, INT32_MIN, INT32_MAX, kind, flag, text,\
-           __VA_ARGS__)
+  PD__FLAG(int32_t, "int32", PD_TYPE_int32, i64, INT32_MIN, INT32_MAX,         \
+           kind, flag, text, __VA_ARGS__)
 #define PD__uint32(kind, flag, text, ...)                                      \
-  PD__FLAG(uint32_t, PD_TYPE_uint32, u64, 0, UINT32_MAX, kind, flag, text,     \
-           __VA_ARGS__)
+  PD__FLAG(uint32_t, "uint32", PD_TYPE_uint32, u64, 0, UINT32_MAX,             \
+           kind, flag, text, __VA_ARGS__)
 #define PD__int64(kind, flag, text, ...)                                       \
-  PD__FLAG(int64_t, PD_TYPE_int64, i64, INT64_MIN, INT64_MAX, kind, flag, text,\
-           __VA_ARGS__)
+  PD__FLAG(int64_t, "int64", PD_TYPE_int64, i64, INT64_MIN, INT64_MAX,         \
+           kind, flag, text, __VA_ARGS__)
 #define PD__uint64(kind, flag, text, ...)                                      \
-  PD__FLAG(uint64_t, PD_TYPE_uint64, u64, 0, UINT64_MAX, kind, flag, text,     \
-           __VA_ARGS__)
+  PD__FLAG(uint64_t, "uint64", PD_TYPE_uint64, u64, 0, UINT64_MAX,             \
+           kind, flag, text, __VA_ARGS__)
 #define PD__double(kind, flag, text, ...)                                      \
-  PD__FLAG(double, PD_TYPE_double, f64, -__builtin_huge_val(),                 \
+  PD__FLAG(double, "double", PD_TYPE_double, f64, -__builtin_huge_val(),       \
            __builtin_huge_val(), kind, flag, text, __VA_ARGS__)
 #define PD__string(kind, flag, text, ...)                                      \
-  PD__FLAG(const char *, PD_TYPE_string, str, NULL, NULL, kind, flag, text,          \
-           __VA_ARGS__)
+  PD__FLAG(const char *, "string", PD_TYPE_string, str, NULL, NULL,            \
+           kind, flag, text, __VA_ARGS__)
 
 /* PD_DEFINE_<type>(name, value, help, attributes…) */
 #define PD_DEFINE_bool(name, ...)                                              \
@@ -140,12 +167,12 @@ typedef struct pd__def_str { PD_FLAG_DEF_FIELDS(const char *) } pd__def_str;
   PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 
 /* PD_DECLARE_<type>(name) */
-#define PD_DECLARE_bool(name) PD__DECLARE(bool, FLAGS_##name, #name)
-#define PD_DECLARE_int32(name) PD__DECLARE(int32_t, FLAGS_##name, #name)
-#define PD_DECLARE_uint32(name) PD__DECLARE(uint32_t, FLAGS_##name, #name)
-#define PD_DECLARE_int64(name) PD__DECLARE(int64_t, FLAGS_##name, #name)
-#define PD_DECLARE_uint64(name) PD__DECLARE(uint64_t, FLAGS_##name, #name)
-#define PD_DECLARE_double(name) PD__DECLARE(double, FLAGS_##name, #name)
-#define PD_DECLARE_string(name) PD__DECLARE(const char *, FLAGS_##name, #name)
+#define PD_DECLARE_bool(name) PD__DECLARE(bool, "bool", FLAGS_##name, #name)
+#define PD_DECLARE_int32(name) PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
+#define PD_DECLARE_uint32(name) PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
+#define PD_DECLARE_int64(name) PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
+#define PD_DECLARE_uint64(name) PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
+#define PD_DECLARE_double(name) PD__DECLARE(double, "double", FLAGS_##name, #name)
+#define PD_DECLARE_string(name) PD__DECLARE(const char *, "string", FLAGS_##name, #name)
 
 #endif /* PD_FLAGS_DEFINE_H */

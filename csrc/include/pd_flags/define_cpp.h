@@ -6,27 +6,43 @@
 
 namespace pd {
 
+/* Always inline: modules export no function of ours, also without optimiser. */
+#define PD__INLINE inline __attribute__((always_inline))
+
 /* What FLAGS_x is in C++: it reads as a T by one atomic load. It can't be
- * copied, so that `auto` and printf's `...` ask for the T by name: T(FLAGS_x).
- * Any thread. */
+ * copied, so that `auto`, templates and printf's `...` ask for the T by name:
+ * FLAGS_x.get(). Any thread. */
 template <class T>
 class flag_view {
  public:
-  /* Always inline: modules export no function of ours, also without optimiser. */
-  __attribute__((always_inline)) operator T() const noexcept {
+  PD__INLINE T get() const noexcept {
     /* A string's bytes are written before its pointer is published. */
     T value;
     __atomic_load(&cell_, &value, std::is_pointer<T>::value ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
     return value;
   }
-  flag_view(const flag_view &) = delete;
+  PD__INLINE operator T() const noexcept { return get(); }
+  flag_view(const flag_view &) = delete; /* FLAGS_x.get() gives the value */
   flag_view &operator=(const flag_view &) = delete;
 
  private:
   T cell_;
 };
 
+/* Strings compare by their bytes, not by their addresses. */
+using text_view = flag_view<const char *>;
+
 namespace detail {
+
+PD__INLINE bool same_text(const char *a, const char *b) {
+  return a == b || (a && b && __builtin_strcmp(a, b) == 0);
+}
+
+/* std::string and its like: their own operators are templates, which see nothing
+ * but the view. */
+template <class S>
+using if_class = typename std::enable_if<
+    std::is_class<S>::value && !std::is_same<S, text_view>::value, bool>::type;
 
 /* A value that may be left out. */
 template <class T>
@@ -76,26 +92,61 @@ using value_f64 = double;
 using value_str = const char *;
 
 }  // namespace detail
+
+PD__INLINE bool operator==(const text_view &a, const text_view &b) {
+  return detail::same_text(a.get(), b.get());
+}
+PD__INLINE bool operator==(const text_view &a, const char *b) {
+  return detail::same_text(a.get(), b);
+}
+PD__INLINE bool operator==(const char *a, const text_view &b) {
+  return detail::same_text(a, b.get());
+}
+template <class S>
+PD__INLINE detail::if_class<S> operator==(const text_view &a, const S &b) {
+  return b == a.get();
+}
+template <class S>
+PD__INLINE detail::if_class<S> operator==(const S &a, const text_view &b) {
+  return a == b.get();
+}
+PD__INLINE bool operator!=(const text_view &a, const text_view &b) { return !(a == b); }
+PD__INLINE bool operator!=(const text_view &a, const char *b) { return !(a == b); }
+PD__INLINE bool operator!=(const char *a, const text_view &b) { return !(a == b); }
+template <class S>
+PD__INLINE detail::if_class<S> operator!=(const text_view &a, const S &b) {
+  return !(a == b);
+}
+template <class S>
+PD__INLINE detail::if_class<S> operator!=(const S &a, const text_view &b) {
+  return !(a == b);
+}
+
 }  // namespace pd
 
 /* In an unnamed namespace clang misses the definition, which stands under the
  * name of the storage. */
 #ifdef __clang__
-#define PD__DECLARE(ctype, flag, text)                                         \
+#define PD__DECLARE(ctype, tag, flag, text)                                    \
   _Pragma("clang diagnostic push")                                             \
   _Pragma("clang diagnostic ignored \"-Wundefined-internal\"")                 \
-  extern const ::pd::flag_view<ctype> flag PD__LABEL(text)                     \
+  extern const ::pd::flag_view<ctype> flag PD__LABEL(tag, text)                \
   _Pragma("clang diagnostic pop")
 #else
-#define PD__DECLARE(ctype, flag, text)                                         \
-  extern const ::pd::flag_view<ctype> flag PD__LABEL(text)
+#define PD__DECLARE(ctype, tag, flag, text)                                    \
+  extern const ::pd::flag_view<ctype> flag PD__LABEL(tag, text)
 #endif
 
+/* Braces refuse a value that the type can't hold. */
+#define PD__CELL(ctype, tag, member, low, high, cell, text, value) ctype cell{value}
+
 /* Attributes that are left out are given their defaults by their types. */
-#define PD__DEFINITION(ctype, type, member, low, high, kind, flag, text, value, ...) \
+#define PD__DEFINITION(type, member, low, high, kind, flag, text, value, ...)  \
   _Pragma("GCC diagnostic push")                                               \
   _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")           \
-  __extension__ static constexpr ::pd::detail::definition<                     \
+  extern const ::pd::detail::definition<::pd::detail::value_##member>          \
+      pd__def_##flag PD__SYMBOL("pd_flag_definition_" text);                   \
+  __extension__ constexpr ::pd::detail::definition<                            \
       ::pd::detail::value_##member>                                            \
       pd__def_##flag = ::pd::detail::define<::pd::detail::value_##member>(     \
           type, kind, __LINE__, __FILE__, text, &pd__cell_##flag, value, low,  \
