@@ -65,6 +65,30 @@ print(ctypes.CDLL(pf.load_plugin(sys.argv[-1]).path).level(), pf.FLAGS["{name}_l
     assert python(text, f"--{name}_level=3", path).stdout == f"['{path}']\n3 argv\n"
 
 
+@pytest.mark.parametrize("load", ["pf.load_plugin(path).path", "path"])
+def test_a_value_in_the_environment_reaches_a_plugin_that_is_loaded_after_parse(
+    load, name, plugin, python
+):
+    source = f"""
+    PD_DEFINE_int32({name}_level, 6, "Level", .min = 1, .max = 9);
+    static int seen;
+    __attribute__((constructor)) static void look(void) {{ seen = FLAGS_{name}_level; }}
+    int first(void); int first(void) {{ return seen; }}
+    int now(void); int now(void) {{ return FLAGS_{name}_level; }}
+    """
+    text = f"""
+import ctypes
+path = sys.argv.pop()
+pf.parse(env_prefix="FLAGS_")
+library = ctypes.CDLL({load})
+flag = pf.FLAGS["{name}_level"]
+print(library.first(), library.now(), flag.value, flag.source, flag.place)
+"""
+    env = {**os.environ, f"FLAGS_{name}_level": "3"}
+    seen = python(text, plugin(source), env=env).stdout
+    assert seen == f"3 3 3 environment FLAGS_{name}_level\n"
+
+
 def test_nothing_of_a_lower_rank_overrides_a_waiting_value(python):
     text = """
 pf.parse(["prog", "--x=3"], allow_pending=True, env_prefix="APP_")
