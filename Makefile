@@ -14,12 +14,12 @@ export CC CXX PYTHON
 BIN      := $(VENV)/bin
 PIP      := $(BIN)/pip --disable-pip-version-check install --quiet
 SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
-C_FILES   = $(shell find csrc examples tests -name '*.[ch]')
+C_FILES   = $(shell find csrc examples tests -name '*.[ch]' -o -name '*.cc')
 SETTINGS := $(strip $(CURDIR) $(PYTHON) $(CC) $(CFLAGS) $(LDFLAGS) $(PD_SANITIZE))
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | \
-	  while IFS='|' read -r name text; do printf 'make %-7s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+	  while IFS='|' read -r name text; do printf 'make %-12s %s\n' "$$name" "$$text"; done
 
 demo: $(VENV)/built ## Build library and example plugins, run them from Python over real files
 	$(MAKE) -C examples BUILD=$(CURDIR)/build
@@ -43,6 +43,9 @@ format: $(VENV)/dev ## Format Python and C, mend what can be mended
 
 matrix: $(VENV)/built ## Run all ways to link and load plugins, a process each; ARGS="--platform musl --sample 99"
 	$(BIN)/python tests/matrix/matrix.py $(ARGS)
+
+matrix-peers: $(VENV)/built ## The same with gflags, abseil and LLVM, of Debian's packages, and with ours beside them
+	$(BIN)/python tests/matrix/peers/peers.py $(ARGS)
 
 asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under build/
 	tools/asan.sh $(ARGS)
@@ -79,4 +82,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix asan wheel sdist clean check
+.PHONY: help demo test lint format matrix matrix-peers asan wheel sdist clean check

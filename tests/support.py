@@ -79,6 +79,16 @@ def tool(name: str, package: str | None = None) -> str:
     return path or missing(name, f"apt-get install {package or name}")
 
 
+def require(package: str, header: str | None = None, *, program: str | None = None) -> None:
+    """See to it that a package is there, as `tool` does, by a C++ header or a program of it."""
+    if program and shutil.which(program) is None:
+        missing(program, f"apt-get install {package}")
+    probe = [*CXX, "-std=c++17", "-x", "c++", "-fsyntax-only", "-"]
+    text = f"#include <{header}>\n"
+    if header and run(*probe, input=text, check=False).returncode != 0:
+        missing(header, f"apt-get install {package}")
+
+
 def package(module: str, name: str | None = None) -> ModuleType:
     """Give a Python module that a test needs and the package doesn't."""
     if importlib.util.find_spec(module) is None:

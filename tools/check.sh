@@ -61,7 +61,7 @@ check_c
 check_python
 for target in "$@"; do
   case $target in
-    test | asan) check_cxx ;;
+    test | asan | matrix-peers) check_cxx ;;
     lint | format)
       for tool in clang-format clang-tidy; do
         command -v $tool >/dev/null || lacks $tool $tool

@@ -27,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from platforms import PLATFORMS, Platform  # noqa: E402 - the path comes first
+from sections import write_section  # noqa: E402
 from support import LIBDIR, tool  # noqa: E402
 from versions import build_library, newer, older  # noqa: E402
 
@@ -252,7 +253,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--platform", choices=PLATFORMS, default="glibc")
     parser.add_argument("--sample", type=int, metavar="N", help="only so many cases")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table there")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="renew the table in it")
     options = parser.parse_args()
     platform = PLATFORMS[options.platform]
     chosen = list(cases(platform))
@@ -267,9 +268,10 @@ def main() -> int:
     for case, problem in failed.items():
         print(f"{case}: {problem}")
     shown = table(platform, outcomes)
-    print(f"{shown}\n{len(outcomes)} cases, {len(failed)} failures")
+    total = f"{len(outcomes)} cases, {len(failed)} failures"
+    print(f"{shown}\n{total}")
     if options.write:
-        options.write.write_text(f"{shown}\n", "utf-8")
+        write_section(options.write, "matrix", f"{shown}\n\n{total}")
     return 1 if failed else 0
 
 
