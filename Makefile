@@ -26,7 +26,7 @@ demo: $(VENV)/built ## Build library and example plugins, run them from Python o
 	examples/demo/run.sh $(BIN)/python
 
 test: $(VENV)/built ## Run all tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/ruff check .
