@@ -38,10 +38,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(_WIN32)
-#error "pd_flags.h supports ELF systems (Linux) only in this version"
-#endif
+#if !defined(_WIN32)
 #define PD_API __attribute__((visibility("default")))
+#elif !defined(_WIN64)
+#error "pd_flags.h supports 64-bit Windows only"
+#elif defined(PD_BUILDING_LIBRARY)
+#define PD_API __declspec(dllexport)
+#else
+#define PD_API /* what calls it links with the DLL and with a static copy alike */
+#endif
 #define PD_ALIGNED __attribute__((aligned(8)))
 #else
 #define PD_API

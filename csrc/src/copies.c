@@ -18,9 +18,9 @@ const pd_host *const pd__own_host = &own_table.host;
 
 /* Modules and other copies find this one by its note. */
 extern pd_copy_record pd__copy_v1;
-__attribute__((visibility("hidden"), used))
+PD__HIDDEN __attribute__((used))
 pd_copy_record pd__copy_v1 = {PD_ABI_VERSION, sizeof(pd_copy_record), NULL, PD_VERSION, 0};
-PD__PLATFORM_ANNOUNCE("pd__copy_v1");
+PD__PLATFORM_ANNOUNCE(pd__copy_v1);
 
 /* ---- Election ---- */
 
@@ -78,6 +78,7 @@ static const pd__table *destination;
  * tells, so it is told before those that are there already are joined. */
 static const pd__table *arrive(void) {
   static uint32_t busy;
+  uintptr_t entered = pd__platform_enter_loader();
   while (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) pd__platform_yield();
   const pd__table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
   if (!table) {
@@ -90,6 +91,7 @@ static const pd__table *arrive(void) {
     __atomic_store_n(&destination, table, __ATOMIC_RELEASE);
   }
   __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+  pd__platform_leave_loader(entered);
   return table;
 }
 
@@ -99,8 +101,8 @@ static const pd__table *find_host(void) {
 }
 
 extern void pd__copy_enter(void);
-__attribute__((visibility("hidden"), used)) void pd__copy_enter(void) { find_host(); }
-PD__PLATFORM_AT_START("pd__copy_enter");
+PD__HIDDEN __attribute__((used)) void pd__copy_enter(void) { find_host(); }
+PD__PLATFORM_AT_START(pd__copy_enter);
 
 /* ---- For hosts ---- */
 

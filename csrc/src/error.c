@@ -81,6 +81,16 @@ const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text) {
   return out;
 }
 
+pd_status pd__fail_load(const char *path, const char *why, pd_error *err) {
+  char shown[PD__QUOTE_SIZE], reason[PD__QUOTE_SIZE * 4];
+  size_t used = 0;
+  for (; *why && used < sizeof reason - 1; why++) reason[used++] = *why == '\n' ? ' ' : *why;
+  reason[used] = '\0';
+  bool fits = strlen(path) < 512 && !strpbrk(path, "\n\r\t");
+  if (!*path) return pd__fail(err, PD_ERR_LOAD, "%s", reason);
+  return pd__fail(err, PD_ERR_LOAD, "%s: %s", fits ? path : pd__quote(shown, path), reason);
+}
+
 #define STATUS_NAME(name, number, text)                                                            \
   case PD_##name:                                                                                  \
     return "PD_" #name;

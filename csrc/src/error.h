@@ -8,9 +8,15 @@
 /* Room for text that stems from a user, as pd__quote writes it. */
 #define PD__QUOTE_SIZE 96
 
+/* gcc for Windows takes printf for Microsoft's own. */
+#if defined(__MINGW32__) && !defined(__clang__)
+#define PD__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#else
+#define PD__PRINTF(text, first) __attribute__((format(printf, text, first)))
+#endif
+
 /* Fill `err` (NULL allowed) and return `status`. */
-__attribute__((format(printf, 3, 4))) pd_status pd__fail(pd_error *err, pd_status status,
-                                                         const char *format, ...);
+PD__PRINTF(3, 4) pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...);
 
 pd_status pd__fail_null(pd_error *err, const char *parameter);
 pd_status pd__fail_memory(pd_error *err);
@@ -18,6 +24,9 @@ pd_status pd__fail_memory(pd_error *err);
 /* Write `text` for a message into `out`: on one line, unprintable bytes as
  * escapes, a long one cut at a character with "..." behind. Gives `out`. */
 const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text);
+
+/* PD_ERR_LOAD, with the path as it was given, and the reason on one line. */
+pd_status pd__fail_load(const char *path, const char *why, pd_error *err);
 
 /* Where the errors of an operation go: each to `list`, the first to `first`. */
 typedef struct pd__report {
@@ -27,8 +36,8 @@ typedef struct pd__report {
 } pd__report;
 
 void pd__report_add(pd__report *report, const pd_error *err);
-__attribute__((format(printf, 3, 4))) void pd__report_fail(pd__report *report, pd_status status,
-                                                           const char *format, ...);
+PD__PRINTF(3, 4)
+void pd__report_fail(pd__report *report, pd_status status, const char *format, ...);
 void pd__report_add_all(pd__report *report, const pd_error_list *errors);
 
 #endif /* PD__ERROR_H */

@@ -178,13 +178,6 @@ static pd_status check_abi(const pd_module_record *record, const char *path, pd_
                   path, record->size, sizeof *record);
 }
 
-/* Whether an image is the one that the load asked for; the others come along. A
- * path without a slash is opened as one in the current directory. */
-static bool is_wanted(const loading *load, const char *path) {
-  bool here = !strchr(load->path, '/') && !strncmp(path, "./", 2);
-  return !strcmp(load->path, here ? path + 2 : path);
-}
-
 /* With the lock. A record of another ABI isn't written to. A module that was
  * refused may try again when somebody asks for it: what hindered it may be gone. */
 static void join(pd_module_record *record, const pd__platform_image *image) {
@@ -199,7 +192,8 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
     return;
   }
   module->joined_in = load;
-  module->name_space = load && is_wanted(load, image->path) ? load->name_space : "";
+  module->name_space =
+      load && pd__platform_is_path(load->path, image->path) ? load->name_space : "";
   pd__do_error_list_free(module->errors);
   module->errors = pd__do_error_list_new();
   pd__report refused = {.list = module->errors}, waiting = {.list = module->errors};

@@ -43,7 +43,8 @@ bool pd__platform_with_image(const void *address, pd__platform_use *use, void *c
 pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err);
 void pd__platform_close(void *handle);
 
-/* NULL where the variable isn't set, and in a setuid or setgid process. */
+/* NULL where the variable isn't set, and in a setuid or setgid process. Needs the
+ * registry's lock. The text may change when the program changes the variable. */
 const char *pd__platform_getenv(const char *variable);
 
 /* strtod in the C locale, for text that is known to be a number. */
@@ -56,16 +57,29 @@ void pd__platform_yield(void);
  * stays in the process for good, and the lock is free in forked children. */
 void pd__platform_settle(const pd_copy_record *own);
 
-/* At file scope: let modules find the pd_copy_record `record`, a name in quotes. */
-#include <pd_flags/note_elf.h>
-#define PD__PLATFORM_ANNOUNCE(record) PD__NOTE("2", record)
+/* Around what waits for other threads that may be walking images: where the
+ * loader runs constructors with the lock that a walk takes, take it first. */
+uintptr_t pd__platform_enter_loader(void);
+void pd__platform_leave_loader(uintptr_t entered);
 
-/* At file scope: run `function`, a name in quotes, before the module record that
- * may stand in the same image joins, and before everything else in it. */
+/* Whether the path of a loaded image is that of the library which somebody asked
+ * to open by `asked`. */
+bool pd__platform_is_path(const char *asked, const char *path);
+
+/* PD__PLATFORM_ANNOUNCE(record), at file scope: let modules find the
+ * pd_copy_record `record`.
+ * PD__PLATFORM_AT_START(function), at file scope: run `function` before the module
+ * record that may stand in the same image joins, and before everything else in it. */
+#if defined(_WIN32)
+#define PD__PLATFORM_ANNOUNCE(record) PD__NOTE(PD_NOTE_COPY, record)
+#define PD__PLATFORM_AT_START(function) PD__START("C", function)
+#else
+#define PD__PLATFORM_ANNOUNCE(record) PD__NOTE("2", #record)
 #define PD__PLATFORM_AT_START(function)                                                            \
   __asm__(".pushsection .init_array.00098,\"aw\",%init_array\n"                                    \
           ".balign 8\n"                                                                            \
-          ".dc.a " function "\n"                                                                   \
+          ".dc.a " #function "\n"                                                                  \
           ".popsection\n")
+#endif
 
 #endif /* PD__PLATFORM_H */

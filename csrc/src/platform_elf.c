@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "platform.h"
 
+#ifdef __ELF__
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -24,6 +26,10 @@ void pd__platform_lock(void) { pthread_mutex_lock(&lock); }
 void pd__platform_unlock(void) { pthread_mutex_unlock(&lock); }
 
 void pd__platform_yield(void) { sched_yield(); }
+
+/* Constructors run under another lock than walks. */
+uintptr_t pd__platform_enter_loader(void) { return 0; }
+void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
 
 /* dladdr tells the name by which the loader knows the image: with it, dlopen
  * finds the image itself and looks at no file. The program has no need. */
@@ -222,16 +228,6 @@ static const char *loader_words(const char *path) {
   return repeats ? behind + length + 2 : words;
 }
 
-static pd_status fail_load(const char *path, const char *why, pd_error *err) {
-  char shown[PD__QUOTE_SIZE], reason[PD__QUOTE_SIZE * 4];
-  size_t used = 0;
-  for (; *why && used < sizeof reason - 1; why++) reason[used++] = *why == '\n' ? ' ' : *why;
-  reason[used] = '\0';
-  bool fits = strlen(path) < 512 && !strpbrk(path, "\n\r\t");
-  if (!*path) return pd__fail(err, PD_ERR_LOAD, "%s", reason);
-  return pd__fail(err, PD_ERR_LOAD, "%s: %s", fits ? path : pd__quote(shown, path), reason);
-}
-
 /* dlopen takes a name without a slash for a search. */
 static void *open_file(const char *path) {
   if (strchr(path, '/')) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -244,12 +240,12 @@ static void *open_file(const char *path) {
 
 pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err) {
   const char *complaint = complaint_about(path);
-  if (complaint) return fail_load(path, complaint, err);
+  if (complaint) return pd__fail_load(path, complaint, err);
   *handle = open_file(path);
-  if (!*handle) return fail_load(path, loader_words(path), err);
+  if (!*handle) return pd__fail_load(path, loader_words(path), err);
   struct link_map *map;
   if (dlinfo(*handle, RTLD_DI_LINKMAP, &map) != 0) {
-    fail_load(path, loader_words(path), err);
+    pd__fail_load(path, loader_words(path), err);
     dlclose(*handle);
     return PD_ERR_LOAD;
   }
@@ -258,6 +254,12 @@ pd_status pd__platform_open(const char *path, void **handle, const void **inside
 }
 
 void pd__platform_close(void *handle) { dlclose(handle); }
+
+/* A path without a slash is opened as one in the current directory. */
+bool pd__platform_is_path(const char *asked, const char *path) {
+  bool here = !strchr(asked, '/') && !strncmp(path, "./", 2);
+  return !strcmp(asked, here ? path + 2 : path);
+}
 
 /* ---- Environment and locale ---- */
 
@@ -277,3 +279,5 @@ double pd__platform_strtod(const char *text) {
   }
   return strtod_l(text, NULL, locale);
 }
+
+#endif /* __ELF__ */

@@ -6,7 +6,11 @@
 #define JOIN_(x, y) x##y
 #define JOIN(x, y) JOIN_(x, y)
 #define NAME(suffix) JOIN(X, suffix)
+#ifdef _WIN32
+#define EXPORT __declspec(dllexport)
+#else
 #define EXPORT __attribute__((visibility("default")))
+#endif
 
 /* The macros of the header take names as they are, so X is written out. */
 #if IS_A

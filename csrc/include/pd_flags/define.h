@@ -28,8 +28,16 @@
 #define PD__STRING_(x) #x
 #define PD__STRING(x) PD__STRING_(x)
 
+#if defined(_WIN32)
+#include <pd_flags/note_pe.h>
+#ifndef PD_NO_MODULE_RECORD
+#include <pd_flags/join_pe.h>
+#endif
+#else
+#include <pd_flags/note_elf.h>
 #if !defined(PD_NO_MODULE_RECORD) && defined(__ELF__)
 #include <pd_flags/join_elf.h>
+#endif
 #endif
 
 /* Storage and view share one symbol. The view is const and atomic, so that the
@@ -37,20 +45,8 @@
  * ThreadSanitizer sees an atomic read. The type is a part of the symbol, so that
  * a PD_DECLARE of another type doesn't link. */
 #define PD__SYMBOL(text)                                                       \
-  __asm__(PD__STRING(__USER_LABEL_PREFIX__) text)                              \
-      __attribute__((visibility("hidden")))
+  __asm__(PD__STRING(__USER_LABEL_PREFIX__) text) PD__HIDDEN
 #define PD__LABEL(tag, text) PD__SYMBOL("pd_flag_cell_" tag "_" text)
-
-/* A pointer to each definition goes into one section, whose bounds the module
- * record holds. */
-#if defined(__has_attribute)
-#if __has_attribute(retain)
-#define PD__LISTED __attribute__((section("pd_flags"), used, retain))
-#endif
-#endif
-#ifndef PD__LISTED
-#define PD__LISTED __attribute__((section("pd_flags"), used))
-#endif
 
 /* `flag` is FLAGS_<name>, `text` is "<name>" and `tag` the name of the type: the
  * public macros paste them, so that a macro which happens to be called <name>
@@ -61,7 +57,7 @@
   PD__CELL(ctype, tag, member, low, high, pd__cell_##flag, text, value);       \
   PD__DECLARE(ctype, tag, flag, text);                                         \
   PD__DEFINITION(type, member, low, high, kind, flag, text, value, __VA_ARGS__) \
-  static const void *pd__listed_##flag PD__LISTED = &pd__def_##flag
+  PD__LIST(flag)
 
 #ifdef __cplusplus
 #include <pd_flags/define_cpp.h>

@@ -1,6 +1,21 @@
-/* The ELF note that leads to a record. */
+/* What the headers need of ELF: hidden symbols, the list of definitions, and the
+ * note that leads to a record. */
 #ifndef PD_FLAGS_NOTE_ELF_H
 #define PD_FLAGS_NOTE_ELF_H
+
+#define PD__HIDDEN __attribute__((visibility("hidden")))
+
+/* A pointer to each definition goes into one section, whose bounds the module
+ * record holds. */
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define PD__LISTED __attribute__((section("pd_flags"), used, retain))
+#endif
+#endif
+#ifndef PD__LISTED
+#define PD__LISTED __attribute__((section("pd_flags"), used))
+#endif
+#define PD__LIST(flag) static const void *pd__listed_##flag PD__LISTED = &pd__def_##flag
 
 /* A note for `record`, once in each assembler file: link-time optimisation
  * pastes the assembly of many sources into one. Not in a COMDAT group, since

@@ -1,0 +1,68 @@
+/* How a module joins on Windows: a note that the registry can find, and a
+ * constructor that looks for a registry which is there already.
+ *
+ * Every source file that includes pd_flags.h leaves the same record; the linker
+ * keeps one for the module. The functions are each file's own: entered several
+ * times, they join once. */
+#ifndef PD_FLAGS_JOIN_PE_H
+#define PD_FLAGS_JOIN_PE_H
+
+#include <pd_flags/image_pe.h>
+
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+extern "C" {
+#endif
+
+/* The C library's, without <stdlib.h>. What a DLL registers runs when it goes. */
+extern int pd__at_exit(void (*function)(void)) __asm__("atexit");
+
+/* The bounds of the list of definitions. */
+static const void *const pd__defs_begin PD__SECTION("d0") = NULL;
+static const void *const pd__defs_end PD__SECTION("d2") = NULL;
+
+/* Linkers keep one of each for the module. */
+#define PD__ONCE __attribute__((selectany))
+PD__ONCE pd_module_record pd__module_v1 = {
+    PD_ABI_VERSION, sizeof(pd_module_record),
+    (const pd_flag_def *const *)(const void *)&pd__defs_begin,
+    (const pd_flag_def *const *)(const void *)&pd__defs_end, NULL, NULL};
+PD__ONCE uint32_t pd__module_entered_v1 = 0;
+
+PD__NOTE(PD_NOTE_MODULE, pd__module_v1);
+
+static inline void pd__find_host(const pd__image *image, void *host, unsigned char *stop) {
+  const pd__note *note = NULL;
+  while (!*stop && (note = pd__next_note(image, note, PD_NOTE_COPY, sizeof(pd_copy_record)))) {
+    const pd_copy_record *copy = (const pd_copy_record *)note->record;
+    if (copy->abi != PD_ABI_VERSION || copy->size < sizeof *copy) continue;
+    *(const pd_host **)host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
+    *stop = *(const pd_host **)host != NULL;
+  }
+}
+
+static void pd__module_exit(void) {
+  const pd_host *host = pd__module_v1.host;
+  if (host) host->module_leave(&pd__module_v1);
+}
+
+/* What runs at exit runs in reverse, so the first to ask for it leaves last: the
+ * flags are followed in all destructors. A module that can't leave doesn't join. */
+static void pd__module_enter(void) {
+  const pd_host *host = NULL;
+  if (pd__module_entered_v1) return;
+  pd__module_entered_v1 = 1;
+  if (pd__at_exit(pd__module_exit) != 0) return;
+  if (!pd__module_v1.state) pd__each_image(pd__find_host, &host);
+  if (host) host->module_join(&pd__module_v1);
+}
+PD__START("D", pd__module_enter);
+
+#ifdef __cplusplus
+}
+#pragma GCC diagnostic pop
+#endif
+
+#endif /* PD_FLAGS_JOIN_PE_H */
