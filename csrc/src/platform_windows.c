@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "text.h"
 
@@ -218,43 +219,55 @@ static pd_status check_file(const char *path, const wchar_t *full, pd_error *err
   return complaint ? pd__fail_load(path, complaint, err) : PD_OK;
 }
 
-/* Whether the loader would find the DLL `name` for one that lies at `full`. */
-static bool is_there(const char *name, const wchar_t *full) {
-  wchar_t *wide = wide_of(name), *directory = _wcsdup(full), found[4];
-  bool there = true; /* where memory is out nothing is blamed */
-  if (wide && directory) {
-    *wcsrchr(directory, L'\\') = L'\0'; /* a full path has one */
-    there = GetModuleHandleW(wide) || SearchPathW(directory, wide, NULL, 4, found, NULL) ||
-            SearchPathW(NULL, wide, NULL, 4, found, NULL);
-  }
+/* Where the loader looks for what the DLL at `full` needs: beside it, and in PATH,
+ * where the system's own directories stand. NULL where memory is out. For free. */
+static wchar_t *search_path(const wchar_t *full) {
+  size_t directory = (size_t)(wcsrchr(full, L'\\') - full);
+  DWORD size = GetEnvironmentVariableW(L"PATH", NULL, 0);
+  wchar_t *out = malloc((directory + size + 2) * sizeof *out);
+  if (!out) return NULL;
+  wmemcpy(out, full, directory);
+  out[directory] = L';';
+  out[directory + 1] = L'\0';
+  if (size) GetEnvironmentVariableW(L"PATH", out + directory + 1, size);
+  return out;
+}
+
+static bool is_there(const char *name, const wchar_t *directories) {
+  wchar_t *wide = wide_of(name), found[4]; /* too short: its length tells */
+  bool there =
+      !wide || GetModuleHandleW(wide) || SearchPathW(directories, wide, NULL, 4, found, NULL) > 0;
   free(wide);
-  free(directory);
   return there;
+}
+
+/* The first name among the imports of a mapped image that isn't there, or NULL. */
+static const char *missing_import(const char *base, const wchar_t *directories) {
+  const IMAGE_NT_HEADERS64 *header =
+      (const void *)(base + ((const IMAGE_DOS_HEADER *)(const void *)base)->e_lfanew);
+  DWORD at = header->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
+  const IMAGE_IMPORT_DESCRIPTOR *import = (const void *)(base + at);
+  for (; at && import->Name; import++) {
+    if (!is_there(base + import->Name, directories)) return base + import->Name;
+  }
+  return NULL;
 }
 
 /* The loader doesn't say which DLL it misses: look at what the image imports. */
 static pd_status fail_missing(const char *path, const wchar_t *full, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE], why[PD__QUOTE_SIZE + 64] = "a library that it needs was not found";
   HMODULE mapped = LoadLibraryExW(full, NULL, LOAD_LIBRARY_AS_IMAGE_RESOURCE);
-  const char *base = (const char *)((uintptr_t)mapped & ~(uintptr_t)3), *missing = NULL;
-  pd_status status;
-  if (mapped) {
-    const IMAGE_NT_HEADERS64 *header =
-        (const void *)(base + ((const IMAGE_DOS_HEADER *)(const void *)base)->e_lfanew);
-    DWORD at = header->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
-    const IMAGE_IMPORT_DESCRIPTOR *import = (const void *)(base + at);
-    for (; at && import->Name && !missing; import++) {
-      if (!is_there(base + import->Name, full)) missing = base + import->Name;
+  wchar_t *directories = search_path(full);
+  if (mapped && directories) {
+    const char *base = (const char *)((uintptr_t)mapped & ~(uintptr_t)3); /* marks of the handle */
+    const char *missing = missing_import(base, directories);
+    if (missing) {
+      snprintf(why, sizeof why, "needs %s, which was not found", pd__quote(quoted, missing));
     }
   }
-  if (missing) {
-    char quoted[PD__QUOTE_SIZE], why[PD__QUOTE_SIZE + 64];
-    snprintf(why, sizeof why, "needs %s, which was not found", pd__quote(quoted, missing));
-    status = pd__fail_load(path, why, err);
-  } else {
-    status = pd__fail_load(path, "a library that it needs was not found", err);
-  }
+  free(directories);
   if (mapped) FreeLibrary(mapped);
-  return status;
+  return pd__fail_load(path, why, err);
 }
 
 static pd_status open_full(const char *path, const wchar_t *full, void **handle, pd_error *err) {
@@ -309,19 +322,30 @@ const char *pd__platform_getenv(const char *variable) {
   return out;
 }
 
+/* As strtod, with another text in the place of the point; false: not read whole. */
+static bool read_with_point(const char *text, const char *point, double *out) {
+  size_t whole = strcspn(text, ".");
+  char *end, *copy = malloc(strlen(text) + strlen(point) + 1);
+  if (!copy) return false;
+  memcpy(copy, text, whole);
+  strcpy(copy + whole, text[whole] ? point : "");
+  strcat(copy, text[whole] ? text + whole + 1 : "");
+  *out = strtod(copy, &end);
+  bool all = !*end;
+  free(copy);
+  return all;
+}
+
+/* Microsoft's _strtod_l takes a locale, but reads no hexadecimal, inf or nan, and
+ * older ones round wrongly. mingw's own strtod wants the point of the process's
+ * locale, which may change on another thread meanwhile. */
 double pd__platform_strtod(const char *text) {
-  static _locale_t c_locale;
-  _locale_t locale = __atomic_load_n(&c_locale, __ATOMIC_ACQUIRE);
-  if (!locale) {
-    locale = _create_locale(LC_ALL, "C");
-    _locale_t none = NULL;
-    if (!__atomic_compare_exchange_n(&c_locale, &none, locale, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
-      _free_locale(locale);
-      locale = none;
-    }
+  char *end;
+  double value = strtod(text, &end);
+  for (int tries = 0; *end && tries < 9; tries++) {
+    if (read_with_point(text, localeconv()->decimal_point, &value)) break;
   }
-  return _strtod_l(text, NULL, locale);
+  return value;
 }
 
 #endif /* _WIN32 */

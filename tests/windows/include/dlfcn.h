@@ -3,6 +3,8 @@
 #define TESTS_DLFCN_H
 
 #include <stdio.h>
+#include <stdlib.h>
+#define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 /* behind it */
 #include <psapi.h>
@@ -45,5 +47,8 @@ static inline void *dlsym(void *handle, const char *name) {
   for (DWORD i = 0; !found && i < size / sizeof *all; i++) found = GetProcAddress(all[i], name);
   return *(void **)&found;
 }
+
+/* Of <stdlib.h>. */
+static inline char *realpath(const char *path, char *out) { return _fullpath(out, path, 0); }
 
 #endif /* TESTS_DLFCN_H */
