@@ -21,71 +21,33 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from platforms import PLATFORMS, Platform  # noqa: E402 - the path comes first
+from platforms import PLATFORMS, Case, Platform  # noqa: E402 - the path comes first
 from sections import write_section  # noqa: E402
 from support import LIBDIR, tool  # noqa: E402
 from versions import build_library, newer, older  # noqa: E402
+from windows import WindowsBuilder  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HIDDEN = ["-fvisibility=hidden"]
-SCRIPT = HERE / "exports.map"
 
-
-class Join(NamedTuple):
-    """How a plugin joins: which library it has inside, and how it is built."""
-
-    copy: str  # "" for none, else the version, or "shared"
-    flags: tuple[str, ...] = ()
-    compiler: str = "gcc"
-
-
-JOINS = {
-    "header": Join(""),
-    "header, clang, lld": Join("", ("-fuse-ld=lld", *HIDDEN), "clang"),
-    "shared library": Join("shared"),
-    "static copy": Join("own"),
-    "static, hidden": Join("own", (*HIDDEN, "-Wl,--exclude-libs,ALL")),
-    "static, version script": Join("own", (f"-Wl,--version-script={SCRIPT}", "-fuse-ld=gold")),
-    "static, stripped": Join("own", ("-s",)),
-    "static, gc-sections": Join(
-        "own", ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
-    ),
-    "static, LTO": Join("own", ("-O2", "-flto")),
-    "older static copy": Join("older"),
-    "newer static copy": Join("newer", ("-fuse-ld=lld",), "clang"),
-}
-
-
-class Case(NamedTuple):
-    """One process."""
-
-    host: str
-    a: str
-    b: str
-    mode: str
-    order: str
-    doubled: bool
-    when: str
-    unload: bool
-
-
-def possible(case: Case) -> bool:
+def possible(platform: Platform, case: Case) -> bool:
     """Tell whether somebody can parse."""
-    copies = any(JOINS[join].copy for join in (case.a, case.b))
+    copies = any(platform.joins[join].copy for join in (case.a, case.b))
     return case.host != "C, nothing" or copies
 
 
 def cases(platform: Platform) -> Iterator[Case]:
     """Give each pair of joins in each host and mode; the other axes are drawn, always alike."""
     draw = random.Random("matrix")
-    for host, a, b, mode in itertools.product(platform.hosts, JOINS, JOINS, platform.modes):
+    for host, a, b, mode in itertools.product(
+        platform.hosts, platform.joins, platform.joins, platform.modes
+    ):
         case = Case(
             host,
             a,
@@ -96,7 +58,7 @@ def cases(platform: Platform) -> Iterator[Case]:
             when=draw.choice(["before", "after"]),
             unload=draw.choice([False, True]) and mode not in ("preload", "linked"),
         )
-        if possible(case):
+        if possible(platform, case):
             yield case
 
 
@@ -144,7 +106,7 @@ class Builder:
 
     def plugin(self, letter: str, join_name: str, *, doubled: bool) -> Path:
         """Build plugin a or b."""
-        join = JOINS[join_name]
+        join = self.platform.joins[join_name]
         common = doubled or letter == "a"
         place = f"{join_name}, {'doubled' if doubled else 'single'}".replace(" ", "_")
         out = self.directory / place.replace(",", "") / f"lib{letter}.so"
@@ -226,8 +188,11 @@ def run_case(command: list[str], environment: dict[str, str]) -> str:
 
 def run_all(platform: Platform, chosen: list[Case], directory: Path) -> dict[Case, str]:
     """Build everything, then run the cases on all cores."""
-    builder = Builder(platform, directory)
-    commands = [command_of(builder, case) for case in chosen]
+    if platform is PLATFORMS["windows"]:
+        commands = list(map(WindowsBuilder(platform, directory).command, chosen))
+    else:
+        builder = Builder(platform, directory)
+        commands = [command_of(builder, case) for case in chosen]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         outcomes = pool.map(lambda command: run_case(*command), commands)
         return dict(zip(chosen, outcomes))

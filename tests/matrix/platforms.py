@@ -2,9 +2,54 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
+
+class Join(NamedTuple):
+    """How a plugin joins: which library it has inside, and how it is built."""
+
+    copy: str  # "" for none, else the version, or "shared"
+    flags: tuple[str, ...] = ()
+    compiler: str = "gcc"
+
+
 C_HOSTS = ("C, shared library", "C, static copy", "C, static, -rdynamic", "C, nothing")
+
+HIDDEN = ["-fvisibility=hidden"]
+SCRIPT = Path(__file__).resolve().with_name("exports.map")
+JOINS = {
+    "header": Join(""),
+    "header, clang, lld": Join("", ("-fuse-ld=lld", *HIDDEN), "clang"),
+    "shared library": Join("shared"),
+    "static copy": Join("own"),
+    "static, hidden": Join("own", (*HIDDEN, "-Wl,--exclude-libs,ALL")),
+    "static, version script": Join("own", (f"-Wl,--version-script={SCRIPT}", "-fuse-ld=gold")),
+    "static, stripped": Join("own", ("-s",)),
+    "static, gc-sections": Join(
+        "own", ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+    ),
+    "static, LTO": Join("own", ("-O2", "-flto")),
+    "older static copy": Join("older"),
+    "newer static copy": Join("newer", ("-fuse-ld=lld",), "clang"),
+}
+
+COLLECTED = ("-O2", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+WINDOWS_JOINS = {
+    "header": Join(""),
+    "header, all exported": Join("", ("-Wl,--export-all-symbols",)),
+    "header, gc-sections": Join("", COLLECTED),
+    "header, C++": Join("", ("-std=gnu++20",), "g++"),
+    "header, clang, lld": Join("", ("-O2", "-fuse-ld=lld"), "clang"),
+    "shared library": Join("shared"),
+    "static copy": Join("own"),
+    "static, all exported": Join("own", ("-Wl,--export-all-symbols",)),
+    "static, stripped": Join("own", ("-s",)),
+    "static, gc-sections": Join("own", COLLECTED),
+    "static, LTO": Join("own", ("-O2", "-flto")),
+    "older static copy": Join("older"),
+    "newer static copy": Join("newer", ("-fuse-ld=lld",), "clang"),
+}
 
 
 class Platform(NamedTuple):
@@ -14,6 +59,7 @@ class Platform(NamedTuple):
     archiver: str
     hosts: tuple[str, ...]
     modes: tuple[str, ...]
+    joins: dict[str, Join] = JOINS
     runner: tuple[str, ...] = ()  # words before a program
     preload: tuple[str, ...] = ()  # further ones that preload {}; none: LD_PRELOAD does
     installed: bool = False  # the library is the one that the package has
@@ -55,4 +101,25 @@ PLATFORMS = {
         runner=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
         preload=("-E", "LD_PRELOAD={}"),
     ),
+    # Its loader knows neither scopes nor preloading; tests/matrix/windows.py builds.
+    "windows": Platform(
+        compilers={"gcc": ("gcc",), "g++": ("g++",), "clang": ("clang",)},
+        archiver="ar",
+        hosts=("C, shared library", "C, static copy", "C, static, all exported", "C, nothing"),
+        modes=("local", "linked"),
+        joins=WINDOWS_JOINS,
+    ),
 }
+
+
+class Case(NamedTuple):
+    """One process."""
+
+    host: str
+    a: str
+    b: str
+    mode: str
+    order: str
+    doubled: bool
+    when: str
+    unload: bool

@@ -6,7 +6,9 @@
 #define JOIN_(x, y) x##y
 #define JOIN(x, y) JOIN_(x, y)
 #define NAME(suffix) JOIN(X, suffix)
-#ifdef _WIN32
+#if defined(_WIN32) && defined(__cplusplus)
+#define EXPORT extern "C" __declspec(dllexport)
+#elif defined(_WIN32)
 #define EXPORT __declspec(dllexport)
 #else
 #define EXPORT __attribute__((visibility("default")))
