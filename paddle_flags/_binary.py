@@ -34,8 +34,8 @@ class Binary(NamedTuple):
     """`"ELF"`, `"PE"` or `"MACHO"`."""
     joins: bool
     """Has a module record."""
-    definitions: int
-    """How many flags it defines or imports; 0 for other languages' records."""
+    definitions: int | None
+    """How many flags it defines or imports; None where the file doesn't tell."""
     copy: bool
     """Can host the registry."""
     links: bool
@@ -75,7 +75,7 @@ def read_binary(path: str) -> Binary:
         path,
         kind,
         joins,
-        _definitions(parsed, kind) if joins else 0,
+        _definitions(parsed, kind) if joins else None,
         copy,
         any("pd_flags" in os.path.basename(library) for library in libraries),
         _others(parsed, kind),
@@ -89,25 +89,43 @@ def _libraries(parsed: Any, kind: str) -> list[Any]:
 
 
 def _records(parsed: Any, kind: str) -> tuple[bool, bool]:
-    if kind != "ELF":
-        names = {_section_name(section) for section in parsed.sections}
-        return bool(names & {"pd_flags", "__pd_flags"}), False
-    types = {
-        int(note.original_type) for note in parsed.notes if note.name.rstrip("\0") == _NOTE_NAME
-    }
+    """Tell whether there are notes of a module record and of a registry copy."""
+    if kind == "ELF":
+        notes = [note for note in parsed.notes if note.name.rstrip("\0") == _NOTE_NAME]
+        types = {int(note.original_type) for note in notes}
+    else:
+        types = {kind_ for section in _sections(parsed, kind) for kind_ in _note_types(section)}
     return _NOTE_MODULE in types, _NOTE_COPY in types
 
 
-def _section_name(section: Any) -> str:
-    return str(section.name).rstrip("\0")
+def _sections(parsed: Any, kind: str) -> list[bytes]:
+    """Give the contents of the sections that hold notes, outside of ELF."""
+    name = {"PE": ".pdflags", "MACHO": "__pd_flags"}[kind]
+    return [
+        bytes(section.content)
+        for section in parsed.sections
+        if str(section.name).rstrip("\0") == name
+    ]
 
 
-def _definitions(parsed: Any, kind: str) -> int:
-    if kind != "ELF":
-        return 0
-    section = parsed.get_section("pd_flags") if parsed.has_section("pd_flags") else None
-    pointer = 8 if "64" in str(parsed.header.identity_class) else 4
-    return int(section.size) // pointer if section else 0
+def _note_types(content: bytes) -> list[int]:
+    """Read notes as docs/abi.md has them: eight letters and a number, 8 bytes aligned."""
+    mark = _NOTE_NAME.encode()
+    return [
+        int.from_bytes(content[at + 8 : at + 12], "little")
+        for at in range(0, len(content), 8)
+        if content[at : at + 8] == mark
+    ]
+
+
+def _definitions(parsed: Any, kind: str) -> int | None:
+    """Count the pointers to definitions; nobody can tell their end in PE."""
+    name = {"ELF": "pd_flags", "MACHO": "__pd_flag_defs"}.get(kind)
+    if name is None:
+        return None
+    sizes = [int(s.size) for s in parsed.sections if str(s.name).rstrip("\0") == name]
+    narrow = kind == "ELF" and "32" in str(parsed.header.identity_class)
+    return sum(sizes) // (4 if narrow else 8)
 
 
 def _others(parsed: Any, kind: str) -> dict[str, str]:

@@ -200,7 +200,8 @@ def _section(title: str, head: Sequence[str], rows: list[Sequence[str]]) -> list
 def _file_row(file: Report) -> tuple[str, ...]:
     ways = {"joins": "module record", "copy": "registry copy", "links": "links the library"}
     how = ", ".join(text for key, text in ways.items() if file[key])
-    return (file["path"], file["format"], how or "doesn't", str(file["definitions"]))
+    number = "" if file["definitions"] is None else str(file["definitions"])
+    return (file["path"], file["format"], how or "doesn't", number)
 
 
 def to_lines(report: Report) -> list[str]:

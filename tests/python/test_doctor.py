@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import CC, LIBDIR, build_plugin, run, write
+from support import CC, INCLUDE, LIBDIR, build_plugin, run, tool, write
 
 LEVEL = 'PD_DEFINE_int32(doc_level, 6, "Level");\n'
 GFLAGS = 'int marker(void) __asm__("_ZN6google21ParseCommandLineFlagsEPiPPPcb");\n'
@@ -92,6 +92,14 @@ def test_a_file_tells_how_it_joins(plugin, static_copy):
     assert found["libcopy.so"]["copy"]
     assert found["libpd_flags.so"]["copy"]
     assert not found["libpd_flags.so"]["joins"]
+
+
+def test_a_file_of_windows_tells_how_it_joins(tmp_path):
+    code = write(tmp_path / "alpha.c", "#include <pd_flags.h>\n" + LEVEL)
+    path = tmp_path / "alpha.dll"
+    run(tool("x86_64-w64-mingw32-gcc"), "-shared", f"-I{INCLUDE}", code, "-o", path)
+    (file,) = report(path)["files"]
+    assert (file["format"], file["joins"], file["copy"]) == ("PE", True, False)
 
 
 def test_two_copies_of_another_flag_library_are_a_problem(tmp_path):
