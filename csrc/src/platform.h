@@ -73,6 +73,11 @@ bool pd__platform_is_path(const char *asked, const char *path);
 #if defined(_WIN32)
 #define PD__PLATFORM_ANNOUNCE(record) PD__NOTE(PD_NOTE_COPY, record)
 #define PD__PLATFORM_AT_START(function) PD__START("C", function)
+#elif defined(__APPLE__)
+#define PD__PLATFORM_ANNOUNCE(record) PD__NOTE(PD_NOTE_COPY, record)
+#define PD__PLATFORM_AT_START(function)                                                            \
+  __attribute__((constructor(101), used)) static void pd__start_##function(void) { function(); }   \
+  struct pd__start_##function
 #else
 #define PD__PLATFORM_ANNOUNCE(record) PD__NOTE("2", #record)
 #define PD__PLATFORM_AT_START(function)                                                            \

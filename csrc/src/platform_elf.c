@@ -1,48 +1,17 @@
-/* Linux with glibc or musl. */
+/* Linux with glibc or musl: images. */
 #define _GNU_SOURCE
 #include "platform.h"
+#include "platform_posix.h"
 
 #ifdef __ELF__
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
-#include <locale.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- Lock ---- */
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-void pd__platform_lock(void) { pthread_mutex_lock(&lock); }
-void pd__platform_unlock(void) { pthread_mutex_unlock(&lock); }
-
-void pd__platform_yield(void) { sched_yield(); }
-
-/* Constructors run under another lock than walks. */
-uintptr_t pd__platform_enter_loader(void) { return 0; }
-void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
-
-/* dladdr tells the name by which the loader knows the image: with it, dlopen
- * finds the image itself and looks at no file. The program has no need. */
-void pd__platform_settle(const pd_copy_record *own) {
-  Dl_info info;
-  pthread_atfork(pd__platform_lock, pd__platform_unlock, pd__platform_unlock);
-  if (dladdr(own, &info) && info.dli_fname) {
-    void *self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    if (self) dlclose(self);
-  }
-}
-
-uintptr_t pd__platform_thread(void) { return (uintptr_t)pthread_self(); }
 
 /* ---- Images ---- */
 
@@ -187,7 +156,7 @@ static bool cut_short(int fd, const ElfW(Ehdr) *header, uint64_t size) {
   return false;
 }
 
-static const char *complaint_about_elf(int fd, uint64_t size) {
+const char *pd__posix_complaint(int fd, uint64_t size) {
   ElfW(Ehdr) header = {.e_type = ET_NONE};
   ssize_t length = pread(fd, &header, sizeof header, 0);
   if (length < EI_NIDENT || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
@@ -202,82 +171,13 @@ static const char *complaint_about_elf(int fd, uint64_t size) {
   return cut_short(fd, &header, size) ? "is cut short" : NULL;
 }
 
-/* What is wrong with the file in a user's words, or NULL where only the loader
- * can tell. */
-static const char *complaint_about(const char *path) {
-  struct stat status;
-  if (!*path) return "the path is empty, expected that of a shared library";
-  if (stat(path, &status) != 0) return errno == ENOENT ? "no such file" : strerror(errno);
-  if (S_ISDIR(status.st_mode)) return "is a directory, expected a shared library";
-  if (!S_ISREG(status.st_mode)) return "is not a file, expected a shared library";
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return strerror(errno);
-  const char *complaint = complaint_about_elf(fd, (uint64_t)status.st_size);
-  close(fd);
-  return complaint;
-}
-
-/* The loader's words without the path that they often begin with. */
-static const char *loader_words(const char *path) {
-  const char *words = dlerror();
-  if (!words) return "the loader refused it";
-  size_t length = strlen(path);
-  const char *behind =
-      strncmp(words, "./", 2) == 0 && strchr(path, '/') == NULL ? words + 2 : words;
-  bool repeats = strncmp(behind, path, length) == 0 && !strncmp(behind + length, ": ", 2);
-  return repeats ? behind + length + 2 : words;
-}
-
-/* dlopen takes a name without a slash for a search. */
-static void *open_file(const char *path) {
-  if (strchr(path, '/')) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  char *here = malloc(strlen(path) + 3);
-  if (!here) return NULL; /* and no words of the loader's */
-  void *handle = dlopen(strcat(strcpy(here, "./"), path), RTLD_NOW | RTLD_LOCAL);
-  free(here);
-  return handle;
-}
-
-pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err) {
-  const char *complaint = complaint_about(path);
-  if (complaint) return pd__fail_load(path, complaint, err);
-  *handle = open_file(path);
-  if (!*handle) return pd__fail_load(path, loader_words(path), err);
+const void *pd__posix_inside(void *handle) {
   struct link_map *map;
-  if (dlinfo(*handle, RTLD_DI_LINKMAP, &map) != 0) {
-    pd__fail_load(path, loader_words(path), err);
-    dlclose(*handle);
-    return PD_ERR_LOAD;
-  }
-  *inside = map->l_ld;
-  return PD_OK;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_ld : NULL;
 }
 
-void pd__platform_close(void *handle) { dlclose(handle); }
-
-/* A path without a slash is opened as one in the current directory. */
-bool pd__platform_is_path(const char *asked, const char *path) {
-  bool here = !strchr(asked, '/') && !strncmp(path, "./", 2);
-  return !strcmp(asked, here ? path + 2 : path);
-}
-
-/* ---- Environment and locale ---- */
+/* ---- Environment ---- */
 
 const char *pd__platform_getenv(const char *variable) { return secure_getenv(variable); }
-
-double pd__platform_strtod(const char *text) {
-  static locale_t c_locale;
-  locale_t locale = __atomic_load_n(&c_locale, __ATOMIC_ACQUIRE);
-  if (!locale) {
-    locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    locale_t none = (locale_t)0;
-    if (!__atomic_compare_exchange_n(&c_locale, &none, locale, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
-      freelocale(locale);
-      locale = none;
-    }
-  }
-  return strtod_l(text, NULL, locale);
-}
 
 #endif /* __ELF__ */

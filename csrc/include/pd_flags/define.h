@@ -33,6 +33,11 @@
 #ifndef PD_NO_MODULE_RECORD
 #include <pd_flags/join_pe.h>
 #endif
+#elif defined(__APPLE__)
+#include <pd_flags/note_macho.h>
+#ifndef PD_NO_MODULE_RECORD
+#include <pd_flags/join_macho.h>
+#endif
 #else
 #include <pd_flags/note_elf.h>
 #if !defined(PD_NO_MODULE_RECORD) && defined(__ELF__)

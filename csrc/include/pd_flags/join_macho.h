@@ -1,0 +1,79 @@
+/* How a module joins on macOS: a note that the registry can find, and a
+ * constructor that looks for a registry which is there already.
+ *
+ * Every source file that includes pd_flags.h leaves the same weak, hidden
+ * record; the linker keeps one for the module. The functions are each file's
+ * own: entered several times, they join once. */
+#ifndef PD_FLAGS_JOIN_MACHO_H
+#define PD_FLAGS_JOIN_MACHO_H
+
+#include <pd_flags/note_macho.h>
+
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+extern "C" {
+#endif
+
+/* The linker's bounds of the list, and one entry, so that it is there in modules
+ * without a flag. */
+extern const pd_flag_def *const pd__defs_begin[]
+    __asm__("section$start$__DATA$__pd_flag_defs");
+extern const pd_flag_def *const pd__defs_end[]
+    __asm__("section$end$__DATA$__pd_flag_defs");
+static const void *pd__listed_none PD__LISTED = NULL;
+
+extern int pd__at_exit(void (*function)(void *), void *argument,
+                       void *image) __asm__("___cxa_atexit");
+extern char pd__this_image __asm__("___dso_handle") PD__HIDDEN;
+
+extern pd_module_record pd__module_v1;
+extern uint32_t pd__module_entered_v1;
+__attribute__((weak, used)) PD__HIDDEN pd_module_record pd__module_v1 = {
+    PD_ABI_VERSION, sizeof(pd_module_record), pd__defs_begin, pd__defs_end, NULL,
+    NULL};
+__attribute__((weak, used)) PD__HIDDEN uint32_t pd__module_entered_v1 = 0;
+
+PD__NOTE(PD_NOTE_MODULE, pd__module_v1);
+
+static inline const pd_host *pd__host_in(const void *image) {
+  const pd__note *note = NULL;
+  while ((note = pd__next_note(image, note, PD_NOTE_COPY, sizeof(pd_copy_record)))) {
+    const pd_copy_record *copy = (const pd_copy_record *)note->record;
+    if (copy->abi != PD_ABI_VERSION || copy->size < sizeof *copy) continue;
+    const pd_host *host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
+    if (host) return host;
+  }
+  return NULL;
+}
+
+static void pd__module_exit(void *unused) {
+  (void)unused;
+  const pd_host *host = pd__module_v1.host;
+  if (host) host->module_leave(&pd__module_v1);
+}
+
+/* Constructors run in the order of the source files on the linker's command line,
+ * and by priority within a file: so a file with flags comes after its own joining,
+ * and one without the header, if it is linked first, may run before. What is to
+ * run at exit runs in reverse, so the first file to enter leaves last. */
+__attribute__((constructor(101), used)) static void pd__module_enter(void) {
+  const pd_host *host = NULL;
+  if (pd__module_entered_v1) return;
+  pd__module_entered_v1 = 1;
+  if (pd__at_exit(pd__module_exit, NULL, &pd__this_image) != 0) return;
+  if (pd__module_v1.state) return;
+  for (uint32_t i = pd__image_count(); i-- > 0 && !host;) {
+    const void *image = pd__image_at(i);
+    if (image) host = pd__host_in(image);
+  }
+  if (host) host->module_join(&pd__module_v1);
+}
+
+#ifdef __cplusplus
+}
+#pragma GCC diagnostic pop
+#endif
+
+#endif /* PD_FLAGS_JOIN_MACHO_H */

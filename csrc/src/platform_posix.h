@@ -1,0 +1,15 @@
+/* What platform_posix.c asks of the file that knows the loader. */
+#ifndef PD__PLATFORM_POSIX_H
+#define PD__PLATFORM_POSIX_H
+
+#include <stdint.h>
+
+/* What is wrong with a file of `size` bytes in a user's words, or NULL where only
+ * the loader can tell. */
+const char *pd__posix_complaint(int fd, uint64_t size);
+
+/* An address in the image that dlopen gave a handle of; NULL: the loader doesn't
+ * tell. */
+const void *pd__posix_inside(void *handle);
+
+#endif /* PD__PLATFORM_POSIX_H */
