@@ -29,12 +29,13 @@ struct pd_module {
   bool present;
   pd__cell *cells; /* one for each definition */
   size_t count;
-  pd_flag_def *converted;   /* copies of the definitions that have another size */
-  pd_status status;         /* why it was refused */
-  pd_error_list *errors;    /* of joining; may be NULL */
-  const loading *joined_in; /* the pd_module_load that is under way, or NULL */
-  void *handle;             /* of the loader, when pd_module_load opened it */
-  size_t opened;            /* times */
+  pd_flag_def *converted;          /* copies of the definitions that have another size */
+  pd_status status;                /* why it was refused */
+  pd_error_list *errors;           /* of joining; may be NULL */
+  const loading *joined_in;        /* the pd_module_load that is under way, or NULL */
+  const pd_module *withdrawn_with; /* the refused one that had brought it, or NULL */
+  void *handle;                    /* of the loader, when pd_module_load opened it */
+  size_t opened;                   /* times */
 };
 
 /* Guarded by the lock. */
@@ -192,6 +193,7 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
     return;
   }
   module->joined_in = load;
+  module->withdrawn_with = NULL;
   module->name_space =
       load && pd__platform_is_path(load->path, image->path) ? load->name_space : "";
   pd__do_error_list_free(module->errors);
@@ -286,7 +288,7 @@ static loading *begin(const char *path, const char *name_space) {
 /* A load that fails takes along what it brought, which may stay in the process:
  * musl unloads nothing, nor does any loader what is linked with -z nodelete. A
  * later load finds such a module refused, and lets it try again. */
-static void withdraw(const loading *load) {
+static void withdraw(const loading *load, const pd_module *module) {
   pd_error err;
   for (pd_module *each = modules; each; each = each->next) {
     if (each->joined_in != load || each->opened > 0) continue;
@@ -295,9 +297,21 @@ static void withdraw(const loading *load) {
                             each->path, load->path);
     pd__report late = {.list = each->errors};
     pd__report_add(&late, &err);
+    each->withdrawn_with = module;
     pd__undefine(each->cells, each->count);
     drop_defs(each);
   }
+}
+
+/* With what `module` had brought when it was refused: no constructor runs again. */
+static void rejoin(const pd_module *module) {
+  pd__platform_lock();
+  for (pd_module *each = modules; each; each = each->next) {
+    if (each->withdrawn_with != module || !each->record) continue;
+    pd__platform_image image = {.path = each->path, .low = each->low, .high = each->high};
+    join(each->record, &image);
+  }
+  pd__platform_unlock();
 }
 
 /* Gather the errors of `module` (NULL: none was opened) and of those that
@@ -320,7 +334,7 @@ static bool end(loading *ended, pd_module *module, bool sound, pd__report *repor
   while (*at != ended) at = &(*at)->outer;
   *at = ended->outer;
   bool accepted = gather(ended, module, report) && sound;
-  if (!accepted) withdraw(ended);
+  if (!accepted) withdraw(ended, module);
   for (pd_module *each = modules; each; each = each->next) {
     if (each->joined_in == ended) each->joined_in = NULL;
   }
@@ -360,6 +374,7 @@ static pd_module *open_module(const loading *load, void **handle, pd__report *re
   pd_module *module = status == PD_OK ? module_at(inside) : NULL;
   if (status == PD_OK && !module) pd__fail_memory(&err);
   if (!module) pd__report_add(report, &err);
+  if (module) rejoin(module);
   return module;
 }
 

@@ -472,14 +472,15 @@ TEST(a_library_whose_dependency_is_refused_is_refused_too) {
   CHECK(!is_defined("needs_clash") && !is_defined("clash_free"));
 }
 
-TEST(what_a_refused_library_brought_leaves_with_it_even_if_it_stays_in_memory) {
-  load("alpha");
+TEST(what_a_refused_library_brought_leaves_and_comes_with_it_even_if_it_stays_in_memory) {
+  pd_module *alpha = load("alpha");
   pd_module *module = NULL;
   CHECK(pd_module_load(plugin("needs_lasting"), NULL, &module, &err) == PD_ERR_CONFLICT);
   CHECK(!module && dlopen(plugin("lasting"), RTLD_NOW | RTLD_NOLOAD));
   CHECK(!is_defined("lasting"));
-  load("lasting");
-  CHECK(is_defined("lasting"));
+  unload(alpha);
+  load("needs_lasting");
+  CHECK(is_defined("lasting") && is_defined("alpha_level"));
 }
 
 TEST(a_library_that_a_refused_one_had_loaded_stays_when_others_hold_it) {
