@@ -123,7 +123,11 @@ def _definitions(parsed: Any, kind: str) -> int | None:
     name = {"ELF": "pd_flags", "MACHO": "__pd_flag_defs"}.get(kind)
     if name is None:
         return None
-    sizes = [int(s.size) for s in parsed.sections if str(s.name).rstrip("\0") == name]
+    lists = [s for s in parsed.sections if str(s.name).rstrip("\0") == name]
+    if kind == "MACHO":  # the header puts null pointers in between
+        content = b"".join(bytes(each.content) for each in lists)
+        return sum(any(content[at : at + 8]) for at in range(0, len(content), 8))
+    sizes = [int(each.size) for each in lists]
     narrow = kind == "ELF" and "32" in str(parsed.header.identity_class)
     return sum(sizes) // (4 if narrow else 8)
 

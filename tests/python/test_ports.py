@@ -1,6 +1,8 @@
 """For macOS, where these tests don't run: library and plugins compile, link and hold the record."""
 
+import json
 import struct
+import sys
 
 import pytest
 from support import ROOT, package, run, write, zig
@@ -80,5 +82,8 @@ def test_a_plugin_for_macos_holds_one_record_with_all_of_its_flags(tmp_path, tar
     ]
     texts = [bytes(binary.get_content_from_virtual_address(at, 10)) for at in names]
     assert sorted(texts) == [b"port_level", b"port_mode\0", b"port_rate\0"]
+    doctor = [sys.executable, "-m", "paddle_flags", "doctor", "--json"]
+    (seen,) = json.loads(run(*doctor, tmp_path / "plugin.dylib").stdout)["files"]
+    assert (seen["format"], seen["joins"], seen["definitions"]) == ("MACHO", True, 3)
     assert "_level" in {symbol.name for symbol in binary.exported_symbols}
     assert binary.get_section("__mod_init_func") or binary.get_section("__init_offsets")
