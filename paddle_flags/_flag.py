@@ -17,6 +17,9 @@ T = TypeVar("T")
 
 _STRING = lib.PD_TYPE_string
 
+# A host of an older version tells no state: look at the flag each time.
+_UNKNOWN = ffi.new("uint8_t *")
+
 
 class FlagEntry(NamedTuple):
     """One value that a flag was given."""
@@ -195,7 +198,10 @@ class Flag(Generic[T]):
     @property
     def defined(self) -> bool:
         """False while the plugin that defined the flag is unloaded."""
-        return bool(self._state[0] != 0)
+        if self._state is not _UNKNOWN:
+            return bool(self._state[0] != 0)
+        info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
+        return bool(lib.pd_flag_get_info(self._handle, info, ffi.NULL) == lib.PD_OK)
 
     @property
     def name(self) -> str:
@@ -325,7 +331,7 @@ def flag_of(handle: Any) -> Flag[Any]:
     if flag is None:
         made: Flag[Any] = object.__new__(Flag)
         made._handle = handle  # noqa: SLF001 - __init__ in all but name
-        made._state = lib.pd_flag_get_state(handle)  # noqa: SLF001
+        made._state = lib.pd_flag_get_state(handle) or _UNKNOWN  # noqa: SLF001
         made._name = to_text(made._info().name)  # noqa: SLF001
         made._number = 0  # noqa: SLF001
         made._look_again()  # noqa: SLF001

@@ -129,14 +129,16 @@ def test_a_newer_copy_under_an_older_host_is_told_what_the_host_lacks(talk):
     ]
 
 
-def test_a_function_that_an_older_host_lacks_is_an_exception_in_python(versions, tmp_path, python):
+def test_python_works_under_an_older_host_and_says_what_that_lacks(versions, tmp_path, python):
     code = write(
         tmp_path / "old.c", "#include <pd_flags.h>\nconst char *(*keep)(void) = pd_version;\n"
     )
     library = str(versions["0.0.9"] / "libpd_flags.a")
     path = build_plugin(tmp_path / "libold.so", code, flags=(library, "-ldl"))
     text = """
-pf.define("x", 1)
+flag = pf.define("x", 1)
+pf.FLAGS.x = 5
+print(flag.value, flag.defined, flag)
 try:
     pf.check_pending()
 except pf.FlagUnsupportedError as error:
@@ -145,4 +147,7 @@ except pf.FlagUnsupportedError as error:
     print(pf.__version__, host, error.status, isinstance(error, NotImplementedError))
 """
     ended = python(text, env={**os.environ, **preload(path)})
-    assert ended.stdout == "0.1.0 0.0.9 PD_ERR_UNSUPPORTED True\n"
+    assert (
+        ended.stdout
+        == "5 True <Flag x: int64 = 5 (run time)>\n0.1.0 0.0.9 PD_ERR_UNSUPPORTED True\n"
+    )
