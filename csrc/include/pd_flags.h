@@ -226,11 +226,12 @@ PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type);
  * `out` may be NULL.
  * With *out left alone it was refused and nothing is defined: PD_ERR_NAME,
  * PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (the
- * default is NULL), PD_ERR_ABI, PD_ERR_MEMORY.
+ * default is NULL), PD_ERR_ABI, PD_ERR_MEMORY. PD_ERR_TYPE: also where a module
+ * imports the name with another type. PD_ERR_CONFLICT: the name is taken, or is
+ * "help", or goes with another one as a bool `b` with `nob` or `no_b`.
  * With *out set it is defined, but a waiting value was refused and the default
  * stands: PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_READ_ONLY,
- * PD_ERR_FROZEN, PD_ERR_ARGV, PD_ERR_MEMORY. Or an import that waited has another
- * type, and doesn't follow: PD_ERR_TYPE. */
+ * PD_ERR_FROZEN, PD_ERR_ARGV, PD_ERR_MEMORY. */
 PD_API pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out,
                                   pd_error *err);
 
@@ -242,9 +243,10 @@ PD_API pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out,
  * the nearest known flag. */
 PD_API pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err);
 
-/* The flags: NULL gives the first, the last gives NULL. Those of a module follow
- * the lines of its source files; a name keeps the place where it was first met,
- * in a definition or an import. Flags defined meanwhile are met too. */
+/* The flags, in the order in which they were first defined: NULL gives the first,
+ * the last gives NULL. Those of a module follow the lines of its source files; one
+ * whose module is loaded again has its old place. Flags defined meanwhile are met
+ * too. */
 PD_API pd_flag *pd_flag_next(const pd_flag *previous);
 
 /* Everything about a flag but its value. */
@@ -291,7 +293,7 @@ PD_API pd_status pd_flag_get_entry(const pd_flag *flag, size_t index,
 typedef struct pd_cell_info {
   size_t size; /* set by the caller: sizeof(pd_cell_info) */
   pd_kind kind;       /* whether its module defines or imports the flag */
-  pd_type type;       /* of the variable; a wrong one doesn't follow */
+  pd_type type;       /* of the variable */
   pd_module *module;  /* NULL for a flag of pd_flag_register */
   const void *address; /* NULL where the definition brought no variable */
   bool in_step;       /* has the flag's value, or no variable */
@@ -456,8 +458,8 @@ typedef struct pd_parse_options {
  * startup-only flags are frozen.
  * On error no flag has changed and argv is as it was. The status is that of
  * the first error: PD_ERR_UNDEFINED, PD_ERR_ARGV and those of
- * pd_flag_set_from_string. PD_HELP: --help or -h was there (and no flag has
- * that name); nothing has changed.
+ * pd_flag_set_from_string. PD_HELP: --help was there, or -h (and no flag has
+ * that name and took it); nothing has changed.
  * argv has room for *argc + 1 pointers, and argv[*argc] is NULL; the strings
  * are borrowed during the call. `options` may be NULL. */
 PD_API pd_status pd_parse_argv(int *argc, char **argv,

@@ -128,26 +128,39 @@ static void add(parse *run, pd_flag *flag, const char *text, int index) {
 }
 
 static void read_negated(parse *run, const argument *word, pd_flag *flag) {
+  int length = (int)word->length;
   if (flag->def->type != PD_TYPE_bool) {
-    pd__report_fail(&run->report, PD_ERR_ARGV, "--no%s: %s is %s, and only a bool can be negated",
-                    flag->name, flag->name, pd_type_name(flag->type));
+    pd__report_fail(&run->report, PD_ERR_ARGV, "%s%.*s: %s is %s, and only a bool can be negated",
+                    word->dashes, length, word->name, flag->name, pd_type_name(flag->type));
   } else if (word->value) {
     pd__report_fail(&run->report, PD_ERR_ARGV,
-                    "--no%s: takes no value; write --%s=true or --%s=false", flag->name, flag->name,
-                    flag->name);
+                    "%s%.*s: takes no value; write --%s=true or --%s=false", word->dashes, length,
+                    word->name, flag->name, flag->name);
   } else {
     add(run, flag, "false", run->at);
   }
 }
 
+static bool is_help(const argument *word) {
+  return word->length == 4 && !strncmp(word->name, "help", 4);
+}
+
+static bool asks_for_help(const argument *word) {
+  return !word->value && (is_help(word) || (word->length == 1 && *word->name == 'h'));
+}
+
 /* The value of a flag that isn't bool stands in the next word. */
-static void read_next(parse *run, pd_flag *flag) {
+static void read_next(parse *run, const argument *word, pd_flag *flag) {
   int index = run->at;
   const char *next = index + 1 < run->argc ? run->argv[index + 1] : NULL;
   char expected[256], quoted[PD__QUOTE_SIZE];
   if (next && is_value(next)) {
     run->at++;
     add(run, flag, next, index);
+    return;
+  }
+  if (asks_for_help(word)) {
+    run->help = true;
     return;
   }
   pd__value_expected(flag->def, false, expected, sizeof expected);
@@ -163,9 +176,12 @@ static void read_next(parse *run, pd_flag *flag) {
   }
 }
 
-static bool asks_for_help(const argument *word) {
-  return !word->value && ((word->length == 4 && !strncmp(word->name, "help", 4)) ||
-                          (word->length == 1 && *word->name == 'h'));
+static void read_unknown(parse *run, const argument *word) {
+  if (is_help(word)) { /* no flag can have this name */
+    pd__report_fail(&run->report, PD_ERR_ARGV, "%shelp: takes no value", word->dashes);
+  } else if (!run->allow_pending || !let_wait(run, word)) {
+    fail_unknown(run, word);
+  }
 }
 
 static void read_flag(parse *run, const char *text) {
@@ -178,13 +194,13 @@ static void read_flag(parse *run, const char *text) {
   } else if (!flag && asks_for_help(&word)) {
     run->help = true;
   } else if (!flag) {
-    if (!run->allow_pending || !let_wait(run, &word)) fail_unknown(run, &word);
+    read_unknown(run, &word);
   } else if (word.value) {
     add(run, flag, word.value, run->at);
   } else if (flag->def->type == PD_TYPE_bool) {
     add(run, flag, "true", run->at);
   } else {
-    read_next(run, flag);
+    read_next(run, &word, flag);
   }
 }
 

@@ -26,20 +26,34 @@ pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
   return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone", flag->name);
 }
 
-const char *pd__source_of(const pd_flag *flag, const pd_origin *origin, char out[PD__SOURCE_SIZE]) {
+/* Whether a variable tells which flag it is for: it has no `-` and no dot. */
+static bool ends_with_name(const char *variable, const char *name) {
+  size_t length = strlen(variable), tail = strlen(name);
+  if (length < tail) return false;
+  for (const char *at = variable + length - tail; *at; at++, name++) {
+    if (*at != *name && !(*at == '_' && (*name == '-' || *name == '.'))) return false;
+  }
+  return true;
+}
+
+const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD__SOURCE_SIZE]) {
   const char *place = origin->place ? origin->place : "";
   switch (origin->source) {
     case PD_SOURCE_ARGV:
-      snprintf(out, PD__SOURCE_SIZE, "--%s", flag->name);
+      snprintf(out, PD__SOURCE_SIZE, "--%s", name);
       break;
     case PD_SOURCE_ENVIRONMENT:
-      snprintf(out, PD__SOURCE_SIZE, "environment: %s", place);
+      if (ends_with_name(place, name)) {
+        snprintf(out, PD__SOURCE_SIZE, "environment: %s", place);
+      } else {
+        snprintf(out, PD__SOURCE_SIZE, "environment: %.512s%s(%s)", place, *place ? " " : "", name);
+      }
       break;
     case PD_SOURCE_FILE:
-      snprintf(out, PD__SOURCE_SIZE, "%.255s:%u: --%s", place, origin->line, flag->name);
+      snprintf(out, PD__SOURCE_SIZE, "%.255s:%u: --%s", place, origin->line, name);
       break;
     default:
-      snprintf(out, PD__SOURCE_SIZE, "%s", flag->name);
+      snprintf(out, PD__SOURCE_SIZE, "%s", name);
   }
   return out;
 }
@@ -49,15 +63,16 @@ pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_e
   pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK) return status;
   if (flag->def->read_only) {
-    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", pd__source_of(flag, origin, source));
+    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only",
+                    pd__source_of(flag->name, origin, source));
   }
   if (flag->frozen) {
-    return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", pd__source_of(flag, origin, source));
+    return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", pd__source_of(flag->name, origin, source));
   }
   if (flag->def->startup_only && pd__startup_over) {
     return pd__fail(err, PD_ERR_FROZEN,
                     "%s: can be set at startup only, and the command line has been parsed",
-                    pd__source_of(flag, origin, source));
+                    pd__source_of(flag->name, origin, source));
   }
   return PD_OK;
 }
@@ -72,7 +87,7 @@ pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err) 
 static pd_status fail_value(pd_status status, const pd_flag *flag, const char *text,
                             const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], expected[256];
-  pd__source_of(flag, origin, source);
+  pd__source_of(flag->name, origin, source);
   pd_value ignored;
   bool overflow = pd__value_parse(flag->def->type, text, &ignored) == PD_ERR_RANGE;
   pd__value_expected(flag->def, overflow, expected, sizeof expected);
@@ -84,7 +99,9 @@ static pd_status prepare(pd__change *change, pd_flag *flag, const char *text, pd
                          const pd_origin *origin, pd_error *err) {
   pd_type type = flag->def->type;
   char number[PD__NUMBER_SIZE];
-  if (type == PD_TYPE_string && !text && !value.str) return pd__fail_null(err, "value");
+  if (type == PD_TYPE_string && !text && !value.str) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
+  }
   pd_status status = text ? pd__value_parse(type, text, &value) : PD_OK;
   if (status == PD_OK) status = pd__value_check(flag->def, value);
   if (status != PD_OK) {
@@ -113,10 +130,11 @@ pd_status pd__change_prepare_early(pd__change *change, pd_flag *flag, const char
                                    const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE];
   if (flag->def->read_only) {
-    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", pd__source_of(flag, origin, source));
+    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only",
+                    pd__source_of(flag->name, origin, source));
   }
   if (flag->frozen) {
-    return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", pd__source_of(flag, origin, source));
+    return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", pd__source_of(flag->name, origin, source));
   }
   return prepare(change, flag, text, (pd_value){0}, origin, err);
 }
@@ -271,7 +289,7 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
     const char *text = pd__value_text(was, entry->value, number);
     pd_error err;
     if (status == PD_ERR_READ_ONLY) {
-      pd__fail(&err, status, "%s: is read-only", pd__source_of(flag, &entry->origin, source));
+      pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &entry->origin, source));
     } else if (status == PD_ERR_MEMORY) {
       pd__fail_memory(&err);
     } else {

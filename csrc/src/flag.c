@@ -17,7 +17,7 @@ pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
   size_t length = strlen(name);
   pd__platform_lock();
   pd_flag *flag = pd__names_resolve(name, length);
-  if (!flag && err) pd__names_hint(name, length, "", hint);
+  if (!flag && err) pd__names_hint(name, length, NULL, hint);
   pd__platform_unlock();
   if (!flag) {
     return pd__fail(err, PD_ERR_UNDEFINED, "no flag is named '%s'%s", pd__quote(quoted, name),
@@ -29,9 +29,8 @@ pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
 
 pd_flag *pd__do_flag_next(const pd_flag *previous) {
   pd__platform_lock();
-  uint32_t index = previous ? previous->index + 1 : 0;
-  pd_flag *flag;
-  while ((flag = pd__names_at(index)) && !flag->def) index++;
+  pd_flag *flag = pd__names_listed(previous);
+  while (flag && !flag->def) flag = pd__names_listed(flag);
   pd__platform_unlock();
   return flag;
 }

@@ -2,7 +2,6 @@
  * never move. */
 #include "registry.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +20,8 @@ static struct {
   pd_flag **chunks;
   uint32_t chunk_room;
   uint32_t count;
+  pd_flag *first_listed;
+  pd_flag *last_listed;
 } names;
 
 static char fold(char c) { return c == '-' ? '_' : c; }
@@ -107,15 +108,19 @@ static pd_flag *new_node(void) {
   return node;
 }
 
+const char *pd__names_stored(const char *name, size_t length) {
+  char text[PD_NAME_MAX + 1];
+  memcpy(text, name, length);
+  text[length] = '\0';
+  return pd__intern(text);
+}
+
 pd_flag *pd__names_add(const char *name, size_t length) {
   if (4 * (uint64_t)names.count >= 3 * (uint64_t)names.capacity && !grow_slots()) return NULL;
   uint32_t hash = hash_name(name, length);
   slot *found = probe(name, length, hash);
   if (found->node) return pd__names_at(found->node - 1);
-  char text[PD_NAME_MAX + 1];
-  memcpy(text, name, length);
-  text[length] = '\0';
-  const char *stored = pd__intern(text);
+  const char *stored = pd__names_stored(name, length);
   pd_flag *node = stored ? new_node() : NULL;
   if (!node) return NULL;
   node->name = stored;
@@ -129,50 +134,17 @@ pd_flag *pd__names_resolve(const char *name, size_t length) {
   return node && node->def ? node : NULL;
 }
 
-/* ---- Near names ---- */
-
-#define TOO_FAR 3
-
-/* Edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
- * TOO_FAR; Damerau and Levenshtein's recurrence on three rows. */
-static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
-  unsigned rows[3][PD_NAME_MAX + 1];
-  if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= TOO_FAR) return TOO_FAR;
-  for (size_t j = 0; j <= b_length; j++) rows[0][j] = (unsigned)j;
-  for (size_t i = 1; i <= a_length; i++) {
-    unsigned *row = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
-    unsigned least = row[0] = (unsigned)i;
-    for (size_t j = 1; j <= b_length; j++) {
-      unsigned best = up[j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
-      if (up[j] + 1 < best) best = up[j] + 1;
-      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      bool swapped =
-          i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
-      if (swapped && up2[j - 2] + 1 < best) best = up2[j - 2] + 1;
-      row[j] = best;
-      if (best < least) least = best;
-    }
-    if (least >= TOO_FAR) return TOO_FAR;
+void pd__names_list(pd_flag *flag) {
+  if (flag->listed) return;
+  flag->listed = true;
+  if (names.last_listed) {
+    names.last_listed->following = flag;
+  } else {
+    names.first_listed = flag;
   }
-  return rows[a_length % 3][b_length];
+  names.last_listed = flag;
 }
 
-void pd__names_hint(const char *name, size_t length, const char *prefix, char out[PD__HINT_SIZE]) {
-  out[0] = '\0';
-  if (length > PD_NAME_MAX) return;
-  const pd_flag *nearest = NULL;
-  /* A short name is near to everything: allow it fewer edits. */
-  unsigned best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR;
-  for (uint32_t i = 0; i < names.count; i++) {
-    const pd_flag *node = pd__names_at(i);
-    const pd_flag *flag = node->alias_of ? node->alias_of : node;
-    if (!flag->def || flag->def->hidden) continue;
-    unsigned edits = distance(name, length, node->name, strlen(node->name));
-    if (edits >= best) continue;
-    best = edits;
-    nearest = node;
-  }
-  if (nearest) {
-    snprintf(out, PD__HINT_SIZE, "; did you mean '%s%s'?", prefix, nearest->name);
-  }
+pd_flag *pd__names_listed(const pd_flag *previous) {
+  return previous ? previous->following : names.first_listed;
 }

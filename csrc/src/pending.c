@@ -18,10 +18,11 @@ pd_status pd__pending_prepare(const char *name, size_t length, const char *text,
   pd__pending *made = malloc(sizeof *made);
   if (!made) return pd__fail_memory(err);
   *made = (pd__pending){.node = pd__names_add(name, length),
+                        .name = pd__names_stored(name, length),
                         .text = pd__intern(text),
                         .next = pd__intern(next),
                         .origin = {origin->source, origin->line, pd__intern(origin->place)}};
-  if (!made->node || (text && !made->text) || (next && !made->next) ||
+  if (!made->node || !made->name || (text && !made->text) || (next && !made->next) ||
       (origin->place && !made->origin.place)) {
     free(made);
     return pd__fail_memory(err);
@@ -162,7 +163,7 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
   const pd__pending *at = next(NULL);
   for (; at && left > 0; left--) at = next(at);
   if (at) {
-    found.name = at->node->name;
+    found.name = at->name;
     found.text = at->text;
     found.origin = at->origin;
     pd__sized_give(info, &found, sizeof found);
@@ -176,9 +177,9 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
 static void report_unclaimed(const pd__pending *at, pd__report *report) {
   char source[PD__SOURCE_SIZE], hint[PD__HINT_SIZE], quoted[PD__QUOTE_SIZE];
   pd_error err;
-  pd__names_hint(at->node->name, strlen(at->node->name), "", hint);
+  pd__names_hint(at->name, strlen(at->name), "", hint);
   pd__fail(&err, PD_ERR_UNDEFINED, "%s%s%s: nobody has defined this flag%s",
-           pd__source_of(at->node, &at->origin, source), at->text ? "=" : "",
+           pd__source_of(at->name, &at->origin, source), at->text ? "=" : "",
            at->text ? pd__quote(quoted, at->text) : "", hint);
   pd__report_add(report, &err);
 }

@@ -7,6 +7,7 @@
 
 struct pd__pending {
   pd_flag *node;
+  const char *name; /* as it was given */
   const char *text; /* NULL: none, as in --name and --noname */
   const char *next; /* the word behind it, where there is no text; or NULL */
   pd_origin origin;

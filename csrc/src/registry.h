@@ -43,16 +43,18 @@ struct pd_flag {
     double f64;
   } number;
   const pd_flag_def *def;
-  const char *name;
+  const char *name; /* spelled as in the last definition, before that as first met */
   pd_flag *alias_of;
+  pd_flag *following; /* in the order of pd_flag_next */
   pd__cell *cells;
   pd__pending *pending; /* given while nobody defined the name; in order */
   pd__entry *entries;   /* the current value first; none: the default */
   uint32_t hash;
-  uint32_t index; /* in the order of pd_flag_next */
+  uint32_t index; /* in the order in which names were met */
   uint32_t claim; /* the definition under way that wants this name */
   uint8_t type;   /* of `entries`; outlives the definition */
   bool frozen;    /* by pd_flag_freeze; outlives the definition */
+  bool listed;    /* in the order of pd_flag_next, from the first definition on */
   bool truth;     /* the current value of a bool */
   uint8_t state;  /* `type` while defined, otherwise 0; for readers without the lock */
 };
@@ -74,18 +76,36 @@ pd_flag *pd__names_at(uint32_t index);
 /* The flag that `name` means, through an alias or not; NULL: undefined. */
 pd_flag *pd__names_resolve(const char *name, size_t length);
 
+/* The name, stored for good; NULL when memory is out, which can't be for a name
+ * that is stored already. */
+const char *pd__names_stored(const char *name, size_t length);
+
+/* Put a flag at the end of the order of pd_flag_next, unless it is there. */
+void pd__names_list(pd_flag *flag);
+
+/* The flag behind `previous` in that order, defined or not; NULL gives the first. */
+pd_flag *pd__names_listed(const pd_flag *previous);
+
+/* ---- Near names (hint.c) ---- */
+
 /* Write the known flag that `name` is nearest to, if one is near, as
- * "; did you mean 'x'?" with `prefix` before the name; otherwise "". */
-#define PD__HINT_SIZE (PD_NAME_MAX + 32)
+ * "; did you mean 'x'?" with `prefix` before the name; otherwise "". A `prefix`
+ * that is NULL asks for the name of a flag, and never for the negation of one. */
+#define PD__HINT_SIZE (PD_NAME_MAX + 40)
 void pd__names_hint(const char *name, size_t length, const char *prefix, char out[PD__HINT_SIZE]);
 
-/* ---- Definitions (define.c) ---- */
+/* ---- One definition by itself (check.c) ---- */
 
 /* Copy a definition of another version's size into today's form. No lock. */
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err);
 
 /* Check all of it that can be checked without the registry. No lock. */
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err);
+
+/* Fail because of what the definition says. No lock. */
+pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *why, pd_error *err);
+
+/* ---- Definitions (define.c) ---- */
 
 /* Define all of `count` definitions or none. cells[i].def points at a
  * definition that pd__def_check accepted; on success the cells belong to the
@@ -160,8 +180,8 @@ pd_value pd__flag_value(const pd_flag *flag);
 void *pd__flag_address(const pd_flag *flag);
 
 /* Where a value came from, as the beginning of a message about it. Gives `out`. */
-#define PD__SOURCE_SIZE (2 * PD_NAME_MAX + 64)
-const char *pd__source_of(const pd_flag *flag, const pd_origin *origin, char out[PD__SOURCE_SIZE]);
+#define PD__SOURCE_SIZE (3 * PD_NAME_MAX + 64)
+const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD__SOURCE_SIZE]);
 
 /* An origin that a host may give: no default, no layer. NULL is allowed. */
 pd_status pd__origin_check(const pd_origin *origin, pd_error *err);

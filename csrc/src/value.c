@@ -330,18 +330,19 @@ void pd__value_expected(const pd_flag_def *def, bool overflow, char *buffer, siz
   bool high = numeric && !pd__value_equal(type, def->max, pd__type_max(type));
   low |= high && (type == PD_TYPE_uint32 || type == PD_TYPE_uint64); /* 0 says it best */
   const char *what = noun(type, low && high ? true : (low || high) && !overflow);
-  if (overflow && type == PD_TYPE_double && !low && !high) what = "a number that a double can hold";
+  bool huge = overflow && type == PD_TYPE_double && !(low && high);
+  const char *that = huge ? " that a double can hold" : "";
   if (pd__list_begin(def->choices)) {
     expected_choices(def->choices, buffer, size);
   } else if (low && high) {
     snprintf(buffer, size, "%s in [%s, %s]", what, pd__value_text(type, def->min, min),
              pd__value_text(type, def->max, max));
   } else if (low) {
-    snprintf(buffer, size, "%s >= %s", what, pd__value_text(type, def->min, min));
+    snprintf(buffer, size, "%s >= %s%s", what, pd__value_text(type, def->min, min), that);
   } else if (high) {
-    snprintf(buffer, size, "%s <= %s", what, pd__value_text(type, def->max, max));
+    snprintf(buffer, size, "%s <= %s%s", what, pd__value_text(type, def->max, max), that);
   } else {
-    snprintf(buffer, size, "%s", what);
+    snprintf(buffer, size, "%s%s", what, that);
   }
 }
 

@@ -93,10 +93,9 @@ TEST(a_bool_never_takes_the_next_word) {
 
 TEST(an_exact_name_wins_over_a_negation) {
   start();
-  pd_flag *exact = define_flag(PD_TYPE_bool, "nodry_run");
-  parses("--nodry_run", "program");
+  pd_flag *exact = define_flag(PD_TYPE_bool, "nocount");
+  parses("--nocount", "program");
   CHECK_STR(text_of(exact), "true");
-  CHECK_STR(text_of(dry_run), "false");
 }
 
 TEST(flags_are_removed_and_other_words_keep_their_order) {
@@ -190,6 +189,7 @@ TEST(a_negation_takes_no_value_and_only_a_bool_has_one) {
   refuses("--nodry-run=true", PD_ERR_ARGV,
           "--nodry-run: takes no value; write --dry-run=true or --dry-run=false");
   refuses("--nocount", PD_ERR_ARGV, "--nocount: count is int32, and only a bool can be negated");
+  refuses("-no-count", PD_ERR_ARGV, "-no-count: count is int32, and only a bool can be negated");
 }
 
 TEST(an_unknown_flag_gets_the_nearest_known_one) {
@@ -197,6 +197,13 @@ TEST(an_unknown_flag_gets_the_nearest_known_one) {
   refuses("--cuont=5", PD_ERR_UNDEFINED, "--cuont: no such flag; did you mean '--count'?");
   refuses("-dryrun", PD_ERR_UNDEFINED, "-dryrun: no such flag; did you mean '--dry-run'?");
   refuses("--zzzzzz", PD_ERR_UNDEFINED, "--zzzzzz: no such flag");
+  refuses("--ALPHA-MODE=x", PD_ERR_UNDEFINED,
+          "--ALPHA-MODE: no such flag; did you mean '--alpha_mode'?");
+  refuses("--alph", PD_ERR_UNDEFINED, "--alph: no such flag; did you mean '--alpha_mode'?");
+  refuses("--nodry-rum", PD_ERR_UNDEFINED,
+          "--nodry-rum: no such flag; did you mean '--nodry-run'?");
+  refuses("--no-DRY", PD_ERR_UNDEFINED, "--no-DRY: no such flag; did you mean '--nodry-run'?");
+  refuses("--nocuont", PD_ERR_UNDEFINED, "--nocuont: no such flag");
   refuses("-5", PD_ERR_UNDEFINED, "-5: no such flag; arguments that begin with a dash go after --");
 }
 
@@ -225,16 +232,25 @@ TEST(help_is_told_and_nothing_changes) {
   refuses("--count=5 --help", PD_HELP, "help was asked for");
   refuses("-h --zzzzzz", PD_HELP, "help was asked for");
   refuses("-help", PD_HELP, "help was asked for");
-  refuses("--help=x", PD_ERR_UNDEFINED, "--help: no such flag");
+  refuses("--help=x", PD_ERR_ARGV, "--help: takes no value");
   parses("-- --help", "program --help");
 }
 
-TEST(a_flag_called_help_is_a_flag) {
+TEST(a_bool_called_h_is_a_flag) {
   start();
-  pd_flag *help = define_flag(PD_TYPE_bool, "help"), *h = define_flag(PD_TYPE_bool, "h");
-  parses("--help -h", "program");
-  CHECK_STR(text_of(help), "true");
+  pd_flag *h = define_flag(PD_TYPE_bool, "h");
+  parses("-h", "program");
   CHECK_STR(text_of(h), "true");
+  refuses("--help", PD_HELP, "help was asked for");
+}
+
+TEST(another_flag_called_h_takes_a_value_and_without_one_asks_for_help) {
+  start();
+  pd_flag *h = define_flag(PD_TYPE_int32, "h");
+  parses("-h 5", "program");
+  CHECK_STR(text_of(h), "5");
+  refuses("--count=5 -h", PD_HELP, "help was asked for");
+  refuses("-h --count=5", PD_HELP, "help was asked for");
 }
 
 TEST(the_environment_ranks_below_the_line) {

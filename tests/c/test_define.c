@@ -219,6 +219,98 @@ TEST(an_alias_that_is_taken_is_a_conflict_and_takes_nothing) {
          "'self' is named twice in one definition: bool at src/alpha.c:9 in libalpha.so");
 }
 
+/* What differs between two definitions at the same place. */
+static void differs(const pd_flag_def *other, const char *what) {
+  char message[512];
+  snprintf(message, sizeof message,
+           "'n' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: int32 at "
+           "src/alpha.c:3 in libalpha.so%s",
+           what);
+  refuse(other, PD_ERR_CONFLICT, message);
+}
+
+TEST(a_conflict_of_definitions_in_one_place_tells_how_they_differ) {
+  pd_flag_def def = at_line(PD_TYPE_int32, "n", 3);
+  def.default_value.i64 = 5;
+  def.help = "How many";
+  accept(&def);
+  pd_flag_def other = def;
+  other.default_value.i64 = 6;
+  differs(&other, ": default 6, not 5");
+  other.help = "How much";
+  differs(&other, ": default 6, not 5; help 'How much', not 'How many'");
+  other = def;
+  other.min.i64 = 0;
+  other.max.i64 = 9;
+  differs(&other, ": range [0, 9], not [-2147483648, 2147483647]");
+  other = def;
+  other.choices = "5|6";
+  differs(&other, ": choices '5|6', not none");
+  other = def;
+  other.aliases = "m";
+  differs(&other, ": aliases 'm', not none");
+  other = def;
+  other.name = "n";
+  other.file = "src/beta.c";
+  refuse(&other, PD_ERR_CONFLICT,
+         "'n' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: int32 at "
+         "src/beta.c:3 in libalpha.so");
+}
+
+TEST(two_spellings_of_a_name_in_one_place_conflict_and_show_both) {
+  pd_flag_def def = at_line(PD_TYPE_bool, "dry-run", 3);
+  accept(&def);
+  def.name = "dry_run";
+  refuse(&def, PD_ERR_CONFLICT,
+         "'dry-run' is defined already, bool at src/alpha.c:3 in libalpha.so; refused: bool at "
+         "src/alpha.c:3 in libalpha.so: name 'dry_run', not 'dry-run'");
+}
+
+TEST(many_long_differences_are_cut) {
+  char text[2000];
+  memset(text, 'x', sizeof text - 1);
+  text[sizeof text - 1] = '\0';
+  pd_flag_def def = at_line(PD_TYPE_string, "n", 3), other = def;
+  accept(&def);
+  other.default_value.str = other.choices = other.help = text;
+  CHECK(pd_flag_register(&other, NULL, &err) == PD_ERR_CONFLICT);
+  CHECK(strlen(err.message) < sizeof err.message - 1);
+}
+
+TEST(help_is_no_name_of_a_flag) {
+  pd_flag_def def = at_line(PD_TYPE_int32, "help", 3);
+  refuse(&def, PD_ERR_CONFLICT,
+         "src/alpha.c:3: definition of 'help': --help lists the flags, expected another name");
+  def.name = "n";
+  def.aliases = "help";
+  refuse(&def, PD_ERR_CONFLICT,
+         "src/alpha.c:3: definition of 'n': alias 'help': --help lists the flags, expected another "
+         "name");
+  define_flag(PD_TYPE_bool, "beta.help");
+}
+
+TEST(a_flag_and_the_negation_of_a_bool_conflict_whichever_comes_first) {
+  pd_flag_def def = at_line(PD_TYPE_bool, "b", 3);
+  accept(&def);
+  def = at_line(PD_TYPE_int32, "nob", 7);
+  refuse(&def, PD_ERR_CONFLICT,
+         "--nob would be the flag 'nob' and turn the flag 'b' off; defined already: bool at "
+         "src/alpha.c:3 in libalpha.so; refused: int32 at src/alpha.c:7 in libalpha.so");
+  def.name = "no-b";
+  CHECK(pd_flag_register(&def, NULL, NULL) == PD_ERR_CONFLICT);
+  define_flag(PD_TYPE_int32, "nor");
+  def = at_line(PD_TYPE_bool, "r", 9);
+  refuse(&def, PD_ERR_CONFLICT,
+         "--nor would be the flag 'nor' and turn the flag 'r' off; defined already: int32; "
+         "refused: bool at src/alpha.c:9 in libalpha.so");
+  def.name = "fine";
+  def.aliases = "r";
+  CHECK(pd_flag_register(&def, NULL, NULL) == PD_ERR_CONFLICT);
+  define_flag(PD_TYPE_int32, "r"); /* only a bool has a negation */
+  define_flag(PD_TYPE_bool, "no");
+  define_flag(PD_TYPE_bool, "fine");
+}
+
 TEST(empty_lists_of_aliases_and_choices_are_none) {
   pd_flag_def def = definition(PD_TYPE_string, "free");
   def.aliases = def.choices = "";

@@ -82,7 +82,7 @@ TEST(null_is_refused_everywhere) {
   NULL_GIVES(pd_flag_get_entry(flag, 0, NULL, &err), "entry is NULL");
   NULL_GIVES(pd_flag_get_text(NULL, NULL, 0, NULL, &err), "flag is NULL");
   NULL_GIVES(pd_flag_get_text(flag, NULL, 1, NULL, &err), "buffer is NULL");
-  NULL_GIVES(pd_flag_set_string(flag, NULL, &err), "value is NULL");
+  NULL_GIVES(pd_flag_set_string(flag, NULL, &err), "s: the value is NULL, expected text");
   NULL_GIVES(pd_flag_set_from_string(NULL, "x", &err), "flag is NULL");
   NULL_GIVES(pd_flag_set_from_string(flag, NULL, &err), "text is NULL");
   NULL_GIVES(pd_flag_reset(NULL, &err), "flag is NULL");

@@ -54,8 +54,7 @@ TEST(dash_and_underscore_are_alike_and_case_is_not) {
   CHECK(found == flag);
   CHECK_STATUS(pd_flag_find("Dry-run_now", &found, &err), PD_ERR_UNDEFINED,
                "no flag is named 'Dry-run_now'; did you mean 'dry-run_now'?");
-  CHECK_STATUS(pd_flag_find("dry-run", &found, &err), PD_ERR_UNDEFINED,
-               "no flag is named 'dry-run'");
+  CHECK_STATUS(pd_flag_find("by-run", &found, &err), PD_ERR_UNDEFINED, "no flag is named 'by-run'");
   CHECK_STATUS(pd_flag_find("", &found, &err), PD_ERR_UNDEFINED, "no flag is named ''");
 }
 
@@ -79,6 +78,52 @@ TEST(an_unknown_name_gets_the_nearest_known_one) {
   hints("w", "");
   hints("threshold", "");
   hints("entirely_different", "");
+}
+
+TEST(another_case_is_nearer_than_a_beginning_and_that_than_a_few_edits) {
+  define_flag(PD_TYPE_bool, "net_port");
+  define_flag(PD_TYPE_bool, "net_port_range");
+  define_flag(PD_TYPE_bool, "verbose");
+  define_flag(PD_TYPE_bool, "verb_x");
+  define_flag(PD_TYPE_bool, "beta_mode");
+  define_flag(PD_TYPE_bool, "bet_");
+  hints("NET-Port", "; did you mean 'net_port'?");
+  hints("Net-ports", "; did you mean 'net_port'?");
+  hints("net_port_", "; did you mean 'net_port_range'?");
+  hints("verbo", "; did you mean 'verbose'?");
+  hints("beta", "; did you mean 'beta_mode'?");
+  hints("verb", "");     /* the beginning of two */
+  hints("be", "");       /* too short */
+  hints("noverbos", ""); /* a negation isn't the name of a flag */
+}
+
+TEST(a_flag_is_spelled_as_it_is_defined_whoever_mentioned_it_before) {
+  CHECK_OK(pd_pending_set("my-flag", "3", NULL, &err));
+  pd_pending_info info = {.size = sizeof info};
+  pd_flag_info told = {.size = sizeof told};
+  CHECK_OK(pd_pending_get(0, &info, &err));
+  const char *given = info.name;
+  pd_flag *flag = define_flag(PD_TYPE_int32, "my_flag");
+  CHECK_OK(pd_flag_get_info(flag, &told, &err));
+  CHECK_STR(told.name, "my_flag");
+  CHECK_STR(given, "my-flag");
+  CHECK_STATUS(pd_flag_set_from_string(flag, "x", &err), PD_ERR_VALUE,
+               "my_flag=x: expected a 32-bit integer");
+  CHECK_OK(pd_pending_set("other-name", "x", NULL, &err));
+  pd_flag_def def = definition(PD_TYPE_int32, "another");
+  def.aliases = "other_name";
+  CHECK(pd_flag_register(&def, &flag, &err) == PD_ERR_VALUE);
+  hints("other_nam", "; did you mean 'other_name'?");
+}
+
+TEST(flags_come_in_the_order_of_their_definitions) {
+  CHECK_OK(pd_pending_set("third", "3", NULL, &err));
+  CHECK_OK(pd_pending_set("second", "2", NULL, &err));
+  pd_flag *first = define_flag(PD_TYPE_int32, "first"),
+          *second = define_flag(PD_TYPE_int32, "second");
+  pd_flag *third = define_flag(PD_TYPE_int32, "third");
+  CHECK(pd_flag_next(NULL) == first && pd_flag_next(first) == second);
+  CHECK(pd_flag_next(second) == third && !pd_flag_next(third));
 }
 
 TEST(hidden_flags_are_not_suggested_and_aliases_are) {

@@ -73,6 +73,23 @@ TEST(a_value_that_does_not_suit_is_an_error_of_the_definition) {
                "--text=word is understood");
 }
 
+TEST(a_value_from_a_variable_of_another_name_tells_the_flag_too) {
+  define_flag(PD_TYPE_int32, "now");
+  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, "APP_SETTING"};
+  CHECK_STATUS(pd_pending_set("now", "x", &origin, &err), PD_ERR_VALUE,
+               "environment: APP_SETTING (now)=x: expected a 32-bit integer");
+  origin.place = NULL;
+  CHECK_STATUS(pd_pending_set("now", "x", &origin, &err), PD_ERR_VALUE,
+               "environment: (now)=x: expected a 32-bit integer");
+}
+
+TEST(a_negation_that_waits_gets_a_hint_of_its_own) {
+  define_flag(PD_TYPE_bool, "verbose");
+  parse("--noverbos");
+  CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED,
+               "--noverbos: nobody has defined this flag; did you mean 'noverbose'?");
+}
+
 TEST(an_alias_claims_what_waits_for_it) {
   pd_flag_def def = definition(PD_TYPE_int32, "level");
   pd_flag *flag;

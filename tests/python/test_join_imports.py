@@ -198,7 +198,7 @@ def test_an_import_of_the_wrong_type_is_refused_with_both_places(
     assert said[3:] == ["no", undefined, "ok", "4"]
 
 
-def test_a_flag_of_another_type_than_a_waiting_import_joins_and_says_so(
+def test_a_flag_of_another_type_than_a_waiting_import_is_refused_each_time(
     maker: Maker, host: Path, owner: Path
 ) -> None:
     plugin = maker.plugin("double", OF_DOUBLE)
@@ -207,13 +207,38 @@ def test_a_flag_of_another_type_than_a_waiting_import_joins_and_says_so(
         REGISTER,
         f"load {plugin}",
         f"load {owner}",
-        "set shared_threads 4",
+        f"load {owner}",
+        f"mapped {owner}",
+        "get shared_threads",
+        f"call {plugin} threads",
+        f"unload {plugin}",
+        f"load {owner}",
         f"call {owner} owned",
-        f"call {plugin} threads",
-        f"unload {owner}",
-        f"call {plugin} threads",
     )
-    assert said[2].startswith("joined, PD_ERR_TYPE: 'shared_threads' is int32 at ")
+    assert said[2].startswith("PD_ERR_TYPE: 'shared_threads' is imported already, as double at ")
+    assert "; expected double, refused: int32 at " in said[2]
     places = f"owner.c:3 in {owner}"[-100:], f"double.c:3 in {plugin}"[-100:]
     assert all(place in said[2] for place in places), said[2]
-    assert said[3:] == ["ok", "4", "3", "ok", "3"]
+    undefined = "PD_ERR_UNDEFINED: no flag is named 'shared_threads'"
+    assert said[3:] == [said[2], "no", undefined, "3", "ok", "ok", "8"]
+
+
+def test_an_alias_that_is_imported_with_another_type_is_refused_too(
+    maker: Maker, host: Path, owner: Path
+) -> None:
+    plugin = maker.plugin("old", OF_DOUBLE.replace("shared_threads", "old_threads"))
+    said = obey(host, REGISTER, f"load {plugin}", f"load {owner}", "get shared_name")
+    assert said[2].startswith("PD_ERR_TYPE: 'old_threads' is imported already, as double at ")
+    assert said[3] == "PD_ERR_UNDEFINED: no flag is named 'shared_name'"
+
+
+def test_a_definition_at_run_time_is_refused_alike_each_time(maker: Maker, host: Path) -> None:
+    source = OF_DOUBLE.replace("shared_threads", "late_number")
+    plugin = maker.plugin("late", source)
+    define = "define late_number 7"
+    said = obey(host, REGISTER, f"load {plugin}", define, define, f"call {plugin} threads")
+    assert said[2].startswith("PD_ERR_TYPE: 'late_number' is imported already, as double at ")
+    assert said[2].endswith("; expected double, refused: int64")
+    assert said[3:] == [said[2], "3"]
+    late = obey(host, REGISTER, f"load {plugin}", f"unload {plugin}", define, "get late_number")
+    assert late[2:] == ["ok", "ok", "7"]

@@ -149,9 +149,13 @@ def test_help_is_an_exception_on_request(name):
         pf.parse(["prog", "--help"], exit=False)
 
 
-def test_a_flag_called_help_is_a_flag(python):
-    ended = python("pf.define('help', False)\npf.parse()\nprint(pf.FLAGS.help)", "--help")
-    assert ended.stdout == "True\n"
+def test_no_flag_can_take_help_away(python):
+    ended = python("pf.define('help', False)", check=False)
+    assert "FlagConflictError" in ended.stderr
+    assert "definition of 'help': --help lists the flags, expected another name" in ended.stderr
+    ended = python(PROGRAM + "pf.parse()", "--help=level", check=False)
+    assert ended.returncode == 2
+    assert "--help: takes no value" in ended.stderr
 
 
 def test_the_environment_ranks_below_the_command_line(python):

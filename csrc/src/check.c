@@ -1,0 +1,137 @@
+/* One definition by itself. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "registry.h"
+
+/* The fields of ABI version 1; later versions only add to them. */
+#define SMALLEST_DEF (offsetof(pd_flag_def, max) + sizeof(pd_value))
+
+pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *why, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE], subject[PD__QUOTE_SIZE + 24] = "definition";
+  if (def->name) {
+    snprintf(subject, sizeof subject, "definition of '%s'", pd__quote(quoted, def->name));
+  }
+  if (!def->file) return pd__fail(err, status, "%s: %s", subject, why);
+  if (!def->line) return pd__fail(err, status, "%.300s: %s: %s", def->file, subject, why);
+  return pd__fail(err, status, "%.300s:%u: %s: %s", def->file, def->line, subject, why);
+}
+
+/* The definition's own name, or an alias of it, as it is called in messages. */
+static pd_status check_name(const pd_flag_def *def, const char *name, size_t length,
+                            pd_error *err) {
+  char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "", why[512];
+  snprintf(copy, sizeof copy, "%.*s", (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length), name);
+  bool asks_for_help = !strcmp(copy, "help");
+  if (pd__name_valid(copy) && !asks_for_help) return PD_OK;
+  if (name != def->name) snprintf(alias, sizeof alias, "alias '%s': ", pd__quote(quoted, copy));
+  if (asks_for_help) {
+    snprintf(why, sizeof why, "%s--help lists the flags, expected another name", alias);
+    return pd__def_refuse(def, PD_ERR_CONFLICT, why, err);
+  }
+  if (length > PD_NAME_MAX) {
+    snprintf(why, sizeof why, "%sthe name has %zu bytes, expected at most %d", alias, length,
+             PD_NAME_MAX);
+  } else {
+    snprintf(why, sizeof why,
+             "%sexpected a name of letters, digits, _ . - that begins with a letter or _", alias);
+  }
+  return pd__def_refuse(def, PD_ERR_NAME, why, err);
+}
+
+static pd_status check_names(const pd_flag_def *def, pd_error *err) {
+  if (!def->name) return pd__def_refuse(def, PD_ERR_NAME, "the name is NULL", err);
+  pd_status status = check_name(def, def->name, strlen(def->name), err);
+  for (const char *cursor = pd__list_begin(def->aliases); status == PD_OK && cursor;) {
+    const char *alias = cursor;
+    size_t length = pd__list_next(&cursor);
+    status = check_name(def, alias, length, err);
+  }
+  return status;
+}
+
+static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
+  for (const char *cursor = pd__list_begin(def->choices); cursor;) {
+    char copy[PD__QUOTE_SIZE], quoted[PD__QUOTE_SIZE], why[512];
+    const char *choice = cursor;
+    size_t length = pd__list_next(&cursor);
+    if (pd__choice_valid(def->type, choice, length)) continue;
+    snprintf(copy, sizeof copy, "%.*s", (int)(length < sizeof copy ? length : sizeof copy), choice);
+    snprintf(why, sizeof why, "choice '%s': expected a value of type %s", pd__quote(quoted, copy),
+             pd_type_name(def->type));
+    return pd__def_refuse(def, PD_ERR_CHOICE, why, err);
+  }
+  return PD_OK;
+}
+
+static bool has_range(unsigned type) { return type != PD_TYPE_bool && type != PD_TYPE_string; }
+
+static bool less(unsigned type, pd_value a, pd_value b) {
+  if (type == PD_TYPE_double) return a.f64 < b.f64;
+  return type == PD_TYPE_uint32 || type == PD_TYPE_uint64 ? a.u64 < b.u64 : a.i64 < b.i64;
+}
+
+static pd_status check_range(const pd_flag_def *def, pd_error *err) {
+  unsigned type = def->type;
+  char why[64];
+  if (!has_range(type)) return PD_OK;
+  if (type == PD_TYPE_double && (isnan(def->min.f64) || isnan(def->max.f64))) {
+    return pd__def_refuse(def, PD_ERR_RANGE, "a bound of the range is NaN", err);
+  }
+  if (less(type, def->max, def->min)) {
+    return pd__def_refuse(def, PD_ERR_RANGE, "the range is empty: min is above max", err);
+  }
+  if (less(type, def->min, pd__type_min(type)) || less(type, pd__type_max(type), def->max)) {
+    snprintf(why, sizeof why, "a bound of the range does not fit %s", pd_type_name(def->type));
+    return pd__def_refuse(def, PD_ERR_RANGE, why, err);
+  }
+  return PD_OK;
+}
+
+static pd_status check_default(const pd_flag_def *def, pd_error *err) {
+  char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE], expected[256], why[512];
+  if (def->type == PD_TYPE_string && !def->default_value.str) {
+    return pd__def_refuse(def, PD_ERR_VALUE, "the default is NULL, expected text", err);
+  }
+  pd_status status = pd__value_check(def, def->default_value);
+  if (status == PD_OK) return PD_OK;
+  pd__value_expected(def, false, expected, sizeof expected);
+  pd__quote(quoted, pd__value_text(def->type, def->default_value, number));
+  const char *quotes = def->type == PD_TYPE_string ? "'" : "";
+  snprintf(why, sizeof why, "default %s%s%s: expected %s", quotes, quoted, quotes, expected);
+  return pd__def_refuse(def, status, why, err);
+}
+
+static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
+  char why[64];
+  if (!pd__type_known(def->type)) { /* NOLINT: what pd__def_convert refused isn't checked */
+    snprintf(why, sizeof why, "its type is %u, expected a pd_type", def->type);
+    return pd__def_refuse(def, PD_ERR_TYPE, why, err);
+  }
+  if (def->kind > PD_KIND_IMPORT) {
+    snprintf(why, sizeof why, "its kind is %u, expected a pd_kind", def->kind);
+    return pd__def_refuse(def, PD_ERR_ABI, why, err);
+  }
+  return PD_OK;
+}
+
+pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
+  pd_status status = check_kind(def, err);
+  if (status == PD_OK) status = check_names(def, err);
+  if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
+  status = check_range(def, err);
+  if (status == PD_OK) status = check_choices(def, err);
+  return status == PD_OK ? check_default(def, err) : status;
+}
+
+pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {
+  if (from->size < SMALLEST_DEF) {
+    return pd__fail(err, PD_ERR_ABI, "a definition has %u bytes, expected %zu or more", from->size,
+                    sizeof *to);
+  }
+  *to = (pd_flag_def){.size = 0};
+  memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+  to->size = sizeof *to;
+  return PD_OK;
+}

@@ -1,0 +1,94 @@
+/* Near names: what somebody may have meant who gave a name that isn't known. */
+#include <stdio.h>
+#include <string.h>
+
+#include "registry.h"
+
+#define TOO_FAR 3
+#define LEAST_PREFIX 3
+
+static char fold(char c) {
+  if (c >= 'A' && c <= 'Z') return (char)(c + 'a' - 'A');
+  return c == '-' ? '_' : c;
+}
+
+/* Edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
+ * TOO_FAR; Damerau and Levenshtein's recurrence on three rows. */
+static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+  unsigned rows[3][PD_NAME_MAX + 1];
+  if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= TOO_FAR) return TOO_FAR;
+  for (size_t j = 0; j <= b_length; j++) rows[0][j] = (unsigned)j;
+  for (size_t i = 1; i <= a_length; i++) {
+    unsigned *row = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
+    unsigned least = row[0] = (unsigned)i;
+    for (size_t j = 1; j <= b_length; j++) {
+      unsigned best = up[j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
+      if (up[j] + 1 < best) best = up[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      bool swapped =
+          i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
+      if (swapped && up2[j - 2] + 1 < best) best = up2[j - 2] + 1;
+      row[j] = best;
+      if (best < least) least = best;
+    }
+    if (least >= TOO_FAR) return TOO_FAR;
+  }
+  return rows[a_length % 3][b_length];
+}
+
+/* Whether `name` begins with the `length` bytes of `start`. */
+static bool begins(const char *name, const char *start, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    if (fold(name[i]) != fold(start[i])) return false;
+  }
+  return true;
+}
+
+/* A flag that may be suggested under the name of `node`. */
+static bool is_known(const pd_flag *node, bool bools) {
+  const pd_flag *flag = node->alias_of ? node->alias_of : node;
+  return flag->def && !flag->def->hidden && (!bools || flag->def->type == PD_TYPE_bool);
+}
+
+/* The name in another case; or what it is the beginning of, if that is one flag;
+ * or the one that the fewest edits lead to. */
+static const pd_flag *nearest(const char *name, size_t length, bool bools) {
+  const pd_flag *prefixed = NULL, *near = NULL, *node;
+  size_t prefixes = 0;
+  /* A short name is near to everything: allow it fewer edits. */
+  unsigned best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR;
+  if (length > PD_NAME_MAX) return NULL;
+  for (uint32_t i = 0; (node = pd__names_at(i)); i++) {
+    if (!is_known(node, bools)) continue;
+    size_t whole = strlen(node->name);
+    if (whole >= length && begins(node->name, name, length)) {
+      if (whole == length) return node;
+      prefixed = node;
+      prefixes++;
+    }
+    unsigned edits = distance(name, length, node->name, whole);
+    if (edits >= best) continue;
+    best = edits;
+    near = node;
+  }
+  return prefixes == 1 && length >= LEAST_PREFIX ? prefixed : near;
+}
+
+/* The same for the bool that "no" or "no-" stands before. */
+static const pd_flag *nearest_negated(const char *name, size_t length) {
+  if (length < 3 || strncmp(name, "no", 2) != 0) return NULL;
+  size_t skip = fold(name[2]) == '_' ? 3 : 2;
+  return nearest(name + skip, length - skip, true);
+}
+
+void pd__names_hint(const char *name, size_t length, const char *prefix, char out[PD__HINT_SIZE]) {
+  const pd_flag *found = nearest(name, length, false);
+  const char *no = "";
+  out[0] = '\0';
+  if (!found && prefix) {
+    found = nearest_negated(name, length);
+    no = "no";
+  }
+  if (found)
+    snprintf(out, PD__HINT_SIZE, "; did you mean '%s%s%s'?", prefix ? prefix : "", no, found->name);
+}
