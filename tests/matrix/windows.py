@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +18,10 @@ RESOLVED = "-Wl,-u,a_own_level,-u,b_own_level"  # else the program would import 
 
 
 class WindowsBuilder:
-    """Builds libraries, plugins and hosts, each once, into one directory.
+    """Builds libraries, plugins and hosts, each once.
 
-    All DLLs stand there, beside the programs, where the loader finds them.
+    Each case gets a directory with links to its files: the loader looks beside the
+    program, and a program that is linked with the plugins runs with any a.dll and b.dll.
     """
 
     def __init__(self, platform: Platform, directory: Path) -> None:
@@ -31,7 +32,7 @@ class WindowsBuilder:
         for name, changes in (("own", []), ("older", [older]), ("newer", [newer])):
             (directory / name).mkdir()
             self.libraries[name] = mingw.build_library(directory / name, changes)
-        shutil.copy(self.libraries["own"] / "pd_flags.dll", directory)
+        self.cases = 0
         self.environment = mingw.wine_environment()
 
     def link(self, copy: str) -> list[str]:
@@ -47,6 +48,7 @@ class WindowsBuilder:
         if out not in self.made:
             library = self.libraries.get(copy, self.libraries["own"])
             include = [f"-I{library / 'csrc' / 'include'}", f"-I{mingw.SHIM}"]
+            out.parent.mkdir(exist_ok=True)
             words = [*mingw.compiler(compiler), *mingw.OPTIONS, *include, *map(str, arguments)]
             subprocess.run([*words, *self.link(copy), "-o", str(out)], check=True)
             self.made.add(out)
@@ -65,27 +67,32 @@ class WindowsBuilder:
         ]
         sources = [HERE / "plugin.c", *([HERE / "common.c"] if common else [])]
         language = ["-static", "-x", "c++"] if join.compiler == "g++" else []
-        out = self.directory / f"{letter}-{place.replace(',', '')}.dll"
+        out = self.directory / place.replace(",", "") / f"{letter}.dll"
         flags = ["-shared", *defines, *join.flags, *language, *sources]
         return self.compile(join.compiler, out, join.copy, *flags)
 
     def driver(self, case: Case, a: Path, b: Path) -> Path:
-        """Build the host; one that is linked with the plugins is a host of its own."""
+        """Build the host; one that is linked with plugins knows their names alone."""
         copy = {"C, shared library": "shared", "C, nothing": ""}.get(case.host, "own")
         flags = [f"-DCOPY={int(bool(copy))}", HERE / "driver.c"]
         flags += ["-Wl,--export-all-symbols"] if "all exported" in case.host else []
         name = case.host.replace(" ", "_").replace(",", "")
         if case.mode == "linked":
-            name += f"-{a.stem}-{b.stem}-{case.order}"
+            name += f"_{case.order}"
             flags += [RESOLVED, *([a, b] if case.order == "ab" else [b, a])]
-        return self.compile("gcc", self.directory / f"{name}.exe", copy, *flags)
+        return self.compile("gcc", self.directory / "hosts" / f"{name}.exe", copy, *flags)
 
     def command(self, case: Case) -> tuple[list[str], dict[str, str]]:
         """Build what a case needs; give its command and environment."""
         a = self.plugin("a", case.a, doubled=case.doubled)
         b = self.plugin("b", case.b, doubled=case.doubled)
+        program, library = self.driver(case, a, b), self.libraries["own"] / "pd_flags.dll"
+        place = self.directory / "cases" / str(self.cases)
+        place.mkdir(parents=True)
+        self.cases += 1
+        for file in (a, b, program, library):
+            os.link(file, place / file.name)
         mode = "present" if case.mode == "linked" else case.mode
         words = [mode, case.order, case.when, str(int(case.unload))]
-        paths = [mingw.windows_path(a), mingw.windows_path(b)]
-        program = str(self.driver(case, a, b))
-        return [mingw.wine(), program, *words, *paths], self.environment
+        paths = [mingw.windows_path(place / file.name) for file in (a, b)]
+        return [mingw.wine(), str(place / program.name), *words, *paths], self.environment

@@ -254,6 +254,18 @@ def test_a_program_ends_while_another_thread_sets_flags(windows, level):
         assert mingw.run_wine(program, windows_path(level)).stdout == "ends\n"
 
 
+def test_a_module_by_hand_is_found_and_damaged_notes_are_passed_over(windows):
+    source = ROOT / "tests" / "windows" / "worked.s"
+    plugin = windows.directory / "worked.dll"
+    run(*mingw.compiler("gcc"), "-shared", source, "-o", plugin)
+    lines = windows.obey(
+        *("registry", windows.registry, "load", plugin, "set worked_level 9"),
+        *("call", plugin, "worked_level set worked_level 10 modules"),
+    )
+    refused = "PD_ERR_RANGE: worked_level=10: expected an integer in [1, 9]"
+    assert lines == ["ok", "ok", "ok", "9", refused, "1"]
+
+
 # ---- Copies ----
 
 
