@@ -236,7 +236,8 @@ def main() -> int:
     total = f"{len(outcomes)} cases, {len(failed)} failures"
     print(f"{shown}\n{total}")
     if options.write:
-        write_section(options.write, "matrix", f"{shown}\n\n{total}")
+        section = "matrix" if options.platform == "glibc" else f"matrix on {options.platform}"
+        write_section(options.write, section, f"{shown}\n\n{total}")
     return 1 if failed else 0
 
 
