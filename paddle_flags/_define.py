@@ -182,8 +182,10 @@ def define(
     the same type. The same definition again (from the same source file) gives
     the same flag. A value from the environment is applied at once.
 
-    Raises FlagNameError, FlagTypeError, FlagValueError (default, range, choices)
-    or FlagConflictError (the name is taken): nothing is defined then. A value
+    Raises FlagNameError, FlagTypeError (also where a module imports the name as
+    another type), FlagValueError (default, range, choices) or FlagConflictError
+    (the name is taken, or is `help`, or `no<name>` of a bool would be ambiguous):
+    nothing is defined then. A value
     from the environment that is refused raises FlagValueError too, but the flag
     is defined, with its default.
     """
