@@ -44,4 +44,4 @@ $python -c 'import ctypes, paddle_flags._native; ctypes.CDLL(None).__asan_init'
 export CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$PD_SANITIZE -fno-sanitize-recover=all"
 export PD_PRELOAD="$runtime" # for tests that preload a plugin
 export UBSAN_OPTIONS=print_stacktrace=1
-exec $python -m pytest "$@"
+exec $python -m pytest -n auto --dist loadfile "$@"
