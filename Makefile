@@ -34,7 +34,9 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	clang-format --dry-run -Werror $(C_FILES)
-	clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(C_FILES))) -- -std=gnu11 -Icsrc/include
+	@# A file at a time: over several, clang-tidy 14 sees va_lists that aren't set.
+	printf '%s\n' $(filter-out tests/%,$(filter %.c,$(C_FILES))) | \
+	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include
 
 format: $(VENV)/dev ## Format Python and C, mend what can be mended
 	$(BIN)/ruff format .

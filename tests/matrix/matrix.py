@@ -213,17 +213,17 @@ def table(platform: Platform, outcomes: dict[Case, str]) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    """Run the matrix from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--platform", choices=PLATFORMS, default="glibc")
-    parser.add_argument("--sample", type=int, metavar="N", help="only so many cases")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="renew the table in it")
-    options = parser.parse_args()
-    platform = PLATFORMS[options.platform]
+def lacking(platform: Platform) -> str:
+    """Tell which packages a platform's tools are missing from; "" where all are there."""
+    return " ".join(p for t, p in platform.tools.items() if shutil.which(t) is None)
+
+
+def run_platform(name: str, sample: int | None, write: Path | None) -> bool:
+    """Run the cases of a platform, print how they end; tell if all are well."""
+    platform = PLATFORMS[name]
     chosen = list(cases(platform))
-    if options.sample:
-        chosen = random.Random("sample").sample(chosen, options.sample)
+    if sample:
+        chosen = random.Random("sample").sample(chosen, sample)
     directory = Path(tempfile.mkdtemp(prefix="matrix"))
     try:
         outcomes = run_all(platform, chosen, directory)
@@ -234,11 +234,29 @@ def main() -> int:
         print(f"{case}: {problem}")
     shown = table(platform, outcomes)
     total = f"{len(outcomes)} cases, {len(failed)} failures"
-    print(f"{shown}\n{total}")
-    if options.write:
-        section = "matrix" if options.platform == "glibc" else f"matrix on {options.platform}"
-        write_section(options.write, section, f"{shown}\n\n{total}")
-    return 1 if failed else 0
+    print(f"{name}:\n{shown}\n{total}", flush=True)
+    if write:
+        section = "matrix" if name == "glibc" else f"matrix on {name}"
+        write_section(write, section, f"{shown}\n\n{total}")
+    return not failed
+
+
+def main() -> int:
+    """Run the matrix from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--platform", choices=PLATFORMS, help="only this one")
+    parser.add_argument("--sample", type=int, metavar="N", help="only so many cases of each")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="renew the tables in it")
+    options = parser.parse_args()
+    well = True
+    for name in [options.platform] if options.platform else PLATFORMS:
+        packages = lacking(PLATFORMS[name])
+        if packages:
+            print(f"{name}: left out, it needs apt-get install {packages}")
+            well &= not (options.platform or os.environ.get("PD_REQUIRE_TOOLS"))
+        else:
+            well &= run_platform(name, options.sample, options.write)
+    return 0 if well else 1
 
 
 if __name__ == "__main__":

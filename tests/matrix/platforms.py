@@ -14,6 +14,8 @@ class Join(NamedTuple):
     compiler: str = "gcc"
 
 
+LLVM = {"clang": "clang", "ld.lld": "lld"}
+
 C_HOSTS = ("C, shared library", "C, static copy", "C, static, -rdynamic", "C, nothing")
 
 HIDDEN = ["-fvisibility=hidden"]
@@ -59,6 +61,7 @@ class Platform(NamedTuple):
     archiver: str
     hosts: tuple[str, ...]
     modes: tuple[str, ...]
+    tools: dict[str, str]  # the programs that it needs, and Debian's packages of them
     joins: dict[str, Join] = JOINS
     runner: tuple[str, ...] = ()  # words before a program
     preload: tuple[str, ...] = ()  # further ones that preload {}; none: LD_PRELOAD does
@@ -71,6 +74,7 @@ PLATFORMS = {
         archiver="ar",
         hosts=("python", *C_HOSTS),
         modes=("local", "global", "deepbind", "preload", "linked"),
+        tools={"gcc": "gcc", **LLVM, "ld.gold": "binutils"},
         installed=True,
     ),
     # Its loader never unmaps a library, and knows no RTLD_DEEPBIND.
@@ -89,6 +93,7 @@ PLATFORMS = {
         archiver="ar",
         hosts=C_HOSTS,
         modes=("local", "global", "preload", "linked"),
+        tools={"musl-gcc": "musl-tools", **LLVM, "ld.gold": "binutils"},
     ),
     "aarch64": Platform(
         compilers={
@@ -98,6 +103,11 @@ PLATFORMS = {
         archiver="aarch64-linux-gnu-ar",
         hosts=C_HOSTS,
         modes=("local", "global", "deepbind", "preload", "linked"),
+        tools={
+            "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
+            "qemu-aarch64": "qemu-user",
+            **LLVM,
+        },
         runner=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
         preload=("-E", "LD_PRELOAD={}"),
     ),
@@ -107,6 +117,12 @@ PLATFORMS = {
         archiver="ar",
         hosts=("C, shared library", "C, static copy", "C, static, all exported", "C, nothing"),
         modes=("local", "linked"),
+        tools={
+            "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64",
+            "x86_64-w64-mingw32-g++": "g++-mingw-w64-x86-64",
+            "wine": "wine",
+            **LLVM,
+        },
         joins=WINDOWS_JOINS,
     ),
 }
