@@ -31,17 +31,17 @@ class Module:
         """Bring the library in by load_plugin, or past it by dlopen."""
         if self.by_us:
             self.plugin = pf.load_plugin(self.path)
-        self.library = ctypes.CDLL(self.path, mode=MODES.get(self.mode, 0))
+        self.image = ctypes.CDLL(self.path, mode=MODES.get(self.mode, 0))
 
     def unload(self) -> None:
         """Let it go by both ways."""
-        _ctypes.dlclose(self.library._handle)  # noqa: SLF001 - ctypes itself never does
+        _ctypes.dlclose(self.image._handle)  # noqa: SLF001 - ctypes itself never does
         if self.by_us:
             self.plugin.unload()
 
     def call(self, name: str, kind: Any = ctypes.c_int) -> Any:
         """Call one of its functions without arguments."""
-        function = self.library[f"{self.name}_{name}"]
+        function = self.image[f"{self.name}_{name}"]
         function.restype = kind
         return function()
 
