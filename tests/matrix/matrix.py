@@ -68,13 +68,13 @@ class Builder:
     def __init__(self, platform: Platform, directory: Path) -> None:
         self.platform = platform
         self.directory = directory
-        self.libraries = {"older": self.library("older", older)}
-        self.libraries["newer"] = self.library("newer", newer)
-        own = Path(LIBDIR) if platform.installed else self.library("own")
+        self.libraries = {"older": self.built("older", older)}
+        self.libraries["newer"] = self.built("newer", newer)
+        own = Path(LIBDIR) if platform.installed else self.built("own")
         self.libraries |= {"shared": own, "own": own}
         self.made: dict[str, Path] = {}
 
-    def library(self, name: str, *changes: object) -> Path:
+    def built(self, name: str, *changes: object) -> Path:
         """Build the library of changed sources."""
         (self.directory / name).mkdir()
         compiler = [tool(self.platform.compilers["gcc"][0]), *self.platform.compilers["gcc"][1:]]

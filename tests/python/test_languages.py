@@ -71,13 +71,13 @@ how, path, number, text, new_number, new_text = sys.argv[1:]
 
 class Library:
     def __init__(self):
-        self.library = ctypes.CDLL(path)
-        self.library.text.restype = ctypes.c_char_p
-    def number(self): return self.library.number()
-    def text(self): return self.library.text().decode()
+        self.image = ctypes.CDLL(path)
+        self.image.text.restype = ctypes.c_char_p
+    def number(self): return self.image.number()
+    def text(self): return self.image.text().decode()
 
 def bring():
-    if path.endswith(".library.so"): return Library()
+    if path.endswith(".plain.so"): return Library()
     name = path.split("/")[-1].split(".")[0]
     loader = importlib.machinery.ExtensionFileLoader(name, path)
     spec = importlib.util.spec_from_loader(name, loader)
@@ -105,7 +105,7 @@ def built(request, tmp_path_factory):
     """Give an example and the path of its module."""
     example = LANGUAGES[request.param]
     library = request.param in (build_rust, build_zig)
-    suffix = ".library.so" if library else sysconfig.get_config_var("EXT_SUFFIX")
+    suffix = ".plain.so" if library else sysconfig.get_config_var("EXT_SUFFIX")
     out = tmp_path_factory.mktemp(example.name) / f"{example.name}{suffix}"
     request.param(out)
     return example, out

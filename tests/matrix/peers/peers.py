@@ -82,7 +82,7 @@ class Builder:
     """Builds the plugins and hosts of one library, each once, into one directory."""
 
     def __init__(self, library: Library, directory: Path) -> None:
-        self.library = library
+        self.subject = library
         self.directory = directory
         self.made: set[Path] = set()
 
@@ -98,8 +98,8 @@ class Builder:
         """Compile a source."""
         compiler = "g++" if source.suffix == ".cc" else "gcc"
         common = ["-O1", "-fPIC", *options]
-        if source.suffix == ".cc" or not self.library.peer:
-            common += self.library.compile
+        if source.suffix == ".cc" or not self.subject.peer:
+            common += self.subject.compile
         name = "_".join([source.stem, *options]).replace("=", "-")
         out = self.directory / "objects" / f"{name}.o"
         return self.make(out, compiler, "-c", source, *common)
@@ -111,7 +111,7 @@ class Builder:
         copy, compiled, linked = JOINS[join]
         common = doubled or letter == "a"
         defines = (f"-DX={letter}", f"-DIS_A={int(letter == 'a')}", "-DCOPY=1")
-        source = self.library.source
+        source = self.subject.source
         objects = [
             self.object(source("plugin"), *defines, f"-DHAS_COMMON={int(common)}", *compiled)
         ]
@@ -120,22 +120,22 @@ class Builder:
         objects += [self.object(other) for other in further]
         place = f"{join}-{'doubled' if doubled else 'single'}".replace(", ", "-").replace(" ", "-")
         out = self.directory / place / f"lib{letter}.so"
-        library = self.library.link(copy, pic=True)
+        library = self.subject.link(copy, pic=True)
         return self.make(out, "g++", "-shared", *linked, *objects, *library)
 
     def host(self, case: Case, a: Path, b: Path) -> Path:
         """Build the host; one that is linked with the plugins is a host of its own."""
         copy, options = HOSTS[case.host]
-        peer = f"-DPEER={int(self.library.peer)}"
+        peer = f"-DPEER={int(self.subject.peer)}"
         objects = [self.object(HERE.parent / "driver.c", f"-DCOPY={int(bool(copy))}", peer)]
-        if copy and self.library.peer:
+        if copy and self.subject.peer:
             objects.append(self.object(HERE / "host.cc", "-DX=host"))
         name = case.host.replace(", ", "-").replace(" ", "-")
         linked: list[object] = []
         if case.mode == "linked":
             name += f"-{a.parent.name}-{b.parent.name}-{case.order}"
             linked = ["-Wl,--no-as-needed", *([a, b] if case.order == "ab" else [b, a])]
-        library = self.library.link(copy, pic=False) if copy else []
+        library = self.subject.link(copy, pic=False) if copy else []
         out = self.directory / "hosts" / name
         return self.make(out, "g++", *options, *objects, *linked, *library, "-ldl")
 
@@ -201,7 +201,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, metavar="N", help="only so many cases of each")
     parser.add_argument("--write", type=Path, metavar="FILE", help="renew the tables in it")
-    parser.add_argument("--library", choices=list(LIBRARIES), action="append")
+    parser.add_argument("--library", dest="libraries", choices=list(LIBRARIES), action="append")
     options = parser.parse_args()
     chosen = list(cases())
     if options.sample:
@@ -210,7 +210,7 @@ def main() -> int:
     try:
         outcomes = {
             name: run_all(LIBRARIES[name](directory), chosen, directory)
-            for name in options.library or LIBRARIES
+            for name in options.libraries or LIBRARIES
         }
     except pytest.skip.Exception as lacking:
         sys.exit(str(lacking))
