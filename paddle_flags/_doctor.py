@@ -143,6 +143,17 @@ def _process_binaries() -> list[Binary]:
     return binaries
 
 
+def _with_way(module: Report, copies: list[Report], binaries: list[Binary]) -> Report:
+    """Add how the module has joined: what it has of the library inside."""
+    path = os.path.realpath(module["path"])
+    linked = {os.path.realpath(binary.path) for binary in binaries if binary.links}
+    if path in {os.path.realpath(copy["path"]) for copy in copies}:
+        way = "static copy"
+    else:
+        way = "shared library" if path in linked else "header"
+    return {**module, "joins": way}
+
+
 def examine(files: Sequence[str], refused: Sequence[FlagError] = ()) -> Report:
     """Report on this process and on files; `refused` is what loading has met before."""
     in_files: list[Binary] = []
@@ -152,13 +163,15 @@ def examine(files: Sequence[str], refused: Sequence[FlagError] = ()) -> Report:
             in_files.append(read_binary(path))
         except FlagError as error:
             unread.append(error)
+    in_process = _process_binaries()
+    copies = list(_copies())
     report: Report = {
-        "modules": list(_modules()),
-        "copies": list(_copies()),
+        "modules": [_with_way(module, copies, in_process) for module in _modules()],
+        "copies": copies,
         "shared_flags": list(_shared_flags()),
         "pending": list(_pending()),
         "files": [binary._asdict() for binary in in_files],
-        "other_libraries": _other_libraries([*_process_binaries(), *in_files]),
+        "other_libraries": _other_libraries([*in_process, *in_files]),
     }
     report["problems"] = [str(each) for error in [*refused, *unread] for each in error.errors]
     report["problems"] += _problems(report)
@@ -208,8 +221,8 @@ def to_lines(report: Report) -> list[str]:
     """Give the report as text for people."""
     lines = _section(
         "modules",
-        ("path", "namespace", "flags"),
-        [(m["path"], m["namespace"], str(m["flags"])) for m in report["modules"]],
+        ("path", "joins by", "namespace", "flags"),
+        [(m["path"], m["joins"], m["namespace"], str(m["flags"])) for m in report["modules"]],
     )
     lines += _section(
         "copies of the registry",

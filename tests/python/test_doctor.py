@@ -45,15 +45,24 @@ def test_a_process_without_plugins_is_well():
 def test_modules_and_copies_of_the_registry_are_listed(plugin, static_copy):
     path = plugin('PD_DEFINE_int32(doc_other, 6, "Other");\n')
     found = report("-p", path, "-p", static_copy)
-    assert [(m["path"], m["flags"]) for m in found["modules"]] == [
-        (str(path), 1),
-        (str(static_copy), 1),
+    assert [(m["path"], m["flags"], m["joins"]) for m in found["modules"]] == [
+        (str(path), 1, "header"),
+        (str(static_copy), 1, "static copy"),
     ]
     assert {(Path(c["path"]).name, c["hosting"]) for c in found["copies"]} == {
         ("libpd_flags.so", True),
         ("libcopy.so", False),
     }
     assert found["problems"] == []
+
+
+def test_a_plugin_that_links_the_shared_library_is_told(tmp_path):
+    text = "#include <pd_flags.h>\n" + LEVEL + "const char *(*keep)(void) = pd_version;\n"
+    code = write(tmp_path / "linked.c", text)
+    flags = (f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-l:libpd_flags.so")
+    path = build_plugin(tmp_path / "liblinked.so", code, flags=flags)
+    (module,) = report("-p", path)["modules"]
+    assert module["joins"] == "shared library"
 
 
 def test_a_flag_with_several_variables_names_their_modules(plugin):
@@ -128,7 +137,11 @@ def test_the_text_says_the_same(plugin):
     path = plugin(LEVEL)
     ended = doctor("-p", path, "--doc_lvl=3", path)
     assert ended.returncode == 1
-    for text in (f"  {path}             1", "libpd_flags.so  0.1.0    host", "module record"):
+    for text in (
+        f"  {path}  header               1",
+        "libpd_flags.so  0.1.0    host",
+        "module record",
+    ):
         assert text in ended.stdout
     assert "problems:\n  --doc_lvl=3: nobody has defined this flag" in ended.stdout
 
