@@ -23,6 +23,9 @@ _CLASSES: dict[int, type[errors.FlagError]] = {
     lib.PD_ERR_ABI: errors.PluginLoadError,
     lib.PD_ERR_MEMORY: errors.FlagMemoryError,
     lib.PD_ERR_UNSUPPORTED: errors.FlagUnsupportedError,
+    lib.PD_ERR_REFUSED: errors.FlagValueError,
+    lib.PD_ERR_FILE: errors.FlagFileError,
+    lib.PD_ERR_DEPTH: errors.FlagDepthError,
 }
 
 

@@ -85,5 +85,13 @@ class FlagUnsupportedError(FlagError, NotImplementedError):
     """The registry is hosted by an older version of the library, which lacks this."""
 
 
+class FlagFileError(FlagError, OSError):
+    """A file of flags can't be read."""
+
+
+class FlagDepthError(FlagError, RecursionError):
+    """Flagfiles or watchers are nested too deeply: most likely in a circle."""
+
+
 class FlagMemoryError(FlagError, MemoryError):
     """Memory is out."""

@@ -88,7 +88,10 @@ extern "C" {
   X(ERR_ABI, 13, "module was built for another ABI version")                   \
   X(ERR_MEMORY, 14, "out of memory")                                           \
   X(HELP, 15, "help was asked for")                                            \
-  X(ERR_UNSUPPORTED, 16, "the copy that hosts the registry is too old for this")
+  X(ERR_UNSUPPORTED, 16, "the copy that hosts the registry is too old for this") \
+  X(ERR_REFUSED, 17, "refused by a validator")                                 \
+  X(ERR_FILE, 18, "file cannot be read")                                       \
+  X(ERR_DEPTH, 19, "nested too deeply")
 
 #define PD_STATUS_ENUM(name, number, text) PD_##name = number,
 typedef enum pd_status { PD_STATUS_MAP(PD_STATUS_ENUM) } pd_status;
@@ -167,9 +170,35 @@ PD_API const char *pd_source_name(pd_source source);
 /* Who gave a value. */
 typedef struct pd_origin {
   pd_source source;
-  uint32_t line;     /* file: line number; argv: index; otherwise 0 */
-  const char *place; /* file: its path; environment: the variable; or NULL */
+  uint32_t line;     /* in the file that `place` is; argv without one: the index */
+  const char *place; /* path of a file, or name of a variable; or NULL */
+  uint32_t column;   /* in that line, from 1; 0 where unknown */
 } pd_origin;
+
+/* One value that a flag was given, or is to be given. */
+typedef struct pd_flag_entry {
+  size_t size; /* of this struct, in bytes; set by whoever makes it */
+  pd_value value;
+  pd_origin origin;
+  bool replaced; /* a later value of the same source came */
+} pd_flag_entry;
+
+/* Tells whether flags may have the values that they are about to get:
+ * entries[i] is that of the i-th flag that the validator was added for, or its
+ * present one if that flag isn't changed. Refusing, it writes what was expected to
+ * `why` (`size` bytes with the NUL; "" at first).
+ * It is called on the thread of whoever sets, without any lock; it may call every
+ * function of this header, and may be called again for one change, if values
+ * changed in the meantime. The entries are borrowed during the call. */
+typedef bool (*pd_validator)(const pd_flag_entry *const *entries, void *context,
+                             char *why, size_t size);
+
+struct pd_flag;
+
+/* Is told that the value of `flag` has changed: read it there, for another thread
+ * may have changed it again. Called on the thread that set, when all values of that
+ * operation hold, without any lock; it may call every function of this header. */
+typedef void (*pd_watcher)(struct pd_flag *flag, void *context);
 
 /* ------------------------------------------------------------------------
  * Definitions
@@ -193,7 +222,9 @@ typedef enum pd_kind {
   bool hidden;       /* left out of listings and help */                       \
   bool read_only;    /* keeps its default */                                   \
   bool startup_only; /* keeps its value once a command line was parsed */      \
-  uint8_t reserved[3];                                                         \
+  bool sensitive;    /* its values never appear in messages and reports */     \
+  bool experimental; /* may change or go; help says so */                      \
+  uint8_t list;      /* of a string that is a comma list: pd_type of an item */ \
   const char *name;     /* [A-Za-z_][A-Za-z0-9_.-]*, up to PD_NAME_MAX */      \
   const char *help;     /* NULL: no text */                                    \
   const char *file;     /* source file of the definition, or NULL */           \
@@ -205,7 +236,15 @@ typedef enum pd_kind {
                            it must live as long as its module */               \
   PD_ALIGNED T default_value;                                                  \
   PD_ALIGNED T min; /* the smallest value allowed; ignored for bool, string */ \
-  PD_ALIGNED T max; /* the largest value allowed */
+  PD_ALIGNED T max; /* the largest value allowed */                            \
+  const char *unit;       /* "bytes": reads 64MiB; "seconds": reads 200ms; or NULL */ \
+  const char *deprecated; /* why, and what to use instead; NULL: it isn't */   \
+  const char *retired;    /* why values are ignored; NULL: they aren't */      \
+  const char *old_names;  /* aliases that warn once, "old|older", or NULL */   \
+  pd_validator validate;  /* of this flag alone, context NULL; or NULL */      \
+  pd_watcher watch;       /* context NULL; or NULL */                          \
+  bool required;          /* a command line without a value for it is an error */ \
+  uint8_t reserved[7];
 
 typedef struct pd_flag_def {
   PD_FLAG_DEF_FIELDS(pd_value)
@@ -271,21 +310,24 @@ typedef struct pd_flag_info {
   pd_value min;
   pd_value max;
   uint32_t cells;         /* variables that follow this flag */
+  bool sensitive;
+  bool experimental;
+  bool required;
+  pd_type list;           /* of an item; 0: no list */
+  const char *unit;       /* "" where there is none; these follow pd_flag_def */
+  const char *deprecated;
+  const char *retired;
+  const char *old_names;
 } pd_flag_info;
 
 /* PD_ERR_UNDEFINED: its module is gone. */
 PD_API pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info,
                                   pd_error *err);
 
-/* One value that the flag was given. */
-typedef struct pd_flag_entry {
-  size_t size; /* set by the caller: sizeof(pd_flag_entry) */
-  pd_value value;
-  pd_origin origin;
-} pd_flag_entry;
-
-/* The values that the flag holds, one for each source, the current one at
- * index 0 and the default last. PD_ERR_ARGUMENT: `index` is too big. */
+/* The values that the flag was given, the current one at index 0 and the default
+ * last: by rank, the latest of a source first. Of the values that were replaced,
+ * PD_ENTRIES_KEPT a source are kept. PD_ERR_ARGUMENT: `index` is too big. */
+#define PD_ENTRIES_KEPT 15
 PD_API pd_status pd_flag_get_entry(const pd_flag *flag, size_t index,
                                    pd_flag_entry *entry, pd_error *err);
 
@@ -398,6 +440,68 @@ PD_API pd_status pd_layer_push(const pd_assignment *items, size_t count,
 PD_API pd_status pd_layer_pop(pd_layer layer, pd_error *err);
 
 /* ------------------------------------------------------------------------
+ * Validators and watchers
+ */
+
+/* A validator or a watcher that was added. Never 0. */
+typedef uint64_t pd_hook;
+
+/* Ask `function` before any of `count` flags changes, whoever sets it: on every
+ * source, for batches and layers, but not when a layer ends. pd_parse_argv asks all
+ * validators. The flags' types are those of now: while one is undefined, or has
+ * another type, the function isn't called. `release` (NULL allowed) is called with
+ * `context` when no call can come any more. When the module that holds `function`
+ * leaves, its hooks are removed. `out` may be NULL.
+ * PD_ERR_ARGUMENT: no flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
+PD_API pd_status pd_validator_add(pd_flag *const *flags, size_t count,
+                                  pd_validator function, void *context,
+                                  void (*release)(void *context), pd_hook *out,
+                                  pd_error *err);
+
+/* X(name, number, text): what must hold for flags together; one is given when its
+ * value is from any source but the default. */
+#define PD_GROUP_MAP(X)                                                        \
+  X(AT_MOST_ONE, 0, "at most one of %s can be given")                          \
+  X(AT_LEAST_ONE, 1, "at least one of %s must be given")                       \
+  X(EXACTLY_ONE, 2, "exactly one of %s must be given")                         \
+  X(ALL, 3, "%s must be given")                                                \
+  X(ALL_OR_NONE, 4, "%s must be given together, or none of them")
+
+#define PD_GROUP_ENUM(name, number, text) PD_GROUP_##name = number,
+typedef enum pd_group { PD_GROUP_MAP(PD_GROUP_ENUM) } pd_group;
+
+/* Add a validator of ours. `out` may be NULL. */
+PD_API pd_status pd_group_add(pd_group group, pd_flag *const *flags, size_t count,
+                              pd_hook *out, pd_error *err);
+
+/* Call `function` after each change of the value of `flag` (NULL: of any flag).
+ * `release` and `out` as in pd_validator_add. A change that a watcher makes calls
+ * watchers again; PD_ERR_DEPTH ends a circle of them. */
+PD_API pd_status pd_watcher_add(pd_flag *flag, pd_watcher function, void *context,
+                                void (*release)(void *context), pd_hook *out,
+                                pd_error *err);
+
+/* No call begins after this; those that other threads are in go on, and `context`
+ * is released after the last. PD_ERR_ARGUMENT: removed already. */
+PD_API pd_status pd_hook_remove(pd_hook hook, pd_error *err);
+
+/* Ask all validators about the values of now, as pd_parse_argv does at its end:
+ * for flags that came later. Also PD_ERR_REFUSED: a required flag isn't given. */
+PD_API pd_status pd_flags_validate(pd_error_list *errors, pd_error *err);
+
+/* ------------------------------------------------------------------------
+ * Warnings: deprecated and retired names that were used, each once
+ */
+
+typedef void (*pd_warning_handler)(const char *message, void *context);
+
+/* Give warnings to `handler` from now on, and those that nobody has taken yet at
+ * once. It is called on the thread that used the name, without any lock, and takes
+ * the place of an earlier one; with NULL they are kept again. */
+PD_API pd_status pd_warning_handle(pd_warning_handler handler, void *context,
+                                   pd_error *err);
+
+/* ------------------------------------------------------------------------
  * Pending values: given for names that nobody has defined yet
  */
 
@@ -423,8 +527,65 @@ PD_API pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *e
 PD_API pd_status pd_pending_check(pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------
+ * Settings: what files say, collected first and applied together
+ */
+
+/* Owned by the caller, used by one thread at a time. pd_settings_new gives NULL
+ * when memory is out. */
+typedef struct pd_settings pd_settings;
+PD_API pd_settings *pd_settings_new(void);
+PD_API void pd_settings_free(pd_settings *settings);
+
+/* Add a value; all text is copied. `literal` tells how the file wrote it: 0 for
+ * text, which suits every flag, or the type of a number or bool, which a string
+ * flag refuses: who writes `version = 1.10` means text and gets 1.1.
+ * `origin` tells the place; its source is taken as file. */
+PD_API pd_status pd_settings_add(pd_settings *settings, const char *name,
+                                 const char *text, pd_type literal,
+                                 const pd_origin *origin, pd_error *err);
+
+/* Add what a flagfile says; the grammar is told at pd_parse_argv. `program` chooses
+ * among the sections of the file; NULL: only what every program reads. */
+PD_API pd_status pd_settings_add_flagfile(pd_settings *settings, const char *path,
+                                          const char *program, pd_error_list *errors,
+                                          pd_error *err);
+
+/* Make the values of source file exactly these, all or nothing: flags that had one
+ * and aren't named lose it. Values of higher rank stand. For names that nobody has
+ * defined the values wait if `allow_pending`, and are errors otherwise. */
+PD_API pd_status pd_settings_apply(const pd_settings *settings, bool allow_pending,
+                                   pd_error_list *errors, pd_error *err);
+
+/* ------------------------------------------------------------------------
  * Command line and environment
  */
+
+/* X(name, number, text): what a command line may ask for instead of a run. */
+#define PD_HELP_MAP(X)                                                         \
+  X(ALL, 0, "help")            /* all but hidden flags */                      \
+  X(FULL, 1, "helpfull")       /* hidden ones too */                           \
+  X(SHORT, 2, "helpshort")     /* those of the program itself */               \
+  X(ON, 3, "helpon")           /* those of source files <pattern>.* */         \
+  X(MATCH, 4, "helpmatch")     /* of source files with <pattern> in the path */ \
+  X(PACKAGE, 5, "helppackage") /* of the directory of the program's source */  \
+  X(XML, 6, "helpxml")         /* all, as XML */                               \
+  X(VERSION, 7, "version")     /* the version of the program */
+
+#define PD_HELP_ENUM(name, number, text) PD_HELP_##name = number,
+typedef enum pd_help_kind { PD_HELP_MAP(PD_HELP_ENUM) } pd_help_kind;
+
+typedef struct pd_help {
+  size_t size; /* set by the caller: sizeof(pd_help) */
+  pd_help_kind kind;
+  const char *pattern; /* "" where the kind takes none */
+} pd_help;
+
+/* What pd_parse_argv leaves in argv. */
+typedef enum pd_arrange {
+  PD_ARRANGE_REMOVE = 0, /* the arguments: all that was no flag */
+  PD_ARRANGE_LEAVE = 1,  /* the line as it was */
+  PD_ARRANGE_REORDER = 2 /* flags with their values, --, then the arguments */
+} pd_arrange;
 
 /* From now on <prefix><name> in the environment gives the flag <name> its
  * value: at once for the flags that are defined, and on definition for later
@@ -437,13 +598,16 @@ PD_API pd_status pd_environment_enable(const char *prefix, pd_error_list *errors
 
 typedef struct pd_parse_options {
   size_t size;           /* sizeof(pd_parse_options) */
-  bool keep_flags;       /* leave argv as it is; by default flags are removed */
+  uint8_t arrange;       /* pd_arrange */
   bool stop_at_argument; /* read no flags behind the first word that is none */
   bool keep_startup;     /* startup goes on: another command line will follow */
   bool allow_pending;    /* values for unknown flags wait for their definition;
                             only --name=value, --name and --noname can */
   const char *env_prefix; /* as pd_environment_enable, before argv; NULL: none */
   pd_error_list *errors; /* receives every error; NULL allowed */
+  const pd_settings *settings; /* of files, below environment and argv, as
+                                  pd_settings_apply; NULL: none */
+  pd_help *help;         /* receives what was asked for, with PD_HELP; or NULL */
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.
@@ -532,6 +696,46 @@ typedef struct pd_copy_info {
 /* The copies in the process; `index` counts from 0. PD_ERR_ARGUMENT: it is too
  * big. */
 PD_API pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *err);
+
+/* ------------------------------------------------------------------------
+ * Reports
+ */
+
+/* Takes `length` bytes of a report, which may be a part of a line; borrowed during
+ * the call. Called without any lock. */
+typedef void (*pd_writer)(const char *text, size_t length, void *context);
+
+typedef struct pd_report_options {
+  size_t size;             /* sizeof(pd_report_options) */
+  const pd_help *help;     /* which; NULL: PD_HELP_ALL */
+  const char *program;     /* argv[0]; NULL: "program" */
+  const char *usage;       /* text above the flags; NULL: one line is made */
+  const char *version;     /* of the program; NULL: none */
+  uint32_t width;          /* columns, 40 or more; 0: 80 */
+  bool color;              /* with ANSI escapes */
+} pd_report_options;
+
+/* Write help, by modules and categories, or XML as gflags writes it, or the
+ * program's version, as options->help asks. PD_ERR_MEMORY: nothing was written. */
+PD_API pd_status pd_report_help(const pd_report_options *options, pd_writer write,
+                                void *context, pd_error *err);
+
+/* Write the values as a flagfile that gives them again: those that aren't the
+ * default, or all. Sensitive ones are left out, and a comment says so. */
+PD_API pd_status pd_report_flagfile(bool all, pd_writer write, void *context,
+                                    pd_error *err);
+
+/* ------------------------------------------------------------------------
+ * Lists
+ */
+
+/* The items of a list flag's text: separated by commas; an item with a comma, a
+ * quote, a line break or blanks at its ends, and a lone empty one, stands in double
+ * quotes, with its quotes doubled (RFC 4180). "" has no items. `buffer` and `length` as
+ * in pd_flag_get_text. PD_ERR_ARGUMENT: `index` is too big. PD_ERR_VALUE: not a
+ * list. */
+PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer,
+                             size_t size, size_t *length, pd_error *err);
 
 #ifdef __cplusplus
 }

@@ -81,7 +81,40 @@
     (flag, index, info, err))                                                                      \
   S(copy_get_info, (size_t index, pd_copy_info *info, pd_error *err), (index, info, err))          \
   R(const uint8_t *, flag_get_state, (const pd_flag *flag), (flag))                                \
-  S(flag_drop, (pd_flag *flag, pd_source source, pd_error *err), (flag, source, err))
+  S(flag_drop, (pd_flag *flag, pd_source source, pd_error *err), (flag, source, err))              \
+  S(validator_add,                                                                                 \
+    (pd_flag *const *flags, size_t count, pd_validator function, void *context,                    \
+     void (*release)(void *), pd_hook *out, pd_error *err),                                        \
+    (flags, count, function, context, release, out, err))                                          \
+  S(group_add,                                                                                     \
+    (pd_group group, pd_flag *const *flags, size_t count, pd_hook *out, pd_error *err),            \
+    (group, flags, count, out, err))                                                               \
+  S(watcher_add,                                                                                   \
+    (pd_flag *flag, pd_watcher function, void *context, void (*release)(void *), pd_hook *out,     \
+     pd_error *err),                                                                               \
+    (flag, function, context, release, out, err))                                                  \
+  S(hook_remove, (pd_hook hook, pd_error *err), (hook, err))                                       \
+  S(flags_validate, (pd_error_list *errors, pd_error *err), (errors, err))                         \
+  S(warning_handle, (pd_warning_handler handler, void *context, pd_error *err),                    \
+    (handler, context, err))                                                                       \
+  R(pd_settings *, settings_new, (void), ())                                                       \
+  V(settings_free, (pd_settings * settings), (settings))                                           \
+  S(settings_add,                                                                                  \
+    (pd_settings *settings, const char *name, const char *text, pd_type literal,                   \
+     const pd_origin *origin, pd_error *err),                                                      \
+    (settings, name, text, literal, origin, err))                                                  \
+  S(settings_add_flagfile,                                                                         \
+    (pd_settings *settings, const char *path, const char *program, pd_error_list *errors,          \
+     pd_error *err),                                                                               \
+    (settings, path, program, errors, err))                                                        \
+  S(settings_apply,                                                                                \
+    (const pd_settings *settings, bool allow_pending, pd_error_list *errors, pd_error *err),       \
+    (settings, allow_pending, errors, err))                                                        \
+  S(report_help,                                                                                   \
+    (const pd_report_options *options, pd_writer write, void *context, pd_error *err),             \
+    (options, write, context, err))                                                                \
+  S(report_flagfile, (bool all, pd_writer write, void *context, pd_error *err),                    \
+    (all, write, context, err))
 /* clang-format on */
 
 /* What a host offers: to modules the beginning, to other copies all of it. */

@@ -18,6 +18,7 @@ typedef struct parse {
   int at;   /* the word under way */
   int kept; /* words kept so far, in `rest` */
   char **rest;
+  uint8_t arrange;
   bool stop_at_argument;
   bool keep_startup;
   bool allow_pending;
@@ -74,7 +75,7 @@ static bool is_malformed(parse *run, const argument *word, const char *text) {
 /* No flag of that name is defined yet. The word that may be its value isn't taken. */
 static bool let_wait(parse *run, const argument *word) {
   const char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
-  pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL};
+  pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   pd__pending *made;
   pd_error err;
   pd_status status =
@@ -123,7 +124,7 @@ static void fail_unknown(parse *run, const argument *word) {
 }
 
 static void add(parse *run, pd_flag *flag, const char *text, int index) {
-  pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)index, NULL};
+  pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)index, NULL, 0};
   pd__changes_add(&run->changes, flag, text, (pd_value){0}, &origin, &run->report);
 }
 
@@ -261,6 +262,7 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   parse run = {.argc = *argc,
                .argv = argv,
                .stop_at_argument = known.stop_at_argument,
+               .arrange = known.arrange,
                .keep_startup = known.keep_startup,
                .allow_pending = known.allow_pending};
   run.report = (pd__report){.list = known.errors, .first = err};
@@ -270,7 +272,7 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   const char *prefix = pd__intern(known.env_prefix);
   status = known.env_prefix && !prefix ? pd__fail_memory(err) : run_parse(&run, prefix);
   pd__platform_unlock();
-  if (status == PD_OK && !known.keep_flags && *argc > 0) {
+  if (status == PD_OK && known.arrange == PD_ARRANGE_REMOVE && *argc > 0) {
     memcpy(argv + 1, run.rest, (size_t)run.kept * sizeof *argv);
     *argc = run.kept + 1;
     argv[*argc] = NULL;

@@ -63,7 +63,8 @@ pd_status pd__do_layer_push(const pd_assignment *items, size_t count, const pd_o
   if (!fresh) return pd__fail_memory(err);
   for (size_t i = 0; i < count; i++) fresh->flags[i] = items[i].flag;
   fresh->count = count;
-  pd_origin place = {PD_SOURCE_LAYER, origin ? origin->line : 0, origin ? origin->place : NULL};
+  pd_origin place = {PD_SOURCE_LAYER, origin ? origin->line : 0, origin ? origin->place : NULL,
+                     origin ? origin->column : 0};
   pd__report report = {.list = errors, .first = err};
   pd__changes changes = {NULL, 0, 0};
   pd__platform_lock();

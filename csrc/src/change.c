@@ -9,7 +9,7 @@
 
 bool pd__startup_over;
 
-const pd_origin pd__at_run_time = {PD_SOURCE_RUNTIME, 0, NULL};
+const pd_origin pd__at_run_time = {PD_SOURCE_RUNTIME, 0, NULL, 0};
 
 void *pd__flag_address(const pd_flag *flag) {
   pd_flag *node = (pd_flag *)flag;
@@ -109,7 +109,7 @@ static pd_status prepare(pd__change *change, pd_flag *flag, const char *text, pd
     return fail_value(status, flag, text, origin, err);
   }
   if (type == PD_TYPE_string) value.str = pd__intern(value.str);
-  pd_origin kept = {origin->source, origin->line, pd__intern(origin->place)};
+  pd_origin kept = {origin->source, origin->line, pd__intern(origin->place), origin->column};
   pd__entry *entry = malloc(sizeof *entry);
   if (!entry || (type == PD_TYPE_string && !value.str) || (origin->place && !kept.place)) {
     free(entry);
@@ -210,7 +210,7 @@ void pd__changes_add(pd__changes *changes, pd_flag *flag, const char *text, pd_v
   }
 }
 
-pd_status pd__changes_finish(pd__changes *changes, pd_layer layer, const pd__report *report) {
+pd_status pd__changes_finish(pd__changes *changes, pd_layer layer, pd__report *report) {
   for (size_t i = 0; i < changes->count; i++) {
     if (report->status == PD_OK) {
       pd__change_commit(&changes->items[i], layer);
@@ -222,6 +222,8 @@ pd_status pd__changes_finish(pd__changes *changes, pd_layer layer, const pd__rep
   *changes = (pd__changes){NULL, 0, 0};
   return report->status;
 }
+
+void pd__changes_tell(pd__changes *changes) { (void)changes; }
 
 void pd__flag_drop_values(pd_flag *flag) {
   if (flag->entries && flag->entries->layer) {

@@ -199,7 +199,8 @@ static pd_flag_def *keep(const pd_flag_def *def) {
   if (!kept) return NULL;
   *kept = *def;
   const char **texts[] = {&kept->name,    &kept->help,    &kept->file,  &kept->category,
-                          &kept->aliases, &kept->choices, &kept->module};
+                          &kept->aliases, &kept->choices, &kept->module,     &kept->unit,
+                          &kept->deprecated, &kept->retired, &kept->old_names};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     if (*texts[i] && !(*texts[i] = pd__intern(*texts[i]))) return NULL;
   }

@@ -26,7 +26,7 @@ void pd__environment_apply(pd_flag *flag, pd__report *report) {
   const char *text;
   if (flag->frozen) return; /* it keeps what it had when it was frozen */
   if (!later_prefix || !look_up(later_prefix, flag, variable, &text)) return;
-  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable};
+  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable, 0};
   pd__change change;
   pd_error err;
   if (pd__change_prepare_early(&change, flag, text, &origin, &err) == PD_OK) {
@@ -52,7 +52,7 @@ void pd__environment_read(const char *prefix, pd__changes *changes, pd__report *
     const char *text;
     if (!flag->def || !look_up(prefix, flag, variable, &text)) continue;
     if (has_already(flag, text)) continue;
-    pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable};
+    pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable, 0};
     pd__changes_add(changes, flag, text, (pd_value){0}, &origin, report);
   }
 }

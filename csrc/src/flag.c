@@ -69,6 +69,14 @@ static bool fill_info(const pd_flag *flag, pd_flag_info *info) {
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     info->cells += cell->def->cell && cell->def->type == def->type;
   }
+  info->sensitive = def->sensitive;
+  info->experimental = def->experimental;
+  info->required = def->required;
+  info->list = def->list;
+  info->unit = lasting(def->unit, &stored);
+  info->deprecated = lasting(def->deprecated, &stored);
+  info->retired = lasting(def->retired, &stored);
+  info->old_names = lasting(def->old_names, &stored);
   return stored;
 }
 
@@ -99,7 +107,7 @@ static pd_status fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *en
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", flag->name, index);
   }
   bool stored = true;
-  pd_origin origin = {PD_SOURCE_DEFAULT, flag->def->line, lasting(flag->def->file, &stored)};
+  pd_origin origin = {PD_SOURCE_DEFAULT, flag->def->line, lasting(flag->def->file, &stored), 0};
   if (!stored) return pd__fail_memory(err);
   entry->value = pd__def_default(flag->def);
   entry->origin = origin;
@@ -236,7 +244,7 @@ pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {
 
 pd_status pd__do_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
-  pd_origin origin = {source, 0, NULL};
+  pd_origin origin = {source, 0, NULL, 0};
   pd_status status = pd__origin_check(&origin, err);
   if (status != PD_OK) return status;
   pd__platform_lock();

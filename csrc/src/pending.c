@@ -21,7 +21,7 @@ pd_status pd__pending_prepare(const char *name, size_t length, const char *text,
                         .name = pd__names_stored(name, length),
                         .text = pd__intern(text),
                         .next = pd__intern(next),
-                        .origin = {origin->source, origin->line, pd__intern(origin->place)}};
+                        .origin = {origin->source, origin->line, pd__intern(origin->place), origin->column}};
   if (!made->node || !made->name || (text && !made->text) || (next && !made->next) ||
       (origin->place && !made->origin.place)) {
     free(made);

@@ -152,8 +152,13 @@ typedef struct pd__changes {
 void pd__changes_add(pd__changes *changes, pd_flag *flag, const char *text, pd_value value,
                      const pd_origin *origin, pd__report *report);
 
-/* Commit all if there was no error, otherwise drop all. Gives report->status. */
-pd_status pd__changes_finish(pd__changes *changes, pd_layer layer, const pd__report *report);
+/* Ask the validators, then commit all if there was no error, otherwise drop all.
+ * Gives report->status. Lets go of the lock while it calls a validator; from the
+ * commit on it holds it. */
+pd_status pd__changes_finish(pd__changes *changes, pd_layer layer, pd__report *report);
+
+/* Without the lock: tell the watchers what has changed, and hand out warnings. */
+void pd__changes_tell(pd__changes *changes);
 
 /* Drop all values but the default, or give the default to the top layer. */
 void pd__flag_drop_values(pd_flag *flag);

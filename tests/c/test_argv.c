@@ -113,7 +113,7 @@ TEST(after_two_dashes_everything_is_left_alone) {
 
 TEST(keep_flags_leaves_the_line_as_it_is) {
   start();
-  pd_parse_options options = {.size = sizeof options, .keep_flags = true};
+  pd_parse_options options = {.size = sizeof options, .arrange = PD_ARRANGE_LEAVE};
   CHECK_OK(parse_with("one --count 5 -- two", &options));
   CHECK_STR(rest(), "program one --count 5 -- two");
   CHECK_STR(text_of(count), "5");

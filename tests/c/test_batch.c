@@ -59,7 +59,7 @@ TEST(an_empty_batch_is_fine) {
 TEST(a_batch_cannot_pretend_to_be_a_default_or_a_layer) {
   start();
   pd_assignment item = {.flag = a, .text = "5"};
-  pd_origin origin = {PD_SOURCE_DEFAULT, 0, NULL};
+  pd_origin origin = {PD_SOURCE_DEFAULT, 0, NULL, 0};
   CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_ARGUMENT,
                "origin->source is 0, expected file, environment, argv or run time");
   origin.source = PD_SOURCE_LAYER;
@@ -117,7 +117,7 @@ TEST(a_lower_source_goes_below_a_layer) {
   start();
   pd_layer layer = push(a, "2");
   pd_assignment item = {.flag = a, .text = "7"};
-  pd_origin origin = {PD_SOURCE_FILE, 1, "flags.conf"};
+  pd_origin origin = {PD_SOURCE_FILE, 1, "flags.conf", 0};
   CHECK_OK(pd_batch_set(&item, 1, &origin, NULL, &err));
   CHECK_STR(text_of(a), "2");
   CHECK_OK(pd_layer_pop(layer, &err));
@@ -147,7 +147,7 @@ TEST(a_layer_with_a_bad_value_changes_nothing) {
 TEST(a_layer_tells_its_place) {
   start();
   pd_assignment item = {.flag = a, .text = "2"};
-  pd_origin origin = {PD_SOURCE_RUNTIME, 33, "test.py"};
+  pd_origin origin = {PD_SOURCE_RUNTIME, 33, "test.py", 0};
   pd_layer layer;
   CHECK_OK(pd_layer_push(&item, 1, &origin, NULL, &layer, &err));
   pd_flag_entry entry = {.size = sizeof entry};

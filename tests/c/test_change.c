@@ -96,7 +96,7 @@ TEST(a_frozen_flag_refuses_every_change_until_it_is_unfrozen) {
   CHECK_STATUS(pd_flag_set_int32(flag, 1, &err), PD_ERR_FROZEN, "level: is frozen");
   CHECK_STATUS(pd_flag_reset(flag, &err), PD_ERR_FROZEN, "level: is frozen");
   pd_assignment item = {.flag = flag, .text = "2"};
-  pd_origin origin = {PD_SOURCE_FILE, 3, "flags.conf"};
+  pd_origin origin = {PD_SOURCE_FILE, 3, "flags.conf", 0};
   CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_FROZEN,
                "flags.conf:3: --level: is frozen");
   CHECK_STR(text_of(flag), "5");
@@ -149,10 +149,10 @@ TEST(a_refused_value_names_its_source_and_what_was_expected) {
   def.default_value.i64 = 32;
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   pd_assignment item = {.flag = flag, .text = "0"};
-  pd_origin origins[] = {{PD_SOURCE_FILE, 12, "flags.conf"},
-                         {PD_SOURCE_ENVIRONMENT, 0, "FLAGS_batch_size"},
-                         {PD_SOURCE_ARGV, 1, NULL},
-                         {PD_SOURCE_RUNTIME, 0, NULL}};
+  pd_origin origins[] = {{PD_SOURCE_FILE, 12, "flags.conf", 0},
+                         {PD_SOURCE_ENVIRONMENT, 0, "FLAGS_batch_size", 0},
+                         {PD_SOURCE_ARGV, 1, NULL, 0},
+                         {PD_SOURCE_RUNTIME, 0, NULL, 0}};
   static const char *const messages[] = {
       "flags.conf:12: --batch_size=0: expected an integer in [1, 4096]",
       "environment: FLAGS_batch_size=0: expected an integer in [1, 4096]",

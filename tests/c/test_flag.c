@@ -107,7 +107,8 @@ TEST(results_of_another_size_are_refused) {
   snprintf(message, sizeof message, "info->size is 4, expected %zu or more",
            offsetof(pd_flag_info, cells) + sizeof info.cells);
   CHECK_STATUS(pd_flag_get_info(flag, &info, &err), PD_ERR_ARGUMENT, message);
-  snprintf(message, sizeof message, "entry->size is 0, expected %zu or more", sizeof entry);
+  snprintf(message, sizeof message, "entry->size is 0, expected %zu or more",
+           offsetof(pd_flag_entry, origin) + sizeof entry.origin);
   CHECK_STATUS(pd_flag_get_entry(flag, 0, &entry, &err), PD_ERR_ARGUMENT, message);
 }
 

@@ -213,7 +213,7 @@ static pd_status set_batch(void) {
   pd_assignment items[40];
   for (int i = 0; i < 40; i++) items[i] = (pd_assignment){.flag = number, .text = "1"};
   items[39] = (pd_assignment){.flag = text, .text = "after"};
-  pd_origin origin = {PD_SOURCE_FILE, 1, "a new place"};
+  pd_origin origin = {PD_SOURCE_FILE, 1, "a new place", 0};
   CHECK_OK(pd_flag_reset(text, NULL));
   pd_status status = pd_batch_set(items, 40, &origin, NULL, &err);
   if (status != PD_OK) {

@@ -75,7 +75,7 @@ TEST(a_value_that_does_not_suit_is_an_error_of_the_definition) {
 
 TEST(a_value_from_a_variable_of_another_name_tells_the_flag_too) {
   define_flag(PD_TYPE_int32, "now");
-  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, "APP_SETTING"};
+  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, "APP_SETTING", 0};
   CHECK_STATUS(pd_pending_set("now", "x", &origin, &err), PD_ERR_VALUE,
                "environment: APP_SETTING (now)=x: expected a 32-bit integer");
   origin.place = NULL;

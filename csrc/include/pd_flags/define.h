@@ -5,7 +5,8 @@
  * defines the flag alpha_level for the process and FLAGS_alpha_level for this
  * source file. The value must be a constant that fits the type. After the help text come the
  * attributes that the flag needs, as in pd_flag_def; C++ insists on this order:
- * .min .max .choices .category .aliases .hidden .read_only .startup_only
+ * .min .max .choices .category .aliases .hidden .read_only .startup_only .sensitive
+ * .experimental .list .unit .deprecated .retired .old_names .validate .watch .required
  *
  *     PD_DECLARE_int32(alpha_level);
  *

@@ -66,6 +66,16 @@ struct attributes {
   optional<bool> hidden;
   optional<bool> read_only;
   optional<bool> startup_only;
+  optional<bool> sensitive;
+  optional<bool> experimental;
+  optional<pd_type> list;
+  optional<const char *> unit;
+  optional<const char *> deprecated;
+  optional<const char *> retired;
+  optional<const char *> old_names;
+  optional<pd_validator> validate;
+  optional<pd_watcher> watch;
+  optional<bool> required;
 };
 
 /* pd_flag_def with plain values: a constant of any of its types. */
@@ -80,9 +90,12 @@ constexpr definition<T> define(pd_type type, pd_kind kind, uint32_t line, const 
                                attributes<T> a) {
   static_assert(sizeof(definition<T>) == sizeof(pd_flag_def), "same layout as pd_flag_def");
   return {sizeof(pd_flag_def), line, static_cast<uint8_t>(type), static_cast<uint8_t>(kind),
-          a.hidden.value, a.read_only.value, a.startup_only.value, {0, 0, 0}, name,
+          a.hidden.value, a.read_only.value, a.startup_only.value, a.sensitive.value,
+          a.experimental.value, static_cast<uint8_t>(a.list.value), name,
           a.help.value, file, a.category.value, a.aliases.value, a.choices.value, nullptr,
-          cell, value, a.min.value_or(low), a.max.value_or(high)};
+          cell, value, a.min.value_or(low), a.max.value_or(high), a.unit.value,
+          a.deprecated.value, a.retired.value, a.old_names.value, a.validate.value, a.watch.value,
+          a.required.value, {0, 0, 0, 0, 0, 0, 0}};
 }
 
 using value_b = bool;
