@@ -12,7 +12,7 @@ static pd_flag *level(void) {
 
 static void set_from(pd_flag *flag, pd_source source, const char *text) {
   pd_assignment item = {.flag = flag, .text = text};
-  pd_origin origin = {source, 7, source == PD_SOURCE_FILE ? "flags.conf" : "FLAGS_level"};
+  pd_origin origin = {source, 7, source == PD_SOURCE_FILE ? "flags.conf" : "FLAGS_level", 0};
   CHECK_OK(pd_batch_set(&item, 1, &origin, NULL, &err));
 }
 

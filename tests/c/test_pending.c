@@ -15,7 +15,7 @@ static void parse(const char *line) {
 }
 
 static void wait_for(const char *name, const char *text, pd_source source) {
-  pd_origin origin = {source, 3, source == PD_SOURCE_FILE ? "flags.conf" : NULL};
+  pd_origin origin = {source, 3, source == PD_SOURCE_FILE ? "flags.conf" : NULL, 0};
   CHECK_OK(pd_pending_set(name, text, &origin, &err));
 }
 
