@@ -36,24 +36,37 @@ static bool ends_with_name(const char *variable, const char *name) {
   return true;
 }
 
+/* A variable has no lines; --fromenv on a command line names one too. */
+static bool is_variable(const pd_origin *origin) {
+  return origin->source == PD_SOURCE_ENVIRONMENT ||
+         (origin->source == PD_SOURCE_ARGV && origin->place && !origin->line);
+}
+
+const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
+  bool variable = is_variable(origin);
+  bool file = !variable && origin->place && origin->source != PD_SOURCE_RUNTIME;
+  char line[12] = "", column[12] = "";
+  if (origin->line) snprintf(line, sizeof line, "%u:", origin->line);
+  if (origin->line && origin->column) snprintf(column, sizeof column, "%u:", origin->column);
+  if (file) {
+    snprintf(out, PD__PLACE_SIZE, "%.255s:%s%s ", origin->place, line, column);
+  } else {
+    strcpy(out, variable ? "environment: " : "");
+  }
+  return out;
+}
+
 const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD__SOURCE_SIZE]) {
-  const char *place = origin->place ? origin->place : "";
-  switch (origin->source) {
-    case PD_SOURCE_ARGV:
-      snprintf(out, PD__SOURCE_SIZE, "--%s", name);
-      break;
-    case PD_SOURCE_ENVIRONMENT:
-      if (ends_with_name(place, name)) {
-        snprintf(out, PD__SOURCE_SIZE, "environment: %s", place);
-      } else {
-        snprintf(out, PD__SOURCE_SIZE, "environment: %.512s%s(%s)", place, *place ? " " : "", name);
-      }
-      break;
-    case PD_SOURCE_FILE:
-      snprintf(out, PD__SOURCE_SIZE, "%.255s:%u: --%s", place, origin->line, name);
-      break;
-    default:
-      snprintf(out, PD__SOURCE_SIZE, "%s", name);
+  char place[PD__PLACE_SIZE];
+  const char *variable = origin->place ? origin->place : "";
+  pd__place_of(origin, place);
+  if (is_variable(origin) && !ends_with_name(variable, name)) {
+    snprintf(out, PD__SOURCE_SIZE, "%s%.512s%s(%s)", place, variable, *variable ? " " : "", name);
+  } else if (is_variable(origin)) {
+    snprintf(out, PD__SOURCE_SIZE, "%s%s", place, variable);
+  } else {
+    bool dashes = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_FILE;
+    snprintf(out, PD__SOURCE_SIZE, "%s%s%s", place, dashes ? "--" : "", name);
   }
   return out;
 }
@@ -116,7 +129,7 @@ static pd_status prepare(pd__change *change, pd_flag *flag, const char *text, pd
     return pd__fail_memory(err);
   }
   *entry = (pd__entry){.value = value, .origin = kept};
-  *change = (pd__change){flag, entry};
+  *change = (pd__change){.flag = flag, .entry = entry};
   return PD_OK;
 }
 
@@ -143,6 +156,19 @@ pd_value pd__def_default(const pd_flag_def *def) {
   pd_value value = def->default_value;
   if (def->type == PD_TYPE_string) value.str = pd__intern(value.str);
   return value;
+}
+
+static const pd__entry *entry_of(const pd_flag *flag, pd_source source) {
+  const pd__entry *entry = flag->entries;
+  while (entry && entry->origin.source != source) entry = entry->next;
+  return entry;
+}
+
+bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
+  const pd__entry *entry = entry_of(flag, source);
+  pd_value value;
+  return entry && pd__value_parse(flag->type, text, &value) == PD_OK &&
+         pd__value_equal(flag->type, entry->value, value);
 }
 
 void pd__flag_publish(pd_flag *flag) {
@@ -173,6 +199,10 @@ static void link_entry(pd_flag *flag, pd__entry *entry) {
 
 void pd__change_commit(pd__change *change, pd_layer layer) {
   pd_flag *flag = change->flag;
+  if (!change->entry) {
+    pd__flag_drop_source(flag, change->dropped);
+    return;
+  }
   pd__entry *entry = change->entry;
   pd__entry *top = flag->entries;
   if (!layer && entry->origin.source == PD_SOURCE_RUNTIME && top && top->layer) {
@@ -188,23 +218,40 @@ void pd__change_commit(pd__change *change, pd_layer layer) {
   pd__flag_publish(flag);
 }
 
+static bool make_room(pd__changes *changes) {
+  if (changes->count < changes->capacity) return true;
+  size_t capacity = changes->capacity ? 2 * changes->capacity : 8;
+  pd__change *items = realloc(changes->items, capacity * sizeof *items);
+  if (!items) return false;
+  changes->items = items;
+  changes->capacity = capacity;
+  return true;
+}
+
 void pd__changes_add(pd__changes *changes, pd_flag *flag, const char *text, pd_value value,
                      const pd_origin *origin, pd__report *report) {
   pd_error err;
-  if (changes->count == changes->capacity) {
-    size_t capacity = changes->capacity ? 2 * changes->capacity : 8;
-    pd__change *items = realloc(changes->items, capacity * sizeof *items);
-    if (!items) {
-      pd__fail_memory(&err);
-      pd__report_add(report, &err);
-      return;
-    }
-    changes->items = items;
-    changes->capacity = capacity;
+  if (!make_room(changes)) {
+    pd__fail_memory(&err);
+    pd__report_add(report, &err);
+    return;
   }
   pd__change *change = &changes->items[changes->count];
   if (pd__change_prepare(change, flag, text, value, origin, &err) == PD_OK) {
     changes->count++;
+  } else {
+    pd__report_add(report, &err);
+  }
+}
+
+void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source, pd__report *report) {
+  const pd__entry *entry = entry_of(flag, source);
+  pd_error err;
+  if (!entry) return;
+  pd_status status = pd__flag_check_open(flag, &entry->origin, &err);
+  if (status == PD_OK && !make_room(changes)) status = pd__fail_memory(&err);
+  if (status == PD_OK) {
+    changes->items[changes->count++] = (pd__change){.flag = flag, .dropped = source};
   } else {
     pd__report_add(report, &err);
   }
@@ -247,7 +294,7 @@ void pd__flag_drop_source(pd_flag *flag, pd_source source) {
   if (!dropped) return;
   *at = dropped->next;
   free(dropped);
-  pd__flag_publish(flag);
+  if (flag->def) pd__flag_publish(flag);
 }
 
 void pd__flag_pop(pd_flag *flag, pd_layer layer) {

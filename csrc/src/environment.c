@@ -36,22 +36,14 @@ void pd__environment_apply(pd_flag *flag, pd__report *report) {
   }
 }
 
-/* A flag that is closed by now must not be refused what it has taken before. */
-static bool has_already(const pd_flag *flag, const char *text) {
-  const pd__entry *entry = flag->entries;
-  pd_value value;
-  while (entry && entry->origin.source != PD_SOURCE_ENVIRONMENT) entry = entry->next;
-  return entry && pd__value_parse(flag->type, text, &value) == PD_OK &&
-         pd__value_equal(flag->type, entry->value, value);
-}
-
 void pd__environment_read(const char *prefix, pd__changes *changes, pd__report *report) {
   pd_flag *flag;
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
     char variable[2 * PD_NAME_MAX + 2];
     const char *text;
     if (!flag->def || !look_up(prefix, flag, variable, &text)) continue;
-    if (has_already(flag, text)) continue;
+    /* A flag that is closed by now must not be refused what it has taken before. */
+    if (pd__flag_has(flag, PD_SOURCE_ENVIRONMENT, text)) continue;
     pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable, 0};
     pd__changes_add(changes, flag, text, (pd_value){0}, &origin, report);
   }

@@ -17,11 +17,12 @@ pd_status pd__pending_prepare(const char *name, size_t length, const char *text,
   }
   pd__pending *made = malloc(sizeof *made);
   if (!made) return pd__fail_memory(err);
-  *made = (pd__pending){.node = pd__names_add(name, length),
-                        .name = pd__names_stored(name, length),
-                        .text = pd__intern(text),
-                        .next = pd__intern(next),
-                        .origin = {origin->source, origin->line, pd__intern(origin->place), origin->column}};
+  *made = (pd__pending){
+      .node = pd__names_add(name, length),
+      .name = pd__names_stored(name, length),
+      .text = pd__intern(text),
+      .next = pd__intern(next),
+      .origin = {origin->source, origin->line, pd__intern(origin->place), origin->column}};
   if (!made->node || !made->name || (text && !made->text) || (next && !made->next) ||
       (origin->place && !made->origin.place)) {
     free(made);
@@ -38,6 +39,22 @@ void pd__pending_keep(pd__pending *pending) {
   pending->order = ++last;
   pending->following = NULL;
   *end = pending;
+}
+
+void pd__pending_forget(pd_source source) {
+  pd_flag *node;
+  for (uint32_t i = 0; (node = pd__names_at(i)); i++) {
+    if (!node->def) pd__flag_drop_source(node, source);
+    for (pd__pending **at = &node->pending; *at;) {
+      pd__pending *each = *at;
+      if (each->origin.source == source) {
+        *at = each->following;
+        free(each);
+      } else {
+        at = &each->following;
+      }
+    }
+  }
 }
 
 /* ---- Applying ---- */

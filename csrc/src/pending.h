@@ -28,4 +28,7 @@ void pd__pending_keep(pd__pending *pending);
  * aliases, in the order of arrival; errors go to `report`. */
 void pd__pending_apply(pd_flag *flag, pd__report *report);
 
+/* Drop what waits of `source`, and what the flags of modules that are gone keep of it. */
+void pd__pending_forget(pd_source source);
+
 #endif /* PD__PENDING_H */

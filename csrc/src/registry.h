@@ -49,6 +49,7 @@ struct pd_flag {
   pd__cell *cells;
   pd__pending *pending; /* given while nobody defined the name; in order */
   pd__entry *entries;   /* the current value first; none: the default */
+  const void *mark;     /* of the operation under way */
   uint32_t hash;
   uint32_t index; /* in the order in which names were met */
   uint32_t claim; /* the definition under way that wants this name */
@@ -127,7 +128,8 @@ extern bool pd__startup_over;
 /* A checked assignment, with all the memory that it needs. */
 typedef struct pd__change {
   pd_flag *flag;
-  pd__entry *entry; /* malloc'ed */
+  pd__entry *entry;  /* malloc'ed; NULL: a value is taken away */
+  pd_source dropped; /* whose */
 } pd__change;
 
 /* Check and prepare. `text` wins over `value`. On error nothing is held. */
@@ -152,6 +154,9 @@ typedef struct pd__changes {
 void pd__changes_add(pd__changes *changes, pd_flag *flag, const char *text, pd_value value,
                      const pd_origin *origin, pd__report *report);
 
+/* Prepare to take away what `source` gave the flag, if it gave anything. */
+void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source, pd__report *report);
+
 /* Ask the validators, then commit all if there was no error, otherwise drop all.
  * Gives report->status. Lets go of the lock while it calls a validator; from the
  * commit on it holds it. */
@@ -162,6 +167,9 @@ void pd__changes_tell(pd__changes *changes);
 
 /* Drop all values but the default, or give the default to the top layer. */
 void pd__flag_drop_values(pd_flag *flag);
+
+/* Whether `source` gave the flag the value that `text` reads as. */
+bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text);
 
 /* Remove the value that `source` gave. */
 void pd__flag_drop_source(pd_flag *flag, pd_source source);
@@ -183,6 +191,11 @@ pd_value pd__flag_value(const pd_flag *flag);
 
 /* The node's own copy of the value. */
 void *pd__flag_address(const pd_flag *flag);
+
+/* Where a value came from, up to the name: "flags.conf:3: ", "environment: ", or "".
+ * Gives `out`. */
+#define PD__PLACE_SIZE (PD_NAME_MAX + 32)
+const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]);
 
 /* Where a value came from, as the beginning of a message about it. Gives `out`. */
 #define PD__SOURCE_SIZE (3 * PD_NAME_MAX + 64)

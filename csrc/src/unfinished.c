@@ -3,22 +3,10 @@
 
 #define UNFINISHED(name) return pd__fail(err, PD_ERR_UNSUPPORTED, "pd_" #name ": not written yet")
 
-pd_settings *pd__do_settings_new(void) { return NULL; }
-void pd__do_settings_free(pd_settings *settings) { (void)settings; }
-pd_status pd__do_settings_add(pd_settings *settings, const char *name, const char *text,
-                              pd_type literal, const pd_origin *origin, pd_error *err) {
-  (void)settings, (void)name, (void)text, (void)literal, (void)origin;
-  UNFINISHED(settings_add);
-}
 pd_status pd__do_settings_add_flagfile(pd_settings *settings, const char *path, const char *program,
                                        pd_error_list *errors, pd_error *err) {
   (void)settings, (void)path, (void)program, (void)errors;
   UNFINISHED(settings_add_flagfile);
-}
-pd_status pd__do_settings_apply(const pd_settings *settings, bool allow_pending,
-                                pd_error_list *errors, pd_error *err) {
-  (void)settings, (void)allow_pending, (void)errors;
-  UNFINISHED(settings_apply);
 }
 pd_status pd__do_report_help(const pd_report_options *options, pd_writer write, void *context,
                              pd_error *err) {

@@ -1,0 +1,259 @@
+#include "given.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pending.h"
+
+/* A line of a million wrong words must not fill the memory with their errors. */
+#define ERRORS_SHOWN 100
+
+struct pd__finding {
+  pd_error *error; /* malloc'ed; NULL: no flag has the item's name */
+  pd__item item;
+};
+
+/* ---- Findings ---- */
+
+static pd__finding *find(pd__given *given) {
+  if (given->count == given->capacity) {
+    size_t capacity = given->capacity ? 2 * given->capacity : 8;
+    pd__finding *findings = realloc(given->findings, capacity * sizeof *findings);
+    if (!findings) {
+      given->out_of_memory = true;
+      return NULL;
+    }
+    given->findings = findings;
+    given->capacity = capacity;
+  }
+  return &given->findings[given->count++];
+}
+
+static void find_error(pd__given *given, const pd_error *err) {
+  if (given->errors++ >= ERRORS_SHOWN) return;
+  pd__finding *finding = find(given);
+  if (!finding) return;
+  *finding = (pd__finding){.error = malloc(sizeof *err)};
+  if (finding->error) {
+    *finding->error = *err;
+  } else {
+    given->out_of_memory = true;
+    given->count--;
+  }
+}
+
+void pd__given_fail(pd__given *given, pd_status status, const char *format, ...) {
+  char message[sizeof(((pd_error *)0)->message)];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  pd_error err;
+  pd__fail(&err, status, "%s", message);
+  find_error(given, &err);
+}
+
+/* ---- Items ---- */
+
+pd__item pd__item_split(const char *word) {
+  pd__item item = {.dashes = word[1] == '-' ? "--" : "-"};
+  item.name = word + strlen(item.dashes);
+  item.length = strcspn(item.name, "=");
+  if (item.name[item.length]) item.text = item.name + item.length + 1;
+  return item;
+}
+
+pd_flag *pd__item_resolve(const pd__item *item, bool *negated) {
+  pd_flag *flag = pd__names_resolve(item->name, item->length);
+  *negated = false;
+  if (flag || !*item->dashes || item->length < 3 || strncmp(item->name, "no", 2) != 0) return flag;
+  flag = pd__names_resolve(item->name + 2, item->length - 2);
+  bool dash = item->name[2] == '-' || item->name[2] == '_';
+  if (!flag && dash) flag = pd__names_resolve(item->name + 3, item->length - 3);
+  *negated = flag != NULL;
+  return flag;
+}
+
+/* The item's name for messages, with its place; gives `out`. */
+static const char *as_written(const pd__item *item, char out[PD__SOURCE_SIZE]) {
+  char place[PD__PLACE_SIZE], name[PD__QUOTE_SIZE], shown[PD_NAME_MAX + 2];
+  size_t length = item->length <= PD_NAME_MAX ? item->length : PD_NAME_MAX + 1;
+  snprintf(shown, sizeof shown, "%.*s", (int)length, item->name);
+  pd__quote(name, shown);
+  if (!strcmp(item->dashes, "--")) return pd__source_of(name, &item->origin, out);
+  snprintf(out, PD__SOURCE_SIZE, "%s%s%s", pd__place_of(&item->origin, place), item->dashes, name);
+  return out;
+}
+
+static void add(pd__given *given, pd_flag *flag, const pd__item *item, const char *text) {
+  pd_error err;
+  pd__report wrong = {.first = &err};
+  pd__changes_add(&given->changes, flag, text, (pd_value){0}, &item->origin, &wrong);
+  if (wrong.status != PD_OK) find_error(given, &err);
+}
+
+static void add_negated(pd__given *given, pd_flag *flag, const pd__item *item) {
+  char source[PD__SOURCE_SIZE];
+  if (flag->def->type != PD_TYPE_bool) {
+    pd__given_fail(given, PD_ERR_ARGV, "%s: %s is %s, and only a bool can be negated",
+                   as_written(item, source), flag->name, pd_type_name(flag->type));
+  } else if (item->text) {
+    pd__given_fail(given, PD_ERR_ARGV, "%s: takes no value; write --%s=true or --%s=false",
+                   as_written(item, source), flag->name, flag->name);
+  } else {
+    add(given, flag, item, "false");
+  }
+}
+
+static void fail_missing(pd__given *given, const pd_flag *flag, const pd__item *item) {
+  char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
+  pd__value_expected(flag->def, false, expected, sizeof expected);
+  pd__source_of(flag->name, &item->origin, source);
+  if (item->next) {
+    pd__given_fail(given, PD_ERR_ARGV,
+                   "%s: the value is missing before %s, expected %s; a value that begins with a "
+                   "dash is written --%s=VALUE",
+                   source, pd__quote(quoted, item->next), expected, flag->name);
+  } else {
+    pd__given_fail(given, PD_ERR_ARGV, "%s: the value is missing, expected %s", source, expected);
+  }
+}
+
+/* A number that was meant as text has lost its own form: 1.10 has become 1.1. */
+static bool is_bare(const pd_flag *flag, const pd__item *item) {
+  return item->literal && flag->def->type == PD_TYPE_string && !flag->def->list;
+}
+
+void pd__given_take(pd__given *given, const pd__item *item) {
+  bool negated;
+  char quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
+  pd_flag *flag = pd__item_resolve(item, &negated);
+  if (!flag) {
+    pd__finding *finding = find(given);
+    if (finding) *finding = (pd__finding){.item = *item};
+  } else if (negated) {
+    add_negated(given, flag, item);
+  } else if (is_bare(flag, item)) {
+    pd__given_fail(given, PD_ERR_TYPE, "%s=%s: expected text; write it in quotes",
+                   pd__source_of(flag->name, &item->origin, source), pd__quote(quoted, item->text));
+  } else if (item->text) {
+    add(given, flag, item, item->text);
+  } else if (flag->def->type == PD_TYPE_bool) {
+    add(given, flag, item, "true");
+  } else {
+    fail_missing(given, flag, item);
+  }
+}
+
+void pd__given_drop_source(pd__given *given, pd_flag *flag, pd_source source) {
+  pd_error err;
+  pd__report wrong = {.first = &err};
+  pd__changes_drop(&given->changes, flag, source, &wrong);
+  if (wrong.status != PD_OK) find_error(given, &err);
+}
+
+/* ---- The end ---- */
+
+static void report_unknown(pd__given *given, const pd__item *item) {
+  char hint[PD__HINT_SIZE], source[PD__SOURCE_SIZE];
+  pd__names_hint(item->name, item->length, *item->dashes ? "--" : NULL, hint);
+  bool number = *item->name == '.' || (*item->name >= '0' && *item->name <= '9');
+  if (!*hint && number && *item->dashes && !item->origin.place) {
+    snprintf(hint, sizeof hint, "; arguments that begin with a dash go after --");
+  }
+  pd__report_fail(&given->report, PD_ERR_UNDEFINED, "%s: no such flag%s", as_written(item, source),
+                  hint);
+}
+
+/* Make what is to wait. False: no flag can ever have the name. */
+static bool let_wait(pd__given *given, const pd__item *item) {
+  pd__pending *made;
+  pd_error err;
+  pd_status status = pd__pending_prepare(item->name, item->length, item->text, item->next,
+                                         &item->origin, &made, &err);
+  if (status == PD_ERR_NAME) return false;
+  if (status == PD_OK) {
+    made->following = given->pending;
+    given->pending = made;
+  } else {
+    pd__report_add(&given->report, &err);
+  }
+  return true;
+}
+
+static void report_findings(pd__given *given) {
+  size_t shown = 0, unknown = 0;
+  for (size_t i = 0; i < given->count; i++) {
+    pd__finding *finding = &given->findings[i];
+    if (!finding->error && given->allow_pending && let_wait(given, &finding->item)) continue;
+    unknown += !finding->error;
+    if (shown == ERRORS_SHOWN) continue;
+    shown++;
+    if (finding->error) {
+      pd__report_add(&given->report, finding->error);
+    } else {
+      report_unknown(given, &finding->item);
+    }
+  }
+  size_t more = given->errors + unknown - shown;
+  if (more > 0) pd__report_fail(&given->report, PD_ERR_ARGV, "%zu more errors aren't shown", more);
+  if (!given->out_of_memory) return;
+  pd_error err;
+  pd__fail_memory(&err);
+  pd__report_add(&given->report, &err);
+}
+
+static void free_all(pd__given *given) {
+  for (size_t i = 0; i < given->count; i++) free(given->findings[i].error);
+  free(given->findings);
+  given->findings = NULL;
+  given->count = given->capacity = 0;
+}
+
+/* A flag that another thread has defined while the validators were asked didn't
+ * find its value. */
+static void keep(pd__pending *pending) {
+  bool negated;
+  pd__item item = {.dashes = "--", .name = pending->name, .length = strlen(pending->name)};
+  pd__pending_keep(pending);
+  pd_flag *flag = pd__item_resolve(&item, &negated);
+  pd__report nobody = {.first = NULL};
+  if (flag) pd__pending_apply(flag, &nobody);
+}
+
+/* Keep what waits in the order of the line, or drop it. */
+static void finish_pending(pd__given *given, bool kept) {
+  pd__pending *ordered = NULL;
+  while (given->pending) {
+    pd__pending *each = given->pending;
+    given->pending = each->following;
+    each->following = ordered;
+    ordered = each;
+  }
+  while (ordered) {
+    pd__pending *each = ordered;
+    ordered = each->following;
+    if (kept) {
+      keep(each);
+    } else {
+      free(each);
+    }
+  }
+}
+
+pd_status pd__given_finish(pd__given *given) {
+  report_findings(given);
+  pd_status status = pd__changes_finish(&given->changes, 0, &given->report);
+  if (status == PD_OK && given->renews_files) pd__pending_forget(PD_SOURCE_FILE);
+  finish_pending(given, status == PD_OK);
+  free_all(given);
+  return status;
+}
+
+void pd__given_drop(pd__given *given) {
+  pd__report dropped = {.status = PD_HELP};
+  pd__changes_finish(&given->changes, 0, &dropped);
+  free_all(given);
+}

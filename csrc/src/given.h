@@ -1,0 +1,59 @@
+/* Values that are given together, by name: those of flags become changes, those of
+ * other names wait or are errors, and all of it takes effect or nothing does. All
+ * functions need the lock. */
+#ifndef PD__GIVEN_H
+#define PD__GIVEN_H
+
+#include "registry.h"
+
+/* One value as somebody wrote it. All text is borrowed until the end. */
+typedef struct pd__item {
+  const char *dashes; /* before the name: "--", "-", or "" in a file of settings */
+  const char *name;
+  size_t length;    /* of the name */
+  const char *text; /* NULL: none, as in --name and --noname */
+  const char *next; /* the word behind it, where there is no text; or NULL */
+  pd_type literal;  /* as in pd_settings_add */
+  pd_origin origin;
+} pd__item;
+
+/* An error, or a name that no flag has, in the order in which they were met. */
+typedef struct pd__finding pd__finding;
+
+/* Start with zeros and a report. */
+typedef struct pd__given {
+  pd__changes changes;
+  pd__report report;
+  bool allow_pending; /* values for unknown names wait */
+  bool renews_files;  /* what waits of source file goes when it succeeds */
+  bool out_of_memory;
+  size_t errors;
+  pd__finding *findings;
+  size_t count;
+  size_t capacity;
+  pd__pending *pending; /* the newest first, while it ends */
+} pd__given;
+
+/* The item that a word such as --name=value is; its origin is left open. */
+pd__item pd__item_split(const char *word);
+
+/* The flag that the item is for, or NULL; `negated`: it was named as --noname. */
+pd_flag *pd__item_resolve(const pd__item *item, bool *negated);
+
+/* Take an item; what is wrong with it is found. */
+void pd__given_take(pd__given *given, const pd__item *item);
+
+/* Find an error. */
+PD__PRINTF(3, 4)
+void pd__given_fail(pd__given *given, pd_status status, const char *format, ...);
+
+/* Take away what `source` gave the flag, if it gave anything. */
+void pd__given_drop_source(pd__given *given, pd_flag *flag, pd_source source);
+
+/* Report what was found, then pd__changes_finish. What waits, waits from then on. */
+pd_status pd__given_finish(pd__given *given);
+
+/* Forget all of it. */
+void pd__given_drop(pd__given *given);
+
+#endif /* PD__GIVEN_H */

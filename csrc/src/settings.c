@@ -1,0 +1,133 @@
+#include "settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform.h"
+
+/* One value, with its text behind it. */
+typedef struct setting {
+  pd__item item;
+  struct setting *next;
+  char text[];
+} setting;
+
+struct pd_settings {
+  setting *first, **end;
+};
+
+pd_settings *pd__do_settings_new(void) {
+  pd_settings *settings = calloc(1, sizeof *settings);
+  if (settings) settings->end = &settings->first;
+  return settings;
+}
+
+void pd__do_settings_free(pd_settings *settings) {
+  if (!settings) return;
+  while (settings->first) {
+    setting *each = settings->first;
+    settings->first = each->next;
+    free(each);
+  }
+  free(settings);
+}
+
+static char *put(char *at, const char *text, size_t length) {
+  memcpy(at, text, length);
+  at[length] = '\0';
+  return at + length + 1;
+}
+
+static pd_status append(pd_settings *settings, const pd__item *item, pd_error *err) {
+  size_t text = item->text ? strlen(item->text) : 0;
+  size_t place = item->origin.place ? strlen(item->origin.place) : 0;
+  setting *made = malloc(sizeof *made + item->length + text + place + 3);
+  if (!made) return pd__fail_memory(err);
+  *made = (setting){.item = *item};
+  char *at = made->text;
+  made->item.name = at;
+  at = put(at, item->name, item->length);
+  if (item->text) {
+    made->item.text = at;
+    at = put(at, item->text, text);
+  }
+  if (item->origin.place) {
+    made->item.origin.place = at;
+    put(at, item->origin.place, place);
+  }
+  made->item.origin.source = PD_SOURCE_FILE;
+  *settings->end = made;
+  settings->end = &made->next;
+  return PD_OK;
+}
+
+pd_status pd__do_settings_add(pd_settings *settings, const char *name, const char *text,
+                              pd_type literal, const pd_origin *origin, pd_error *err) {
+  if (!settings) return pd__fail_null(err, "settings");
+  if (!name) return pd__fail_null(err, "name");
+  if (!text) return pd__fail_null(err, "text");
+  if (literal && !pd__type_known(literal)) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "literal is %u, expected 0 or a pd_type",
+                    (unsigned)literal);
+  }
+  pd__item item = {.dashes = "",
+                   .name = name,
+                   .length = strlen(name),
+                   .text = text,
+                   .literal = literal,
+                   .origin = origin ? *origin : (pd_origin){PD_SOURCE_FILE, 0, NULL, 0}};
+  return append(settings, &item, err);
+}
+
+/* ---- Applying ---- */
+
+/* A flag that is closed by now must not be refused what it has taken before: then
+ * the last of the values that name it is the one that it has. */
+static bool stands(const pd_flag *flag) {
+  const pd__item *item = flag->mark;
+  bool negated;
+  if (!item || pd__flag_check_open(flag, &item->origin, NULL) == PD_OK) return false;
+  pd__item_resolve(item, &negated);
+  const char *text = item->text ? item->text : negated ? "false" : "true";
+  return pd__flag_has(flag, PD_SOURCE_FILE, text);
+}
+
+/* Mark each flag with the last item that names it. */
+static void mark(const pd_settings *settings) {
+  bool negated;
+  for (const setting *each = settings->first; each; each = each->next) {
+    pd_flag *flag = pd__item_resolve(&each->item, &negated);
+    if (flag) flag->mark = &each->item;
+  }
+}
+
+static void drop_others(pd__given *given) {
+  pd_flag *flag;
+  for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
+    if (flag->def && !flag->mark) pd__given_drop_source(given, flag, PD_SOURCE_FILE);
+    flag->mark = NULL;
+  }
+}
+
+void pd__settings_give(const pd_settings *settings, pd__given *given) {
+  bool negated;
+  given->renews_files = true;
+  mark(settings);
+  for (const setting *each = settings->first; each; each = each->next) {
+    const pd_flag *flag = pd__item_resolve(&each->item, &negated);
+    if (!flag || !stands(flag)) pd__given_take(given, &each->item);
+  }
+  drop_others(given);
+}
+
+pd_status pd__do_settings_apply(const pd_settings *settings, bool allow_pending,
+                                pd_error_list *errors, pd_error *err) {
+  if (!settings) return pd__fail_null(err, "settings");
+  pd__given given = {.report = {.list = errors, .first = err}, .allow_pending = allow_pending};
+  pd__platform_lock();
+  pd__settings_give(settings, &given);
+  pd_status status = pd__given_finish(&given);
+  pd__platform_unlock();
+  pd__changes_tell(&given.changes);
+  return status;
+}

@@ -1,0 +1,190 @@
+#include "check.h"
+
+static pd_flag *count, *name, *dry_run, *items;
+static pd_error_list *errors;
+
+static void start(void) {
+  pd_flag_def def = definition(PD_TYPE_int32, "count");
+  def.max.i64 = 100;
+  CHECK_OK(pd_flag_register(&def, &count, &err));
+  name = define_flag(PD_TYPE_string, "name");
+  dry_run = define_flag(PD_TYPE_bool, "dry-run");
+  def = definition(PD_TYPE_string, "items");
+  def.list = PD_TYPE_int32;
+  CHECK_OK(pd_flag_register(&def, &items, &err));
+  errors = pd_error_list_new();
+}
+
+static void put(pd_settings *settings, const char *key, const char *text, pd_type literal,
+                uint32_t line) {
+  char path[] = "conf.toml"; /* all text is copied */
+  pd_origin origin = {PD_SOURCE_RUNTIME, line, path, 8};
+  CHECK_OK(pd_settings_add(settings, key, text, literal, &origin, &err));
+  memset(path, 'x', sizeof path - 1);
+}
+
+/* Settings of one value, or none. */
+static pd_settings *settings_of(const char *key, const char *text) {
+  pd_settings *settings = pd_settings_new();
+  CHECK(settings);
+  if (key) put(settings, key, text, 0, 12);
+  return settings;
+}
+
+static pd_status apply(const char *key, const char *text, bool allow_pending) {
+  pd_settings *settings = settings_of(key, text);
+  pd_status status = pd_settings_apply(settings, allow_pending, errors, &err);
+  pd_settings_free(settings);
+  return status;
+}
+
+static pd_origin origin_of(pd_flag *flag) {
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  return entry.origin;
+}
+
+static pd_status parse(const char *word, pd_settings *settings) {
+  char copy[64];
+  char *argv[] = {"program", copy, NULL};
+  int argc = word ? 2 : 1;
+  snprintf(copy, sizeof copy, "%s", word ? word : "");
+  if (!word) argv[1] = NULL;
+  pd_parse_options options = {.size = sizeof options, .settings = settings, .errors = errors};
+  return pd_parse_argv(&argc, argv, &options, &err);
+}
+
+TEST(settings_give_flags_their_values_with_file_line_and_column) {
+  start();
+  CHECK_OK(apply("count", "5", false));
+  CHECK_STR(text_of(count), "5");
+  pd_origin origin = origin_of(count);
+  CHECK(origin.source == PD_SOURCE_FILE && origin.line == 12 && origin.column == 8);
+  CHECK_STR(origin.place, "conf.toml");
+}
+
+TEST(of_two_settings_of_a_flag_the_later_wins) {
+  start();
+  pd_settings *settings = settings_of("count", "5");
+  put(settings, "count", "6", 0, 13);
+  CHECK_OK(pd_settings_apply(settings, false, NULL, &err));
+  CHECK_STR(text_of(count), "6");
+  CHECK_OK(pd_settings_apply(settings, false, NULL, &err));
+  CHECK_STR(text_of(count), "6");
+}
+
+TEST(a_flag_that_new_settings_do_not_name_loses_what_the_old_gave) {
+  start();
+  CHECK_OK(apply("count", "5", false));
+  CHECK_OK(apply("name", "x", false));
+  CHECK_STR(text_of(count), "0");
+  CHECK_STR(text_of(name), "x");
+  CHECK_OK(apply(NULL, NULL, false));
+  CHECK_STR(text_of(name), "");
+}
+
+TEST(settings_do_not_touch_values_of_higher_rank) {
+  start();
+  CHECK_OK(parse("--count=7", NULL));
+  CHECK_OK(apply("count", "5", false));
+  CHECK_STR(text_of(count), "7");
+  CHECK_OK(apply(NULL, NULL, false));
+  CHECK_STR(text_of(count), "7");
+}
+
+TEST(settings_of_a_command_line_stand_below_it) {
+  start();
+  pd_settings *settings = settings_of("count", "5");
+  put(settings, "name", "x", 0, 13);
+  CHECK_OK(parse("--count=7", settings));
+  CHECK_STR(text_of(count), "7");
+  CHECK_STR(text_of(name), "x");
+}
+
+TEST(a_wrong_setting_changes_nothing_and_all_errors_are_told) {
+  start();
+  CHECK_OK(apply("dry_run", "yes", false));
+  pd_settings *settings = settings_of("count", "500");
+  put(settings, "name", "x", 0, 13);
+  put(settings, "cuont", "5", 0, 14);
+  CHECK_STATUS(pd_settings_apply(settings, false, errors, &err), PD_ERR_RANGE,
+               "conf.toml:12:8: --count=500: expected an integer <= 100");
+  CHECK(pd_error_list_count(errors) == 2);
+  CHECK_STR(pd_error_list_at(errors, 1)->message,
+            "conf.toml:14:8: cuont: no such flag; did you mean 'count'?");
+  CHECK_STR(text_of(name), "");
+  CHECK_STR(text_of(dry_run), "true");
+  CHECK_STATUS(parse("--name=y", settings), PD_ERR_RANGE,
+               "conf.toml:12:8: --count=500: expected an integer <= 100");
+  CHECK_STR(text_of(name), "");
+}
+
+TEST(a_setting_is_not_negated) {
+  start();
+  CHECK_STATUS(apply("nodry_run", "true", false), PD_ERR_UNDEFINED,
+               "conf.toml:12:8: nodry_run: no such flag; did you mean 'dry-run'?");
+}
+
+TEST(a_setting_for_an_unknown_name_waits_where_that_is_allowed) {
+  CHECK_OK(apply("later", "5", true));
+  CHECK_OK(apply("later", "6", true));
+  pd_flag *later = define_flag(PD_TYPE_int32, "later");
+  CHECK_STR(text_of(later), "6");
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(later, 1, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_DEFAULT);
+}
+
+TEST(new_settings_drop_what_waited_of_the_old) {
+  CHECK_OK(apply("later", "5", true));
+  CHECK_OK(apply(NULL, NULL, true));
+  CHECK_STR(text_of(define_flag(PD_TYPE_int32, "later")), "0");
+}
+
+TEST(a_number_is_no_text_for_a_string_flag_but_an_item_for_a_list) {
+  start();
+  pd_settings *settings = pd_settings_new();
+  put(settings, "items", "7", PD_TYPE_int64, 1);
+  put(settings, "count", "7", PD_TYPE_int64, 2);
+  CHECK_OK(pd_settings_apply(settings, false, NULL, &err));
+  CHECK_STR(text_of(items), "7");
+  put(settings, "name", "1.1", PD_TYPE_double, 3);
+  CHECK_STATUS(pd_settings_apply(settings, false, NULL, &err), PD_ERR_TYPE,
+               "conf.toml:3:8: --name=1.1: expected text; write it in quotes");
+  CHECK_STR(text_of(name), "");
+}
+
+TEST(a_closed_flag_keeps_its_setting_but_takes_no_other_one) {
+  start();
+  pd_settings *settings = settings_of("count", "4");
+  put(settings, "count", "5", 0, 13);
+  CHECK_OK(pd_settings_apply(settings, false, NULL, &err));
+  CHECK_OK(pd_flag_freeze(count, &err));
+  CHECK_OK(pd_settings_apply(settings, false, NULL, &err));
+  CHECK_STATUS(apply("count", "6", false), PD_ERR_FROZEN, "conf.toml:12:8: --count: is frozen");
+  CHECK_STATUS(apply("name", "x", false), PD_ERR_FROZEN, "conf.toml:13:8: --count: is frozen");
+  CHECK_STR(text_of(count), "5");
+  CHECK_STR(text_of(name), "");
+}
+
+TEST(settings_without_a_place_name_the_flag_alone) {
+  start();
+  pd_settings *settings = pd_settings_new();
+  CHECK_OK(pd_settings_add(settings, "count", "x", 0, NULL, &err));
+  CHECK_STATUS(pd_settings_apply(settings, false, NULL, &err), PD_ERR_VALUE,
+               "--count=x: expected an integer <= 100");
+}
+
+TEST(settings_check_their_arguments) {
+  pd_settings *settings = pd_settings_new();
+  CHECK_STATUS(pd_settings_add(NULL, "a", "b", 0, NULL, &err), PD_ERR_ARGUMENT, "settings is NULL");
+  CHECK_STATUS(pd_settings_add(settings, NULL, "b", 0, NULL, &err), PD_ERR_ARGUMENT,
+               "name is NULL");
+  CHECK_STATUS(pd_settings_add(settings, "a", NULL, 0, NULL, &err), PD_ERR_ARGUMENT,
+               "text is NULL");
+  CHECK_STATUS(pd_settings_add(settings, "a", "b", 99, NULL, &err), PD_ERR_ARGUMENT,
+               "literal is 99, expected 0 or a pd_type");
+  CHECK_STATUS(pd_settings_apply(NULL, false, NULL, &err), PD_ERR_ARGUMENT, "settings is NULL");
+  pd_settings_free(NULL);
+  pd_settings_free(settings);
+}
