@@ -99,12 +99,10 @@ pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err) 
 
 static pd_status fail_value(pd_status status, const pd_flag *flag, const char *text,
                             const pd_origin *origin, pd_error *err) {
-  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], expected[256];
+  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], why[256];
   pd__source_of(flag->name, origin, source);
-  pd_value ignored;
-  bool overflow = pd__value_parse(flag->def->type, text, &ignored) == PD_ERR_RANGE;
-  pd__value_expected(flag->def, overflow, expected, sizeof expected);
-  return pd__fail(err, status, "%s=%s: expected %s", source, pd__quote(quoted, text), expected);
+  pd__value_complaint(flag->def, text, why, sizeof why);
+  return pd__fail(err, status, "%s=%s: %s", source, pd__quote(quoted, text), why);
 }
 
 /* An open flag takes `value` (or `text`): make the entry that will hold it. */
@@ -115,7 +113,7 @@ static pd_status prepare(pd__change *change, pd_flag *flag, const char *text, pd
   if (type == PD_TYPE_string && !text && !value.str) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
   }
-  pd_status status = text ? pd__value_parse(type, text, &value) : PD_OK;
+  pd_status status = text ? pd__value_read(flag->def, text, &value) : PD_OK;
   if (status == PD_OK) status = pd__value_check(flag->def, value);
   if (status != PD_OK) {
     if (!text) text = pd__value_text(type, value, number);
@@ -167,7 +165,7 @@ static const pd__entry *entry_of(const pd_flag *flag, pd_source source) {
 bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
   const pd__entry *entry = entry_of(flag, source);
   pd_value value;
-  return entry && pd__value_parse(flag->type, text, &value) == PD_OK &&
+  return entry && pd__value_read(flag->def, text, &value) == PD_OK &&
          pd__value_equal(flag->type, entry->value, value);
 }
 
@@ -317,7 +315,7 @@ static pd_status convert(pd_flag *flag, pd_type was, pd__entry *entry) {
   char number[PD__NUMBER_SIZE];
   const char *text = pd__value_text(was, entry->value, number);
   pd_value value;
-  pd_status status = pd__value_parse(flag->type, text, &value);
+  pd_status status = pd__value_read(flag->def, text, &value);
   if (status == PD_OK) status = pd__value_check(flag->def, value);
   if (status != PD_OK) return status;
   if (flag->type == PD_TYPE_string) value.str = pd__intern(value.str);

@@ -56,10 +56,10 @@ static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
     char copy[PD__QUOTE_SIZE], quoted[PD__QUOTE_SIZE], why[512];
     const char *choice = cursor;
     size_t length = pd__list_next(&cursor);
-    if (pd__choice_valid(def->type, choice, length)) continue;
+    if (pd__choice_valid(def, choice, length)) continue;
     snprintf(copy, sizeof copy, "%.*s", (int)(length < sizeof copy ? length : sizeof copy), choice);
     snprintf(why, sizeof why, "choice '%s': expected a value of type %s", pd__quote(quoted, copy),
-             pd_type_name(def->type));
+             pd_type_name(def->list ? def->list : def->type));
     return pd__def_refuse(def, PD_ERR_CHOICE, why, err);
   }
   return PD_OK;
@@ -90,16 +90,17 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
 }
 
 static pd_status check_default(const pd_flag_def *def, pd_error *err) {
-  char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE], expected[256], why[512];
+  char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE], complaint[256], why[512];
   if (def->type == PD_TYPE_string && !def->default_value.str) {
     return pd__def_refuse(def, PD_ERR_VALUE, "the default is NULL, expected text", err);
   }
   pd_status status = pd__value_check(def, def->default_value);
   if (status == PD_OK) return PD_OK;
-  pd__value_expected(def, false, expected, sizeof expected);
-  pd__quote(quoted, pd__value_text(def->type, def->default_value, number));
+  const char *text = pd__value_text(def->type, def->default_value, number);
+  pd__value_complaint(def, text, complaint, sizeof complaint);
   const char *quotes = def->type == PD_TYPE_string ? "'" : "";
-  snprintf(why, sizeof why, "default %s%s%s: expected %s", quotes, quoted, quotes, expected);
+  snprintf(why, sizeof why, "default %s%s%s: %s", quotes, pd__quote(quoted, text), quotes,
+           complaint);
   return pd__def_refuse(def, status, why, err);
 }
 
@@ -128,7 +129,7 @@ pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {
   if (from->size < SMALLEST_DEF) {
     return pd__fail(err, PD_ERR_ABI, "a definition has %u bytes, expected %zu or more", from->size,
-                    sizeof *to);
+                    SMALLEST_DEF);
   }
   *to = (pd_flag_def){.size = 0};
   memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);

@@ -109,7 +109,7 @@ static void add_negated(pd__given *given, pd_flag *flag, const pd__item *item) {
 
 static void fail_missing(pd__given *given, const pd_flag *flag, const pd__item *item) {
   char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
-  pd__value_expected(flag->def, false, expected, sizeof expected);
+  pd__value_expected(flag->def, expected, sizeof expected);
   pd__source_of(flag->name, &item->origin, source);
   if (item->next) {
     pd__given_fail(given, PD_ERR_ARGV,

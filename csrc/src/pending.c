@@ -90,7 +90,7 @@ static void gather_all(const char *name, size_t length, bool is_bool, pd__pendin
 static void fail_missing(const pd_flag *flag, const pd__pending *given, pd__report *report) {
   char expected[256], quoted[PD__QUOTE_SIZE];
   pd_error err;
-  pd__value_expected(flag->def, false, expected, sizeof expected);
+  pd__value_expected(flag->def, expected, sizeof expected);
   pd__fail(&err, PD_ERR_ARGV,
            "--%s: the value is missing, expected %s; before the flag is defined, only "
            "--%s=%s is understood",

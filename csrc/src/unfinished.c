@@ -17,11 +17,6 @@ pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_er
   (void)all, (void)write, (void)context;
   UNFINISHED(report_flagfile);
 }
-pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
-                      pd_error *err) {
-  (void)list, (void)index, (void)buffer, (void)size, (void)length;
-  UNFINISHED(list_get);
-}
 pd_status pd__do_validator_add(pd_flag *const *flags, size_t count, pd_validator function,
                                void *context, void (*release)(void *), pd_hook *out,
                                pd_error *err) {

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "list.h"
 #include "platform.h"
+#include "unit.h"
 
 #define TYPE_NAME(name, number, ctype, member)                                                     \
   case PD_TYPE_##name:                                                                             \
@@ -121,7 +123,7 @@ static pd_status parse_double(const char *text, double *out) {
   return overflow || underflow ? PD_ERR_RANGE : PD_OK;
 }
 
-pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
+static pd_status parse(pd_type type, const char *text, pd_value *out) {
   switch (type) {
     case PD_TYPE_bool:
       return parse_bool(text, &out->b);
@@ -138,6 +140,16 @@ pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
       return PD_OK;
   }
   return PD_ERR_TYPE;
+}
+
+static bool has_unit(const pd_flag_def *def) { return def->unit && *def->unit; }
+
+/* A plain number means the same with a unit as without. */
+pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out) {
+  char plain[PD__UNIT_SIZE];
+  pd_status status = parse(def->type, text, out);
+  if (status != PD_ERR_VALUE || !has_unit(def)) return status;
+  return pd__unit_expand(def->unit, text, plain) ? parse(def->type, plain, out) : PD_ERR_VALUE;
 }
 
 /* ---- Formatting ---- */
@@ -252,17 +264,12 @@ size_t pd__list_next(const char **cursor) {
 }
 
 /* The value of a choice that isn't text; false when it has none. */
-static bool parse_choice(pd_type type, const char *choice, size_t length, pd_value *out) {
+static bool read_choice(const pd_flag_def *def, const char *choice, size_t length, pd_value *out) {
   char text[64];
   if (length >= sizeof text) return false;
   memcpy(text, choice, length);
   text[length] = '\0';
-  return pd__value_parse(type, text, out) == PD_OK;
-}
-
-bool pd__choice_valid(pd_type type, const char *choice, size_t length) {
-  pd_value value;
-  return type == PD_TYPE_string || parse_choice(type, choice, length, &value);
+  return pd__value_read(def, text, out) == PD_OK;
 }
 
 /* Numbers are compared as such: 1 and 0x1 are the same choice. */
@@ -273,18 +280,73 @@ static bool in_choices(const pd_flag_def *def, pd_value value) {
     pd_value other;
     if (def->type == PD_TYPE_string) {
       if (strlen(value.str) == length && !memcmp(choice, value.str, length)) return true;
-    } else if (parse_choice(def->type, choice, length, &other)) {
+    } else if (read_choice(def, choice, length, &other)) {
       if (pd__value_equal(def->type, value, other)) return true;
     }
   }
   return false;
 }
 
-pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
+static pd_status check_one(const pd_flag_def *def, pd_value value) {
   if (!in_range(def, value)) return PD_ERR_RANGE;
   if (pd__list_begin(def->choices) && !in_choices(def, value)) return PD_ERR_CHOICE;
   return PD_OK;
 }
+
+/* ---- Lists ---- */
+
+/* Room for an item that is a number or one of some choices: every double that is
+ * written without an exponent has it. */
+#define ITEM_SIZE 1200
+
+/* An item of a list, as if it were a flag. */
+static pd_flag_def item_of(const pd_flag_def *def) {
+  return (pd_flag_def){.type = def->list,
+                       .choices = def->choices,
+                       .min = pd__type_min((pd_type)def->list),
+                       .max = pd__type_max((pd_type)def->list)};
+}
+
+static pd_status check_item(const pd_flag_def *item, const char *text, size_t length) {
+  pd_value value;
+  bool any = item->type == PD_TYPE_string && !pd__list_begin(item->choices);
+  if (length >= ITEM_SIZE) return any ? PD_OK : PD_ERR_VALUE;
+  pd_status status = pd__value_read(item, text, &value);
+  return status == PD_OK ? check_one(item, value) : status;
+}
+
+/* The first item that doesn't suit: its number from 1, and its text. */
+typedef struct bad_item {
+  size_t number;
+  bool readable;
+  char text[ITEM_SIZE];
+} bad_item;
+
+static pd_status check_items(const pd_flag_def *def, const char *list, bad_item *bad) {
+  pd_flag_def item = item_of(def);
+  bad->number = 0;
+  for (const char *cursor = pd__items_begin(list); cursor;) {
+    size_t length = 0;
+    bad->number++;
+    bad->readable = pd__items_next(&cursor, bad->text, sizeof bad->text, &length);
+    pd_status status = bad->readable ? check_item(&item, bad->text, length) : PD_ERR_VALUE;
+    if (status != PD_OK) return status;
+  }
+  return PD_OK;
+}
+
+bool pd__choice_valid(const pd_flag_def *def, const char *choice, size_t length) {
+  pd_flag_def item = def->list ? item_of(def) : *def;
+  pd_value value;
+  return item.type == PD_TYPE_string || read_choice(&item, choice, length, &value);
+}
+
+pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
+  bad_item bad;
+  return def->list ? check_items(def, value.str, &bad) : check_one(def, value);
+}
+
+/* ---- What is expected ---- */
 
 static void expected_choices(const char *choices, char *buffer, size_t size) {
   size_t used = (size_t)snprintf(buffer, size, "one of ");
@@ -322,28 +384,73 @@ static const char *noun(pd_type type, bool ranged) {
   return "a value";
 }
 
-void pd__value_expected(const pd_flag_def *def, bool overflow, char *buffer, size_t size) {
+/* Behind the number: " number of seconds". `amount` has room for 32 bytes. */
+static const char *of_unit(const pd_flag_def *def, char amount[32]) {
+  if (!has_unit(def)) return "";
+  snprintf(amount, 32, "%s of %.16s", def->type == PD_TYPE_double ? "" : " number", def->unit);
+  return amount;
+}
+
+/* `read` is what reading the text gave: the value, or why there is none. */
+static void expect(const pd_flag_def *def, pd_status read, char *buffer, size_t size) {
   pd_type type = def->type;
-  char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
+  char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE], amount[32];
+  bool overflow = read == PD_ERR_RANGE;
   bool numeric = type != PD_TYPE_bool && type != PD_TYPE_string;
   bool low = numeric && !pd__value_equal(type, def->min, pd__type_min(type));
   bool high = numeric && !pd__value_equal(type, def->max, pd__type_max(type));
   low |= high && (type == PD_TYPE_uint32 || type == PD_TYPE_uint64); /* 0 says it best */
-  const char *what = noun(type, low && high ? true : (low || high) && !overflow);
+  bool plain = has_unit(def) && !overflow; /* the number of bits doesn't help */
+  const char *what = noun(type, plain || (low && high) || ((low || high) && !overflow));
+  const char *of = of_unit(def, amount);
   bool huge = overflow && type == PD_TYPE_double && !(low && high);
   const char *that = huge ? " that a double can hold" : "";
+  size_t used;
   if (pd__list_begin(def->choices)) {
     expected_choices(def->choices, buffer, size);
-  } else if (low && high) {
-    snprintf(buffer, size, "%s in [%s, %s]", what, pd__value_text(type, def->min, min),
-             pd__value_text(type, def->max, max));
-  } else if (low) {
-    snprintf(buffer, size, "%s >= %s%s", what, pd__value_text(type, def->min, min), that);
-  } else if (high) {
-    snprintf(buffer, size, "%s <= %s%s", what, pd__value_text(type, def->max, max), that);
-  } else {
-    snprintf(buffer, size, "%s%s", what, that);
+    return;
   }
+  if (low && high) {
+    used =
+        (size_t)snprintf(buffer, size, "%s%s in [%s, %s]", what, of,
+                         pd__value_text(type, def->min, min), pd__value_text(type, def->max, max));
+  } else if (low || high) {
+    const char *bound = pd__value_text(type, low ? def->min : def->max, min);
+    used = (size_t)snprintf(buffer, size, "%s%s %s %s%s", what, of, low ? ">=" : "<=", bound, that);
+  } else {
+    used = (size_t)snprintf(buffer, size, "%s%s%s", what, of, that);
+  }
+  if (!has_unit(def) || read != PD_ERR_VALUE || used >= size) return;
+  snprintf(buffer + used, size - used, ", %s",
+           pd__unit_hint(def->unit, type != PD_TYPE_double, low || high));
+}
+
+void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
+  pd_flag_def item = def->list ? item_of(def) : *def;
+  int used = def->list ? snprintf(buffer, size, "a list with commas, each item ") : 0;
+  expect(&item, PD_ERR_VALUE, buffer + used, size - (size_t)used);
+}
+
+static void complain_of_item(const pd_flag_def *def, const char *list, char *buffer, size_t size) {
+  bad_item bad;
+  pd_flag_def item = item_of(def);
+  check_items(def, list, &bad);
+  size_t used = (size_t)snprintf(buffer, size, "item %zu: ", bad.number);
+  if (!bad.readable && def->list == PD_TYPE_string) {
+    snprintf(buffer + used, size - used, "expected " PD__ITEM_EXPECTED);
+  } else {
+    pd__value_complaint(&item, bad.text, buffer + used, size - used);
+  }
+}
+
+void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer, size_t size) {
+  pd_value ignored;
+  if (def->list) {
+    complain_of_item(def, text, buffer, size);
+    return;
+  }
+  int used = snprintf(buffer, size, "expected ");
+  expect(def, pd__value_read(def, text, &ignored), buffer + used, size - (size_t)used);
 }
 
 /* ---- Cells ---- */

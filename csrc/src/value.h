@@ -10,9 +10,9 @@
 
 bool pd__type_known(unsigned type);
 
-/* PD_OK, PD_ERR_VALUE, or PD_ERR_RANGE when the type can't hold the number.
- * A string borrows `text`. */
-pd_status pd__value_parse(pd_type type, const char *text, pd_value *out);
+/* Read text for a flag that is defined so, as its unit says: PD_OK, PD_ERR_VALUE, or
+ * PD_ERR_RANGE when the type can't hold the number. A string borrows `text`. */
+pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out);
 
 /* As snprintf: write up to `size` bytes with the NUL, give the whole length. */
 size_t pd__value_format(pd_type type, pd_value value, char *buffer, size_t size);
@@ -22,19 +22,23 @@ const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_
 
 bool pd__value_equal(pd_type type, pd_value a, pd_value b);
 
-/* Whether a choice of `length` bytes is a value of the type. */
-bool pd__choice_valid(pd_type type, const char *choice, size_t length);
+/* Whether a choice of `length` bytes is a value of the flag, or an item of its list. */
+bool pd__choice_valid(const pd_flag_def *def, const char *choice, size_t length);
 
-/* PD_OK, PD_ERR_RANGE or PD_ERR_CHOICE. */
+/* PD_OK, PD_ERR_RANGE or PD_ERR_CHOICE; PD_ERR_VALUE: text isn't a list, or an item
+ * of it isn't of the list's type. */
 pd_status pd__value_check(const pd_flag_def *def, pd_value value);
 
 /* The full range of a type, for the types that have one. */
 pd_value pd__type_min(pd_type type);
 pd_value pd__type_max(pd_type type);
 
-/* "an integer in [1, 9]": what the definition allows, for messages. `overflow`:
- * the type's own limits are what was hurt. */
-void pd__value_expected(const pd_flag_def *def, bool overflow, char *buffer, size_t size);
+/* "an integer in [1, 9]": what the definition allows, for messages. */
+void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size);
+
+/* "expected an integer in [1, 9]", "item 2: expected an integer": why `text`, which was
+ * refused, doesn't suit the definition. Shows nothing of `text`. */
+void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer, size_t size);
 
 /* One atomic access of the width of the type. */
 void pd__cell_store(pd_type type, void *cell, pd_value value);

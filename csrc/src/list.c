@@ -1,0 +1,46 @@
+#include "list.h"
+
+#include <string.h>
+
+#include "error.h"
+
+const char *pd__items_begin(const char *list) { return *list ? list : NULL; }
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+bool pd__items_next(const char **cursor, char *buffer, size_t size, size_t *length) {
+  const char *start = *cursor, *at = start;
+  bool quoted = *at == '"';
+  size_t used = 0;
+  for (at += quoted;; at++) {
+    if (quoted && !*at) return false;
+    if (quoted ? *at == '"' && *++at != '"' : strchr(",\"\r\n", *at) != NULL) break;
+    if (used + 1 < size) buffer[used] = *at;
+    used++;
+  }
+  if (size > 0) buffer[used < size ? used : size - 1] = '\0';
+  if (!quoted && used > 0 && (is_blank(*start) || is_blank(at[-1]))) return false;
+  *length = used;
+  *cursor = *at == ',' ? at + 1 : NULL;
+  return *at == ',' || !*at;
+}
+
+pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
+                      pd_error *err) {
+  if (!list) return pd__fail_null(err, "list");
+  if (!buffer && size > 0) return pd__fail_null(err, "buffer");
+  const char *found = NULL;
+  size_t count = 0, whole;
+  for (const char *cursor = pd__items_begin(list); cursor; count++) {
+    if (count == index) found = cursor;
+    if (!pd__items_next(&cursor, NULL, 0, &whole)) {
+      return pd__fail(err, PD_ERR_VALUE, "item %zu: expected " PD__ITEM_EXPECTED, count + 1);
+    }
+  }
+  if (!found) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "the list has %zu items, and none at %zu", count, index);
+  }
+  pd__items_next(&found, buffer, size, &whole);
+  if (length) *length = whole;
+  return PD_OK;
+}

@@ -1,0 +1,20 @@
+/* Comma lists: the text of a list flag, one record of RFC 4180. */
+#ifndef PD__LIST_H
+#define PD__LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What an item must be that can't be read, for messages. */
+#define PD__ITEM_EXPECTED                                                                          \
+  "text, in double quotes if it has quotes, line breaks or blanks at its ends"
+
+/* A cursor at the first item of a list; NULL where it has none. */
+const char *pd__items_begin(const char *list);
+
+/* Write the item at *cursor to `buffer` as snprintf does, its whole length to
+ * *length, and move *cursor to the next one: NULL after the last. False: the text
+ * isn't a list. */
+bool pd__items_next(const char **cursor, char *buffer, size_t size, size_t *length);
+
+#endif /* PD__LIST_H */

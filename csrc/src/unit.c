@@ -1,0 +1,143 @@
+#include "unit.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct suffix {
+  const char *name;
+  uint64_t factor;
+  unsigned decimals; /* to move the point by, to the left */
+} suffix;
+
+typedef struct unit {
+  const char *name;
+  const char *hint;        /* for integers */
+  const char *real_hint;   /* for other numbers */
+  const char *ranged_hint; /* true whatever the range is */
+  bool compound;           /* 1h30m: from big to small, each once */
+  const suffix *suffixes;  /* from big to small where compound */
+} unit;
+
+static const unit units[] = {
+    {"bytes", "such as 4096, 64KiB or 1.5GiB", "such as 4096, 64KiB or 1.5GiB",
+     "where 1.5KiB is 1536", false,
+     (const suffix[]){{"B", 1, 0},
+                      {"kB", 1000, 0},
+                      {"KB", 1000, 0},
+                      {"MB", 1000000, 0},
+                      {"GB", 1000000000, 0},
+                      {"TB", 1000000000000, 0},
+                      {"PB", 1000000000000000, 0},
+                      {"EB", 1000000000000000000, 0},
+                      {"KiB", (uint64_t)1 << 10, 0},
+                      {"MiB", (uint64_t)1 << 20, 0},
+                      {"GiB", (uint64_t)1 << 30, 0},
+                      {"TiB", (uint64_t)1 << 40, 0},
+                      {"PiB", (uint64_t)1 << 50, 0},
+                      {"EiB", (uint64_t)1 << 60, 0},
+                      {NULL, 0, 0}}},
+    {"seconds", "such as 90, 90s or 1m30s", "such as 1.5, 200ms or 1m30s", "where 1m30s is 90",
+     true,
+     (const suffix[]){{"d", 86400, 0},
+                      {"h", 3600, 0},
+                      {"min", 60, 0},
+                      {"m", 60, 0},
+                      {"s", 1, 0},
+                      {"ms", 1, 3},
+                      {"us", 1, 6},
+                      {"\xc2\xb5s", 1, 6}, /* the micro sign, and the Greek letter */
+                      {"\xce\xbcs", 1, 6},
+                      {"ns", 1, 9},
+                      {NULL, 0, 0}}},
+};
+
+static const unit *find_unit(const char *name) {
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    if (!strcmp(units[i].name, name)) return &units[i];
+  }
+  return NULL;
+}
+
+static const suffix *find_suffix(const unit *of, const char *text, size_t length) {
+  const suffix *found = of->suffixes;
+  while (found->name && (strlen(found->name) != length || memcmp(found->name, text, length))) {
+    found++;
+  }
+  return found->name ? found : NULL;
+}
+
+static bool is_number(const char *text, size_t length) {
+  size_t points = 0;
+  for (size_t i = 0; i < length; i++) points += text[i] == '.';
+  return points < 2 && length > points;
+}
+
+static bool is_smaller(const suffix *a, const suffix *b) {
+  return a->factor < b->factor || a->decimals > b->decimals;
+}
+
+/* A sum of decimal digits, the last one first, with its point behind PLACES of
+ * them. All sums of quantities in a text that isn't longer have room. */
+#define LONGEST_TEXT 99
+#define PLACES 108
+#define DIGITS (PLACES + 120)
+
+/* Long multiplication: the carry stays below the factor, 10 times which fits. */
+static void add(uint8_t sum[DIGITS], const char *number, size_t length, const suffix *by) {
+  const char *point = memchr(number, '.', length);
+  size_t fraction = point ? (size_t)(number + length - point) - 1 : 0;
+  uint8_t *at = sum + PLACES - fraction - by->decimals;
+  uint64_t carry = 0;
+  for (const char *digit = number + length; digit-- > number;) {
+    if (*digit == '.') continue;
+    carry += (uint64_t)(*digit - '0') * by->factor + *at;
+    *at++ = (uint8_t)(carry % 10);
+    carry /= 10;
+  }
+  for (; carry; carry /= 10) {
+    carry += *at;
+    *at++ = (uint8_t)(carry % 10);
+  }
+}
+
+static void print(const uint8_t sum[DIGITS], bool negative, char out[PD__UNIT_SIZE]) {
+  size_t high = DIGITS - 1, low = 0;
+  while (high > PLACES && !sum[high]) high--;
+  while (low < PLACES && !sum[low]) low++;
+  if (negative) *out++ = '-';
+  for (size_t at = high + 1; at-- > low;) {
+    if (at == PLACES - 1) *out++ = '.';
+    *out++ = (char)('0' + sum[at]);
+  }
+  *out = '\0';
+}
+
+bool pd__unit_known(const char *name) { return find_unit(name) != NULL; }
+
+bool pd__unit_expand(const char *name, const char *text, char out[PD__UNIT_SIZE]) {
+  const unit *of = find_unit(name);
+  uint8_t sum[DIGITS] = {0};
+  const suffix *last = NULL;
+  bool negative = *text == '-';
+  if (!of || strlen(text) > LONGEST_TEXT) return false;
+  if (*text == '+' || *text == '-') text++;
+  do {
+    size_t number = strspn(text, "0123456789.");
+    size_t length = strcspn(text + number, "0123456789.");
+    const suffix *found = find_suffix(of, text + number, length);
+    if (!found || !is_number(text, number)) return false;
+    if (last && !(of->compound && is_smaller(found, last))) return false;
+    add(sum, text, number, found);
+    text += number + length;
+    last = found;
+  } while (*text);
+  print(sum, negative, out);
+  return true;
+}
+
+const char *pd__unit_hint(const char *name, bool whole, bool ranged) {
+  const unit *of = find_unit(name);
+  if (!of) return "";
+  return ranged ? of->ranged_hint : whole ? of->hint : of->real_hint;
+}

@@ -1,0 +1,20 @@
+/* Units: quantities such as 64MiB and 1m30s, read exactly. No state, no locale. */
+#ifndef PD__UNIT_H
+#define PD__UNIT_H
+
+#include <stdbool.h>
+
+/* Room for a plain number that pd__unit_expand writes. */
+#define PD__UNIT_SIZE 256
+
+bool pd__unit_known(const char *unit);
+
+/* Write the plain number that `text` means as so many of `unit` ("1.5KiB" of bytes
+ * is "1536") to `out`, with no digit lost; false: it means none. */
+bool pd__unit_expand(const char *unit, const char *text, char out[PD__UNIT_SIZE]);
+
+/* "such as 90, 90s or 1m30s": how values are written, for messages about a range
+ * and others, and about integers (`whole`) and others. */
+const char *pd__unit_hint(const char *unit, bool whole, bool ranged);
+
+#endif /* PD__UNIT_H */
