@@ -265,7 +265,8 @@ PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type);
  * `out` may be NULL.
  * With *out left alone it was refused and nothing is defined: PD_ERR_NAME,
  * PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (the
- * default is NULL), PD_ERR_ABI, PD_ERR_MEMORY. PD_ERR_TYPE: also where a module
+ * default is NULL, or isn't a list), PD_ERR_ARGUMENT (another attribute, or two that
+ * don't go together), PD_ERR_ABI, PD_ERR_MEMORY. PD_ERR_TYPE: also where a module
  * imports the name with another type. PD_ERR_CONFLICT: the name is taken, or is
  * "help", or goes with another one as a bool `b` with `nob` or `no_b`.
  * With *out set it is defined, but a waiting value was refused and the default
@@ -371,10 +372,11 @@ PD_API pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size
  * process ends. Read it with one atomic load; never write it. */
 PD_API const void *pd_flag_get_address(const pd_flag *flag);
 
-/* The address of a byte that is the flag's pd_type while it is defined, and 0
- * while it isn't; NULL for NULL. It stays readable until the process ends. Who
- * keeps the address of the value sees here whether that still holds it: an
- * address that was given for one type never holds a value of another. */
+/* The address of a byte that is the flag's pd_type while it is defined, of a list
+ * with 16 times that of its items on top, and 0 while it isn't defined; NULL for
+ * NULL. It stays readable until the process ends. Who keeps the address of the
+ * value sees here whether that still holds it: an address that was given for one
+ * type never holds a value of another. */
 PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
 
 /* Set at run time. Every cell of the flag has the value on return.

@@ -172,7 +172,8 @@ bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
 void pd__flag_publish(pd_flag *flag) {
   pd_value value = flag->entries ? flag->entries->value : pd__def_default(flag->def);
   pd__cell_store(flag->type, pd__flag_address(flag), value);
-  __atomic_store_n(&flag->state, flag->type, __ATOMIC_RELEASE);
+  uint8_t state = (uint8_t)(flag->type | flag->def->list << 4);
+  __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
   for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->cell && cell->def->type == flag->type) {
       pd__cell_store(flag->type, cell->def->cell, value);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "registry.h"
+#include "unit.h"
 
 /* The fields of ABI version 1; later versions only add to them. */
 #define SMALLEST_DEF (offsetof(pd_flag_def, max) + sizeof(pd_value))
@@ -18,14 +19,14 @@ pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *w
   return pd__fail(err, status, "%.300s:%u: %s: %s", def->file, def->line, subject, why);
 }
 
-/* The definition's own name, or an alias of it, as it is called in messages. */
-static pd_status check_name(const pd_flag_def *def, const char *name, size_t length,
-                            pd_error *err) {
+/* The definition's own name (`what` is ""), or another one, which messages call so. */
+static pd_status check_name(const pd_flag_def *def, const char *what, const char *name,
+                            size_t length, pd_error *err) {
   char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "", why[512];
   snprintf(copy, sizeof copy, "%.*s", (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length), name);
   bool asks_for_help = !strcmp(copy, "help");
   if (pd__name_valid(copy) && !asks_for_help) return PD_OK;
-  if (name != def->name) snprintf(alias, sizeof alias, "alias '%s': ", pd__quote(quoted, copy));
+  if (*what) snprintf(alias, sizeof alias, "%s '%s': ", what, pd__quote(quoted, copy));
   if (asks_for_help) {
     snprintf(why, sizeof why, "%s--help lists the flags, expected another name", alias);
     return pd__def_refuse(def, PD_ERR_CONFLICT, why, err);
@@ -40,15 +41,22 @@ static pd_status check_name(const pd_flag_def *def, const char *name, size_t len
   return pd__def_refuse(def, PD_ERR_NAME, why, err);
 }
 
-static pd_status check_names(const pd_flag_def *def, pd_error *err) {
-  if (!def->name) return pd__def_refuse(def, PD_ERR_NAME, "the name is NULL", err);
-  pd_status status = check_name(def, def->name, strlen(def->name), err);
-  for (const char *cursor = pd__list_begin(def->aliases); status == PD_OK && cursor;) {
-    const char *alias = cursor;
+static pd_status check_others(const pd_flag_def *def, const char *what, const char *names,
+                              pd_error *err) {
+  pd_status status = PD_OK;
+  for (const char *cursor = pd__list_begin(names); status == PD_OK && cursor;) {
+    const char *name = cursor;
     size_t length = pd__list_next(&cursor);
-    status = check_name(def, alias, length, err);
+    status = check_name(def, what, name, length, err);
   }
   return status;
+}
+
+static pd_status check_names(const pd_flag_def *def, pd_error *err) {
+  if (!def->name) return pd__def_refuse(def, PD_ERR_NAME, "the name is NULL", err);
+  pd_status status = check_name(def, "", def->name, strlen(def->name), err);
+  if (status == PD_OK) status = check_others(def, "alias", def->aliases, err);
+  return status == PD_OK ? check_others(def, "old name", def->old_names, err) : status;
 }
 
 static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
@@ -117,10 +125,48 @@ static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
   return PD_OK;
 }
 
+static pd_status check_list(const pd_flag_def *def, pd_error *err) {
+  char why[96];
+  if (!def->list) return PD_OK;
+  if (!pd__type_known(def->list)) {
+    snprintf(why, sizeof why, "its list is %u, expected 0 or the pd_type of an item", def->list);
+    return pd__def_refuse(def, PD_ERR_TYPE, why, err);
+  }
+  if (def->type == PD_TYPE_string) return PD_OK;
+  snprintf(why, sizeof why, "a list has the type string, not %s", pd_type_name(def->type));
+  return pd__def_refuse(def, PD_ERR_TYPE, why, err);
+}
+
+static pd_status check_unit(const pd_flag_def *def, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE], why[160];
+  if (!def->unit || !*def->unit) return PD_OK;
+  pd__quote(quoted, def->unit);
+  if (!pd__unit_known(def->unit)) {
+    snprintf(why, sizeof why, "unit '%s': expected bytes or seconds", quoted);
+    return pd__def_refuse(def, PD_ERR_ARGUMENT, why, err);
+  }
+  if (has_range(def->type)) return PD_OK;
+  snprintf(why, sizeof why, "unit '%s': expected the type of a number, not %s", quoted,
+           pd_type_name(def->type));
+  return pd__def_refuse(def, PD_ERR_TYPE, why, err);
+}
+
+static pd_status check_required(const pd_flag_def *def, pd_error *err) {
+  bool retired = def->retired && *def->retired;
+  if (!def->required || (!retired && !def->read_only)) return PD_OK;
+  const char *why = retired ? "it is required and retired: its values would be ignored"
+                            : "it is required and read-only: no value would be taken";
+  return pd__def_refuse(def, PD_ERR_ARGUMENT, why, err);
+}
+
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
   if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
+  status = check_list(def, err);
+  if (status == PD_OK) status = check_unit(def, err);
+  if (status == PD_OK) status = check_required(def, err);
+  if (status != PD_OK) return status;
   status = check_range(def, err);
   if (status == PD_OK) status = check_choices(def, err);
   return status == PD_OK ? check_default(def, err) : status;

@@ -19,10 +19,13 @@ static bool same_range(const pd_flag_def *a, const pd_flag_def *b) {
 }
 
 bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b) {
-  return a->type == b->type && !strcmp(a->name, b->name) &&
+  return a->type == b->type && a->list == b->list && a->sensitive == b->sensitive &&
+         !strcmp(a->name, b->name) &&
          pd__value_equal(a->type, a->default_value, b->default_value) && same_range(a, b) &&
          same_text(a->help, b->help) && same_text(base_name(a->file), base_name(b->file)) &&
-         same_text(a->choices, b->choices) && same_text(a->aliases, b->aliases);
+         same_text(a->choices, b->choices) && same_text(a->aliases, b->aliases) &&
+         same_text(a->unit, b->unit) && same_text(a->retired, b->retired) &&
+         same_text(a->old_names, b->old_names);
 }
 
 static const char *module_of(const pd_flag_def *def, const pd_module *module) {
@@ -52,13 +55,18 @@ static void place_of(const pd_flag_def *def, const char *module, char out[PLACE_
   if (*module) snprintf(out + used, PLACE_SIZE - used, " in %s", tail(module, 160));
 }
 
-static bool names(const pd_flag_def *def, const pd_flag *node) {
-  bool found = pd__names_find(def->name, strlen(def->name)) == node;
-  for (const char *cursor = pd__list_begin(def->aliases); !found && cursor;) {
+static bool is_among(const char *aliases, const pd_flag *node) {
+  bool found = false;
+  for (const char *cursor = pd__list_begin(aliases); !found && cursor;) {
     const char *alias = cursor;
     found = pd__names_find(alias, pd__list_next(&cursor)) == node;
   }
   return found;
+}
+
+static bool names(const pd_flag_def *def, const pd_flag *node) {
+  return pd__names_find(def->name, strlen(def->name)) == node || is_among(def->aliases, node) ||
+         is_among(def->old_names, node);
 }
 
 static void place_of_cell(const pd__cell *cell, char out[PLACE_SIZE]) {
@@ -121,6 +129,10 @@ static void differ_in_range(differences *found, const pd_flag_def *mine,
          pd__value_text(type, theirs->max, text[3]));
 }
 
+static const char *item_type(const pd_flag_def *def) {
+  return def->list ? pd_type_name((pd_type)def->list) : "none";
+}
+
 static void compare(const pd_flag_def *mine, const pd_flag_def *theirs, differences *found) {
   char own[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], number[PD__NUMBER_SIZE];
   bool same_file = same_text(base_name(mine->file), base_name(theirs->file));
@@ -136,6 +148,15 @@ static void compare(const pd_flag_def *mine, const pd_flag_def *theirs, differen
   if (!same_range(mine, theirs)) differ_in_range(found, mine, theirs);
   differ_in_text(found, "choices", mine->choices, theirs->choices);
   differ_in_text(found, "aliases", mine->aliases, theirs->aliases);
+  differ_in_text(found, "old names", mine->old_names, theirs->old_names);
+  differ_in_text(found, "unit", mine->unit, theirs->unit);
+  if (mine->list != theirs->list) {
+    differ(found, "list items %s, not %s", item_type(mine), item_type(theirs));
+  }
+  differ_in_text(found, "retired", mine->retired, theirs->retired);
+  if (mine->sensitive != theirs->sensitive) {
+    differ(found, mine->sensitive ? "sensitive" : "not sensitive");
+  }
   differ_in_text(found, "help", mine->help, theirs->help);
 }
 

@@ -32,8 +32,10 @@ static const char *prefix_each(const char *name_space, const char *names) {
 }
 
 pd_status pd__namespace_apply(const char *name_space, pd_flag_def *def, pd_error *err) {
-  if (def->name && !(def->name = prefix_each(name_space, def->name))) return pd__fail_memory(err);
-  if (!def->aliases || !*def->aliases) return PD_OK;
-  def->aliases = prefix_each(name_space, def->aliases);
-  return def->aliases ? PD_OK : pd__fail_memory(err);
+  const char **names[] = {&def->name, &def->aliases, &def->old_names};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char **each = names[i];
+    if (*each && **each && !(*each = prefix_each(name_space, *each))) return pd__fail_memory(err);
+  }
+  return PD_OK;
 }

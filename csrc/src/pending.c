@@ -87,6 +87,13 @@ static void gather_all(const char *name, size_t length, bool is_bool, pd__pendin
   }
 }
 
+static void gather_each(const char *names, bool is_bool, pd__pending **list) {
+  for (const char *cursor = pd__list_begin(names); cursor;) {
+    const char *name = cursor;
+    gather_all(name, pd__list_next(&cursor), is_bool, list);
+  }
+}
+
 static void fail_missing(const pd_flag *flag, const pd__pending *given, pd__report *report) {
   char expected[256], quoted[PD__QUOTE_SIZE];
   pd_error err;
@@ -120,10 +127,8 @@ void pd__pending_apply(pd_flag *flag, pd__report *report) {
   bool is_bool = flag->def->type == PD_TYPE_bool;
   pd__pending *list = NULL;
   gather_all(flag->name, strlen(flag->name), is_bool, &list);
-  for (const char *cursor = pd__list_begin(flag->def->aliases); cursor;) {
-    const char *alias = cursor;
-    gather_all(alias, pd__list_next(&cursor), is_bool, &list);
-  }
+  gather_each(flag->def->aliases, is_bool, &list);
+  gather_each(flag->def->old_names, is_bool, &list);
   while (list) {
     pd__pending *given = list;
     list = given->following;

@@ -57,7 +57,7 @@ struct pd_flag {
   bool frozen;    /* by pd_flag_freeze; outlives the definition */
   bool listed;    /* in the order of pd_flag_next, from the first definition on */
   bool truth;     /* the current value of a bool */
-  uint8_t state;  /* `type` while defined, otherwise 0; for readers without the lock */
+  uint8_t state;  /* as pd_flag_get_state says; for readers without the lock */
 };
 
 /* ---- Names (names.c) ---- */

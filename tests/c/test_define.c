@@ -49,6 +49,19 @@ TEST(a_definition_of_a_later_version_is_read_as_far_as_it_is_known) {
   CHECK_STR(text_of(accept(&later.known)), "0");
 }
 
+TEST(a_definition_of_the_first_version_lacks_the_attributes_that_came_later) {
+  pd_flag_def def = definition(PD_TYPE_string, "earlier");
+  pd_flag_info info = {.size = sizeof info};
+  def.unit = def.retired = "behind the end";
+  def.required = true;
+  def.size = (uint32_t)offsetof(pd_flag_def, unit);
+  CHECK(sizeof(void *) != 8 || def.size == 104);
+  CHECK_OK(pd_flag_get_info(accept(&def), &info, &err));
+  CHECK_STR(info.unit, "");
+  CHECK_STR(info.retired, "");
+  CHECK(!info.required);
+}
+
 TEST(a_definition_that_is_too_small_is_refused) {
   pd_flag_def def = definition(PD_TYPE_int32, "small");
   char message[64];
@@ -86,6 +99,30 @@ TEST(every_attribute_comes_back_in_the_info) {
   CHECK(info.default_value.i64 == 3 && info.min.i64 == 1 && info.max.i64 == 9);
 }
 
+TEST(every_attribute_of_a_list_and_of_a_unit_comes_back_in_the_info) {
+  pd_flag_info info = {.size = sizeof info};
+  pd_flag_def def = definition(PD_TYPE_string, "keys");
+  def.list = PD_TYPE_double;
+  def.sensitive = def.experimental = def.required = true;
+  def.deprecated = "use locks";
+  pd_flag *keys = accept(&def);
+  CHECK_OK(pd_flag_get_info(keys, &info, &err));
+  CHECK(info.list == PD_TYPE_double && info.sensitive && info.experimental && info.required);
+  CHECK_STR(info.deprecated, "use locks");
+  CHECK(*pd_flag_get_state(keys) == (PD_TYPE_string | PD_TYPE_double << 4));
+  def = definition(PD_TYPE_int64, "wait");
+  def.unit = "seconds";
+  def.retired = "never read";
+  def.old_names = "pause|delay";
+  pd_flag *wait = accept(&def);
+  CHECK_OK(pd_flag_get_info(wait, &info, &err));
+  CHECK(!info.list && !info.sensitive && !info.experimental && !info.required);
+  CHECK_STR(info.unit, "seconds");
+  CHECK_STR(info.retired, "never read");
+  CHECK_STR(info.old_names, "pause|delay");
+  CHECK(*pd_flag_get_state(wait) == PD_TYPE_int64);
+}
+
 TEST(what_a_definition_leaves_out_is_empty_text_in_the_info) {
   pd_flag_info info = {.size = sizeof info};
   CHECK_OK(pd_flag_get_info(define_flag(PD_TYPE_bool, "bare"), &info, &err));
@@ -95,6 +132,10 @@ TEST(what_a_definition_leaves_out_is_empty_text_in_the_info) {
   CHECK_STR(info.aliases, "");
   CHECK_STR(info.choices, "");
   CHECK_STR(info.module, "");
+  CHECK_STR(info.unit, "");
+  CHECK_STR(info.deprecated, "");
+  CHECK_STR(info.retired, "");
+  CHECK_STR(info.old_names, "");
 }
 
 TEST(a_cell_tells_the_module_that_it_is_in) {

@@ -26,7 +26,8 @@ def make(kind: str, name: str | bytes | None, /, **attributes: Any) -> Any:
     member = {"double": "f64", "string": "str", "bool": "b"}.get(kind, f"{kind[0]}64")
     for key, value in attributes.items():
         if key in ("default_value", "min", "max"):
-            setattr(getattr(definition, key), member, value)
+            kept = text(value) if isinstance(value, str) else value
+            setattr(getattr(definition, key), member, kept)
         else:
             setattr(definition, key, text(value) if isinstance(value, str) else value)
     return definition
@@ -81,6 +82,29 @@ def definitions() -> None:
         ("bool", "noport", {}),
         ("bool", "cache", {"file": "src/alpha.c", "line": 5}),
         ("string", "no_cache", {"file": "src/alpha.c", "line": 6}),
+        ("bool", "b", {"old_names": "bad name"}),
+        ("bool", "b", {"old_names": "help"}),
+        ("int32", "items", {"list": lib.PD_TYPE_int32}),
+        ("string", "items", {"list": 9}),
+        ("string", "items", {"list": lib.PD_TYPE_int32, "default_value": "1,x"}),
+        ("string", "items", {"list": lib.PD_TYPE_int32, "choices": "1|x"}),
+        (
+            "string",
+            "items",
+            {"list": lib.PD_TYPE_int32, "choices": "1|2", "default_value": "1,3"},
+        ),
+        ("string", "items", {"list": lib.PD_TYPE_string, "default_value": 'a,"b'}),
+        ("int64", "size", {"unit": "kilobytes"}),
+        ("bool", "size", {"unit": "bytes"}),
+        ("string", "size", {"unit": "seconds", "list": lib.PD_TYPE_int32}),
+        ("int64", "size", {"unit": "bytes", "choices": "1KiB|2k"}),
+        ("int64", "size", {"unit": "bytes", "min": 1}),
+        ("bool", "needed", {"required": True, "retired": "Not used since 2.0"}),
+        ("bool", "needed", {"required": True, "read_only": True}),
+        ("int64", "wait", {"file": "w.c", "unit": "seconds", "old_names": "delay"}),
+        ("int64", "wait", {"file": "w.c", "sensitive": True, "retired": "Never read"}),
+        ("string", "keys", {"file": "k.c", "list": lib.PD_TYPE_string, "sensitive": True}),
+        ("string", "keys", {"file": "k.c"}),
     ]
     for kind, name, attributes in cases:
         print(
@@ -102,6 +126,10 @@ def values() -> None:
         "string": define("string", "mode", choices="|fast|best"),
         "fixed": define("int32", "fixed", read_only=True),
         "frozen": define("int32", "frozen"),
+        "memory": define("uint32", "memory", unit="bytes"),
+        "delay": define("double", "pause", unit="seconds", min=0, max=60),
+        "sizes": define("string", "sizes", list=lib.PD_TYPE_uint32, default_value=""),
+        "tags": define("string", "tags", list=lib.PD_TYPE_string, choices="a|b"),
     }
     lib.pd_flag_freeze(flags["frozen"], ffi.NULL)
     cases = {
@@ -116,6 +144,10 @@ def values() -> None:
         "string": [b"slow", b"a\nb\xff", b"x" * 200],
         "fixed": [b"1"],
         "frozen": [b"1"],
+        "memory": [b"64M", b"1.3KiB", b"1.5", b"4GiB", b"-1B"],
+        "delay": [b"soon", b"1h", b"2s1m"],
+        "sizes": [b"1,x", b"1, 2", b"1,", b"1,2,4294967296", b'"1'],
+        "tags": [b"a,c", b'a,b"', b"a, b"],
     }
     for kind, texts in cases.items():
         for bad in texts:
