@@ -326,8 +326,9 @@ PD_API pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info,
                                   pd_error *err);
 
 /* The values that the flag was given, the current one at index 0 and the default
- * last: by rank, the latest of a source first. Of the values that were replaced,
- * PD_ENTRIES_KEPT a source are kept. PD_ERR_ARGUMENT: `index` is too big. */
+ * last: by rank, the latest of a source first. Of those that were replaced, at
+ * least the last PD_ENTRIES_KEPT of each source. PD_ERR_ARGUMENT: `index` is too
+ * big. */
 #define PD_ENTRIES_KEPT 15
 PD_API pd_status pd_flag_get_entry(const pd_flag *flag, size_t index,
                                    pd_flag_entry *entry, pd_error *err);

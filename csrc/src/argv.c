@@ -93,12 +93,14 @@ static pd_status run_parse(parse *run, const char *prefix) {
   const pd_parse_options *options = run->options;
   pd__given *given = &run->given;
   if (options->settings) pd__settings_give(options->settings, given);
-  if (prefix) pd__environment_read(prefix, &given->changes, &given->report);
+  given->changes.report = &given->report;
+  if (prefix) pd__environment_read(prefix, &given->changes);
   read_words(run);
   if (run->help) {
     pd__given_drop(given);
     return pd__fail(given->report.first, PD_HELP, "help was asked for");
   }
+  given->changes.ask_all = true;
   pd_status status = pd__given_finish(given);
   if (status == PD_OK) {
     if (!options->keep_startup) pd__startup_over = true;
@@ -136,7 +138,7 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   const char *prefix = pd__intern(known.env_prefix);
   status = known.env_prefix && !prefix ? pd__fail_memory(err) : run_parse(&run, prefix);
   pd__platform_unlock();
-  pd__changes_tell(&run.given.changes);
+  pd__tell();
   if (status == PD_OK && known.arrange == PD_ARRANGE_REMOVE && *argc > 0) {
     memcpy(argv + 1, run.rest, (size_t)run.kept * sizeof *argv);
     *argc = run.kept + 1;

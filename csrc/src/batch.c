@@ -20,13 +20,13 @@ pd_status pd__assignment_check(const pd_assignment *item, pd_error *err) {
 }
 
 static void prepare(const pd_assignment *items, size_t count, const pd_origin *origin,
-                    pd__changes *changes, pd__report *report) {
+                    pd__changes *changes) {
   for (size_t i = 0; i < count; i++) {
     pd_error err;
     if (pd__assignment_check(&items[i], &err) != PD_OK) {
-      pd__report_add(report, &err);
+      pd__report_add(changes->report, &err);
     } else {
-      pd__changes_add(changes, items[i].flag, items[i].text, items[i].value, origin, report);
+      pd__changes_add(changes, items[i].flag, items[i].text, items[i].value, origin);
     }
   }
 }
@@ -46,11 +46,12 @@ pd_status pd__do_batch_set(const pd_assignment *items, size_t count, const pd_or
   pd_status status = pd__origin_check(origin, err);
   if (status != PD_OK) return status;
   pd__report report = {.list = errors, .first = err};
-  pd__changes changes = {NULL, 0, 0};
+  pd__changes changes = {.report = &report};
   pd__platform_lock();
-  prepare(items, count, origin ? origin : &pd__at_run_time, &changes, &report);
-  status = pd__changes_finish(&changes, 0, &report);
+  prepare(items, count, origin ? origin : &pd__at_run_time, &changes);
+  status = pd__changes_finish(&changes);
   pd__platform_unlock();
+  pd__tell();
   return status;
 }
 
@@ -66,17 +67,35 @@ pd_status pd__do_layer_push(const pd_assignment *items, size_t count, const pd_o
   pd_origin place = {PD_SOURCE_LAYER, origin ? origin->line : 0, origin ? origin->place : NULL,
                      origin ? origin->column : 0};
   pd__report report = {.list = errors, .first = err};
-  pd__changes changes = {NULL, 0, 0};
+  pd__changes changes = {.report = &report};
   pd__platform_lock();
-  prepare(items, count, &place, &changes, &report);
-  pd_status status = pd__changes_finish(&changes, last + 1, &report);
+  changes.layer = fresh->number = ++last;
+  prepare(items, count, &place, &changes);
+  pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) {
-    *out = fresh->number = ++last;
+    *out = fresh->number;
     fresh->next = layers;
     layers = fresh;
   }
   pd__platform_unlock();
+  pd__tell();
   if (status != PD_OK) free(fresh);
+  return status;
+}
+
+/* With the lock. */
+static pd_status pop(layer **at, pd_error *err) {
+  layer *found = *at;
+  pd__report report = {.first = err};
+  pd__changes changes = {.report = &report, .forced = true};
+  for (size_t i = 0; i < found->count; i++) {
+    pd__changes_pop(&changes, found->flags[i], found->number);
+  }
+  pd_status status = pd__changes_finish(&changes);
+  if (status == PD_OK) {
+    *at = found->next;
+    free(found);
+  }
   return status;
 }
 
@@ -84,14 +103,11 @@ pd_status pd__do_layer_pop(pd_layer number, pd_error *err) {
   pd__platform_lock();
   layer **at = &layers;
   while (*at && (*at)->number != number) at = &(*at)->next;
-  layer *found = *at;
-  if (found) {
-    *at = found->next;
-    for (size_t i = 0; i < found->count; i++) pd__flag_pop(found->flags[i], number);
-  }
+  bool found = *at != NULL;
+  pd_status status = found ? pop(at, err) : PD_ERR_ARGUMENT;
   pd__platform_unlock();
-  free(found);
-  if (found) return PD_OK;
+  pd__tell();
+  if (found) return status;
   return pd__fail(err, PD_ERR_ARGUMENT, "no layer has the number %llu, or it is popped already",
                   (unsigned long long)number);
 }

@@ -1,5 +1,5 @@
-/* Giving a value to a flag, in two steps: everything that can fail, then
- * everything that takes effect. */
+/* A change of one flag, in two steps: everything that can fail, then everything
+ * that takes effect. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,23 +71,26 @@ const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD
   return out;
 }
 
-pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err) {
+static pd_status check_open(const pd_flag *flag, const pd_origin *origin, bool early,
+                            pd_error *err) {
   char source[PD__SOURCE_SIZE];
   pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK) return status;
-  if (flag->def->read_only) {
-    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only",
-                    pd__source_of(flag->name, origin, source));
+  pd__source_of(flag->name, origin, source);
+  if (flag->def->read_only) return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
+  if (flag->frozen) return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source);
+  if (flag->def->retired && origin->source >= PD_SOURCE_RUNTIME) {
+    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source, flag->def->retired);
   }
-  if (flag->frozen) {
-    return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", pd__source_of(flag->name, origin, source));
-  }
-  if (flag->def->startup_only && pd__startup_over) {
+  if (flag->def->startup_only && pd__startup_over && !early) {
     return pd__fail(err, PD_ERR_FROZEN,
-                    "%s: can be set at startup only, and the command line has been parsed",
-                    pd__source_of(flag->name, origin, source));
+                    "%s: can be set at startup only, and the command line has been parsed", source);
   }
   return PD_OK;
+}
+
+pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err) {
+  return check_open(flag, origin, false, err);
 }
 
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err) {
@@ -97,57 +100,51 @@ pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err) 
                   pd_type_name(type));
 }
 
+/* What a message shows of a value. */
+static const char *shown(const pd_flag *flag, const char *text, char quoted[PD__QUOTE_SIZE]) {
+  return flag->def->sensitive ? PD__REDACTED : pd__quote(quoted, text);
+}
+
 static pd_status fail_value(pd_status status, const pd_flag *flag, const char *text,
                             const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], why[256];
   pd__source_of(flag->name, origin, source);
   pd__value_complaint(flag->def, text, why, sizeof why);
-  return pd__fail(err, status, "%s=%s: %s", source, pd__quote(quoted, text), why);
+  return pd__fail(err, status, "%s=%s: %s", source, shown(flag, text, quoted), why);
 }
 
-/* An open flag takes `value` (or `text`): make the entry that will hold it. */
-static pd_status prepare(pd__change *change, pd_flag *flag, const char *text, pd_value value,
-                         const pd_origin *origin, pd_error *err) {
-  pd_type type = flag->def->type;
-  char number[PD__NUMBER_SIZE];
-  if (type == PD_TYPE_string && !text && !value.str) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
-  }
-  pd_status status = text ? pd__value_read(flag->def, text, &value) : PD_OK;
-  if (status == PD_OK) status = pd__value_check(flag->def, value);
-  if (status != PD_OK) {
-    if (!text) text = pd__value_text(type, value, number);
-    return fail_value(status, flag, text, origin, err);
-  }
-  if (type == PD_TYPE_string) value.str = pd__intern(value.str);
+/* Make the entry that will hold the value, which suits. */
+static pd_status make_entry(pd__change *change, pd_value value, const pd_origin *origin,
+                            pd_error *err) {
+  bool text = change->def->type == PD_TYPE_string;
+  if (text) value.str = pd__intern(value.str);
   pd_origin kept = {origin->source, origin->line, pd__intern(origin->place), origin->column};
-  pd__entry *entry = malloc(sizeof *entry);
-  if (!entry || (type == PD_TYPE_string && !value.str) || (origin->place && !kept.place)) {
-    free(entry);
+  change->entry = malloc(sizeof *change->entry);
+  if (!change->entry || (text && !value.str) || (origin->place && !kept.place)) {
+    free(change->entry);
     return pd__fail_memory(err);
   }
-  *entry = (pd__entry){.value = value, .origin = kept};
-  *change = (pd__change){.flag = flag, .entry = entry};
+  *change->entry = (pd__entry){.value = value, .origin = kept};
   return PD_OK;
 }
 
 pd_status pd__change_prepare(pd__change *change, pd_flag *flag, const char *text, pd_value value,
-                             const pd_origin *origin, pd_error *err) {
-  pd_status status = pd__flag_check_open(flag, origin, err);
-  return status == PD_OK ? prepare(change, flag, text, value, origin, err) : status;
-}
-
-pd_status pd__change_prepare_early(pd__change *change, pd_flag *flag, const char *text,
-                                   const pd_origin *origin, pd_error *err) {
-  char source[PD__SOURCE_SIZE];
-  if (flag->def->read_only) {
-    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only",
-                    pd__source_of(flag->name, origin, source));
+                             const pd_origin *origin, bool early, pd_error *err) {
+  pd_status status = check_open(flag, origin, early, err);
+  if (status != PD_OK) return status;
+  pd_type type = flag->def->type;
+  char number[PD__NUMBER_SIZE];
+  *change = (pd__change){.flag = flag, .def = flag->def};
+  if (flag->def->retired || flag->def->deprecated) pd__warn_of_flag(flag, origin);
+  if (flag->def->retired) return PD_OK;
+  if (type == PD_TYPE_string && !text && !value.str) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
   }
-  if (flag->frozen) {
-    return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", pd__source_of(flag->name, origin, source));
-  }
-  return prepare(change, flag, text, (pd_value){0}, origin, err);
+  if (text) status = pd__value_read(flag->def, text, &value);
+  if (status == PD_OK) status = pd__value_check(flag->def, value);
+  if (status == PD_OK) return make_entry(change, value, origin, err);
+  if (!text) text = pd__value_text(type, value, number);
+  return fail_value(status, flag, text, origin, err);
 }
 
 pd_value pd__def_default(const pd_flag_def *def) {
@@ -156,14 +153,14 @@ pd_value pd__def_default(const pd_flag_def *def) {
   return value;
 }
 
-static const pd__entry *entry_of(const pd_flag *flag, pd_source source) {
+const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source) {
   const pd__entry *entry = flag->entries;
   while (entry && entry->origin.source != source) entry = entry->next;
   return entry;
 }
 
 bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
-  const pd__entry *entry = entry_of(flag, source);
+  const pd__entry *entry = pd__flag_entry_of(flag, source);
   pd_value value;
   return entry && pd__value_read(flag->def, text, &value) == PD_OK &&
          pd__value_equal(flag->type, entry->value, value);
@@ -181,133 +178,91 @@ void pd__flag_publish(pd_flag *flag) {
   }
 }
 
-/* Link `entry` below the entries of higher rank, in the place of the one with
- * its own source; layers stack up instead. */
+/* ---- The entries of a flag ---- */
+
+/* Whether `entry` takes the place of `old`, which stays behind it as replaced. */
+static bool replaces(const pd__entry *entry, const pd__entry *old) {
+  return entry->origin.source == old->origin.source && entry->layer == old->layer;
+}
+
+/* Free what stands behind the first `kept` entries that `entry` replaces. */
+static void trim(pd__entry *entry, uint32_t kept) {
+  pd__entry *last = entry;
+  for (uint32_t i = 0; i < kept; i++) last = last->next;
+  while (entry->replaces > kept) {
+    pd__entry *old = last->next;
+    last->next = old->next;
+    free(old);
+    entry->replaces--;
+  }
+}
+
+/* Link `entry` below the entries of higher rank, before those of its own. The list
+ * is trimmed at twice its length, so that a set in a loop seldom walks it. */
 static void link_entry(pd_flag *flag, pd__entry *entry) {
   pd__entry **at = &flag->entries;
   while (*at && (*at)->origin.source > entry->origin.source) at = &(*at)->next;
-  pd__entry *old = *at;
-  if (old && old->origin.source == entry->origin.source && !entry->layer) {
-    entry->next = old->next;
-    free(old);
-  } else {
-    entry->next = old;
-  }
+  entry->next = *at;
   *at = entry;
+  if (!entry->next || !replaces(entry, entry->next)) return;
+  entry->next->replaced = true;
+  entry->replaces = entry->next->replaces + 1;
+  if (entry->replaces > 2 * PD_ENTRIES_KEPT) trim(entry, PD_ENTRIES_KEPT);
 }
 
-void pd__change_commit(pd__change *change, pd_layer layer) {
-  pd_flag *flag = change->flag;
-  if (!change->entry) {
-    pd__flag_drop_source(flag, change->dropped);
-    return;
+static void give(pd_flag *flag, pd__entry *entry) {
+  const pd__entry *top = flag->entries;
+  if (!entry->layer && entry->origin.source == PD_SOURCE_RUNTIME && top && top->layer) {
+    entry->layer = top->layer;
+    entry->origin.source = PD_SOURCE_LAYER;
   }
-  pd__entry *entry = change->entry;
-  pd__entry *top = flag->entries;
-  if (!layer && entry->origin.source == PD_SOURCE_RUNTIME && top && top->layer) {
-    top->value = entry->value;
-    top->origin.place = entry->origin.place;
-    top->origin.line = entry->origin.line;
-    free(entry);
-  } else {
-    entry->layer = layer;
-    if (layer) entry->origin.source = PD_SOURCE_LAYER;
-    link_entry(flag, entry);
-  }
-  pd__flag_publish(flag);
+  link_entry(flag, entry);
 }
 
-static bool make_room(pd__changes *changes) {
-  if (changes->count < changes->capacity) return true;
-  size_t capacity = changes->capacity ? 2 * changes->capacity : 8;
-  pd__change *items = realloc(changes->items, capacity * sizeof *items);
-  if (!items) return false;
-  changes->items = items;
-  changes->capacity = capacity;
-  return true;
+static bool drops(const pd__change *change, const pd__entry *entry) {
+  if (change->action == PD__DROP_LAYER) return entry->layer == change->layer;
+  return change->action == PD__DROP_ALL || entry->origin.source == change->source;
 }
 
-void pd__changes_add(pd__changes *changes, pd_flag *flag, const char *text, pd_value value,
-                     const pd_origin *origin, pd__report *report) {
-  pd_error err;
-  if (!make_room(changes)) {
-    pd__fail_memory(&err);
-    pd__report_add(report, &err);
-    return;
-  }
-  pd__change *change = &changes->items[changes->count];
-  if (pd__change_prepare(change, flag, text, value, origin, &err) == PD_OK) {
-    changes->count++;
-  } else {
-    pd__report_add(report, &err);
-  }
-}
-
-void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source, pd__report *report) {
-  const pd__entry *entry = entry_of(flag, source);
-  pd_error err;
-  if (!entry) return;
-  pd_status status = pd__flag_check_open(flag, &entry->origin, &err);
-  if (status == PD_OK && !make_room(changes)) status = pd__fail_memory(&err);
-  if (status == PD_OK) {
-    changes->items[changes->count++] = (pd__change){.flag = flag, .dropped = source};
-  } else {
-    pd__report_add(report, &err);
-  }
-}
-
-pd_status pd__changes_finish(pd__changes *changes, pd_layer layer, pd__report *report) {
-  for (size_t i = 0; i < changes->count; i++) {
-    if (report->status == PD_OK) {
-      pd__change_commit(&changes->items[i], layer);
-    } else {
-      free(changes->items[i].entry);
-    }
-  }
-  free(changes->items);
-  *changes = (pd__changes){NULL, 0, 0};
-  return report->status;
-}
-
-void pd__changes_tell(pd__changes *changes) { (void)changes; }
-
-void pd__flag_drop_values(pd_flag *flag) {
-  if (flag->entries && flag->entries->layer) {
-    flag->entries->value = pd__def_default(flag->def);
-    flag->entries->origin.place = NULL;
-    flag->entries->origin.line = 0;
-  } else {
-    while (flag->entries) {
-      pd__entry *entry = flag->entries;
-      flag->entries = entry->next;
-      free(entry);
-    }
-  }
-  pd__flag_publish(flag);
-}
-
-void pd__flag_drop_source(pd_flag *flag, pd_source source) {
-  pd__entry **at = &flag->entries;
-  while (*at && (*at)->origin.source != source) at = &(*at)->next;
-  pd__entry *dropped = *at;
-  if (!dropped) return;
-  *at = dropped->next;
-  free(dropped);
-  if (flag->def) pd__flag_publish(flag);
-}
-
-void pd__flag_pop(pd_flag *flag, pd_layer layer) {
-  for (pd__entry **at = &flag->entries; *at;) {
+static void drop(const pd__change *change) {
+  for (pd__entry **at = &change->flag->entries; *at;) {
     pd__entry *entry = *at;
-    if (entry->layer == layer) {
+    if (drops(change, entry)) {
       *at = entry->next;
       free(entry);
     } else {
       at = &entry->next;
     }
   }
-  if (flag->def) pd__flag_publish(flag);
 }
+
+void pd__change_commit(pd__change *change) {
+  if (change->action != PD__GIVE) {
+    drop(change);
+  } else if (change->entry) {
+    give(change->flag, change->entry);
+  }
+  if (change->flag->def) pd__flag_publish(change->flag);
+}
+
+void pd__flag_drop_source(pd_flag *flag, pd_source source) {
+  pd__change change = {.flag = flag, .action = PD__DROP_SOURCE, .source = source};
+  pd__change_commit(&change);
+}
+
+void pd__entry_show(const pd_flag *flag, const pd__entry *entry, pd_flag_entry *out) {
+  if (entry) {
+    out->value = entry->value;
+    out->origin = entry->origin;
+    out->replaced = entry->replaced;
+  } else {
+    out->value = pd__def_default(flag->def);
+    out->origin = (pd_origin){PD_SOURCE_DEFAULT, flag->def->line, pd__intern(flag->def->file), 0};
+    out->replaced = false;
+  }
+}
+
+/* ---- Values that a former definition left ---- */
 
 /* Bring an entry of type `was` to the flag's type, through text where they
  * differ. */
@@ -325,25 +280,35 @@ static pd_status convert(pd_flag *flag, pd_type was, pd__entry *entry) {
   return PD_OK;
 }
 
+static void fail_review(pd_status status, const pd_flag *flag, pd_type was, const pd__entry *entry,
+                        pd__report *report) {
+  char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
+  pd_error err;
+  if (status == PD_ERR_READ_ONLY) {
+    pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &entry->origin, source));
+  } else if (status == PD_ERR_MEMORY) {
+    pd__fail_memory(&err);
+  } else {
+    fail_value(status, flag, pd__value_text(was, entry->value, number), &entry->origin, &err);
+  }
+  pd__report_add(report, &err);
+}
+
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
+  pd__entry *live = NULL; /* that the entry under way is replaced by; NULL: dropped */
   for (pd__entry **at = &flag->entries; *at;) {
     pd__entry *entry = *at;
     pd_status status = flag->def->read_only ? PD_ERR_READ_ONLY : convert(flag, was, entry);
-    if (status == PD_OK) {
+    if (!entry->replaced) {
+      live = status == PD_OK ? entry : NULL;
+      if (live) live->replaces = 0;
+    }
+    if (status == PD_OK && live) {
+      live->replaces += entry->replaced;
       at = &entry->next;
       continue;
     }
-    char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
-    const char *text = pd__value_text(was, entry->value, number);
-    pd_error err;
-    if (status == PD_ERR_READ_ONLY) {
-      pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &entry->origin, source));
-    } else if (status == PD_ERR_MEMORY) {
-      pd__fail_memory(&err);
-    } else {
-      fail_value(status, flag, text, &entry->origin, &err);
-    }
-    pd__report_add(report, &err);
+    if (!entry->replaced) fail_review(status, flag, was, entry, report);
     *at = entry->next;
     free(entry);
   }

@@ -21,10 +21,10 @@ static pd_status claim(const pd__cell *cell, pd_flag *node, bool free, const pd_
 
 /* The names are stored as they are spelled here: a node that somebody mentioned
  * before may be spelled otherwise. */
-static pd_status check_aliases(const pd__cell *cell, const pd_flag *node, const pd__batch *all,
-                               pd_error *err) {
+static pd_status check_aliases(const pd__cell *cell, const char *aliases, const pd_flag *node,
+                               const pd__batch *all, pd_error *err) {
   pd_status status = PD_OK;
-  for (const char *cursor = pd__list_begin(cell->def->aliases); status == PD_OK && cursor;) {
+  for (const char *cursor = pd__list_begin(aliases); status == PD_OK && cursor;) {
     const char *alias = cursor;
     size_t length = pd__list_next(&cursor);
     pd_flag *other = pd__names_add(alias, length);
@@ -45,7 +45,8 @@ static pd_status check_definition(pd__cell *cell, pd_flag *node, const pd__batch
   pd_status status = claim(cell, node, free, all, err);
   if (status == PD_OK) status = pd__conflict_negation(cell, def->name, length, all, err);
   if (status == PD_OK) status = pd__conflict_import(cell, node, err);
-  if (status == PD_OK) status = check_aliases(cell, node, all, err);
+  if (status == PD_OK) status = check_aliases(cell, def->aliases, node, all, err);
+  if (status == PD_OK) status = check_aliases(cell, def->old_names, node, all, err);
   bool text = def->type == PD_TYPE_string;
   if (status == PD_OK &&
       (!pd__names_stored(def->name, length) || (text && !pd__intern(def->default_value.str)))) {
@@ -70,12 +71,13 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
 }
 
 /* Imports and waiting values of the alias go over to the flag. */
-static void link_aliases(pd_flag *flag) {
-  for (const char *cursor = pd__list_begin(flag->def->aliases); cursor;) {
+static void link_aliases(pd_flag *flag, const char *aliases, bool old) {
+  for (const char *cursor = pd__list_begin(aliases); cursor;) {
     const char *alias = cursor;
     size_t length = pd__list_next(&cursor);
     pd_flag *node = pd__names_find(alias, length);
     node->alias_of = flag;
+    node->old_name = old;
     node->name = pd__names_stored(alias, length);
     while (node->cells) {
       pd__cell *cell = node->cells;
@@ -85,19 +87,12 @@ static void link_aliases(pd_flag *flag) {
   }
 }
 
-static void unlink_aliases(const pd_flag *flag) {
-  for (const char *cursor = pd__list_begin(flag->def->aliases); cursor;) {
+static void unlink_aliases(const pd_flag *flag, const char *aliases) {
+  for (const char *cursor = pd__list_begin(aliases); cursor;) {
     const char *alias = cursor;
     pd_flag *node = pd__names_find(alias, pd__list_next(&cursor));
     if (node && node->alias_of == flag) node->alias_of = NULL;
   }
-}
-
-/* What waited for a flag that is defined now. */
-static void apply_waiting(pd_flag *flag, pd_type was, pd__report *waiting) {
-  pd__flag_review(flag, was, waiting);
-  pd__environment_apply(flag, waiting);
-  pd__pending_apply(flag, waiting);
 }
 
 static void take(pd__cell *cell, pd__report *waiting) {
@@ -110,10 +105,19 @@ static void take(pd__cell *cell, pd__report *waiting) {
     flag->type = cell->def->type;
     flag->name = pd__names_stored(cell->def->name, strlen(cell->def->name));
     pd__names_list(flag);
-    link_aliases(flag);
-    apply_waiting(flag, was, waiting);
+    link_aliases(flag, flag->def->aliases, false);
+    link_aliases(flag, flag->def->old_names, true);
+    pd__flag_review(flag, was, waiting);
   }
   if (flag->def) pd__flag_publish(flag);
+}
+
+/* What waited for a flag that this cell has defined. Validators may run, without
+ * the lock: the flag may be gone then. */
+static void apply_waiting(const pd__cell *cell, pd__report *waiting) {
+  pd_flag *flag = cell->flag;
+  if (flag->def == cell->def) pd__environment_apply(flag, waiting);
+  if (flag->def == cell->def) pd__pending_apply(flag, waiting);
 }
 
 bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *waiting) {
@@ -130,6 +134,7 @@ bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *w
     accepted = false;
   }
   for (size_t i = 0; accepted && i < count; i++) take(&cells[i], waiting);
+  for (size_t i = 0; accepted && i < count; i++) apply_waiting(&cells[i], waiting);
   return accepted;
 }
 
@@ -145,7 +150,8 @@ static void unlink_cell(pd__cell *cell) {
  * they have, which may have been an alias. The values, and whether they are
  * frozen, stay for the next definition. */
 static void undefine(pd_flag *flag) {
-  unlink_aliases(flag);
+  unlink_aliases(flag, flag->def->aliases);
+  unlink_aliases(flag, flag->def->old_names);
   flag->def = NULL;
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   pd__cell *cell = flag->cells;
@@ -198,8 +204,8 @@ static pd_flag_def *keep(const pd_flag_def *def) {
   pd_flag_def *kept = pd__forever(sizeof *kept);
   if (!kept) return NULL;
   *kept = *def;
-  const char **texts[] = {&kept->name,    &kept->help,    &kept->file,  &kept->category,
-                          &kept->aliases, &kept->choices, &kept->module,     &kept->unit,
+  const char **texts[] = {&kept->name,       &kept->help,    &kept->file,     &kept->category,
+                          &kept->aliases,    &kept->choices, &kept->module,   &kept->unit,
                           &kept->deprecated, &kept->retired, &kept->old_names};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     if (*texts[i] && !(*texts[i] = pd__intern(*texts[i]))) return NULL;
@@ -252,6 +258,7 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
   pd__platform_lock();
   status = register_one(&read, &flag, err);
   pd__platform_unlock();
+  pd__tell();
   if (out && flag) *out = flag;
   return status;
 }

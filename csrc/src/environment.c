@@ -27,16 +27,10 @@ void pd__environment_apply(pd_flag *flag, pd__report *report) {
   if (flag->frozen) return; /* it keeps what it had when it was frozen */
   if (!later_prefix || !look_up(later_prefix, flag, variable, &text)) return;
   pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable, 0};
-  pd__change change;
-  pd_error err;
-  if (pd__change_prepare_early(&change, flag, text, &origin, &err) == PD_OK) {
-    pd__change_commit(&change, 0);
-  } else {
-    pd__report_add(report, &err);
-  }
+  pd__settle(flag, text, &origin, report);
 }
 
-void pd__environment_read(const char *prefix, pd__changes *changes, pd__report *report) {
+void pd__environment_read(const char *prefix, pd__changes *changes) {
   pd_flag *flag;
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
     char variable[2 * PD_NAME_MAX + 2];
@@ -45,7 +39,7 @@ void pd__environment_read(const char *prefix, pd__changes *changes, pd__report *
     /* A flag that is closed by now must not be refused what it has taken before. */
     if (pd__flag_has(flag, PD_SOURCE_ENVIRONMENT, text)) continue;
     pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable, 0};
-    pd__changes_add(changes, flag, text, (pd_value){0}, &origin, report);
+    pd__changes_add(changes, flag, text, (pd_value){0}, &origin);
   }
 }
 
@@ -59,7 +53,7 @@ pd_status pd__environment_check(const char *prefix, pd_error *err) {
 
 pd_status pd__do_environment_enable(const char *prefix, pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
-  pd__changes changes = {NULL, 0, 0};
+  pd__changes changes = {.report = &report};
   pd_error wrong;
   if (prefix && pd__environment_check(prefix, &wrong) != PD_OK) {
     pd__report_add(&report, &wrong);
@@ -71,10 +65,11 @@ pd_status pd__do_environment_enable(const char *prefix, pd_error_list *errors, p
     pd__fail_memory(&wrong);
     pd__report_add(&report, &wrong);
   } else if (prefix) {
-    pd__environment_read(kept, &changes, &report);
+    pd__environment_read(kept, &changes);
   }
-  pd_status status = pd__changes_finish(&changes, 0, &report);
+  pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) pd__environment_use(kept);
   pd__platform_unlock();
+  pd__tell();
   return status;
 }

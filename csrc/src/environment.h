@@ -11,9 +11,8 @@ void pd__environment_apply(pd_flag *flag, pd__report *report);
 /* Check a prefix that a host gives. No lock. */
 pd_status pd__environment_check(const char *prefix, pd_error *err);
 
-/* With the lock. Prepare the values of all flags that are defined; errors go
- * to `report`. */
-void pd__environment_read(const char *prefix, pd__changes *changes, pd__report *report);
+/* With the lock. Prepare the values of all flags that are defined. */
+void pd__environment_read(const char *prefix, pd__changes *changes);
 
 /* With the lock. For later definitions; `prefix` is interned, or NULL. */
 void pd__environment_use(const char *prefix);

@@ -19,6 +19,7 @@ pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
   pd_flag *flag = pd__names_resolve(name, length);
   if (!flag && err) pd__names_hint(name, length, NULL, hint);
   pd__platform_unlock();
+  pd__tell();
   if (!flag) {
     return pd__fail(err, PD_ERR_UNDEFINED, "no flag is named '%s'%s", pd__quote(quoted, name),
                     hint);
@@ -98,20 +99,12 @@ static pd_status fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *en
   const pd__entry *found = flag->entries;
   size_t left = index;
   for (; found && left > 0; left--) found = found->next;
-  if (found) {
-    entry->value = found->value;
-    entry->origin = found->origin;
-    return PD_OK;
-  }
   if (left > 0) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", flag->name, index);
   }
-  bool stored = true;
-  pd_origin origin = {PD_SOURCE_DEFAULT, flag->def->line, lasting(flag->def->file, &stored), 0};
-  if (!stored) return pd__fail_memory(err);
-  entry->value = pd__def_default(flag->def);
-  entry->origin = origin;
-  return PD_OK;
+  pd__entry_show(flag, found, entry);
+  bool lost = !found && flag->def->file && !entry->origin.place;
+  return lost ? pd__fail_memory(err) : PD_OK;
 }
 
 pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
@@ -208,15 +201,16 @@ const uint8_t *pd__do_flag_get_state(const pd_flag *flag) { return flag ? &flag-
 /* ---- Setting ---- */
 
 static pd_status set_one(const pd_assignment *item, pd_error *err) {
-  pd__change change;
+  pd__report report = {.first = err};
+  pd__changes changes = {.report = &report};
   pd__platform_lock();
   pd_status status = pd__assignment_check(item, err);
   if (status == PD_OK) {
-    status =
-        pd__change_prepare(&change, item->flag, item->text, item->value, &pd__at_run_time, err);
+    pd__changes_add(&changes, item->flag, item->text, item->value, &pd__at_run_time);
+    status = pd__changes_finish(&changes);
   }
-  if (status == PD_OK) pd__change_commit(&change, 0);
   pd__platform_unlock();
+  pd__tell();
   return status;
 }
 
@@ -235,10 +229,13 @@ pd_status pd__do_flag_set_from_string(pd_flag *flag, const char *text, pd_error 
 
 pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
+  pd__report report = {.first = err};
+  pd__changes changes = {.report = &report};
   pd__platform_lock();
-  pd_status status = pd__flag_check_open(flag, &pd__at_run_time, err);
-  if (status == PD_OK) pd__flag_drop_values(flag);
+  pd__changes_reset(&changes, flag);
+  pd_status status = pd__changes_finish(&changes);
   pd__platform_unlock();
+  pd__tell();
   return status;
 }
 
@@ -247,10 +244,13 @@ pd_status pd__do_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
   pd_origin origin = {source, 0, NULL, 0};
   pd_status status = pd__origin_check(&origin, err);
   if (status != PD_OK) return status;
+  pd__report report = {.first = err};
+  pd__changes changes = {.report = &report};
   pd__platform_lock();
-  status = pd__flag_check_open(flag, &pd__at_run_time, err);
-  if (status == PD_OK) pd__flag_drop_source(flag, source);
+  pd__changes_drop(&changes, flag, source);
+  status = pd__changes_finish(&changes);
   pd__platform_unlock();
+  pd__tell();
   return status;
 }
 

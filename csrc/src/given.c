@@ -90,7 +90,8 @@ static const char *as_written(const pd__item *item, char out[PD__SOURCE_SIZE]) {
 static void add(pd__given *given, pd_flag *flag, const pd__item *item, const char *text) {
   pd_error err;
   pd__report wrong = {.first = &err};
-  pd__changes_add(&given->changes, flag, text, (pd_value){0}, &item->origin, &wrong);
+  given->changes.report = &wrong;
+  pd__changes_add(&given->changes, flag, text, (pd_value){0}, &item->origin);
   if (wrong.status != PD_OK) find_error(given, &err);
 }
 
@@ -150,7 +151,8 @@ void pd__given_take(pd__given *given, const pd__item *item) {
 void pd__given_drop_source(pd__given *given, pd_flag *flag, pd_source source) {
   pd_error err;
   pd__report wrong = {.first = &err};
-  pd__changes_drop(&given->changes, flag, source, &wrong);
+  given->changes.report = &wrong;
+  pd__changes_drop(&given->changes, flag, source);
   if (wrong.status != PD_OK) find_error(given, &err);
 }
 
@@ -245,7 +247,8 @@ static void finish_pending(pd__given *given, bool kept) {
 
 pd_status pd__given_finish(pd__given *given) {
   report_findings(given);
-  pd_status status = pd__changes_finish(&given->changes, 0, &given->report);
+  given->changes.report = &given->report;
+  pd_status status = pd__changes_finish(&given->changes);
   if (status == PD_OK && given->renews_files) pd__pending_forget(PD_SOURCE_FILE);
   finish_pending(given, status == PD_OK);
   free_all(given);
@@ -254,6 +257,7 @@ pd_status pd__given_finish(pd__given *given) {
 
 void pd__given_drop(pd__given *given) {
   pd__report dropped = {.status = PD_HELP};
-  pd__changes_finish(&given->changes, 0, &dropped);
+  given->changes.report = &dropped;
+  pd__changes_finish(&given->changes);
   free_all(given);
 }

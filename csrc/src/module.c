@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hooks.h"
 #include "namespace.h"
 #include "platform.h"
 #include "registry.h"
@@ -218,6 +219,7 @@ static void join_locked(void *record, const pd__platform_image *image, void *unu
   pd__platform_lock();
   join(record, image);
   pd__platform_unlock();
+  pd__tell();
 }
 
 static void join_with_image(const pd__platform_image *image, void *record) {
@@ -238,6 +240,7 @@ void pd__module_leave(pd_module_record *record) {
   if (module && module->record == record) {
     pd__undefine(module->cells, module->count);
     pd__forget_between(module->low, module->high);
+    pd__hooks_forget_between(module->low, module->high);
     drop_defs(module);
     module->record = NULL;
     module->present = false;

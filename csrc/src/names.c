@@ -130,8 +130,10 @@ pd_flag *pd__names_add(const char *name, size_t length) {
 
 pd_flag *pd__names_resolve(const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
-  if (node && node->alias_of) node = node->alias_of;
-  return node && node->def ? node : NULL;
+  pd_flag *flag = node && node->alias_of ? node->alias_of : node;
+  if (!flag || !flag->def) return NULL;
+  if (flag != node && node->old_name) pd__warn_of_name(node, flag);
+  return flag;
 }
 
 void pd__names_list(pd_flag *flag) {

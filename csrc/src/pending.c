@@ -102,7 +102,7 @@ static void fail_missing(const pd_flag *flag, const pd__pending *given, pd__repo
            "--%s: the value is missing, expected %s; before the flag is defined, only "
            "--%s=%s is understood",
            flag->name, expected, flag->name,
-           given->next ? pd__quote(quoted, given->next) : "VALUE");
+           given->next && !flag->def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
   pd__report_add(report, &err);
 }
 
@@ -114,13 +114,7 @@ static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
     fail_missing(flag, given, report);
     return;
   }
-  pd__change change;
-  pd_error err;
-  if (pd__change_prepare_early(&change, flag, text, &given->origin, &err) == PD_OK) {
-    pd__change_commit(&change, 0);
-  } else {
-    pd__report_add(report, &err);
-  }
+  pd__settle(flag, text, &given->origin, report);
 }
 
 void pd__pending_apply(pd_flag *flag, pd__report *report) {
@@ -132,18 +126,22 @@ void pd__pending_apply(pd_flag *flag, pd__report *report) {
   while (list) {
     pd__pending *given = list;
     list = given->following;
-    apply(flag, given, report);
-    free(given);
+    if (flag->def) {
+      apply(flag, given, report);
+      free(given);
+    } else { /* it left while a validator ran */
+      pd__pending_keep(given);
+    }
   }
 }
 
 /* ---- For hosts ---- */
 
 static pd_status set(pd_flag *flag, const char *text, const pd_origin *origin, pd_error *err) {
-  pd__change change;
-  pd_status status = pd__change_prepare(&change, flag, text, (pd_value){0}, origin, err);
-  if (status == PD_OK) pd__change_commit(&change, 0);
-  return status;
+  pd__report report = {.first = err};
+  pd__changes changes = {.report = &report};
+  pd__changes_add(&changes, flag, text, (pd_value){0}, origin);
+  return pd__changes_finish(&changes);
 }
 
 pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin *origin,
@@ -163,6 +161,7 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
     if (made) pd__pending_keep(made);
   }
   pd__platform_unlock();
+  pd__tell();
   return status;
 }
 

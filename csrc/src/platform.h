@@ -15,6 +15,9 @@ void pd__platform_unlock(void);
 /* The calling thread, to be compared with ==. */
 uintptr_t pd__platform_thread(void);
 
+/* The process, which a forked child isn't. */
+uint64_t pd__platform_process(void);
+
 /* A loaded image: the program or a shared library. */
 typedef struct pd__platform_image {
   const char *path; /* borrowed for the time of the call */

@@ -45,6 +45,7 @@ void pd__platform_settle(const pd_copy_record *own) {
 }
 
 uintptr_t pd__platform_thread(void) { return (uintptr_t)pthread_self(); }
+uint64_t pd__platform_process(void) { return (uint64_t)getpid(); }
 
 /* ---- Opening ---- */
 

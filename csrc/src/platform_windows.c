@@ -46,6 +46,7 @@ void pd__platform_unlock(void) {
 void pd__platform_yield(void) { Sleep(0); }
 
 uintptr_t pd__platform_thread(void) { return GetCurrentThreadId(); }
+uint64_t pd__platform_process(void) { return GetCurrentProcessId(); }
 
 void pd__platform_settle(const pd_copy_record *own) {
   HMODULE image;

@@ -23,9 +23,13 @@ typedef struct pd__cell {
 typedef struct pd__entry {
   pd_value value; /* a string is interned */
   pd_origin origin;
-  pd_layer layer; /* 0: none */
+  pd_layer layer;    /* 0: none */
+  bool replaced;     /* a later one of the same source, or layer, stands before it */
+  uint32_t replaces; /* entries that stand behind it as replaced */
   struct pd__entry *next;
 } pd__entry;
+
+typedef struct pd__target pd__target; /* hooks.c: a flag of a validator or watcher */
 
 typedef struct pd__pending pd__pending; /* pending.h */
 
@@ -47,9 +51,11 @@ struct pd_flag {
   pd_flag *alias_of;
   pd_flag *following; /* in the order of pd_flag_next */
   pd__cell *cells;
-  pd__pending *pending; /* given while nobody defined the name; in order */
-  pd__entry *entries;   /* the current value first; none: the default */
-  const void *mark;     /* of the operation under way */
+  pd__pending *pending;      /* given while nobody defined the name; in order */
+  pd__entry *entries;        /* the current value first; none: the default */
+  const void *mark;          /* of the operation under way */
+  pd__target *targets;       /* validators and watchers that were added */
+  const pd__entry *proposed; /* while `changing`: the value to be, NULL: the default */
   uint32_t hash;
   uint32_t index; /* in the order in which names were met */
   uint32_t claim; /* the definition under way that wants this name */
@@ -57,6 +63,9 @@ struct pd_flag {
   bool frozen;    /* by pd_flag_freeze; outlives the definition */
   bool listed;    /* in the order of pd_flag_next, from the first definition on */
   bool truth;     /* the current value of a bool */
+  bool changing;  /* changes that are being looked at concern it */
+  bool old_name;  /* as an alias: is deprecated */
+  bool warned;    /* of its use */
   uint8_t state;  /* as pd_flag_get_state says; for readers without the lock */
 };
 
@@ -74,7 +83,8 @@ pd_flag *pd__names_add(const char *name, size_t length);
 /* The node at `index`; NULL past the last. */
 pd_flag *pd__names_at(uint32_t index);
 
-/* The flag that `name` means, through an alias or not; NULL: undefined. */
+/* The flag that `name` means, through an alias or not; NULL: undefined. Somebody
+ * gave the name: if it is deprecated, they are warned. */
 pd_flag *pd__names_resolve(const char *name, size_t length);
 
 /* The name, stored for good; NULL when memory is out, which can't be for a name
@@ -125,57 +135,87 @@ void pd__forget_between(uintptr_t low, uintptr_t high);
 /* True once a command line has been parsed: startup-only flags are frozen. */
 extern bool pd__startup_over;
 
-/* A checked assignment, with all the memory that it needs. */
+typedef enum pd__action {
+  PD__GIVE,        /* an entry */
+  PD__DROP_ALL,    /* every value but the default */
+  PD__DROP_SOURCE, /* the values of one source */
+  PD__DROP_LAYER   /* those of one layer */
+} pd__action;
+
+/* A checked change of one flag, with all the memory that it needs. */
 typedef struct pd__change {
   pd_flag *flag;
-  pd__entry *entry;  /* malloc'ed; NULL: a value is taken away */
-  pd_source dropped; /* whose */
+  const pd_flag_def *def; /* that it was checked against */
+  pd__entry *entry;       /* to give; malloc'ed */
+  pd__action action;
+  pd_source source; /* to drop */
+  pd_layer layer;   /* to drop */
+  bool first;       /* of its flag, in the order of the changes */
 } pd__change;
 
-/* Check and prepare. `text` wins over `value`. On error nothing is held. */
+/* Check that the flag may take the value, and make the entry that will hold it.
+ * `text` wins over `value`. On error nothing is held. A retired flag takes nothing:
+ * the entry is NULL. `early`: the flag is being defined, startup may be over. */
 pd_status pd__change_prepare(pd__change *change, pd_flag *flag, const char *text, pd_value value,
-                             const pd_origin *origin, pd_error *err);
-
-/* The same for a flag that is being defined: startup may be over. */
-pd_status pd__change_prepare_early(pd__change *change, pd_flag *flag, const char *text,
-                                   const pd_origin *origin, pd_error *err);
+                             const pd_origin *origin, bool early, pd_error *err);
 
 /* Can't fail; frees nothing that a reader may hold. */
-void pd__change_commit(pd__change *change, pd_layer layer);
+void pd__change_commit(pd__change *change);
 
-/* Changes that are made together. Start with zeros. */
+/* Changes that are made together. Start with zeros; `report` collects their errors. */
 typedef struct pd__changes {
-  pd__change *items;
+  pd__report *report;
+  pd_layer layer; /* that the values are to be; 0: none */
+  bool early;     /* as for pd__change_prepare */
+  bool forced;    /* no validator is asked */
+  bool ask_all;   /* every validator is, also of flags that don't change */
   size_t count;
-  size_t capacity;
+  size_t capacity;   /* of `more` */
+  pd__change *more;  /* all of them, once there are two */
+  pd__change single; /* the first as long as it is alone */
 } pd__changes;
 
-/* Prepare one more; an error goes to `report`. */
-void pd__changes_add(pd__changes *changes, pd_flag *flag, const char *text, pd_value value,
-                     const pd_origin *origin, pd__report *report);
+/* The change at `index`. */
+pd__change *pd__changes_at(pd__changes *changes, size_t index);
 
-/* Prepare to take away what `source` gave the flag, if it gave anything. */
-void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source, pd__report *report);
+/* Prepare to give a flag a value. */
+void pd__changes_add(pd__changes *changes, pd_flag *flag, const char *text, pd_value value,
+                     const pd_origin *origin);
+
+/* Prepare to take away what `source` gave an open flag, if it gave anything. */
+void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
+
+/* Prepare to take all but the default from an open flag; with a layer on it, the
+ * topmost layer is given the default instead. */
+void pd__changes_reset(pd__changes *changes, pd_flag *flag);
+
+/* Prepare to take away the values of a layer. */
+void pd__changes_pop(pd__changes *changes, pd_flag *flag, pd_layer layer);
 
 /* Ask the validators, then commit all if there was no error, otherwise drop all.
- * Gives report->status. Lets go of the lock while it calls a validator; from the
- * commit on it holds it. */
-pd_status pd__changes_finish(pd__changes *changes, pd_layer layer, pd__report *report);
+ * Gives the report's status. Lets go of the lock while it calls a validator; from
+ * the commit on it holds it. pd__tell is due when it is let go. */
+pd_status pd__changes_finish(pd__changes *changes);
 
-/* Without the lock: tell the watchers what has changed, and hand out warnings. */
-void pd__changes_tell(pd__changes *changes);
+/* Give one value to a flag that is being defined. */
+void pd__settle(pd_flag *flag, const char *text, const pd_origin *origin, pd__report *report);
 
-/* Drop all values but the default, or give the default to the top layer. */
-void pd__flag_drop_values(pd_flag *flag);
+/* Without the lock: tell the watchers of what this thread has changed, and hand out
+ * warnings. At the end of every function that may have changed something. */
+void pd__tell(void);
+
+/* Warn, once, of a deprecated name of `flag`, and of a deprecated or retired flag. */
+void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
+void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
+
+/* What `source` gave last; NULL: nothing. */
+const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source);
 
 /* Whether `source` gave the flag the value that `text` reads as. */
 bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text);
 
-/* Remove the value that `source` gave. */
+/* Remove what `source` gave; for flags that nobody defines, since nobody is told. */
 void pd__flag_drop_source(pd_flag *flag, pd_source source);
-
-/* Remove the values of `layer`. */
-void pd__flag_pop(pd_flag *flag, pd_layer layer);
 
 /* Check the values that waited for the definition, of type `was`; drop the
  * ones that don't suit, with an error each. */
@@ -188,6 +228,12 @@ pd_value pd__def_default(const pd_flag_def *def);
 void pd__flag_publish(pd_flag *flag);
 
 pd_value pd__flag_value(const pd_flag *flag);
+
+/* An entry as hosts see it; NULL stands for the default. */
+void pd__entry_show(const pd_flag *flag, const pd__entry *entry, pd_flag_entry *out);
+
+/* What stands for the values of a sensitive flag wherever people read. */
+#define PD__REDACTED "<redacted>"
 
 /* The node's own copy of the value. */
 void *pd__flag_address(const pd_flag *flag);

@@ -128,6 +128,6 @@ pd_status pd__do_settings_apply(const pd_settings *settings, bool allow_pending,
   pd__settings_give(settings, &given);
   pd_status status = pd__given_finish(&given);
   pd__platform_unlock();
-  pd__changes_tell(&given.changes);
+  pd__tell();
   return status;
 }

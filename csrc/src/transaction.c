@@ -1,0 +1,123 @@
+/* Changes that are made together: prepared one by one, shown to the validators,
+ * then committed, all or none. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hooks.h"
+#include "registry.h"
+
+pd__change *pd__changes_at(pd__changes *changes, size_t index) {
+  return changes->more ? &changes->more[index] : &changes->single;
+}
+
+/* Room for one more; NULL when memory is out. */
+static pd__change *add(pd__changes *changes) {
+  if (changes->count == 0) return &changes->single;
+  if (changes->count >= changes->capacity) {
+    size_t capacity = changes->capacity ? 2 * changes->capacity : 8;
+    pd__change *more = realloc(changes->more, capacity * sizeof *more);
+    if (!more) return NULL;
+    if (!changes->more) more[0] = changes->single;
+    changes->more = more;
+    changes->capacity = capacity;
+  }
+  return &changes->more[changes->count];
+}
+
+void pd__changes_add(pd__changes *changes, pd_flag *flag, const char *text, pd_value value,
+                     const pd_origin *origin) {
+  pd_error err;
+  pd__change *change = add(changes);
+  pd_status status =
+      change ? pd__change_prepare(change, flag, text, value, origin, changes->early, &err)
+             : pd__fail_memory(&err);
+  if (status != PD_OK) {
+    pd__report_add(changes->report, &err);
+  } else if (change->entry) {
+    if (changes->layer) {
+      change->entry->layer = changes->layer;
+      change->entry->origin.source = PD_SOURCE_LAYER;
+    }
+    changes->count++;
+  }
+}
+
+static void add_drop(pd__changes *changes, const pd__change *drop) {
+  pd_error err;
+  pd__change *change = add(changes);
+  if (change) {
+    *change = *drop;
+    changes->count++;
+  } else {
+    pd__fail_memory(&err);
+    pd__report_add(changes->report, &err);
+  }
+}
+
+static bool is_open(pd__changes *changes, const pd_flag *flag, const pd_origin *origin) {
+  pd_error err;
+  if (pd__flag_check_open(flag, origin, &err) == PD_OK) return true;
+  pd__report_add(changes->report, &err);
+  return false;
+}
+
+void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
+  const pd__entry *entry = pd__flag_entry_of(flag, source);
+  pd__change drop = {.flag = flag, .def = flag->def, .action = PD__DROP_SOURCE, .source = source};
+  if (entry && is_open(changes, flag, &entry->origin)) add_drop(changes, &drop);
+}
+
+void pd__changes_reset(pd__changes *changes, pd_flag *flag) {
+  pd__change drop = {.flag = flag, .def = flag->def, .action = PD__DROP_ALL};
+  if (!is_open(changes, flag, &pd__at_run_time)) return;
+  if (flag->entries && flag->entries->layer) {
+    pd__changes_add(changes, flag, NULL, pd__def_default(flag->def), &pd__at_run_time);
+  } else {
+    add_drop(changes, &drop);
+  }
+}
+
+void pd__changes_pop(pd__changes *changes, pd_flag *flag, pd_layer layer) {
+  pd__change drop = {.flag = flag, .def = flag->def, .action = PD__DROP_LAYER, .layer = layer};
+  add_drop(changes, &drop);
+}
+
+static void give_up(pd__changes *changes) {
+  for (size_t i = 0; i < changes->count; i++) free(pd__changes_at(changes, i)->entry);
+}
+
+pd_status pd__changes_finish(pd__changes *changes) {
+  pd__report *report = changes->report;
+  pd__notice *notices = NULL;
+  pd_error err;
+  bool forced = changes->forced;
+  if (report->status == PD_OK && !forced && pd__call_check(&err) != PD_OK) {
+    pd__report_add(report, &err);
+  }
+  if (report->status == PD_OK && !forced) pd__validators_ask(changes);
+  if (report->status == PD_OK && pd__notices_prepare(changes, &notices, &err) != PD_OK) {
+    pd__report_add(report, &err);
+  }
+  for (size_t i = 0; report->status == PD_OK && i < changes->count; i++) {
+    pd__change_commit(pd__changes_at(changes, i));
+  }
+  if (report->status == PD_OK) {
+    pd__notices_post(notices);
+  } else {
+    give_up(changes);
+  }
+  free(changes->more);
+  changes->more = NULL;
+  changes->count = changes->capacity = 0;
+  return report->status;
+}
+
+void pd__settle(pd_flag *flag, const char *text, const pd_origin *origin, pd__report *report) {
+  pd_error err;
+  pd__report own = {.list = report->list, .first = &err};
+  pd__changes changes = {.report = &own, .early = true};
+  pd__changes_add(&changes, flag, text, (pd_value){0}, origin);
+  if (pd__changes_finish(&changes) == PD_OK || report->status != PD_OK) return;
+  report->status = own.status;
+  if (report->first) *report->first = err;
+}

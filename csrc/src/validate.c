@@ -1,0 +1,295 @@
+/* Asking the validators about the values that are to be. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hooks.h"
+#include "platform.h"
+
+/* Values that change all the time can't be validated. */
+#define ROUNDS 100
+
+/* What a validator is shown of one flag. */
+typedef struct shown {
+  pd_flag *flag;
+  const pd_flag_def *def;
+  pd_flag_entry entry;
+} shown;
+
+/* A validator, and what it is asked. */
+typedef struct asked {
+  pd__call call;
+  pd__hook *hook; /* NULL: the validator of a definition */
+  pd_validator validate;
+  bool accepted;
+  char why[PD__WHY_SIZE];
+  struct asked *next;
+  const pd_flag_entry **entries;
+  size_t count;
+  shown shown[];
+} asked;
+
+typedef struct question {
+  pd__changes *changes;
+  uint64_t round;
+  asked *first, **end;
+  bool memory_out;
+} question;
+
+/* ---- What is to be ---- */
+
+/* The first entry below those that `source` gave. */
+static const pd__entry *below(const pd__entry *entry, pd_source source) {
+  while (entry && entry->origin.source == source) entry = entry->next;
+  return entry;
+}
+
+static const pd__entry *proposal(const pd__change *change, const pd__entry *now) {
+  const pd__entry *entry = change->entry;
+  switch (change->action) {
+    case PD__GIVE:
+      if (!now || entry->origin.source >= now->origin.source) return entry;
+      return entry->origin.source == PD_SOURCE_RUNTIME && now->layer ? entry : now;
+    case PD__DROP_SOURCE:
+      return now && now->origin.source == change->source ? below(now, change->source) : now;
+    case PD__DROP_ALL:
+      return NULL;
+    case PD__DROP_LAYER:
+      break; /* isn't asked about */
+  }
+  return now;
+}
+
+static void propose(pd__changes *changes) {
+  for (size_t i = 0; i < changes->count; i++) {
+    pd__change *change = pd__changes_at(changes, i);
+    pd_flag *flag = change->flag;
+    change->first = !flag->changing;
+    if (change->first) flag->proposed = flag->entries;
+    flag->changing = true;
+    flag->proposed = proposal(change, flag->proposed);
+  }
+}
+
+static void forget_proposals(pd__changes *changes) {
+  for (size_t i = 0; i < changes->count; i++) {
+    pd_flag *flag = pd__changes_at(changes, i)->flag;
+    flag->changing = false;
+    flag->proposed = NULL;
+  }
+}
+
+static const pd__entry *entry_of(const pd_flag *flag) {
+  return flag->changing ? flag->proposed : flag->entries;
+}
+
+/* ---- Collecting the validators ---- */
+
+static asked *add(question *all, pd__hook *hook, pd_validator validate, size_t count) {
+  asked *made = calloc(1, sizeof *made + count * (sizeof(shown) + sizeof *made->entries));
+  if (!made) {
+    all->memory_out = true;
+    return NULL;
+  }
+  made->hook = hook;
+  made->validate = validate;
+  made->count = count;
+  made->entries = (const pd_flag_entry **)(void *)(made->shown + count);
+  for (size_t i = 0; i < count; i++) made->entries[i] = &made->shown[i].entry;
+  *all->end = made;
+  all->end = &made->next;
+  return made;
+}
+
+static void show(shown *out, pd_flag *flag) {
+  out->flag = flag;
+  out->def = flag->def;
+  out->entry.size = sizeof out->entry;
+  pd__entry_show(flag, entry_of(flag), &out->entry);
+}
+
+static void add_definition(question *all, pd_flag *flag) {
+  if (!flag->def || !flag->def->validate || flag->def->retired) return;
+  asked *made = add(all, NULL, flag->def->validate, 1);
+  if (made) show(&made->shown[0], flag);
+}
+
+static void add_hook(question *all, pd__hook *hook) {
+  if (!hook->validate || hook->round == all->round) return;
+  hook->round = all->round;
+  for (size_t i = 0; i < hook->count; i++) {
+    const pd__target *target = &hook->targets[i];
+    if (!target->flag->def || target->flag->type != target->type) return;
+  }
+  asked *made = add(all, hook, hook->validate, hook->count);
+  if (!made) return;
+  pd__hook_take(hook);
+  for (size_t i = 0; i < hook->count; i++) show(&made->shown[i], hook->targets[i].flag);
+}
+
+static void collect(question *all) {
+  static uint64_t round;
+  pd_flag *flag;
+  all->round = ++round;
+  for (size_t i = 0; i < all->changes->count; i++) {
+    const pd__change *change = pd__changes_at(all->changes, i);
+    if (!change->first || all->changes->ask_all) continue;
+    add_definition(all, change->flag);
+    for (pd__target *at = change->flag->targets; at; at = at->next) add_hook(all, at->hook);
+  }
+  if (!all->changes->ask_all) return;
+  for (uint32_t i = 0; (flag = pd__names_at(i)); i++) add_definition(all, flag);
+  for (pd__hook *hook = pd__hooks_last(); hook; hook = hook->next) add_hook(all, hook);
+}
+
+static void check_required(pd__changes *changes) {
+  pd_flag *flag;
+  for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
+    if (!flag->def || !flag->def->required || entry_of(flag)) continue;
+    char expected[256];
+    pd__value_expected(flag->def, false, expected, sizeof expected);
+    pd__report_fail(changes->report, PD_ERR_REFUSED, "--%s: is required, expected %s", flag->name,
+                    expected);
+  }
+}
+
+/* ---- Asking ---- */
+
+/* With the lock, which is let go meanwhile. */
+static void run(asked *list) {
+  for (asked *each = list; each; each = each->next) {
+    pd__call_begin(&each->call, (uintptr_t)each->validate);
+  }
+  pd__platform_unlock();
+  for (asked *each = list; each; each = each->next) {
+    void *context = each->hook ? each->hook->context : NULL;
+    each->accepted = each->validate(each->entries, context, each->why, sizeof each->why);
+  }
+  pd__platform_lock();
+  for (asked *each = list; each; each = each->next) pd__call_end(&each->call);
+}
+
+static void give_up(asked *list) {
+  while (list) {
+    asked *each = list;
+    list = each->next;
+    if (each->hook) pd__hook_drop(each->hook);
+    free(each);
+  }
+}
+
+/* Whether all values are still those that the validators have seen. */
+static bool holds(const asked *list) {
+  for (; list; list = list->next) {
+    if (list->hook && list->hook->removed) return false;
+    for (size_t i = 0; i < list->count; i++) {
+      const shown *seen = &list->shown[i];
+      pd_flag_entry now = {.size = sizeof now};
+      if (seen->flag->def != seen->def) return false;
+      pd__entry_show(seen->flag, entry_of(seen->flag), &now);
+      if (now.origin.source != seen->entry.origin.source) return false;
+      if (!pd__value_equal(seen->flag->type, now.value, seen->entry.value)) return false;
+    }
+  }
+  return true;
+}
+
+/* "--level=9" as it was given, or the names of several flags. */
+#define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
+static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
+  char source[PD__SOURCE_SIZE], number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
+  if (one->count == 1) {
+    const shown *seen = &one->shown[0];
+    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
+    pd__source_of(seen->flag->name, &seen->entry.origin, source);
+    snprintf(out, SUBJECT_SIZE, "%s=%s", source,
+             seen->def->sensitive ? PD__REDACTED : pd__quote(quoted, text));
+    return;
+  }
+  size_t used = 0;
+  for (size_t i = 0; i < one->count && used < SUBJECT_SIZE; i++) {
+    const char *comma = i ? ", " : "";
+    used += (size_t)snprintf(out + used, SUBJECT_SIZE - used, "%s--%s", comma,
+                             one->shown[i].flag->name);
+  }
+}
+
+static void report_refusals(asked *list, pd__report *report) {
+  for (; list; list = list->next) {
+    char subject[SUBJECT_SIZE];
+    if (list->accepted) continue;
+    list->why[sizeof list->why - 1] = '\0';
+    const char *why = *list->why ? list->why : "a validator refuses it";
+    if (list->validate == pd__group_check) {
+      pd__report_fail(report, PD_ERR_REFUSED, "%s", why);
+    } else {
+      write_subject(list, subject);
+      pd__report_fail(report, PD_ERR_REFUSED, "%.600s: %s", subject, why);
+    }
+  }
+}
+
+/* While validators ran, modules may have left, and flags may have been frozen. */
+static void check_again(pd__changes *changes) {
+  for (size_t i = 0; i < changes->count; i++) {
+    const pd__change *change = pd__changes_at(changes, i);
+    const pd_origin *origin = change->entry ? &change->entry->origin : &pd__at_run_time;
+    pd_error err;
+    pd_status status = PD_OK;
+    if (change->flag->def != change->def) {
+      status = pd__fail(&err, PD_ERR_UNDEFINED, "%s: its module left, or came again, meanwhile",
+                        change->flag->name);
+    } else if (!changes->early) {
+      status = pd__flag_check_open(change->flag, origin, &err);
+    }
+    if (status != PD_OK) pd__report_add(changes->report, &err);
+  }
+}
+
+/* Gives whether all is said. */
+static bool ask_once(pd__changes *changes) {
+  question all = {.changes = changes};
+  all.end = &all.first;
+  propose(changes);
+  collect(&all);
+  if (changes->ask_all) check_required(changes);
+  forget_proposals(changes);
+  if (all.memory_out) {
+    pd_error err;
+    pd__fail_memory(&err);
+    pd__report_add(changes->report, &err);
+  }
+  if (!all.first || all.memory_out) {
+    give_up(all.first);
+    return true;
+  }
+  run(all.first);
+  check_again(changes);
+  bool done = changes->report->status != PD_OK;
+  if (!done) {
+    propose(changes);
+    done = holds(all.first);
+    forget_proposals(changes);
+  }
+  if (done) report_refusals(all.first, changes->report);
+  give_up(all.first);
+  return done;
+}
+
+void pd__validators_ask(pd__changes *changes) {
+  for (int round = 0; round < ROUNDS; round++) {
+    if (ask_once(changes)) return;
+  }
+  pd__report_fail(changes->report, PD_ERR_REFUSED,
+                  "values kept changing while validators looked at them");
+}
+
+pd_status pd__do_flags_validate(pd_error_list *errors, pd_error *err) {
+  pd__report report = {.list = errors, .first = err};
+  pd__changes changes = {.report = &report, .ask_all = true};
+  pd__platform_lock();
+  pd_status status = pd__changes_finish(&changes);
+  pd__platform_unlock();
+  pd__tell();
+  return status;
+}
