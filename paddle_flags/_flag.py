@@ -29,16 +29,16 @@ class FlagEntry(NamedTuple):
     """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"` or `"layer"`."""
     place: str | None
     """`"main.py:12"`, `"argv[2]"`, the name of a variable, or None where unknown."""
+    replaced: bool = False
+    """Whether a later value of the same source came."""
 
 
 def place_of(origin: Any) -> str | None:
     """Where a pd_origin says that a value came from, as in `FlagEntry.place`."""
-    if origin.source == lib.PD_SOURCE_ARGV:
-        return f"argv[{origin.line}]"
     if not origin.place or origin.place[0] == b"\0":
-        return None
-    text = to_text(origin.place)
-    return f"{text}:{origin.line}" if origin.line else text
+        return f"argv[{origin.line}]" if origin.source == lib.PD_SOURCE_ARGV else None
+    parts = [to_text(origin.place), origin.line, origin.column]
+    return ":".join(str(part) for part in parts if part)
 
 
 def caller(depth: int) -> tuple[str, int]:
@@ -177,9 +177,10 @@ class Flag(Generic[T]):
 
     @property
     def history(self) -> list[FlagEntry]:
-        """The values that the flag holds: the current one, those it hides, the default.
+        """The values that the flag was given: the current one first, the default last.
 
-        There is at most one value for each source but `"layer"`, the latest.
+        They are ordered by rank, the latest of a source first. Of the values that a
+        later one of the same source has replaced, at least the last 15 are there.
         """
         kind = TYPES[self._info().type]
         entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
@@ -191,7 +192,8 @@ class Flag(Generic[T]):
                 return found
             check(status, err)
             source = to_text(lib.pd_source_name(entry.origin.source))
-            found.append(FlagEntry(from_c(kind, entry.value), source, place_of(entry.origin)))
+            value = from_c(kind, entry.value)
+            found.append(FlagEntry(value, source, place_of(entry.origin), bool(entry.replaced)))
 
     # ---- definition ----
 

@@ -137,7 +137,7 @@ def explanation(flag: Flag[Any]) -> str:
     lines += ["", "values, the one that holds first:"]
     rows = [
         (f"  {one_line(_plain(value)) or chr(34) * 2}", source, one_line(place or ""))
-        for value, source, place in flag.history
+        for value, source, place, _ in flag.history
     ]
     lines.append(table(("  value", "source", "place"), rows))
     return "\n".join(lines)

@@ -50,14 +50,36 @@ def test_a_place_in_the_source_is_told_for_each_way_to_set(name):
     assert [line - lines[0] for line in lines] == [0, 2, 4, 6]
 
 
-def test_history_has_the_latest_value_of_each_source(name):
+def test_history_has_every_value_that_was_given_the_one_that_holds_first(name):
     flag = pf.define(name, 1)
     flag.value = 2
     flag.value = 3
-    assert [(entry.value, entry.source) for entry in flag.history] == [
-        (3, "run time"),
-        (1, "default"),
+    assert [(entry.value, entry.source, entry.replaced) for entry in flag.history] == [
+        (3, "run time", False),
+        (2, "run time", True),
+        (1, "default", False),
     ]
+
+
+def test_history_of_a_flag_that_is_set_in_a_loop_is_bounded(name):
+    flag = pf.define(name, 0)
+    for value in range(1000):
+        flag.value = value
+    values = [entry.value for entry in flag.history]
+    assert 16 <= len(values) - 1 <= 31
+    assert values == [*range(999, 999 - len(values) + 1, -1), 0]
+
+
+def test_history_tells_what_a_layer_was_given_until_it_ends(name):
+    flag = pf.define(name, 1)
+    with pf.override({name: 2}):
+        flag.value = 3
+        assert [(entry.value, entry.source) for entry in flag.history] == [
+            (3, "layer"),
+            (2, "layer"),
+            (1, "default"),
+        ]
+    assert [entry.value for entry in flag.history] == [1]
 
 
 TEXTS = ["", " ", "a=b", "Grüße, 世界", "line\nbreak\t\x01", "\udcff\udc80"]
@@ -517,4 +539,4 @@ def test_many_threads_read_and_set_without_losing_a_value(name):
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(flag.history) == 2
+    assert {entry.source for entry in flag.history} == {"run time", "default"}
