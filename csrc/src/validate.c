@@ -147,7 +147,7 @@ static void check_required(pd__changes *changes) {
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
     if (!flag->def || !flag->def->required || entry_of(flag)) continue;
     char expected[256];
-    pd__value_expected(flag->def, false, expected, sizeof expected);
+    pd__value_expected(flag->def, expected, sizeof expected);
     pd__report_fail(changes->report, PD_ERR_REFUSED, "--%s: is required, expected %s", flag->name,
                     expected);
   }
