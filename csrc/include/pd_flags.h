@@ -571,7 +571,7 @@ PD_API pd_status pd_settings_apply(const pd_settings *settings, bool allow_pendi
   X(ON, 3, "helpon")           /* those of source files <pattern>.* */         \
   X(MATCH, 4, "helpmatch")     /* of source files with <pattern> in the path */ \
   X(PACKAGE, 5, "helppackage") /* of the directory of the program's source */  \
-  X(XML, 6, "helpxml")         /* all, as XML */                               \
+  X(XML, 6, "helpxml")         /* all but hidden flags, as XML */              \
   X(VERSION, 7, "version")     /* the version of the program */
 
 #define PD_HELP_ENUM(name, number, text) PD_HELP_##name = number,
@@ -712,19 +712,23 @@ typedef struct pd_report_options {
   size_t size;             /* sizeof(pd_report_options) */
   const pd_help *help;     /* which; NULL: PD_HELP_ALL */
   const char *program;     /* argv[0]; NULL: "program" */
-  const char *usage;       /* text above the flags; NULL: one line is made */
+  const char *usage;       /* text above the flags; NULL: one line is made; "": no text,
+                              and nothing of what every command line reads */
   const char *version;     /* of the program; NULL: none */
   uint32_t width;          /* columns, 40 or more; 0: 80 */
   bool color;              /* with ANSI escapes */
 } pd_report_options;
 
 /* Write help, by modules and categories, or XML as gflags writes it, or the
- * program's version, as options->help asks. PD_ERR_MEMORY: nothing was written. */
+ * program's version, as options->help asks; NULL for `options` gives help on all.
+ * A program's own flags are those of source files that are named as it is, or that
+ * its image defines if there are none. On an error nothing was written. */
 PD_API pd_status pd_report_help(const pd_report_options *options, pd_writer write,
                                 void *context, pd_error *err);
 
-/* Write the values as a flagfile that gives them again: those that aren't the
- * default, or all. Sensitive ones are left out, and a comment says so. */
+/* Write the values as a flagfile that gives them again: those that somebody gave, or
+ * defaults as well. Sensitive ones and those that can't be given are left out, and a
+ * comment says so. */
 PD_API pd_status pd_report_flagfile(bool all, pd_writer write, void *context,
                                     pd_error *err);
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
+
 struct pd_error_list {
   pd_error *items;
   size_t count;
@@ -14,19 +16,11 @@ struct pd_error_list {
 };
 
 /* Give the length of the UTF-8 character at `text`; 0 for a byte that doesn't
- * begin one, for overlong forms, surrogates and control characters. */
-static size_t character_length(const unsigned char *text) {
-  static const uint32_t least[] = {0, 0x20, 0xa0, 0x800, 0x10000};
-  size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0x80 ? 2 : 1;
-  uint32_t code = length == 1 ? text[0] : text[0] & (0x7fu >> length);
-  if (text[0] >= 0xf8 || (text[0] >= 0x80 && text[0] < 0xc0)) return 0;
-  for (size_t i = 1; i < length; i++) {
-    if ((text[i] & 0xc0) != 0x80) return 0;
-    code = code << 6 | (text[i] & 0x3f);
-  }
-  bool surrogate = code >= 0xd800 && code < 0xe000;
-  bool legal = code >= least[length] && code != 0x7f && !surrogate && code < 0x110000;
-  return legal ? length : 0;
+ * begin one, and for control characters. */
+static size_t character_length(const char *text) {
+  uint32_t code;
+  size_t length = pd__utf8_length(text, &code);
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : length;
 }
 
 /* Paths and choices come unquoted: keep the message one line of UTF-8, also
@@ -34,7 +28,7 @@ static size_t character_length(const unsigned char *text) {
 static void tidy(char *message) {
   char *out = message;
   for (const char *at = message; *at;) {
-    size_t length = character_length((const unsigned char *)at);
+    size_t length = character_length(at);
     if (length == 0) {
       *out++ = '?';
       at++;
@@ -65,12 +59,12 @@ pd_status pd__fail_null(pd_error *err, const char *parameter) {
 pd_status pd__fail_memory(pd_error *err) { return pd__fail(err, PD_ERR_MEMORY, "out of memory"); }
 
 const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text) {
-  const unsigned char *at = (const unsigned char *)text;
+  const char *at = text;
   size_t used = 0;
   while (*at && used < PD__QUOTE_SIZE - 8) {
     size_t length = character_length(at);
     if (length == 0) {
-      used += (size_t)snprintf(out + used, 5, "\\x%02x", *at++);
+      used += (size_t)snprintf(out + used, 5, "\\x%02x", (unsigned char)*at++);
     } else {
       memcpy(out + used, at, length);
       used += length;

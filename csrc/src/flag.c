@@ -44,7 +44,7 @@ static const char *lasting(const char *text, bool *stored) {
   return kept;
 }
 
-static bool fill_info(const pd_flag *flag, pd_flag_info *info) {
+bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   const pd_flag_def *def = flag->def;
   bool stored = true;
   info->type = def->type;
@@ -88,14 +88,13 @@ pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = pd__flag_check_defined(flag, err);
-  if (status == PD_OK && !fill_info(flag, &found)) status = pd__fail_memory(err);
+  if (status == PD_OK && !pd__flag_info(flag, &found)) status = pd__fail_memory(err);
   pd__platform_unlock();
   if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
   return status;
 }
 
-static pd_status fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
-                            pd_error *err) {
+pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err) {
   const pd__entry *found = flag->entries;
   size_t left = index;
   for (; found && left > 0; left--) found = found->next;
@@ -115,7 +114,7 @@ pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = pd__flag_check_defined(flag, err);
-  if (status == PD_OK) status = fill_entry(flag, index, &found, err);
+  if (status == PD_OK) status = pd__flag_entry(flag, index, &found, err);
   pd__platform_unlock();
   if (status == PD_OK) pd__sized_give(entry, &found, sizeof found);
   return status;

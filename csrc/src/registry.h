@@ -264,6 +264,14 @@ extern const pd_origin pd__at_run_time;
 /* The module that a flag's first definition stands in, or NULL. */
 pd_module *pd__flag_owner(const pd_flag *flag);
 
+/* ---- What is told of a flag (flag.c) ---- */
+
+/* Fill all but the size, for a flag that is defined. False: memory is out. */
+bool pd__flag_info(const pd_flag *flag, pd_flag_info *info);
+
+/* The same of pd_flag_get_entry. */
+pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err);
+
 /* ---- Modules (module.c) ---- */
 
 const char *pd__module_path(const pd_module *module);

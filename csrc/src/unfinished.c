@@ -8,12 +8,3 @@ pd_status pd__do_settings_add_flagfile(pd_settings *settings, const char *path, 
   (void)settings, (void)path, (void)program, (void)errors;
   UNFINISHED(settings_add_flagfile);
 }
-pd_status pd__do_report_help(const pd_report_options *options, pd_writer write, void *context,
-                             pd_error *err) {
-  (void)options, (void)write, (void)context;
-  UNFINISHED(report_help);
-}
-pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_error *err) {
-  (void)all, (void)write, (void)context;
-  UNFINISHED(report_flagfile);
-}

@@ -1,0 +1,59 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+static bool grow(pd__out *out, size_t more) {
+  size_t needed = out->length + more + 1;
+  if (needed <= out->capacity) return true;
+  size_t capacity = needed < 2 * out->capacity ? 2 * out->capacity : needed + 1024;
+  char *text = realloc(out->text, capacity);
+  if (!text) return false;
+  out->text = text;
+  out->capacity = capacity;
+  return true;
+}
+
+void pd__out_add(pd__out *out, const char *text, size_t length) {
+  if (out->failed || length == 0) return;
+  if (!grow(out, length)) {
+    out->failed = true;
+    return;
+  }
+  memcpy(out->text + out->length, text, length);
+  out->length += length;
+  out->text[out->length] = '\0';
+}
+
+void pd__out_text(pd__out *out, const char *text) { pd__out_add(out, text, strlen(text)); }
+
+void pd__out_hex(pd__out *out, char byte) {
+  char text[8];
+  snprintf(text, sizeof text, "\\x%02x", (unsigned char)byte);
+  pd__out_text(out, text);
+}
+
+bool pd__out_escape(pd__out *out, char byte, char quote) {
+  static const char named[] = {'\n', 'n', '\t', 't', '\r', 'r', '\\', '\\', '\0'};
+  char letter = byte == quote ? quote : '\0';
+  for (size_t i = 0; named[i]; i += 2) {
+    if (named[i] == byte) letter = named[i + 1];
+  }
+  if (!letter) return false;
+  pd__out_add(out, (char[]){'\\', letter}, 2);
+  return true;
+}
+
+void pd__out_clear(pd__out *out) {
+  out->length = 0;
+  pd__out_add(out, "", 1); /* there is text, even if it is empty */
+  out->length = 0;
+}
+
+pd_status pd__out_finish(pd__out *out, pd_writer write, void *context, pd_error *err) {
+  bool failed = out->failed;
+  if (!failed && out->length > 0) write(out->text, out->length, context);
+  free(out->text);
+  return failed ? pd__fail_memory(err) : PD_OK;
+}
