@@ -1,4 +1,4 @@
-"""The command line: python -m paddle_flags run|list|explain|doctor|config."""
+"""The command line: python -m paddle_flags run|list|explain|doctor|config|completion."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import os
 import re
 import runpy
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
-from paddle_flags import __version__, _config, errors
+from paddle_flags import __version__, _completion, _config, errors
 from paddle_flags._parse import print_text, read_flags
 from paddle_flags._plugin import load_plugin
 from paddle_flags._registry import find
@@ -117,6 +118,36 @@ def _add_config(commands: Commands) -> None:
             const=option,
             help=what.rstrip("."),
         )
+    parser.set_defaults(act=lambda options: _print_config(parser, options.options))
+
+
+def _print_config(parser: argparse.ArgumentParser, options: list[str] | None) -> None:
+    if not options:
+        parser.error(f"expected one or more of {', '.join(_config.OPTIONS)}")
+    print(" ".join(_config.OPTIONS[option]() for option in options))
+
+
+def _add_completion(commands: Commands) -> None:
+    summary = "print a script that lets a shell complete flags"
+    parser = commands.add_parser(
+        "completion",
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ", and how to use it.",
+        usage=f"{PROGRAM} completion {'|'.join(_completion.SHELLS)} [PROGRAM]...",
+        allow_abbrev=False,
+    )
+    parser.add_argument("shell", choices=_completion.SHELLS, help="the shell")
+    parser.add_argument(
+        "programs",
+        nargs="*",
+        metavar="PROGRAM",
+        default=_completion.own_programs(),
+        help="a command whose program calls parse(), as in train.py or 'python train.py';"
+        f" without one, {PROGRAM}",
+    )
+    parser.set_defaults(
+        act=lambda options: print(_completion.script(options.shell, options.programs), end="")
+    )
 
 
 def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
@@ -159,6 +190,7 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argume
     )
     doctor.add_argument("--json", action="store_true", help="write the report as JSON")
     _add_config(commands)
+    _add_completion(commands)
     return main_parser, dict(commands.choices)
 
 
@@ -268,14 +300,86 @@ def _prepare(command: str, parser: argparse.ArgumentParser, words: Sequence[str]
     return _COMMANDS[command](options, rest)
 
 
+def _complete(
+    main_parser: argparse.ArgumentParser,
+    parsers: dict[str, argparse.ArgumentParser],
+    words: list[str],
+    word: str,
+) -> _completion.Answer:
+    """Complete a word of our own command line."""
+    if not words:
+        return _completion.match([*_commands_of(main_parser), *_options_of(main_parser)], word)
+    parser = parsers.get(words[0])
+    if parser is None:
+        return _completion.NOTHING
+    if words[0] not in _COMMANDS:
+        return _complete_plain(parser, words, word)
+    end = _options_end(words[1:], parser) + 1
+    if end > len(words):  # the word is the value of an option
+        return _completion.files(word) if words[-1] in ("-p", "--plugin") else _completion.NOTHING
+    name, equals, typed = word.partition("=")
+    if equals and name == "--plugin":
+        return _completion.files(typed, name + equals)
+    for plugin in parser.parse_args(words[1:end]).plugin:
+        with suppress(errors.FlagError):
+            _load(plugin)
+    return _complete_line(words[0], parser, words[end:], word)
+
+
+def _complete_line(
+    command: str, parser: argparse.ArgumentParser, rest: list[str], word: str
+) -> _completion.Answer:
+    """Complete a word behind the options, where flags and arguments stand."""
+    if command == "run" and "-m" in rest:
+        return _completion.files(word) if rest[-1] != "-m" else _completion.NOTHING
+    arguments = {
+        "list": _completion.NOTHING,
+        "explain": _completion.match(_completion.flag_names(), word),
+    }
+    answer = _completion.complete_flags(
+        rest, word, stop_at_argument=command == "run", arguments=arguments.get(command)
+    )
+    if rest or not word.startswith("-") or "=" in word:
+        return answer
+    return _completion.match([*_options_of(parser), *answer.candidates], word)
+
+
+def _complete_plain(
+    parser: argparse.ArgumentParser, words: list[str], word: str
+) -> _completion.Answer:
+    """Complete a command that has no flags: config or completion."""
+    if word.startswith("-"):
+        return _completion.match(_options_of(parser), word)
+    if words == ["completion"]:
+        return _completion.match(map(_completion.Candidate, _completion.SHELLS), word)
+    return _completion.files(word) if words[0] == "completion" else _completion.NOTHING
+
+
+def _options_of(parser: argparse.ArgumentParser) -> list[_completion.Candidate]:
+    return [
+        _completion.Candidate(option, _completion.describe(action.help or ""))
+        for action in parser._actions  # noqa: SLF001 - as in _own_options
+        for option in action.option_strings
+    ]
+
+
+def _commands_of(parser: argparse.ArgumentParser) -> list[_completion.Candidate]:
+    return [
+        _completion.Candidate(command.dest, _completion.describe(command.help or ""))
+        for action in parser._actions  # noqa: SLF001 - as in _own_options
+        for command in getattr(action, "_choices_actions", ())
+    ]
+
+
 def main(words: Sequence[str]) -> int:
     """Run one command; gives the exit status."""
     main_parser, parsers = _build_parsers()
+    request = _completion.read_request()
+    if request:
+        request.reply(_complete(main_parser, parsers, request.words, request.word))
     if not words or words[0] not in _COMMANDS:
-        options = main_parser.parse_args(words).options  # exits but for config
-        if not options:
-            parsers["config"].error(f"expected one or more of {', '.join(_config.OPTIONS)}")
-        print(" ".join(_config.OPTIONS[option]() for option in options))
+        options = main_parser.parse_args(words)  # exits but for config and completion
+        options.act(options)
         return 0
     try:
         action = _prepare(words[0], parsers[words[0]], words[1:])

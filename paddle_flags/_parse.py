@@ -133,6 +133,10 @@ def parse(
     flags and ends it with status 0. With `exit=False` FlagParseError or
     HelpRequested is raised instead.
     """
+    if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
+        from paddle_flags._completion import answer_shell  # noqa: PLC0415 - seldom used
+
+        answer_shell(stop_at_argument=stop_at_argument)
     words = list(sys.argv) if argv is None else _check_argv(argv)
     try:
         return read_flags(

@@ -1,0 +1,223 @@
+"""Completion in bash, zsh and fish: what Tab does at a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import build_plugin, package, run, tool, write
+
+PLUGIN = """
+#include <stdio.h>
+#include <pd_flags.h>
+__attribute__((constructor)) static void greet(void) { puts("words\\n--from_stdout"); }
+PD_DEFINE_bool(alpha_check, false, "Stop at the first NaN");
+PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
+PD_DEFINE_string(alpha_mode, "fast", "How to search", .choices = "fast|best");
+PD_DEFINE_string(alpha_secret, "", "Not for everyone", .hidden = true);
+"""
+
+# It tells its words first: when Enter runs it, that is what Tab has made. When
+# the shell asks it, that is noise.
+PROGRAM = """\
+#!/usr/bin/env python
+import json, os, sys
+print("ARGV=" + json.dumps(sys.argv[1:]) + "=ARGV", flush=True)
+print("--from_stderr", file=sys.stderr)
+import paddle_flags as pf
+tags = ["plain", "two words", "it's", 'say "hi"', "a:b", "$HOME"]
+pf.define("tag", "plain", "Kind of text", choices=tags)
+pf.define("data_dir", "", "Where the data is")
+pf.define("quick", False, "Skip what is slow", aliases=["hasty"])
+pf.define("kept", 1, "Can't be set", read_only=True)
+pf.load_plugin("libalpha.so")
+if sys.argv[0].endswith("sub.py"):
+    pf.parse(stop_at_argument=True)
+else:
+    pf.parse()
+"""
+
+BROKEN = """\
+#!/usr/bin/env python
+print("words\\n--noise")
+import sys
+print("ARGV=[]=ARGV") if sys.argv[1:] else print(undefined)
+"""
+
+
+class Shell:
+    """A shell at a terminal of its own, in a directory with programs."""
+
+    def __init__(self, name: str, home: Path) -> None:
+        pexpect = package("pexpect")
+        self.name = name
+        self.home = home
+        self.env = {
+            "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
+            "HOME": str(home),
+            "ZDOTDIR": str(home),
+            "TERM": "xterm",
+            "LC_ALL": "C.UTF-8",
+            **{key: text for key, text in os.environ.items() if key.startswith(("LD_", "ASAN_"))},
+        }
+        words = {
+            "bash": ["--noprofile", "--rcfile", str(home / ".bashrc"), "-i"],
+            "zsh": ["-i"],
+            "fish": ["-i"],
+        }
+        self.pty = pexpect.spawn(
+            tool(name),
+            words[name],
+            cwd=str(home),
+            env=self.env,
+            dimensions=(50, 300),
+            encoding="utf-8",
+            timeout=60,
+        )
+        self.pty.delaybeforesend = None
+        self.enter("echo REA''DY")
+        self.pty.expect("READY\r\n")
+
+    def enter(self, line: str) -> None:
+        self.pty.send(line + "\r")
+
+    def tab(self, line: str) -> list[str]:
+        """Give the words that the program gets after a Tab at the end of the line."""
+        self.enter(line + "\t")
+        self.pty.expect(r"ARGV=(\[.*?\])=ARGV")
+        words: list[str] = json.loads(self.pty.match[1])
+        return words
+
+    def listing(self, line: str) -> list[str]:
+        """Give the lines that are shown after Tab at the end of the line."""
+        if self.name == "fish":
+            quoted = line.replace("\\", "\\\\").replace("'", "\\'")
+            ended = run("fish", "-c", f"complete -C '{quoted}'", cwd=self.home, env=self.env)
+            return ended.stdout.splitlines()
+        self.pty.send(line + "\t\t")
+        self.enter("\x15echo DO''NE")
+        self.pty.expect("DONE\r\n")
+        shown: str = self.pty.before
+        return shown.replace("\r", "\n").split("\n")
+
+    def close(self) -> None:
+        self.pty.close(force=True)
+
+
+RC = {
+    ".bashrc": 'eval "$(python -m paddle_flags completion bash {})"\n',
+    ".zshrc": "autoload -Uz compinit\ncompinit -u -D\n"
+    'eval "$(python -m paddle_flags completion zsh {})"\n',
+    ".config/fish/config.fish": "python -m paddle_flags completion fish {} | source\n",
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("home")
+    source = write(place / "alpha.c", PLUGIN)
+    build_plugin(place / "libalpha.so", source)
+    for name, text in {"train.py": PROGRAM, "sub.py": PROGRAM, "broken.py": BROKEN}.items():
+        write(place / name, text).chmod(0o755)
+    write(place / "some flags.conf", "")
+    write(place / "data" / "part.bin", "")
+    for file, line in RC.items():
+        programs = "train.py sub.py broken.py 'python train.py'"
+        write(place / file, line.format("") + line.format(programs))
+    return place
+
+
+@pytest.fixture(scope="module", params=["bash", "zsh", "fish"])
+def shell(request, home) -> Iterator[Shell]:
+    started = Shell(request.param, home)
+    yield started
+    started.close()
+
+
+# ---- one candidate: it is inserted ----
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("./train.py --alpha_c", ["--alpha_check"]),
+        ("./train.py --alpha-c", ["--alpha-check"]),
+        ("./train.py -alpha_c", ["-alpha_check"]),
+        ("./train.py --noalpha_c", ["--noalpha_check"]),
+        ("./train.py --no-alpha-c", ["--no-alpha-check"]),
+        ("./train.py --no_q", ["--no_quick"]),
+        ("./train.py --alpha_l", ["--alpha_level="]),
+        ("./train.py --has", ["--hasty"]),
+        ("./train.py --alpha_mode=b", ["--alpha_mode=best"]),
+        ("./train.py --alpha-mode=b", ["--alpha-mode=best"]),
+        ("./train.py --alpha_mode b", ["--alpha_mode", "best"]),
+        ("./train.py --alpha_check=t", ["--alpha_check=true"]),
+        ("./train.py a --alpha_level 3 --qui", ["a", "--alpha_level", "3", "--quick"]),
+        ("./train.py --data_dir --qui", ["--data_dir", "--quick"]),
+        ("python train.py --qui", ["--quick"]),
+        ("python ./train.py --alpha_mode=b", ["--alpha_mode=best"]),
+        ("./sub.py --qui", ["--quick"]),
+    ],
+)
+def test_tab_completes(shell, line, words):
+    assert shell.tab(line) == words
+
+
+def test_a_name_with_a_value_waits_for_it_and_a_bool_is_whole(shell):
+    assert shell.tab("./train.py --alpha_l\t5") == ["--alpha_level=5"]
+    assert shell.tab("./train.py --alpha_c\tx") == ["--alpha_check", "x"]
+
+
+@pytest.mark.parametrize("start", ["tw", "it", "say", "a:", r"\$H", '"tw', "'tw", '"it'])
+@pytest.mark.parametrize("between", ["=", " "])
+def test_a_value_of_any_letters_arrives_whole(shell, start, between):
+    wanted = {"tw": "two words", "it": "it's", "sa": 'say "hi"', "a:": "a:b", "$H": "$HOME"}
+    value = wanted[start.strip("\\'\"")[:2]]
+    words = shell.tab(f"./train.py --tag{between}{start}")
+    assert words == (["--tag", value] if between == " " else [f"--tag={value}"])
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("./train.py --flagfile=som", ["--flagfile=some flags.conf"]),
+        ("./train.py --flagfile som", ["--flagfile", "some flags.conf"]),
+        ("./train.py --data_dir=data/pa", ["--data_dir=data/part.bin"]),
+        ("./train.py --data_dir data/pa", ["--data_dir", "data/part.bin"]),
+        ("./train.py --data_dir ~/data/pa", ["--data_dir", "~/data/part.bin"]),
+        ("./train.py som", ["some flags.conf"]),
+        ("./train.py -- som", ["--", "some flags.conf"]),
+        ("./train.py -- --alpha_c", ["--", "--alpha_c"]),
+        ("./sub.py go --alpha_c", ["go", "--alpha_c"]),
+        ("./sub.py go som", ["go", "some flags.conf"]),
+    ],
+)
+def test_tab_completes_names_of_files(shell, line, words):
+    found = shell.tab(line)
+    home = str(shell.home)
+    assert [word.replace(home, "~") for word in found] == words
+
+
+def test_what_is_nobodys_business_stays_as_it_was_typed(shell):
+    for line in ("--alpha_secr", "--kep", "--nothing", "--alpha_mode=x", "--alpha_level=s"):
+        assert shell.tab(f"./train.py {line}") == [line]
+
+
+def test_a_broken_program_gives_no_candidates_and_no_noise(shell):
+    shown = "\n".join(shell.listing("./broken.py --"))
+    assert "noise" not in shown
+    assert "Error" not in shown
+    assert "from_stderr" not in "\n".join(shell.listing("./train.py --alpha"))
+
+
+def test_words_of_the_user_are_never_run(shell):
+    if shell.name == "zsh":  # whose Tab runs $(...) in the word at the cursor, for all commands
+        shell.enter("bindkey '^I' complete-word")
+    for trap in ("$(touch trap)", "`touch trap`", '"$(touch trap)"', "a[$(touch trap)]"):
+        shell.listing(f"./train.py --tag={trap} --alpha")
+        shell.listing(f"./train.py --tag={trap}")
+    assert not (shell.home / "trap").exists()
