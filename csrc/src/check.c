@@ -106,9 +106,9 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   if (status == PD_OK) return PD_OK;
   const char *text = pd__value_text(def->type, def->default_value, number);
   pd__value_complaint(def, text, complaint, sizeof complaint);
-  const char *quotes = def->type == PD_TYPE_string ? "'" : "";
-  snprintf(why, sizeof why, "default %s%s%s: %s", quotes, pd__quote(quoted, text), quotes,
-           complaint);
+  const char *quotes = def->type == PD_TYPE_string && !def->sensitive ? "'" : "";
+  const char *shown = def->sensitive ? PD__REDACTED : pd__quote(quoted, text);
+  snprintf(why, sizeof why, "default %s%s%s: %s", quotes, shown, quotes, complaint);
   return pd__def_refuse(def, status, why, err);
 }
 
@@ -139,7 +139,7 @@ static pd_status check_list(const pd_flag_def *def, pd_error *err) {
 
 static pd_status check_unit(const pd_flag_def *def, pd_error *err) {
   char quoted[PD__QUOTE_SIZE], why[160];
-  if (!def->unit || !*def->unit) return PD_OK;
+  if (!def->unit) return PD_OK;
   pd__quote(quoted, def->unit);
   if (!pd__unit_known(def->unit)) {
     snprintf(why, sizeof why, "unit '%s': expected bytes or seconds", quoted);
@@ -151,12 +151,18 @@ static pd_status check_unit(const pd_flag_def *def, pd_error *err) {
   return pd__def_refuse(def, PD_ERR_TYPE, why, err);
 }
 
-static pd_status check_required(const pd_flag_def *def, pd_error *err) {
-  bool retired = def->retired && *def->retired;
-  if (!def->required || (!retired && !def->read_only)) return PD_OK;
-  const char *why = retired ? "it is required and retired: its values would be ignored"
-                            : "it is required and read-only: no value would be taken";
-  return pd__def_refuse(def, PD_ERR_ARGUMENT, why, err);
+/* What is said about the flag's use. */
+static pd_status check_use(const pd_flag_def *def, pd_error *err) {
+  const char *why = NULL;
+  if (def->deprecated && !*def->deprecated) why = "deprecated: expected the reason, not \"\"";
+  if (def->retired && !*def->retired) why = "retired: expected the reason, not \"\"";
+  if (def->required && def->retired) {
+    why = "it is required and retired: its values would be ignored";
+  }
+  if (def->required && def->read_only) {
+    why = "it is required and read-only: no value would be taken";
+  }
+  return why ? pd__def_refuse(def, PD_ERR_ARGUMENT, why, err) : PD_OK;
 }
 
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
@@ -165,7 +171,7 @@ pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
   if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
   status = check_list(def, err);
   if (status == PD_OK) status = check_unit(def, err);
-  if (status == PD_OK) status = check_required(def, err);
+  if (status == PD_OK) status = check_use(def, err);
   if (status != PD_OK) return status;
   status = check_range(def, err);
   if (status == PD_OK) status = check_choices(def, err);

@@ -120,6 +120,21 @@ static void differ_in_text(differences *found, const char *what, const char *min
   differ(found, "%s %s, not %s", what, quoted_or_none(mine, own), quoted_or_none(theirs, other));
 }
 
+static void differ_in_default(differences *found, const pd_flag_def *mine,
+                              const pd_flag_def *theirs) {
+  char own[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], number[PD__NUMBER_SIZE];
+  pd_type type = mine->type;
+  const char *quote = type == PD_TYPE_string ? "'" : "";
+  if (pd__value_equal(type, mine->default_value, theirs->default_value)) return;
+  if (mine->sensitive || theirs->sensitive) {
+    differ(found, "another default");
+    return;
+  }
+  pd__quote(own, pd__value_text(type, mine->default_value, number));
+  pd__quote(other, pd__value_text(type, theirs->default_value, number));
+  differ(found, "default %s%s%s, not %s%s%s", quote, own, quote, quote, other, quote);
+}
+
 static void differ_in_range(differences *found, const pd_flag_def *mine,
                             const pd_flag_def *theirs) {
   char text[4][PD__NUMBER_SIZE];
@@ -134,17 +149,10 @@ static const char *item_type(const pd_flag_def *def) {
 }
 
 static void compare(const pd_flag_def *mine, const pd_flag_def *theirs, differences *found) {
-  char own[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], number[PD__NUMBER_SIZE];
   bool same_file = same_text(base_name(mine->file), base_name(theirs->file));
-  pd_type type = mine->type;
   if (!same_file || theirs->type != mine->type) return; /* the places tell */
   differ_in_text(found, "name", mine->name, theirs->name);
-  if (!pd__value_equal(type, mine->default_value, theirs->default_value)) {
-    pd__quote(own, pd__value_text(type, mine->default_value, number));
-    pd__quote(other, pd__value_text(type, theirs->default_value, number));
-    const char *quote = type == PD_TYPE_string ? "'" : "";
-    differ(found, "default %s%s%s, not %s%s%s", quote, own, quote, quote, other, quote);
-  }
+  differ_in_default(found, mine, theirs);
   if (!same_range(mine, theirs)) differ_in_range(found, mine, theirs);
   differ_in_text(found, "choices", mine->choices, theirs->choices);
   differ_in_text(found, "aliases", mine->aliases, theirs->aliases);

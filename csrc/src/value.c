@@ -142,13 +142,11 @@ static pd_status parse(pd_type type, const char *text, pd_value *out) {
   return PD_ERR_TYPE;
 }
 
-static bool has_unit(const pd_flag_def *def) { return def->unit && *def->unit; }
-
 /* A plain number means the same with a unit as without. */
 pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out) {
   char plain[PD__UNIT_SIZE];
   pd_status status = parse(def->type, text, out);
-  if (status != PD_ERR_VALUE || !has_unit(def)) return status;
+  if (status != PD_ERR_VALUE || !def->unit) return status;
   return pd__unit_expand(def->unit, text, plain) ? parse(def->type, plain, out) : PD_ERR_VALUE;
 }
 
@@ -386,7 +384,7 @@ static const char *noun(pd_type type, bool ranged) {
 
 /* Behind the number: " number of seconds". `amount` has room for 32 bytes. */
 static const char *of_unit(const pd_flag_def *def, char amount[32]) {
-  if (!has_unit(def)) return "";
+  if (!def->unit) return "";
   snprintf(amount, 32, "%s of %.16s", def->type == PD_TYPE_double ? "" : " number", def->unit);
   return amount;
 }
@@ -400,7 +398,7 @@ static void expect(const pd_flag_def *def, pd_status read, char *buffer, size_t 
   bool low = numeric && !pd__value_equal(type, def->min, pd__type_min(type));
   bool high = numeric && !pd__value_equal(type, def->max, pd__type_max(type));
   low |= high && (type == PD_TYPE_uint32 || type == PD_TYPE_uint64); /* 0 says it best */
-  bool plain = has_unit(def) && !overflow; /* the number of bits doesn't help */
+  bool plain = def->unit && !overflow; /* the number of bits doesn't help */
   const char *what = noun(type, plain || (low && high) || ((low || high) && !overflow));
   const char *of = of_unit(def, amount);
   bool huge = overflow && type == PD_TYPE_double && !(low && high);
@@ -420,7 +418,7 @@ static void expect(const pd_flag_def *def, pd_status read, char *buffer, size_t 
   } else {
     used = (size_t)snprintf(buffer, size, "%s%s%s", what, of, that);
   }
-  if (!has_unit(def) || read != PD_ERR_VALUE || used >= size) return;
+  if (!def->unit || read != PD_ERR_VALUE || used >= size) return;
   snprintf(buffer + used, size - used, ", %s",
            pd__unit_hint(def->unit, type != PD_TYPE_double, low || high));
 }

@@ -84,6 +84,8 @@ def definitions() -> None:
         ("string", "no_cache", {"file": "src/alpha.c", "line": 6}),
         ("bool", "b", {"old_names": "bad name"}),
         ("bool", "b", {"old_names": "help"}),
+        ("bool", "b", {"aliases": "c", "old_names": "c"}),
+        ("bool", "other", {"old_names": "lvl", "file": "src/beta.c", "line": 9}),
         ("int32", "items", {"list": lib.PD_TYPE_int32}),
         ("string", "items", {"list": 9}),
         ("string", "items", {"list": lib.PD_TYPE_int32, "default_value": "1,x"}),
@@ -105,6 +107,11 @@ def definitions() -> None:
         ("int64", "wait", {"file": "w.c", "sensitive": True, "retired": "Never read"}),
         ("string", "keys", {"file": "k.c", "list": lib.PD_TYPE_string, "sensitive": True}),
         ("string", "keys", {"file": "k.c"}),
+        ("string", "keys", {"file": "k.c", "list": lib.PD_TYPE_string, "default_value": "a"}),
+        ("string", "pin", {"sensitive": True, "choices": "1|2", "default_value": "1234"}),
+        ("int64", "size", {"unit": ""}),
+        ("bool", "gone", {"retired": ""}),
+        ("bool", "gone", {"deprecated": ""}),
     ]
     for kind, name, attributes in cases:
         print(
@@ -129,6 +136,7 @@ def values() -> None:
         "memory": define("uint32", "memory", unit="bytes"),
         "delay": define("double", "pause", unit="seconds", min=0, max=60),
         "sizes": define("string", "sizes", list=lib.PD_TYPE_uint32, default_value=""),
+        "secret": define("int32", "secret", sensitive=True, max=9),
         "tags": define("string", "tags", list=lib.PD_TYPE_string, choices="a|b"),
     }
     lib.pd_flag_freeze(flags["frozen"], ffi.NULL)
@@ -147,6 +155,7 @@ def values() -> None:
         "memory": [b"64M", b"1.3KiB", b"1.5", b"4GiB", b"-1B"],
         "delay": [b"soon", b"1h", b"2s1m"],
         "sizes": [b"1,x", b"1, 2", b"1,", b"1,2,4294967296", b'"1'],
+        "secret": [b"1234", b"abcd"],
         "tags": [b"a,c", b'a,b"', b"a, b"],
     }
     for kind, texts in cases.items():
