@@ -5,30 +5,57 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from paddle_flags import _lists as lists
 from paddle_flags._flag import Flag, flag_of
 from paddle_flags._native import ffi, lib
 from paddle_flags._status import check, new_error, to_bytes
-from paddle_flags._values import BY_NAME, ValueType, fits, to_python
+from paddle_flags._values import BY_NAME, LISTS, REDACTED, ValueType, fits, to_python
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import FrameType
+    from typing import TypedDict
+
+    from typing_extensions import Unpack
+
+    class _Attributes(TypedDict, total=False):
+        """What every definition may have."""
+
+        category: str | None
+        aliases: Iterable[str]
+        old_names: Iterable[str]
+        hidden: bool
+        read_only: bool
+        startup_only: bool
+        required: bool
+        sensitive: bool
+        experimental: bool
+        deprecated: str | None
+        retired: str | None
+
+    _Integer = Literal["int32", "uint32", "int64", "uint64"]
+    _Unit = Literal["bytes", "seconds"]
+
+_INFERRED = {bool: "bool", int: "int64", float: "double", str: "string"}
 
 
 class _Definition:
     """A pd_flag_def with the memory that it points at."""
 
-    def __init__(self, name: str, kind: ValueType) -> None:
+    def __init__(self, name: str, kind: ValueType, *, sensitive: bool) -> None:
         self._about = f"definition of {name!r}"
         self._kind = kind
+        self._sensitive = sensitive
         self._kept: list[Any] = []
         self.pointer = ffi.new("pd_flag_def *")
         lib.pd_flag_def_init(self.pointer, ffi.sizeof("pd_flag_def"), kind.number)
+        self.pointer.list = kind.item.number if kind.item else 0
+        self.pointer.sensitive = sensitive
         self.set_text("name", name)
 
-    def _keep(self, text: str) -> Any:
-        kept = ffi.new("char[]", to_bytes(text))
+    def _keep(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
+        kept = ffi.new("char[]", to_bytes(text, what, sensitive=sensitive))
         self._kept.append(kept)
         return kept
 
@@ -53,21 +80,26 @@ class _Definition:
     def set_bound(self, field: str, bound: object) -> None:
         if bound is None:
             return
-        if self._kind.python in (bool, str):
-            message = f"{self._about}: {field}: a {self._kind.name} has no range"
+        if self._kind.python in (bool, str, tuple):
+            what = "list" if self._kind.item else self._kind.name
+            message = f"{self._about}: {field}: a {what} has no range"
             raise FlagTypeError(message)
         self._set(field, getattr(self.pointer, field), bound)
 
     def _set(self, field: str, target: Any, value: object) -> None:
-        wanted = to_python(f"{self._about}: {field}", self._kind, value)
+        about = f"{self._about}: {field}"
+        wanted = to_python(about, self._kind, value, sensitive=self._sensitive)
         if not fits(self._kind, wanted):
+            shown = REDACTED if self._sensitive else wanted
             message = (
-                f"{self._about}: {field} {wanted}: expected an integer in"
+                f"{about} {shown}: expected an integer in"
                 f" [{self._kind.smallest}, {self._kind.largest}]"
             )
             raise FlagValueError(message)
-        is_text = self._kind.python is str
-        setattr(target, self._kind.member, self._keep(wanted) if is_text else wanted)
+        if self._kind.member == "str":
+            text = lists.encode(wanted) if self._kind.item else wanted
+            wanted = self._keep(text, f"{about}=", sensitive=self._sensitive)
+        setattr(target, self._kind.member, wanted)
 
     def set_place(self, frame: FrameType) -> None:
         """Let the definition stand in the module and line of `frame`."""
@@ -84,17 +116,39 @@ class _Definition:
         return flag_of(handle[0])
 
 
-def _kind_of(name: str, default: object, type_name: str | None) -> ValueType:
-    if type_name is not None:
-        if type_name not in BY_NAME:
-            expected = ", ".join(BY_NAME)
-            message = f"definition of {name!r}: type {type_name!r}: expected one of {expected}"
-            raise FlagTypeError(message)
-        return BY_NAME[type_name]
-    inferred = {bool: "bool", int: "int64", float: "double", str: "string"}.get(type(default))
+def _list_kind(about: str, shown: str, default: object, items: type | None) -> ValueType:
+    """Give the type of a list: of `items`, or as all of the default's are."""
+    if items is not None:
+        if items in _INFERRED:
+            return LISTS[_INFERRED[items]]
+        message = f"{about}: items {items!r}: expected bool, int, float or str"
+        raise FlagTypeError(message)
+    kinds = {type(item) for item in lists.items_of(default) or ()} or {str}
+    if kinds == {int, float}:
+        kinds = {float}
+    kind = kinds.pop()
+    if kinds or kind not in _INFERRED:
+        message = f"{about}: default {shown}: expected items that are all bool, int, float or str"
+        raise FlagTypeError(message)
+    return LISTS[_INFERRED[kind]]
+
+
+def _kind_of(
+    about: str, shown: str, default: object, type_name: str | None, items: type | None
+) -> ValueType:
+    """Give the type of a definition; messages show its default as `shown`."""
+    if type_name is not None and type_name not in BY_NAME:
+        message = f"{about}: type {type_name!r}: expected one of {', '.join(BY_NAME)}"
+        raise FlagTypeError(message)
+    if items is not None or (type_name is None and lists.items_of(default) is not None):
+        if type_name in (None, "string"):
+            return _list_kind(about, shown, default, items)
+        message = f"{about}: type {type_name!r}: a list has the type string; its items have `items`"
+        raise FlagTypeError(message)
+    inferred = type_name or _INFERRED.get(type(default))
     if inferred is None:
         message = (
-            f"definition of {name!r}: default {default!r}: expected bool, int, float or str,"
+            f"{about}: default {shown}: expected bool, int, float, str or a sequence of them,"
             f" not {type(default).__name__}"
         )
         raise FlagTypeError(message)
@@ -108,11 +162,7 @@ def define(  # pyright: ignore[reportOverlappingOverload] - a bool is an int, bu
     help: str = ...,
     *,
     type: Literal["bool"] | None = ...,
-    category: str | None = ...,
-    aliases: Iterable[str] = ...,
-    hidden: bool = ...,
-    read_only: bool = ...,
-    startup_only: bool = ...,
+    **attributes: Unpack[_Attributes],
 ) -> Flag[bool]: ...
 @overload
 def define(
@@ -120,15 +170,12 @@ def define(
     default: int,
     help: str = ...,
     *,
-    type: Literal["int32", "uint32", "int64", "uint64"] | None = ...,
+    type: _Integer | None = ...,
+    unit: _Unit | None = ...,
     min: int | None = ...,
     max: int | None = ...,
     choices: Iterable[int] | None = ...,
-    category: str | None = ...,
-    aliases: Iterable[str] = ...,
-    hidden: bool = ...,
-    read_only: bool = ...,
-    startup_only: bool = ...,
+    **attributes: Unpack[_Attributes],
 ) -> Flag[int]: ...
 @overload
 def define(
@@ -137,14 +184,11 @@ def define(
     help: str = ...,
     *,
     type: Literal["double"] | None = ...,
+    unit: _Unit | None = ...,
     min: float | None = ...,
     max: float | None = ...,
     choices: Iterable[float] | None = ...,
-    category: str | None = ...,
-    aliases: Iterable[str] = ...,
-    hidden: bool = ...,
-    read_only: bool = ...,
-    startup_only: bool = ...,
+    **attributes: Unpack[_Attributes],
 ) -> Flag[float]: ...
 @overload
 def define(
@@ -154,26 +198,70 @@ def define(
     *,
     type: Literal["string"] | None = ...,
     choices: Iterable[str] | None = ...,
-    category: str | None = ...,
-    aliases: Iterable[str] = ...,
-    hidden: bool = ...,
-    read_only: bool = ...,
-    startup_only: bool = ...,
+    **attributes: Unpack[_Attributes],
 ) -> Flag[str]: ...
+@overload
+def define(
+    name: str,
+    default: tuple[str, ...] | list[str],
+    help: str = ...,
+    *,
+    items: type[str] | None = ...,
+    choices: Iterable[str] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[tuple[str, ...]]: ...
+@overload
+def define(  # pyright: ignore[reportOverlappingOverload] - as above
+    name: str,
+    default: tuple[bool, ...] | list[bool],
+    help: str = ...,
+    *,
+    items: type[bool] | None = ...,
+    choices: Iterable[bool] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[tuple[bool, ...]]: ...
+@overload
+def define(
+    name: str,
+    default: tuple[int, ...] | list[int],
+    help: str = ...,
+    *,
+    items: type[int] | None = ...,
+    choices: Iterable[int] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[tuple[int, ...]]: ...
+@overload
+def define(
+    name: str,
+    default: tuple[float, ...] | list[float],
+    help: str = ...,
+    *,
+    items: type[float] | None = ...,
+    choices: Iterable[float] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[tuple[float, ...]]: ...
 def define(
     name: str,
     default: Any,
     help: str = "",
     *,
     type: str | None = None,
+    items: type | None = None,
+    unit: str | None = None,
     min: Any = None,
     max: Any = None,
     choices: Iterable[Any] | None = None,
     category: str | None = None,
     aliases: Iterable[str] = (),
+    old_names: Iterable[str] = (),
     hidden: bool = False,
     read_only: bool = False,
     startup_only: bool = False,
+    required: bool = False,
+    sensitive: bool = False,
+    experimental: bool = False,
+    deprecated: str | None = None,
+    retired: str | None = None,
 ) -> Flag[Any]:
     """Define a flag for the process, and give it.
 
@@ -182,23 +270,41 @@ def define(
     the same type. The same definition again (from the same source file) gives
     the same flag. A value from the environment is applied at once.
 
+    A default that is a tuple or a list makes a list: its values are tuples, and
+    text is `1,2`. The type of its items is bool, int (int64), float or str: that
+    of the default's, or `items`. `choices` are those of each item.
+
+    With the `unit` "bytes" text may be `64MiB`, with "seconds" `1m30s`; values are
+    plain numbers. `old_names` are aliases that warn; `deprecated` tells why a flag
+    should no longer be used, `retired` why its values are ignored. The values of
+    `sensitive` flags appear in no message. A `required` flag must be given a value.
+
     Raises FlagNameError, FlagTypeError (also where a module imports the name as
-    another type), FlagValueError (default, range, choices) or FlagConflictError
+    another type), FlagValueError (default, range, choices), FlagArgumentError
+    (attributes that don't go together) or FlagConflictError
     (the name is taken, or is `help`, or `no<name>` of a bool would be ambiguous):
     nothing is defined then. A value
     from the environment that is refused raises FlagValueError too, but the flag
     is defined, with its default.
     """
-    made = _Definition(name, _kind_of(name, default, type))
+    about = f"definition of {name!r}"
+    shown = REDACTED if sensitive else repr(default)
+    made = _Definition(name, _kind_of(about, shown, default, type, items), sensitive=sensitive)
     made.set_default(default)
     made.set_bound("min", min)
     made.set_bound("max", max)
     made.set_list("choices", choices or ())
     made.set_list("aliases", aliases)
+    made.set_list("old_names", old_names)
     made.set_text("help", help)
     made.set_text("category", category or "")
+    for field, text in (("unit", unit), ("deprecated", deprecated), ("retired", retired)):
+        if text is not None:
+            made.set_text(field, text)
     made.pointer.hidden = hidden
     made.pointer.read_only = read_only
     made.pointer.startup_only = startup_only
+    made.pointer.required = required
+    made.pointer.experimental = experimental
     made.set_place(sys._getframe(1))  # noqa: SLF001 - the documented way
     return made.register()

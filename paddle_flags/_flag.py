@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from paddle_flags._native import ffi, lib
 from paddle_flags._status import ErrorList, check, new_error, to_bytes, to_text
-from paddle_flags._values import TYPES, Assignments, ValueType, from_c
+from paddle_flags._values import REDACTED, Assignments, ValueType, from_c, kind_of
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 T = TypeVar("T")
-
-_STRING = lib.PD_TYPE_string
 
 # A host of an older version tells no state: look at the flag each time.
 _UNKNOWN = ffi.new("uint8_t *")
@@ -25,6 +23,7 @@ class FlagEntry(NamedTuple):
     """One value that a flag was given."""
 
     value: Any
+    """`<redacted>` of a sensitive flag."""
     source: str
     """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"` or `"layer"`."""
     place: str | None
@@ -55,14 +54,19 @@ class Flag(Generic[T]):
     All methods may be called from any thread.
     """
 
-    __slots__ = ("__weakref__", "_cell", "_handle", "_kind", "_name", "_number", "_state")
+    __slots__ = (
+        "__weakref__", "_cell", "_decode", "_handle", "_kind", "_name", "_number", "_sensitive",
+        "_state",
+    )  # fmt: skip
 
     _handle: Any
     _name: str
-    _state: Any  # C's memory: the type's number while the flag is defined, else 0
+    _state: Any  # C's memory: the kind's state while the flag is defined, else 0
     _cell: Any  # C's memory: the value
     _kind: ValueType  # of that value
-    _number: int  # of the kind
+    _number: int  # the kind's state
+    _decode: Callable[[Any], Any] | None  # the kind's
+    _sensitive: bool
 
     def __init__(self) -> None:
         message = "a Flag comes from define() or FLAGS[name]"
@@ -75,7 +79,7 @@ class Flag(Generic[T]):
         raise TypeError(message)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, (bool, int, float, str)):
+        if isinstance(other, (bool, int, float, str, tuple)):
             message = f"a Flag can't be compared with a value: use {self._name}.value"
             raise TypeError(message)
         return self is other
@@ -96,7 +100,9 @@ class Flag(Generic[T]):
     def __repr__(self) -> str:
         if not self.defined:
             return f"<Flag {self._name}: not defined>"
-        return f"<Flag {self._name}: {self.type} = {self.value!r} ({self.source})>"
+        kind = f"list of {self.items}" if self.items else self.type
+        value = REDACTED if self.sensitive else self.value
+        return f"<Flag {self._name}: {kind} = {value!r} ({self.source})>"
 
     # ---- value ----
 
@@ -104,6 +110,7 @@ class Flag(Generic[T]):
     def value(self) -> T:
         """The current value, as native code sees it. Setting it is checked first.
 
+        That of a list is a tuple; any sequence but text sets it.
         Raises on setting: FlagTypeError, FlagValueError, ReadOnlyFlagError,
         FrozenFlagError. The place that `history` shows is the caller's line.
         """
@@ -111,7 +118,7 @@ class Flag(Generic[T]):
         if self._state[0] != self._number:
             self._look_again()
         value = self._cell[0]
-        return to_text(value) if self._number == _STRING else value  # type: ignore[return-value]
+        return value if self._decode is None else self._decode(value)  # type: ignore[no-any-return]
 
     @value.setter
     def value(self, value: T) -> None:
@@ -129,7 +136,8 @@ class Flag(Generic[T]):
         Raises FlagValueError, ReadOnlyFlagError or FrozenFlagError.
         """
         err = new_error()
-        check(lib.pd_flag_set_from_string(self._handle, to_bytes(text), err), err)
+        data = to_bytes(text, sensitive=self._sensitive)
+        check(lib.pd_flag_set_from_string(self._handle, data, err), err)
 
     @property
     def text(self) -> str:
@@ -182,7 +190,8 @@ class Flag(Generic[T]):
         They are ordered by rank, the latest of a source first. Of the values that a
         later one of the same source has replaced, at least the last 15 are there.
         """
-        kind = TYPES[self._info().type]
+        info = self._info()
+        kind = kind_of(info)
         entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
         err = new_error()
         found: list[FlagEntry] = []
@@ -192,7 +201,7 @@ class Flag(Generic[T]):
                 return found
             check(status, err)
             source = to_text(lib.pd_source_name(entry.origin.source))
-            value = from_c(kind, entry.value)
+            value = REDACTED if info.sensitive else from_c(kind, entry.value)
             found.append(FlagEntry(value, source, place_of(entry.origin), bool(entry.replaced)))
 
     # ---- definition ----
@@ -212,32 +221,43 @@ class Flag(Generic[T]):
 
     @property
     def type(self) -> str:
-        """The type as C names it: `"bool"`, `"int32"`, ..., `"string"`."""
-        return TYPES[self._info().type].name
+        """The type as C names it: `"bool"`, `"int32"`, ..., `"string"`, which lists are too."""
+        return kind_of(self._info()).name
+
+    @property
+    def items(self) -> str | None:
+        """The type of a list's items, as C names it; None where the flag is no list."""
+        item = kind_of(self._info()).item
+        return item.name if item else None
+
+    @property
+    def unit(self) -> str | None:
+        """What the number counts, `"bytes"` or `"seconds"`; None where that isn't told."""
+        return to_text(self._info().unit) or None
 
     @property
     def default(self) -> T:
         """The value that nobody has to give."""
         info = self._info()
-        return from_c(TYPES[info.type], info.default_value)  # type: ignore[no-any-return]
+        return from_c(kind_of(info), info.default_value)  # type: ignore[no-any-return]
 
     @property
     def min(self) -> T | None:
         """The smallest value allowed; None where there is no limit but the type's."""
         info = self._info()
-        kind = TYPES[info.type]
+        kind = kind_of(info)
         return _bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
 
     @property
     def max(self) -> T | None:
         """The largest value allowed; None where there is no limit but the type's."""
         info = self._info()
-        kind = TYPES[info.type]
+        kind = kind_of(info)
         return _bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
 
     @property
     def choices(self) -> tuple[str, ...] | None:
-        """The only values allowed, as text; None where there is no such list."""
+        """The only values allowed, of a list the only items; as text, or None."""
         text = to_text(self._info().choices)
         return tuple(text.split("|")) if text else None
 
@@ -256,6 +276,22 @@ class Flag(Generic[T]):
         """Other names."""
         text = to_text(self._info().aliases)
         return tuple(text.split("|")) if text else ()
+
+    @property
+    def old_names(self) -> tuple[str, ...]:
+        """Other names, which warn once."""
+        text = to_text(self._info().old_names)
+        return tuple(text.split("|")) if text else ()
+
+    @property
+    def deprecated(self) -> str | None:
+        """Why the flag should no longer be used, and what instead; None: it may be used."""
+        return to_text(self._info().deprecated) or None
+
+    @property
+    def retired(self) -> str | None:
+        """Why its values are ignored; None: they aren't."""
+        return to_text(self._info().retired) or None
 
     @property
     def module(self) -> str:
@@ -288,6 +324,21 @@ class Flag(Generic[T]):
         return bool(self._info().startup_only)
 
     @property
+    def sensitive(self) -> bool:
+        """Its values never appear in messages, listings and representations."""
+        return bool(self._info().sensitive)
+
+    @property
+    def experimental(self) -> bool:
+        """May change or go."""
+        return bool(self._info().experimental)
+
+    @property
+    def required(self) -> bool:
+        """A command line without a value for it is an error."""
+        return bool(self._info().required)
+
+    @property
     def frozen(self) -> bool:
         """Refuses changes now."""
         return bool(self._info().frozen)
@@ -308,15 +359,17 @@ class Flag(Generic[T]):
     def _look_again(self) -> bool:
         """Find the value; a plugin may come back in another version. Tell if it is new."""
         info = self._info()
-        known = self._number
-        self._kind = TYPES[info.type]
-        self._number = info.type
+        known = (self._number, self._sensitive)
+        self._kind = kind_of(info)
         self._cell = ffi.cast(self._kind.pointer, lib.pd_flag_get_address(self._handle))
-        return known != self._number
+        self._decode = self._kind.decode
+        self._number = self._kind.state
+        self._sensitive = bool(info.sensitive)
+        return known != (self._number, self._sensitive)
 
 
 def _bound(kind: ValueType, value: Any, natural: int | None) -> Any:
-    if kind.python in (bool, str):
+    if kind.python in (bool, str, tuple):
         return None
     bound = from_c(kind, value)
     infinite = kind.python is float and bound in (float("inf"), float("-inf"))
@@ -336,6 +389,7 @@ def flag_of(handle: Any) -> Flag[Any]:
         made._state = lib.pd_flag_get_state(handle) or _UNKNOWN  # noqa: SLF001
         made._name = to_text(made._info().name)  # noqa: SLF001
         made._number = 0  # noqa: SLF001
+        made._sensitive = False  # noqa: SLF001
         made._look_again()  # noqa: SLF001
         flag = _flags.setdefault(key, made)
     return flag
@@ -367,7 +421,10 @@ def _assign(
     origin = ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, _places[file]))
     made = Assignments(len(wanted))
     for index, (flag, value) in enumerate(wanted):
-        made.fill(index, flag._handle, flag._name, flag._kind, value)  # noqa: SLF001
+        if flag._state[0] not in (0, flag._number):  # noqa: SLF001 - a text became a list
+            flag._look_again()  # noqa: SLF001
+        made.items[index].flag = flag._handle  # noqa: SLF001
+        made.fill(index, flag._name, flag._kind, value, sensitive=flag._sensitive)  # noqa: SLF001
     number = ffi.new("pd_layer *")
 
     def act(errors: Any, err: Any) -> int:

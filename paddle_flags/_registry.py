@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-Value = Union[bool, int, float, str]
+Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
@@ -79,7 +79,9 @@ class Registry(Mapping[str, Flag[Any]]):
         del find(name).value
 
     def __setitem__(self, name: str, value: object) -> None:
-        message = f"FLAGS[{name!r}] is a Flag: write FLAGS[{name!r}].value = {value!r}"
+        flag = self.get(name)
+        shown = "..." if flag is not None and flag.sensitive else repr(value)
+        message = f"FLAGS[{name!r}] is a Flag: write FLAGS[{name!r}].value = {shown}"
         raise FlagTypeError(message)
 
     def __copy__(self) -> Registry:

@@ -35,18 +35,20 @@ def to_text(pointer: Any) -> str:
     return text.decode("utf-8", "surrogateescape")
 
 
-def to_bytes(text: str) -> bytes:
-    """Encode text for C, the reverse of `to_text`."""
+def to_bytes(text: str, what: str = "", *, sensitive: bool = False) -> bytes:
+    """Encode text for C, the reverse of `to_text`; errors begin with `what`."""
     if not isinstance(text, str):
-        message = f"{text!r:.60}: expected str, not {type(text).__name__}"
+        shown = "<redacted>" if sensitive else f"{text!r:.60}"
+        message = f"{what}{shown}: expected str, not {type(text).__name__}"
         raise errors.FlagTypeError(message)
+    shown = "<redacted>" if sensitive else repr(text[:60])
     if "\0" in text:
-        message = f"{text[:60]!r}: contains a NUL character, expected text without"
+        message = f"{what}{shown}: contains a NUL character, expected text without"
         raise errors.FlagValueError(message)
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        message = f"{text[:60]!r}: has a surrogate that stands for no byte, expected text"
+        message = f"{what}{shown}: has a surrogate that stands for no byte, expected text"
         raise errors.FlagValueError(message) from None
 
 

@@ -5,68 +5,115 @@ from __future__ import annotations
 import operator
 from typing import Any, Callable, NamedTuple
 
-from paddle_flags._native import ffi, lib
+from paddle_flags import _lists as lists
+from paddle_flags._native import ffi
 from paddle_flags._status import to_bytes, to_text
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
 
 class ValueType(NamedTuple):
-    """One of the seven types."""
+    """One of the seven types, or a list of one."""
 
     number: int
     name: str  # as in C: "int32"
     python: type
-    pointer: str  # C type that pd_flag_get_<name> writes to
+    pointer: str  # C type of a cell's address
     member: str  # of pd_value
-    get: Callable[..., int]
-    smallest: int | None  # of an integer; None for other types
-    largest: int | None
+    decode: Callable[[Any], Any] | None  # from what C holds; None: it is the value
+    smallest: int | None = None  # of an integer; None for other types
+    largest: int | None = None
+    item: ValueType | None = None  # of a list
+
+    @property
+    def state(self) -> int:
+        """The number that pd_flag_get_state tells."""
+        return self.number | (self.item.number << 4 if self.item else 0)
 
 
 def _value_type(number: int, name: str) -> ValueType:
-    get = getattr(lib, f"pd_flag_get_{name}")
     if name == "bool":
-        return ValueType(number, name, bool, "bool *", "b", get, None, None)
+        return ValueType(number, name, bool, "bool *", "b", None)
     if name == "double":
-        return ValueType(number, name, float, "double *", "f64", get, None, None)
+        return ValueType(number, name, float, "double *", "f64", None)
     if name == "string":
-        return ValueType(number, name, str, "const char **", "str", get, None, None)
+        return ValueType(number, name, str, "const char **", "str", to_text)
     bits = ffi.sizeof(f"{name}_t") * 8
     if name.startswith("u"):
-        return ValueType(number, name, int, f"{name}_t *", "u64", get, 0, 2**bits - 1)
+        return ValueType(number, name, int, f"{name}_t *", "u64", None, 0, 2**bits - 1)
     half = 2 ** (bits - 1)
-    return ValueType(number, name, int, f"{name}_t *", "i64", get, -half, half - 1)
+    return ValueType(number, name, int, f"{name}_t *", "i64", None, -half, half - 1)
 
 
-TYPES: dict[int, ValueType] = {
-    number: _value_type(number, constant[len("PD_TYPE_") :])
+_SCALARS = [
+    _value_type(number, constant[len("PD_TYPE_") :])
     for number, constant in sorted(ffi.typeof("pd_type").elements.items())
-}
-BY_NAME: dict[str, ValueType] = {kind.name: kind for kind in TYPES.values()}
+]
+BY_NAME: dict[str, ValueType] = {kind.name: kind for kind in _SCALARS}
+
+
+def _list_type(item: ValueType) -> ValueType:
+    def decode(pointer: Any) -> tuple[Any, ...]:
+        return lists.decode(item.python, to_text(pointer))
+
+    return BY_NAME["string"]._replace(python=tuple, decode=decode, item=item)
+
+
+LISTS: dict[str, ValueType] = {kind.name: _list_type(kind) for kind in _SCALARS}
+_BY_STATE = {kind.state: kind for kind in (*_SCALARS, *LISTS.values())}
+
+
+def kind_of(info: Any) -> ValueType:
+    """Give the type of the flag that a pd_flag_info is about."""
+    return _BY_STATE[info.type | info.list << 4]
 
 
 def from_c(kind: ValueType, value: Any) -> Any:
     """Give the Python value of a pd_value."""
     member = getattr(value, kind.member)
-    return to_text(member) if kind.python is str else member
+    return kind.decode(member) if kind.decode else member
 
 
-def _refuse(name: str, kind: ValueType, value: object) -> FlagTypeError:
-    error = FlagTypeError(
-        f"{name}={value!r}: expected {kind.python.__name__} for a flag of type {kind.name},"
-        f" not {type(value).__name__}"
-    )
+class _Redacted(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+REDACTED = _Redacted("<redacted>")
+"""What people see in place of a sensitive value."""
+
+
+def _refuse(what: str, expected: str, value: object, *, sensitive: bool) -> FlagTypeError:
+    shown = REDACTED if sensitive else repr(value)
+    error = FlagTypeError(f"{what}{shown}: expected {expected}, not {type(value).__name__}")
     error.status = "PD_ERR_TYPE"
     return error
 
 
-def to_python(name: str, kind: ValueType, value: object) -> Any:
+def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = False) -> Any:
     """Give `value` as the Python type of `kind`, or raise FlagTypeError.
 
     Integers are taken from anything with `__index__`, and all values from the
     scalars of NumPy, PyTorch and their like, which give a Python object by
-    `item()`. bool is no number here.
+    `item()`. bool is no number here. A list takes any sequence but text, and the
+    arrays of NumPy and PyTorch.
     """
+    if kind.item is None:
+        expected = f"{kind.python.__name__} for a flag of type {kind.name}"
+        return _scalar(f"{name}=", kind, value, expected, sensitive=sensitive)
+    items = lists.items_of(value)
+    expected = kind.item.python.__name__
+    if items is None:
+        expected = f"a sequence of {expected} for a list of {kind.item.name}"
+        raise _refuse(f"{name}=", expected, value, sensitive=sensitive)
+    return tuple(
+        _scalar(f"{name}: item {number}: ", kind.item, item, expected, sensitive=sensitive)
+        for number, item in enumerate(items, 1)
+    )
+
+
+def _scalar(what: str, kind: ValueType, value: object, expected: str, *, sensitive: bool) -> Any:
     if type(value) is kind.python:
         return value
     item: Callable[[], object] | None = getattr(value, "item", None)
@@ -74,9 +121,9 @@ def to_python(name: str, kind: ValueType, value: object) -> Any:
         try:
             value = item()
         except (TypeError, ValueError, RuntimeError):  # not one value but several
-            raise _refuse(name, kind, value) from None
+            raise _refuse(what, expected, value, sensitive=sensitive) from None
     if isinstance(value, bool) != (kind.python is bool):
-        raise _refuse(name, kind, value)
+        raise _refuse(what, expected, value, sensitive=sensitive)
     if isinstance(value, kind.python):
         return kind.python(value)
     try:
@@ -85,9 +132,9 @@ def to_python(name: str, kind: ValueType, value: object) -> Any:
     except TypeError:
         pass
     except OverflowError:
-        message = f"{name}: expected a number that a double can hold"
+        message = f"{what.rstrip(' =:')}: expected a number that a double can hold"
         raise FlagValueError(message) from None
-    raise _refuse(name, kind, value)
+    raise _refuse(what, expected, value, sensitive=sensitive)
 
 
 def fits(kind: ValueType, value: Any) -> bool:
@@ -102,25 +149,22 @@ class Assignments:
         self.items = ffi.new("pd_assignment[]", size)
         self._texts: list[Any] = []
 
-    def fill(self, index: int, handle: Any, name: str, kind: ValueType, value: object) -> None:
-        """Let item `index` assign `value` to the flag `handle`."""
+    def fill(
+        self, index: int, name: str, kind: ValueType, value: object, *, sensitive: bool
+    ) -> None:
+        """Let item `index`, whose flag is set, assign `value` to it."""
         item = self.items[index]
-        item.flag = handle
         item.type = kind.number
-        wanted = to_python(name, kind, value)
+        wanted = to_python(name, kind, value, sensitive=sensitive)
         if not fits(kind, wanted):
-            # C says what is expected. Hexadecimal has no limit on its digits.
-            item.text = self._keep(hex(wanted) if abs(wanted) >> 128 else str(wanted))
-        elif kind.python is str:
-            try:
-                item.value.str = self._keep(wanted)
-            except FlagValueError as error:
-                message = f"{name}={error}"
-                raise FlagValueError(message) from None
+            item.text = self._keep(lists.integer_text(wanted))  # C says what is expected
+        elif kind.member == "str":
+            text = lists.encode(wanted) if kind.item else wanted
+            item.value.str = self._keep(text, f"{name}=", sensitive=sensitive)
         else:
             setattr(item.value, kind.member, wanted)
 
-    def _keep(self, text: str) -> Any:
-        kept = ffi.new("char[]", to_bytes(text))
+    def _keep(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
+        kept = ffi.new("char[]", to_bytes(text, what, sensitive=sensitive))
         self._texts.append(kept)
         return kept

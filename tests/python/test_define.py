@@ -62,7 +62,52 @@ def test_a_plain_flag_has_no_attributes(name):
     assert (flag.help, flag.category) == ("", "")
     attributes = [flag.hidden, flag.read_only, flag.startup_only, flag.frozen]
     assert not any(attributes)
+    assert (flag.unit, flag.items, flag.deprecated, flag.retired) == (None, None, None, None)
+    assert flag.old_names == ()
+    assert not any([flag.sensitive, flag.experimental, flag.required])
     assert (flag.source, flag.history[0].value) == ("default", 5)
+
+
+def test_the_flag_tells_how_it_is_to_be_used(name):
+    old = pf.define(
+        f"{name}_gone",
+        0.5,
+        unit="seconds",
+        old_names=[f"{name}_a", f"{name}_b"],
+        deprecated="use the other one",
+        sensitive=True,
+        experimental=True,
+        required=True,
+    )
+    assert (old.unit, old.deprecated) == ("seconds", "use the other one")
+    assert old.old_names == (f"{name}_a", f"{name}_b")
+    assert (old.sensitive, old.experimental, old.required) == (True, True, True)
+    assert pf.define(name, 1, retired="never read").retired == "never read"
+
+
+@pytest.mark.parametrize(
+    ("default", "options", "items", "value"),
+    [
+        ((1, 2), {}, "int64", (1, 2)),
+        ([1, 2], {}, "int64", (1, 2)),
+        (range(3), {}, "int64", (0, 1, 2)),
+        ((True, False), {}, "bool", (True, False)),
+        ((0.5, 2), {}, "double", (0.5, 2.0)),
+        (["a", "b,c"], {}, "string", ("a", "b,c")),
+        ((), {}, "string", ()),
+        ((), {"items": int}, "int64", ()),
+        ([], {"items": bool}, "bool", ()),
+        ((1, 2), {"items": float}, "double", (1.0, 2.0)),
+        (("a",), {"type": "string", "items": str}, "string", ("a",)),
+        ((1,), {"choices": [1, 2]}, "int64", (1,)),
+    ],
+)
+def test_a_sequence_makes_a_list_of_its_items_type(name, default, options, items, value):
+    flag = pf.define(name, default, **options)
+    assert (flag.type, flag.items) == ("string", items)
+    assert flag.value == flag.default == flag.history[0].value == value
+    assert list(map(type, flag.value)) == list(map(type, value))
+    assert (flag.min, flag.max) == (None, None)
 
 
 def test_an_alias_serves_as_the_name(name):
@@ -97,8 +142,35 @@ def test_a_name_that_no_flag_can_have_is_refused(bad):
 @pytest.mark.parametrize(
     ("default", "options", "error", "text"),
     [
-        (None, {}, pf.FlagTypeError, "default None: expected bool, int, float or str"),
-        ([1], {}, pf.FlagTypeError, "expected bool, int, float or str, not list"),
+        (None, {}, pf.FlagTypeError, "default None: expected bool, int, float, str or a"),
+        (
+            {1},
+            {},
+            pf.FlagTypeError,
+            "expected bool, int, float, str or a sequence of them, not set",
+        ),
+        (b"a", {}, pf.FlagTypeError, "default b'a': expected bool, int, float, str or a sequence"),
+        ([1], {"type": "int64"}, pf.FlagTypeError, "default=[1]: expected int for a flag of type"),
+        ([1, "a"], {}, pf.FlagTypeError, "default [1, 'a']: expected items that are all bool, int"),
+        (["a", 1], {}, pf.FlagTypeError, "expected items that are all bool"),
+        (["a", 0.5], {}, pf.FlagTypeError, "expected items that are all bool"),
+        ([None], {}, pf.FlagTypeError, "expected items that are all bool"),
+        ([1], {"items": list}, pf.FlagTypeError, "items <class 'list'>: expected bool, int, float"),
+        ([1], {"items": int, "type": "int64"}, pf.FlagTypeError, "a list has the type string"),
+        ([1.5], {"items": int}, pf.FlagTypeError, "default: item 1: 1.5: expected int, not float"),
+        (5, {"items": int}, pf.FlagTypeError, "=5: expected a sequence of int for a list of int64"),
+        ([2**63], {}, pf.FlagValueError, "item 1: expected a 64-bit integer"),
+        ([1, 3], {"choices": [1, 2]}, pf.FlagValueError, "'1,3': item 2: expected one of 1, 2"),
+        ([1], {"min": 1}, pf.FlagTypeError, "min: a list has no range"),
+        ([1], {"unit": "bytes"}, pf.FlagTypeError, "unit 'bytes': expected the type of a number"),
+        ("a", {"unit": "bytes"}, pf.FlagTypeError, "unit 'bytes': expected the type of a number"),
+        (1, {"unit": "miles"}, pf.FlagArgumentError, "unit 'miles': expected bytes or seconds"),
+        (1, {"unit": 3}, pf.FlagTypeError, "3: expected str, not int"),
+        (1, {"deprecated": ""}, pf.FlagArgumentError, "deprecated: expected the reason"),
+        (1, {"retired": True}, pf.FlagTypeError, "True: expected str, not bool"),
+        (1, {"required": True, "retired": "x"}, pf.FlagArgumentError, "required and retired"),
+        (1, {"old_names": "ab"}, pf.FlagTypeError, "old_names: 'ab': expected a list, not str"),
+        (1, {"old_names": ["a b"]}, pf.FlagNameError, "old name 'a b': expected a name"),
         (1.5, {"type": "int32"}, pf.FlagTypeError, "expected int for a flag of type int32"),
         (True, {"type": "int64"}, pf.FlagTypeError, "expected int"),
         (1, {"type": "bool"}, pf.FlagTypeError, "expected bool"),
@@ -112,7 +184,8 @@ def test_a_name_that_no_flag_can_have_is_refused(bad):
         ("a", {"choices": ["a", "b|c"]}, pf.FlagValueError, "'b|c': expected text without '|'"),
         ("a", {"min": 1}, pf.FlagTypeError, "a string has no range"),
         (True, {"max": 1}, pf.FlagTypeError, "a bool has no range"),
-        ("a\0b", {}, pf.FlagValueError, "NUL"),
+        ("a\0b", {}, pf.FlagValueError, "default='a\\x00b': contains a NUL"),
+        (["a\0b"], {}, pf.FlagValueError, "default='a\\x00b': contains a NUL"),
         ("\ud800", {}, pf.FlagValueError, "surrogate"),
         (1, {"aliases": "ab"}, pf.FlagTypeError, "aliases: 'ab': expected a list, not str"),
         ("a", {"choices": "a|b"}, pf.FlagTypeError, "choices: 'a|b': expected a list, not str"),
@@ -126,6 +199,32 @@ def test_a_bad_definition_is_refused_and_defines_nothing(name, default, options,
         pf.define(name, default, **options)
     assert text in str(refused.value)
     assert name not in pf.FLAGS
+
+
+@pytest.mark.parametrize(
+    ("default", "options"),
+    [
+        ("hunter2", {"type": "int64"}),
+        ("hunter2", {"choices": ["a"]}),
+        ("hunter2\0", {}),
+        ("hunter2\ud800", {}),
+        (b"hunter2", {}),
+        (["hunter2", 1], {}),
+        (["hunter2"], {"items": int}),
+        (["hunter2"], {"choices": ["a"]}),
+        ("hunter2", {"items": str}),
+        (77777777, {"type": "bool"}),
+        (77777777, {"max": 9}),
+        (2**64 + 77777777, {}),
+    ],
+)
+def test_a_sensitive_default_never_stands_in_a_message(name, default, options):
+    with pytest.raises(pf.FlagError) as refused:
+        pf.define(name, default, sensitive=True, **options)
+    message = str(refused.value)
+    assert "<redacted>" in message
+    assert "hunter2" not in message
+    assert "7777777" not in message
 
 
 def test_a_value_of_the_environment_waits_for_a_late_definition(python):

@@ -1,0 +1,83 @@
+"""Comma lists: their text, which C has checked, and the tuples that Python sees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Callable
+
+_ITEM = re.compile(r'"((?:[^"]+|"")*)"|([^,"]*)')
+_TO_QUOTE = re.compile(r'[,"\r\n]|^[ \t]|[ \t]$')
+_TRUE = ("1", "t", "true", "y", "yes")
+
+
+def _split(text: str) -> list[str]:
+    """Give the items of a list, as pd_list_get does."""
+    if '"' not in text:
+        return text.split(",") if text else []
+    items: list[str] = []
+    at = -1
+    while at < len(text):
+        found = _ITEM.match(text, at + 1)
+        if found is None:  # can't be: _ITEM matches even nothing
+            break
+        quoted = found[1]
+        items.append(found[2] if quoted is None else quoted.replace('""', '"'))
+        at = found.end()
+    return items
+
+
+def _is_hexadecimal(text: str) -> bool:
+    return "x" in text or "X" in text
+
+
+def _int(text: str) -> int:
+    return int(text, 16) if _is_hexadecimal(text) else int(text)
+
+
+def _float(text: str) -> float:
+    return float.fromhex(text) if _is_hexadecimal(text) else float(text)
+
+
+def _bool(text: str) -> bool:
+    return text.lower() in _TRUE
+
+
+_READ: dict[type, Callable[[str], Any]] = {bool: _bool, int: _int, float: _float, str: str}
+
+
+def decode(item: type, text: str) -> tuple[Any, ...]:
+    """Give the values of a list of items of a Python type."""
+    return tuple(map(_READ[item], _split(text)))
+
+
+def integer_text(value: int) -> str:
+    """Write an integer. Hexadecimal has no limit on its digits."""
+    return hex(value) if abs(value) >> 128 else str(value)
+
+
+def _item_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return integer_text(value)
+    if isinstance(value, float):
+        return repr(value)
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if _TO_QUOTE.search(text) else text
+
+
+def encode(values: tuple[object, ...]) -> str:
+    """Give the text of a list."""
+    return '""' if values == ("",) else ",".join(map(_item_text, values))
+
+
+def items_of(value: object) -> Sequence[object] | None:
+    """Give the items of any sequence but text, or of an array; None: it is neither."""
+    if isinstance(value, (str, bytes, bytearray, memoryview)):
+        return None
+    if isinstance(value, Sequence):
+        return value
+    tolist: Callable[[], object] | None = getattr(value, "tolist", None)
+    items = tolist() if tolist else None
+    return items if isinstance(items, list) else None
