@@ -16,6 +16,7 @@ from paddle_flags._parse import check_modules, check_pending, parse
 from paddle_flags._plugin import Plugin, load_plugin
 from paddle_flags._registry import FLAGS, get, override, reset
 from paddle_flags._registry import set as set
+from paddle_flags._settings import FlagChange, reload
 from paddle_flags._status import to_text as _to_text
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -43,6 +44,7 @@ __all__ = [
     "FLAGS",
     "Flag",
     "FlagArgumentError",
+    "FlagChange",
     "FlagConflictError",
     "FlagDepthError",
     "FlagEntry",
@@ -70,5 +72,6 @@ __all__ = [
     "load_plugin",
     "override",
     "parse",
+    "reload",
     "reset",
 ]  # not set: `from paddle_flags import *` leaves Python's own alone

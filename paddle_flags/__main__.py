@@ -13,13 +13,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags import __version__, _completion, _config, errors
-from paddle_flags._parse import print_text, read_flags
+from paddle_flags._parse import Reading, print_text, read_flags
 from paddle_flags._plugin import load_plugin
 from paddle_flags._registry import find
 from paddle_flags._report import explanation, flags_help, flags_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_WITH_FILES = ("-p", "--plugin", "--config")  # options whose value is a path
 
 Action = Callable[[], Any]
 Commands = Any  # argparse gives the type of its subparsers no public name
@@ -67,10 +69,11 @@ def _load(plugin: str) -> None:
         load_plugin(plugin)
 
 
-def _flags(options: argparse.Namespace, words: list[str], **how: bool) -> list[str]:
+def _flags(options: argparse.Namespace, words: list[str], **how: Any) -> list[str]:
     """Read the flags of the plugins; give the other words."""
     line = [PROGRAM, *words]
-    return read_flags(line, options.env_prefix, keep_startup=True, **how)
+    config = options.config or None
+    return read_flags(line, Reading(options.env_prefix, config, keep_startup=True, **how))
 
 
 def _add_command(commands: Commands, name: str, summary: str, use: str) -> argparse.ArgumentParser:
@@ -79,7 +82,7 @@ def _add_command(commands: Commands, name: str, summary: str, use: str) -> argpa
         name,
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
-        usage=f"{PROGRAM} {name} [-p FILE]... [--env-prefix PREFIX] {use}",
+        usage=f"{PROGRAM} {name} [-p FILE]... [--config FILE]... [--env-prefix PREFIX] {use}",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -91,6 +94,13 @@ def _add_command(commands: Commands, name: str, summary: str, use: str) -> argpa
         default=[],
         metavar="FILE",
         help="a shared library to load, or NAMESPACE=FILE; may be given again",
+    )
+    parser.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a configuration file to read: TOML, YAML, JSON or a flagfile; may be given again",
     )
     parser.add_argument(
         "--env-prefix",
@@ -316,9 +326,9 @@ def _complete(
         return _complete_plain(parser, words, word)
     end = _options_end(words[1:], parser) + 1
     if end > len(words):  # the word is the value of an option
-        return _completion.files(word) if words[-1] in ("-p", "--plugin") else _completion.NOTHING
+        return _completion.files(word) if words[-1] in _WITH_FILES else _completion.NOTHING
     name, equals, typed = word.partition("=")
-    if equals and name == "--plugin":
+    if equals and name in _WITH_FILES:
         return _completion.files(typed, name + equals)
     for plugin in parser.parse_args(words[1:end]).plugin:
         with suppress(errors.FlagError):

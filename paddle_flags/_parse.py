@@ -5,14 +5,44 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from paddle_flags import errors
 from paddle_flags._native import ffi, lib
-from paddle_flags._status import ErrorList, new_error, to_bytes
+from paddle_flags._status import ErrorList, new_error, to_bytes, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Literal
+
+    from paddle_flags._settings import Path
+
+    Order = Literal["remove", "leave", "reorder"]
+    Exit = Union[bool, Literal["gflags"]]
+
+# "helpfull" and the others by their numbers.
+_HELP_KINDS = {
+    number: {"ALL": "help", "VERSION": "version"}.get(name[8:], f"help{name[8:].lower()}")
+    for number, name in ffi.typeof("pd_help_kind").elements.items()
+}
+_ORDERS = {
+    "remove": lib.PD_ARRANGE_REMOVE,
+    "leave": lib.PD_ARRANGE_LEAVE,
+    "reorder": lib.PD_ARRANGE_REORDER,
+}
+
+
+class Reading(NamedTuple):
+    """How a command line is read."""
+
+    env_prefix: str | None = None
+    config: Path | Sequence[Path] | None = None
+    allow_pending: bool = False
+    stop_at_argument: bool = False
+    order: Order = "remove"
+    usage: str | None = None
+    version: str | None = None
+    keep_startup: bool = False  # another command line will follow
 
 
 class _Argv:
@@ -26,7 +56,9 @@ class _Argv:
 
     def rest(self) -> list[str]:
         """Give the words behind the first that are still there."""
-        return [self._words[_address(self.argv[i])] for i in range(1, self.argc[0])]
+        found = [self.argv[i] for i in range(1, self.argc[0])]
+        # The library adds a -- of its own.
+        return [self._words.get(_address(word)) or to_text(word) for word in found]
 
 
 def _encode(word: str) -> bytes:
@@ -40,33 +72,71 @@ def _address(pointer: Any) -> int:
     return int(ffi.cast("uintptr_t", pointer))
 
 
-def read_flags(
-    words: Sequence[str],
-    env_prefix: str | None,
-    *,
-    stop_at_argument: bool = False,
-    allow_pending: bool = False,
-    keep_startup: bool = False,
-) -> list[str]:
-    """Do what `parse` does, raise its errors, and don't end startup on request."""
-    line = _Argv(words)
-    found = ErrorList()
-    prefix = ffi.NULL if env_prefix is None else ffi.new("char[]", to_bytes(env_prefix))
-    options = ffi.new("pd_parse_options *", {"size": ffi.sizeof("pd_parse_options")})
-    options.env_prefix = prefix
-    options.errors = found.pointer
-    options.stop_at_argument = stop_at_argument
-    options.allow_pending = allow_pending
-    options.keep_startup = keep_startup
-    err = new_error()
-    status = lib.pd_parse_argv(line.argc, line.argv, options, err)
-    if status == lib.PD_OK:
-        return line.rest()
-    if status == lib.PD_HELP:
-        from paddle_flags._report import help_text  # noqa: PLC0415 - seldom used
+def read_flags(words: Sequence[str], how: Reading) -> list[str]:
+    """Do what `parse` does, and raise its errors."""
+    program = words[0] if words else ""
+    sources = None
+    if how.config is not None:
+        from paddle_flags._settings import Sources, remember  # noqa: PLC0415 - seldom used
 
-        raise errors.HelpRequested(help_text(words[0]))
-    raise found.gather(err, errors.FlagParseError)
+        sources = Sources(how.config, program, allow_pending=how.allow_pending)
+    call = _Call(words, how)
+    settings = sources.read() if sources else ffi.NULL
+    err = new_error()
+    status = call.run(settings, err)
+    if status == lib.PD_HELP:
+        raise _help(program, call.help, how)
+    if status != lib.PD_OK:
+        raise call.found.gather(err, errors.FlagParseError)
+    if sources:
+        remember(sources)
+    return call.line.rest()
+
+
+class _Call:
+    """A call of pd_parse_argv, with the memory that it needs."""
+
+    def __init__(self, words: Sequence[str], how: Reading) -> None:
+        self.line = _Argv(words)
+        self.found = ErrorList()
+        self.help = ffi.new("pd_help *", {"size": ffi.sizeof("pd_help")})
+        self._prefix = ffi.NULL
+        if how.env_prefix is not None:
+            self._prefix = ffi.new("char[]", to_bytes(how.env_prefix))
+        self._options = ffi.new(
+            "pd_parse_options *",
+            {
+                "size": ffi.sizeof("pd_parse_options"),
+                "arrange": _arrange(how.order),
+                "stop_at_argument": how.stop_at_argument,
+                "keep_startup": how.keep_startup,
+                "allow_pending": how.allow_pending,
+                "env_prefix": self._prefix,
+                "errors": self.found.pointer,
+                "help": self.help,
+            },
+        )
+
+    def run(self, settings: Any, err: Any) -> int:
+        self._options.settings = settings
+        return int(lib.pd_parse_argv(self.line.argc, self.line.argv, self._options, err))
+
+
+def _arrange(order: str) -> int:
+    if order not in _ORDERS:
+        message = f"order is {order!r:.60}: expected 'remove', 'leave' or 'reorder'"
+        raise errors.FlagArgumentError(message)
+    return int(_ORDERS[order])
+
+
+def _help(program: str, asked: Any, how: Reading) -> errors.HelpRequested:
+    from paddle_flags._report import help_text  # noqa: PLC0415 - seldom used
+
+    kind, pattern = _HELP_KINDS[asked.kind], to_text(asked.pattern) if asked.pattern else ""
+    text = help_text(program, kind, pattern, usage=how.usage, version=how.version)
+    requested = errors.HelpRequested(text)
+    requested.kind = kind
+    return requested
 
 
 def print_text(text: str) -> None:
@@ -108,45 +178,62 @@ def check_pending() -> None:
         raise found.gather(err)
 
 
-def parse(
+def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
     argv: Sequence[str] | None = None,
     *,
     env_prefix: str | None = None,
+    config: Path | Sequence[Path] | None = None,
     allow_pending: bool = False,
     stop_at_argument: bool = False,
-    exit: bool = True,  # noqa: A002 - as in argparse
+    order: Order = "remove",
+    usage: str | None = None,
+    version: str | None = None,
+    exit: Exit = True,  # noqa: A002 - as in argparse
 ) -> list[str]:
     """Read flags from a command line and give its other arguments.
 
     `argv` is `sys.argv` or a list whose first item is the program. With
     `env_prefix="FLAGS_"` the environment gives a value to each flag that has a
     variable FLAGS_<name>, below those of the command line, for flags that are
-    defined later too. `stop_at_argument` leaves everything behind the first word
-    that is no flag alone, as a program with subcommands needs it.
+    defined later too.
+
+    `config` is the path of a configuration file, or a list of them, of which a later
+    one wins: TOML, YAML or JSON, where a table is a namespace, or a flagfile (.flags,
+    .flagfile, .conf). Their values are below those of the environment. `reload` reads
+    the files again.
 
     With `allow_pending`, values for unknown flags wait until a plugin or `define`
     brings the flag; only `--name=value`, `--name` and `--noname` can.
-    `check_pending` tells which still wait.
+    `check_pending` tells which still wait. `stop_at_argument` leaves everything behind
+    the first word that is no flag alone, as a program with subcommands needs it.
+
+    `order` tells what comes back: the arguments alone ("remove"), all words as they
+    were ("leave"), or the flags, `--` and the arguments ("reorder").
 
     A bad value, an unknown flag: nothing is changed, all errors are printed
-    together to stderr, and the program ends with status 2. `--help` prints the
-    flags and ends it with status 0. With `exit=False` FlagParseError or
-    HelpRequested is raised instead.
+    together to stderr, and the program ends with status 2. `--help` prints `usage`
+    and the flags, `--version` the program and `version`; they end it with status 0.
+    With `exit=False` FlagParseError or HelpRequested is raised instead; with
+    `exit="gflags"` help and errors end it with 1, as in programs that use gflags.
     """
+    if exit not in (True, False, "gflags"):
+        message = f"exit is {exit!r:.60}: expected True, False or 'gflags'"
+        raise errors.FlagArgumentError(message)
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
         from paddle_flags._completion import answer_shell  # noqa: PLC0415 - seldom used
 
         answer_shell(stop_at_argument=stop_at_argument)
     words = list(sys.argv) if argv is None else _check_argv(argv)
+    how = Reading(
+        env_prefix, config, allow_pending, stop_at_argument, order, usage, version
+    )
     try:
-        return read_flags(
-            words, env_prefix, stop_at_argument=stop_at_argument, allow_pending=allow_pending
-        )
+        return read_flags(words, how)
     except errors.FlagParseError as error:
         if not exit:
             raise
         why = error
-    sys.exit(_tell(os.path.basename(words[0]) if words else "", why))
+    sys.exit(_tell(os.path.basename(words[0]) if words else "", why, gflags=exit == "gflags"))
 
 
 def _check_argv(argv: Sequence[str]) -> list[str]:
@@ -160,12 +247,12 @@ def _check_argv(argv: Sequence[str]) -> list[str]:
     return words
 
 
-def _tell(program: str, why: errors.FlagParseError) -> int:
+def _tell(program: str, why: errors.FlagParseError, *, gflags: bool) -> int:
     """Print help or errors; give the exit status."""
     if isinstance(why, errors.HelpRequested):
         print_text(str(why))
-        return 0
+        return 1 if gflags and why.kind != "version" else 0
     for error in why.errors:
         print(f"{program}: error: {error}", file=sys.stderr)
     print(f"Try '{program} --help'.", file=sys.stderr)
-    return 2
+    return 1 if gflags else 2

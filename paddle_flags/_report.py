@@ -65,9 +65,19 @@ def _groups(flags: Iterable[Flag[Any]]) -> dict[str, list[Flag[Any]]]:
     return groups
 
 
-def help_text(program: str) -> str:
+def help_text(
+    program: str,
+    kind: str = "help",
+    pattern: str = "",  # noqa: ARG001
+    *,
+    usage: str | None = None,
+    version: str | None = None,
+) -> str:
     """Give the text that `--help` shows: every flag that isn't hidden, by module."""
-    usage = f"usage: {os.path.basename(program)} [--flag=value ...] [argument ...]"
+    name = os.path.basename(program)
+    if kind == "version":
+        return f"{name} version {version}" if version else name
+    usage = usage or f"usage: {name} [--flag=value ...] [argument ...]"
     return f"{usage}\n\n{flags_help()}".rstrip()
 
 

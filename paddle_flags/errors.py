@@ -67,6 +67,9 @@ class FlagParseError(FlagError, ValueError):
 class HelpRequested(FlagParseError):  # noqa: N818 - it is no error of the user's
     """The command line asks for help; the message is the text to show."""
 
+    kind: str = "help"
+    """The flag without its dashes: `"help"`, `"helpfull"`, ..., `"version"`."""
+
 
 class PluginLoadError(FlagError, OSError):
     """The file can't be loaded, or was built for another ABI version."""

@@ -540,12 +540,19 @@ PD_API pd_settings *pd_settings_new(void);
 PD_API void pd_settings_free(pd_settings *settings);
 
 /* Add a value; all text is copied. `literal` tells how the file wrote it: 0 for
- * text, which suits every flag, or the type of a number or bool, which a string
- * flag refuses: who writes `version = 1.10` means text and gets 1.1.
+ * text, which suits every flag; the type of a number or bool, which a string flag
+ * refuses: who writes `version = 1.10` means text and gets 1.1; or PD_TYPE_string
+ * for a list, which only a list flag takes, plus 16 times the type of a number or
+ * bool in it, which a list of strings refuses.
  * `origin` tells the place; its source is taken as file. */
 PD_API pd_status pd_settings_add(pd_settings *settings, const char *name,
-                                 const char *text, pd_type literal,
+                                 const char *text, uint32_t literal,
                                  const pd_origin *origin, pd_error *err);
+
+/* Add an error of a file, to be told among the others in its place: settings that
+ * have one are refused as a whole. */
+PD_API pd_status pd_settings_fail(pd_settings *settings, const pd_error *error,
+                                  pd_error *err);
 
 /* Add what a flagfile says; the grammar is told at pd_parse_argv. `program` chooses
  * among the sections of the file; NULL: only what every program reads. */
@@ -555,7 +562,9 @@ PD_API pd_status pd_settings_add_flagfile(pd_settings *settings, const char *pat
 
 /* Make the values of source file exactly these, all or nothing: flags that had one
  * and aren't named lose it. Values of higher rank stand. For names that nobody has
- * defined the values wait if `allow_pending`, and are errors otherwise. */
+ * defined the values wait if `allow_pending`, and are errors otherwise; those for
+ * flags whose module has gone wait anyhow. A flag that is frozen may keep the value
+ * that it has; another one is an error. */
 PD_API pd_status pd_settings_apply(const pd_settings *settings, bool allow_pending,
                                    pd_error_list *errors, pd_error *err);
 

@@ -100,13 +100,15 @@
   R(pd_settings *, settings_new, (void), ())                                                       \
   V(settings_free, (pd_settings * settings), (settings))                                           \
   S(settings_add,                                                                                  \
-    (pd_settings *settings, const char *name, const char *text, pd_type literal,                   \
+    (pd_settings *settings, const char *name, const char *text, uint32_t literal,                  \
      const pd_origin *origin, pd_error *err),                                                      \
     (settings, name, text, literal, origin, err))                                                  \
   S(settings_add_flagfile,                                                                         \
     (pd_settings *settings, const char *path, const char *program, pd_error_list *errors,          \
      pd_error *err),                                                                               \
     (settings, path, program, errors, err))                                                        \
+  S(settings_fail, (pd_settings * settings, const pd_error *error, pd_error *err),                 \
+    (settings, error, err))                                                                        \
   S(settings_apply,                                                                                \
     (const pd_settings *settings, bool allow_pending, pd_error_list *errors, pd_error *err),       \
     (settings, allow_pending, errors, err))                                                        \

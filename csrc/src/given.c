@@ -131,7 +131,9 @@ void pd__given_take(pd__given *given, const pd__item *item) {
   bool negated;
   char quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
   pd_flag *flag = pd__item_resolve(item, &negated);
-  if (!flag) {
+  if (item->status != PD_OK) {
+    pd__given_fail(given, item->status, "%s", item->text);
+  } else if (!flag) {
     pd__finding *finding = find(given);
     if (finding) *finding = (pd__finding){.item = *item};
   } else if (negated) {

@@ -13,7 +13,8 @@ typedef struct pd__item {
   size_t length;    /* of the name */
   const char *text; /* NULL: none, as in --name and --noname */
   const char *next; /* the word behind it, where there is no text; or NULL */
-  pd_type literal;  /* as in pd_settings_add */
+  uint32_t literal; /* as in pd_settings_add */
+  pd_status status; /* PD_OK; or the item is an error, and `text` its message */
   pd_origin origin;
 } pd__item;
 

@@ -62,12 +62,12 @@ static pd_status append(pd_settings *settings, const pd__item *item, pd_error *e
 }
 
 pd_status pd__do_settings_add(pd_settings *settings, const char *name, const char *text,
-                              pd_type literal, const pd_origin *origin, pd_error *err) {
+                              uint32_t literal, const pd_origin *origin, pd_error *err) {
   if (!settings) return pd__fail_null(err, "settings");
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
-  if (literal && !pd__type_known(literal)) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "literal is %u, expected 0 or a pd_type",
+  if (literal && !pd__literal_known(literal)) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "literal is %u, expected 0, a pd_type, or one for a list",
                     (unsigned)literal);
   }
   pd__item item = {.dashes = "",
@@ -76,6 +76,14 @@ pd_status pd__do_settings_add(pd_settings *settings, const char *name, const cha
                    .text = text,
                    .literal = literal,
                    .origin = origin ? *origin : (pd_origin){PD_SOURCE_FILE, 0, NULL, 0}};
+  return append(settings, &item, err);
+}
+
+pd_status pd__do_settings_fail(pd_settings *settings, const pd_error *error, pd_error *err) {
+  if (!settings) return pd__fail_null(err, "settings");
+  if (!error) return pd__fail_null(err, "error");
+  if (error->status == PD_OK) return pd__fail(err, PD_ERR_ARGUMENT, "error->status is PD_OK");
+  pd__item item = {.dashes = "", .name = "", .text = error->message, .status = error->status};
   return append(settings, &item, err);
 }
 

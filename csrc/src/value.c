@@ -27,6 +27,21 @@ const char *pd_source_name(pd_source source) {
 
 bool pd__type_known(unsigned type) { return type >= PD_TYPE_bool && type <= PD_TYPE_string; }
 
+bool pd__literal_known(uint32_t literal) {
+  bool list = literal >= 16 && literal % 16 == PD_TYPE_string;
+  return literal == 0 || pd__type_known(list ? literal / 16 : literal);
+}
+
+/* A number that was meant as text has lost its own form: 1.10 has become 1.1. */
+const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal) {
+  bool list = literal % 16 == PD_TYPE_string;
+  bool bare = list ? literal >= 16 && literal / 16 != PD_TYPE_string : literal != 0;
+  if (list && !def->list) return "expected one value, not a list";
+  if (!bare || def->type != PD_TYPE_string) return NULL;
+  if (def->list && def->list != PD_TYPE_string) return NULL;
+  return list ? "expected items of text; write them in quotes" : "expected text; write it in quotes";
+}
+
 /* ---- Parsing ---- */
 
 /* strcasecmp follows the locale: in Turkish, I is no capital i. */

@@ -10,6 +10,11 @@
 
 bool pd__type_known(unsigned type);
 
+/* Whether a literal is one of pd_settings_add, and why a flag that is defined so takes
+ * no text that a file wrote so; NULL: it does. */
+bool pd__literal_known(uint32_t literal);
+const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal);
+
 /* Read text for a flag that is defined so, as its unit says: PD_OK, PD_ERR_VALUE, or
  * PD_ERR_RANGE when the type can't hold the number. A string borrows `text`. */
 pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out);
