@@ -113,6 +113,15 @@ static pd_status fail_value(pd_status status, const pd_flag *flag, const char *t
   return pd__fail(err, status, "%s=%s: %s", source, shown(flag, text, quoted), why);
 }
 
+pd_status pd__literal_check(const pd_flag *flag, const char *text, uint32_t literal,
+                            const pd_origin *origin, pd_error *err) {
+  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  const char *why = pd__literal_complaint(flag->def, literal);
+  if (!why) return PD_OK;
+  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", pd__source_of(flag->name, origin, source),
+                  shown(flag, text, quoted), why);
+}
+
 /* Make the entry that will hold the value, which suits. */
 static pd_status make_entry(pd__change *change, pd_value value, const pd_origin *origin,
                             pd_error *err) {

@@ -77,6 +77,7 @@ static void link_aliases(pd_flag *flag, const char *aliases, bool old) {
     size_t length = pd__list_next(&cursor);
     pd_flag *node = pd__names_find(alias, length);
     node->alias_of = flag;
+    node->was_flag = true;
     node->old_name = old;
     node->name = pd__names_stored(alias, length);
     while (node->cells) {
@@ -105,6 +106,7 @@ static void take(pd__cell *cell, pd__report *waiting) {
     flag->type = cell->def->type;
     flag->name = pd__names_stored(cell->def->name, strlen(cell->def->name));
     pd__names_list(flag);
+    flag->was_flag = true;
     link_aliases(flag, flag->def->aliases, false);
     link_aliases(flag, flag->def->old_names, true);
     pd__flag_review(flag, was, waiting);

@@ -91,7 +91,10 @@ static void add(pd__given *given, pd_flag *flag, const pd__item *item, const cha
   pd_error err;
   pd__report wrong = {.first = &err};
   given->changes.report = &wrong;
-  pd__changes_add(&given->changes, flag, text, (pd_value){0}, &item->origin);
+  wrong.status = pd__literal_check(flag, text, item->literal, &item->origin, &err);
+  if (wrong.status == PD_OK) {
+    pd__changes_add(&given->changes, flag, text, (pd_value){0}, &item->origin);
+  }
   if (wrong.status != PD_OK) find_error(given, &err);
 }
 
@@ -122,14 +125,8 @@ static void fail_missing(pd__given *given, const pd_flag *flag, const pd__item *
   }
 }
 
-/* A number that was meant as text has lost its own form: 1.10 has become 1.1. */
-static bool is_bare(const pd_flag *flag, const pd__item *item) {
-  return item->literal && flag->def->type == PD_TYPE_string && !flag->def->list;
-}
-
 void pd__given_take(pd__given *given, const pd__item *item) {
   bool negated;
-  char quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
   pd_flag *flag = pd__item_resolve(item, &negated);
   if (item->status != PD_OK) {
     pd__given_fail(given, item->status, "%s", item->text);
@@ -138,9 +135,6 @@ void pd__given_take(pd__given *given, const pd__item *item) {
     if (finding) *finding = (pd__finding){.item = *item};
   } else if (negated) {
     add_negated(given, flag, item);
-  } else if (is_bare(flag, item)) {
-    pd__given_fail(given, PD_ERR_TYPE, "%s=%s: expected text; write it in quotes",
-                   pd__source_of(flag->name, &item->origin, source), pd__quote(quoted, item->text));
   } else if (item->text) {
     add(given, flag, item, item->text);
   } else if (flag->def->type == PD_TYPE_bool) {
@@ -179,6 +173,7 @@ static bool let_wait(pd__given *given, const pd__item *item) {
                                          &item->origin, &made, &err);
   if (status == PD_ERR_NAME) return false;
   if (status == PD_OK) {
+    made->literal = item->literal;
     made->following = given->pending;
     given->pending = made;
   } else {
@@ -187,11 +182,19 @@ static bool let_wait(pd__given *given, const pd__item *item) {
   return true;
 }
 
+/* Unloading a module takes its flags from those who have files with values for them. */
+static bool has_gone(const pd__given *given, const pd__item *item) {
+  if (!given->renews_files || item->origin.source != PD_SOURCE_FILE) return false;
+  const pd_flag *node = pd__names_find(item->name, item->length);
+  return node && node->was_flag;
+}
+
 static void report_findings(pd__given *given) {
   size_t shown = 0, unknown = 0;
   for (size_t i = 0; i < given->count; i++) {
     pd__finding *finding = &given->findings[i];
-    if (!finding->error && given->allow_pending && let_wait(given, &finding->item)) continue;
+    bool waits = !finding->error && (given->allow_pending || has_gone(given, &finding->item));
+    if (waits && let_wait(given, &finding->item)) continue;
     unknown += !finding->error;
     if (shown == ERRORS_SHOWN) continue;
     shown++;

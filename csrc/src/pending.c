@@ -114,7 +114,12 @@ static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
     fail_missing(flag, given, report);
     return;
   }
-  pd__settle(flag, text, &given->origin, report);
+  pd_error err;
+  if (pd__literal_check(flag, text, given->literal, &given->origin, &err) == PD_OK) {
+    pd__settle(flag, text, &given->origin, report);
+  } else {
+    pd__report_add(report, &err);
+  }
 }
 
 void pd__pending_apply(pd_flag *flag, pd__report *report) {

@@ -9,6 +9,7 @@ struct pd__pending {
   pd_flag *node;
   const char *name; /* as it was given */
   const char *text; /* NULL: none, as in --name and --noname */
+  uint32_t literal; /* as in pd_settings_add */
   const char *next; /* the word behind it, where there is no text; or NULL */
   pd_origin origin;
   uint64_t order; /* of arrival */

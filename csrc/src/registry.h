@@ -62,6 +62,7 @@ struct pd_flag {
   uint8_t type;   /* of `entries`; outlives the definition */
   bool frozen;    /* by pd_flag_freeze; outlives the definition */
   bool listed;    /* in the order of pd_flag_next, from the first definition on */
+  bool was_flag;  /* a definition has had this name or alias */
   bool truth;     /* the current value of a bool */
   bool changing;  /* changes that are being looked at concern it */
   bool old_name;  /* as an alias: is deprecated */
@@ -255,6 +256,10 @@ pd_status pd__origin_check(const pd_origin *origin, pd_error *err);
 pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err);
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err);
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err);
+
+/* PD_OK, or why the flag takes no text that a file wrote so; as in pd_settings_add. */
+pd_status pd__literal_check(const pd_flag *flag, const char *text, uint32_t literal,
+                            const pd_origin *origin, pd_error *err);
 
 /* Check a flag and the type of what it is to be given; text suits every type. */
 pd_status pd__assignment_check(const pd_assignment *item, pd_error *err);

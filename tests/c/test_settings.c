@@ -15,7 +15,7 @@ static void start(void) {
   errors = pd_error_list_new();
 }
 
-static void put(pd_settings *settings, const char *key, const char *text, pd_type literal,
+static void put(pd_settings *settings, const char *key, const char *text, uint32_t literal,
                 uint32_t line) {
   char path[] = "conf.toml"; /* all text is copied */
   pd_origin origin = {PD_SOURCE_RUNTIME, line, path, 8};
@@ -183,8 +183,86 @@ TEST(settings_check_their_arguments) {
   CHECK_STATUS(pd_settings_add(settings, "a", NULL, 0, NULL, &err), PD_ERR_ARGUMENT,
                "text is NULL");
   CHECK_STATUS(pd_settings_add(settings, "a", "b", 99, NULL, &err), PD_ERR_ARGUMENT,
-               "literal is 99, expected 0 or a pd_type");
+               "literal is 99, expected 0, a pd_type, or one for a list");
   CHECK_STATUS(pd_settings_apply(NULL, false, NULL, &err), PD_ERR_ARGUMENT, "settings is NULL");
   pd_settings_free(NULL);
   pd_settings_free(settings);
+}
+
+TEST(an_error_of_a_file_comes_with_the_others_in_its_place) {
+  start();
+  pd_settings *settings = settings_of("count", "101");
+  pd_error broken = {.status = PD_ERR_FILE, .message = "conf.toml:13:1: broken"};
+  CHECK_OK(pd_settings_fail(settings, &broken, &err));
+  put(settings, "nobody", "1", 0, 14);
+  CHECK(pd_settings_apply(settings, false, errors, &err) == PD_ERR_RANGE);
+  CHECK(pd_error_list_count(errors) == 3);
+  CHECK(pd_error_list_at(errors, 1)->status == PD_ERR_FILE);
+  CHECK_STR(pd_error_list_at(errors, 1)->message, "conf.toml:13:1: broken");
+  CHECK_STATUS(pd_settings_fail(NULL, &broken, &err), PD_ERR_ARGUMENT, "settings is NULL");
+  CHECK_STATUS(pd_settings_fail(settings, NULL, &err), PD_ERR_ARGUMENT, "error is NULL");
+  broken.status = PD_OK;
+  CHECK_STATUS(pd_settings_fail(settings, &broken, &err), PD_ERR_ARGUMENT,
+               "error->status is PD_OK");
+  pd_settings_free(settings);
+}
+
+TEST(one_error_of_a_file_is_enough_to_refuse_all_settings) {
+  start();
+  pd_settings *settings = settings_of("count", "5");
+  pd_error broken = {.status = PD_ERR_FILE, .message = "conf.toml:13:1: broken"};
+  CHECK_OK(pd_settings_fail(settings, &broken, &err));
+  CHECK_STATUS(parse("--count=6", settings), PD_ERR_FILE, "conf.toml:13:1: broken");
+  CHECK_STR(text_of(count), "0");
+  pd_settings_free(settings);
+}
+
+#define LIST_OF(type) (PD_TYPE_string + 16 * (type))
+
+TEST(lists_are_for_list_flags_and_their_items_are_typed_strictly) {
+  start();
+  pd_flag_def def = definition(PD_TYPE_string, "names");
+  def.list = PD_TYPE_string;
+  pd_flag *names;
+  CHECK_OK(pd_flag_register(&def, &names, &err));
+  static const struct {
+    const char *key, *text;
+    uint32_t literal;
+    const char *refused;
+  } cases[] = {
+      {"items", "1,2", LIST_OF(PD_TYPE_int64), NULL},
+      {"items", "1,2", LIST_OF(0), NULL},
+      {"items", "1", PD_TYPE_int64, NULL},
+      {"names", "a,b", LIST_OF(0), NULL},
+      {"names", "a,b", LIST_OF(PD_TYPE_string), NULL},
+      {"names", "a,b", 0, NULL},
+      {"names", "a,1.1", LIST_OF(PD_TYPE_double),
+       "conf.toml:2:8: --names=a,1.1: expected items of text; write them in quotes"},
+      {"names", "1", PD_TYPE_int64, "conf.toml:2:8: --names=1: expected text; write it in quotes"},
+      {"name", "a", LIST_OF(0), "conf.toml:2:8: --name=a: expected one value, not a list"},
+      {"count", "1", LIST_OF(PD_TYPE_int64),
+       "conf.toml:2:8: --count=1: expected one value, not a list"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    pd_settings *settings = pd_settings_new();
+    put(settings, cases[i].key, cases[i].text, cases[i].literal, 2);
+    if (cases[i].refused) {
+      CHECK_STATUS(pd_settings_apply(settings, false, NULL, &err), PD_ERR_TYPE, cases[i].refused);
+    } else {
+      CHECK_OK(pd_settings_apply(settings, false, NULL, &err));
+    }
+    pd_settings_free(settings);
+  }
+}
+
+TEST(what_waits_is_typed_as_strictly) {
+  pd_settings *settings = pd_settings_new();
+  put(settings, "late", "1.1", PD_TYPE_double, 2);
+  CHECK_OK(pd_settings_apply(settings, true, NULL, &err));
+  pd_settings_free(settings);
+  pd_flag_def def = definition(PD_TYPE_string, "late");
+  pd_flag *late;
+  CHECK_STATUS(pd_flag_register(&def, &late, &err), PD_ERR_TYPE,
+               "conf.toml:2:8: --late=1.1: expected text; write it in quotes");
+  CHECK_STR(text_of(late), "");
 }
