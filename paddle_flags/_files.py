@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 LIMIT = 4 << 20
 """Bytes that a file can have. Beyond it readers of YAML take a minute and more."""
@@ -69,10 +70,10 @@ class Reading:
             self.problems.append(f"{self.path}: more errors aren't shown")
             raise Stop
 
-    def stop(self, at: Place | None, why: str) -> Stop:
-        """Note what is wrong and makes all that follows unreadable; to be raised."""
+    def stop(self, at: Place | None, why: str) -> NoReturn:
+        """Note what is wrong and makes all that follows unreadable."""
         self.fail(at, why)
-        return Stop()
+        raise Stop
 
     def claim(self, keys: Sequence[str], at: Place) -> bool:
         """Refuse a name that the file has used already."""
@@ -185,28 +186,38 @@ def read(path: str, shown: str) -> Reading:
 def _load(path: str, reading: Reading) -> str:
     try:
         data = _load_bytes(path)
+    except FileNotFoundError:
+        reading.stop(None, "no such file")
     except OSError as error:
-        raise reading.stop(None, f"cannot be read: {error.strerror or error}") from None
+        reading.stop(None, error.strerror or str(error))
     except ValueError as error:
-        raise reading.stop(None, str(error)) from None
+        reading.stop(None, str(error))
     if len(data) > LIMIT:
-        raise reading.stop(None, f"is larger than {LIMIT >> 20} MiB, expected a file of settings")
+        reading.stop(None, f"is too big, a file of settings may have {LIMIT >> 20} MiB")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise reading.stop(None, "is UTF-16, expected UTF-8")
+        reading.stop(None, "is UTF-16, expected UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig")
-        byte = f"\\x{data[error.start]:02x}"
-        why = f"the byte {byte} is not UTF-8, expected a text file in UTF-8"
-        raise reading.stop(place_in(before, len(before)), why) from None
+        why = f"the byte \\x{data[error.start]:02x} is not UTF-8, expected text in UTF-8"
+        reading.stop(place_in(before, len(before)), why)
 
 
 def _load_bytes(path: str) -> bytes:
     """Read LIMIT bytes and one; never wait for whoever writes to a pipe."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    _check_regular(os.stat(path))  # what isn't a file isn't opened, for that may do something
     with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            message = "is no regular file, expected a file of settings"
-            raise ValueError(message)
+        _check_regular(os.fstat(file.fileno()))
         return file.read(LIMIT + 1)
+
+
+def _check_regular(status: os.stat_result) -> None:
+    mode = status.st_mode
+    if stat.S_ISREG(mode):
+        return
+    kinds = {stat.S_IFDIR: "directory", stat.S_IFIFO: "FIFO"}
+    kind = kinds.get(stat.S_IFMT(mode), "device or a socket")
+    message = f"is a {kind}, expected a regular file"
+    raise ValueError(message)

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from paddle_flags._files import Place, Places, Reading, Scalar
 from paddle_flags._tree import Tree
-
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 _TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")([ \t\n\r]*:)?|[{}\[\]]|[^{}\[\]",: \t\n\r]+')
 _KINDS = {"true": "bool", "false": "bool", "null": "null"}
@@ -25,8 +21,7 @@ def read(text: str, reading: Reading) -> None:
     try:
         json.loads(text, parse_int=_skip, parse_float=_skip, object_pairs_hook=_skip)
     except json.JSONDecodeError as error:
-        place = Place(error.lineno, error.colno)
-        raise reading.stop(place, f"not JSON: {error.msg}") from None
+        reading.stop(Place(error.lineno, error.colno), f"not JSON: {error.msg}")
     place = Places(text)
     tree = Tree(reading)
     for match in _TOKEN.finditer(text):
@@ -38,17 +33,17 @@ def _skip(_: object) -> None:
 
 
 def _take(match: re.Match[str], tree: Tree, at: Place, reading: Reading) -> None:
-    token = match[0]
+    word = match[0]
     if match[2]:
         tree.key(json.loads(match[1]), at)
     elif match[1]:
-        tree.value(Scalar("text", json.loads(token)), at)
-    elif token in "{[":
-        tree.begin(at, is_table=token == "{")
-    elif token in "}]":
+        tree.value(Scalar("text", json.loads(word)), at)
+    elif word in ("{", "["):
+        tree.begin(at, is_table=word == "{")
+    elif word in ("}", "]"):
         tree.end()
-    elif token in _NO_NUMBERS:
-        raise reading.stop(at, f'not JSON: {token}; expected a number, or "inf" or "nan" as text')
+    elif word in _NO_NUMBERS:
+        reading.stop(at, f'not JSON: {word}; expected a number, or "inf" or "nan" as text')
     else:
-        whole = token.lstrip("-").isdigit()
-        tree.value(Scalar(_KINDS.get(token, "integer" if whole else "number"), token), at)
+        whole = word.lstrip("-").isdigit()
+        tree.value(Scalar(_KINDS.get(word, "integer" if whole else "number"), word), at)

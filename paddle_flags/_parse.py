@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from paddle_flags import errors
 from paddle_flags._native import ffi, lib
+from paddle_flags._settings import Sources, remember
 from paddle_flags._status import ErrorList, new_error, to_bytes, to_text
 
 if TYPE_CHECKING:
@@ -77,13 +78,10 @@ def read_flags(words: Sequence[str], how: Reading) -> list[str]:
     program = words[0] if words else ""
     sources = None
     if how.config is not None:
-        from paddle_flags._settings import Sources, remember  # noqa: PLC0415 - seldom used
-
         sources = Sources(how.config, program, allow_pending=how.allow_pending)
     call = _Call(words, how)
-    settings = sources.read() if sources else ffi.NULL
     err = new_error()
-    status = call.run(settings, err)
+    status = call.run(sources.read() if sources else ffi.NULL, err)
     if status == lib.PD_HELP:
         raise _help(program, call.help, how)
     if status != lib.PD_OK:
@@ -224,9 +222,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
 
         answer_shell(stop_at_argument=stop_at_argument)
     words = list(sys.argv) if argv is None else _check_argv(argv)
-    how = Reading(
-        env_prefix, config, allow_pending, stop_at_argument, order, usage, version
-    )
+    how = Reading(env_prefix, config, allow_pending, stop_at_argument, order, usage, version)
     try:
         return read_flags(words, how)
     except errors.FlagParseError as error:

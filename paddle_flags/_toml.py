@@ -10,7 +10,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._files import DEPTH, Place, Places, Reading, Scalar, number_text, flag
+from paddle_flags._files import DEPTH, Place, Places, Reading, Scalar, flag, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _BASIC = r'"(?:\\.|[^"\\\n])*"'
 _PART = rf"(?:[A-Za-z0-9_-]+|{_BASIC}|'[^'\n]*')"
 _KEY = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
-_STRING = rf'"""(?:\\.|[^\\])*?"""(?:""?(?!"))?|{_BASIC}|' r"'''.*?'''(?:''?(?!'))?|'[^'\n]*'"
+_BASIC_LINES = r'"""(?:\\.|[^\\])*?"""(?:""?(?!"))?'
+_LITERAL_LINES = r"'''.*?'''(?:''?(?!'))?"
+_STRING = rf"{_BASIC_LINES}|{_BASIC}|{_LITERAL_LINES}|'[^'\n]*'"
 
 _PARTS = re.compile(_PART)
 _PAIR = re.compile(rf"({_KEY})[ \t]*=[ \t]*")
@@ -59,14 +61,14 @@ def read(text: str, reading: Reading) -> None:
         found.extend(_Walk(text, reading, library).pairs())
     except _Lost:
         lost = True
-    if not all([reading.claim(one.keys, one.key) for one in found]):
+    if sum(not reading.claim(one.keys, one.key) for one in found):
         return  # TOML forbids it too, but says it less well
     try:
         data = library.loads(text, parse_float=_Number)
     except library.TOMLDecodeError as error:
-        raise reading.stop(*_explain(text, str(error))) from None
+        reading.stop(*_explain(text, str(error)))
     if lost:
-        raise reading.stop(None, "is TOML that this program can't read")
+        reading.stop(None, "is TOML that this program can't read")
     for one in found:
         value: Any = data
         for key in one.keys:
@@ -82,7 +84,7 @@ def _library(reading: Reading) -> ModuleType:
             import tomli as tomllib  # noqa: PLC0415 - an extra
     except ImportError:
         why = "TOML needs tomli on this Python: pip install 'paddle_flags[toml]'"
-        raise reading.stop(None, why) from None
+        reading.stop(None, why)
     return tomllib
 
 
@@ -156,7 +158,7 @@ class _Walk:
     def _header(self) -> list[str]:
         if self._text.startswith("[[", self._at):
             why = "[[...]] is a list of tables, expected a table with a name: [name]"
-            raise self._reading.stop(self._place(self._at), why)
+            self._reading.stop(self._place(self._at), why)
         return self._keys(self._take(_HEADER))
 
     def _pair(self, table: list[str]) -> _Found:
@@ -166,14 +168,14 @@ class _Walk:
         raw = _BARE.match(self._text, self._at)
         key, value = self._place(match.start()), self._place(self._at)
         if len(keys) > DEPTH:
-            raise self._reading.stop(key, f"has {len(keys)} names in a row, expected up to {DEPTH}")
+            self._reading.stop(key, f"has {len(keys)} names in a row, expected up to {DEPTH}")
         return _Found(keys, key, value, raw[0].rstrip() if raw else "")
 
     def _keys(self, match: re.Match[str]) -> list[str]:
         parts = _PARTS.findall(match[1])
         if len(parts) > DEPTH:
             why = f"has {len(parts)} names in a row, expected up to {DEPTH}"
-            raise self._reading.stop(self._place(match.start()), why)
+            self._reading.stop(self._place(match.start()), why)
         return [self._key(part) for part in parts]
 
     def _key(self, part: str) -> str:
@@ -210,8 +212,8 @@ class _Walk:
             if depth == 0:
                 return
             if depth > DEPTH:
-                raise self._reading.stop(self._place(match.start()), "is nested too deeply")
+                self._reading.stop(self._place(match.start()), "is nested too deeply")
 
     def _check_number(self, match: re.Match[str]) -> None:
         if match[0][0] not in "\"'#" and _LONG.search(match[0]):
-            raise self._reading.stop(self._place(match.start()), "is too long for a number")
+            self._reading.stop(self._place(match.start()), "is too long for a number")

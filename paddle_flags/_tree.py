@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._files import DEPTH, Place, Reading, Scalar, flag
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 class _Open:
@@ -40,7 +43,7 @@ class Tree:
     def begin(self, at: Place, *, is_table: bool) -> None:
         """Take the beginning of a table or list."""
         if len(self._open) > DEPTH:
-            raise self._reading.stop(at, "is nested too deeply")
+            self._reading.stop(at, "is nested too deeply")
         if not self._open:
             if not is_table:
                 self._refuse_top(at)
@@ -48,7 +51,9 @@ class Tree:
         else:
             around = self._open[-1]
             if not around.is_table and not around.refused:
-                self._reading.fail(around.at, f"{flag(self._names)}: expected a list of plain values")
+                self._reading.fail(
+                    around.at, f"{flag(self._names)}: expected a list of plain values"
+                )
                 around.refused = True
             refused = around.refused or bool(around.key and around.key.refused)
         self._open.append(_Open(at, is_table=is_table, refused=refused))
@@ -82,8 +87,8 @@ class Tree:
         elif self._open[-1].is_table:
             self._leave_key()
 
-    def _refuse_top(self, at: Place) -> None:
-        raise self._reading.stop(at, "expected a table of names and values")
+    def _refuse_top(self, at: Place) -> NoReturn:
+        self._reading.stop(at, "expected a table of names and values")
 
     def _add(self, value: Scalar | list[Scalar], at: Place) -> None:
         table = self._open[-1]

@@ -6,10 +6,13 @@ with which a small file can make a large document, are refused.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags._files import Place, Reading, Scalar, number_text, place_in, quote
 from paddle_flags._tree import Tree
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _KINDS = {
     "tag:yaml.org,2002:str": "text",
@@ -22,8 +25,14 @@ _KINDS = {
 
 # Text in YAML 1.2, bools in 1.1: people mean the one or the other. So a bool flag takes
 # them as such, and a string flag asks for quotes.
-_BOOLS = dict.fromkeys(("true", "yes", "on"), "true")
-_BOOLS.update(dict.fromkeys(("false", "no", "off"), "false"))
+_BOOLS = {
+    "true": "true",
+    "yes": "true",
+    "on": "true",
+    "false": "false",
+    "no": "false",
+    "off": "false",
+}
 
 _LONGEST = 1000  # digits; no number has as many
 
@@ -34,7 +43,7 @@ def read(text: str, reading: Reading) -> None:
         import ruamel.yaml  # noqa: PLC0415 - an extra
     except ImportError:
         why = "YAML needs ruamel.yaml: pip install 'paddle_flags[yaml]'"
-        raise reading.stop(None, why) from None
+        reading.stop(None, why)
     _Reader(ruamel.yaml, text, reading).read()
 
 
@@ -57,22 +66,22 @@ class _Reader:
         except library.error.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             at = Place(mark.line + 1, mark.column + 1) if mark else self._last
-            raise self._reading.stop(at, f"not YAML: {_reason(error)}") from None
+            self._reading.stop(at, f"not YAML: {_reason(error)}")
         except library.reader.ReaderError as error:
             at = place_in(self._text, error.position)
             why = f"not YAML: the character {chr(error.character)!a} can't be in it"
-            raise self._reading.stop(at, why) from None
+            self._reading.stop(at, why)
         except (library.error.YAMLError, ValueError) as error:  # such as chr() of \\U11111111
-            raise self._reading.stop(self._last, f"not YAML: {error}") from None
+            self._reading.stop(self._last, f"not YAML: {error}")
 
     def _take(self, event: Any, events: Any) -> None:
         if isinstance(event, events.DocumentStartEvent):
             self._begin_document(event)
         elif isinstance(event, events.AliasEvent):
-            raise self._stop("aliases (*name) are not read, expected the value itself")
+            self._stop("aliases (*name) are not read, expected the value itself")
         elif isinstance(event, (events.MappingStartEvent, events.SequenceStartEvent)):
             if self._tree.wants_key:
-                raise self._stop("expected a name before the colon")
+                self._stop("expected a name before the colon")
             self._tree.begin(self._last, is_table=isinstance(event, events.MappingStartEvent))
         elif isinstance(event, events.CollectionEndEvent):
             self._tree.end()
@@ -81,19 +90,19 @@ class _Reader:
         elif isinstance(event, events.ScalarEvent):
             self._tree.value(self._scalar(event), self._last)
 
-    def _stop(self, why: str) -> Exception:
-        return self._reading.stop(self._last, why)
+    def _stop(self, why: str) -> NoReturn:
+        self._reading.stop(self._last, why)
 
     def _begin_document(self, event: Any) -> None:
         self._documents += 1
         if self._documents > 1:
-            raise self._stop("is a second document, expected one in a file")
+            self._stop("is a second document, expected one in a file")
         if event.version and tuple(event.version) != (1, 2):
-            raise self._stop("is of another version, expected YAML 1.2")
+            self._stop("is of another version, expected YAML 1.2")
 
     def _take_key(self, event: Any) -> None:
         if event.value == "<<" and event.implicit[0]:
-            raise self._stop("merge keys (<<) are not read, expected the values themselves")
+            self._stop("merge keys (<<) are not read, expected the values themselves")
         self._tree.key(event.value, self._last)
 
     def _scalar(self, event: Any) -> Scalar:
@@ -101,10 +110,10 @@ class _Reader:
         if kind == "text" and event.implicit[0] and event.value.lower() in _BOOLS:
             kind = "bool"
         if kind == "bool":
-            return Scalar(kind, _BOOLS.get(event.value.lower(), event.value))
+            return Scalar(kind, _BOOLS.get(event.value.lower(), str(event.value)))
         if kind in ("integer", "number"):
             if len(event.value) > _LONGEST:
-                raise self._stop("is too long for a number")
+                self._stop("is too long for a number")
             return Scalar(kind, number_text(event.value))
         return Scalar(kind, event.value)
 
@@ -116,7 +125,7 @@ class _Reader:
             tag = event.tag
         kind = _KINDS.get(str(tag))
         if kind is None:
-            raise self._stop(f"the tag {quote(str(tag))} means nothing here")
+            self._stop(f"the tag {quote(str(tag))} means nothing here")
         return kind
 
 
