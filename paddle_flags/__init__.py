@@ -11,6 +11,16 @@ pf.FLAGS.alpha_level = 9
 from paddle_flags._config import get_include
 from paddle_flags._define import define
 from paddle_flags._flag import Flag, FlagEntry
+from paddle_flags._hooks import (
+    Hook,
+    all_or_none,
+    at_least_one,
+    check_values,
+    mutually_exclusive,
+    required,
+    validator,
+    watch,
+)
 from paddle_flags._native import lib as _lib
 from paddle_flags._parse import check_modules, check_pending, parse
 from paddle_flags._plugin import Plugin, load_plugin
@@ -19,6 +29,7 @@ from paddle_flags._registry import set as set
 from paddle_flags._settings import FlagChange, reload
 from paddle_flags._status import to_text as _to_text
 from paddle_flags.errors import (
+    DeprecatedFlagWarning,
     FlagArgumentError,
     FlagConflictError,
     FlagDepthError,
@@ -42,6 +53,7 @@ __version__: str = _to_text(_lib.PD_VERSION)
 
 __all__ = [
     "FLAGS",
+    "DeprecatedFlagWarning",
     "Flag",
     "FlagArgumentError",
     "FlagChange",
@@ -58,20 +70,28 @@ __all__ = [
     "FlagValueError",
     "FrozenFlagError",
     "HelpRequested",
+    "Hook",
     "Plugin",
     "PluginLoadError",
     "PluginValueError",
     "ReadOnlyFlagError",
     "UndefinedFlagError",
     "__version__",
+    "all_or_none",
+    "at_least_one",
     "check_modules",
     "check_pending",
+    "check_values",
     "define",
     "get",
     "get_include",
     "load_plugin",
+    "mutually_exclusive",
     "override",
     "parse",
     "reload",
+    "required",
     "reset",
+    "validator",
+    "watch",
 ]  # not set: `from paddle_flags import *` leaves Python's own alone

@@ -13,6 +13,8 @@ from paddle_flags.errors import FlagError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from paddle_flags._hooks import Hook
+
 T = TypeVar("T")
 
 # A host of an older version tells no state: look at the flag each time.
@@ -204,6 +206,29 @@ class Flag(Generic[T]):
             value = REDACTED if info.sensitive else from_c(kind, entry.value)
             found.append(FlagEntry(value, source, place_of(entry.origin), bool(entry.replaced)))
 
+    # ---- validators and watchers ----
+
+    def validate(self, function: Callable[[T], bool], message: str = "") -> Hook:
+        """Ask `function` before each change of the value; gives a Hook to remove it.
+
+        As the decorator `validator`, which see, for this flag alone.
+        """
+        from paddle_flags._hooks import add_validator  # noqa: PLC0415 - it needs this module
+
+        return add_validator([self], function, message)
+
+    def watch(self, callback: Callable[[Flag[T]], object], *, weak: bool = False) -> Hook:
+        """Call `callback` with this Flag after each change of its value, whoever makes it.
+
+        It runs on the thread that made the change, which may be a native one, when all
+        values of that operation hold; it may read and set flags. What it raises goes to
+        `sys.unraisablehook`: the change is made by then. With `weak` the callback, a
+        bound method or a function, is dropped when nobody else holds it.
+        """
+        from paddle_flags._hooks import add_watcher  # noqa: PLC0415 - it needs this module
+
+        return add_watcher(self, callback, weak=weak)
+
     # ---- definition ----
 
     @property
@@ -350,6 +375,12 @@ class Flag(Generic[T]):
         """The `pd_flag *` of cffi, valid until the process ends."""
         return self._handle
 
+    def from_entry(self, entry: Any) -> T:
+        """Give the value of a `pd_flag_entry *` of this flag."""
+        if self._state[0] != self._number:
+            self._look_again()
+        return from_c(self._kind, entry.value)  # type: ignore[no-any-return]
+
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
         err = new_error()
@@ -426,15 +457,12 @@ def _assign(
         made.items[index].flag = flag._handle  # noqa: SLF001
         made.fill(index, flag._name, flag._kind, value, sensitive=flag._sensitive)  # noqa: SLF001
     number = ffi.new("pd_layer *")
-
-    def act(errors: Any, err: Any) -> int:
-        if layer:
-            return int(lib.pd_layer_push(made.items, len(wanted), origin, errors, number, err))
-        return int(lib.pd_batch_set(made.items, len(wanted), origin, errors, err))
-
-    if act(ffi.NULL, ffi.NULL) != lib.PD_OK:  # now again, to be told why
-        errors = ErrorList()
-        err = new_error()
-        if act(errors.pointer, err) != lib.PD_OK:
-            raise errors.gather(err)
+    errors = ErrorList()
+    err = new_error()
+    if layer:
+        status = lib.pd_layer_push(made.items, len(wanted), origin, errors.pointer, number, err)
+    else:
+        status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
+    if status != lib.PD_OK:
+        raise errors.gather(err)
     return int(number[0])

@@ -88,6 +88,10 @@ class FlagUnsupportedError(FlagError, NotImplementedError):
     """The registry is hosted by an older version of the library, which lacks this."""
 
 
+class DeprecatedFlagWarning(FutureWarning):
+    """A flag, or a name of one, that will go, or is gone already, was used."""
+
+
 class FlagFileError(FlagError, OSError):
     """A file of flags can't be read."""
 

@@ -204,7 +204,7 @@ bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *w
   write_names(all, entries, false, found, sizeof found / 3);
   char rule[PD__WHY_SIZE];
   snprintf(rule, sizeof rule, text_of(all->kind), names); /* NOLINT: the texts are our own */
-  snprintf(why, size, "%s; given: %s", rule, *found ? found : "none");
+  snprintf(why, size, "%s%s%s", rule, *found ? "; given: " : "", found);
   return false;
 }
 
