@@ -226,9 +226,8 @@ name:   .asciz "foreign"
         .quad def
         .section .note.GNU-stack,"",%progbits
 """
-    source = write(
-        maker.directory / "foreign.s", text.format(size=layout("pd_flag_def")["whole"][1])
-    )
+    first_version = layout("pd_flag_def")["unit"][0]  # it ended there
+    source = write(maker.directory / "foreign.s", text.format(size=first_version))
     plugin = maker.plugin("foreign", reads, flags=(str(source),))
     said = obey(
         host, f"registry {REGISTRY}", f"load {plugin}", "set foreign 4", f"call {plugin} foreign"
@@ -248,6 +247,16 @@ def worked(maker: Maker, compiler: str, *flags: str) -> Path:
     out = maker.directory / f"libworked-{compiler}.so"
     run(tool(compiler), "-shared", *flags, "-o", out, source)
     return out
+
+
+@EXAMPLE
+def test_the_definition_by_hand_ends_where_a_definition_may(maker: Maker) -> None:
+    assert "may end behind `max`, with 104 bytes (72 on" in PAGE
+    for width, end in (("64", 104), ("32", 72)):
+        fields = layout("pd_flag_def", width)
+        assert sum(fields["max"]) == fields["unit"][0] == end
+    library = worked(maker, "gcc")
+    assert struct.pack("<II", 104, 12) in library.read_bytes()
 
 
 @EXAMPLE

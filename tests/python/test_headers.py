@@ -35,6 +35,13 @@ STRICT_CXX = ["-Wold-style-cast", "-Wzero-as-null-pointer-constant", "-Wnon-virt
 EVERYTHING = """
 #include <pd_flags.h>
 #include <pd_flags.h>
+static bool is_fine(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  return entries[0]->value.i64 > 0 || context || !why || !size;
+}
+static void has_changed(pd_flag *flag, void *context) {
+  (void)flag;
+  (void)context;
+}
 PD_DEFINE_bool(a_bool, true, "A bool", .hidden = true, .startup_only = true);
 PD_DEFINE_int32(an_int32, -5, "An int32", .min = -9, .max = 9, .category = "Numbers");
 PD_DEFINE_uint32(a_uint32, 5, "A uint32", .max = 4000000000u);
@@ -44,6 +51,15 @@ PD_DEFINE_double(a_double, 0.5, "A double", .min = 0, .max = 1.5);
 PD_DEFINE_string(a_string, "fast", "A string", .choices = "fast|best", .category = "Text",
                  .aliases = "text|t", .hidden = true, .read_only = true, .startup_only = true);
 PD_DEFINE_int32(bare, 1, NULL);
+PD_DEFINE_int64(a_list_of_uses, 4096, "Every other attribute, in the order of C++", .min = 1,
+                .max = 8192, .choices = "1KiB|4KiB", .category = "Uses", .aliases = "uses",
+                .hidden = false, .read_only = false, .startup_only = false, .sensitive = true,
+                .experimental = true, .unit = "bytes", .deprecated = "Use a_string",
+                .old_names = "use|usage", .validate = is_fine, .watch = has_changed,
+                .required = true);
+PD_DEFINE_double(a_unit, 0.5, "A unit", .unit = "seconds", .retired = "Never read");
+PD_DEFINE_string(a_list, "1,2", "A list", .list = PD_TYPE_int64, .required = true);
+PD_DEFINE_string(a_text_list, "", NULL, .sensitive = true, .list = PD_TYPE_string);
 PD_IMPORT_bool(b_bool, false);
 PD_IMPORT_int32(b_int32, -5);
 PD_IMPORT_uint32(b_uint32, 5);

@@ -7,6 +7,7 @@ import ctypes
 import math
 
 import pytest
+from support import build_plugin, write
 
 import paddle_flags as pf
 
@@ -209,6 +210,32 @@ PD_DEFINE_string({n}_key, "letmein", "Key", .sensitive = true);
 const char *sizes(void);
 const char *sizes(void) {{ return FLAGS_{n}_sizes; }}
 """
+
+
+ATTRIBUTES = """
+#include <pd_flags.h>
+PD_DEFINE_int64({n}_cache, 4096, "Cache", .sensitive = true, .experimental = true, .unit = "bytes",
+                .deprecated = "Use the other", .old_names = "{n}_a|{n}_b", .required = true);
+PD_DEFINE_double({n}_wait, 0.5, "Wait", .unit = "seconds", .retired = "Never read");
+PD_DEFINE_string({n}_rates, "1,2", "Rates", .list = PD_TYPE_double);
+PD_DEFINE_string({n}_plain, "1,2", "Plain");
+"""
+
+
+@pytest.mark.parametrize("suffix", ["c", "cc"])
+def test_the_macros_of_c_and_cxx_carry_every_attribute(name, tmp_path, suffix):
+    source = write(tmp_path / f"attributes.{suffix}", ATTRIBUTES.format(n=name))
+    loaded = pf.load_plugin(build_plugin(tmp_path / "libattributes.so", source))
+    cache, wait, rates, plain = loaded.flags.values()
+    assert (cache.sensitive, cache.experimental, cache.required) == (True, True, True)
+    assert (cache.unit, cache.deprecated) == ("bytes", "Use the other")
+    assert cache.old_names == (f"{name}_a", f"{name}_b")
+    assert (wait.unit, wait.retired, wait.value) == ("seconds", "Never read", 0.5)
+    assert (rates.items, rates.value) == ("double", (1.0, 2.0))
+    for flag in (wait, rates, plain):
+        assert not any([flag.sensitive, flag.experimental, flag.required, flag.deprecated])
+    assert (plain.unit, plain.items, plain.retired, plain.old_names) == (None, None, None, ())
+    loaded.unload()
 
 
 def test_a_list_of_a_plugin_gives_tuples_and_the_plugin_reads_its_text(name, plugin):
