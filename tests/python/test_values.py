@@ -280,6 +280,7 @@ def test_a_plugin_whose_text_becomes_a_list_gives_tuples_from_then_on(name, plug
 
 def test_a_flag_with_an_old_name_is_reached_by_it_also_in_a_namespace(name, plugin):
     loaded = pf.load_plugin(plugin(NATIVE.format(n=name)), namespace=f"{name}space")
-    assert pf.FLAGS[f"{name}space.{name}_buffer"].name == f"{name}space.{name}_cache"
+    with pytest.warns(pf.DeprecatedFlagWarning, match=f"use {name}space.{name}_cache"):
+        assert pf.FLAGS[f"{name}space.{name}_buffer"].name == f"{name}space.{name}_cache"
     assert f"{name}_buffer" not in pf.FLAGS
     loaded.unload()
