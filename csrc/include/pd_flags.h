@@ -268,7 +268,9 @@ PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type);
  * default is NULL, or isn't a list), PD_ERR_ARGUMENT (another attribute, or two that
  * don't go together), PD_ERR_ABI, PD_ERR_MEMORY. PD_ERR_TYPE: also where a module
  * imports the name with another type. PD_ERR_CONFLICT: the name is taken, or is
- * "help", or goes with another one as a bool `b` with `nob` or `no_b`.
+ * one of the words of every command line ("help", "flagfile", "fromenv",
+ * "tryfromenv", "undefok"), or goes with another one as a bool `b` with `nob` or
+ * `no_b`.
  * With *out set it is defined, but a waiting value was refused and the default
  * stands: PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_READ_ONLY,
  * PD_ERR_FROZEN, PD_ERR_ARGV, PD_ERR_MEMORY. */
@@ -596,7 +598,7 @@ typedef struct pd_help {
 typedef enum pd_arrange {
   PD_ARRANGE_REMOVE = 0, /* the arguments: all that was no flag */
   PD_ARRANGE_LEAVE = 1,  /* the line as it was */
-  PD_ARRANGE_REORDER = 2 /* flags with their values, --, then the arguments */
+  PD_ARRANGE_REORDER = 2 /* as gflags: flags, their values, --, then arguments */
 } pd_arrange;
 
 /* From now on <prefix><name> in the environment gives the flag <name> its
@@ -620,6 +622,8 @@ typedef struct pd_parse_options {
   const pd_settings *settings; /* of files, below environment and argv, as
                                   pd_settings_apply; NULL: none */
   pd_help *help;         /* receives what was asked for, with PD_HELP; or NULL */
+  int *first;            /* receives the index of the first argument, unless the
+                            line is left; or NULL */
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.
@@ -627,15 +631,28 @@ typedef struct pd_parse_options {
  *     --name=value  --name value  -name …   `-` and `_` are alike in names
  *     --bool  --nobool  --no-bool  --bool=no    a bool never takes the next word
  *     --                                        ends the flags
+ *     --flagfile=path,…      read flags from files, here
+ *     --fromenv=name,…       take the value of a flag from <env_prefix><name> (FLAGS_
+ *     --tryfromenv=name,…    without a prefix), which must exist, or may
+ *     --undefok=name,…       these, and --no<name>, need not be known
+ *     --help  --version  …   the words of PD_HELP_MAP, also --help=false and --nohelp
  *
- * After success the flags that were read are gone from argv, which keeps
- * argv[0], the other arguments in their order, and a NULL at its end; *argc
- * counts them. A later value of a flag wins over an earlier one. Startup ends:
- * startup-only flags are frozen.
+ * A flagfile holds one flag a line, as --name=value, --name or --noname, and the words
+ * above; its other lines are empty, or begin with #, or hold patterns as of fnmatch with
+ * blanks between: the flags below patterns are for programs that one of them matches,
+ * with argv[0] or what is behind its last slash. Blanks around a line mean nothing;
+ * a value in $'...' has \n, \t, \r, \\, \', \xHH and \NNN as in bash.
+ * Files nest up to 16 deep, up to 1000 files with 64 MiB and 1000000 values.
+ *
+ * After success argv is as `arrange` says: with PD_ARRANGE_REMOVE it keeps argv[0], the
+ * arguments in their order, and a NULL at its end; *argc counts them. A later value of
+ * a flag wins over an earlier one. Startup ends: startup-only flags are frozen.
  * On error no flag has changed and argv is as it was. The status is that of
- * the first error: PD_ERR_UNDEFINED, PD_ERR_ARGV and those of
- * pd_flag_set_from_string. PD_HELP: --help was there, or -h (and no flag has
- * that name and took it); nothing has changed.
+ * the first error: PD_ERR_UNDEFINED, PD_ERR_ARGV, PD_ERR_FILE, PD_ERR_DEPTH and those of
+ * pd_flag_set_from_string. Behind 100 errors one tells how many more there are.
+ * PD_HELP, whatever else is wrong: help or the version was asked for, and no flag has
+ * that name; nothing has changed. -h asks for help too, unless a flag has that name
+ * and takes it.
  * argv has room for *argc + 1 pointers, and argv[*argc] is NULL; the strings
  * are borrowed during the call. `options` may be NULL. */
 PD_API pd_status pd_parse_argv(int *argc, char **argv,

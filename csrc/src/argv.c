@@ -1,25 +1,23 @@
-/* The command line: split each word into a flag and its value, check all of
- * them, then set all of them. */
+/* The command line: which words are flags, values of flags, and arguments. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "environment.h"
-#include "given.h"
 #include "platform.h"
 #include "settings.h"
 #include "sized.h"
 #include "text.h"
+#include "words.h"
 
 /* One run over a command line. */
 typedef struct parse {
   int argc;
   char **argv;
-  int at;   /* the word under way */
-  int kept; /* words kept so far, in `rest` */
-  char **rest;
+  int at;         /* the word under way */
+  bool *argument; /* of each word: it is no flag, and no value of one */
+  char **fresh;   /* room for the new line */
   const pd_parse_options *options;
-  bool help;
-  pd__given given;
+  pd__words words;
 } parse;
 
 static bool is_flag(const char *text) { return text[0] == '-' && text[1] != '\0'; }
@@ -31,46 +29,22 @@ static bool is_number(const char *text) {
 /* -5 and -.5 are values; -x and --x aren't. */
 static bool is_value(const char *text) { return !is_flag(text) || is_number(text + 1); }
 
-static bool is_malformed(parse *run, const pd__item *item, const char *text) {
-  char quoted[PD__QUOTE_SIZE];
-  if (item->length > 0 && *item->name != '-') return false;
-  const char *why = item->length > 0 ? "expected one or two dashes before the name of a flag"
-                                     : "expected the name of a flag before the =";
-  pd__given_fail(&run->given, PD_ERR_ARGV, "%s: %s", pd__quote(quoted, text), why);
-  return true;
-}
-
-static bool is_help(const pd__item *item) {
-  return item->length == 4 && !strncmp(item->name, "help", 4);
-}
-
-static bool asks_for_help(const pd__item *item) {
-  return !item->text && (is_help(item) || (item->length == 1 && *item->name == 'h'));
-}
-
 /* Take the word apart, and the next one too where that is its value. */
 static void read_flag(parse *run, const char *text) {
-  bool negated;
   pd__item item = pd__item_split(text);
-  if (is_malformed(run, &item, text)) return;
   item.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
-  const char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
-  pd_flag *flag = pd__item_resolve(&item, &negated);
-  bool wants = flag && !negated && !item.text && flag->def->type != PD_TYPE_bool;
+  char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
+  bool wants = pd__words_wants(&item);
   if (wants && next && is_value(next)) {
     item.text = next;
     run->at++;
-  } else if (asks_for_help(&item) && (!flag || wants)) {
-    run->help = true;
+  } else if (wants && item.length == 1 && *item.name == 'h') {
+    run->words.help[PD_HELP_ALL] = "";
     return;
-  } else if (wants || (!flag && !item.text && next && is_value(next))) {
+  } else if (wants || (!item.text && next && is_value(next))) {
     item.next = next; /* for messages */
   }
-  if (!flag && is_help(&item)) { /* no flag can have this name */
-    pd__given_fail(&run->given, PD_ERR_ARGV, "%shelp: takes no value", item.dashes);
-  } else {
-    pd__given_take(&run->given, &item);
-  }
+  pd__words_take(&run->words, &item, text);
 }
 
 static void read_words(parse *run) {
@@ -82,23 +56,35 @@ static void read_words(parse *run) {
     } else if (flags && is_flag(text)) {
       read_flag(run, text);
     } else {
-      run->rest[run->kept++] = text;
+      run->argument[run->at] = true;
       flags &= !run->options->stop_at_argument;
     }
   }
 }
 
+static pd_status give_help(parse *run, const pd_help *asked, pd_error *err) {
+  pd_help help = *asked;
+  help.size = sizeof help;
+  help.pattern = pd__intern(help.pattern);
+  if (!help.pattern) return pd__fail_memory(err);
+  if (run->options->help) pd__sized_give(run->options->help, &help, sizeof help);
+  return pd__fail(err, PD_HELP, "help was asked for");
+}
+
 /* With the lock. */
-static pd_status run_parse(parse *run, const char *prefix) {
+static pd_status run_parse(parse *run, pd_error *err) {
   const pd_parse_options *options = run->options;
-  pd__given *given = &run->given;
-  if (options->settings) pd__settings_give(options->settings, given);
+  pd__given *given = &run->words.given;
+  const char *prefix = options->env_prefix;
+  pd_help help;
+  if (prefix && !(prefix = pd__intern(prefix))) return pd__fail_memory(err);
+  if (options->settings) pd__settings_give(options->settings, &run->words);
   given->changes.report = &given->report;
   if (prefix) pd__environment_read(prefix, &given->changes);
   read_words(run);
-  if (run->help) {
+  if (pd__words_help(&run->words, &help)) {
     pd__given_drop(given);
-    return pd__fail(given->report.first, PD_HELP, "help was asked for");
+    return give_help(run, &help, err);
   }
   given->changes.ask_all = true;
   pd_status status = pd__given_finish(given);
@@ -109,41 +95,75 @@ static pd_status run_parse(parse *run, const char *prefix) {
   return status;
 }
 
+/* Put the words in `fresh` that are arguments, or that aren't; give the end. */
+static int gather(parse *run, bool arguments, int end) {
+  for (int i = 1; i < run->argc; i++) {
+    if (run->argument[i] == arguments) run->fresh[end++] = run->argv[i];
+  }
+  return end;
+}
+
+static void arrange(parse *run, int *argc) {
+  int first = run->argc > 0, end;
+  if (run->options->arrange != PD_ARRANGE_REMOVE) first = gather(run, false, first);
+  end = gather(run, true, first);
+  if (run->options->arrange == PD_ARRANGE_LEAVE || run->argc == 0) return;
+  if (run->options->first) *run->options->first = first;
+  memcpy(run->argv + 1, run->fresh + 1, (size_t)(end - 1) * sizeof *run->argv);
+  run->argv[end] = NULL;
+  *argc = end;
+}
+
 static pd_status check_arguments(const int *argc, char **argv, const pd_parse_options *options,
                                  pd_error *err) {
+  if (*argc < 0) return pd__fail(err, PD_ERR_ARGUMENT, "argc is %d", *argc);
   for (int i = 0; i < *argc; i++) {
     if (!argv[i]) return pd__fail(err, PD_ERR_ARGUMENT, "argv[%d] is NULL, argc is %d", i, *argc);
   }
+  if (options->arrange > PD_ARRANGE_REORDER) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "options->arrange is %u, expected a pd_arrange",
+                    options->arrange);
+  }
   return options->env_prefix ? pd__environment_check(options->env_prefix, err) : PD_OK;
+}
+
+static pd_status take_options(const pd_parse_options *options, pd_parse_options *known,
+                              pd_error *err) {
+  *known = (pd_parse_options){.size = sizeof *known};
+  if (!options) return PD_OK;
+  pd_status status =
+      pd__sized_check(options, PD__SIZE_UP_TO(pd_parse_options, errors), "options", err);
+  if (status == PD_OK) status = pd__sized_take(options, known, sizeof *known, "options", err);
+  if (status != PD_OK || !known->help) return status;
+  return pd__sized_check(known->help, PD__SIZE_UP_TO(pd_help, pattern), "options->help", err);
 }
 
 pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *options,
                             pd_error *err) {
   if (!argc) return pd__fail_null(err, "argc");
   if (!argv) return pd__fail_null(err, "argv");
-  pd_parse_options known = {.size = sizeof known};
-  pd_status status = PD_OK;
-  if (options) {
-    status = pd__sized_check(options, PD__SIZE_UP_TO(pd_parse_options, errors), "options", err);
-    if (status == PD_OK) status = pd__sized_take(options, &known, sizeof known, "options", err);
-  }
+  pd_parse_options known;
+  pd_status status = take_options(options, &known, err);
   if (status == PD_OK) status = check_arguments(argc, argv, &known, err);
   if (status != PD_OK) return status;
   parse run = {.argc = *argc, .argv = argv, .options = &known};
-  run.given.report = (pd__report){.list = known.errors, .first = err};
-  run.given.allow_pending = known.allow_pending;
-  run.rest = malloc(((size_t)(*argc > 0 ? *argc : 0) + 1) * sizeof *run.rest);
-  if (!run.rest) return pd__fail_memory(err);
-  pd__platform_lock();
-  const char *prefix = pd__intern(known.env_prefix);
-  status = known.env_prefix && !prefix ? pd__fail_memory(err) : run_parse(&run, prefix);
-  pd__platform_unlock();
-  pd__tell();
-  if (status == PD_OK && known.arrange == PD_ARRANGE_REMOVE && *argc > 0) {
-    memcpy(argv + 1, run.rest, (size_t)run.kept * sizeof *argv);
-    *argc = run.kept + 1;
-    argv[*argc] = NULL;
+  run.words.program = *argc > 0 ? argv[0] : NULL;
+  run.words.prefix = known.env_prefix ? known.env_prefix : "FLAGS_";
+  run.words.given.report = (pd__report){.list = known.errors, .first = err};
+  run.words.given.allow_pending = known.allow_pending;
+  run.argument = calloc((size_t)*argc + 1, sizeof *run.argument);
+  run.fresh = calloc((size_t)*argc + 1, sizeof *run.fresh);
+  if (run.argument && run.fresh) {
+    pd__platform_lock();
+    status = run_parse(&run, err);
+    pd__words_free(&run.words);
+    pd__platform_unlock();
+    pd__tell();
+  } else {
+    status = pd__fail_memory(err);
   }
-  free(run.rest);
+  if (status == PD_OK) arrange(&run, argc);
+  free(run.argument);
+  free(run.fresh);
   return status;
 }

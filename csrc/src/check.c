@@ -19,16 +19,29 @@ pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *w
   return pd__fail(err, status, "%.300s:%u: %s: %s", def->file, def->line, subject, why);
 }
 
+/* What the name does on every command line, or NULL. */
+static const char *meaning_of(const char *name) {
+  static const char *const taken[][2] = {{"help", "lists the flags"},
+                                         {"flagfile", "reads flags from files"},
+                                         {"fromenv", "reads flags from the environment"},
+                                         {"tryfromenv", "reads flags from the environment"},
+                                         {"undefok", "lets flags be unknown"}};
+  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+    if (!strcmp(name, taken[i][0])) return taken[i][1];
+  }
+  return NULL;
+}
+
 /* The definition's own name (`what` is ""), or another one, which messages call so. */
 static pd_status check_name(const pd_flag_def *def, const char *what, const char *name,
                             size_t length, pd_error *err) {
   char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "", why[512];
   snprintf(copy, sizeof copy, "%.*s", (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length), name);
-  bool asks_for_help = !strcmp(copy, "help");
-  if (pd__name_valid(copy) && !asks_for_help) return PD_OK;
+  const char *meaning = meaning_of(copy);
+  if (pd__name_valid(copy) && !meaning) return PD_OK;
   if (*what) snprintf(alias, sizeof alias, "%s '%s': ", what, pd__quote(quoted, copy));
-  if (asks_for_help) {
-    snprintf(why, sizeof why, "%s--help lists the flags, expected another name", alias);
+  if (meaning) {
+    snprintf(why, sizeof why, "%s--%s %s, expected another name", alias, copy, meaning);
     return pd__def_refuse(def, PD_ERR_CONFLICT, why, err);
   }
   if (length > PD_NAME_MAX) {

@@ -8,13 +8,19 @@
 
 static const char *later_prefix;
 
-/* Find the variable and its text; false where it isn't set. */
-static bool look_up(const char *prefix, const pd_flag *flag, char variable[2 * PD_NAME_MAX + 2],
-                    const char **text) {
-  size_t length = (size_t)snprintf(variable, 2 * PD_NAME_MAX + 2, "%s%s", prefix, flag->name);
-  for (char *c = variable + strlen(prefix); c < variable + length; c++) {
+void pd__environment_variable(const char *prefix, const char *name, size_t length,
+                              char out[PD__VARIABLE_SIZE]) {
+  snprintf(out, PD__VARIABLE_SIZE, "%s%.*s", prefix,
+           (int)(length > PD_NAME_MAX ? PD_NAME_MAX : length), name);
+  for (char *c = out + strlen(prefix); *c; c++) {
     if (*c == '-' || *c == '.') *c = '_';
   }
+}
+
+/* Find the variable and its text; false where it isn't set. */
+static bool look_up(const char *prefix, const pd_flag *flag, char variable[PD__VARIABLE_SIZE],
+                    const char **text) {
+  pd__environment_variable(prefix, flag->name, strlen(flag->name), variable);
   *text = pd__platform_getenv(variable);
   return *text != NULL;
 }
@@ -22,7 +28,7 @@ static bool look_up(const char *prefix, const pd_flag *flag, char variable[2 * P
 void pd__environment_use(const char *prefix) { later_prefix = prefix; }
 
 void pd__environment_apply(pd_flag *flag, pd__report *report) {
-  char variable[2 * PD_NAME_MAX + 2];
+  char variable[PD__VARIABLE_SIZE];
   const char *text;
   if (flag->frozen) return; /* it keeps what it had when it was frozen */
   if (!later_prefix || !look_up(later_prefix, flag, variable, &text)) return;
@@ -33,7 +39,7 @@ void pd__environment_apply(pd_flag *flag, pd__report *report) {
 void pd__environment_read(const char *prefix, pd__changes *changes) {
   pd_flag *flag;
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
-    char variable[2 * PD_NAME_MAX + 2];
+    char variable[PD__VARIABLE_SIZE];
     const char *text;
     if (!flag->def || !look_up(prefix, flag, variable, &text)) continue;
     /* A flag that is closed by now must not be refused what it has taken before. */

@@ -8,6 +8,11 @@
  * environment has for it; an error goes to `report`. */
 void pd__environment_apply(pd_flag *flag, pd__report *report);
 
+/* Write the variable of a name, with a prefix that was checked. No lock. */
+#define PD__VARIABLE_SIZE (2 * PD_NAME_MAX + 2)
+void pd__environment_variable(const char *prefix, const char *name, size_t length,
+                              char out[PD__VARIABLE_SIZE]);
+
 /* Check a prefix that a host gives. No lock. */
 pd_status pd__environment_check(const char *prefix, pd_error *err);
 

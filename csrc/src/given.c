@@ -76,8 +76,7 @@ pd_flag *pd__item_resolve(const pd__item *item, bool *negated) {
   return flag;
 }
 
-/* The item's name for messages, with its place; gives `out`. */
-static const char *as_written(const pd__item *item, char out[PD__SOURCE_SIZE]) {
+const char *pd__item_shown(const pd__item *item, char out[PD__SOURCE_SIZE]) {
   char place[PD__PLACE_SIZE], name[PD__QUOTE_SIZE], shown[PD_NAME_MAX + 2];
   size_t length = item->length <= PD_NAME_MAX ? item->length : PD_NAME_MAX + 1;
   snprintf(shown, sizeof shown, "%.*s", (int)length, item->name);
@@ -102,10 +101,10 @@ static void add_negated(pd__given *given, pd_flag *flag, const pd__item *item) {
   char source[PD__SOURCE_SIZE];
   if (flag->def->type != PD_TYPE_bool) {
     pd__given_fail(given, PD_ERR_ARGV, "%s: %s is %s, and only a bool can be negated",
-                   as_written(item, source), flag->name, pd_type_name(flag->type));
+                   pd__item_shown(item, source), flag->name, pd_type_name(flag->type));
   } else if (item->text) {
     pd__given_fail(given, PD_ERR_ARGV, "%s: takes no value; write --%s=true or --%s=false",
-                   as_written(item, source), flag->name, flag->name);
+                   pd__item_shown(item, source), flag->name, flag->name);
   } else {
     add(given, flag, item, "false");
   }
@@ -115,7 +114,7 @@ static void fail_missing(pd__given *given, const pd_flag *flag, const pd__item *
   char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
   pd__value_expected(flag->def, expected, sizeof expected);
   pd__source_of(flag->name, &item->origin, source);
-  if (item->next) {
+  if (item->next && !flag->def->sensitive) {
     pd__given_fail(given, PD_ERR_ARGV,
                    "%s: the value is missing before %s, expected %s; a value that begins with a "
                    "dash is written --%s=VALUE",
@@ -161,12 +160,12 @@ static void report_unknown(pd__given *given, const pd__item *item) {
   if (!*hint && number && *item->dashes && !item->origin.place) {
     snprintf(hint, sizeof hint, "; arguments that begin with a dash go after --");
   }
-  pd__report_fail(&given->report, PD_ERR_UNDEFINED, "%s: no such flag%s", as_written(item, source),
-                  hint);
+  pd__report_fail(&given->report, PD_ERR_UNDEFINED, "%s: no such flag%s",
+                  pd__item_shown(item, source), hint);
 }
 
 /* Make what is to wait. False: no flag can ever have the name. */
-static bool let_wait(pd__given *given, const pd__item *item) {
+static bool let_wait(pd__given *given, const pd__item *item, bool excused) {
   pd__pending *made;
   pd_error err;
   pd_status status = pd__pending_prepare(item->name, item->length, item->text, item->next,
@@ -174,6 +173,7 @@ static bool let_wait(pd__given *given, const pd__item *item) {
   if (status == PD_ERR_NAME) return false;
   if (status == PD_OK) {
     made->literal = item->literal;
+    made->excused = excused;
     made->following = given->pending;
     given->pending = made;
   } else {
@@ -189,12 +189,19 @@ static bool has_gone(const pd__given *given, const pd__item *item) {
   return node && node->was_flag;
 }
 
+/* Whether the unknown name is no error. */
+static bool pass(pd__given *given, const pd__item *item) {
+  bool excused = pd__undefok_has(&given->undefok, item->name, item->length);
+  bool waits = given->allow_pending || has_gone(given, item);
+  return (waits && let_wait(given, item, excused)) || excused;
+}
+
 static void report_findings(pd__given *given) {
   size_t shown = 0, unknown = 0;
+  pd__undefok_close(&given->undefok);
   for (size_t i = 0; i < given->count; i++) {
     pd__finding *finding = &given->findings[i];
-    bool waits = !finding->error && (given->allow_pending || has_gone(given, &finding->item));
-    if (waits && let_wait(given, &finding->item)) continue;
+    if (!finding->error && pass(given, &finding->item)) continue;
     unknown += !finding->error;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
@@ -215,6 +222,7 @@ static void report_findings(pd__given *given) {
 static void free_all(pd__given *given) {
   for (size_t i = 0; i < given->count; i++) free(given->findings[i].error);
   free(given->findings);
+  pd__undefok_free(&given->undefok);
   given->findings = NULL;
   given->count = given->capacity = 0;
 }

@@ -5,6 +5,7 @@
 #define PD__GIVEN_H
 
 #include "registry.h"
+#include "undefok.h"
 
 /* One value as somebody wrote it. All text is borrowed until the end. */
 typedef struct pd__item {
@@ -28,6 +29,7 @@ typedef struct pd__given {
   bool allow_pending; /* values for unknown names wait */
   bool renews_files;  /* what waits of source file goes when it succeeds */
   bool out_of_memory;
+  pd__undefok undefok; /* unknown names that are no errors */
   size_t errors;
   pd__finding *findings;
   size_t count;
@@ -40,6 +42,9 @@ pd__item pd__item_split(const char *word);
 
 /* The flag that the item is for, or NULL; `negated`: it was named as --noname. */
 pd_flag *pd__item_resolve(const pd__item *item, bool *negated);
+
+/* The item's name with its place, for messages. Gives `out`. */
+const char *pd__item_shown(const pd__item *item, char out[PD__SOURCE_SIZE]);
 
 /* Take an item; what is wrong with it is found. */
 void pd__given_take(pd__given *given, const pd__item *item);

@@ -213,7 +213,9 @@ static void report_unclaimed(const pd__pending *at, pd__report *report) {
 pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   pd__platform_lock();
-  for (const pd__pending *at = next(NULL); at; at = next(at)) report_unclaimed(at, &report);
+  for (const pd__pending *at = next(NULL); at; at = next(at)) {
+    if (!at->excused) report_unclaimed(at, &report);
+  }
   pd__platform_unlock();
   return report.status;
 }

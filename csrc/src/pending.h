@@ -13,6 +13,7 @@ struct pd__pending {
   const char *next; /* the word behind it, where there is no text; or NULL */
   pd_origin origin;
   uint64_t order; /* of arrival */
+  bool excused;   /* nobody complains if it waits for ever */
   bool negated;   /* while it is applied: it was given as --noname */
   pd__pending *following;
 };

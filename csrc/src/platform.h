@@ -50,6 +50,16 @@ void pd__platform_close(void *handle);
  * registry's lock. The text may change when the program changes the variable. */
 const char *pd__platform_getenv(const char *variable);
 
+/* Read a regular file of at most `most` bytes, and wait for nobody who might write to
+ * it: *out is of malloc, with a NUL behind. False: `why` tells what is wrong. */
+#define PD__READ_SIZE 160
+#define PD__TOO_BIG "is too big, files may have 64 MiB together"
+bool pd__platform_read(const char *path, size_t most, char **out, size_t *length,
+                       char why[PD__READ_SIZE]);
+
+/* The part of the path behind the last directory. */
+const char *pd__platform_basename(const char *path);
+
 /* strtod in the C locale, for text that is known to be a number. */
 double pd__platform_strtod(const char *text);
 

@@ -10,6 +10,7 @@
 #include <locale.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -105,6 +106,75 @@ void pd__platform_close(void *handle) { dlclose(handle); }
 bool pd__platform_is_path(const char *asked, const char *path) {
   bool here = !strchr(asked, '/') && !strncmp(path, "./", 2);
   return !strcmp(asked, here ? path + 2 : path);
+}
+
+/* ---- Reading ---- */
+
+static const char *kind_of(const struct stat *status) {
+  if (S_ISREG(status->st_mode)) return NULL;
+  if (S_ISDIR(status->st_mode)) return "is a directory, expected a regular file";
+  if (S_ISFIFO(status->st_mode)) return "is a FIFO, expected a regular file";
+  return "is a device or a socket, expected a regular file";
+}
+
+/* The file's descriptor, or -1 and *why. What isn't a file isn't opened, for that may
+ * do something; it may have become one meanwhile. */
+static int open_regular(const char *path, struct stat *status, const char **why) {
+  int fd = -1;
+  if (!*path) {
+    *why = "the path is empty";
+  } else if (stat(path, status) != 0) {
+    *why = errno == ENOENT ? "no such file" : strerror(errno);
+  } else if (!(*why = kind_of(status))) {
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, status) != 0) *why = strerror(errno);
+    if (fd >= 0 && !*why) *why = kind_of(status);
+  }
+  if (fd >= 0 && *why) close(fd);
+  return *why ? -1 : fd;
+}
+
+/* The file may grow, and those of /proc don't know their size. */
+static const char *read_all(int fd, size_t size, size_t most, char **out, size_t *length) {
+  size_t capacity = size + 2;
+  *length = 0;
+  for (;;) {
+    char *larger = realloc(*out, capacity);
+    if (!larger) return "out of memory";
+    *out = larger;
+    ssize_t got = read(fd, larger + *length, capacity - 1 - *length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return strerror(errno);
+    if (got == 0) return NULL;
+    *length += (size_t)got;
+    if (*length > most) return PD__TOO_BIG;
+    if (*length == capacity - 1) capacity = 2 * capacity + 4096;
+  }
+}
+
+bool pd__platform_read(const char *path, size_t most, char **out, size_t *length,
+                       char why[PD__READ_SIZE]) {
+  struct stat status;
+  const char *complaint = NULL;
+  *out = NULL;
+  int fd = open_regular(path, &status, &complaint);
+  if (fd >= 0) {
+    bool fits = (uintmax_t)status.st_size <= most;
+    complaint = fits ? read_all(fd, (size_t)status.st_size, most, out, length) : PD__TOO_BIG;
+    close(fd);
+  }
+  if (!complaint) {
+    (*out)[*length] = '\0';
+    return true;
+  }
+  snprintf(why, PD__READ_SIZE, "%s", complaint);
+  free(*out);
+  return false;
+}
+
+const char *pd__platform_basename(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
 }
 
 /* ---- Locale ---- */

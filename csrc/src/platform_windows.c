@@ -148,16 +148,24 @@ bool pd__platform_with_image(const void *address, pd__platform_use *use, void *c
 
 /* ---- Opening ---- */
 
-/* The system's words for an error, in one line. */
-static pd_status fail_system(const char *path, DWORD code, pd_error *err) {
+/* The system's words for an error, in one line; NULL where it has none. For free. */
+static char *words_for(DWORD code) {
   wchar_t words[400] = L"";
   DWORD how = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
   DWORD length = FormatMessageW(how, NULL, code, 0, words, 400, NULL);
   while (length > 0 && wcschr(L"\r\n .", words[length - 1])) length--;
-  char *text = utf8_of(words, (int)length);
+  return utf8_of(words, (int)length);
+}
+
+static pd_status fail_system(const char *path, DWORD code, pd_error *err) {
+  char *text = words_for(code);
   pd_status status = pd__fail_load(path, text && *text ? text : "the loader refused it", err);
   free(text);
   return status;
+}
+
+static bool is_missing(DWORD code) {
+  return code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND;
 }
 
 static bool read_at(HANDLE file, uint32_t offset, void *out, uint32_t size) {
@@ -206,8 +214,8 @@ static pd_status check_file(const char *path, const wchar_t *full, pd_error *err
   DWORD attributes = GetFileAttributesW(full);
   if (attributes == INVALID_FILE_ATTRIBUTES) {
     DWORD code = GetLastError();
-    bool missing = code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND;
-    return missing ? pd__fail_load(path, "no such file", err) : fail_system(path, code, err);
+    return is_missing(code) ? pd__fail_load(path, "no such file", err)
+                            : fail_system(path, code, err);
   }
   if (attributes & FILE_ATTRIBUTE_DIRECTORY) {
     return pd__fail_load(path, "is a directory, expected a shared library", err);
@@ -303,6 +311,73 @@ bool pd__platform_is_path(const char *asked, const char *path) {
   free(left);
   free(right);
   return same;
+}
+
+/* ---- Reading ---- */
+
+static bool say(char why[PD__READ_SIZE], const char *text) {
+  snprintf(why, PD__READ_SIZE, "%s", text && *text ? text : "can't be read");
+  return false;
+}
+
+static bool say_system(char why[PD__READ_SIZE], DWORD code) {
+  char *words = is_missing(code) ? NULL : words_for(code);
+  say(why, is_missing(code) ? "no such file" : words);
+  free(words);
+  return false;
+}
+
+static bool read_all(HANDLE file, size_t most, char **out, size_t *length,
+                     char why[PD__READ_SIZE]) {
+  LARGE_INTEGER size;
+  DWORD got = 0;
+  if (GetFileType(file) != FILE_TYPE_DISK)
+    return say(why, "is a device or a pipe, expected a regular file");
+  if (!GetFileSizeEx(file, &size)) return say_system(why, GetLastError());
+  if ((uint64_t)size.QuadPart > most) return say(why, PD__TOO_BIG);
+  *out = malloc((size_t)size.QuadPart + 1);
+  if (!*out) return say(why, "out of memory");
+  if (!ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
+    say_system(why, GetLastError());
+    free(*out);
+    return false;
+  }
+  (*out)[got] = '\0';
+  *length = got;
+  return true;
+}
+
+bool pd__platform_read(const char *path, size_t most, char **out, size_t *length,
+                       char why[PD__READ_SIZE]) {
+  if (!*path) return say(why, "the path is empty");
+  wchar_t *full = full_path(path);
+  if (!full) return say(why, "the path isn't UTF-8");
+  DWORD attributes = GetFileAttributesW(full);
+  bool there = attributes != INVALID_FILE_ATTRIBUTES, done = false;
+  if (there && attributes & FILE_ATTRIBUTE_DIRECTORY) {
+    say(why, "is a directory, expected a regular file");
+  } else {
+    HANDLE file = there ? CreateFileW(full, GENERIC_READ,
+                                      FILE_SHARE_READ | FILE_SHARE_DELETE | FILE_SHARE_WRITE, NULL,
+                                      OPEN_EXISTING, 0, NULL)
+                        : INVALID_HANDLE_VALUE;
+    if (file == INVALID_HANDLE_VALUE) {
+      say_system(why, GetLastError());
+    } else {
+      done = read_all(file, most, out, length, why);
+      CloseHandle(file);
+    }
+  }
+  free(full);
+  return done;
+}
+
+const char *pd__platform_basename(const char *path) {
+  const char *base = path;
+  for (; *path; path++) {
+    if (*path == '/' || *path == '\\' || *path == ':') base = path + 1;
+  }
+  return base;
 }
 
 /* ---- Environment and locale ---- */

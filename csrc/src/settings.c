@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flagfile.h"
 #include "platform.h"
 
 /* One value, with its text behind it. */
@@ -38,7 +39,7 @@ static char *put(char *at, const char *text, size_t length) {
   return at + length + 1;
 }
 
-static pd_status append(pd_settings *settings, const pd__item *item, pd_error *err) {
+pd_status pd__settings_append(pd_settings *settings, const pd__item *item, pd_error *err) {
   size_t text = item->text ? strlen(item->text) : 0;
   size_t place = item->origin.place ? strlen(item->origin.place) : 0;
   setting *made = malloc(sizeof *made + item->length + text + place + 3);
@@ -76,7 +77,7 @@ pd_status pd__do_settings_add(pd_settings *settings, const char *name, const cha
                    .text = text,
                    .literal = literal,
                    .origin = origin ? *origin : (pd_origin){PD_SOURCE_FILE, 0, NULL, 0}};
-  return append(settings, &item, err);
+  return pd__settings_append(settings, &item, err);
 }
 
 pd_status pd__do_settings_fail(pd_settings *settings, const pd_error *error, pd_error *err) {
@@ -84,7 +85,7 @@ pd_status pd__do_settings_fail(pd_settings *settings, const pd_error *error, pd_
   if (!error) return pd__fail_null(err, "error");
   if (error->status == PD_OK) return pd__fail(err, PD_ERR_ARGUMENT, "error->status is PD_OK");
   pd__item item = {.dashes = "", .name = "", .text = error->message, .status = error->status};
-  return append(settings, &item, err);
+  return pd__settings_append(settings, &item, err);
 }
 
 /* ---- Applying ---- */
@@ -117,25 +118,58 @@ static void drop_others(pd__given *given) {
   }
 }
 
-void pd__settings_give(const pd_settings *settings, pd__given *given) {
+void pd__settings_give(const pd_settings *settings, pd__words *words) {
   bool negated;
-  given->renews_files = true;
+  words->given.renews_files = true;
   mark(settings);
   for (const setting *each = settings->first; each; each = each->next) {
     const pd_flag *flag = pd__item_resolve(&each->item, &negated);
-    if (!flag || !stands(flag)) pd__given_take(given, &each->item);
+    if (pd__words_is_excuse(&each->item)) {
+      pd__words_excuse(words, &each->item);
+    } else if (!flag || !stands(flag)) {
+      pd__given_take(&words->given, &each->item);
+    }
   }
-  drop_others(given);
+  drop_others(&words->given);
 }
 
 pd_status pd__do_settings_apply(const pd_settings *settings, bool allow_pending,
                                 pd_error_list *errors, pd_error *err) {
   if (!settings) return pd__fail_null(err, "settings");
-  pd__given given = {.report = {.list = errors, .first = err}, .allow_pending = allow_pending};
+  pd__words words = {.given.report = {.list = errors, .first = err}};
+  words.given.allow_pending = allow_pending;
   pd__platform_lock();
-  pd__settings_give(settings, &given);
-  pd_status status = pd__given_finish(&given);
+  pd__settings_give(settings, &words);
+  pd_status status = pd__given_finish(&words.given);
   pd__platform_unlock();
   pd__tell();
+  return status;
+}
+
+/* ---- From flagfiles ---- */
+
+static void drop_from(pd_settings *settings, setting **end) {
+  while (*end) {
+    setting *each = *end;
+    *end = each->next;
+    free(each);
+  }
+  settings->end = end;
+}
+
+pd_status pd__do_settings_add_flagfile(pd_settings *settings, const char *path, const char *program,
+                                       pd_error_list *errors, pd_error *err) {
+  if (!settings) return pd__fail_null(err, "settings");
+  if (!path) return pd__fail_null(err, "path");
+  setting **end = settings->end;
+  pd__words words = {.settings = settings, .program = program, .prefix = "FLAGS_"};
+  words.given.report = (pd__report){.list = errors, .first = err};
+  pd__item nobody = {.dashes = ""};
+  pd__platform_lock();
+  pd__flagfile_read(&words, path, &nobody);
+  pd_status status = pd__given_finish(&words.given);
+  pd__words_free(&words);
+  pd__platform_unlock();
+  if (status != PD_OK) drop_from(settings, end);
   return status;
 }

@@ -2,10 +2,13 @@
 #ifndef PD__SETTINGS_H
 #define PD__SETTINGS_H
 
-#include "given.h"
+#include "words.h"
 
 /* With the lock. Give all that the files say, and drop the values of source file that
  * they don't say. */
-void pd__settings_give(const pd_settings *settings, pd__given *given);
+void pd__settings_give(const pd_settings *settings, pd__words *words);
+
+/* Add a copy of the item, with source file. No lock. */
+pd_status pd__settings_append(pd_settings *settings, const pd__item *item, pd_error *err);
 
 #endif /* PD__SETTINGS_H */

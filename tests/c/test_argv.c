@@ -232,7 +232,7 @@ TEST(help_is_told_and_nothing_changes) {
   refuses("--count=5 --help", PD_HELP, "help was asked for");
   refuses("-h --zzzzzz", PD_HELP, "help was asked for");
   refuses("-help", PD_HELP, "help was asked for");
-  refuses("--help=x", PD_ERR_ARGV, "--help: takes no value");
+  refuses("--help=x", PD_ERR_VALUE, "--help=x: expected true or false");
   parses("-- --help", "program --help");
 }
 
@@ -295,6 +295,55 @@ TEST(a_very_long_and_a_strange_word_are_shown_in_short) {
   refuses("--a\nb\xff", PD_ERR_UNDEFINED, "--a\\x0ab\\xff: no such flag");
 }
 
+TEST(a_line_of_wrong_words_tells_a_hundred_errors_and_counts_the_others) {
+  static char *words[1001], unknown[] = "--unknown", wrong[] = "--count=x";
+  start();
+  words[0] = unknown;
+  for (int i = 1; i < 1000; i++) words[i] = i % 2 ? unknown : wrong;
+  int count_of_words = 1000;
+  pd_parse_options options = {.size = sizeof options, .errors = errors};
+  CHECK_STATUS(pd_parse_argv(&count_of_words, words, &options, &err), PD_ERR_UNDEFINED,
+               "--unknown: no such flag");
+  CHECK(pd_error_list_count(errors) == 101);
+  CHECK_STR(pd_error_list_at(errors, 99)->message, "--count=x: expected an integer <= 100");
+  CHECK_STR(pd_error_list_at(errors, 100)->message, "899 more errors aren't shown");
+}
+
+static void arranges(pd_arrange how, const char *line, const char *arranged, int first) {
+  int index = -1;
+  pd_parse_options options = {.size = sizeof options, .arrange = (uint8_t)how, .first = &index};
+  CHECK_OK(parse_with(line, &options));
+  CHECK_STR(rest(), arranged);
+  CHECK(index == first);
+}
+
+TEST(the_line_keeps_arguments_or_all_or_has_its_flags_in_front) {
+  const char *line = "a --count 5 b -m fast --dry-run -- c --d";
+  start();
+  arranges(PD_ARRANGE_REMOVE, line, "program a b c --d", 1);
+  arranges(PD_ARRANGE_LEAVE, line, "program a --count 5 b -m fast --dry-run -- c --d", -1);
+  arranges(PD_ARRANGE_REORDER, line, "program --count 5 -m fast --dry-run -- a b c --d", 7);
+  arranges(PD_ARRANGE_REORDER, "", "program", 1);
+  arranges(PD_ARRANGE_REORDER, "a", "program a", 1);
+  CHECK_STR(text_of(count), "5");
+}
+
+TEST(behind_the_first_argument_no_flag_is_read_where_that_is_asked_for) {
+  start();
+  pd_parse_options options = {
+      .size = sizeof options, .stop_at_argument = true, .arrange = PD_ARRANGE_REORDER};
+  CHECK_OK(parse_with("--count 5 run --count=7 --other", &options));
+  CHECK_STR(rest(), "program --count 5 run --count=7 --other");
+  CHECK_STR(text_of(count), "5");
+}
+
+TEST(an_arrangement_is_one_that_is_known) {
+  start();
+  pd_parse_options options = {.size = sizeof options, .arrange = 3};
+  CHECK_STATUS(parse_with("", &options), PD_ERR_ARGUMENT,
+               "options->arrange is 3, expected a pd_arrange");
+}
+
 TEST(an_empty_or_broken_line_is_told) {
   char program[] = "program";
   char *none[] = {NULL}, *broken[] = {program, NULL, NULL};
@@ -305,6 +354,7 @@ TEST(an_empty_or_broken_line_is_told) {
                "argv[1] is NULL, argc is 2");
   pd_parse_options options = {.size = 1};
   char message[80];
-  snprintf(message, sizeof message, "options->size is 1, expected %zu or more", sizeof options);
+  snprintf(message, sizeof message, "options->size is 1, expected %zu or more",
+           offsetof(pd_parse_options, errors) + sizeof options.errors);
   CHECK_STATUS(pd_parse_argv(&zero, none, &options, &err), PD_ERR_ARGUMENT, message);
 }
