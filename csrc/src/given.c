@@ -212,11 +212,13 @@ static void report_findings(pd__given *given) {
     }
   }
   size_t more = given->errors + unknown - shown;
-  if (more > 0) pd__report_fail(&given->report, PD_ERR_ARGV, "%zu more errors aren't shown", more);
-  if (!given->out_of_memory) return;
-  pd_error err;
-  pd__fail_memory(&err);
-  pd__report_add(&given->report, &err);
+  if (given->out_of_memory) {
+    pd_error err;
+    pd__fail_memory(&err);
+    pd__report_add(&given->report, &err);
+  } else if (more > 0) {
+    pd__report_fail(&given->report, PD_ERR_ARGV, "%zu more errors aren't shown", more);
+  }
 }
 
 static void free_all(pd__given *given) {

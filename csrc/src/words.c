@@ -230,7 +230,8 @@ static void take_leading(pd__words *words, const pd__item *item, int kind) {
                    "%s: the value is missing, expected %s with commas between",
                    pd__item_shown(item, shown), leading[kind].expected);
   } else if (words->depth == PD__DEPTH_MOST) {
-    pd__words_close(words, item, PD_ERR_DEPTH, "stands 16 files and variables deep already");
+    pd__words_close(words, item, PD_ERR_DEPTH,
+                    "stands 16 files and variables deep already, perhaps in a circle");
   } else {
     words->depth++;
     each_item(words, item, leading[kind].use);

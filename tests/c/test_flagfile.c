@@ -151,7 +151,7 @@ TEST(every_error_tells_file_and_line) {
   refuses("count=5", PD_ERR_FILE, "f:1: count: expected --name=value, or names of programs");
   refuses("--", PD_ERR_ARGV, "f:1: --: expected the name of a flag");
   refuses("---count=5", PD_ERR_ARGV,
-          "f:1: ---count=5: expected one or two dashes before the name of a flag");
+          "f:1: ---count: expected one or two dashes before the name of a flag");
   refuses("--fromenv=nothing_there", PD_ERR_UNDEFINED,
           "environment: FLAGS_nothing_there: no such flag");
   refuses("\n--fromenv=count", PD_ERR_ARGV, "f:2: --fromenv: the environment has no FLAGS_count");
@@ -194,7 +194,7 @@ TEST(what_cannot_be_read_is_told_with_the_reason) {
 TEST(a_file_that_includes_itself_is_an_error) {
   start();
   refuses("--flagfile=f\n--flagfile=f", PD_ERR_DEPTH,
-          "f:1: --flagfile: stands 16 files and variables deep already");
+          "f:1: --flagfile: stands 16 files and variables deep already, perhaps in a circle");
 }
 
 TEST(files_nest_sixteen_deep) {
@@ -208,8 +208,9 @@ TEST(files_nest_sixteen_deep) {
   CHECK_OK(parse("--flagfile=f1", NULL));
   CHECK_STR(text_of(count), "17");
   write_file("f0", "--flagfile=f1");
-  CHECK_STATUS(parse("--flagfile=f0", NULL), PD_ERR_DEPTH,
-               "f15:1: --flagfile: stands 16 files and variables deep already");
+  CHECK_STATUS(
+      parse("--flagfile=f0", NULL), PD_ERR_DEPTH,
+      "f15:1: --flagfile: stands 16 files and variables deep already, perhaps in a circle");
 }
 
 TEST(a_thousand_files_are_read_and_not_one_more) {

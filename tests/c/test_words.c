@@ -110,7 +110,8 @@ TEST(a_circle_of_variables_ends) {
   setenv("FLAGS_fromenv", "tryfromenv,tryfromenv", 1);
   setenv("FLAGS_tryfromenv", "fromenv,fromenv", 1);
   refuses("--fromenv=fromenv", PD_ERR_DEPTH,
-          "environment: FLAGS_tryfromenv: stands 16 files and variables deep already");
+          "environment: FLAGS_tryfromenv: stands 16 files and variables deep already, perhaps in a "
+          "circle");
 }
 
 TEST(a_value_that_waits_for_its_flag_comes_from_the_variable) {

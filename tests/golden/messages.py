@@ -6,6 +6,7 @@ python tests/golden/messages.py | diff tests/golden/messages.txt -
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from paddle_flags._native import ffi, lib
@@ -166,6 +167,31 @@ def values() -> None:
             show(error)
 
 
+FLAGFILE = rb"""# of values, then of lines
+--batch_size=0
+--batchsize=5
+--batch_size
+--nobatch_size
+--unknown
+-x=5
+--batch_size 5
+--verbose = yes
+batch_size=5
+--mode=$'fast
+--mode=$'fast' # quick
+--mode=$'\q'
+--mode=$'\0'
+--
+---verbose
+--=5
+--flagfile
+--flagfile=missing.conf,directory
+--fromenv=batch_size
+other-program
+--unknown for another program
+"""
+
+
 def command_lines() -> None:
     lines = [
         ["--batch_size=0"],
@@ -193,7 +219,24 @@ def command_lines() -> None:
         ["--frozen=1"],
         ["--help"],
         ["--ratio=2", "--limit=x", "--unknown"],
+        ["--version=maybe"],
+        ["--nohelp=yes"],
+        ["--helpon"],
+        ["--fromenv"],
+        ["--fromenv=a,,b"],
+        ["--tryfromenv=--verbose"],
+        ["--fromenv=batch_size"],
+        ["--tryfromenv=unknown"],
+        ["--undefok=other", "--unknown"],
+        ["--flagfile=missing.conf"],
+        ["--flagfile=directory"],
+        ["--flagfile=wrong.conf"],
+        ["--flagfile=circle.conf"],
+        ["--flagfile=binary.conf"],
     ]
+    Path("wrong.conf").write_bytes(FLAGFILE)
+    Path("circle.conf").write_bytes(b"--flagfile=circle.conf\n")
+    Path("binary.conf").write_bytes(b"\n--mode=fast\0\n")
     for line in lines:
         words = [text(word) for word in ["program", *line]]
         argc, argv = ffi.new("int *", len(words)), ffi.new("char *[]", [*words, ffi.NULL])
