@@ -5,13 +5,14 @@ declare -gA _paddle_flags_others # what completed a command before
 
 # Set `count` to the words of the longest program that the line begins with, or 0.
 _paddle_flags_match() {
-  local program i
+  local program i word
   local -a parts
   count=0
   for program in "${_paddle_flags_programs[@]}"; do
     read -r -a parts <<<"$program"
     for i in "${!parts[@]}"; do
-      [[ ${COMP_WORDS[i]##*/} == "${parts[i]##*/}" ]] || continue 2
+      word=${COMP_WORDS[i]-}
+      [[ ${word##*/} == "${parts[i]##*/}" ]] || continue 2
     done
     ((COMP_CWORD < ${#parts[@]} || ${#parts[@]} < count)) || count=${#parts[@]}
   done
@@ -49,7 +50,10 @@ _paddle_flags_complete() {
 _paddle_flags_register() {
   local name=${1%% *} spec
   name=${name##*/}
-  ! declare -F _completion_loader >/dev/null || _completion_loader "$name"
+  if [[ $1 == *' '* && ! ${_paddle_flags_loading-} ]] && declare -F _completion_loader >/dev/null; then
+    local _paddle_flags_loading=1 # which may lead back here
+    _completion_loader "$name"
+  fi
   spec=$(complete -p -- "$name" 2>/dev/null)
   if [[ $spec =~ ' -F '([^ ]+) && ${BASH_REMATCH[1]} != _paddle_flags_complete ]]; then
     _paddle_flags_others[$name]=${BASH_REMATCH[1]}

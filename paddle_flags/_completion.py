@@ -360,7 +360,14 @@ def script(shell: str, programs: Sequence[str]) -> str:
     call = "__paddle_flags_register" if shell == "fish" else "_paddle_flags_register"
     for program in programs:
         text += f"{call} {quote(' '.join(program.split()))}\n"
-    return text
+    return _autoloaded(text, programs) if shell == "zsh" else text
+
+
+def _autoloaded(text: str, programs: Sequence[str]) -> str:
+    """Let the text also be a file of zsh's $fpath, which is run on the first Tab."""
+    names = dict.fromkeys(os.path.basename(program.split()[0]) for program in programs)
+    call = '[[ $zsh_eval_context[-1] != loadautofunc ]] || _paddle_flags_complete "$@"'
+    return f"#compdef {' '.join(names)}\n{text}{call}\n"
 
 
 def _quote_fish(text: str) -> str:

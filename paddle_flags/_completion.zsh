@@ -20,7 +20,7 @@ _paddle_flags_match() {
 }
 
 _paddle_flags_complete() {
-  local count other=${_paddle_flags_others[${words[1]:t}]}
+  local count other=${_paddle_flags_others[${words[1]:t}]-}
   local -a command answer head open closed
   _paddle_flags_match
   if ((count == 0)); then
@@ -47,7 +47,7 @@ _paddle_flags_complete() {
 
 _paddle_flags_register() {
   local name=${${1%% *}:t} other
-  other=${_comps[$name]}
+  other=${_comps[$name]-}
   if [[ -n $other && $other != _paddle_flags_complete ]]; then
     _paddle_flags_others[$name]=$other
   fi

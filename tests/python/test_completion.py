@@ -79,17 +79,24 @@ class Shell:
             timeout=60,
         )
         self.pty.delaybeforesend = None
-        self.enter("echo REA''DY")
-        self.pty.expect("READY\r\n")
+        self.pty.expect(PROMPT)
 
-    def enter(self, line: str) -> None:
+    def enter(self, line: str, until: str) -> str:
+        """Run a line; give what is shown before `until`, which the line must print."""
         self.pty.send(line + "\r")
+        self.pty.expect(until)
+        shown: str = self.pty.before
+        self.pty.expect(PROMPT)  # while a command runs, no shell listens to keys
+        return shown
 
-    def tab(self, line: str) -> list[str]:
-        """Give the words that the program gets after a Tab at the end of the line."""
-        self.enter(line + "\t")
-        self.pty.expect(r"ARGV=(\[.*?\])=ARGV")
-        words: list[str] = json.loads(self.pty.match[1])
+    def tab(self, line: str, run_as: str = "") -> list[str]:
+        """Give the words that the program gets after a Tab at the end of the line.
+
+        With `run_as`, another program gets them, in place of the first word.
+        """
+        self.pty.send(line + "\t")
+        shown = self.enter(f"\x01{run_as} " if run_as else "", "=ARGV")
+        words: list[str] = json.loads(shown.rpartition("ARGV=")[2])
         return words
 
     def listing(self, line: str) -> list[str]:
@@ -99,19 +106,22 @@ class Shell:
             ended = run("fish", "-c", f"complete -C '{quoted}'", cwd=self.home, env=self.env)
             return ended.stdout.splitlines()
         self.pty.send(line + "\t\t")
-        self.enter("\x15echo DO''NE")
-        self.pty.expect("DONE\r\n")
-        shown: str = self.pty.before
+        shown = self.enter("\x15echo DO''NE", "DONE\r\n")
         return shown.replace("\r", "\n").split("\n")
 
     def close(self) -> None:
         self.pty.close(force=True)
 
 
-RC = {
+PROMPT = "READY> "
+START = {
+    ".bashrc": f"PS1='{PROMPT}'\n",
+    ".zshrc": f"PROMPT='{PROMPT}'\nautoload -Uz compinit\ncompinit -u -D\n",
+    ".config/fish/config.fish": f"function fish_prompt; echo -n '{PROMPT}'; end\n",
+}
+COMPLETION = {
     ".bashrc": 'eval "$(python -m paddle_flags completion bash {})"\n',
-    ".zshrc": "autoload -Uz compinit\ncompinit -u -D\n"
-    'eval "$(python -m paddle_flags completion zsh {})"\n',
+    ".zshrc": 'eval "$(python -m paddle_flags completion zsh {})"\n',
     ".config/fish/config.fish": "python -m paddle_flags completion fish {} | source\n",
 }
 
@@ -125,9 +135,9 @@ def home(tmp_path_factory) -> Path:
         write(place / name, text).chmod(0o755)
     write(place / "some flags.conf", "")
     write(place / "data" / "part.bin", "")
-    for file, line in RC.items():
-        programs = "train.py sub.py broken.py 'python train.py'"
-        write(place / file, line.format("") + line.format(programs))
+    programs = "train.py sub.py broken.py 'python train.py'"
+    for file, line in COMPLETION.items():
+        write(place / file, START[file] + line.format("") + line.format(programs))
     return place
 
 
@@ -207,6 +217,59 @@ def test_what_is_nobodys_business_stays_as_it_was_typed(shell):
         assert shell.tab(f"./train.py {line}") == [line]
 
 
+# ---- python -m paddle_flags ----
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("expl", ["explain"]),
+        ("--vers", ["--version"]),
+        ("config --incl", ["--includedir"]),
+        ("completion fi", ["fish"]),
+        ("list --lo", ["--long"]),
+        ("list -p libal", ["-p", "libalpha.so"]),
+        ("list --plugin=libal", ["--plugin=libalpha.so"]),
+        ("list -p libalpha.so --lo", ["-p", "libalpha.so", "--long"]),
+        ("list -p libalpha.so --alpha-l", ["-p", "libalpha.so", "--alpha-level="]),
+        ("list -p n=libalpha.so --n.alpha_c", ["-p", "n=libalpha.so", "--n.alpha_check"]),
+        ("list -plibalpha.so --all --noa", ["-plibalpha.so", "--all", "--noalpha_check"]),
+        ("run -p libalpha.so --alpha_mode be", ["-p", "libalpha.so", "--alpha_mode", "best"]),
+        ("run -p libalpha.so tra", ["-p", "libalpha.so", "train.py"]),
+        ("run -p libalpha.so train.py --alpha_c", ["-p", "libalpha.so", "train.py", "--alpha_c"]),
+        ("run -m pdb som", ["-m", "pdb", "some flags.conf"]),
+        ("explain -p libalpha.so alpha_l", ["-p", "libalpha.so", "alpha_level"]),
+        ("doctor -p nothing.so libal", ["-p", "nothing.so", "libalpha.so"]),
+        ("list -p libalpha.so som", ["-p", "libalpha.so", "som"]),
+    ],
+)
+def test_our_own_command_line_is_completed(shell, line, words):
+    command = ["python", "-m", "paddle_flags", *line.split(" ")[:-1][:1]]
+    assert shell.tab(f"python -m paddle_flags {line}", run_as="./train.py") == [*command, *words]
+
+
+# ---- several candidates ----
+
+
+def test_candidates_come_with_their_help_where_the_shell_shows_it(shell):
+    shown = shell.listing("./train.py --")
+    text = "\n".join(shown)
+    for name in ("--alpha_check", "--alpha_level=", "--quick", "--flagfile=", "--help"):
+        assert name in text
+    for name in ("--alpha_secret", "--kept", "--hasty", "--noquick", "--from_stdout"):
+        assert name not in text
+    if shell.name != "bash":
+        assert "Stop at the first NaN" in text
+        assert "read flags from a file" in text
+
+
+def test_what_reads_the_line_otherwise_is_completed_as_before(shell):
+    assert shell.tab("python som", run_as="./train.py") == ["python", "some flags.conf"]
+
+
+# ---- what goes wrong ----
+
+
 def test_a_broken_program_gives_no_candidates_and_no_noise(shell):
     shown = "\n".join(shell.listing("./broken.py --"))
     assert "noise" not in shown
@@ -216,7 +279,7 @@ def test_a_broken_program_gives_no_candidates_and_no_noise(shell):
 
 def test_words_of_the_user_are_never_run(shell):
     if shell.name == "zsh":  # whose Tab runs $(...) in the word at the cursor, for all commands
-        shell.enter("bindkey '^I' complete-word")
+        shell.enter("bindkey '^I' complete-word; echo DO''NE", "DONE\r\n")
     for trap in ("$(touch trap)", "`touch trap`", '"$(touch trap)"', "a[$(touch trap)]"):
         shell.listing(f"./train.py --tag={trap} --alpha")
         shell.listing(f"./train.py --tag={trap}")
