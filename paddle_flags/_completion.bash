@@ -41,7 +41,7 @@ _paddle_flags_complete() {
         compopt -o default
       else
         mapfile -t COMPREPLY < <(compgen -P "${2%%=*}=" -f -- "${2#*=}")
-        compopt -o nospace
+        compopt -o filenames
       fi
       ;;
   esac

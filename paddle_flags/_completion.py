@@ -89,12 +89,12 @@ class Request(NamedTuple):
 def read_request() -> Request | None:
     """Give what a shell asks, or None. What can't be understood ends the program."""
     text = os.environ.get(VARIABLE)
-    if text is None:
+    if not text:
         return None
-    parts = text.split(" ", 3)
-    if len(parts) < 4 or parts[0] not in SHELLS:  # noqa: PLR2004 - see above
+    parts = re.fullmatch(r"(bash|zsh|fish) (\d+) (\d+) (.*)", text, re.DOTALL)
+    if not parts:
         sys.exit(0)
-    shell, count, replaced, line = parts
+    shell, count, replaced, line = parts.groups()
     words, _ = _split(line)
     fixed, quote = _split(line[: len(line) - int(replaced)])
     return Request(shell, words[int(count) : -1], words[-1], fixed[-1], quote)

@@ -18,6 +18,10 @@ __attribute__((constructor)) static void greet(void) { puts("words\\n--from_stdo
 PD_DEFINE_bool(alpha_check, false, "Stop at the first NaN");
 PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
 PD_DEFINE_string(alpha_mode, "fast", "How to search", .choices = "fast|best");
+PD_DEFINE_string(alpha_steps, "", "What to do", .choices = "load|scan|save",
+                 .list = PD_TYPE_string);
+PD_DEFINE_int32(alpha_late, 1, "Deprecated", .deprecated = "use alpha_level");
+PD_DEFINE_int32(alpha_gone, 1, "Retired", .retired = "it never helped", .old_names = "alpha_older");
 PD_DEFINE_string(alpha_secret, "", "Not for everyone", .hidden = true);
 """
 
@@ -62,7 +66,6 @@ class Shell:
             "ZDOTDIR": str(home),
             "TERM": "xterm",
             "LC_ALL": "C.UTF-8",
-            **{key: text for key, text in os.environ.items() if key.startswith(("LD_", "ASAN_"))},
         }
         words = {
             "bash": ["--noprofile", "--rcfile", str(home / ".bashrc"), "-i"],
@@ -171,6 +174,10 @@ def shell(request, home) -> Iterator[Shell]:
         ("python train.py --qui", ["--quick"]),
         ("python ./train.py --alpha_mode=b", ["--alpha_mode=best"]),
         ("./sub.py --qui", ["--quick"]),
+        ("./train.py --alpha_steps=lo", ["--alpha_steps=load"]),
+        ("./train.py --alpha_steps=load,sc", ["--alpha_steps=load,scan"]),
+        ("./train.py --alpha_steps load,scan,s", ["--alpha_steps", "load,scan,save"]),
+        ("./train.py --fromenv=quick,alpha_l", ["--fromenv=quick,alpha_level"]),
     ],
 )
 def test_tab_completes(shell, line, words):
@@ -180,6 +187,11 @@ def test_tab_completes(shell, line, words):
 def test_a_name_with_a_value_waits_for_it_and_a_bool_is_whole(shell):
     assert shell.tab("./train.py --alpha_l\t5") == ["--alpha_level=5"]
     assert shell.tab("./train.py --alpha_c\tx") == ["--alpha_check", "x"]
+
+
+def test_the_word_is_the_one_at_the_cursor(shell):
+    left = "\x1b[D" * len(" --later x")
+    assert shell.tab(f"./train.py --alpha_c --later x{left}") == ["--alpha_check", "--later", "x"]
 
 
 @pytest.mark.parametrize("start", ["tw", "it", "say", "a:", r"\$H", '"tw', "'tw", '"it'])
@@ -256,8 +268,9 @@ def test_candidates_come_with_their_help_where_the_shell_shows_it(shell):
     text = "\n".join(shown)
     for name in ("--alpha_check", "--alpha_level=", "--quick", "--flagfile=", "--help"):
         assert name in text
-    for name in ("--alpha_secret", "--kept", "--hasty", "--noquick", "--from_stdout"):
-        assert name not in text
+    for name in ("secret", "kept", "hasty", "noq", "late", "gone", "older", "from_stdout"):
+        assert f"--{name}" not in text
+        assert f"--alpha_{name}" not in text
     if shell.name != "bash":
         assert "Stop at the first NaN" in text
         assert "read flags from a file" in text
@@ -267,7 +280,53 @@ def test_what_reads_the_line_otherwise_is_completed_as_before(shell):
     assert shell.tab("python som", run_as="./train.py") == ["python", "some flags.conf"]
 
 
+def test_a_command_keeps_the_completion_that_it_had(home):
+    shell = Shell("bash", home)
+    had = "_had() { COMPREPLY=(as-before); }; complete -F _had python"
+    again = 'eval "$(python -m paddle_flags completion bash)"'
+    shell.enter(f"{had}; {again}; {again}; echo DO''NE", "DONE\r\n")
+    assert shell.tab("python x", run_as="./train.py") == ["python", "as-before"]
+    shell.close()
+
+
+def test_bash_may_break_words_otherwise(home):
+    shell = Shell("bash", home)
+    shell.enter("COMP_WORDBREAKS=${COMP_WORDBREAKS//[=:]}; set -u; echo DO''NE", "DONE\r\n")
+    assert shell.tab("./train.py --alpha-mode=b") == ["--alpha-mode=best"]
+    assert shell.tab("./train.py --tag=a:") == ["--tag=a:b"]
+    assert shell.tab("./train.py --flagfile=som") == ["--flagfile=some flags.conf"]
+    shell.close()
+
+
+def test_zsh_loads_the_script_from_its_path(home):
+    shell = Shell("zsh", home)
+    (home / "functions").mkdir()
+    make = "python -m paddle_flags completion zsh other.py >functions/_other"
+    run("bash", "-c", f"{make}; cp train.py other.py", cwd=home, env=shell.env)
+    shell.enter("fpath+=($PWD/functions); compinit -u -D; echo DO''NE", "DONE\r\n")
+    assert shell.tab("./other.py --alpha-mode=b") == ["--alpha-mode=best"]
+    assert shell.tab("./other.py --alpha-mode=b") == ["--alpha-mode=best"]
+    shell.close()
+
+
 # ---- what goes wrong ----
+
+
+@pytest.mark.parametrize("request_", ["x", "fish 1 0", "nosh 1 0 x --", "fish a 0 x --"])
+def test_a_question_that_nobody_understands_has_no_answer(python, request_):
+    ended = python("pf.parse()\nprint('ran')", env={**os.environ, "_PD_FLAGS_COMPLETE": request_})
+    assert ended.stdout == ended.stderr == ""
+
+
+def test_an_answer_that_nobody_listens_to_is_no_error(python):
+    ended = python("pf.parse()", env={**os.environ, "_PD_FLAGS_COMPLETE": "fish 1 0 x --"})
+    assert ended.stdout == ended.stderr == ""
+
+
+def test_completion_wants_a_shell_it_knows():
+    ended = run(sys.executable, "-m", "paddle_flags", "completion", "csh", check=False)
+    assert ended.returncode == 2
+    assert "'bash', 'zsh', 'fish'" in ended.stderr
 
 
 def test_a_broken_program_gives_no_candidates_and_no_noise(shell):
