@@ -16,6 +16,7 @@ extern "Python" bool pd_python_validate(const pd_flag_entry *const *, void *, ch
 extern "Python" void pd_python_watch(pd_flag *, void *);
 extern "Python" void pd_python_release(void *);
 extern "Python" void pd_python_warn(const char *, void *);
+extern "Python" void pd_python_write(const char *, size_t, void *);
 """
 
 # The module record is for plugins; the extension defines no flags.

@@ -10,6 +10,8 @@ pf.FLAGS.alpha_level = 9
 
 from paddle_flags._config import get_include
 from paddle_flags._define import define
+from paddle_flags._describe import describe
+from paddle_flags._dump import dump
 from paddle_flags._flag import Flag, FlagEntry
 from paddle_flags._hooks import (
     Hook,
@@ -83,6 +85,8 @@ __all__ = [
     "check_pending",
     "check_values",
     "define",
+    "describe",
+    "dump",
     "get",
     "get_include",
     "load_plugin",

@@ -16,7 +16,7 @@ from paddle_flags import __version__, _completion, _config, errors
 from paddle_flags._parse import Reading, print_text, read_flags
 from paddle_flags._plugin import load_plugin
 from paddle_flags._registry import find
-from paddle_flags._report import explanation, flags_help, flags_table
+from paddle_flags._report import LISTINGS, explanation, flags_table, listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,14 +178,31 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argume
         action="store_true",
         help="keep values for flags that the script or its plugins define later",
     )
-    listing = _add_command(
+    shown = _add_command(
         commands,
         "list",
-        "show all flags with value, source and module",
-        "[--all] [--long] [--flag=value]...",
+        "show all flags with value, source and module, or in another form",
+        "[--all] [--format=FORMAT] [--flag=value]...",
     )
-    listing.add_argument("--long", action="store_true", help="show what each flag is for")
-    listing.add_argument("--all", action="store_true", help="show hidden flags too")
+    shown.add_argument(
+        "--format",
+        choices=LISTINGS,
+        default="table",
+        help="what to write: a %(default)s if not told, or " + ", ".join(LISTINGS[1:]),
+        metavar="FORMAT",
+    )
+    shown.add_argument(
+        "--long",
+        dest="format",
+        action="store_const",
+        const="text",
+        help="show what each flag is for, as --format=text",
+    )
+    shown.add_argument(
+        "--all",
+        action="store_true",
+        help="show hidden flags too, and defaults in what is to be read back",
+    )
     _add_command(
         commands,
         "explain",
@@ -260,7 +277,7 @@ def _list(options: argparse.Namespace, words: list[str]) -> Action:
     if rest:
         message = f"{rest[0]}: expected no argument; plugins are given by -p"
         raise errors.FlagArgumentError(message)
-    text = flags_help(hidden=options.all) if options.long else flags_table(hidden=options.all)
+    text = listing(options.format, all=options.all)
     return lambda: print_text(text)
 
 

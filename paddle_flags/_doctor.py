@@ -6,10 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._binary import MARKERS, Binary, can_read, read_binary
+from paddle_flags._facts import one_line
 from paddle_flags._flag import Flag, place_of
 from paddle_flags._native import ffi, lib
 from paddle_flags._registry import all_flags
-from paddle_flags._report import one_line, table
+from paddle_flags._report import table
 from paddle_flags._status import ErrorList, check, new_error, to_text
 from paddle_flags.errors import FlagError
 

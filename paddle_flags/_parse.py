@@ -128,7 +128,7 @@ def _arrange(order: str) -> int:
 
 
 def _help(program: str, asked: Any, how: Reading) -> errors.HelpRequested:
-    from paddle_flags._report import help_text  # noqa: PLC0415 - seldom used
+    from paddle_flags._help import help_text  # noqa: PLC0415 - seldom used
 
     kind, pattern = _HELP_KINDS[asked.kind], to_text(asked.pattern) if asked.pattern else ""
     text = help_text(program, kind, pattern, usage=how.usage, version=how.version)

@@ -277,6 +277,10 @@ static void add_flag(helper *help, const pd__row *row) {
   go_right(help);
   if (width > help->left + WIDEST_TEXT) help->page.width = help->left + WIDEST_TEXT;
   add_words(help, PD__PLAIN, row->info.help);
+  if (strchr(row->info.help, '\n')) { /* which has lines of its own */
+    pd__page_newline(&help->page);
+    pd__page_go(&help->page, help->left);
+  }
   add_notes(help, row);
   pd__page_newline(&help->page);
   help->page.width = width;

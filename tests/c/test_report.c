@@ -102,7 +102,8 @@ TEST(help_wraps_text_behind_the_names_and_keeps_its_line_breaks) {
                             "                 fast to small:\n"
                             "                   1: fast\n"
                             "\n"
-                            "                 last [default: 0]\n");
+                            "                 last\n"
+            "                 [default: 0]\n");
 }
 
 TEST(help_counts_columns_not_bytes) {

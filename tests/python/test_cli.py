@@ -70,10 +70,10 @@ def test_explain_tells_all_about_one_flag(alpha):
         f"  defined at: {alpha.parent}/alpha.c:4\n"
         "\n"
         "values, the one that holds first:\n"
-        "  value  source       place\n"
-        "  3      argv         argv[1]\n"
-        "  2      environment  X_alpha_level\n"
-        f"  6      default      {alpha.parent}/alpha.c:4\n"
+        "  value  state           source       place\n"
+        "  3      holds           argv         argv[1]\n"
+        "  2      hidden by argv  environment  X_alpha_level\n"
+        f"  6      hidden by argv  default      {alpha.parent}/alpha.c:4\n"
     )
 
 
@@ -133,7 +133,7 @@ def test_a_plugin_may_have_a_namespace_and_stand_at_its_option(alpha):
 def test_list_can_show_what_flags_are_for(alpha):
     shown = cli("list", "-p", alpha, "--long").stdout
     assert shown.startswith("libalpha.so:\n  --[no]alpha_check")
-    assert "Compression level (1 to 9; default: 6)" in shown
+    assert "Compression level [1 to 9] [default: 6]" in shown
 
 
 def test_who_reads_the_output_may_stop_early(plugin):

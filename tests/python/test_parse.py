@@ -119,14 +119,21 @@ def test_errors_are_printed_and_end_the_program_with_2(python):
 HELP = """\
 usage: script.py [--flag=value ...] [argument ...]
 
-script.py, tuning:
-  --level=INT64           How hard to try (also --lvl; 1 to 9; default: 6)
-
 script.py:
-  --[no]verbose           Tell more (default: false)
-  --mode={fast,best}      How to search (default: "fast")
-  --name_=STRING          A name (default: "")
-  --rate=DOUBLE           A rate (default: 0.5)
+  --[no]verbose        Tell more [default: false]
+  --mode={fast,best}   How to search [default: fast]
+  --name_=STRING       A name [default: ""]
+  --rate=DOUBLE        A rate [default: 0.5]
+
+script.py, tuning:
+  --level=INT64        How hard to try [1 to 9] [default: 6] [also: --lvl]
+
+common:
+  -h, --help           Show this help and end.
+  --helpfull           Show all flags, hidden ones too.
+  --helpshort          Show the flags of the program itself.
+  --version            Show the version of the program and end.
+  --flagfile=FILE,...  Read flags from files.
 """
 
 

@@ -1,0 +1,176 @@
+"""The way back: the values of now in forms that give them again."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Callable, Literal, Union, overload
+
+from paddle_flags._help import collect
+from paddle_flags._native import lib
+from paddle_flags._registry import all_flags
+from paddle_flags.errors import (
+    FlagArgumentError,
+    FlagConflictError,
+    FlagValueError,
+    UndefinedFlagError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from paddle_flags._flag import Flag
+
+Dumped = Union[str, "list[str]", "dict[str, str]"]
+Table = dict[str, Any]
+
+_LARGEST = 2**63 - 1  # TOML has no larger integers
+_DEEPEST = 16  # tables in tables; a name with more dots is one key
+
+
+def _is_given(flag: Flag[Any], *, all: bool) -> bool:
+    """Tell if a value is to be written: one that may be seen, and can be given again."""
+    left_out = flag.sensitive or flag.read_only or flag.retired
+    return not left_out and (all or flag.source != "default")
+
+
+def _given(*, all: bool) -> list[Flag[Any]]:
+    found = []
+    for flag in all_flags():
+        with suppress(UndefinedFlagError):  # its plugin may leave, on another thread
+            if _is_given(flag, all=all):
+                found.append(flag)
+    return found
+
+
+# ---- words and variables ----
+
+
+def _to_flagfile(flags: Iterable[Flag[Any]], *, all: bool, prefix: str) -> str:  # noqa: ARG001 - as the others take it
+    return collect(lib.pd_report_flagfile, all)
+
+
+def _to_argv(flags: Iterable[Flag[Any]], **_: object) -> list[str]:
+    return [f"--{flag.name}={flag.text}" for flag in flags]
+
+
+def _to_environment(flags: Iterable[Flag[Any]], *, prefix: str, **_: object) -> dict[str, str]:
+    given = {flag.name: flag for flag in flags}
+    owners: dict[str, str] = {}
+    for flag in all_flags():
+        variable = prefix + flag.name.replace("-", "_").replace(".", "_")
+        other = owners.setdefault(variable, flag.name)
+        if other != flag.name and (other in given or flag.name in given):
+            message = f"{other} and {flag.name} would both take the variable {variable}"
+            raise FlagConflictError(message)
+    return {variable: given[name].text for variable, name in owners.items() if name in given}
+
+
+# ---- tables ----
+
+
+def _keys(name: str, names: set[str]) -> list[str]:
+    """Give the keys to a flag: `a.b` is `b` in the table `a`, unless `a` is a flag, too."""
+    keys = name.split(".")
+    tables = {".".join(keys[:end]) for end in range(1, len(keys))}
+    return keys if all(keys) and len(keys) <= _DEEPEST and not tables & names else [name]
+
+
+def _to_tables(flags: Iterable[Flag[Any]], plain: Callable[[Flag[Any]], Any]) -> Table:
+    values = {flag.name: plain(flag) for flag in flags}
+    tree: Table = {}
+    for name, value in values.items():
+        *tables, key = _keys(name, set(values))
+        inner = tree
+        for table in tables:
+            inner = inner.setdefault(table, {})
+        inner[key] = value
+    return tree
+
+
+def _check_text(flag: Flag[Any], text: str, what: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        message = f"{flag.name}: the value has bytes that aren't UTF-8, which {what} can't hold"
+        raise FlagValueError(message) from None
+    return text
+
+
+def _plain(flag: Flag[Any], what: str, can_hold: Callable[[Any], bool]) -> Any:
+    """Give a value as TOML or JSON writes it; what they can't write goes as text."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            return _check_text(flag, value, what)
+        return value if can_hold(value) else str(value)
+
+    value = flag.value
+    return [convert(item) for item in value] if isinstance(value, tuple) else convert(value)
+
+
+def _to_json(flags: Iterable[Flag[Any]], **_: object) -> str:
+    import json  # noqa: PLC0415 - seldom used
+    from math import isfinite  # noqa: PLC0415
+
+    def plain(flag: Flag[Any]) -> Any:
+        return _plain(flag, "JSON", lambda value: not isinstance(value, float) or isfinite(value))
+
+    return json.dumps(_to_tables(flags, plain), indent=2, ensure_ascii=False) + "\n"
+
+
+def _to_toml(flags: Iterable[Flag[Any]], **_: object) -> str:
+    try:
+        import tomli_w  # noqa: PLC0415 - an extra
+    except ImportError:
+        message = "writing TOML needs tomli-w: pip install 'paddle_flags[toml]'"
+        raise FlagArgumentError(message) from None
+
+    def plain(flag: Flag[Any]) -> Any:
+        return _plain(flag, "TOML", lambda value: not isinstance(value, int) or value <= _LARGEST)
+
+    return tomli_w.dumps(_to_tables(flags, plain))
+
+
+FORMATS: dict[str, Callable[..., Dumped]] = {
+    "flagfile": _to_flagfile,
+    "argv": _to_argv,
+    "environment": _to_environment,
+    "toml": _to_toml,
+    "json": _to_json,
+}
+
+
+@overload
+def dump(format: Literal["flagfile", "toml", "json"] = ..., *, all: bool = ...) -> str: ...
+@overload
+def dump(format: Literal["argv"], *, all: bool = ...) -> list[str]: ...
+@overload
+def dump(
+    format: Literal["environment"], *, all: bool = ..., prefix: str = ...
+) -> dict[str, str]: ...
+def dump(
+    format: str = "flagfile",
+    *,
+    all: bool = False,
+    prefix: str = "FLAGS_",
+) -> Dumped:
+    """Give the values that flags were given, so that reading them gives the same state.
+
+    | format | gives | read by |
+    |---|---|---|
+    | `"flagfile"` | text | `--flagfile=FILE` |
+    | `"argv"` | a list of words, without the program | `parse([program, *words])` |
+    | `"environment"` | a dictionary of variables | `parse(env_prefix=prefix)` |
+    | `"toml"`, `"json"` | text | `parse(config=FILE)` |
+
+    With `all`, defaults are there as well. Sensitive values are left out, and so are
+    read-only and retired flags, which take none. TOML needs the extra
+    `paddle_flags[toml]`.
+
+    Raises FlagValueError for bytes that aren't UTF-8 in TOML and JSON, and
+    FlagConflictError for two flags that would take one variable.
+    """
+    if format not in FORMATS:
+        message = f"format {format!r}: expected one of {', '.join(FORMATS)}"
+        raise FlagArgumentError(message)
+    return FORMATS[format](_given(all=all), all=all, prefix=prefix)

@@ -1,0 +1,99 @@
+"""Help, as C writes it, for the terminal at hand."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._native import ffi, lib
+from paddle_flags._status import check, new_error, to_bytes
+from paddle_flags.errors import FlagArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]  # cffi has no types
+def pd_python_write(text: Any, length: int, parts: Any) -> None:
+    """Collect a part of a report."""
+    ffi.from_handle(parts).append(ffi.buffer(text, length)[:])
+
+
+def collect(report: Callable[..., int], *arguments: Any) -> str:
+    """Give what a pd_report function writes."""
+    parts: list[bytes] = []
+    handle = ffi.new_handle(parts)
+    err = new_error()
+    check(report(*arguments, lib.pd_python_write, handle, err), err)
+    return b"".join(parts).decode("utf-8", "surrogateescape")
+
+
+def _kind_name(constant: str) -> str:
+    word = constant[len("PD_HELP_") :].lower()
+    return {"all": "help", "version": "version"}.get(word, "help" + word)
+
+
+KINDS: dict[str, int] = {
+    _kind_name(constant): number
+    for number, constant in sorted(ffi.typeof("pd_help_kind").elements.items())
+}
+"""What a command line may ask for: `"help"`, `"helpfull"`, ..., `"version"`."""
+
+
+def help_text(
+    program: str,
+    kind: str = "help",
+    pattern: str = "",
+    *,
+    usage: str | None = None,
+    version: str | None = None,
+    width: int | None = None,
+    color: bool | None = None,
+) -> str:
+    """Give the text that `--<kind>` shows, and for `--helpon=<pattern>` and the like.
+
+    `program` is `sys.argv[0]`, `usage` the text above the flags. Without a `width`
+    it is that of the terminal, and without `color` the terminal decides on that.
+    """
+    if kind not in KINDS:
+        message = f"help {kind!r}: expected one of {', '.join(KINDS)}"
+        raise FlagArgumentError(message)
+    kept: list[Any] = []  # what C points to
+
+    def text(value: str | None) -> Any:
+        kept.append(ffi.NULL if value is None else ffi.new("char[]", to_bytes(value)))
+        return kept[-1]
+
+    wanted = ffi.new("pd_help *", (ffi.sizeof("pd_help"), KINDS[kind], text(pattern)))
+    options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
+    options.help = wanted
+    options.program = text(program)
+    options.usage = text(_usage_of_module(program, kind) if usage is None else usage)
+    options.version = text(version)
+    options.width = _width() if width is None else min(max(width, 1), 10000)
+    options.color = wants_color() if color is None else color
+    return collect(lib.pd_report_help, options).removesuffix("\n")
+
+
+def _usage_of_module(program: str, kind: str) -> str | None:
+    """Give the usage line of a program that was started by `python -m`."""
+    name = getattr(getattr(sys.modules.get("__main__"), "__spec__", None), "name", None)
+    if name is None or kind == "helpxml" or program != sys.argv[0]:
+        return None
+    return f"usage: python -m {name.removesuffix('.__main__')} [--flag=value ...] [argument ...]"
+
+
+def _width() -> int:
+    import shutil  # noqa: PLC0415 - it takes its time
+
+    return min(max(shutil.get_terminal_size().columns, 1), 10000)
+
+
+def wants_color() -> bool:
+    """Tell if stdout takes ANSI escapes; NO_COLOR and FORCE_COLOR decide, if they are set."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return os.environ.get("TERM") not in (None, "", "dumb") and sys.stdout.isatty()
