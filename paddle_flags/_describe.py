@@ -85,7 +85,9 @@ def _json_flag(flag: Flag[Any]) -> dict[str, Any]:
 def _to_json(wanted: _Wanted) -> str:
     import json  # noqa: PLC0415 - seldom used
 
-    flags = [_json_flag(flag) for flag in all_flags() if wanted.full or not flag.hidden]
+    flags = [
+        flag for flag in _facts.each(all_flags(), _json_flag) if wanted.full or not flag["hidden"]
+    ]
     described = {"program": wanted.name, "version": wanted.version, "flags": flags}
     return json.dumps(described, indent=2)
 
@@ -125,7 +127,7 @@ def _to_markdown(wanted: _Wanted) -> str:
         lines.append(f"\n{wanted.usage}")
     for heading, flags in wanted.groups().items():
         lines += [f"\n## {_md(heading)}\n", "| flag | default | what it is for |", "|---|---|---|"]
-        lines += map(_md_row, flags)
+        lines += _facts.each(flags, _md_row)
     return "\n".join(lines)
 
 
@@ -181,8 +183,8 @@ def _to_man(wanted: _Wanted) -> str:
     lines.append(".SH OPTIONS")
     for heading, flags in wanted.groups().items():
         lines.append(f".SS {_roff_quoted(heading)}")
-        for flag in flags:
-            lines += _man_flag(flag)
+        for entry in _facts.each(flags, lambda flag: list(_man_flag(flag))):
+            lines += entry
     return "\n".join(lines)
 
 

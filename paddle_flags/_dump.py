@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Callable, Literal, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Union, overload
 
+from paddle_flags._facts import each
 from paddle_flags._help import collect
 from paddle_flags._native import lib
 from paddle_flags._registry import all_flags
@@ -12,7 +12,6 @@ from paddle_flags.errors import (
     FlagArgumentError,
     FlagConflictError,
     FlagValueError,
-    UndefinedFlagError,
 )
 
 if TYPE_CHECKING:
@@ -27,42 +26,39 @@ _LARGEST = 2**63 - 1  # TOML has no larger integers
 _DEEPEST = 16  # tables in tables; a name with more dots is one key
 
 
-def _is_given(flag: Flag[Any], *, all: bool) -> bool:
-    """Tell if a value is to be written: one that may be seen, and can be given again."""
+class _Given(NamedTuple):
+    """A flag with its value of now."""
+
+    name: str
+    text: str
+    value: Any
+
+
+def _look(flag: Flag[Any], *, all: bool) -> _Given | None:
+    """Give what is to be written: a value that may be seen, and can be given again."""
     left_out = flag.sensitive or flag.read_only or flag.retired
-    return not left_out and (all or flag.source != "default")
-
-
-def _given(*, all: bool) -> list[Flag[Any]]:
-    found = []
-    for flag in all_flags():
-        with suppress(UndefinedFlagError):  # its plugin may leave, on another thread
-            if _is_given(flag, all=all):
-                found.append(flag)
-    return found
+    if left_out or not (all or flag.source != "default"):
+        return None
+    return _Given(flag.name, flag.text, flag.value)
 
 
 # ---- words and variables ----
 
 
-def _to_flagfile(flags: Iterable[Flag[Any]], *, all: bool, prefix: str) -> str:  # noqa: ARG001 - as the others take it
-    return collect(lib.pd_report_flagfile, all)
+def _to_argv(given: Iterable[_Given], _: str) -> list[str]:
+    return [f"--{flag.name}={flag.text}" for flag in given]
 
 
-def _to_argv(flags: Iterable[Flag[Any]], **_: object) -> list[str]:
-    return [f"--{flag.name}={flag.text}" for flag in flags]
-
-
-def _to_environment(flags: Iterable[Flag[Any]], *, prefix: str, **_: object) -> dict[str, str]:
-    given = {flag.name: flag for flag in flags}
+def _to_environment(given: Iterable[_Given], prefix: str) -> dict[str, str]:
+    texts = {flag.name: flag.text for flag in given}
     owners: dict[str, str] = {}
     for flag in all_flags():
         variable = prefix + flag.name.replace("-", "_").replace(".", "_")
         other = owners.setdefault(variable, flag.name)
-        if other != flag.name and (other in given or flag.name in given):
+        if other != flag.name and (other in texts or flag.name in texts):
             message = f"{other} and {flag.name} would both take the variable {variable}"
             raise FlagConflictError(message)
-    return {variable: given[name].text for variable, name in owners.items() if name in given}
+    return {variable: texts[name] for variable, name in owners.items() if name in texts}
 
 
 # ---- tables ----
@@ -75,8 +71,8 @@ def _keys(name: str, names: set[str]) -> list[str]:
     return keys if all(keys) and len(keys) <= _DEEPEST and not tables & names else [name]
 
 
-def _to_tables(flags: Iterable[Flag[Any]], plain: Callable[[Flag[Any]], Any]) -> Table:
-    values = {flag.name: plain(flag) for flag in flags}
+def _to_tables(given: Iterable[_Given], plain: Callable[[_Given], Any]) -> Table:
+    values = {flag.name: plain(flag) for flag in given}
     tree: Table = {}
     for name, value in values.items():
         *tables, key = _keys(name, set(values))
@@ -87,7 +83,7 @@ def _to_tables(flags: Iterable[Flag[Any]], plain: Callable[[Flag[Any]], Any]) ->
     return tree
 
 
-def _check_text(flag: Flag[Any], text: str, what: str) -> str:
+def _check_text(flag: _Given, text: str, what: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -96,7 +92,7 @@ def _check_text(flag: Flag[Any], text: str, what: str) -> str:
     return text
 
 
-def _plain(flag: Flag[Any], what: str, can_hold: Callable[[Any], bool]) -> Any:
+def _plain(flag: _Given, what: str, can_hold: Callable[[Any], bool]) -> Any:
     """Give a value as TOML or JSON writes it; what they can't write goes as text."""
 
     def convert(value: Any) -> Any:
@@ -108,36 +104,36 @@ def _plain(flag: Flag[Any], what: str, can_hold: Callable[[Any], bool]) -> Any:
     return [convert(item) for item in value] if isinstance(value, tuple) else convert(value)
 
 
-def _to_json(flags: Iterable[Flag[Any]], **_: object) -> str:
+def _to_json(given: Iterable[_Given], _: str) -> str:
     import json  # noqa: PLC0415 - seldom used
     from math import isfinite  # noqa: PLC0415
 
-    def plain(flag: Flag[Any]) -> Any:
+    def plain(flag: _Given) -> Any:
         return _plain(flag, "JSON", lambda value: not isinstance(value, float) or isfinite(value))
 
-    return json.dumps(_to_tables(flags, plain), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_to_tables(given, plain), indent=2, ensure_ascii=False) + "\n"
 
 
-def _to_toml(flags: Iterable[Flag[Any]], **_: object) -> str:
+def _to_toml(given: Iterable[_Given], _: str) -> str:
     try:
         import tomli_w  # noqa: PLC0415 - an extra
     except ImportError:
         message = "writing TOML needs tomli-w: pip install 'paddle_flags[toml]'"
         raise FlagArgumentError(message) from None
 
-    def plain(flag: Flag[Any]) -> Any:
+    def plain(flag: _Given) -> Any:
         return _plain(flag, "TOML", lambda value: not isinstance(value, int) or value <= _LARGEST)
 
-    return tomli_w.dumps(_to_tables(flags, plain))
+    return tomli_w.dumps(_to_tables(given, plain))
 
 
-FORMATS: dict[str, Callable[..., Dumped]] = {
-    "flagfile": _to_flagfile,
+_WRITERS: dict[str, Callable[[Iterable[_Given], str], Dumped]] = {
     "argv": _to_argv,
     "environment": _to_environment,
     "toml": _to_toml,
     "json": _to_json,
 }
+FORMATS = ("flagfile", *_WRITERS)
 
 
 @overload
@@ -173,4 +169,7 @@ def dump(
     if format not in FORMATS:
         message = f"format {format!r}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
-    return FORMATS[format](_given(all=all), all=all, prefix=prefix)
+    if format == "flagfile":
+        return collect(lib.pd_report_flagfile, all)
+    given = each(all_flags(), lambda flag: _look(flag, all=all))
+    return _WRITERS[format]([flag for flag in given if flag], prefix)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from paddle_flags._lists import encode
 from paddle_flags._registry import all_flags
 from paddle_flags._values import REDACTED
+from paddle_flags.errors import UndefinedFlagError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from paddle_flags._flag import Flag
+
+T = TypeVar("T")
 
 _WIDEST_CHOICES = 30  # that stand in the place of a value
 
@@ -143,22 +147,34 @@ def heading(flag: Flag[Any]) -> str:
     return f"{module}, {one_line(flag.category)}" if flag.category else module
 
 
+def each(flags: Iterable[Flag[Any]], tell: Callable[[Flag[Any]], T]) -> list[T]:
+    """Give what `tell` gives for each flag; a plugin may leave on another thread."""
+    found = []
+    for flag in flags:
+        with suppress(UndefinedFlagError):
+            found.append(tell(flag))
+    return found
+
+
 def groups(flags: Iterable[Flag[Any]], program: str) -> dict[str, list[Flag[Any]]]:
     """Bring the flags of each module together, as C's help does.
 
     The program's own come first, and in a module those without a category.
     """
-    modules: dict[str, dict[str, list[Flag[Any]]]] = {}
-    for flag in sorted(flags, key=lambda flag: os.path.basename(flag.module) != program):
-        modules.setdefault(flag.module, {"": []}).setdefault(flag.category, []).append(flag)
+    places = each(flags, lambda flag: (flag.module, flag.category, heading(flag), flag))
+    places.sort(key=lambda place: os.path.basename(place[0]) != program)
+    modules: dict[str, dict[str, list[tuple[str, Flag[Any]]]]] = {}
+    for module, category, title, flag in places:
+        modules.setdefault(module, {"": []}).setdefault(category, []).append((title, flag))
     found: dict[str, list[Flag[Any]]] = {}
     for categories in modules.values():
         for members in categories.values():
-            for flag in members:
-                found.setdefault(heading(flag), []).append(flag)
+            for title, flag in members:
+                found.setdefault(title, []).append(flag)
     return found
 
 
 def listed(*, hidden: bool) -> list[Flag[Any]]:
     """Give the flags that listings show."""
-    return [f for f in all_flags() if (hidden or not f.hidden) and not f.retired]
+    shown = each(all_flags(), lambda flag: (flag, (hidden or not flag.hidden) and not flag.retired))
+    return [flag for flag, wanted in shown if wanted]

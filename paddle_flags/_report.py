@@ -51,18 +51,19 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDEST_VALUE else text[: _WIDEST_VALUE - 3] + "..."
 
 
+def _row(flag: Flag[Any]) -> tuple[str, ...]:
+    return (
+        flag.name,
+        f"{flag.items},..." if flag.items else flag.type,
+        _cut(_facts.shown(flag, flag.value)),
+        flag.source,
+        os.path.basename(flag.module),
+    )
+
+
 def flags_table(*, hidden: bool = False) -> str:
     """Give the table of all flags with value, source and module."""
-    rows = [
-        (
-            flag.name,
-            f"{flag.items},..." if flag.items else flag.type,
-            _cut(_facts.shown(flag, flag.value)),
-            flag.source,
-            os.path.basename(flag.module),
-        )
-        for flag in _facts.listed(hidden=hidden)
-    ]
+    rows = _facts.each(_facts.listed(hidden=hidden), _row)
     return table(("flag", "type", "value", "source", "module"), rows)
 
 
