@@ -38,6 +38,9 @@ The options come first, then the flags of the plugins, then all else, as in
 _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
 
+_TAKES_FILE = ("-p", "--plugin", "--config")
+
+
 def _options_end(words: Sequence[str], parser: argparse.ArgumentParser) -> int:
     """Give how many words, from the first on, are options of the command itself."""
     takes_value = _own_options(parser)
@@ -335,7 +338,8 @@ def _complete(
 ) -> _completion.Answer:
     """Complete a word of our own command line."""
     if not words:
-        return _completion.match([*_commands_of(main_parser), *_options_of(main_parser)], word)
+        offered = _options_of if word.startswith("-") else _commands_of
+        return _completion.match(offered(main_parser), word)
     parser = parsers.get(words[0])
     if parser is None:
         return _completion.NOTHING

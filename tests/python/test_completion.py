@@ -136,6 +136,8 @@ def home(tmp_path_factory) -> Path:
     build_plugin(place / "libalpha.so", source)
     for name, text in {"train.py": PROGRAM, "sub.py": PROGRAM, "broken.py": BROKEN}.items():
         write(place / name, text).chmod(0o755)
+    # Without it, a new user's fish reads all manual pages of the system first.
+    (place / ".local/share/fish/generated_completions").mkdir(parents=True)
     write(place / "some flags.conf", "")
     write(place / "data" / "part.bin", "")
     programs = "train.py sub.py broken.py 'python train.py'"
@@ -242,6 +244,7 @@ def test_what_is_nobodys_business_stays_as_it_was_typed(shell):
         ("list --lo", ["--long"]),
         ("list -p libal", ["-p", "libalpha.so"]),
         ("list --plugin=libal", ["--plugin=libalpha.so"]),
+        ("list --config som", ["--config", "some flags.conf"]),
         ("list -p libalpha.so --lo", ["-p", "libalpha.so", "--long"]),
         ("list -p libalpha.so --alpha-l", ["-p", "libalpha.so", "--alpha-level="]),
         ("list -p n=libalpha.so --n.alpha_c", ["-p", "n=libalpha.so", "--n.alpha_check"]),
@@ -321,6 +324,17 @@ def test_a_question_that_nobody_understands_has_no_answer(python, request_):
 def test_an_answer_that_nobody_listens_to_is_no_error(python):
     ended = python("pf.parse()", env={**os.environ, "_PD_FLAGS_COMPLETE": "fish 1 0 x --"})
     assert ended.stdout == ended.stderr == ""
+
+
+def test_what_every_command_line_knows_is_known(python):
+    ended = python(
+        "from paddle_flags._completion import _OWN\n"
+        "for name in _OWN:\n"
+        "    try: pf.parse(['x', '--' + name], exit=False)\n"
+        "    except pf.FlagParseError as error: print(name, 'no such flag' in str(error))"
+    )
+    assert len(ended.stdout.splitlines()) > 10
+    assert "True" not in ended.stdout, ended.stdout
 
 
 def test_completion_wants_a_shell_it_knows():
