@@ -145,6 +145,7 @@ static const char *read_all(int fd, size_t size, size_t most, char **out, size_t
     ssize_t got = read(fd, larger + *length, capacity - 1 - *length);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return strerror(errno);
+    larger[*length + (size_t)got] = '\0';
     if (got == 0) return NULL;
     *length += (size_t)got;
     if (*length > most) return PD__TOO_BIG;
@@ -163,10 +164,7 @@ bool pd__platform_read(const char *path, size_t most, char **out, size_t *length
     complaint = fits ? read_all(fd, (size_t)status.st_size, most, out, length) : PD__TOO_BIG;
     close(fd);
   }
-  if (!complaint) {
-    (*out)[*length] = '\0';
-    return true;
-  }
+  if (!complaint && fd >= 0) return true;
   snprintf(why, PD__READ_SIZE, "%s", complaint);
   free(*out);
   return false;
