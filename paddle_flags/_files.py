@@ -89,6 +89,9 @@ class Reading:
     def add(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
         """Take the value of a key, which stands at `at`."""
         name = ".".join(keys)
+        if not name:
+            self.fail(at, "expected the name of a flag before the value")
+            return
         for scalar in value if isinstance(value, list) else [value]:
             why = _unfit(scalar)
             if why:
@@ -173,8 +176,10 @@ def read(path: str, shown: str) -> Reading:
     """Read a file of TOML, YAML or JSON, which messages call `shown`."""
     reading = Reading(shown)
     try:
+        kind = READERS.get(os.path.splitext(path)[1].lower())
+        if kind is None:
+            reading.stop(None, f"expected a name that ends in {', '.join([*READERS, *FLAGFILES])}")
         text = _load(path, reading)
-        kind = READERS[os.path.splitext(path)[1].lower()]
         importlib.import_module(f"paddle_flags._{kind}").read(text, reading)
     except Stop:
         pass

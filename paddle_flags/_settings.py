@@ -10,6 +10,7 @@ from paddle_flags import _files, errors
 from paddle_flags._native import ffi, lib
 from paddle_flags._registry import all_flags
 from paddle_flags._status import ErrorList, check, new_error, to_bytes
+from paddle_flags._values import REDACTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,14 +59,15 @@ class Sources:
 
     def _read_flagfile(self, settings: Any, path: str) -> None:
         found = ErrorList()
-        program = to_bytes(self.program)
+        err = new_error()
         status = lib.pd_settings_add_flagfile(
-            settings, to_bytes(path), program, found.pointer, ffi.NULL
+            settings, to_bytes(path), to_bytes(self.program), found.pointer, err
         )
-        if status != lib.PD_OK:
-            for index in range(lib.pd_error_list_count(found.pointer)):
-                error = lib.pd_error_list_at(found.pointer, index)
-                _call(lib.pd_settings_fail, settings, error)
+        if status == lib.PD_OK:
+            return
+        count = lib.pd_error_list_count(found.pointer)
+        for error in [lib.pd_error_list_at(found.pointer, i) for i in range(count)] or [err]:
+            _call(lib.pd_settings_fail, settings, error)
 
 
 def _read_file(settings: Any, path: str, shown: str) -> None:
@@ -93,11 +95,16 @@ def _call(function: Any, *arguments: Any) -> None:
 
 def _paths(config: Path | Sequence[Path]) -> list[str]:
     every = [config] if isinstance(config, (str, bytes, os.PathLike)) else config
+    expected = "expected the path of a file, or a list of paths"
     try:
-        return [os.fsdecode(path) for path in every]
+        paths = [os.fsdecode(path) for path in every]
     except TypeError:
-        message = f"config is {config!r:.60}: expected the path of a file, or a list of paths"
+        message = f"config is {config!r:.60}: {expected}"
         raise errors.FlagTypeError(message) from None
+    if "" in paths:
+        message = f"config has an empty path: {expected}"
+        raise errors.FlagArgumentError(message)
+    return paths
 
 
 # ---- Reading again ----
@@ -139,13 +146,14 @@ class _Held(NamedTuple):
 
     value: Any
     source: str
+    sensitive: bool
 
 
 def _snapshot(flags: Iterable[Flag[Any]]) -> dict[Flag[Any], _Held]:
     held: dict[Flag[Any], _Held] = {}
     for flag in flags:
         try:
-            held[flag] = _Held(flag.value, flag.source)
+            held[flag] = _Held(flag.value, flag.source, flag.sensitive)
         except errors.UndefinedFlagError:  # its plugin may leave, on another thread
             continue
     return held
@@ -160,7 +168,6 @@ def _changes(before: dict[Flag[Any], _Held]) -> list[FlagChange]:
         same = old.value == new.value or repr(old.value) == repr(new.value)
         if same or "file" not in (old.source, new.source):
             continue
-        hidden = flag._info().sensitive  # noqa: SLF001
-        shown = ("<redacted>", "<redacted>") if hidden else (old.value, new.value)
+        shown = (REDACTED, REDACTED) if new.sensitive else (old.value, new.value)
         changes.append(FlagChange(flag.name, *shown))
     return changes

@@ -14,6 +14,8 @@ from paddle_flags._tree import Tree
 if TYPE_CHECKING:
     from typing import NoReturn
 
+_TABLE = "tag:yaml.org,2002:map"
+_LIST = "tag:yaml.org,2002:seq"
 _KINDS = {
     "tag:yaml.org,2002:str": "text",
     "tag:yaml.org,2002:int": "integer",
@@ -82,7 +84,10 @@ class _Reader:
         elif isinstance(event, (events.MappingStartEvent, events.SequenceStartEvent)):
             if self._tree.wants_key:
                 self._stop("expected a name before the colon")
-            self._tree.begin(self._last, is_table=isinstance(event, events.MappingStartEvent))
+            is_table = isinstance(event, events.MappingStartEvent)
+            if event.tag not in (None, "!", _TABLE if is_table else _LIST):
+                self._refuse_tag(event)
+            self._tree.begin(self._last, is_table=is_table)
         elif isinstance(event, events.CollectionEndEvent):
             self._tree.end()
         elif isinstance(event, events.ScalarEvent) and self._tree.wants_key:
@@ -124,9 +129,10 @@ class _Reader:
         else:
             tag = event.tag
         kind = _KINDS.get(str(tag))
-        if kind is None:
-            self._stop(f"the tag {quote(str(tag))} means nothing here")
-        return kind
+        return kind or self._refuse_tag(event)
+
+    def _refuse_tag(self, event: Any) -> NoReturn:
+        self._stop(f"the tag {quote(str(event.tag))} means nothing here")
 
 
 def _reason(error: Any) -> str:

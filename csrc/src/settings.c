@@ -101,27 +101,38 @@ static bool stands(const pd_flag *flag) {
   return pd__flag_has(flag, PD_SOURCE_FILE, text);
 }
 
-/* Mark each flag with the last item that names it. */
-static void mark(const pd_settings *settings) {
-  bool negated;
+/* Mark each flag with the last item that names it. False: a file has an error, so
+ * nobody knows what it would have said. */
+static bool mark(const pd_settings *settings) {
+  bool negated, whole = true;
   for (const setting *each = settings->first; each; each = each->next) {
     pd_flag *flag = pd__item_resolve(&each->item, &negated);
     if (flag) flag->mark = &each->item;
+    if (each->item.status != PD_OK) whole = false;
+  }
+  return whole;
+}
+
+/* Old values go before new ones come: they weren't replaced by later ones of the same
+ * files, but are no longer true. */
+static void drop_old(pd__given *given) {
+  pd_flag *flag;
+  for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
+    const pd__item *item = flag->mark;
+    bool drops = !item || pd__flag_check_open(flag, &item->origin, NULL) == PD_OK;
+    if (flag->def && drops) pd__given_drop_source(given, flag, PD_SOURCE_FILE);
   }
 }
 
-static void drop_others(pd__given *given) {
+static void unmark(void) {
   pd_flag *flag;
-  for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
-    if (flag->def && !flag->mark) pd__given_drop_source(given, flag, PD_SOURCE_FILE);
-    flag->mark = NULL;
-  }
+  for (uint32_t i = 0; (flag = pd__names_at(i)); i++) flag->mark = NULL;
 }
 
 void pd__settings_give(const pd_settings *settings, pd__words *words) {
   bool negated;
   words->given.renews_files = true;
-  mark(settings);
+  if (mark(settings)) drop_old(&words->given);
   for (const setting *each = settings->first; each; each = each->next) {
     const pd_flag *flag = pd__item_resolve(&each->item, &negated);
     if (pd__words_is_excuse(&each->item)) {
@@ -130,7 +141,7 @@ void pd__settings_give(const pd_settings *settings, pd__words *words) {
       pd__given_take(&words->given, &each->item);
     }
   }
-  drop_others(&words->given);
+  unmark();
 }
 
 pd_status pd__do_settings_apply(const pd_settings *settings, bool allow_pending,

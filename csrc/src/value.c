@@ -39,7 +39,8 @@ const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal) {
   if (list && !def->list) return "expected one value, not a list";
   if (!bare || def->type != PD_TYPE_string) return NULL;
   if (def->list && def->list != PD_TYPE_string) return NULL;
-  return list ? "expected items of text; write them in quotes" : "expected text; write it in quotes";
+  return list ? "expected items of text; write them in quotes"
+              : "expected text; write it in quotes";
 }
 
 /* ---- Parsing ---- */
