@@ -1,0 +1,315 @@
+"""The way back: what dump() writes gives the same values again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from support import package, run, write
+
+import paddle_flags as pf
+
+package("tomli_w", "tomli-w")
+if sys.version_info < (3, 11):
+    package("tomli")
+
+# ---- any definitions, any values ----
+
+TEXT = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=12)
+TRICKY = st.sampled_from(
+    ["", " ", "\n", "$'", "$'x'", "'", '"', "\\", "a\\nb", "#x", "--x=1", ",", "a,b", '""', "\r\n",
+     "\ufeff", "\x1b[31m", "\x7f\x85\u2028", "é", "日本", "true", "1.10", "null", "[x]", "x ",
+     "\tx", "${HOME}", "\\x41", "e\u0301"]
+)  # fmt: skip
+WORDS = TEXT | TRICKY | st.lists(TRICKY, max_size=3).map("".join)
+RAW = st.binary(max_size=8).map(lambda b: b.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
+INT32 = st.integers(-(2**31), 2**31 - 1)
+INT64 = st.integers(-(2**63), 2**63 - 1)
+FLOATS = st.floats(allow_nan=True) | st.sampled_from([0.1, -0.0, 1e300, 5e-324, 3.0])
+
+
+def kinds(
+    words: st.SearchStrategy[str],
+) -> dict[str, tuple[dict[str, Any], st.SearchStrategy[Any]]]:
+    """Give how a flag is defined, and what its values are."""
+
+    def items(of: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
+        return st.lists(of, max_size=4).map(tuple)
+
+    return {
+        "bool": ({}, st.booleans()),
+        "int32": ({"type": "int32"}, INT32),
+        "uint32": ({"type": "uint32"}, st.integers(0, 2**32 - 1)),
+        "int64": ({}, INT64),
+        "uint64": ({"type": "uint64"}, st.integers(0, 2**64 - 1)),
+        "double": ({}, FLOATS),
+        "string": ({}, words),
+        "bytes": ({"unit": "bytes"}, INT64),
+        "seconds": ({"unit": "seconds"}, FLOATS),
+        "bools": ({"items": bool}, items(st.booleans())),
+        "ints": ({"items": int}, items(INT64)),
+        "floats": ({"items": float}, items(FLOATS)),
+        "strings": ({"items": str}, items(words)),
+    }
+
+
+_numbers = itertools.count()
+STEMS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,8}", fullmatch=True)
+_MADE: list[pf.Flag[Any]] = []
+
+
+@st.composite
+def states(
+    draw: Callable[..., Any], words: st.SearchStrategy[str]
+) -> list[tuple[str, str, Any, Any]]:
+    """Give name, kind, default and value (None: not given) of some flags."""
+    kind_of = kinds(words)
+    found = []
+    for _ in range(draw(st.integers(1, 5))):
+        kind = draw(st.sampled_from(sorted(kind_of)))
+        values = kind_of[kind][1]
+        found.append((draw(STEMS), kind, draw(values), draw(st.none() | values)))
+    return found
+
+
+def define(state: list[tuple[str, str, Any, Any]]) -> list[pf.Flag[Any]]:
+    """Define the flags under names that no other example has, some as tables in tables."""
+    while _MADE:
+        _MADE.pop().reset()
+    number = next(_numbers)
+    for index, (stem, kind, default, value) in enumerate(state):
+        attributes = kinds(WORDS)[kind][0]
+        flag = pf.define(f"t{number}.{stem}.x{index}", default, **attributes)
+        if value is not None:
+            flag.value = value
+        _MADE.append(flag)
+    return list(_MADE)
+
+
+def state_of(flags: list[pf.Flag[Any]]) -> list[tuple[str, str, bool]]:
+    return [(flag.name, repr(flag.value), flag.source != "default") for flag in flags]
+
+
+def forget(flags: list[pf.Flag[Any]]) -> None:
+    for flag in flags:
+        flag.reset()
+
+
+# ---- reading back ----
+
+
+def read_flagfile(directory: Path, text: str) -> None:
+    path = directory / "values.flags"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    pf.parse(["prog", f"--flagfile={path}"], exit=False)
+
+
+def read_argv(_: Path, words: list[str]) -> None:
+    assert pf.parse(["prog", *words], exit=False) == []
+
+
+def read_environment(_: Path, variables: dict[str, str]) -> None:
+    os.environ.update(variables)
+    try:
+        pf.parse(["prog"], env_prefix="DUMP_", exit=False)
+    finally:
+        for name in variables:
+            del os.environ[name]
+
+
+def read_config(suffix: str) -> Callable[[Path, str], None]:
+    def read(directory: Path, text: str) -> None:
+        path = directory / f"values.{suffix}"
+        path.write_bytes(text.encode())
+        pf.parse(["prog"], config=path, exit=False)
+
+    return read
+
+
+FORMS = {
+    "flagfile": (read_flagfile, {}),
+    "argv": (read_argv, {}),
+    "environment": (read_environment, {"prefix": "DUMP_"}),
+    "toml": (read_config("toml"), {}),
+    "json": (read_config("json"), {}),
+}
+EVERY = [("s", "string", "a", value) for value in ["", "\n", " $'\\", "\r", "x\ufeff", "\x01é"]]
+EVERY += [("l", "strings", (), value) for value in [(), ("",), ("", ""), ('"', " ", ",\n")]]
+EVERY += [("u", "uint64", 0, 2**64 - 1), ("d", "double", 0.0, float("nan")), ("i", "int64", 5, 5)]
+untimed = settings(
+    deadline=None,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+def check_way_back(form: str, state: list[tuple[str, str, Any, Any]], directory: Path) -> None:
+    read, options = FORMS[form]
+    flags = define(state)
+    before = state_of(flags)
+    written = pf.dump(form, **options)
+    forget(flags)
+    read(directory, written)
+    assert state_of(flags) == before
+    forget(flags)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@untimed
+@given(state=states(WORDS))
+@example(state=EVERY)
+def test_what_is_written_gives_the_same_state_again(form, state, tmp_path):
+    check_way_back(form, state, tmp_path)
+
+
+@pytest.mark.parametrize("form", ["flagfile", "argv", "environment"])
+@untimed
+@given(state=states(WORDS | RAW))
+@example(state=[("s", "string", "", "\udcff\n"), ("l", "strings", (), ("\udce9", "\udcff,"))])
+def test_bytes_that_are_not_utf8_come_back_too(form, state, tmp_path):
+    check_way_back(form, state, tmp_path)
+
+
+@pytest.mark.parametrize(("form", "what"), [("toml", "TOML"), ("json", "JSON")])
+def test_bytes_that_a_form_cannot_hold_are_an_error(form, what, name):
+    flag = pf.define(name, ("x",))
+    flag.value = ("y", "\udcff")
+    message = f"{name}: the value has bytes that aren't UTF-8, which {what} can't hold"
+    with pytest.raises(pf.FlagValueError, match=message):
+        pf.dump(form)
+    flag.reset()
+
+
+# ---- what is written ----
+
+PROGRAM = """
+import json
+pf.define("level", 6, min=1)
+pf.define("net.host", "here")
+pf.define("net.port", 80, type="uint64")
+pf.define("net", False)
+pf.define("deep.down.x", 0.5, aliases=["x"])
+pf.define("list", ("a", "b"))
+pf.define("token", "hunter2", sensitive=True)
+pf.define("fixed", 3, read_only=True)
+pf.define("turbo", 3, retired="it is always on")
+pf.define("trace", False, hidden=True)
+"""
+
+
+def dumped(python: Callable[..., Any], call: str, *words: str) -> Any:
+    text = f"{PROGRAM}\npf.parse()\nprint(json.dumps(pf.dump({call})))"
+    return json.loads(python(text, *words).stdout)
+
+
+def test_what_was_given_is_written_even_where_it_is_the_default(python):
+    given = ["--level=6", "--notrace", "--token=x"]
+    assert dumped(python, "'argv'", *given) == ["--level=6", "--trace=false"]
+
+
+def test_all_means_defaults_too_but_not_what_cannot_be_given(python):
+    assert dumped(python, "'argv', all=True", "--level=2") == [
+        "--level=2",
+        "--net.host=here",
+        "--net.port=80",
+        "--net=false",
+        "--deep.down.x=0.5",
+        "--list=a,b",
+        "--trace=false",
+    ]
+
+
+def test_variables_have_the_prefix_and_the_folded_name(python):
+    words = ["--net.host=there", "--list=c"]
+    expected = {"FLAGS_net_host": "there", "FLAGS_list": "c"}
+    assert dumped(python, "'environment'", *words) == expected
+    assert dumped(python, "'environment', prefix='X_'", "--level=3") == {"X_level": "3"}
+
+
+def test_two_flags_of_one_variable_are_an_error(name):
+    first, second = pf.define(f"{name}.x", 1), pf.define(f"{name}_x", 1)
+    first.value = 2
+    message = f"{name}.x and {name}_x would both take the variable FLAGS_{name}_x"
+    with pytest.raises(pf.FlagConflictError, match=message):
+        pf.dump("environment")
+    first.reset()
+    assert f"FLAGS_{name}_x" not in pf.dump("environment")
+    second.reset()
+
+
+def test_names_with_dots_are_tables_where_no_flag_is_in_the_way(python):
+    words = ["--net.host=there", "--net", "--deep.down.x=1", "--net.port=18446744073709551615"]
+    expected = {
+        "net": True,
+        "net.host": "there",
+        "net.port": 18446744073709551615,
+        "deep": {"down": {"x": 1.0}},
+    }
+    assert json.loads(dumped(python, "'json'", *words)) == expected
+    assert dumped(python, "'toml'", *words) == (
+        '"net.host" = "there"\n'
+        '"net.port" = "18446744073709551615"\n'
+        "net = true\n"
+        "\n"
+        "[deep.down]\n"
+        "x = 1.0\n"
+    )
+
+
+def test_an_unknown_form_is_refused_with_those_that_there_are():
+    with pytest.raises(pf.FlagArgumentError, match="'yaml': expected one of flagfile, argv, envir"):
+        pf.dump("yaml")
+
+
+def test_values_of_a_layer_are_written_while_it_lasts(name):
+    flag = pf.define(name, 1)
+    with pf.override({name: 5}):
+        assert f"--{name}=5" in pf.dump("argv")
+    assert flag.value == 1
+    assert not [word for word in pf.dump("argv") if name in word]
+
+
+# ---- the command line ----
+
+PLUGIN = """
+PD_DEFINE_string(alpha_mode, "fast", "How to search");
+PD_DEFINE_int32(alpha_level, 6, "Compression level");
+"""
+
+
+@pytest.mark.parametrize("form", ["flagfile", "argv", "environment", "toml", "json-config"])
+def test_list_writes_what_the_shell_and_parse_read(plugin, form, tmp_path):
+    path, value = plugin(PLUGIN), "two words 'and' $HOME\n\"x\""
+    command = [sys.executable, "-m", "paddle_flags"]
+    words = ["-p", path, f"--format={form}", "--alpha_mode", value]
+    written = run(*command, "list", *words).stdout
+    file = write(tmp_path / f"values.{form.replace('-config', '')}", written)
+    line = {
+        "argv": f"--format=json -p {path} {written}",
+        "flagfile": f"--format=json -p {path} --flagfile={file}",
+        "environment": f"--format=json --env-prefix=FLAGS_ -p {path}",
+    }.get(form)
+    if line is None:
+        script = (
+            f"import paddle_flags as pf; pf.load_plugin({str(path)!r});"
+            f" pf.parse(config={str(file)!r}); print(pf.describe('json'))"
+        )
+        shown = run(sys.executable, "-c", script).stdout
+    else:
+        variables = written if form == "environment" else ""
+        text = f"{variables}\n{shlex.join(command)} list {line}"
+        shown = subprocess.run(
+            ["sh", "-c", text], capture_output=True, text=True, check=True
+        ).stdout
+    flags = {flag["name"]: flag for flag in json.loads(shown)["flags"]}
+    assert flags["alpha_mode"]["value"] == value
+    assert flags["alpha_level"]["source"] == "default"
