@@ -19,7 +19,7 @@ from paddle_flags import _hooks
 @pytest.fixture(autouse=True)
 def _ends_without_hooks():
     yield
-    for number in list(_hooks._ours):
+    for number in list(_hooks._ours):  # noqa: SLF001 - all that this test added
         _hooks.Hook(number).remove()
 
 
