@@ -109,7 +109,6 @@ def _pending() -> Iterator[Report]:
     for info in _each(lib.pd_pending_get, "pd_pending_info"):
         yield {
             "name": to_text(info.name),
-            "text": to_text(info.text) if info.text else None,
             "source": to_text(lib.pd_source_name(info.origin.source)),
             "place": place_of(info.origin),
         }
@@ -244,8 +243,8 @@ def to_lines(report: Report) -> list[str]:
     )
     lines += _section(
         "values that nobody has claimed",
-        ("name", "value", "source", "place"),
-        [(p["name"], p["text"] or "", p["source"], p["place"] or "") for p in report["pending"]],
+        ("name", "source", "place"),
+        [(p["name"], p["source"], p["place"] or "") for p in report["pending"]],
     )
     lines += _section(
         "files", ("path", "format", "joins", "flags"), [_file_row(f) for f in report["files"]]

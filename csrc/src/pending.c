@@ -200,14 +200,12 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
   return status;
 }
 
+/* The value may be a secret: only its flag would tell. */
 static void report_unclaimed(const pd__pending *at, pd__report *report) {
-  char source[PD__SOURCE_SIZE], hint[PD__HINT_SIZE], quoted[PD__QUOTE_SIZE];
-  pd_error err;
+  char source[PD__SOURCE_SIZE], hint[PD__HINT_SIZE];
   pd__names_hint(at->name, strlen(at->name), "", hint);
-  pd__fail(&err, PD_ERR_UNDEFINED, "%s%s%s: nobody has defined this flag%s",
-           pd__source_of(at->name, &at->origin, source), at->text ? "=" : "",
-           at->text ? pd__quote(quoted, at->text) : "", hint);
-  pd__report_add(report, &err);
+  pd__report_fail(report, PD_ERR_UNDEFINED, "%s: nobody has defined this flag%s",
+                  pd__source_of(at->name, &at->origin, source), hint);
 }
 
 pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {

@@ -238,7 +238,7 @@ static void check_none_waits(void) { CHECK(pd_pending_check(NULL, NULL) == PD_OK
 
 static void check_one_waits(void) {
   CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED,
-               "later=after: nobody has defined this flag");
+               "later: nobody has defined this flag");
   CHECK_STR(text_of(define_flag(PD_TYPE_string, "later")), "after");
 }
 

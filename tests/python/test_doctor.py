@@ -87,7 +87,7 @@ def test_what_loading_refuses_and_what_nobody_claims_are_problems(plugin):
     conflict, missing, unclaimed = report(*words)["problems"]
     assert conflict.startswith("'doc_level' is defined already")
     assert missing == "none.so: no such file"
-    assert unclaimed == "--doc_levle=3: nobody has defined this flag; did you mean 'doc_level'?"
+    assert unclaimed == "--doc_levle: nobody has defined this flag; did you mean 'doc_level'?"
 
 
 def test_a_file_tells_how_it_joins(plugin, static_copy):
@@ -143,7 +143,7 @@ def test_the_text_says_the_same(plugin):
         "module record",
     ):
         assert text in ended.stdout
-    assert "problems:\n  --doc_lvl=3: nobody has defined this flag" in ended.stdout
+    assert "problems:\n  --doc_lvl: nobody has defined this flag" in ended.stdout
 
 
 def test_a_file_that_is_no_library_is_a_problem(tmp_path):

@@ -139,8 +139,8 @@ pf.define("later", 1); pf.define("verbos", False); pf.define("levle", 1)
 pf.check_pending()
 """
     assert python(text).stdout == (
-        "--levle=3: nobody has defined this flag; did you mean 'level'?\n"
-        "--later=4: nobody has defined this flag\n"
+        "--levle: nobody has defined this flag; did you mean 'level'?\n"
+        "--later: nobody has defined this flag\n"
         "--verbos: nobody has defined this flag\n"
     )
 
