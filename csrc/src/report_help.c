@@ -149,8 +149,8 @@ static void write_origin(const pd_origin *origin, pd__out *out) {
       [PD_SOURCE_RUNTIME] = "set at ",    [PD_SOURCE_LAYER] = "by a layer at "};
   bool place = origin->place && *origin->place, argument = origin->source == PD_SOURCE_ARGV;
   char line[32] = "";
-  if (origin->line) {
-    snprintf(line, sizeof line, place ? ":%u" : argument ? "[%u]" : "", (unsigned)origin->line);
+  if (origin->line && (place || argument)) {
+    snprintf(line, sizeof line, place ? ":%u" : "[%u]", (unsigned)origin->line);
   }
   pd__out_text(out, before[origin->source]);
   pd__out_text(out, place ? origin->place : pd_source_name(origin->source));
