@@ -314,6 +314,15 @@ def test_a_name_with_a_dot_is_reached_by_its_name(name):
     assert pf.get(f"{name}.port") == 2
 
 
+def test_update_takes_names_in_namespaces(name):
+    flags = [pf.define(f"{name}.{key}", 1, max=9) for key in ("a", "b.c")]
+    pf.FLAGS.update({f"{name}.a": 2, f"{name}.b.c": 3})
+    assert [flag.value for flag in flags] == [2, 3]
+    with pytest.raises(pf.FlagValueError):
+        pf.FLAGS.update({f"{name}.a": 4, f"{name}.b.c": 10})
+    assert [flag.value for flag in flags] == [2, 3]
+
+
 def test_update_sets_all_or_none_and_tells_all_errors(name):
     one = pf.define(name + "_1", 1, max=9)
     two = pf.define(name + "_2", "a", choices=["a", "b"])

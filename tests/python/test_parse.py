@@ -156,6 +156,63 @@ def test_help_is_an_exception_on_request(name):
         pf.parse(["prog", "--help"], exit=False)
 
 
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("--help", "help"),
+        ("-h", "help"),
+        ("--helpfull", "helpfull"),
+        ("--helpshort", "helpshort"),
+        ("--helpon=x", "helpon"),
+        ("--helpmatch=x", "helpmatch"),
+        ("--helppackage", "helppackage"),
+        ("--helpxml", "helpxml"),
+        ("--version", "version"),
+    ],
+)
+def test_the_exception_tells_what_was_asked_for(word, kind):
+    with pytest.raises(pf.HelpRequested) as asked:
+        pf.parse(["prog", word, "--unknown"], exit=False, version="1.2")
+    assert asked.value.kind == kind
+    assert str(asked.value)
+
+
+def test_the_version_is_printed_and_ends_the_program_with_0(python):
+    for how in ("", ", exit='gflags'"):
+        ended = python(f"pf.parse(version='1.2.3'{how})", "--version")
+        assert ended.stdout == "script.py version 1.2.3\n"
+
+
+def test_usage_stands_above_the_flags(python):
+    text = PROGRAM + "pf.parse(usage='Train a model.\\n\\n  script.py DATA')"
+    shown = python(text, "--help").stdout
+    assert shown.startswith("Train a model.\n\n  script.py DATA\n\n")
+    assert "--level" in shown
+
+
+@pytest.mark.parametrize(
+    ("word", "status"), [("--help", 1), ("--helpxml", 1), ("--version", 0), ("--levle=1", 1)]
+)
+def test_a_program_can_end_as_those_with_gflags_do(python, word, status):
+    ended = python(PROGRAM + "pf.parse(exit='gflags')", word, check=False)
+    assert ended.returncode == status
+    assert ("no such flag" in ended.stderr) == (word == "--levle=1")
+
+
+def test_what_comes_back_is_a_choice(name):
+    pf.define(name, 0)
+    pf.define(f"{name}b", False)
+    line = ["prog", "a", f"--{name}", "1", "b", f"--{name}b", "--", "c", f"--{name}=3"]
+    assert pf.parse(line) == ["a", "b", "c", f"--{name}=3"]
+    assert pf.parse(line, order="leave") == line[1:]
+    reordered = pf.parse(line, order="reorder")
+    assert reordered == [f"--{name}", "1", f"--{name}b", "--", "a", "b", "c", f"--{name}=3"]
+    with pytest.raises(pf.FlagArgumentError, match="'remove', 'leave' or 'reorder'"):
+        pf.parse(line, order="sorted")
+    with pytest.raises(pf.FlagArgumentError, match="True, False or 'gflags'"):
+        pf.parse(line, exit="never")
+
+
 def test_no_flag_can_take_help_away(python):
     ended = python("pf.define('help', False)", check=False)
     assert "FlagConflictError" in ended.stderr

@@ -24,14 +24,14 @@ def refusals() -> list[str]:
 
 
 def test_a_reload_takes_the_values_that_a_file_has_now_and_tells_the_changes(tmp_path, name):
-    flags = [pf.define(f"{name}{i}", 0) for i in range(4)]
-    path = write(tmp_path / "a.toml", f"{name}2 = 2\n{name}1 = 1\n{name}3 = 3")
+    flags = [pf.define(f"{name}_{i}", 0) for i in range(4)]
+    path = write(tmp_path / "a.toml", f"{name}_2 = 2\n{name}_1 = 1\n{name}_3 = 3")
     parse(path)
     assert [flag.value for flag in flags] == [0, 1, 2, 3]
-    write(path, f"\n{name}3 = 3\n{name}2 = 5\n{name}0 = 4")
+    write(path, f"\n{name}_3 = 3\n{name}_2 = 5\n{name}_0 = 4")
     changes = pf.reload()
-    assert changes == [(f"{name}0", 0, 4), (f"{name}1", 1, 0), (f"{name}2", 2, 5)]
-    assert changes[0] == pf.FlagChange(name=f"{name}0", old=0, new=4)
+    assert changes == [(f"{name}_0", 0, 4), (f"{name}_1", 1, 0), (f"{name}_2", 2, 5)]
+    assert changes[0] == pf.FlagChange(name=f"{name}_0", old=0, new=4)
     assert [flag.value for flag in flags] == [4, 0, 5, 3]
     assert flags[3].place.startswith(f"{path}:2:")
     assert flags[1].source == "default"
@@ -49,12 +49,12 @@ def test_what_was_replaced_by_a_reload_is_no_part_of_the_history(tmp_path, name)
 
 
 def test_values_of_higher_rank_stand_and_are_no_changes(tmp_path, name, monkeypatch):
-    flags = [pf.define(f"{name}{i}", 0) for i in range(3)]
-    path = write(tmp_path / "a.toml", "".join(f"{name}{i} = 1\n" for i in range(3)))
-    monkeypatch.setenv(f"RELOAD_{name}0", "7")
-    parse(path, f"--{name}1=8", env_prefix="RELOAD_")
+    flags = [pf.define(f"{name}_{i}", 0) for i in range(3)]
+    path = write(tmp_path / "a.toml", "".join(f"{name}_{i} = 1\n" for i in range(3)))
+    monkeypatch.setenv(f"RELOAD_{name}_0", "7")
+    parse(path, f"--{name}_1=8", env_prefix="RELOAD_")
     flags[2].value = 9
-    write(path, "".join(f"{name}{i} = 2\n" for i in range(3)))
+    write(path, "".join(f"{name}_{i} = 2\n" for i in range(3)))
     assert pf.reload() == []
     assert [flag.value for flag in flags] == [7, 8, 9]
     assert [entry.value for entry in flags[2].history] == [9, 2, 0]
@@ -74,23 +74,23 @@ def test_a_reload_below_an_override_shows_when_that_ends(tmp_path, name):
 
 
 def test_an_error_leaves_everything_as_it_was(tmp_path, name):
-    flags = [pf.define(f"{name}{i}", 0, max=9) for i in range(2)]
-    first = write(tmp_path / "a.toml", f"{name}0 = 1")
-    second = write(tmp_path / "b.yaml", f"{name}1: 1")
+    flags = [pf.define(f"{name}_{i}", 0, max=9) for i in range(2)]
+    first = write(tmp_path / "a.toml", f"{name}_0 = 1")
+    second = write(tmp_path / "b.yaml", f"{name}_1: 1")
     parse([first, second])
     before = [flag.history for flag in flags]
-    write(first, f"{name}0 = 2\n{name}x = 1")
-    write(second, f"{name}1: 10")
+    write(first, f"{name}_0 = 2\nwholly.unheard.of = 1")
+    write(second, f"{name}_1: 10")
     assert refusals() == [
-        f"{first}:2:{len(name) + 5}: {name}x: no such flag; did you mean '{name}0'?",
-        f"{second}:1:{len(name) + 4}: --{name}1=10: expected an integer <= 9",
+        f"{first}:2:21: wholly.unheard.of: no such flag",
+        f"{second}:1:{len(name) + 4}: --{name}_1=10: expected an integer <= 9",
     ]
     write(second, "a: [")
     assert any("not YAML" in error for error in refusals())
     first.unlink()
     assert f"{first}: no such file" in refusals()
     assert [flag.history for flag in flags] == before
-    write(first, f"{name}0 = 3")
+    write(first, f"{name}_0 = 3")
     write(second, "")
     assert [change.new for change in pf.reload()] == [3, 0]
 
@@ -200,16 +200,16 @@ def test_what_waits_is_renewed_too(tmp_path, name):
 
 
 def test_files_are_found_after_a_change_of_directory(tmp_path, name, monkeypatch):
-    flags = [pf.define(f"{name}{i}", 0) for i in range(2)]
+    flags = [pf.define(f"{name}_{i}", 0) for i in range(2)]
     monkeypatch.chdir(tmp_path)
-    write(Path("a.toml"), f"{name}0 = 1")
-    write(Path("b.flags"), f"--{name}1=1")
+    write(Path("a.toml"), f"{name}_0 = 1")
+    write(Path("b.flags"), f"--{name}_1=1")
     parse([Path("a.toml"), Path("b.flags")])
-    assert [flag.place for flag in flags] == [f"a.toml:1:{len(name) + 5}", "b.flags:1"]
+    assert [flag.place for flag in flags] == [f"a.toml:1:{len(name) + 6}", "b.flags:1"]
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")
-    write(tmp_path / "a.toml", f"{name}0 = 2")
-    write(tmp_path / "b.flags", f"--{name}1=2")
+    write(tmp_path / "a.toml", f"{name}_0 = 2")
+    write(tmp_path / "b.flags", f"--{name}_1=2")
     assert [change.new for change in pf.reload()] == [2, 2]
 
 
