@@ -83,7 +83,7 @@ def test_an_error_leaves_everything_as_it_was(tmp_path, name):
     write(second, f"{name}_1: 10")
     assert refusals() == [
         f"{first}:2:21: wholly.unheard.of: no such flag",
-        f"{second}:1:{len(name) + 4}: --{name}_1=10: expected an integer <= 9",
+        f"{second}:1:{len(name) + 5}: --{name}_1=10: expected an integer <= 9",
     ]
     write(second, "a: [")
     assert any("not YAML" in error for error in refusals())
