@@ -196,7 +196,7 @@ def test_the_word_is_the_one_at_the_cursor(shell):
     assert shell.tab(f"./train.py --alpha_c --later x{left}") == ["--alpha_check", "--later", "x"]
 
 
-@pytest.mark.parametrize("start", ["tw", "it", "say", "a:", r"\$H", '"tw', "'tw", '"it'])
+@pytest.mark.parametrize("start", ["tw", "it", "say", "a:", r"\$H", '"tw', "'tw", '"it', "'it"])
 @pytest.mark.parametrize("between", ["=", " "])
 def test_a_value_of_any_letters_arrives_whole(shell, start, between):
     wanted = {"tw": "two words", "it": "it's", "sa": 'say "hi"', "a:": "a:b", "$H": "$HOME"}
