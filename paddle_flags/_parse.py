@@ -213,6 +213,8 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     and the flags, `--version` the program and `version`; they end it with status 0.
     With `exit=False` FlagParseError or HelpRequested is raised instead; with
     `exit="gflags"` help and errors end it with 1, as in programs that use gflags.
+    A shell that asks for completions is answered, whatever the line, and that ends
+    the program with status 0.
     """
     if exit not in (True, False, "gflags"):
         message = f"exit is {exit!r:.60}: expected True, False or 'gflags'"
