@@ -399,6 +399,39 @@ TEST(a_module_validates_and_watches_its_flag_until_it_leaves) {
   CHECK(pd_flag_set_from_string(a, "4", &err) == PD_ERR_UNDEFINED);
 }
 
+static int *gate, unloaded;
+
+static void *set_guarded(void *unused) {
+  pd_status status = pd_flag_set_from_string(a, "4", NULL);
+  CHECK(status == PD_OK || status == PD_ERR_UNDEFINED);
+  return unused;
+}
+
+static void *unload(void *module) {
+  CHECK(pd_module_unload(module, NULL) == PD_OK);
+  __atomic_store_n(&unloaded, 1, __ATOMIC_RELEASE);
+  return NULL;
+}
+
+TEST(a_module_stays_until_no_other_thread_is_in_its_validator) {
+  pd_module *module = load_guarded();
+  pd_module_info info = {.size = sizeof info};
+  CHECK_OK(pd_module_get_info(module, &info, &err));
+  void *library = dlopen(info.path, RTLD_NOW | RTLD_NOLOAD);
+  gate = dlsym(library, "guarded_gate");
+  dlclose(library);
+  pthread_t setting, unloading;
+  __atomic_store_n(gate, 1, __ATOMIC_RELEASE);
+  CHECK(!pthread_create(&setting, NULL, set_guarded, NULL));
+  while (__atomic_load_n(gate, __ATOMIC_ACQUIRE) != 2) usleep(1000);
+  CHECK(!pthread_create(&unloading, NULL, unload, module));
+  usleep(100 * 1000); /* it would have been unloaded by now */
+  CHECK(!__atomic_load_n(&unloaded, __ATOMIC_ACQUIRE));
+  __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
+  CHECK(!pthread_join(setting, NULL) && !pthread_join(unloading, NULL));
+  CHECK(pd_flag_set_from_string(a, "4", &err) == PD_ERR_UNDEFINED);
+}
+
 static char warnings[3][200];
 static int warned;
 static void keep_warning(const char *message, void *context) {

@@ -2,7 +2,13 @@
 #include <pd_flags.h>
 #include <stdio.h>
 
+/* While it isn't 0, the validator doesn't return; 2: it is inside. */
+__attribute__((visibility("default"))) int guarded_gate;
+
 static bool is_even(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  for (int open = 1; __atomic_load_n(&guarded_gate, __ATOMIC_ACQUIRE); open = 2) {
+    __atomic_compare_exchange_n(&guarded_gate, &open, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  }
   if (!context && entries[0]->value.i64 % 2 == 0) return true;
   snprintf(why, size, "expected an even number");
   return false;
