@@ -230,7 +230,8 @@ typedef enum pd_kind {
   const char *file;     /* source file of the definition, or NULL */           \
   const char *category; /* heading in listings, or NULL */                     \
   const char *aliases;  /* other names, "old_level|lvl", or NULL */            \
-  const char *choices;  /* the only values allowed, "fast|best", or NULL */    \
+  const char *choices;  /* the only values allowed, "fast|best", of a list the \
+                           only items; or NULL */                              \
   const char *module;   /* NULL: the image that holds the cell */              \
   void *cell;           /* variable of the type that follows the flag, or NULL; \
                            it must live as long as its module */               \
@@ -395,8 +396,10 @@ PD_API pd_status pd_flag_set_string(pd_flag *flag, const char *value, pd_error *
 
 /* Set from text, whatever the type. Numbers are read whole and exactly:
  * decimal or 0x for integers, no blanks, no overflow, no rounding to integer;
- * bool reads 1 t true y yes, 0 f false n no in any case.
- * Also PD_ERR_VALUE: the text is not a value of the type. */
+ * bool reads 1 t true y yes, 0 f false n no in any case. With a unit quantities are
+ * read too: 64MiB, 1.5GB, 10kB and 1B of bytes; 1h30m, -200ms, 2.5min, 1d, 3us and
+ * 4ns of seconds. They must be integers where the type is one.
+ * Also PD_ERR_VALUE: the text is not a value of the type, or an item of it isn't. */
 PD_API pd_status pd_flag_set_from_string(pd_flag *flag, const char *text,
                                          pd_error *err);
 
