@@ -384,8 +384,8 @@ PD_API const void *pd_flag_get_address(const pd_flag *flag);
 PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
 
 /* Set at run time. Every cell of the flag has the value on return.
- * PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_READ_ONLY, PD_ERR_FROZEN,
- * PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
+ * PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (text that isn't a list),
+ * PD_ERR_READ_ONLY, PD_ERR_FROZEN, PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
 PD_API pd_status pd_flag_set_bool(pd_flag *flag, bool value, pd_error *err);
 PD_API pd_status pd_flag_set_int32(pd_flag *flag, int32_t value, pd_error *err);
 PD_API pd_status pd_flag_set_uint32(pd_flag *flag, uint32_t value, pd_error *err);

@@ -61,7 +61,7 @@ static const unit *find_unit(const char *name) {
 
 static const suffix *find_suffix(const unit *of, const char *text, size_t length) {
   const suffix *found = of->suffixes;
-  while (found->name && (strlen(found->name) != length || memcmp(found->name, text, length))) {
+  while (found->name && (strlen(found->name) != length || memcmp(found->name, text, length) != 0)) {
     found++;
   }
   return found->name ? found : NULL;

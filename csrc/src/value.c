@@ -280,7 +280,7 @@ size_t pd__list_next(const char **cursor) {
 /* The value of a choice that isn't text; false when it has none. */
 static bool read_choice(const pd_flag_def *def, const char *choice, size_t length, pd_value *out) {
   char text[64];
-  if (length >= sizeof text) return false;
+  if (length >= sizeof text || def->type == PD_TYPE_string) return false;
   memcpy(text, choice, length);
   text[length] = '\0';
   return pd__value_read(def, text, out) == PD_OK;
@@ -339,6 +339,8 @@ typedef struct bad_item {
 static pd_status check_items(const pd_flag_def *def, const char *list, bad_item *bad) {
   pd_flag_def item = item_of(def);
   bad->number = 0;
+  bad->readable = true;
+  bad->text[0] = '\0';
   for (const char *cursor = pd__items_begin(list); cursor;) {
     size_t length = 0;
     bad->number++;

@@ -77,12 +77,16 @@ def test_the_flag_tells_how_it_is_to_be_used(name):
         deprecated="use the other one",
         sensitive=True,
         experimental=True,
-        required=True,
     )
     assert (old.unit, old.deprecated) == ("seconds", "use the other one")
     assert old.old_names == (f"{name}_a", f"{name}_b")
-    assert (old.sensitive, old.experimental, old.required) == (True, True, True)
+    assert (old.sensitive, old.experimental, old.required) == (True, True, False)
     assert pf.define(name, 1, retired="never read").retired == "never read"
+
+
+def test_a_required_flag_says_so(python):
+    # In a process of its own: no command line of another test gives it a value.
+    assert python("print(pf.define('x', 1, required=True).required)").stdout == "True\n"
 
 
 @pytest.mark.parametrize(
