@@ -5,6 +5,7 @@
 
 #include "glob.h"
 #include "platform.h"
+#include "report.h"
 
 /* A file while it is read. */
 typedef struct pd__file {
@@ -94,7 +95,7 @@ static void read_flag(file *run, char *line) {
 static bool is_program(const file *run, const char *pattern, size_t length) {
   const char *program = run->words->program;
   return program && (pd__glob_match(pattern, length, program) ||
-                     pd__glob_match(pattern, length, pd__platform_basename(program)));
+                     pd__glob_match(pattern, length, pd__base_name(program)));
 }
 
 /* Lines of patterns that follow one another are one list. A line of which the dashes

@@ -57,9 +57,6 @@ const char *pd__platform_getenv(const char *variable);
 bool pd__platform_read(const char *path, size_t most, char **out, size_t *length,
                        char why[PD__READ_SIZE]);
 
-/* The part of the path behind the last directory. */
-const char *pd__platform_basename(const char *path);
-
 /* strtod in the C locale, for text that is known to be a number. */
 double pd__platform_strtod(const char *text);
 

@@ -170,11 +170,6 @@ bool pd__platform_read(const char *path, size_t most, char **out, size_t *length
   return false;
 }
 
-const char *pd__platform_basename(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 /* ---- Locale ---- */
 
 double pd__platform_strtod(const char *text) {

@@ -372,14 +372,6 @@ bool pd__platform_read(const char *path, size_t most, char **out, size_t *length
   return done;
 }
 
-const char *pd__platform_basename(const char *path) {
-  const char *base = path;
-  for (; *path; path++) {
-    if (*path == '/' || *path == '\\' || *path == ':') base = path + 1;
-  }
-  return base;
-}
-
 /* ---- Environment and locale ---- */
 
 /* The text is stored for good, once. */

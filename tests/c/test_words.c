@@ -127,6 +127,7 @@ TEST(names_of_undefok_need_not_be_known_wherever_they_stand) {
   start();
   CHECK_OK(parse("--foo --undefok=foo,fum,"));
   CHECK_OK(parse("--undefok=fee,fi,foo,fum --nofoo --no-fum=1 --fi=2 -fee"));
+  CHECK_OK(parse("--undefok=foo --foo --nofoo"));
   CHECK_OK(parse("--undefok foo-bar --undefok=other --foo_bar=7 --other"));
   refuses("--undefok=fo --foo", PD_ERR_UNDEFINED, "--foo: no such flag");
   refuses("--undefok=foot --foo", PD_ERR_UNDEFINED, "--foo: no such flag");
