@@ -209,3 +209,51 @@ def test_config_prints_what_exists():
 
 def test_version_is_that_of_the_package():
     assert cli("--version").stdout == f"paddle_flags {pf.__version__}\n"
+
+
+def test_explain_tells_the_fate_of_every_value(alpha, tmp_path):
+    flags = write(tmp_path / "values.flags", "--alpha_level=2\n--alpha_level=3\n")
+    script = (
+        "import paddle_flags as pf\nfrom paddle_flags._report import explanation\n"
+        f"pf.load_plugin({str(alpha)!r})\n"
+        f"pf.parse(['prog', '--alpha_level=4', '--flagfile={flags}'], env_prefix='X_')\n"
+        "pf.FLAGS.alpha_level = 7\n"
+        "with pf.override(alpha_level=8), pf.override(alpha_level=9):\n"
+        "    print(explanation(pf.FLAGS['alpha_level']))\n"
+    )
+    path = write(tmp_path / "script.py", script)
+    env = {**os.environ, "X_alpha_level": "5"}
+    shown = run(sys.executable, path, env=env, cwd=tmp_path).stdout
+    assert shown.split("first:\n")[1] == (
+        "  value  state                    source       place\n"
+        f"  9      holds                    layer        {path}:6\n"
+        f"  8      hidden by a layer above  layer        {path}:6\n"
+        f"  7      hidden by a layer        run time     {path}:5\n"
+        f"  3      hidden by a layer        argv         {flags}:2\n"
+        f"  2      replaced by a later one  argv         {flags}:1\n"
+        "  4      replaced by a later one  argv         argv[1]\n"
+        "  5      hidden by a layer        environment  X_alpha_level\n"
+        f"  6      hidden by a layer        default      {alpha.parent}/alpha.c:4\n"
+    )
+
+
+def test_sensitive_values_are_in_no_output(plugin):
+    path = plugin('PD_DEFINE_string(token, "hunter2", "x", .sensitive = true);\n')
+    forms = ["table", "text", "json", "markdown", "man", "xml", "flagfile", "argv", "environment",
+             "toml", "json-config"]  # fmt: skip
+    words = ["-p", path, "--token=hunter3"]
+    for form in forms:
+        ended = cli("list", f"--format={form}", "--all", *words)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert "hunter" not in ended.stdout
+    shown = cli("explain", *words, "token").stdout
+    assert "token = <redacted>\n" in shown
+    assert shown.count("<redacted>") == 3
+    assert "hunter" not in shown
+
+
+def test_list_cuts_long_values_and_counts_columns(plugin):
+    path = plugin('PD_DEFINE_string(x, "", "");\nPD_DEFINE_string(y, "日本", "");\n')
+    lines = cli("list", "-p", path, f"--x={'v' * 1000}").stdout.splitlines()
+    assert lines[1].split()[2] == "v" * 57 + "..."
+    assert lines[2].index("default") == lines[1].index("argv") - 2

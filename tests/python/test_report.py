@@ -300,3 +300,35 @@ def test_reports_are_written_while_flags_come_and_go(plugin):
     finally:
         stop.set()
         thread.join()
+
+
+# ---- a real terminal ----
+
+TERMINAL = """
+import contextlib, io, sys
+sys.argv = ["reports.py", "argv"]
+with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
+    import reports
+import paddle_flags as pf
+sys.argv = ["/usr/bin/prog", "--help"]
+pf.parse()
+"""
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_help_fills_a_real_terminal_and_nothing_runs_over(tmp_path, width):
+    tmux = [tool("tmux"), "-S", str(tmp_path / "socket"), "-f", os.devnull]
+    script = write(tmp_path / "terminal.py", TERMINAL)
+    command = f"'{sys.executable}' '{script}'; '{tmux[0]}' -S '{tmux[2]}' wait-for -S done; cat"
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "TMUX")}
+    env |= {"PYTHONPATH": str(GOLDEN), "LC_ALL": "C.UTF-8"}
+    size = ["-x", str(width), "-y", "100"]
+    run(*tmux, "new-session", "-d", *size, command, env=env)
+    try:
+        run(*tmux, "wait-for", "done")
+        plain = run(*tmux, "capture-pane", "-p").stdout
+        colored = run(*tmux, "capture-pane", "-p", "-e").stdout
+    finally:
+        run(*tmux, "kill-server")
+    assert plain.rstrip() == (GOLDEN / f"report_{width}.txt").read_text("utf-8").rstrip()
+    assert "\x1b[36m--alpha_level" in colored
