@@ -103,18 +103,26 @@ TEST(help_wraps_text_behind_the_names_and_keeps_its_line_breaks) {
                             "                   1: fast\n"
                             "\n"
                             "                 last\n"
-            "                 [default: 0]\n");
+                            "                 [default: 0]\n");
 }
 
 TEST(help_counts_columns_not_bytes) {
+#define WIDE "\xe6\x97\xa5\xe6\x9c\xac" /* 4 columns */
+#define MARKED                                                                                     \
+  "e\xcc\x81"                                                                                      \
+  "e\xcc\x81"                                                                                      \
+  "e\xcc\x81"                                                                                      \
+  "e\xcc\x81" /* 4 columns as well */
+#define NARROW "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
   add(with_help(PD_TYPE_bool, "a_flag",
-                "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e \xe6\x97\xa5\xe6\x9c\xac"
-                " e\xcc\x81t\xc3\xa9 \xc3\xa9\xc3\xa9"));
-  CHECK_STR(flags_help(40),
-            "prog:\n"
-            "  --[no]a_flag  \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e \xe6\x97\xa5\xe6\x9c\xac "
-            "e\xcc\x81t\xc3\xa9 \xc3\xa9\xc3\xa9\n"
-            "                [default: false]\n");
+                WIDE WIDE WIDE " " WIDE WIDE " " WIDE "\n" MARKED MARKED MARKED " " NARROW NARROW
+                               "xxx x"));
+  CHECK_STR(flags_help(40), "prog:\n"
+                            "  --[no]a_flag  " WIDE WIDE WIDE " " WIDE WIDE "\n"
+                            "                " WIDE "\n"
+                            "                " MARKED MARKED MARKED " " NARROW NARROW "xxx\n"
+                            "                x\n"
+                            "                [default: false]\n");
 }
 
 TEST(a_name_that_leaves_no_room_has_a_line_of_its_own) {
