@@ -6,11 +6,11 @@
 
 #include "platform.h"
 
-static pd__hook *hooks;    /* the newest first */
+static pd__hook *hooks, **hooks_end = &hooks;
 static pd__hook *finished; /* removed, no call is due: to be released */
 static bool any_finished;  /* for readers without the lock */
 
-pd__hook *pd__hooks_last(void) { return hooks; }
+pd__hook *pd__hooks_first(void) { return hooks; }
 
 static pd_status check_flags(pd_flag *const *flags, size_t count, pd_error *err) {
   for (size_t i = 0; i < count; i++) {
@@ -31,8 +31,8 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
   *made = *like;
   made->number = ++last;
   made->count = count;
-  made->next = hooks;
-  hooks = made;
+  *hooks_end = made;
+  hooks_end = &made->next;
   for (size_t i = 0; i < count; i++) {
     made->targets[i] = (pd__target){made, flags[i], flags[i]->type, NULL};
     pd__target **end = &flags[i]->targets;
@@ -58,6 +58,7 @@ void pd__hook_drop(pd__hook *hook) {
 static void remove_at(pd__hook **at) {
   pd__hook *hook = *at;
   *at = hook->next;
+  if (hooks_end == &hook->next) hooks_end = at;
   for (size_t i = 0; i < hook->count; i++) {
     pd__target **target = &hook->targets[i].flag->targets;
     while (*target != &hook->targets[i]) target = &(*target)->next;

@@ -28,13 +28,13 @@ struct pd__hook {
   size_t due;     /* calls that are prepared or under way */
   uint64_t round; /* the last question that it was asked in */
   bool removed;
-  pd__hook *next; /* the one added before it */
+  pd__hook *next; /* the one added after it */
   size_t count;   /* 0: a watcher of every flag */
   pd__target targets[];
 };
 
-/* The one added last. */
-pd__hook *pd__hooks_last(void);
+/* The one added first; the others follow. */
+pd__hook *pd__hooks_first(void);
 
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err);

@@ -139,7 +139,7 @@ static void collect(question *all) {
   }
   if (!all->changes->ask_all) return;
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) add_definition(all, flag);
-  for (pd__hook *hook = pd__hooks_last(); hook; hook = hook->next) add_hook(all, hook);
+  for (pd__hook *hook = pd__hooks_first(); hook; hook = hook->next) add_hook(all, hook);
 }
 
 static void check_required(pd__changes *changes) {

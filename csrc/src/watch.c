@@ -39,7 +39,7 @@ static bool add_all(pd__notice ***end, pd_flag *flag) {
   for (pd__target *at = flag->targets; whole && at; at = at->next) {
     if (at->hook->watch) whole = add(end, flag, at->hook, at->hook->watch);
   }
-  for (pd__hook *hook = pd__hooks_last(); whole && hook; hook = hook->next) {
+  for (pd__hook *hook = pd__hooks_first(); whole && hook; hook = hook->next) {
     if (hook->watch && hook->count == 0) whole = add(end, flag, hook, hook->watch);
   }
   return whole;
