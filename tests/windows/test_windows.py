@@ -350,10 +350,31 @@ def test_paths_may_have_any_letters_and_either_case(windows, level, tmp_path):
     assert mingw.run_wine(program, cwd=place).stdout == "ok\n"
 
 
+def test_flagfiles_are_read_and_what_cannot_be_read_is_told(windows, tmp_path):
+    source = ROOT / "tests" / "c" / "bad_input.c"
+    flags = ["-include", "posix.h", windows.shared]
+    program = mingw.build(windows.directory / "bad_input.exe", source, flags=flags)
+    (tmp_path / "good flags").write_bytes(b"--count=5\r\n*\\bad_input.exe\r\n--on\r\n")
+    with (tmp_path / "big").open("wb") as file:
+        file.truncate(100_000_000)
+    cases = {
+        "good flags": "0 arguments",
+        ".": "PD_ERR_FILE: --flagfile=.: is a directory, expected a regular file",
+        "none": "PD_ERR_FILE: --flagfile=none: no such file",
+        "big": "PD_ERR_FILE: --flagfile=big: is too big, files may have 64 MiB together",
+        "NUL": "PD_ERR_FILE: --flagfile=NUL: ",  # the words are the system's
+    }
+    for path, expected in cases.items():
+        said = mingw.run_wine(program, "words", f"--flagfile={path}", cwd=tmp_path).stdout
+        assert said.startswith(expected)
+
+
 # ---- The library's own tests ----
 
 
-@pytest.mark.parametrize("name", ["environment", "error", "pending", "text", "value"])
+@pytest.mark.parametrize(
+    "name", ["argv", "environment", "error", "pending", "settings", "text", "value", "words"]
+)
 def test_the_tests_of_a_source_pass_on_windows(windows, name):
     source = ROOT / "tests" / "c" / f"test_{name}.c"
     flags = ["-include", "posix.h", windows.shared]
