@@ -10,6 +10,7 @@
 /* A file while it is read. */
 typedef struct pd__file {
   pd__words *words;
+  const struct pd__file *outer; /* that includes it; or NULL */
   const char *path;
   uint32_t line;
   bool relevant; /* the flags that follow are for this program */
@@ -157,9 +158,19 @@ static void fail_file(pd__words *words, const char *path, const pd__item *by, pd
                  pd__quote(quoted, path), *path ? ": " : "", why);
 }
 
+static bool is_being_read(const pd__words *words, const char *path) {
+  const file *at = words->file;
+  while (at && strcmp(at->path, path) != 0) at = at->outer;
+  return at != NULL;
+}
+
 void pd__flagfile_read(pd__words *words, const char *path, const pd__item *by) {
   char why[PD__READ_SIZE], *text;
   size_t length;
+  if (is_being_read(words, path)) {
+    fail_file(words, path, by, PD_ERR_DEPTH, "includes itself");
+    return;
+  }
   if (words->files == PD__FILES_MOST) {
     words->closed = true;
     fail_file(words, path, by, PD_ERR_DEPTH, "1000 files are read already");
@@ -171,6 +182,8 @@ void pd__flagfile_read(pd__words *words, const char *path, const pd__item *by) {
     return;
   }
   words->bytes += length;
-  file run = {.words = words, .path = path, .relevant = true};
+  file run = {.words = words, .outer = words->file, .path = path, .relevant = true};
+  words->file = &run;
   if (pd__words_own(words, text)) read_text(&run, text, length);
+  words->file = run.outer;
 }

@@ -15,6 +15,7 @@
 #define PD__HELP_KINDS 8
 
 typedef struct pd__owned pd__owned;
+typedef struct pd__file pd__file; /* flagfile.c */
 
 typedef struct pd__words {
   pd__given given;
@@ -22,6 +23,7 @@ typedef struct pd__words {
   const char *program;              /* argv[0], for the sections of flagfiles; or NULL */
   const char *prefix;               /* of variables */
   const char *help[PD__HELP_KINDS]; /* the pattern, where help of that kind was asked for */
+  const pd__file *file;             /* that is being read; or NULL */
   bool closed;                      /* a limit was met: nothing more is read */
   unsigned depth;
   unsigned files;

@@ -193,8 +193,9 @@ TEST(what_cannot_be_read_is_told_with_the_reason) {
 
 TEST(a_file_that_includes_itself_is_an_error) {
   start();
-  refuses("--flagfile=f\n--flagfile=f", PD_ERR_DEPTH,
-          "f:1: --flagfile: stands 16 files and variables deep already, perhaps in a circle");
+  refuses("--flagfile=f", PD_ERR_DEPTH, "f:1: --flagfile=f: includes itself");
+  write_file("g", "--flagfile=f");
+  refuses("\n--flagfile=g", PD_ERR_DEPTH, "g:1: --flagfile=f: includes itself");
 }
 
 TEST(files_nest_sixteen_deep) {

@@ -99,9 +99,16 @@ def test_a_flagfile_gives_a_million_values_and_not_one_more(program, tmp_path):
 def test_files_that_include_each_other_many_times_come_to_an_end(program, tmp_path):
     for name, other in ("ab", "ba"):
         flagfile(tmp_path / name, f"--flagfile={other},{other},{other}\n".encode() * 9)
-    message = "PD_ERR_DEPTH: {}:1: --flagfile: stands 16 files and variables deep already"
-    message = message.format("b") + ", perhaps in a circle"
+    message = "PD_ERR_DEPTH: b:1: --flagfile=a: includes itself"
     refuses(program, message, "words", "--count=1", "--flagfile=a", cwd=tmp_path)
+
+
+def test_files_that_include_the_next_one_many_times_come_to_an_end(program, tmp_path):
+    for i in range(10):
+        flagfile(tmp_path / f"f{i}", f"--flagfile=f{i + 1}\n".encode() * 9)
+    flagfile(tmp_path / "f10", b"--on\n")
+    message = "PD_ERR_DEPTH: f8:9: --flagfile=f9: 1000 files are read already"
+    refuses(program, message, "words", "--flagfile=f0", cwd=tmp_path)
 
 
 def test_variables_that_name_each_other_many_times_come_to_an_end(program):
