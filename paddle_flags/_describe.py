@@ -220,7 +220,7 @@ def describe(
     `program` is the path of the program, else `sys.argv[0]`; `usage` is the text
     above the flags. Sensitive values are `<redacted>`.
     """
-    path = program or sys.argv[0] or "program"
+    path = program or (sys.argv or [""])[0] or "program"
     if format in _KINDS:
         kind = "helpfull" if full and format == "text" else _KINDS[format]
         return help_text(path, kind, usage=usage, version=version, width=width, color=color)

@@ -73,9 +73,10 @@ def _keys(name: str, names: set[str]) -> list[str]:
 
 def _to_tables(given: Iterable[_Given], plain: Callable[[_Given], Any]) -> Table:
     values = {flag.name: plain(flag) for flag in given}
+    names = set(values)
     tree: Table = {}
     for name, value in values.items():
-        *tables, key = _keys(name, set(values))
+        *tables, key = _keys(name, names)
         inner = tree
         for table in tables:
             inner = inner.setdefault(table, {})
@@ -144,6 +145,8 @@ def dump(format: Literal["argv"], *, all: bool = ...) -> list[str]: ...
 def dump(
     format: Literal["environment"], *, all: bool = ..., prefix: str = ...
 ) -> dict[str, str]: ...
+@overload
+def dump(format: str, *, all: bool = ..., prefix: str = ...) -> Dumped: ...
 def dump(
     format: str = "flagfile",
     *,

@@ -79,7 +79,7 @@ def help_text(
 def _usage_of_module(program: str, kind: str) -> str | None:
     """Give the usage line of a program that was started by `python -m`."""
     name = getattr(getattr(sys.modules.get("__main__"), "__spec__", None), "name", None)
-    if name is None or kind == "helpxml" or program != sys.argv[0]:
+    if name is None or kind == "helpxml" or [program] != sys.argv[:1]:
         return None
     return f"usage: python -m {name.removesuffix('.__main__')} [--flag=value ...] [argument ...]"
 

@@ -76,7 +76,7 @@ def listing(format: str = "table", *, all: bool = False) -> str:  # noqa: A002 -
     if format in DESCRIBED:
         return describe(format, program="python -m paddle_flags", full=all)
     kind = "json" if format == _JSON_VALUES else format
-    dumped: Any = dump(kind, all=all)  # type: ignore[call-overload]  # one of them
+    dumped: Any = dump(kind, all=all)
     if isinstance(dumped, list):
         return shlex.join(dumped)
     if isinstance(dumped, dict):

@@ -29,3 +29,8 @@ if TYPE_CHECKING:
     assert_type(pf.FLAGS["level"], pf.Flag[Any])
     assert_type(pf.load_plugin("libalpha.so").flags, dict[str, pf.Flag[Any]])
     assert_type(pf.parse(["program"]), list[str])
+    assert_type(pf.describe("man"), str)
+    assert_type(pf.dump(), str)
+    assert_type(pf.dump("toml", all=True), str)
+    assert_type(pf.dump("argv"), list[str])
+    assert_type(pf.dump("environment", prefix="X_"), dict[str, str])
