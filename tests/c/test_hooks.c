@@ -170,6 +170,11 @@ TEST(a_command_line_asks_all_validators_also_of_flags_that_it_doesnt_name) {
   CHECK_OK(parse("--port=3", NULL));
 }
 
+static bool accepts(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)entries, (void)context, (void)why, (void)size;
+  return true;
+}
+
 static bool sets_b(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   (void)why, (void)size, (void)context;
   CHECK_OK(pd_flag_set_int64(b, entries[0]->value.i64 * 2, &err));
@@ -201,6 +206,24 @@ TEST(validators_are_asked_again_when_values_have_changed_meanwhile) {
   CHECK(value_of(a) == 0);
 }
 
+static bool always_moves_b(const pd_flag_entry *const *entries, void *context, char *why,
+                           size_t size) {
+  (void)why, (void)size, (void)context, (void)entries;
+  CHECK_OK(pd_flag_set_int64(b, ++asked, &err));
+  return true;
+}
+
+TEST(values_that_change_all_the_time_while_validators_run_are_an_error) {
+  define_two();
+  pd_flag *both[] = {a, b};
+  CHECK_OK(pd_flag_set_int64(b, 9, &err));
+  CHECK_OK(pd_validator_add(both, 2, accepts, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_validator_add(&a, 1, always_moves_b, NULL, NULL, NULL, &err));
+  CHECK_STATUS(pd_flag_set_int64(a, 8, &err), PD_ERR_REFUSED,
+               "values kept changing while validators looked at them");
+  CHECK(value_of(a) == 0);
+}
+
 static bool freezes(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   (void)why, (void)size, (void)context, (void)entries;
   CHECK_OK(pd_flag_freeze(a, &err));
@@ -219,7 +242,8 @@ TEST(a_hook_is_removed_once_and_its_context_is_released_once) {
   pd_hook hook = guard(a);
   CHECK_OK(pd_hook_remove(hook, &err));
   CHECK(released == 1);
-  CHECK(pd_hook_remove(hook, &err) == PD_ERR_ARGUMENT);
+  CHECK_STATUS(pd_hook_remove(hook, &err), PD_ERR_ARGUMENT,
+               "no hook has the number 1, or it is removed already");
   CHECK_OK(pd_flag_set_int64(a, 1000, &err));
   CHECK(asked == 0 && released == 1);
 }
@@ -245,7 +269,8 @@ TEST(what_cant_be_a_hook_is_refused) {
   define_two();
   pd_flag *none[] = {a, NULL};
   CHECK(pd_validator_add(NULL, 1, is_small, NULL, NULL, NULL, &err) == PD_ERR_ARGUMENT);
-  CHECK(pd_validator_add(&a, 0, is_small, NULL, NULL, NULL, &err) == PD_ERR_ARGUMENT);
+  CHECK_STATUS(pd_validator_add(&a, 0, is_small, NULL, NULL, NULL, &err), PD_ERR_ARGUMENT,
+               "count is 0, expected some flags");
   CHECK(pd_validator_add(&a, 1, NULL, NULL, NULL, NULL, &err) == PD_ERR_ARGUMENT);
   CHECK(pd_watcher_add(a, NULL, NULL, NULL, NULL, &err) == PD_ERR_ARGUMENT);
   CHECK_STATUS(pd_validator_add(none, 2, is_small, NULL, NULL, NULL, &err), PD_ERR_ARGUMENT,
@@ -349,6 +374,9 @@ static void adds_one(pd_flag *flag, void *context) {
   told++;
   if (pd_flag_set_int64(flag, value_of(flag) + 1, &late) == PD_OK) return;
   CHECK(late.status == PD_ERR_DEPTH);
+  CHECK_STR(late.message,
+            "validators and watchers set flags 32 deep, one inside the other: most likely in a "
+            "circle");
   asked++;
 }
 
@@ -397,6 +425,22 @@ TEST(a_module_validates_and_watches_its_flag_until_it_leaves) {
   dlclose(library);
   CHECK_OK(pd_module_unload(module, &err));
   CHECK(pd_flag_set_from_string(a, "4", &err) == PD_ERR_UNDEFINED);
+}
+
+static pd_module *leaving;
+static bool unloads(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)entries, (void)context, (void)why, (void)size;
+  CHECK_OK(pd_module_unload(leaving, &err));
+  return true;
+}
+
+TEST(a_flag_whose_module_leaves_while_validators_run_is_told) {
+  leaving = load_guarded();
+  pd_flag *flag;
+  CHECK_OK(pd_flag_find("guarded_new", &flag, &err));
+  CHECK_OK(pd_validator_add(&flag, 1, unloads, NULL, NULL, NULL, &err));
+  CHECK_STATUS(pd_flag_set_from_string(flag, "4", &err), PD_ERR_UNDEFINED,
+               "guarded_new: its module left, or came again, meanwhile");
 }
 
 static int *gate, unloaded;

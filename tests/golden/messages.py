@@ -113,6 +113,9 @@ def definitions() -> None:
         ("int64", "size", {"unit": ""}),
         ("bool", "gone", {"retired": ""}),
         ("bool", "gone", {"deprecated": ""}),
+        ("string", "flagfile", {}),
+        ("bool", "other", {"aliases": "fromenv"}),
+        ("string", "tryfromenv", {}),
     ]
     for kind, name, attributes in cases:
         print(
@@ -268,6 +271,47 @@ def loading() -> None:
         show(error)
 
 
-for part in (definitions, values, command_lines, lookups, loading):
+def sized(kind: str) -> Any:
+    return ffi.new(f"{kind} *", {"size": ffi.sizeof(kind)})
+
+
+def wrong_calls() -> None:
+    """What a program, and no user, does wrong."""
+    null = ffi.NULL
+    flag = define("int32", "called")
+    newer = ffi.new("char[]", 2 * ffi.sizeof("pd_parse_options"))
+    options = ffi.cast("pd_parse_options *", newer)
+    options.size = len(newer)
+    newer[len(newer) - 1] = b"x"
+    late = ffi.new("pd_origin *", (lib.PD_SOURCE_LAYER, 0, null, 0))
+    flags = ffi.new("pd_flag *[]", [flag])
+    cases = {
+        "cell": lambda e: lib.pd_flag_get_cell(flag, 7, sized("pd_cell_info"), e),
+        "entry": lambda e: lib.pd_flag_get_entry(flag, 7, sized("pd_flag_entry"), e),
+        "pending": lambda e: lib.pd_pending_get(70, sized("pd_pending_info"), e),
+        "copy": lambda e: lib.pd_copy_get_info(7, sized("pd_copy_info"), e),
+        "layer": lambda e: lib.pd_layer_pop(7, e),
+        "hook": lambda e: lib.pd_hook_remove(70000, e),
+        "group": lambda e: lib.pd_group_add(7, flags, 1, null, e),
+        "no flags": lambda e: lib.pd_group_add(0, flags, 0, null, e),
+        "type": lambda e: lib.pd_flag_set_bool(flag, True, e),
+        "origin": lambda e: lib.pd_batch_set(null, 0, late, null, e),
+        "prefix": lambda e: lib.pd_environment_enable(text("A="), null, e),
+        "namespace": lambda e: lib.pd_module_load_as(text("x.so"), text("9"), null, null, e),
+        "newer options": lambda e: lib.pd_parse_argv(
+            ffi.new("int *"), ffi.new("char *[1]"), options, e
+        ),
+        "list index": lambda e: lib.pd_list_get(text("a"), 7, null, 0, null, e),
+        "no list": lambda e: lib.pd_list_get(text('"a'), 0, null, 0, null, e),
+        "null": lambda e: lib.pd_flag_find(null, null, e),
+    }
+    for name, call in cases.items():
+        error = ffi.new("pd_error *")
+        print(name)
+        assert call(error) != lib.PD_OK
+        show(error)
+
+
+for part in (definitions, values, command_lines, lookups, loading, wrong_calls):
     print(f"\n# {part.__name__.replace('_', ' ').capitalize()}\n")
     part()
