@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-LIMIT = 4 << 20
-"""Bytes that a file can have. Beyond it readers of YAML take a minute and more."""
+LIMIT = 1 << 20
+"""Bytes that a file can have: YAML of that size takes its reader ten seconds."""
 
 DEPTH = 32
 """Tables in tables, and parts of a dotted key."""

@@ -236,7 +236,7 @@ def test_namespaces_of_plugins_are_tables(tmp_path, plugin):
     built = plugin('PD_DEFINE_int32(port, 1, "");\n', "late_ns")
     loaded = pf.load_plugin(built, namespace="late_ns")
     assert (pf.FLAGS["late_ns.port"].value, pf.FLAGS["late_ns.port"].place) == (80, f"{path}:2:8")
-    with pytest.raises(pf.UndefinedFlagError, match=r"a\.toml:4:8: --late_ns\.deep\.text=x"):
+    with pytest.raises(pf.UndefinedFlagError, match=r"a\.toml:4:8: --late_ns\.deep\.text"):
         pf.check_pending()
     write(path, "")
     parse(path)
@@ -463,7 +463,7 @@ def agree(reading: _files.Reading, document: dict) -> None:
     for setting in reading.settings:
         wanted = expected[setting.name]
         if setting.kind in ("integer", "number") and not setting.is_list:
-            assert float(int(setting.text, 0) if "x" in setting.text else setting.text) == wanted
+            assert type(wanted)(setting.text) == wanted
         elif not setting.is_list:
             assert setting.text == wanted
 
