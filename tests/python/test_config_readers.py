@@ -1,0 +1,146 @@
+"""The readers of TOML, YAML and JSON against those of the formats, and the way back."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+from support import package
+
+import paddle_flags as pf
+from paddle_flags import _files, _json, _toml, _yaml
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    tomllib = package("tomli")
+package("ruamel.yaml")
+
+# What the readers of the formats make of a document must be what we make of it.
+
+keys = st.text(min_size=1, max_size=5) | st.sampled_from(["a", "b-c", "x.y", "'", '"', "é\n"])
+leaves = (
+    st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=8)
+)
+values = leaves | st.lists(leaves, max_size=3)
+documents = st.recursive(
+    st.dictionaries(keys, values, max_size=4),
+    lambda inner: st.dictionaries(keys, inner | values, max_size=3),
+    max_leaves=8,
+)
+
+
+def flat(table: dict, *above: str) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            found.update(flat(value, *above, key))
+        else:
+            found[".".join((*above, key))] = value
+    return found
+
+
+def texts_of(value: object) -> object:
+    if isinstance(value, list):
+        return len(value)
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def agree(reading: _files.Reading, document: dict) -> None:
+    if reading.problems:  # two ways to one name, or a name of surrogates
+        return
+    expected = {name: texts_of(value) for name, value in flat(document).items()}
+    assert [setting.name for setting in reading.settings] == list(expected)
+    for setting in reading.settings:
+        wanted = expected[setting.name]
+        if setting.kind in ("integer", "number") and not setting.is_list:
+            assert type(wanted)(setting.text) == wanted
+        elif not setting.is_list:
+            assert setting.text == wanted
+
+
+@given(documents)
+def test_json_is_read_as_its_own_reader_does(document):
+    reading = _files.Reading("a.json")
+    text = json.dumps(document, indent=1)
+    _json.read(text, reading)
+    agree(reading, json.loads(text))
+
+
+@given(documents)
+def test_yaml_is_read_as_json_where_it_is_json(document):
+    reading = _files.Reading("a.yaml")
+    text = json.dumps(document, ensure_ascii=False)
+    for separator in "\x85\u2028\u2029":  # lines end there in YAML
+        text = text.replace(separator, f"\\u{ord(separator):04x}")
+    try:
+        _yaml.read(text, reading)
+    except _files.Stop:  # it may be no YAML: keys of more than 1024 characters, DEL
+        return
+    agree(reading, document)
+
+
+MARKS = [*"[]{},.=#'\"\\\n:- \t&*!%|>~", '"""', "'''", "\r\n", "[[", "]]"]
+WORDS = ["a", "b.c", "1", "0x1f", "1_0", "inf", "true", "é", "2024-05-01"]
+LINES = ["[t]\n", "\nk = ", "x = 1\n", "a: ", "- ", "\n  "]
+fragments = st.lists(st.sampled_from(MARKS + WORDS + LINES), max_size=25).map("".join)
+
+
+@given(fragments)
+def test_toml_is_refused_where_its_own_reader_refuses_it_and_nowhere_else(text):
+    reading = _files.Reading("a.toml")
+    try:
+        document = tomllib.loads(text)
+    except ValueError:
+        document = None
+    try:
+        _toml.read(text, reading)
+    except _files.Stop:
+        assert reading.problems
+    assert not any("can't read" in problem for problem in reading.problems)
+    assert reading.problems or document is not None
+    not_ours = ("list of tables", "twice", "date", "plain values")
+    for problem in reading.problems if document is not None else []:
+        assert any(words in problem for words in not_ours), problem
+
+
+@given(fragments | st.text(max_size=30))
+def test_no_text_crashes_a_reader(text):
+    for reader in (_json, _yaml):
+        reading = _files.Reading("a")
+        try:
+            reader.read(text, reading)
+        except _files.Stop:
+            assert reading.problems
+
+
+texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=12)
+VALUES = {
+    "bool": st.booleans(),
+    "int": st.integers(-(2**63), 2**63 - 1),
+    "float": st.floats(allow_nan=False),
+    "str": texts,
+    "list": st.lists(texts, max_size=4).map(tuple),
+    "numbers": st.lists(st.floats(allow_nan=False), max_size=4).map(tuple),
+    "deep.er": texts,
+}
+DEFAULTS = dict(zip(VALUES, (False, 1, 0.5, "x", ("x",), (0.5,), "")))
+
+
+@given(st.fixed_dictionaries(VALUES), st.sampled_from([".toml", ".json", ".flags"]))
+def test_what_dump_writes_is_read_back_the_same(tmp_path_factory, wanted, suffix):
+    package("tomli_w")
+    flags = {key: pf.define(f"dumped.{key}", default) for key, default in DEFAULTS.items()}
+    pf.FLAGS.update({f"dumped.{key}": value for key, value in wanted.items()})
+    text = pf.dump({".flags": "flagfile"}.get(suffix, suffix[1:]))
+    for flag in flags.values():
+        flag.reset()
+    path = tmp_path_factory.getbasetemp() / f"dumped{suffix}"
+    path.write_bytes(text.encode())
+    pf.parse(["prog"], config=path, exit=False)
+    assert {key: flag.value for key, flag in flags.items()} == wanted
