@@ -66,8 +66,10 @@ def _fraction(value: float) -> str:
 
 def _quantity(value: float, unit: str | None) -> str:
     """Write a number with its unit, as C's help does: 64MiB, 1m30s."""
-    if unit not in ("bytes", "seconds") or not 0 < abs(value) < 2**64:
+    if unit not in ("bytes", "seconds") or not abs(value) < 2**64:
         return _number(value)
+    if value == 0:
+        return "0"
     sign = "-" * (value < 0)
     if int(value) != value:
         return sign + _fraction(abs(value)) if unit == "seconds" else _number(value)

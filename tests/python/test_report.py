@@ -302,6 +302,30 @@ def test_reports_are_written_while_flags_come_and_go(plugin):
         thread.join()
 
 
+BYTES = [0, 1, 1023, 1024, 1536, -2048, 3 << 60, 10**18, -(2**63), 2**63 - 1]
+SECONDS = [0.0, -0.0, 0.2, 1e-9, 1.5, 0.1 + 0.2, 3e-10, 59.0, 3661.0, -90.0, 1e15, 1e300, -1e-3]
+SECONDS += [float("inf"), float("nan"), 123456.789, 86400.0]
+
+
+def test_python_shows_numbers_as_c_does(python):
+    text = (
+        f"inf, nan = float('inf'), float('nan')\n"
+        f"for n, x in enumerate({BYTES}): pf.define(f'b{{n}}', x, unit='bytes')\n"
+        f"for n, x in enumerate({SECONDS}): pf.define(f's{{n}}', x, unit='seconds')\n"
+        f"for n, x in enumerate({SECONDS}): pf.define(f'p{{n}}', x)\n"
+        f"for n, x in enumerate(['', 'two words', 'x', 'é']): pf.define(f't{{n}}', x)\n"
+        "from paddle_flags import _facts\n"
+        "shown = pf.describe('text', width=200)\n"
+        "for flag in pf.FLAGS.values():\n"
+        "    text = _facts.shown(flag, flag.default)\n"
+        "    text = f'\"{text}\"' if ' ' in text else text\n"
+        "    line = next(l for l in shown.splitlines() if f'--{flag.name}=' in l)\n"
+        "    assert line.endswith(f' [default: {text}]'), (line, text)\n"
+        "print(len(pf.FLAGS))\n"
+    )
+    assert python(text).stdout == f"{len(BYTES) + 2 * len(SECONDS) + 4}\n"
+
+
 # ---- a real terminal ----
 
 TERMINAL = """
