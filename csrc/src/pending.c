@@ -32,13 +32,22 @@ pd_status pd__pending_prepare(const char *name, size_t length, const char *text,
   return PD_OK;
 }
 
+/* A flag keeps so many values of a source; those before them needn't wait. */
 void pd__pending_keep(pd__pending *pending) {
   static uint64_t last;
-  pd__pending **end = &pending->node->pending;
-  while (*end) end = &(*end)->following;
+  pd__pending **end = &pending->node->pending, **oldest = NULL;
+  size_t others = 0;
+  for (; *end; end = &(*end)->following) {
+    if ((*end)->origin.source != pending->origin.source) continue;
+    if (others++ == 0) oldest = end;
+  }
   pending->order = ++last;
   pending->following = NULL;
   *end = pending;
+  if (others <= PD_ENTRIES_KEPT) return;
+  pd__pending *dropped = *oldest;
+  *oldest = dropped->following;
+  free(dropped);
 }
 
 void pd__pending_forget(pd_source source) {
@@ -208,11 +217,20 @@ static void report_unclaimed(const pd__pending *at, pd__report *report) {
                   pd__source_of(at->name, &at->origin, source), hint);
 }
 
+/* Each costs a search among all names. */
+#define UNCLAIMED_SHOWN 100
+
 pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
+  size_t count = 0;
   pd__platform_lock();
   for (const pd__pending *at = next(NULL); at; at = next(at)) {
-    if (!at->excused) report_unclaimed(at, &report);
+    if (!at->excused && count++ < UNCLAIMED_SHOWN) report_unclaimed(at, &report);
+  }
+  if (count > UNCLAIMED_SHOWN) {
+    pd__report_fail(&report, PD_ERR_UNDEFINED,
+                    "%zu more values wait for flags that nobody has defined",
+                    count - UNCLAIMED_SHOWN);
   }
   pd__platform_unlock();
   return report.status;

@@ -145,7 +145,7 @@ static void each_item(pd__words *words, const pd__item *item, user *use) {
                    pd__quote(quoted, item->text), complaint);
     return;
   }
-  for (const char *at = item->text; *at && !words->closed;) {
+  for (const char *at = item->text; *at;) {
     size_t length = strcspn(at, ",");
     use(words, item, at, length);
     at += length;
@@ -154,7 +154,7 @@ static void each_item(pd__words *words, const pd__item *item, user *use) {
 }
 
 static void use_file(pd__words *words, const pd__item *item, const char *text, size_t length) {
-  const char *path = copy(words, text, length);
+  const char *path = words->closed ? NULL : copy(words, text, length);
   if (path) pd__flagfile_read(words, path, item);
 }
 
@@ -188,7 +188,7 @@ static void use_variable(pd__words *words, const pd__item *by, const char *name,
                          bool required) {
   char variable[PD__VARIABLE_SIZE], shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   pd__item item = {.dashes = "--", .name = name, .length = length};
-  if (!pd__words_count(words, by)) return;
+  if (words->closed || !pd__words_count(words, by)) return;
   pd__environment_variable(words->prefix, name, length, variable);
   const char *text = pd__platform_getenv(variable);
   if (text || !is_known(words, &item)) {
@@ -229,7 +229,7 @@ static void take_leading(pd__words *words, const pd__item *item, int kind) {
     pd__given_fail(&words->given, PD_ERR_ARGV,
                    "%s: the value is missing, expected %s with commas between",
                    pd__item_shown(item, shown), leading[kind].expected);
-  } else if (words->depth == PD__DEPTH_MOST) {
+  } else if (words->depth == PD__DEPTH_MOST && kind != LEADS_NOWHERE) {
     pd__words_close(words, item, PD_ERR_DEPTH,
                     "stands 16 files and variables deep already, perhaps in a circle");
   } else {

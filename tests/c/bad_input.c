@@ -1,9 +1,12 @@
 /* Parses a command line and tells the outcome, the errors, and the values of its flags:
  *
- *     bad_input [unprivileged] words <word>...          these words
+ *     bad_input words <word>...                         these words
  *     bad_input many <flags> <count> <word>...          the words in turn, <count> in all,
  *                                                       with so many more flags defined
  *     bad_input long <bytes>                            one value of that length
+ *
+ * "unprivileged" in front gives up the rights of root; "waiting" lets values for unknown
+ * flags wait, and tells what pd_pending_check says.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +15,8 @@
 
 #define PD_NO_MODULE_RECORD
 #include <pd_flags.h>
+
+static bool waiting;
 
 static void define(pd_type type, const char *name) {
   pd_flag_def def;
@@ -37,14 +42,15 @@ static void parse(int argc, char **argv) {
   pd_error err;
   pd_error_list *errors = pd_error_list_new();
   pd_parse_options options = {.size = sizeof options, .errors = errors};
+  options.allow_pending = waiting;
   pd_status status = pd_parse_argv(&argc, argv, &options, &err);
+  if (status == PD_OK) printf("%d arguments\n", argc - 1);
+  if (status == PD_OK && waiting) status = pd_pending_check(errors, &err);
   if (status != PD_OK) {
     size_t count = pd_error_list_count(errors);
+    const pd_error *last = pd_error_list_at(errors, count - 1);
     printf("%s: %s\n", pd_status_name(status), err.message);
-    if (count > 1)
-      printf("%zu errors, then: %s\n", count, pd_error_list_at(errors, count - 1)->message);
-  } else {
-    printf("%d arguments\n", argc - 1);
+    if (count > 1) printf("%zu errors, then: %s\n", count, last->message);
   }
   show_value("count");
   show_value("text");
@@ -88,6 +94,10 @@ int main(int argc, char **argv) {
   define(PD_TYPE_bool, "on");
   if (argc > 1 && !strcmp(argv[1], "unprivileged")) {
     if (geteuid() == 0 && setuid(65534) != 0) return 9;
+    argv++;
+    argc--;
+  } else if (argc > 1 && !strcmp(argv[1], "waiting")) {
+    waiting = true;
     argv++;
     argc--;
   }

@@ -203,7 +203,7 @@ TEST(files_nest_sixteen_deep) {
   for (int i = 1; i <= 16; i++) {
     char path[8], line[40];
     snprintf(path, sizeof path, "f%d", i);
-    snprintf(line, sizeof line, i < 16 ? "--flagfile=f%d" : "--count=%d", i + 1);
+    snprintf(line, sizeof line, i < 16 ? "--flagfile=f%d" : "--undefok=a\n--a\n--count=%d", i + 1);
     write_file(path, line);
   }
   CHECK_OK(parse("--flagfile=f1", NULL));
@@ -212,6 +212,7 @@ TEST(files_nest_sixteen_deep) {
   CHECK_STATUS(
       parse("--flagfile=f0", NULL), PD_ERR_DEPTH,
       "f15:1: --flagfile: stands 16 files and variables deep already, perhaps in a circle");
+  CHECK(pd_error_list_count(errors) == 1);
 }
 
 TEST(a_thousand_files_are_read_and_not_one_more) {

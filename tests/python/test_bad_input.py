@@ -88,6 +88,22 @@ def test_a_hundred_thousand_names_excuse_a_hundred_thousand_others(program, tmp_
     assert lines == ["0 arguments", "count=5", "text=", "on=false"]
 
 
+def test_a_million_values_that_wait_for_few_or_many_flags_are_bounded(program, tmp_path):
+    words = ["many", 0, 1_000_000, "--later=1", "--nolater", "--later"]
+    lines = said(program, "waiting", *words, memory=256)
+    assert lines[0] == "0 arguments"
+    assert lines[2].startswith("32 errors, then: ")  # of 16 values for each of two names
+    names = "".join(f"--later_{i}=1\n" for i in range(100_000))
+    word = flagfile(tmp_path / "names", names.encode())
+    first, second, third, *values = said(
+        program, "waiting", "words", word, memory=192, cwd=tmp_path
+    )
+    assert first == "0 arguments"
+    assert second == "PD_ERR_UNDEFINED: names:1: --later_0: nobody has defined this flag"
+    assert third == ("101 errors, then: 99900 more values wait for flags that nobody has defined")
+    assert values == UNTOUCHED
+
+
 def test_a_flagfile_gives_a_million_values_and_not_one_more(program, tmp_path):
     word = flagfile(tmp_path / "many", b"--on\n" * 1_000_000)
     assert said(program, "words", word, memory=384, cwd=tmp_path)[3] == "on=true"
