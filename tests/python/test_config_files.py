@@ -12,6 +12,7 @@ import pytest
 from support import ROOT, package, run, write
 
 import paddle_flags as pf
+from paddle_flags import _files
 
 NULL = "null is no value; leave the name out to keep the default"
 GOLDEN = ROOT / "tests" / "golden"
@@ -270,6 +271,7 @@ BAD = {
     "dates.toml": b"name = 2024-05-01\nnames = [07:30:00]\n",
     "parts.toml": b".".join([b"a"] * 5000) + b" = 1\n",
     "deep.toml": b"level = " + b"[" * 100000,
+    "inline.toml": b"a = {" * 50 + b"b = 1" + b"}" * 50,
     "digits.toml": b"level = " + b"9" * 100000,
     "types.toml": b'level = "x"\nverbose = 3\nname = 1.5\nnames = 1\nrate = "fast"\n',
     "secret.toml": b"secret = 1\n",
@@ -318,13 +320,19 @@ def test_every_bad_file_is_told_as_was_agreed_on(tmp_path):
     assert said == (GOLDEN / "config.txt").read_text("utf-8")
 
 
-def test_a_fifo_is_never_waited_for(tmp_path):
+def test_a_fifo_is_never_waited_for(tmp_path, monkeypatch):
     """Also one that takes the place of a file after we have looked."""
-    os.mkfifo(tmp_path / "a.toml")
-    reader = threading.Thread(target=refusals, args=(tmp_path / "a.toml",), daemon=True)
-    reader.start()
-    reader.join(60)
-    assert not reader.is_alive()
+    fifo, file = tmp_path / "a.toml", os.stat(write(tmp_path / "file", ""))
+    os.mkfifo(fifo)
+    found: list[str] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", lambda _: file)
+        reader = threading.Thread(
+            target=lambda: found.extend(_files.read(str(fifo), "a.toml").problems), daemon=True
+        )
+        reader.start()
+        reader.join(60)
+    assert found == ["a.toml: is a FIFO, expected a regular file"]
 
 
 def test_the_errors_of_a_file_have_an_end(tmp_path):

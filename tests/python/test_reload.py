@@ -153,6 +153,20 @@ def test_sensitive_values_are_not_told(tmp_path, name):
     assert flag.value == "new secret"
 
 
+def test_what_others_set_meanwhile_is_no_change_of_the_files(tmp_path, name):
+    flags = [pf.define(f"{name}_{i}", 0) for i in range(2)]
+    path = write(tmp_path / "a.toml", f"{name}_0 = 1")
+    parse(path)
+
+    def follow(*_: object) -> None:
+        flags[1].value = 5
+
+    flags[0].watch(follow)
+    write(path, f"{name}_0 = 2")
+    assert pf.reload() == [(f"{name}_0", 1, 2)]
+    assert flags[1].value == 5
+
+
 def test_nan_that_stays_is_no_change(tmp_path, name):
     flag = pf.define(name, 0.0)
     parse(write(tmp_path / "a.toml", f"{name} = nan"))
