@@ -177,10 +177,10 @@ void pd__flagfile_read(pd__words *words, const char *path, const pd__item *by) {
     return;
   }
   words->files++;
-  if (!pd__platform_read(path, PD__BYTES_MOST - words->bytes, &text, &length, why)) {
-    fail_file(words, path, by, PD_ERR_FILE, why);
-    return;
-  }
+  pd_status status = pd__platform_read(path, PD__BYTES_MOST - words->bytes, &text, &length, why);
+  if (status == PD_ERR_MEMORY) words->given.out_of_memory = true;
+  if (status == PD_ERR_FILE) fail_file(words, path, by, status, why);
+  if (status != PD_OK) return;
   words->bytes += length;
   file run = {.words = words, .outer = words->file, .path = path, .relevant = true};
   words->file = &run;

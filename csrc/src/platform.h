@@ -51,11 +51,12 @@ void pd__platform_close(void *handle);
 const char *pd__platform_getenv(const char *variable);
 
 /* Read a regular file of at most `most` bytes, and wait for nobody who might write to
- * it: *out is of malloc, with a NUL behind. False: `why` tells what is wrong. */
+ * it: *out is of malloc, with a NUL behind. PD_ERR_FILE: `why` tells what is wrong.
+ * PD_ERR_MEMORY. */
 #define PD__READ_SIZE 160
 #define PD__TOO_BIG "is too big, files may have 64 MiB together"
-bool pd__platform_read(const char *path, size_t most, char **out, size_t *length,
-                       char why[PD__READ_SIZE]);
+pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
+                            char why[PD__READ_SIZE]);
 
 /* strtod in the C locale, for text that is known to be a number. */
 double pd__platform_strtod(const char *text);

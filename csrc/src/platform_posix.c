@@ -134,13 +134,15 @@ static int open_regular(const char *path, struct stat *status, const char **why)
   return *why ? -1 : fd;
 }
 
+static const char out_of_memory[] = "";
+
 /* The file may grow, and those of /proc don't know their size. */
 static const char *read_all(int fd, size_t size, size_t most, char **out, size_t *length) {
   size_t capacity = size + 2;
   *length = 0;
   for (;;) {
     char *larger = realloc(*out, capacity);
-    if (!larger) return "out of memory";
+    if (!larger) return out_of_memory;
     *out = larger;
     ssize_t got = read(fd, larger + *length, capacity - 1 - *length);
     if (got < 0 && errno == EINTR) continue;
@@ -153,8 +155,8 @@ static const char *read_all(int fd, size_t size, size_t most, char **out, size_t
   }
 }
 
-bool pd__platform_read(const char *path, size_t most, char **out, size_t *length,
-                       char why[PD__READ_SIZE]) {
+pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
+                            char why[PD__READ_SIZE]) {
   struct stat status;
   const char *complaint = NULL;
   *out = NULL;
@@ -164,10 +166,10 @@ bool pd__platform_read(const char *path, size_t most, char **out, size_t *length
     complaint = fits ? read_all(fd, (size_t)status.st_size, most, out, length) : PD__TOO_BIG;
     close(fd);
   }
-  if (!complaint && fd >= 0) return true;
+  if (!complaint && fd >= 0) return PD_OK;
   snprintf(why, PD__READ_SIZE, "%s", complaint);
   free(*out);
-  return false;
+  return complaint == out_of_memory ? PD_ERR_MEMORY : PD_ERR_FILE;
 }
 
 /* ---- Locale ---- */

@@ -315,20 +315,20 @@ bool pd__platform_is_path(const char *asked, const char *path) {
 
 /* ---- Reading ---- */
 
-static bool say(char why[PD__READ_SIZE], const char *text) {
+static pd_status say(char why[PD__READ_SIZE], const char *text) {
   snprintf(why, PD__READ_SIZE, "%s", text && *text ? text : "can't be read");
-  return false;
+  return PD_ERR_FILE;
 }
 
-static bool say_system(char why[PD__READ_SIZE], DWORD code) {
+static pd_status say_system(char why[PD__READ_SIZE], DWORD code) {
   char *words = is_missing(code) ? NULL : words_for(code);
   say(why, is_missing(code) ? "no such file" : words);
   free(words);
-  return false;
+  return PD_ERR_FILE;
 }
 
-static bool read_all(HANDLE file, size_t most, char **out, size_t *length,
-                     char why[PD__READ_SIZE]) {
+static pd_status read_all(HANDLE file, size_t most, char **out, size_t *length,
+                          char why[PD__READ_SIZE]) {
   LARGE_INTEGER size;
   DWORD got = 0;
   if (GetFileType(file) != FILE_TYPE_DISK)
@@ -336,24 +336,25 @@ static bool read_all(HANDLE file, size_t most, char **out, size_t *length,
   if (!GetFileSizeEx(file, &size)) return say_system(why, GetLastError());
   if ((uint64_t)size.QuadPart > most) return say(why, PD__TOO_BIG);
   *out = malloc((size_t)size.QuadPart + 1);
-  if (!*out) return say(why, "out of memory");
+  if (!*out) return PD_ERR_MEMORY;
   if (!ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
     say_system(why, GetLastError());
     free(*out);
-    return false;
+    return PD_ERR_FILE;
   }
   (*out)[got] = '\0';
   *length = got;
-  return true;
+  return PD_OK;
 }
 
-bool pd__platform_read(const char *path, size_t most, char **out, size_t *length,
-                       char why[PD__READ_SIZE]) {
+pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
+                            char why[PD__READ_SIZE]) {
   if (!*path) return say(why, "the path is empty");
   wchar_t *full = full_path(path);
   if (!full) return say(why, "the path isn't UTF-8");
   DWORD attributes = GetFileAttributesW(full);
-  bool there = attributes != INVALID_FILE_ATTRIBUTES, done = false;
+  bool there = attributes != INVALID_FILE_ATTRIBUTES;
+  pd_status status = PD_ERR_FILE;
   if (there && attributes & FILE_ATTRIBUTE_DIRECTORY) {
     say(why, "is a directory, expected a regular file");
   } else {
@@ -364,12 +365,12 @@ bool pd__platform_read(const char *path, size_t most, char **out, size_t *length
     if (file == INVALID_HANDLE_VALUE) {
       say_system(why, GetLastError());
     } else {
-      done = read_all(file, most, out, length, why);
+      status = read_all(file, most, out, length, why);
       CloseHandle(file);
     }
   }
   free(full);
-  return done;
+  return status;
 }
 
 /* ---- Environment and locale ---- */

@@ -286,6 +286,57 @@ TEST(a_command_line_is_taken_whole_or_not_at_all) {
   run(&(scenario){define_two, parse, check_before, check_batch}, 5);
 }
 
+static char flagfile[32];
+
+static void define_two_and_a_file(void) {
+  strcpy(flagfile, "/tmp/flagfile-XXXXXX");
+  int file = mkstemp(flagfile);
+  static const char lines[] = "--gone\n--text=$'after'\n--fromenv=number\n";
+  CHECK(file >= 0 && write(file, lines, sizeof lines - 1) > 0 && close(file) == 0);
+  setenv("FLAGS_number", "1", 1);
+  define_two();
+  CHECK_OK(pd_flag_reset(text, NULL)); /* what is set at run time hides files */
+}
+
+static void check_no_values(void) {
+  CHECK_STR(text_of(number), "0");
+  CHECK_STR(text_of(text), "");
+}
+
+static pd_status parse_flagfile(void) {
+  char words[][48] = {"program", "--undefok=gone,lost", "--flagfile="};
+  char *argv[] = {words[0], words[1], strcat(words[2], flagfile), NULL};
+  int argc = 3;
+  return pd_parse_argv(&argc, argv, NULL, &err);
+}
+
+static void check_batch_and_remove(void) {
+  check_batch();
+  CHECK(unlink(flagfile) == 0);
+}
+
+TEST(a_flagfile_is_taken_whole_or_not_at_all) {
+  run(&(scenario){define_two_and_a_file, parse_flagfile, check_no_values, check_batch_and_remove},
+      9);
+}
+
+static pd_status apply_settings(void) {
+  pd_settings *settings = pd_settings_new();
+  err = (pd_error){PD_ERR_MEMORY, "out of memory"};
+  if (!settings) return PD_ERR_MEMORY;
+  pd_status status = pd_settings_add(settings, "number", "2", 0, NULL, &err);
+  if (status == PD_OK) status = pd_settings_add_flagfile(settings, flagfile, NULL, NULL, &err);
+  if (status == PD_OK) status = pd_settings_add(settings, "number", "1", 0, NULL, &err);
+  if (status == PD_OK) status = pd_settings_apply(settings, true, NULL, &err);
+  pd_settings_free(settings);
+  return status;
+}
+
+TEST(settings_are_applied_whole_or_not_at_all) {
+  run(&(scenario){define_two_and_a_file, apply_settings, check_no_values, check_batch_and_remove},
+      9);
+}
+
 /* ---- Modules ---- */
 
 static pd_module *module;
