@@ -196,8 +196,15 @@ static bool pass(pd__given *given, const pd__item *item) {
   return (waits && let_wait(given, item, excused)) || excused;
 }
 
+/* Without memory nothing that was found is sure. */
 static void report_findings(pd__given *given) {
   size_t shown = 0, unknown = 0;
+  if (given->out_of_memory) {
+    pd_error err;
+    pd__fail_memory(&err);
+    pd__report_add(&given->report, &err);
+    return;
+  }
   pd__undefok_close(&given->undefok);
   for (size_t i = 0; i < given->count; i++) {
     pd__finding *finding = &given->findings[i];
@@ -212,11 +219,7 @@ static void report_findings(pd__given *given) {
     }
   }
   size_t more = given->errors + unknown - shown;
-  if (given->out_of_memory) {
-    pd_error err;
-    pd__fail_memory(&err);
-    pd__report_add(&given->report, &err);
-  } else if (more > 0) {
+  if (more > 0) {
     pd__report_fail(&given->report, PD_ERR_ARGV, "%zu more errors aren't shown", more);
   }
 }
