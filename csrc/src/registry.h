@@ -55,7 +55,7 @@ struct pd_flag {
   pd__entry *entries;        /* the current value first; none: the default */
   const void *mark;          /* of the operation under way */
   pd__target *targets;       /* validators and watchers that were added */
-  const pd__entry *proposed; /* while `changing`: the value to be, NULL: the default */
+  struct pd__change *change; /* the last one of those that are being looked at; or NULL */
   uint32_t hash;
   uint32_t index; /* in the order in which names were met */
   uint32_t claim; /* the definition under way that wants this name */
@@ -64,7 +64,6 @@ struct pd_flag {
   bool listed;    /* in the order of pd_flag_next, from the first definition on */
   bool was_flag;  /* a definition has had this name or alias */
   bool truth;     /* the current value of a bool */
-  bool changing;  /* changes that are being looked at concern it */
   bool old_name;  /* as an alias: is deprecated */
   bool warned;    /* of its use */
   uint8_t state;  /* as pd_flag_get_state says; for readers without the lock */
@@ -149,9 +148,9 @@ typedef struct pd__change {
   const pd_flag_def *def; /* that it was checked against */
   pd__entry *entry;       /* to give; malloc'ed */
   pd__action action;
-  pd_source source; /* to drop */
-  pd_layer layer;   /* to drop */
-  bool first;       /* of its flag, in the order of the changes */
+  pd_source source;           /* to drop */
+  pd_layer layer;             /* to drop */
+  struct pd__change *earlier; /* one of its flag, while they are being looked at; or NULL */
 } pd__change;
 
 /* Check that the flag may take the value, and make the entry that will hold it.

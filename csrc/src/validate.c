@@ -38,49 +38,39 @@ typedef struct question {
 
 /* ---- What is to be ---- */
 
-/* The first entry below those that `source` gave. */
-static const pd__entry *below(const pd__entry *entry, pd_source source) {
-  while (entry && entry->origin.source == source) entry = entry->next;
-  return entry;
-}
-
-static const pd__entry *proposal(const pd__change *change, const pd__entry *now) {
-  const pd__entry *entry = change->entry;
-  switch (change->action) {
-    case PD__GIVE:
-      if (!now || entry->origin.source >= now->origin.source) return entry;
-      return entry->origin.source == PD_SOURCE_RUNTIME && now->layer ? entry : now;
-    case PD__DROP_SOURCE:
-      return now && now->origin.source == change->source ? below(now, change->source) : now;
-    case PD__DROP_ALL:
-      return NULL;
-    case PD__DROP_LAYER:
-      break; /* isn't asked about */
-  }
-  return now;
-}
-
 static void propose(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     pd__change *change = pd__changes_at(changes, i);
-    pd_flag *flag = change->flag;
-    change->first = !flag->changing;
-    if (change->first) flag->proposed = flag->entries;
-    flag->changing = true;
-    flag->proposed = proposal(change, flag->proposed);
+    change->earlier = change->flag->change;
+    change->flag->change = change;
   }
 }
 
 static void forget_proposals(pd__changes *changes) {
-  for (size_t i = 0; i < changes->count; i++) {
-    pd_flag *flag = pd__changes_at(changes, i)->flag;
-    flag->changing = false;
-    flag->proposed = NULL;
-  }
+  for (size_t i = 0; i < changes->count; i++) pd__changes_at(changes, i)->flag->change = NULL;
 }
 
+/* What is set at run time goes to the topmost layer. */
+static pd_source rank_of(const pd__entry *entry, const pd_flag *flag) {
+  bool layered = flag->entries && flag->entries->layer;
+  return layered && entry->origin.source == PD_SOURCE_RUNTIME ? PD_SOURCE_LAYER
+                                                              : entry->origin.source;
+}
+
+/* The entry that will hold; NULL: the default. The later of one rank wins, and what a
+ * change drops, those before it can't give. */
 static const pd__entry *entry_of(const pd_flag *flag) {
-  return flag->changing ? flag->proposed : flag->entries;
+  const pd__entry *best = NULL, *entry = flag->entries;
+  unsigned dropped = 0; /* a bit for each source */
+  for (const pd__change *at = flag->change; at; at = at->earlier) {
+    if (at->action == PD__DROP_ALL) dropped = ~0u;
+    if (at->action == PD__DROP_SOURCE) dropped |= 1u << at->source;
+    if (at->action != PD__GIVE || dropped >> rank_of(at->entry, flag) & 1) continue;
+    if (!best || rank_of(at->entry, flag) > rank_of(best, flag)) best = at->entry;
+  }
+  while (entry && dropped >> entry->origin.source & 1) entry = entry->next;
+  bool stays = entry && (!best || entry->origin.source > rank_of(best, flag));
+  return stays ? entry : best;
 }
 
 /* ---- Collecting the validators ---- */
@@ -133,7 +123,7 @@ static void collect(question *all) {
   all->round = ++round;
   for (size_t i = 0; i < all->changes->count; i++) {
     const pd__change *change = pd__changes_at(all->changes, i);
-    if (!change->first || all->changes->ask_all) continue;
+    if (change->earlier || all->changes->ask_all) continue;
     add_definition(all, change->flag);
     for (pd__target *at = change->flag->targets; at; at = at->next) add_hook(all, at->hook);
   }

@@ -55,11 +55,11 @@ pd_status pd__notices_prepare(pd__changes *changes, pd__notice **out, pd_error *
   bool whole = true;
   *out = NULL;
   for (size_t i = 0; i < changes->count; i++) {
-    pd_flag *flag = pd__changes_at(changes, i)->flag;
-    if (whole && !flag->changing) whole = add_all(&end, flag);
-    flag->changing = true;
+    pd__change *change = pd__changes_at(changes, i);
+    if (whole && !change->flag->change) whole = add_all(&end, change->flag);
+    change->flag->change = change;
   }
-  for (size_t i = 0; i < changes->count; i++) pd__changes_at(changes, i)->flag->changing = false;
+  for (size_t i = 0; i < changes->count; i++) pd__changes_at(changes, i)->flag->change = NULL;
   if (whole) return PD_OK;
   while (*out) {
     pd__notice *notice = *out;

@@ -115,6 +115,22 @@ TEST(a_value_that_stays_hidden_isnt_shown_to_validators) {
   CHECK(value_of(a) == 5);
 }
 
+TEST(a_validator_sees_a_new_value_that_comes_to_light_with_it) {
+  define_two();
+  pd_origin origin = {PD_SOURCE_FILE, 1, "x.toml", 1};
+  const char *texts[] = {"7", "200", "9"};
+  for (int i = 0; i < 3; i++) {
+    pd_settings *settings = pd_settings_new();
+    CHECK_OK(pd_settings_add(settings, "a", "1", 0, &origin, &err));
+    CHECK_OK(pd_settings_add(settings, "a", texts[i], 0, &origin, &err));
+    if (i == 1) guard(a);
+    pd_status status = pd_settings_apply(settings, false, NULL, &err);
+    CHECK(status == (i == 1 ? PD_ERR_REFUSED : PD_OK));
+    pd_settings_free(settings);
+  }
+  CHECK(seen[0] == 9 && value_of(a) == 9 && asked == 2);
+}
+
 TEST(a_reset_asks_about_the_default) {
   pd_flag_def def = definition(PD_TYPE_int64, "a");
   def.default_value.i64 = 500;
