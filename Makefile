@@ -52,6 +52,10 @@ matrix-peers: $(VENV)/built ## The same with gflags, abseil and LLVM, of Debian'
 asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under build/
 	tools/asan.sh $(ARGS)
 
+fuzz: check ## Fuzz for 10 minutes each, compare with gflags; ARGS="--seconds 30 --lines 20000"
+	$(MAKE) --silent -C tests/fuzz OUT=$(CURDIR)/build/fuzz
+	$(PYTHON) tests/fuzz/run.py $(ARGS)
+
 wheel: $(VENV)/dev ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel
 
@@ -84,4 +88,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix matrix-peers asan wheel sdist clean check
+.PHONY: help demo test lint format matrix matrix-peers asan fuzz wheel sdist clean check

@@ -62,6 +62,10 @@ check_python
 for target in "$@"; do
   case $target in
     test | asan | matrix-peers) check_cxx ;;
+    fuzz)
+      command -v clang++ >/dev/null || lacks "clang, for its fuzzer" clang
+      compiles clang++ c++ gflags/gflags.h || lacks "gflags, to compare with" libgflags-dev
+      ;;
     lint | format)
       for tool in clang-format clang-tidy; do
         command -v $tool >/dev/null || lacks $tool $tool

@@ -196,6 +196,10 @@ pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *er
     return pd__fail(err, PD_ERR_ABI, "a definition has %u bytes, expected %zu or more", from->size,
                     SMALLEST_DEF);
   }
+  if (from->size % _Alignof(pd_flag_def)) { /* it would end inside a pointer */
+    return pd__fail(err, PD_ERR_ABI, "a definition has %u bytes, expected a multiple of %zu",
+                    from->size, _Alignof(pd_flag_def));
+  }
   *to = (pd_flag_def){.size = 0};
   memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
   to->size = sizeof *to;

@@ -188,7 +188,13 @@ static void use_variable(pd__words *words, const pd__item *by, const char *name,
                          bool required) {
   char variable[PD__VARIABLE_SIZE], shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   pd__item item = {.dashes = "--", .name = name, .length = length};
+  bool negated;
   if (words->closed || !pd__words_count(words, by)) return;
+  if (pd__item_resolve(&item, &negated) && negated) {
+    pd__given_fail(&words->given, PD_ERR_UNDEFINED, "%s: no flag is named '%.*s', it negates one",
+                   pd__item_shown(by, shown), (int)length, name);
+    return;
+  }
   pd__environment_variable(words->prefix, name, length, variable);
   const char *text = pd__platform_getenv(variable);
   if (text || !is_known(words, &item)) {

@@ -71,6 +71,12 @@ TEST(a_definition_that_is_too_small_is_refused) {
   refuse(&def, PD_ERR_ABI, message);
 }
 
+TEST(a_definition_that_ends_inside_a_pointer_is_refused) {
+  pd_flag_def def = definition(PD_TYPE_int32, "odd");
+  def.size = (uint32_t)offsetof(pd_flag_def, unit) + 3;
+  refuse(&def, PD_ERR_ABI, "a definition has 107 bytes, expected a multiple of 8");
+}
+
 TEST(every_attribute_comes_back_in_the_info) {
   static int32_t cell = 3;
   pd_flag_def def = at_line(PD_TYPE_int32, "level", 12);

@@ -96,6 +96,23 @@ TEST(an_unknown_flag_is_an_error_with_or_without_its_variable) {
   CHECK_OK(parse("--tryfromenv=weirdo,nowhere --undefok=nowhere,weirdo"));
 }
 
+TEST(a_variable_may_say_fromenv_as_any_text) {
+  start();
+  pd_flag *name = define_flag(PD_TYPE_string, "name");
+  setenv("FLAGS_name", "fromenv", 1);
+  CHECK_OK(parse("--fromenv=name"));
+  CHECK_STR(text_of(name), "fromenv");
+}
+
+TEST(fromenv_names_flags_and_no_negations) {
+  start();
+  const char *why = "--fromenv: no flag is named 'no-dry_run', it negates one";
+  refuses("--dry_run --fromenv=no-dry_run", PD_ERR_UNDEFINED, why);
+  setenv("FLAGS_nodry_run", "1", 1);
+  refuses("--tryfromenv=nodry_run", PD_ERR_UNDEFINED,
+          "--tryfromenv: no flag is named 'nodry_run', it negates one");
+}
+
 TEST(a_variable_may_hold_names_of_further_variables) {
   start();
   setenv("FLAGS_fromenv", "count", 1);
@@ -137,6 +154,8 @@ TEST(names_of_undefok_need_not_be_known_wherever_they_stand) {
 TEST(undefok_excuses_no_wrong_value) {
   start();
   refuses("--undefok=count --count=x", PD_ERR_VALUE, "--count=x: expected a 32-bit integer");
+  refuses("--undefok=nocount --nocount", PD_ERR_ARGV,
+          "--nocount: count is int32, and only a bool can be negated");
 }
 
 TEST(an_excused_value_waits_and_nobody_complains) {
