@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags import __version__, _completion, _config, errors
-from paddle_flags._parse import Reading, print_text, read_flags
+from paddle_flags._parse import Reading, print_text, print_warnings, read_flags
 from paddle_flags._plugin import load_plugin
 from paddle_flags._registry import find
 from paddle_flags._report import LISTINGS, explanation, flags_table, listing
@@ -421,6 +421,7 @@ def main(words: Sequence[str]) -> int:
         for each in error.errors:
             print(f"{PROGRAM}: error: {each}", file=sys.stderr)
         return 2
+    print_warnings(PROGRAM)
     action()
     return 0
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from paddle_flags._native import ffi, lib
-from paddle_flags._status import ErrorList, check, new_error, to_bytes, to_text
+from paddle_flags._status import ErrorList, check, new_error, settle, to_bytes, to_text
 from paddle_flags._values import REDACTED, Assignments, ValueType, from_c, kind_of
 from paddle_flags.errors import FlagError
 
@@ -465,4 +465,5 @@ def _assign(
         status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
     if status != lib.PD_OK:
         raise errors.gather(err)
+    settle()
     return int(number[0])

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import atexit
-import sys
-import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from paddle_flags._flag import Flag, flag_of
 from paddle_flags._native import ffi, lib
 from paddle_flags._registry import find
-from paddle_flags._status import ErrorList, check, new_error, to_text
-from paddle_flags.errors import DeprecatedFlagWarning, FlagArgumentError, FlagTypeError
+from paddle_flags._status import (
+    ErrorList,
+    check,
+    leave_failure,
+    leave_warning,
+    new_error,
+    settle,
+    to_text,
+    warn,
+)
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,15 +88,25 @@ class _Validator:
         """Give None to accept, or what was expected."""
         values = [flag.from_entry(entries[i]) for i, flag in enumerate(self._flags)]
         name = getattr(self._function, "__name__", repr(self._function))
+        leave_failure(None)
         try:
             accepted = self._function(*values)
         except ValueError as error:
-            return str(error) or self._message
-        except Exception as error:  # noqa: BLE001 - the message of the refusal tells it
-            return f"its validator {name} failed: {type(error).__name__}: {error}"
+            text = str(error) or self._message
+            return self._tell(text, error)
+        except BaseException as error:  # noqa: BLE001 - raised again where C was called
+            failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
+            return self._tell(f"its validator {name} failed: {failure}", error)
         if accepted is None:
             return f"its validator {name} gave None, expected True or False"
         return None if accepted else self._message
+
+    def _tell(self, text: str, error: BaseException) -> str:
+        """What an exception says, unless that may be a secret."""
+        secret = any(flag.sensitive for flag in self._flags)
+        if not secret or not isinstance(error, Exception):
+            leave_failure(error)
+        return self._message if secret else text
 
 
 @ffi.def_extern(error=False)  # type: ignore[untyped-decorator, unused-ignore]
@@ -102,11 +119,16 @@ def pd_python_validate(entries: Any, context: Any, why: Any, size: int) -> bool:
     return False
 
 
-def _flags_of(wanted: Sequence[FlagOrName]) -> list[Flag[Any]]:
-    if not wanted:
-        message = "expected the names of some flags"
+def _flags_of(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
+    for each in wanted:
+        if not isinstance(each, (Flag, str)):
+            message = f"{each!r:.60}: expected the name of a flag, not {type(each).__name__}"
+            raise FlagTypeError(message)
+    flags = [flag if isinstance(flag, Flag) else find(flag) for flag in wanted]
+    if len(set(flags)) < max(least, len(flags)):
+        message = f"expected {least} or more flags, each once"
         raise FlagArgumentError(message)
-    return [flag if isinstance(flag, Flag) else find(flag) for flag in wanted]
+    return flags
 
 
 def _check_callable(function: object) -> None:
@@ -157,16 +179,17 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     ValueError, with its own text. It may read and set flags. It runs on the thread of
     whoever sets, which may be a native one. `Flag.validate` gives a Hook, to remove it.
     """
+    known = _flags_of(flags)
 
     def add(function: F) -> F:
-        add_validator(flags, function, message)
+        add_validator(known, function, message)
         return function
 
     return add
 
 
-def _group(kind: int, wanted: Sequence[FlagOrName]) -> Hook:
-    flags = _flags_of(wanted)
+def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
+    flags = _flags_of(wanted, least)
     number = ffi.new("pd_hook *")
     err = new_error()
     check(lib.pd_group_add(kind, _handles(flags), len(flags), number, err), err)
@@ -180,22 +203,22 @@ def mutually_exclusive(*flags: FlagOrName, required: bool = False) -> Hook:
     missing is an error of `parse`, what is too much of every change.
     """
     kind = lib.PD_GROUP_EXACTLY_ONE if required else lib.PD_GROUP_AT_MOST_ONE
-    return _group(kind, flags)
+    return _group(kind, flags, 2)
 
 
 def at_least_one(*flags: FlagOrName) -> Hook:
     """Want one of the flags to be given, or more, by the end of `parse`."""
-    return _group(lib.PD_GROUP_AT_LEAST_ONE, flags)
+    return _group(lib.PD_GROUP_AT_LEAST_ONE, flags, 1)
 
 
 def all_or_none(*flags: FlagOrName) -> Hook:
     """Want the flags to be given together, or none of them."""
-    return _group(lib.PD_GROUP_ALL_OR_NONE, flags)
+    return _group(lib.PD_GROUP_ALL_OR_NONE, flags, 2)
 
 
 def required(*flags: FlagOrName) -> Hook:
     """Want each of the flags to be given by the end of `parse`."""
-    return _group(lib.PD_GROUP_ALL, flags)
+    return _group(lib.PD_GROUP_ALL, flags, 1)
 
 
 def check_values() -> None:
@@ -208,6 +231,7 @@ def check_values() -> None:
     err = new_error()
     if lib.pd_flags_validate(found.pointer, err) != lib.PD_OK:
         raise found.gather(err)
+    settle()
 
 
 # ---- Watchers ----
@@ -216,8 +240,12 @@ def check_values() -> None:
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
 def pd_python_watch(handle: Any, context: Any) -> None:
     callback = ffi.from_handle(context)()
-    if callback is not None:
+    if callback is None:
+        return
+    try:
         callback(flag_of(handle))
+    except (KeyboardInterrupt, SystemExit) as error:
+        leave_failure(error)
 
 
 def _strong(callback: Callable[[Flag[Any]], object]) -> Callable[[], Any]:
@@ -268,17 +296,13 @@ def watch(callback: Callable[[Flag[Any]], object], *, weak: bool = False) -> Hoo
 
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
 def pd_python_warn(message: Any, context: Any) -> None:  # noqa: ARG001 - C passes it
-    frame = sys._getframe(1) if hasattr(sys, "_getframe") else None  # noqa: SLF001
-    level = 2
-    while frame and str(frame.f_globals.get("__name__", "")).startswith("paddle_flags"):
-        frame = frame.f_back
-        level += 1
-    warnings.warn(to_text(message), DeprecatedFlagWarning, stacklevel=level)
+    leave_warning(to_text(message))
 
 
 def _end() -> None:
     """Python ends: native code may still set flags, and must find nothing of ours."""
     lib.pd_warning_handle(ffi.NULL, ffi.NULL, ffi.NULL)
+    warn()
     for number in list(_ours):
         lib.pd_hook_remove(number, ffi.NULL)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from paddle_flags import errors
 from paddle_flags._native import ffi, lib
 from paddle_flags._settings import Sources, remember
-from paddle_flags._status import ErrorList, new_error, to_bytes, to_text
+from paddle_flags._status import ErrorList, new_error, settle, take_warnings, to_bytes, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -225,13 +225,25 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         answer_shell(stop_at_argument=stop_at_argument)
     words = list(sys.argv) if argv is None else _check_argv(argv)
     how = Reading(env_prefix, config, allow_pending, stop_at_argument, order, usage, version)
+    program = os.path.basename(words[0]) if words else ""
     try:
-        return read_flags(words, how)
+        rest = read_flags(words, how)
     except errors.FlagParseError as error:
         if not exit:
             raise
         why = error
-    sys.exit(_tell(os.path.basename(words[0]) if words else "", why, gflags=exit == "gflags"))
+    else:
+        if exit:
+            print_warnings(program)
+        settle()
+        return rest
+    sys.exit(_tell(program, why, gflags=exit == "gflags"))
+
+
+def print_warnings(program: str) -> None:
+    """Tell the user of a program which deprecated names the command line has."""
+    for message in take_warnings():
+        print(f"{program}: warning: {message}", file=sys.stderr)
 
 
 def _check_argv(argv: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from paddle_flags._flag import Flag, flag_of
 from paddle_flags._native import ffi, lib
-from paddle_flags._status import ErrorList, check, new_error, to_bytes, to_text
+from paddle_flags._status import ErrorList, check, new_error, settle, to_bytes, to_text
 from paddle_flags.errors import FlagArgumentError, PluginValueError, UndefinedFlagError
 
 
@@ -128,6 +128,7 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
     status = lib.pd_module_load_as(file, name_space, errors.pointer, handle, err)
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
+        settle()
         return plugin
     if plugin is None:
         raise errors.gather(err)

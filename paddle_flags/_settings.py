@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from paddle_flags import _files, errors
 from paddle_flags._native import ffi, lib
 from paddle_flags._registry import all_flags
-from paddle_flags._status import ErrorList, check, new_error, to_bytes
+from paddle_flags._status import ErrorList, check, new_error, settle, to_bytes
 from paddle_flags._values import REDACTED
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def reload() -> list[FlagChange]:
         err = new_error()
         if lib.pd_settings_apply(settings, _last.allow_pending, found.pointer, err) != lib.PD_OK:
             raise found.gather(err, errors.FlagParseError)
+        settle()
         return _changes(before)
 
 

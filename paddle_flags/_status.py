@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from _thread import get_ident  # without what `threading` brings along
 from typing import Any
 
 from paddle_flags import errors
@@ -64,10 +67,70 @@ def to_exception(err: Any) -> errors.FlagError:
     return exception
 
 
+# What callbacks leave behind: they run inside calls of C, which nothing can be raised
+# through. Failures are those of a thread.
+_failures: dict[int, BaseException] = {}
+_warnings: list[str] = []
+
+
+def leave_failure(error: BaseException | None) -> None:
+    """Let the function that called C know what was raised in a callback; None: nothing."""
+    _failures.pop(get_ident(), None)
+    if error is not None:
+        _failures[get_ident()] = error
+
+
+def leave_warning(message: str) -> None:
+    """Warn when C has returned: a filter may make the warning an exception."""
+    _warnings.append(message)
+
+
+def take_warnings() -> list[str]:
+    """Give the warnings that nobody has seen, which are seen by that."""
+    taken = _warnings[:]
+    del _warnings[: len(taken)]
+    return taken
+
+
+def warn() -> None:
+    """Hand out what was left, as warnings about the caller of this package."""
+    level, frame = 1, sys._getframe()  # noqa: SLF001 - the documented way
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
+        level, frame = level + 1, frame.f_back
+    for message in take_warnings():
+        warnings.warn(message, errors.DeprecatedFlagWarning, stacklevel=level)
+
+
+def _interrupted() -> BaseException | None:
+    """Give what was raised in a callback to end the program."""
+    error = _failures.get(get_ident())
+    return None if error is None or isinstance(error, Exception) else _failures.pop(get_ident())
+
+
+def settle() -> None:
+    """After a call of C that went well: raise what interrupted a callback, then warn."""
+    interrupt = _interrupted() if _failures else None
+    if interrupt is not None:
+        raise interrupt
+    if _warnings:
+        warn()
+
+
+def _with_cause(exception: errors.FlagError) -> errors.FlagError:
+    interrupt = _interrupted() if _failures else None
+    if interrupt is not None:
+        raise interrupt
+    if _failures and exception.status == "PD_ERR_REFUSED":
+        exception.__cause__ = _failures.pop(get_ident(), None)
+    return exception
+
+
 def check(status: int, err: Any) -> None:
     """Raise what `err` says unless `status` is PD_OK."""
     if status != lib.PD_OK:
-        raise to_exception(err)
+        raise _with_cause(to_exception(err))
+    if _failures or _warnings:
+        settle()
 
 
 class ErrorList:
@@ -87,4 +150,4 @@ class ErrorList:
         gathered = (kind or type(every[0]))("\n".join(map(str, every)))
         gathered.status = every[0].status
         gathered._errors = tuple(every)  # noqa: SLF001 - made here
-        return gathered
+        return _with_cause(gathered)

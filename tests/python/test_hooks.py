@@ -96,6 +96,44 @@ def test_a_validator_may_say_by_an_exception_what_was_expected(name):
     assert flag.value == 1
 
 
+def test_what_a_failing_validator_raised_is_the_cause_of_the_refusal(name):
+    flag = pf.define(name, 1)
+    flag.validate(lambda value: 1 // value > 0)
+    with pytest.raises(pf.FlagValueError, match="ZeroDivisionError") as caught:
+        flag.value = 0
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_an_interrupt_in_a_validator_or_watcher_reaches_the_caller(name):
+    flag = pf.define(name, 1)
+
+    def interrupt(_: object) -> bool:
+        raise KeyboardInterrupt
+
+    with flag.validate(interrupt), pytest.raises(KeyboardInterrupt):
+        flag.value = 2
+    with flag.watch(interrupt), pytest.raises(KeyboardInterrupt):
+        flag.value = 3
+    flag.value = 4
+    assert flag.value == 4
+
+
+def test_the_words_of_a_validator_dont_give_a_sensitive_value_away(name):
+    secret, other = pf.define(name, "", sensitive=True), pf.define(f"{name}_other", 1)
+    secret.validate(lambda value: int(value) > 0, "expected a number")
+    with pytest.raises(pf.FlagValueError) as caught:
+        secret.value = "geheim"
+    assert str(caught.value) == f"{name}=<redacted>: expected a number"
+    assert caught.value.__cause__ is None
+
+    @pf.validator(other, secret)
+    def fail(number: int, text: str) -> bool:
+        raise ValueError(number, text)
+
+    why = f"--{name}_other, --{name}: a validator refuses it"
+    assert refusal(setattr, other, "value", 3) == why
+
+
 def test_a_validator_that_gives_nothing_refuses(name):
     flag = pf.define(name, 1)
     flag.validate(lambda _: None)  # type: ignore[arg-type,return-value]
@@ -146,10 +184,17 @@ def test_hooks_that_cant_be_are_refused(name):
         flag.validate(3)  # type: ignore[arg-type]
     with pytest.raises(pf.FlagTypeError, match="expected a function"):
         flag.watch(None)  # type: ignore[arg-type]
-    with pytest.raises(pf.FlagArgumentError, match="some flags"):
+    with pytest.raises(pf.FlagArgumentError, match="1 or more flags"):
         pf.required()
     with pytest.raises(pf.UndefinedFlagError):
         pf.required("nobody_has_this")
+    with pytest.raises(pf.FlagTypeError, match="expected the name of a flag, not function"):
+        pf.validator(lambda value: True)  # type: ignore[arg-type] # noqa: ARG005
+    with pytest.raises(pf.FlagTypeError, match="expected the name of a flag, not list"):
+        pf.required([name])  # type: ignore[arg-type]
+    for flags in ([name], [name, flag]):
+        with pytest.raises(pf.FlagArgumentError, match="2 or more flags, each once"):
+            pf.mutually_exclusive(*flags)
 
 
 # ---- Groups ----
@@ -323,6 +368,28 @@ def test_a_deprecated_name_warns_once_and_leads_to_the_flag(name):
         warnings.simplefilter("error")
         pf.set(f"{name}_old", 3)
     assert flag.value == 3
+
+
+def test_a_warning_that_is_to_be_an_error_is_raised_at_the_caller(name):
+    flag = pf.define(name, 1, deprecated="use another")
+    with pytest.raises(pf.DeprecatedFlagWarning, match="use another"):
+        flag.value = 2  # pytest makes warnings errors
+
+
+def test_the_user_of_a_program_is_warned_without_its_source():
+    done = run_python(
+        """
+        import paddle_flags as pf
+        pf.define("level", 1, old_names=["lvl"])
+        pf.define("mode", "", deprecated="use --level")
+        print(pf.parse(["some/program.py", "--lvl=2", "--mode=x"]))
+        """
+    )
+    assert done.stdout == "[]\n"
+    assert done.stderr == (
+        "program.py: warning: lvl is deprecated: use level\n"
+        "program.py: warning: --mode is deprecated: use --level\n"
+    )
 
 
 def test_a_retired_flag_takes_no_value_and_says_why(name):
