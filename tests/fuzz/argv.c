@@ -34,8 +34,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   setenv("FLAGS_l", "-1", 1);
   setenv("FLAGS_fromenv", "fromenv", 1);
   setenv("FLAGS_undefok", "x,y", 1);
-  FILE *file = fopen("/dev/shm/pd_fuzz.flags", "w");
-  REQUIRE(file && fputs("--b\n--i=3\n--x=1\n", file) >= 0 && fclose(file) == 0);
+  static const char text[] = "--b\n--i=3\n--x=1\n";
+  fuzz_write(fuzz_file(0), text, sizeof text - 1);
   return 0;
 }
 

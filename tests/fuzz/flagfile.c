@@ -1,40 +1,22 @@
-/* Flagfiles: a byte of options, then three files, named a, b and c, with bytes 0x1e
+/* Flagfiles: a byte of options, then three files, named /dev/fd/60 to 62, with bytes 0x1e
  * between. What the first says is taken whole or not at all, and the state that follows
  * is written as a flagfile that brings it back. */
-#define _GNU_SOURCE
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "fuzz.h"
 #include "registry.h"
 
 #define FILES 4 /* the last is what we write */
-#define NAMES "abc~"
 
 static int files[FILES];
 
-/* They live in memory, and in a directory by links. */
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc;
   (void)argv;
-  char directory[] = "/tmp/pd_fuzz.XXXXXX", path[64];
   fuzz_define();
-  REQUIRE(mkdtemp(directory));
-  for (int i = 0; i < FILES; i++) {
-    files[i] = memfd_create("flags", 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", files[i]);
-    char name[64];
-    snprintf(name, sizeof name, "%s/%c", directory, NAMES[i]);
-    REQUIRE(files[i] >= 0 && symlink(path, name) == 0);
-  }
-  setenv("FLAGS_flagfile", "b", 1);
+  for (int i = 0; i < FILES; i++) files[i] = fuzz_file(i);
+  setenv("FLAGS_flagfile", FUZZ_FILES "1", 1);
   setenv("FLAGS_i", "8", 1);
   setenv("FLAGS_space_name", "9", 1);
-  return chdir(directory);
-}
-
-static void put(int file, const void *bytes, size_t size) {
-  REQUIRE(ftruncate(file, 0) == 0 && pwrite(file, bytes, size, 0) == (ssize_t)size);
+  return 0;
 }
 
 static void write_files(fuzz_bytes *in) {
@@ -42,7 +24,7 @@ static void write_files(fuzz_bytes *in) {
     size_t left = (size_t)(in->end - in->at);
     const uint8_t *end = left ? memchr(in->at, 0x1e, left) : NULL;
     size_t length = end ? (size_t)(end - in->at) : left;
-    put(files[i], length ? (const void *)in->at : "", length);
+    fuzz_write(files[i], length ? (const void *)in->at : "", length);
     in->at += length + (end != NULL);
   }
 }
@@ -61,7 +43,7 @@ static pd_status parse(const char *path, pd_error_list *errors, pd_error *err) {
 /* Through settings, which are kept and given later; twice, which is no change. */
 static pd_status settle(pd_error_list *errors, pd_error *err) {
   pd_settings *settings = pd_settings_new();
-  pd_status status = pd_settings_add_flagfile(settings, "a", "dir/fuzz", errors, err);
+  pd_status status = pd_settings_add_flagfile(settings, FUZZ_FILES "0", "dir/fuzz", errors, err);
   if (status == PD_OK) status = pd_settings_apply(settings, false, errors, err);
   if (status == PD_OK) {
     fuzz_state after = fuzz_take();
@@ -89,10 +71,10 @@ static void read_report(void) {
     if (info.sensitive) pd_flag_reset(fuzz_flags[i], NULL);
   }
   fuzz_state before = fuzz_take();
-  put(files[FILES - 1], "", 0);
+  fuzz_write(files[FILES - 1], "", 0);
   REQUIRE(pd_report_flagfile(false, write_report, &length, NULL) == PD_OK);
   fuzz_reset();
-  pd_status status = parse("~", NULL, &err);
+  pd_status status = parse(FUZZ_FILES "3", NULL, &err);
   if (status != PD_OK) fprintf(stderr, "%s\n", err.message);
   REQUIRE(status == PD_OK);
   for (size_t i = 0; i < FUZZ_FLAG_COUNT; i++) {
@@ -111,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   pd_error_list *errors = pd_error_list_new();
   write_files(&in);
   fuzz_state before = fuzz_take();
-  pd_status status = bits & 1 ? settle(errors, &err) : parse("a", errors, &err);
+  pd_status status = bits & 1 ? settle(errors, &err) : parse(FUZZ_FILES "0", errors, &err);
   fuzz_check_errors(status, errors, &err);
   if (status != PD_OK) REQUIRE(fuzz_unchanged(&before));
   if (status == PD_OK) {

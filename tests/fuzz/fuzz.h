@@ -3,9 +3,14 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define PD_NO_MODULE_RECORD
 #include <pd_flags.h>
@@ -44,6 +49,19 @@ static inline char *fuzz_text(fuzz_bytes *in, char separator) {
   text[length] = '\0';
   in->at += length + (found != NULL);
   return text;
+}
+
+/* Files live in memory, at names that inputs can hold. */
+#define FUZZ_FILES "/dev/fd/6" /* and 0 to 3 behind it */
+
+static inline int fuzz_file(int number) {
+  int made = memfd_create("flags", 0), file = dup2(made, 60 + number);
+  REQUIRE(made >= 0 && file >= 0 && close(made) == 0);
+  return file;
+}
+
+static inline void fuzz_write(int file, const void *bytes, size_t size) {
+  REQUIRE(ftruncate(file, 0) == 0 && pwrite(file, bytes, size, 0) == (ssize_t)size);
 }
 
 /* ---- Flags ---- */

@@ -203,11 +203,17 @@ static string some_name(Random &random, const Case &of) {
   return spelled(random, of.defs[random.below(of.defs.size())].name);
 }
 
-static string list(Random &random, const Case &of, bool excuses) {
+// Names for --undefok, or of variables; only a line reads files by them, or gflags might
+// never end.
+static string list(Random &random, const Case &of, bool excuses, bool line) {
   string made;
   for (size_t left = 1 + random.below(3); left > 0; left--) {
     if (!made.empty()) made += ',';
     if (random.chance(2)) made += random.chance(50) ? "-" : ",";
+    if (line && !excuses && random.chance(5)) {
+      made += "flagfile";
+      continue;
+    }
     made += excuses && random.chance(85) ? random.of(unknown) : some_name(random, of);
   }
   return random.chance(3) ? made + "," : random.chance(2) ? "" : made;
@@ -265,14 +271,14 @@ static void add_special(Random &random, Case &into, std::vector<string> &words, 
       break;
     case 3:
     case 4:
-      words.push_back("--fromenv=" + list(random, into, false));
+      words.push_back("--fromenv=" + list(random, into, false, line));
       break;
     case 5:
-      words.push_back("--tryfromenv=" + list(random, into, false));
+      words.push_back("--tryfromenv=" + list(random, into, false, line));
       break;
     case 6:
     case 7:
-      words.push_back("--undefok=" + list(random, into, true));
+      words.push_back("--undefok=" + list(random, into, true, line));
       break;
     case 8:
       words.push_back((random.chance(50) ? "--" : "-") + string(random.of(unknown)));
@@ -335,6 +341,7 @@ Case make_case(const std::vector<Def> &defs, uint64_t seed) {
     if (random.chance(5)) name = "no" + name;
     made.variables["FLAGS_" + name] = text;
   }
+  if (random.chance(10)) made.variables["FLAGS_flagfile"] = random.chance(50) ? "b" : "c,";
   for (size_t left = random.below(8); left > 0; left--) {
     size_t kind = random.below(100);
     if (kind < 62) {

@@ -1,6 +1,9 @@
 // Compare our command line with that of gflags: the same random flags, lines, flagfiles
 // and variables for both. What is taken or refused, all values, which of them were
 // given, and the arguments must be the same, but for the known differences.
+//
+//     against_gflags [--seed N] [--lines N] [--from N] [directory of the documents]
+//     against_gflags --seed N --line N     that line alone, reduced
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -18,7 +21,7 @@
 
 using std::string;
 
-#define LINES_A_PROCESS 2000
+#define LINES_A_PROCESS 100
 
 // What the processes tell.
 struct Counts {

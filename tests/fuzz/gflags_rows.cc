@@ -195,6 +195,11 @@ void Explainer::collect(const Item &item) {
     excused_.insert(excused_.end(), items.begin(), items.end());
   } else if (item.name == "flagfile") {
     for (const string &file : items) collect_file(file);
+  } else if (is_lead(item.name) && of_.variables.count("FLAGS_flagfile")) {
+    for (const string &name : items) {
+      if (name != "flagfile") continue;
+      for (const string &file : items_of(of_.variables.at("FLAGS_flagfile"))) collect_file(file);
+    }
   }
 }
 

@@ -13,7 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 TARGETS = ("values", "argv", "flagfile", "environment", "record", "glob")
 # A process keeps each name and text that it met: none runs for long.
 RUNS = 100_000
