@@ -64,6 +64,8 @@ for target in "$@"; do
     test | asan | matrix-peers) check_cxx ;;
     fuzz)
       command -v clang++ >/dev/null || lacks "clang, for its fuzzer" clang
+      ls "$(clang++ -print-runtime-dir 2>/dev/null)"/libclang_rt.fuzzer* >/dev/null 2>&1 ||
+        lacks "clang's fuzzer (libclang_rt)" libclang-rt-dev
       compiles clang++ c++ gflags/gflags.h || lacks "gflags, to compare with" libgflags-dev
       ;;
     lint | format)
