@@ -118,6 +118,13 @@ TEST(flags_below_patterns_are_for_the_programs_that_they_match) {
   CHECK_STR(text_of(dry_run), "true");
 }
 
+TEST(a_slash_behind_a_backslash_is_a_slash_of_a_pattern) {
+  start();
+  write_file("f", "/usr/*\\/server\n--count=1\n*\\/server\n--count=2\n");
+  CHECK_OK(parse("--flagfile=f", NULL));
+  CHECK_STR(text_of(count), "1");
+}
+
 TEST(a_quoted_value_has_every_byte) {
   start();
   CHECK_STR(text_from("--text=$'a\\nb\\t\\r\\\\\\'\\x41\\101\\xff '\n"), "a\nb\t\r\\'AA\xff ");

@@ -229,7 +229,7 @@ bool Explainer::is_excused(const string &name) const {
 string Explainer::all_excused() const {
   string made = wrong_list_ ? ",," : "";
   for (const string &name : seen_) {
-    if (of_.find(name) || !is_excused(name)) continue;
+    if (of_.find(name) || negates_some(name) || !is_excused(name)) continue;
     made += (made.empty() ? "" : ",") + name;
   }
   return made;
