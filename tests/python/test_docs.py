@@ -7,6 +7,7 @@ The blocks of one document share a directory and run in their order.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
@@ -17,6 +18,8 @@ from typing import NamedTuple
 import pytest
 from support import ROOT
 
+import paddle_flags as pf
+
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -24,6 +27,8 @@ DOCUMENTS = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
+
+MANUAL = [ROOT / "docs" / name for name in ("guide.md", "command-line.md", "hosting.md")]
 
 
 class Block(NamedTuple):
@@ -86,6 +91,39 @@ def test_every_link_of_a_document_leads_to_a_file(document):
     text = re.sub(r"```.*?```", "", document.read_text("utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         assert target.startswith("https://") or (document.parent / target).exists(), target
+
+
+def anchors(document: Path) -> set[str]:
+    """What links to the headings of a document end in, as GitHub makes it."""
+    text = re.sub(r"^```.*?^```", "", document.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    slugs = [re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings]
+    return {f"{slug}-{n}" if (n := slugs[:i].count(slug)) else slug for i, slug in enumerate(slugs)}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_to_a_part_of_a_document_leads_to_its_heading(document):
+    text = re.sub(r"```.*?```", "", document.read_text("utf-8"), flags=re.DOTALL)
+    for target, part in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text):
+        other = document.parent / target if target else document
+        assert part in anchors(other), f"{target}#{part}"
+
+
+@pytest.mark.parametrize("function", [pf.define, pf.parse, pf.describe, pf.dump, pf.load_plugin])
+def test_every_parameter_of_a_function_is_told(function):
+    text = "".join(path.read_text("utf-8") for path in MANUAL)
+    for name in inspect.signature(function).parameters:
+        told = rf"`{name}[`=]|[(, ]{name}=|{function.__name__}\({name}\b"
+        assert re.search(told, text), name
+
+
+@pytest.mark.parametrize("kind", [pf.Flag, pf.FlagEntry, pf.FlagChange, pf.Hook, pf.Plugin])
+def test_every_name_that_programs_use_is_told(kind):
+    inside = {"count", "from_entry", "handle", "index"}  # of tuples, and for this package itself
+    names = {name for name in dir(kind) if not name.startswith("_")} - inside
+    text = "".join(path.read_text("utf-8") for path in MANUAL)
+    for name in [*pf.__all__, *names]:
+        assert re.search(rf"\b{name}\b", text), name
 
 
 def test_every_make_target_that_a_document_names_exists():
