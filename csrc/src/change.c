@@ -71,12 +71,13 @@ const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD
   return out;
 }
 
-static pd_status check_open(const pd_flag *flag, const pd_origin *origin, bool early,
-                            pd_error *err) {
+/* `name` is the one that the flag was given by. */
+static pd_status check_open(const pd_flag *flag, const char *name, const pd_origin *origin,
+                            bool early, pd_error *err) {
   char source[PD__SOURCE_SIZE];
   pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK) return status;
-  pd__source_of(flag->name, origin, source);
+  pd__source_of(name, origin, source);
   if (flag->def->read_only) return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
   if (flag->frozen) return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source);
   if (flag->def->retired && origin->source >= PD_SOURCE_RUNTIME) {
@@ -90,7 +91,7 @@ static pd_status check_open(const pd_flag *flag, const pd_origin *origin, bool e
 }
 
 pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err) {
-  return check_open(flag, origin, false, err);
+  return check_open(flag, flag->name, origin, false, err);
 }
 
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err) {
@@ -105,20 +106,23 @@ static const char *shown(const pd_flag *flag, const char *text, char quoted[PD__
   return flag->def->sensitive ? PD__REDACTED : pd__quote(quoted, text);
 }
 
-static pd_status fail_value(pd_status status, const pd_flag *flag, const char *text,
-                            const pd_origin *origin, pd_error *err) {
+static pd_status fail_value(pd_status status, const pd_flag *flag, const char *name,
+                            const char *text, const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], why[256];
-  pd__source_of(flag->name, origin, source);
+  pd__source_of(name, origin, source);
   pd__value_complaint(flag->def, text, why, sizeof why);
   return pd__fail(err, status, "%s=%s: %s", source, shown(flag, text, quoted), why);
 }
 
-pd_status pd__literal_check(const pd_flag *flag, const char *text, uint32_t literal,
+static pd_flag *meant_by(pd_flag *node) { return node->alias_of ? node->alias_of : node; }
+
+pd_status pd__literal_check(pd_flag *node, const char *text, uint32_t literal,
                             const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  const pd_flag *flag = meant_by(node);
   const char *why = pd__literal_complaint(flag->def, literal);
   if (!why) return PD_OK;
-  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", pd__source_of(flag->name, origin, source),
+  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", pd__source_of(node->name, origin, source),
                   shown(flag, text, quoted), why);
 }
 
@@ -137,9 +141,10 @@ static pd_status make_entry(pd__change *change, pd_value value, const pd_origin 
   return PD_OK;
 }
 
-pd_status pd__change_prepare(pd__change *change, pd_flag *flag, const char *text, pd_value value,
+pd_status pd__change_prepare(pd__change *change, pd_flag *node, const char *text, pd_value value,
                              const pd_origin *origin, bool early, pd_error *err) {
-  pd_status status = check_open(flag, origin, early, err);
+  pd_flag *flag = meant_by(node);
+  pd_status status = check_open(flag, node->name, origin, early, err);
   if (status != PD_OK) return status;
   pd_type type = flag->def->type;
   char number[PD__NUMBER_SIZE];
@@ -153,7 +158,7 @@ pd_status pd__change_prepare(pd__change *change, pd_flag *flag, const char *text
   if (status == PD_OK) status = pd__value_check(flag->def, value);
   if (status == PD_OK) return make_entry(change, value, origin, err);
   if (!text) text = pd__value_text(type, value, number);
-  return fail_value(status, flag, text, origin, err);
+  return fail_value(status, flag, node->name, text, origin, err);
 }
 
 pd_value pd__def_default(const pd_flag_def *def) {
@@ -298,7 +303,8 @@ static void fail_review(pd_status status, const pd_flag *flag, pd_type was, cons
   } else if (status == PD_ERR_MEMORY) {
     pd__fail_memory(&err);
   } else {
-    fail_value(status, flag, pd__value_text(was, entry->value, number), &entry->origin, &err);
+    const char *text = pd__value_text(was, entry->value, number);
+    fail_value(status, flag, flag->name, text, &entry->origin, &err);
   }
   pd__report_add(report, &err);
 }

@@ -17,12 +17,27 @@ void pd__environment_variable(const char *prefix, const char *name, size_t lengt
   }
 }
 
-/* Find the variable and its text; false where it isn't set. */
-static bool look_up(const char *prefix, const pd_flag *flag, char variable[PD__VARIABLE_SIZE],
-                    const char **text) {
-  pd__environment_variable(prefix, flag->name, strlen(flag->name), variable);
-  *text = pd__platform_getenv(variable);
-  return *text != NULL;
+static const char *text_of(const char *prefix, const char *name, size_t length,
+                           char variable[PD__VARIABLE_SIZE]) {
+  pd__environment_variable(prefix, name, length, variable);
+  return pd__platform_getenv(variable);
+}
+
+/* Find the variable and its text: the flag's own, or that of an old name. Gives the node
+ * of the name; NULL where none is set. */
+static pd_flag *look_up(const char *prefix, pd_flag *flag, char variable[PD__VARIABLE_SIZE],
+                        const char **text) {
+  pd_flag *node = flag;
+  *text = text_of(prefix, flag->name, strlen(flag->name), variable);
+  for (const char *cursor = pd__list_begin(flag->def->old_names); !*text && cursor;) {
+    const char *name = cursor;
+    size_t length = pd__list_next(&cursor);
+    *text = text_of(prefix, name, length, variable);
+    node = pd__names_find(name, length);
+  }
+  if (!*text) return NULL;
+  if (node != flag) pd__warn_of_name(node, flag);
+  return node;
 }
 
 void pd__environment_use(const char *prefix) { later_prefix = prefix; }
@@ -31,9 +46,10 @@ void pd__environment_apply(pd_flag *flag, pd__report *report) {
   char variable[PD__VARIABLE_SIZE];
   const char *text;
   if (flag->frozen) return; /* it keeps what it had when it was frozen */
-  if (!later_prefix || !look_up(later_prefix, flag, variable, &text)) return;
+  pd_flag *node = later_prefix ? look_up(later_prefix, flag, variable, &text) : NULL;
+  if (!node) return;
   pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable, 0};
-  pd__settle(flag, text, &origin, report);
+  pd__settle(node, text, &origin, report);
 }
 
 void pd__environment_read(const char *prefix, pd__changes *changes) {
@@ -41,11 +57,12 @@ void pd__environment_read(const char *prefix, pd__changes *changes) {
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
     char variable[PD__VARIABLE_SIZE];
     const char *text;
-    if (!flag->def || !look_up(prefix, flag, variable, &text)) continue;
+    pd_flag *node = flag->def ? look_up(prefix, flag, variable, &text) : NULL;
+    if (!node) continue;
     /* A flag that is closed by now must not be refused what it has taken before. */
     if (pd__flag_has(flag, PD_SOURCE_ENVIRONMENT, text)) continue;
     pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable, 0};
-    pd__changes_add(changes, flag, text, (pd_value){0}, &origin);
+    pd__changes_add(changes, node, text, (pd_value){0}, &origin);
   }
 }
 

@@ -99,24 +99,52 @@ static bool is_program(const file *run, const char *pattern, size_t length) {
                      pd__glob_match(pattern, length, pd__base_name(program)));
 }
 
-/* Lines of patterns that follow one another are one list. A line of which the dashes
- * were forgotten would silence all that follows. */
-static void read_patterns(file *run, const char *line) {
+/* A line that was meant as something else would silence all that follows. Gives whether
+ * it was, and says so. */
+static bool is_mistaken(file *run, const char *line) {
+  const char *end = strchr(line, ']');
+  size_t comment = *line == ';' ? 1 : !strncmp(line, "//", 2) ? 2 : 0;
+  if (comment) {
+    fail(run, line, comment, "expected # before a comment");
+    return true;
+  }
+  if (*line == '[' && end && !end[1]) {
+    fail(run, line, strlen(line), "sections begin with names of programs, without brackets");
+    return true;
+  }
   for (const char *c = line; *c; c++) {
     bool control = (unsigned char)*c < ' ' && !strchr(blanks, *c);
     if (*c != '=' && !control) continue;
     const char *why = control ? "isn't text" : "expected --name=value, or names of programs";
     fail(run, line, (size_t)(c - line), why);
-    return;
+    return true;
   }
-  if (!run->patterns) run->relevant = false;
-  run->patterns = true;
+  return false;
+}
+
+static bool is_flag(file *run, const char *word, size_t length) {
+  pd__item item = {.dashes = "--", .name = word, .length = length};
+  char why[PD_NAME_MAX + 64];
+  if (length > PD_NAME_MAX || !pd__words_know(&item)) return false;
+  snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, word);
+  fail(run, word, length, why);
+  return true;
+}
+
+/* Lines of patterns that follow one another are one list. */
+static void read_patterns(file *run, const char *line) {
+  bool relevant = run->patterns && run->relevant;
+  if (is_mistaken(run, line)) return;
   while (*line) {
     size_t length = strcspn(line, blanks);
-    run->relevant |= is_program(run, line, length);
+    bool matches = is_program(run, line, length);
+    if (!matches && is_flag(run, line, length)) return;
+    relevant |= matches;
     line += length;
     line += strspn(line, blanks);
   }
+  run->patterns = true;
+  run->relevant = relevant;
 }
 
 /* Gives what follows the line. */

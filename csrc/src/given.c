@@ -86,13 +86,13 @@ const char *pd__item_shown(const pd__item *item, char out[PD__SOURCE_SIZE]) {
   return out;
 }
 
-static void add(pd__given *given, pd_flag *flag, const pd__item *item, const char *text) {
+static void add(pd__given *given, pd_flag *node, const pd__item *item, const char *text) {
   pd_error err;
   pd__report wrong = {.first = &err};
   given->changes.report = &wrong;
-  wrong.status = pd__literal_check(flag, text, item->literal, &item->origin, &err);
+  wrong.status = pd__literal_check(node, text, item->literal, &item->origin, &err);
   if (wrong.status == PD_OK) {
-    pd__changes_add(&given->changes, flag, text, (pd_value){0}, &item->origin);
+    pd__changes_add(&given->changes, node, text, (pd_value){0}, &item->origin);
   }
   if (wrong.status != PD_OK) find_error(given, &err);
 }
@@ -110,15 +110,16 @@ static void add_negated(pd__given *given, pd_flag *flag, const pd__item *item) {
   }
 }
 
-static void fail_missing(pd__given *given, const pd_flag *flag, const pd__item *item) {
+static void fail_missing(pd__given *given, const pd_flag *flag, const char *name,
+                         const pd__item *item) {
   char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
   pd__value_expected(flag->def, expected, sizeof expected);
-  pd__source_of(flag->name, &item->origin, source);
+  pd__source_of(name, &item->origin, source);
   if (item->next && !flag->def->sensitive) {
     pd__given_fail(given, PD_ERR_ARGV,
                    "%s: the value is missing before %s, expected %s; a value that begins with a "
                    "dash is written --%s=VALUE",
-                   source, pd__quote(quoted, item->next), expected, flag->name);
+                   source, pd__quote(quoted, item->next), expected, name);
   } else {
     pd__given_fail(given, PD_ERR_ARGV, "%s: the value is missing, expected %s", source, expected);
   }
@@ -134,18 +135,37 @@ void pd__given_take(pd__given *given, const pd__item *item) {
     if (finding) *finding = (pd__finding){.item = *item};
   } else if (negated) {
     add_negated(given, flag, item);
-  } else if (item->text) {
-    add(given, flag, item, item->text);
-  } else if (flag->def->type == PD_TYPE_bool) {
-    add(given, flag, item, "true");
   } else {
-    fail_missing(given, flag, item);
+    pd_flag *node = pd__names_find(item->name, item->length); /* perhaps an alias */
+    if (item->text) {
+      add(given, node, item, item->text);
+    } else if (flag->def->type == PD_TYPE_bool) {
+      add(given, node, item, "true");
+    } else {
+      fail_missing(given, flag, node->name, item);
+    }
   }
+}
+
+/* The place is where the value stood: nothing is wrong there now. */
+static void fail_kept(pd__given *given, const pd_flag *flag, const pd_origin *origin) {
+  char place[PD__PLACE_SIZE];
+  size_t length = strlen(pd__place_of(origin, place));
+  if (length > 2) length -= 2; /* ": " */
+  pd__given_fail(given, PD_ERR_FROZEN, "--%s: %s, and the file no longer gives its value%s%.*s%s",
+                 flag->name, flag->frozen ? "is frozen" : "can be set at startup only",
+                 length ? " (" : "", (int)length, place, length ? ")" : "");
 }
 
 void pd__given_drop_source(pd__given *given, pd_flag *flag, pd_source source) {
   pd_error err;
   pd__report wrong = {.first = &err};
+  const pd__entry *entry = pd__flag_entry_of(flag, source);
+  if (!entry) return;
+  if (pd__flag_check_open(flag, &entry->origin, NULL) != PD_OK) {
+    fail_kept(given, flag, &entry->origin);
+    return;
+  }
   given->changes.report = &wrong;
   pd__changes_drop(&given->changes, flag, source);
   if (wrong.status != PD_OK) find_error(given, &err);
@@ -155,9 +175,11 @@ void pd__given_drop_source(pd__given *given, pd_flag *flag, pd_source source) {
 
 static void report_unknown(pd__given *given, const pd__item *item) {
   char hint[PD__HINT_SIZE], source[PD__SOURCE_SIZE];
-  pd__names_hint(item->name, item->length, *item->dashes ? "--" : NULL, hint);
+  size_t before = strlen(item->dashes);
+  bool word = before && item->dashes[before - 1] == '-'; /* or what --fromenv= lists, or a key */
+  pd__names_hint(item->name, item->length, word ? "--" : NULL, hint);
   bool number = *item->name == '.' || (*item->name >= '0' && *item->name <= '9');
-  if (!*hint && number && *item->dashes && !item->origin.place) {
+  if (!*hint && number && word && !item->origin.place) {
     snprintf(hint, sizeof hint, "; arguments that begin with a dash go after --");
   }
   pd__report_fail(&given->report, PD_ERR_UNDEFINED, "%s: no such flag%s",

@@ -9,7 +9,8 @@
 
 /* One value as somebody wrote it. All text is borrowed until the end. */
 typedef struct pd__item {
-  const char *dashes; /* before the name: "--", "-", or "" in a file of settings */
+  const char *dashes; /* before the name: "--", "-", "--fromenv=" and the like where that
+                         lists it, or "" in a file of settings */
   const char *name;
   size_t length;    /* of the name */
   const char *text; /* NULL: none, as in --name and --noname */

@@ -47,48 +47,76 @@ static bool begins(const char *name, const char *start, size_t length) {
 /* A flag that may be suggested under the name of `node`. */
 static bool is_known(const pd_flag *node, bool bools) {
   const pd_flag *flag = node->alias_of ? node->alias_of : node;
-  return flag->def && !flag->def->hidden && (!bools || flag->def->type == PD_TYPE_bool);
+  if (!flag->def || flag->def->hidden || flag->def->retired) return false;
+  return !bools || flag->def->type == PD_TYPE_bool;
 }
 
-/* The name in another case; or what it is the beginning of, if that is one flag;
- * or the one that the fewest edits lead to. */
-static const pd_flag *nearest(const char *name, size_t length, bool bools) {
-  const pd_flag *prefixed = NULL, *near = NULL, *node;
-  size_t prefixes = 0;
+/* What else a command line may say. */
+static const char *const words[] = {
+#define HELP_NAME(name, number, text) text,
+    PD_HELP_MAP(HELP_NAME) "flagfile", "fromenv", "tryfromenv", "undefok"};
+
+#define WORDS (sizeof words / sizeof *words)
+
+/* Such a word isn't misspelt: it means nothing where it stands. */
+static bool is_word(const char *name, size_t length) {
+  size_t i = 0;
+  while (i < WORDS && (strlen(words[i]) != length || memcmp(words[i], name, length) != 0)) i++;
+  return i < WORDS;
+}
+
+typedef struct guess {
+  const char *exact;    /* in another case */
+  const char *prefixed; /* the last that it is the beginning of */
+  size_t prefixes;      /* how many there are */
+  const char *near;     /* with the fewest edits */
+  unsigned best;        /* as many, or the first number that is too many */
+} guess;
+
+static void consider(guess *so_far, const char *name, size_t length, const char *known) {
+  size_t whole = strlen(known);
+  if (whole >= length && begins(known, name, length)) {
+    if (whole == length) so_far->exact = known;
+    so_far->prefixed = known;
+    so_far->prefixes++;
+  }
+  unsigned edits = distance(name, length, known, whole);
+  if (edits >= so_far->best) return;
+  so_far->best = edits;
+  so_far->near = known;
+}
+
+/* The name in another case; or what it is the beginning of, if that is one name;
+ * or the one that the fewest edits lead to; or NULL. */
+static const char *nearest(const char *name, size_t length, bool bools, bool line) {
   /* A short name is near to everything: allow it fewer edits. */
-  unsigned best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR;
+  guess so_far = {.best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR};
+  const pd_flag *node;
   if (length > PD_NAME_MAX) return NULL;
   for (uint32_t i = 0; (node = pd__names_at(i)); i++) {
-    if (!is_known(node, bools)) continue;
-    size_t whole = strlen(node->name);
-    if (whole >= length && begins(node->name, name, length)) {
-      if (whole == length) return node;
-      prefixed = node;
-      prefixes++;
-    }
-    unsigned edits = distance(name, length, node->name, whole);
-    if (edits >= best) continue;
-    best = edits;
-    near = node;
+    if (is_known(node, bools)) consider(&so_far, name, length, node->name);
   }
-  return prefixes == 1 && length >= LEAST_PREFIX ? prefixed : near;
+  if (line && !is_word(name, length)) {
+    for (size_t i = 0; i < WORDS; i++) consider(&so_far, name, length, words[i]);
+  }
+  if (so_far.exact) return so_far.exact;
+  return so_far.prefixes == 1 && length >= LEAST_PREFIX ? so_far.prefixed : so_far.near;
 }
 
 /* The same for the bool that "no" or "no-" stands before. */
-static const pd_flag *nearest_negated(const char *name, size_t length) {
+static const char *nearest_negated(const char *name, size_t length) {
   if (length < 3 || strncmp(name, "no", 2) != 0) return NULL;
   size_t skip = fold(name[2]) == '_' ? 3 : 2;
-  return nearest(name + skip, length - skip, true);
+  return nearest(name + skip, length - skip, true, false);
 }
 
 void pd__names_hint(const char *name, size_t length, const char *prefix, char out[PD__HINT_SIZE]) {
-  const pd_flag *found = nearest(name, length, false);
-  const char *no = "";
+  const char *found = nearest(name, length, false, prefix != NULL), *no = "";
   out[0] = '\0';
   if (!found && prefix) {
     found = nearest_negated(name, length);
     no = "no";
   }
   if (found)
-    snprintf(out, PD__HINT_SIZE, "; did you mean '%s%s%s'?", prefix ? prefix : "", no, found->name);
+    snprintf(out, PD__HINT_SIZE, "; did you mean '%s%s%s'?", prefix ? prefix : "", no, found);
 }

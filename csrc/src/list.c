@@ -20,9 +20,19 @@ bool pd__items_next(const char **cursor, char *buffer, size_t size, size_t *leng
   }
   if (size > 0) buffer[used < size ? used : size - 1] = '\0';
   if (!quoted && used > 0 && (is_blank(*start) || is_blank(at[-1]))) return false;
+  if (*at && *at != ',') return false;
   *length = used;
-  *cursor = *at == ',' ? at + 1 : NULL;
-  return *at == ',' || !*at;
+  *cursor = *at ? at + 1 : NULL;
+  return true;
+}
+
+bool pd__items_blanks(const char *item) {
+  size_t end = strcspn(item, ",");
+  if (*item != '"') return is_blank(*item) || (end > 0 && is_blank(item[end - 1]));
+  for (end = 1; item[end] && (item[end] != '"' || item[end + 1] == '"');) {
+    end += item[end] == '"' ? 2 : 1;
+  }
+  return item[end] && is_blank(item[end + 1]);
 }
 
 pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,

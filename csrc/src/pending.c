@@ -124,8 +124,9 @@ static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
     return;
   }
   pd_error err;
-  if (pd__literal_check(flag, text, given->literal, &given->origin, &err) == PD_OK) {
-    pd__settle(flag, text, &given->origin, report);
+  pd_flag *node = given->negated ? flag : given->node;
+  if (pd__literal_check(node, text, given->literal, &given->origin, &err) == PD_OK) {
+    pd__settle(node, text, &given->origin, report);
   } else {
     pd__report_add(report, &err);
   }

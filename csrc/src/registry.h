@@ -101,7 +101,8 @@ pd_flag *pd__names_listed(const pd_flag *previous);
 
 /* Write the known flag that `name` is nearest to, if one is near, as
  * "; did you mean 'x'?" with `prefix` before the name; otherwise "". A `prefix`
- * that is NULL asks for the name of a flag, and never for the negation of one. */
+ * that is NULL asks for the name of a flag; with one it may be the negation of one
+ * too, or another word of a command line. */
 #define PD__HINT_SIZE (PD_NAME_MAX + 40)
 void pd__names_hint(const char *name, size_t length, const char *prefix, char out[PD__HINT_SIZE]);
 
@@ -153,10 +154,11 @@ typedef struct pd__change {
   struct pd__change *earlier; /* one of its flag, while they are being looked at; or NULL */
 } pd__change;
 
-/* Check that the flag may take the value, and make the entry that will hold it.
+/* Check that the flag may take the value, and make the entry that will hold it. `node`
+ * is the flag, or the alias that messages are to call it by.
  * `text` wins over `value`. On error nothing is held. A retired flag takes nothing:
  * the entry is NULL. `early`: the flag is being defined, startup may be over. */
-pd_status pd__change_prepare(pd__change *change, pd_flag *flag, const char *text, pd_value value,
+pd_status pd__change_prepare(pd__change *change, pd_flag *node, const char *text, pd_value value,
                              const pd_origin *origin, bool early, pd_error *err);
 
 /* Can't fail; frees nothing that a reader may hold. */
@@ -178,8 +180,8 @@ typedef struct pd__changes {
 /* The change at `index`. */
 pd__change *pd__changes_at(pd__changes *changes, size_t index);
 
-/* Prepare to give a flag a value. */
-void pd__changes_add(pd__changes *changes, pd_flag *flag, const char *text, pd_value value,
+/* Prepare to give a flag a value; `node` as in pd__change_prepare. */
+void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin);
 
 /* Prepare to take away what `source` gave an open flag, if it gave anything. */
@@ -197,8 +199,8 @@ void pd__changes_pop(pd__changes *changes, pd_flag *flag, pd_layer layer);
  * the commit on it holds it. pd__tell is due when it is let go. */
 pd_status pd__changes_finish(pd__changes *changes);
 
-/* Give one value to a flag that is being defined. */
-void pd__settle(pd_flag *flag, const char *text, const pd_origin *origin, pd__report *report);
+/* Give one value to a flag that is being defined; `node` as in pd__change_prepare. */
+void pd__settle(pd_flag *node, const char *text, const pd_origin *origin, pd__report *report);
 
 /* Without the lock: tell the watchers of what this thread has changed, and hand out
  * warnings. At the end of every function that may have changed something. */
@@ -256,8 +258,9 @@ pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_e
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err);
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err);
 
-/* PD_OK, or why the flag takes no text that a file wrote so; as in pd_settings_add. */
-pd_status pd__literal_check(const pd_flag *flag, const char *text, uint32_t literal,
+/* PD_OK, or why the flag takes no text that a file wrote so; as in pd_settings_add.
+ * `node` as in pd__change_prepare. */
+pd_status pd__literal_check(pd_flag *node, const char *text, uint32_t literal,
                             const pd_origin *origin, pd_error *err);
 
 /* Check a flag and the type of what it is to be given; text suits every type. */

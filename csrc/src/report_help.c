@@ -158,11 +158,14 @@ static void write_origin(const pd_origin *origin, pd__out *out) {
 }
 
 static void add_values(helper *help, const pd__row *row) {
-  pd__out *note = begin_note(help, "[default: ");
-  pd__row_value(row, row->info.default_value, note);
-  add_note(help, PD__FAINT);
+  pd__out *note;
+  if (!row->info.required) { /* nobody is ever left with the default */
+    note = begin_note(help, "[default: ");
+    pd__row_value(row, row->info.default_value, note);
+    add_note(help, PD__FAINT);
+  }
   if (row->entry.origin.source == PD_SOURCE_DEFAULT) return;
-  begin_note(help, "[now: ");
+  note = begin_note(help, "[now: ");
   pd__row_value(row, row->entry.value, note);
   pd__out_text(note, " ");
   write_origin(&row->entry.origin, note);

@@ -24,12 +24,12 @@ static pd__change *add(pd__changes *changes) {
   return &changes->more[changes->count];
 }
 
-void pd__changes_add(pd__changes *changes, pd_flag *flag, const char *text, pd_value value,
+void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin) {
   pd_error err;
   pd__change *change = add(changes);
   pd_status status =
-      change ? pd__change_prepare(change, flag, text, value, origin, changes->early, &err)
+      change ? pd__change_prepare(change, node, text, value, origin, changes->early, &err)
              : pd__fail_memory(&err);
   if (status != PD_OK) {
     pd__report_add(changes->report, &err);
@@ -112,11 +112,11 @@ pd_status pd__changes_finish(pd__changes *changes) {
   return report->status;
 }
 
-void pd__settle(pd_flag *flag, const char *text, const pd_origin *origin, pd__report *report) {
+void pd__settle(pd_flag *node, const char *text, const pd_origin *origin, pd__report *report) {
   pd_error err;
   pd__report own = {.list = report->list, .first = &err};
   pd__changes changes = {.report = &own, .early = true};
-  pd__changes_add(&changes, flag, text, (pd_value){0}, origin);
+  pd__changes_add(&changes, node, text, (pd_value){0}, origin);
   if (pd__changes_finish(&changes) == PD_OK || report->status != PD_OK) return;
   report->status = own.status;
   if (report->first) *report->first = err;

@@ -12,16 +12,13 @@ typedef struct suffix {
 
 typedef struct unit {
   const char *name;
-  const char *hint;        /* for integers */
-  const char *real_hint;   /* for other numbers */
-  const char *ranged_hint; /* true whatever the range is */
-  bool compound;           /* 1h30m: from big to small, each once */
-  const suffix *suffixes;  /* from big to small where compound */
+  const char *hint;
+  bool compound;          /* 1h30m: from big to small, each once */
+  const suffix *suffixes; /* from big to small where compound */
 } unit;
 
 static const unit units[] = {
-    {"bytes", "such as 4096, 64KiB or 1.5GiB", "such as 4096, 64KiB or 1.5GiB",
-     "where 1.5KiB is 1536", false,
+    {"bytes", "as in 64KiB; units: B, kB, MB, GB, KiB, MiB, GiB, ...", false,
      (const suffix[]){{"B", 1, 0},
                       {"kB", 1000, 0},
                       {"KB", 1000, 0},
@@ -37,8 +34,7 @@ static const unit units[] = {
                       {"PiB", (uint64_t)1 << 50, 0},
                       {"EiB", (uint64_t)1 << 60, 0},
                       {NULL, 0, 0}}},
-    {"seconds", "such as 90, 90s or 1m30s", "such as 1.5, 200ms or 1m30s", "where 1m30s is 90",
-     true,
+    {"seconds", "as in 1m30s; units: d, h, m, s, ms, us, ns", true,
      (const suffix[]){{"d", 86400, 0},
                       {"h", 3600, 0},
                       {"min", 60, 0},
@@ -136,8 +132,7 @@ bool pd__unit_expand(const char *name, const char *text, char out[PD__UNIT_SIZE]
   return true;
 }
 
-const char *pd__unit_hint(const char *name, bool whole, bool ranged) {
+const char *pd__unit_hint(const char *name) {
   const unit *of = find_unit(name);
-  if (!of) return "";
-  return ranged ? of->ranged_hint : whole ? of->hint : of->real_hint;
+  return of ? of->hint : "";
 }

@@ -13,8 +13,7 @@ bool pd__unit_known(const char *unit);
  * is "1536") to `out`, with no digit lost; false: it means none. */
 bool pd__unit_expand(const char *unit, const char *text, char out[PD__UNIT_SIZE]);
 
-/* "such as 90, 90s or 1m30s": how values are written, for messages about a range
- * and others, and about integers (`whole`) and others. */
-const char *pd__unit_hint(const char *unit, bool whole, bool ranged);
+/* "as in 1m30s; units: d, h, ...": how values are written, for messages. */
+const char *pd__unit_hint(const char *unit);
 
 #endif /* PD__UNIT_H */

@@ -136,10 +136,12 @@ static void check_required(pd__changes *changes) {
   pd_flag *flag;
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
     if (!flag->def || !flag->def->required || entry_of(flag)) continue;
-    char expected[256];
-    pd__value_expected(flag->def, expected, sizeof expected);
-    pd__report_fail(changes->report, PD_ERR_REFUSED, "--%s: is required, expected %s", flag->name,
-                    expected);
+    const pd_flag_def *def = flag->def;
+    bool any = def->type == PD_TYPE_string && !def->list && !pd__list_begin(def->choices);
+    char expected[256] = "";
+    if (!any) pd__value_expected(def, expected, sizeof expected);
+    pd__report_fail(changes->report, PD_ERR_REFUSED, "--%s: is required%s%s", flag->name,
+                    any ? "" : ", expected ", expected);
   }
 }
 

@@ -332,20 +332,21 @@ static pd_status check_item(const pd_flag_def *item, const char *text, size_t le
 /* The first item that doesn't suit: its number from 1, and its text. */
 typedef struct bad_item {
   size_t number;
-  bool readable;
+  const char *unreadable; /* where it can't be read; or NULL */
   char text[ITEM_SIZE];
 } bad_item;
 
 static pd_status check_items(const pd_flag_def *def, const char *list, bad_item *bad) {
   pd_flag_def item = item_of(def);
   bad->number = 0;
-  bad->readable = true;
+  bad->unreadable = NULL;
   bad->text[0] = '\0';
   for (const char *cursor = pd__items_begin(list); cursor;) {
     size_t length = 0;
     bad->number++;
-    bad->readable = pd__items_next(&cursor, bad->text, sizeof bad->text, &length);
-    pd_status status = bad->readable ? check_item(&item, bad->text, length) : PD_ERR_VALUE;
+    bool readable = pd__items_next(&cursor, bad->text, sizeof bad->text, &length);
+    if (!readable) bad->unreadable = cursor;
+    pd_status status = readable ? check_item(&item, bad->text, length) : PD_ERR_VALUE;
     if (status != PD_OK) return status;
   }
   return PD_OK;
@@ -437,8 +438,7 @@ static void expect(const pd_flag_def *def, pd_status read, char *buffer, size_t 
     used = (size_t)snprintf(buffer, size, "%s%s%s", what, of, that);
   }
   if (!def->unit || read != PD_ERR_VALUE || used >= size) return;
-  snprintf(buffer + used, size - used, ", %s",
-           pd__unit_hint(def->unit, type != PD_TYPE_double, low || high));
+  snprintf(buffer + used, size - used, " (%s)", pd__unit_hint(def->unit));
 }
 
 void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
@@ -452,7 +452,11 @@ static void complain_of_item(const pd_flag_def *def, const char *list, char *buf
   pd_flag_def item = item_of(def);
   check_items(def, list, &bad);
   size_t used = (size_t)snprintf(buffer, size, "item %zu: ", bad.number);
-  if (!bad.readable && def->list == PD_TYPE_string) {
+  if (bad.unreadable && pd__items_blanks(bad.unreadable)) {
+    bool any = def->list == PD_TYPE_string && !pd__list_begin(def->choices);
+    const char *way_out = any ? ", or double quotes" : "";
+    snprintf(buffer + used, size - used, "expected no blanks around it%s", way_out);
+  } else if (bad.unreadable && def->list == PD_TYPE_string) {
     snprintf(buffer + used, size - used, "expected " PD__ITEM_EXPECTED);
   } else {
     pd__value_complaint(&item, bad.text, buffer + used, size - used);

@@ -58,6 +58,8 @@ static char *copy(pd__words *words, const char *text, size_t length) {
   return made;
 }
 
+static int leads_to(const pd__item *item);
+
 /* ---- Help ---- */
 
 static const char *const help_names[] = {
@@ -78,6 +80,11 @@ static int help_kind(const pd__item *item, bool *negated) {
     if (is_named(&positive, help_names[kind]) && !(*negated && has_pattern(kind))) return kind;
   }
   return !item->text && is_named(item, "h") ? PD_HELP_ALL : -1;
+}
+
+bool pd__words_know(const pd__item *item) {
+  bool negated;
+  return pd__item_resolve(item, &negated) || leads_to(item) >= 0 || help_kind(item, &negated) >= 0;
 }
 
 /* Without a flag of its name, the item may be a word for help; false: it isn't. */
@@ -137,13 +144,19 @@ static const char *complaint_about(const char *list) {
   return NULL;
 }
 
+static void use_name(pd__words *words, const pd__item *item, const char *text, size_t length) {
+  (void)item;
+  for (; length > 0 && *text == '-'; length--) text++;
+  if (!pd__undefok_add(&words->given.undefok, text, length)) words->given.out_of_memory = true;
+}
+
 static void each_item(pd__words *words, const pd__item *item, user *use) {
   char shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   const char *complaint = complaint_about(item->text);
   if (complaint) {
     pd__given_fail(&words->given, PD_ERR_ARGV, "%s=%s: %s", pd__item_shown(item, shown),
                    pd__quote(quoted, item->text), complaint);
-    return;
+    if (use != use_name) return; /* names are excused all the same: one slip, one error */
   }
   for (const char *at = item->text; *at;) {
     size_t length = strcspn(at, ",");
@@ -158,36 +171,25 @@ static void use_file(pd__words *words, const pd__item *item, const char *text, s
   if (path) pd__flagfile_read(words, path, item);
 }
 
-static void use_name(pd__words *words, const pd__item *item, const char *text, size_t length) {
-  (void)item;
-  if (!pd__undefok_add(&words->given.undefok, text, length)) words->given.out_of_memory = true;
-}
-
-static int leads_to(const pd__item *item);
-
 /* The item that a variable is. What settings keep is said by their file. */
-static void take_variable(pd__words *words, const pd__item *by, const char *variable,
-                          pd__item *item, const char *text) {
-  item->origin = by->origin;
+static void take_variable(pd__words *words, const char *variable, pd__item *item,
+                          const char *text) {
   if (!words->settings) {
     const char *place = copy(words, variable, strlen(variable));
     item->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
   }
-  if (text) item->text = copy(words, text, strlen(text)); /* the program may change it */
+  item->text = copy(words, text, strlen(text)); /* the program may change it */
   if (!words->given.out_of_memory) pd__words_take(words, item, item->name);
 }
 
 static bool is_known(const pd__words *words, const pd__item *item) {
-  bool negated;
-  return words->settings || words->given.allow_pending ||
-         pd__names_resolve(item->name, item->length) || leads_to(item) >= 0 ||
-         help_kind(item, &negated) >= 0;
+  return words->settings || words->given.allow_pending || pd__words_know(item);
 }
 
 static void use_variable(pd__words *words, const pd__item *by, const char *name, size_t length,
                          bool required) {
   char variable[PD__VARIABLE_SIZE], shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
-  pd__item item = {.dashes = "--", .name = name, .length = length};
+  pd__item item = {.dashes = "--", .name = name, .length = length, .origin = by->origin};
   bool negated;
   if (words->closed || !pd__words_count(words, by)) return;
   if (pd__item_resolve(&item, &negated) && negated) {
@@ -197,8 +199,11 @@ static void use_variable(pd__words *words, const pd__item *by, const char *name,
   }
   pd__environment_variable(words->prefix, name, length, variable);
   const char *text = pd__platform_getenv(variable);
-  if (text || !is_known(words, &item)) {
-    take_variable(words, by, variable, &item, text);
+  if (!is_known(words, &item)) {
+    item.dashes = required ? "--fromenv=" : "--tryfromenv=";
+    pd__given_take(&words->given, &item);
+  } else if (text) {
+    take_variable(words, variable, &item, text);
   } else if (required) {
     pd__given_fail(&words->given, PD_ERR_ARGV, "%s: the environment has no %s",
                    pd__item_shown(by, shown), pd__quote(quoted, variable));

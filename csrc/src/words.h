@@ -32,6 +32,9 @@ typedef struct pd__words {
   pd__owned *owned;
 } pd__words;
 
+/* Whether a command line that says the item means something by it. */
+bool pd__words_know(const pd__item *item);
+
 /* Whether the item has no value, and takes one. */
 bool pd__words_wants(const pd__item *item);
 

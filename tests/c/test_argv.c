@@ -207,6 +207,26 @@ TEST(an_unknown_flag_gets_the_nearest_known_one) {
   refuses("-5", PD_ERR_UNDEFINED, "-5: no such flag; arguments that begin with a dash go after --");
 }
 
+TEST(a_misspelt_word_of_the_line_gets_the_right_one) {
+  start();
+  refuses("--hlep", PD_ERR_UNDEFINED, "--hlep: no such flag; did you mean '--help'?");
+  refuses("--flagfle=x", PD_ERR_UNDEFINED, "--flagfle: no such flag; did you mean '--flagfile'?");
+  refuses("--tryfrom=x", PD_ERR_UNDEFINED, "--tryfrom: no such flag; did you mean '--tryfromenv'?");
+  refuses("-Version", PD_ERR_UNDEFINED, "-Version: no such flag; did you mean '--version'?");
+}
+
+TEST(an_error_calls_a_flag_as_the_line_does) {
+  start();
+  pd_flag_def def = definition(PD_TYPE_int32, "cache");
+  def.aliases = "store";
+  def.old_names = "buffer_size";
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  refuses("--store=x", PD_ERR_VALUE, "--store=x: expected a 32-bit integer");
+  refuses("--buffer-size=x", PD_ERR_VALUE, "--buffer_size=x: expected a 32-bit integer");
+  refuses("--store", PD_ERR_ARGV, "--store: the value is missing, expected a 32-bit integer");
+  refuses("--cache=x", PD_ERR_VALUE, "--cache=x: expected a 32-bit integer");
+}
+
 TEST(a_word_without_a_name_or_with_three_dashes_is_an_error) {
   start();
   define_flag(PD_TYPE_bool, "_x");

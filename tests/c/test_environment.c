@@ -138,3 +138,55 @@ TEST(aliases_have_no_variable_of_their_own) {
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   CHECK_STR(text_of(flag), "0");
 }
+
+static char warning[200];
+static void keep_warning(const char *message, void *context) {
+  (void)context;
+  CHECK(!*warning);
+  snprintf(warning, sizeof warning, "%s", message);
+}
+
+static pd_flag *define_cache(void) {
+  pd_flag_def def = definition(PD_TYPE_int32, "cache");
+  pd_flag *flag = NULL;
+  def.old_names = "buf.size|buffer";
+  CHECK(pd_flag_register(&def, &flag, &err) == PD_OK || flag);
+  return flag;
+}
+
+TEST(an_old_name_has_a_variable_that_warns) {
+  set("FLAGS_buffer", "5");
+  CHECK_OK(pd_warning_handle(keep_warning, NULL, &err));
+  pd_flag *flag = define_cache();
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  CHECK_STR(text_of(flag), "5");
+  CHECK_STR(warning, "buffer is deprecated: use cache");
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK_STR(entry.origin.place, "FLAGS_buffer");
+}
+
+TEST(a_later_definition_finds_the_variable_of_an_old_name) {
+  set("FLAGS_buf_size", "5");
+  CHECK_OK(pd_warning_handle(keep_warning, NULL, &err));
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  CHECK_STR(text_of(define_cache()), "5");
+  CHECK_STR(warning, "buf.size is deprecated: use cache");
+}
+
+TEST(the_variable_of_the_flag_itself_goes_before_those_of_old_names) {
+  set("FLAGS_buffer", "5");
+  set("FLAGS_cache", "6");
+  CHECK_OK(pd_warning_handle(keep_warning, NULL, &err));
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  CHECK_STR(text_of(define_cache()), "6");
+  CHECK_STR(warning, "");
+}
+
+TEST(a_bad_value_of_an_old_name_names_its_variable) {
+  set("FLAGS_buffer", "x");
+  pd_flag *flag = define_cache();
+  CHECK_STATUS(pd_environment_enable("FLAGS_", NULL, &err), PD_ERR_VALUE,
+               "environment: FLAGS_buffer=x: expected a 32-bit integer");
+  CHECK_STR(text_of(flag), "0");
+}

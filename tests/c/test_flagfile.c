@@ -159,10 +159,32 @@ TEST(every_error_tells_file_and_line) {
   refuses("--", PD_ERR_ARGV, "f:1: --: expected the name of a flag");
   refuses("---count=5", PD_ERR_ARGV,
           "f:1: ---count: expected one or two dashes before the name of a flag");
-  refuses("--fromenv=nothing_there", PD_ERR_UNDEFINED,
-          "environment: FLAGS_nothing_there: no such flag");
+  refuses("\n--fromenv=nothing_there", PD_ERR_UNDEFINED,
+          "f:2: --fromenv=nothing_there: no such flag");
   refuses("\n--fromenv=count", PD_ERR_ARGV, "f:2: --fromenv: the environment has no FLAGS_count");
   refuses("a\x01", PD_ERR_FILE, "f:1: a: isn't text");
+}
+
+TEST(a_line_that_is_no_name_of_a_program_silences_nothing) {
+  start();
+  refuses("\n\ndry_run\n--count=2", PD_ERR_FILE,
+          "f:3: dry_run: expected --dry_run, or names of programs");
+  refuses("nodry-run", PD_ERR_FILE, "f:1: nodry-run: expected --nodry-run, or names of programs");
+  refuses("text secret words", PD_ERR_FILE, "f:1: text: expected --text, or names of programs");
+  refuses("set count 5", PD_ERR_FILE, "f:1: count: expected --count, or names of programs");
+  refuses("flagfile other", PD_ERR_FILE,
+          "f:1: flagfile: expected --flagfile, or names of programs");
+  refuses("; --count=5", PD_ERR_FILE, "f:1: ;: expected # before a comment");
+  refuses("// see below", PD_ERR_FILE, "f:1: //: expected # before a comment");
+  refuses("[server]", PD_ERR_FILE,
+          "f:1: [server]: sections begin with names of programs, without brackets");
+  write_file("f", "other\ndry_ru[n]\n[c-t]erver [s]erver\n--count=4\n");
+  CHECK_OK(parse("--flagfile=f", NULL));
+  CHECK_STR(text_of(count), "4");
+  program = "count";
+  write_file("f", "count\n--count=5\n");
+  CHECK_OK(parse("--flagfile=f", NULL));
+  CHECK_STR(text_of(count), "5");
 }
 
 TEST(undefok_in_a_file_and_for_a_file_holds) {

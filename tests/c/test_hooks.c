@@ -335,6 +335,10 @@ TEST(a_required_flag_must_be_on_the_line_or_have_a_value_before) {
   CHECK_STATUS(parse("x", NULL), PD_ERR_REFUSED, "--port: is required, expected an integer >= 1");
   CHECK_OK(parse("--port=1", NULL));
   CHECK_OK(parse("x", NULL));
+  def = definition(PD_TYPE_string, "data_dir");
+  def.required = true;
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  CHECK_STATUS(parse("x", NULL), PD_ERR_REFUSED, "--data_dir: is required");
 }
 
 /* ---- Watchers ---- */

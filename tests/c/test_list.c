@@ -89,12 +89,23 @@ TEST(a_list_flag_takes_lists_of_its_type_alone) {
   CHECK_STATUS(pd_flag_set_string(sizes, "1,,2", &err), PD_ERR_VALUE,
                "sizes=1,,2: item 2: expected a 32-bit integer");
   CHECK_STATUS(pd_flag_set_string(sizes, "1, 2", &err), PD_ERR_VALUE,
-               "sizes=1, 2: item 2: expected a 32-bit integer");
+               "sizes=1, 2: item 2: expected no blanks around it");
+  CHECK_STATUS(pd_flag_set_string(sizes, "1\t,2", &err), PD_ERR_VALUE,
+               "sizes=1\\x09,2: item 1: expected no blanks around it");
+  CHECK_STATUS(pd_flag_set_string(sizes, "1,\"2", &err), PD_ERR_VALUE,
+               "sizes=1,\"2: item 2: expected a 32-bit integer");
   CHECK_STR(text_of(sizes), "");
-  CHECK_STATUS(pd_flag_set_string(list_of(PD_TYPE_string, "names", NULL), "a, b", &err),
-               PD_ERR_VALUE,
-               "names=a, b: item 2: expected text, in double quotes if it has quotes, line breaks "
-               "or blanks at its ends");
+  pd_flag *names = list_of(PD_TYPE_string, "names", NULL);
+  CHECK_STATUS(pd_flag_set_string(names, "a, b", &err), PD_ERR_VALUE,
+               "names=a, b: item 2: expected no blanks around it, or double quotes");
+  CHECK_STATUS(pd_flag_set_string(names, "\"a\" ,b", &err), PD_ERR_VALUE,
+               "names=\"a\" ,b: item 1: expected no blanks around it, or double quotes");
+  CHECK_STATUS(
+      pd_flag_set_string(names, "a,\"b ", &err), PD_ERR_VALUE,
+      "names=a,\"b : item 2: expected text, in double quotes if it has quotes, line breaks "
+      "or blanks at its ends");
+  CHECK_STATUS(pd_flag_set_string(list_of(PD_TYPE_string, "modes", "a|b"), "a, b", &err),
+               PD_ERR_VALUE, "modes=a, b: item 2: expected no blanks around it");
   CHECK_STATUS(pd_flag_set_string(list_of(PD_TYPE_bool, "checks", NULL), "yes,no,2", &err),
                PD_ERR_VALUE, "checks=yes,no,2: item 3: expected true or false");
 }

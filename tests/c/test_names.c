@@ -126,7 +126,7 @@ TEST(flags_come_in_the_order_of_their_definitions) {
   CHECK(pd_flag_next(second) == third && !pd_flag_next(third));
 }
 
-TEST(hidden_flags_are_not_suggested_and_aliases_are) {
+TEST(hidden_and_retired_flags_are_not_suggested_and_aliases_are) {
   pd_flag_def def = definition(PD_TYPE_bool, "secret_mode");
   pd_flag *flag;
   def.hidden = true;
@@ -134,7 +134,12 @@ TEST(hidden_flags_are_not_suggested_and_aliases_are) {
   def = definition(PD_TYPE_bool, "verbose");
   def.aliases = "talkative";
   CHECK_OK(pd_flag_register(&def, &flag, &err));
+  def = definition(PD_TYPE_bool, "fast_path");
+  def.retired = "always on";
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
   hints("secret_mod", "");
+  hints("fast_pat", "");
+  hints("flagfil", ""); /* no flag */
   hints("talkativ", "; did you mean 'talkative'?");
 }
 

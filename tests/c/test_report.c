@@ -222,7 +222,7 @@ TEST(help_tells_the_marks_of_a_flag) {
   def.startup_only = true;
   add(def);
   CHECK_STR(flags_help(100), "prog:\n"
-                             "  -a    A [required] [default: false] [experimental]\n"
+                             "  -a    A [required] [experimental]\n"
                              "  -b    [default: false] [read-only] [deprecated: use --a]\n"
                              "  -c    C [default: false] [startup only]\n");
 }

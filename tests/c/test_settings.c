@@ -162,9 +162,27 @@ TEST(a_closed_flag_keeps_its_setting_but_takes_no_other_one) {
   CHECK_OK(pd_flag_freeze(count, &err));
   CHECK_OK(pd_settings_apply(settings, false, NULL, &err));
   CHECK_STATUS(apply("count", "6", false), PD_ERR_FROZEN, "conf.toml:12:8: --count: is frozen");
-  CHECK_STATUS(apply("name", "x", false), PD_ERR_FROZEN, "conf.toml:13:8: --count: is frozen");
+  CHECK_STATUS(apply("name", "x", false), PD_ERR_FROZEN,
+               "--count: is frozen, and the file no longer gives its value (conf.toml:13:8)");
   CHECK_STR(text_of(count), "5");
   CHECK_STR(text_of(name), "");
+}
+
+TEST(a_startup_only_flag_that_its_file_leaves_out_is_named_with_its_old_place) {
+  start();
+  pd_flag_def def = definition(PD_TYPE_int32, "threads");
+  def.startup_only = true;
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  CHECK_OK(apply("threads", "4", false));
+  char first[] = "program", *argv[] = {first, NULL};
+  int argc = 1;
+  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_STATUS(apply("name", "x", false), PD_ERR_FROZEN,
+               "--threads: can be set at startup only, and the file no longer gives its value "
+               "(conf.toml:12:8)");
+  CHECK_STATUS(apply("threads", "5", false), PD_ERR_FROZEN,
+               "conf.toml:12:8: --threads: can be set at startup only, and the command line has "
+               "been parsed");
 }
 
 TEST(settings_without_a_place_name_the_flag_alone) {

@@ -226,15 +226,18 @@ TEST(a_range_and_choices_are_kept_to_in_plain_numbers) {
 TEST(a_refusal_says_how_quantities_are_written) {
   start(PD_TYPE_int64, "seconds");
   CHECK_STATUS(pd_flag_set_from_string(flag, "1.5", &err), PD_ERR_VALUE,
-               "x1=1.5: expected an integer number of seconds, such as 90, 90s or 1m30s");
+               "x1=1.5: expected an integer number of seconds "
+               "(as in 1m30s; units: d, h, m, s, ms, us, ns)");
   CHECK_STATUS(pd_flag_set_from_string(flag, "1000000000000000d", &err), PD_ERR_RANGE,
                "x1=1000000000000000d: expected a 64-bit integer number of seconds");
   start(PD_TYPE_double, "seconds");
   CHECK_STATUS(pd_flag_set_from_string(flag, "soon", &err), PD_ERR_VALUE,
-               "x2=soon: expected a number of seconds, such as 1.5, 200ms or 1m30s");
+               "x2=soon: expected a number of seconds "
+               "(as in 1m30s; units: d, h, m, s, ms, us, ns)");
   start(PD_TYPE_uint32, "bytes");
   CHECK_STATUS(pd_flag_set_from_string(flag, "64M", &err), PD_ERR_VALUE,
-               "x3=64M: expected an integer number of bytes, such as 4096, 64KiB or 1.5GiB");
+               "x3=64M: expected an integer number of bytes "
+               "(as in 64KiB; units: B, kB, MB, GB, KiB, MiB, GiB, ...)");
   pd_flag_def def = definition(PD_TYPE_int32, "wait");
   def.unit = "seconds";
   def.max.i64 = 60;
@@ -242,5 +245,6 @@ TEST(a_refusal_says_how_quantities_are_written) {
   CHECK_STATUS(pd_flag_set_from_string(flag, "2m", &err), PD_ERR_RANGE,
                "wait=2m: expected an integer number of seconds <= 60");
   CHECK_STATUS(pd_flag_set_from_string(flag, "500ms", &err), PD_ERR_VALUE,
-               "wait=500ms: expected an integer number of seconds <= 60, where 1m30s is 90");
+               "wait=500ms: expected an integer number of seconds <= 60 "
+               "(as in 1m30s; units: d, h, m, s, ms, us, ns)");
 }

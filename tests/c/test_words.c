@@ -90,9 +90,12 @@ TEST(a_variable_that_does_not_suit_its_flag_is_named) {
 TEST(an_unknown_flag_is_an_error_with_or_without_its_variable) {
   start();
   setenv("FLAGS_weirdo", "", 1);
-  refuses("--fromenv=weirdo", PD_ERR_UNDEFINED, "environment: FLAGS_weirdo: no such flag");
-  refuses("--tryfromenv=weirdo", PD_ERR_UNDEFINED, "environment: FLAGS_weirdo: no such flag");
-  refuses("--tryfromenv=nowhere", PD_ERR_UNDEFINED, "environment: FLAGS_nowhere: no such flag");
+  refuses("--fromenv=weirdo", PD_ERR_UNDEFINED, "--fromenv=weirdo: no such flag");
+  refuses("--tryfromenv=weirdo", PD_ERR_UNDEFINED, "--tryfromenv=weirdo: no such flag");
+  refuses("-tryfromenv count,cuont", PD_ERR_UNDEFINED,
+          "--tryfromenv=cuont: no such flag; did you mean 'count'?");
+  setenv("FLAGS_fromenv", "nowhere", 1);
+  refuses("--fromenv=fromenv", PD_ERR_UNDEFINED, "environment: --fromenv=nowhere: no such flag");
   CHECK_OK(parse("--tryfromenv=weirdo,nowhere --undefok=nowhere,weirdo"));
 }
 
@@ -148,6 +151,10 @@ TEST(names_of_undefok_need_not_be_known_wherever_they_stand) {
   CHECK_OK(parse("--undefok foo-bar --undefok=other --foo_bar=7 --other"));
   refuses("--undefok=fo --foo", PD_ERR_UNDEFINED, "--foo: no such flag");
   refuses("--undefok=foot --foo", PD_ERR_UNDEFINED, "--foo: no such flag");
+  refuses("--foo --undefok=foo,,bar --bar", PD_ERR_ARGV,
+          "--undefok=foo,,bar: an item of the list is empty");
+  refuses("--undefok=fee,--foo --foo --fee", PD_ERR_ARGV,
+          "--undefok=fee,--foo: an item of the list begins with a dash");
   refuses("--undefok= --foo", PD_ERR_UNDEFINED, "--foo: no such flag");
 }
 

@@ -138,10 +138,14 @@ def values() -> None:
         "fixed": define("int32", "fixed", read_only=True),
         "frozen": define("int32", "frozen"),
         "memory": define("uint32", "memory", unit="bytes"),
+        "buffer": define(
+            "int64", "buffer", unit="bytes", min=4096, max=65536, default_value=4096
+        ),
         "delay": define("double", "pause", unit="seconds", min=0, max=60),
         "sizes": define("string", "sizes", list=lib.PD_TYPE_uint32, default_value=""),
         "secret": define("int32", "secret", sensitive=True, max=9),
         "tags": define("string", "tags", list=lib.PD_TYPE_string, choices="a|b"),
+        "words": define("string", "words", list=lib.PD_TYPE_string),
     }
     lib.pd_flag_freeze(flags["frozen"], ffi.NULL)
     cases = {
@@ -157,10 +161,12 @@ def values() -> None:
         "fixed": [b"1"],
         "frozen": [b"1"],
         "memory": [b"64M", b"1.3KiB", b"1.5", b"4GiB", b"-1B"],
+        "buffer": [b"64M", b"1k", b"1MiB"],
         "delay": [b"soon", b"1h", b"2s1m"],
-        "sizes": [b"1,x", b"1, 2", b"1,", b"1,2,4294967296", b'"1'],
+        "sizes": [b"1,x", b"1, 2", b"1,", b"1,2,4294967296", b'"1', b"1 ,2"],
         "secret": [b"1234", b"abcd"],
         "tags": [b"a,c", b'a,b"', b"a, b"],
+        "words": [b"a, b", b'"a,b" ,c'],
     }
     for kind, texts in cases.items():
         for bad in texts:
@@ -190,6 +196,12 @@ batch_size=5
 --flagfile
 --flagfile=missing.conf,directory
 --fromenv=batch_size
+--fromenv=batchsize
+verbose
+batch_size 5
+; a comment
+// another
+[server]
 other-program
 --unknown for another program
 """
@@ -230,7 +242,11 @@ def command_lines() -> None:
         ["--tryfromenv=--verbose"],
         ["--fromenv=batch_size"],
         ["--tryfromenv=unknown"],
+        ["--fromenv=batchsize"],
         ["--undefok=other", "--unknown"],
+        ["--undefok=foo,,bar", "--foo"],
+        ["--hlep"],
+        ["--flagfle=x"],
         ["--flagfile=missing.conf"],
         ["--flagfile=directory"],
         ["--flagfile=wrong.conf"],
