@@ -28,7 +28,9 @@ DOCUMENTS = [
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
 
-MANUAL = [ROOT / "docs" / name for name in ("guide.md", "command-line.md", "hosting.md")]
+MANUAL = [
+    ROOT / "docs" / name for name in ("guide.md", "python.md", "command-line.md", "hosting.md")
+]
 
 
 class Block(NamedTuple):
