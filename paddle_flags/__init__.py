@@ -28,6 +28,7 @@ from paddle_flags._parse import check_modules, check_pending, parse
 from paddle_flags._plugin import Plugin, load_plugin
 from paddle_flags._registry import FLAGS, get, override, reset
 from paddle_flags._registry import set as set
+from paddle_flags._report import explain
 from paddle_flags._settings import FlagChange, reload
 from paddle_flags._status import to_text as _to_text
 from paddle_flags.errors import (
@@ -87,6 +88,7 @@ __all__ = [
     "define",
     "describe",
     "dump",
+    "explain",
     "get",
     "get_include",
     "load_plugin",

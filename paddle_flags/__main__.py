@@ -10,13 +10,13 @@ import re
 import runpy
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from paddle_flags import __version__, _completion, _config, errors
-from paddle_flags._parse import Reading, print_text, print_warnings, read_flags
+from paddle_flags._output import print_error, print_text
+from paddle_flags._parse import Reading, print_warnings, read_flags
 from paddle_flags._plugin import load_plugin
-from paddle_flags._registry import find
-from paddle_flags._report import LISTINGS, explanation, flags_table, listing
+from paddle_flags._report import LISTINGS, explain, flags_table, listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +39,18 @@ _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
 
 _TAKES_FILE = ("-p", "--plugin", "--config")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Prints as all of us do."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if message:
+            (print_text if file is sys.stdout else print_error)(message, end="")
+
+    def error(self, message: str) -> NoReturn:
+        print_error(f"{self.format_usage()}{self.prog}: error: {message}")
+        sys.exit(2)
 
 
 def _options_end(words: Sequence[str], parser: argparse.ArgumentParser) -> int:
@@ -66,10 +78,14 @@ def _own_options(parser: argparse.ArgumentParser) -> dict[str, bool]:
 def _load(plugin: str) -> None:
     """Load FILE or NAMESPACE=FILE."""
     parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
-    if parts:
-        load_plugin(parts[2], namespace=parts[1])
-    else:
-        load_plugin(plugin)
+    namespace, file = (parts[1], parts[2]) if parts else ("", plugin)
+    if file.endswith((".py", ".pyw")):
+        message = (
+            f"{file}: is a Python program, expected a shared library; '{PROGRAM} run --show {file}'"
+            " runs it and shows its flags, and pf.explain(name) in it tells why one has its value"
+        )
+        raise errors.FlagArgumentError(message)
+    load_plugin(file, namespace=namespace)
 
 
 def _flags(options: argparse.Namespace, words: list[str], **how: Any) -> list[str]:
@@ -137,7 +153,7 @@ def _add_config(commands: Commands) -> None:
 def _print_config(parser: argparse.ArgumentParser, options: list[str] | None) -> None:
     if not options:
         parser.error(f"expected one or more of {', '.join(_config.OPTIONS)}")
-    print(" ".join(_config.OPTIONS[option]() for option in options))
+    print_text(" ".join(_config.OPTIONS[option]() for option in options))
 
 
 def _add_completion(commands: Commands) -> None:
@@ -159,12 +175,12 @@ def _add_completion(commands: Commands) -> None:
         f" without one, {PROGRAM}",
     )
     parser.set_defaults(
-        act=lambda options: print(_completion.script(options.shell, options.programs), end="")
+        act=lambda options: print_text(_completion.script(options.shell, options.programs), end="")
     )
 
 
 def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    main_parser = argparse.ArgumentParser(
+    main_parser = _Parser(
         PROGRAM, description="Flags of a process and its native plugins.", allow_abbrev=False
     )
     main_parser.add_argument("--version", action="version", version=f"paddle_flags {__version__}")
@@ -224,8 +240,17 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argume
     return main_parser, dict(commands.choices)
 
 
+def _module_at(words: list[str]) -> int:
+    return words.index("-m") if "-m" in words else len(words)
+
+
+def _program_at(words: list[str]) -> int:
+    """Give the index of the script or of -m, or of the end."""
+    return _completion.argument_at(words[: _module_at(words)])
+
+
 def _run(options: argparse.Namespace, words: list[str]) -> Action:
-    at = words.index("-m") if "-m" in words else len(words)
+    at = _module_at(words)
     script = _flags(options, words[:at], stop_at_argument=True, allow_pending=options.allow_pending)
     if script:
         script += words[at:]  # a script's own -m
@@ -289,7 +314,7 @@ def _explain(options: argparse.Namespace, words: list[str]) -> Action:
     if len(rest) != 1:
         message = f"expected the name of one flag, not {len(rest)} arguments"
         raise errors.FlagArgumentError(message)
-    text = explanation(find(rest[0]))
+    text = explain(rest[0])
     return lambda: print_text(text)
 
 
@@ -320,13 +345,15 @@ def _prepare(command: str, parser: argparse.ArgumentParser, words: Sequence[str]
     end = _options_end(words, parser)
     options = parser.parse_args(words[:end])
     rest = list(words[end:])
-    late = [word for word in rest if word.partition("=")[0] in _own_options(parser)]
-    if late and command != "run" and late[0] not in ("-h", "--help"):
-        message = f"{late[0]}: options come before flags and names"
-        raise errors.FlagArgumentError(message)
     if command != "doctor":  # which reports what loading meets
         for plugin in options.plugin:
             _load(plugin)
+    own = rest[: _program_at(rest)] if command == "run" else rest
+    options_here = _own_options(parser).keys() - {"-h", "--help"}  # which flags have too
+    late = [word for word in own if word.partition("=")[0] in options_here]
+    if late:
+        message = f"{late[0]}: options come before flags and names"
+        raise errors.FlagArgumentError(message)
     return _COMMANDS[command](options, rest)
 
 
@@ -419,7 +446,7 @@ def main(words: Sequence[str]) -> int:
         return 0
     except errors.FlagError as error:
         for each in error.errors:
-            print(f"{PROGRAM}: error: {each}", file=sys.stderr)
+            print_error(f"{PROGRAM}: error: {each}")
         return 2
     print_warnings(PROGRAM)
     action()

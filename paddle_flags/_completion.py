@@ -208,16 +208,9 @@ def complete_flags(
     `arguments` is the answer where a word isn't part of a flag; by default, files.
     """
     others = files(word) if arguments is None else arguments
-    values: _Values | None = None
-    for each in words:
-        if each == "--":
-            return others
-        if re.match("-[^0-9.]", each):
-            values = _awaited(each)
-        elif values is None and stop_at_argument:
-            return others
-        else:
-            values = None
+    if "--" in words or (stop_at_argument and argument_at(words) < len(words)):
+        return others
+    values = _awaited(words[-1]) if words else None
     name, equals, typed = word.partition("=")
     if values and not word.startswith("-"):
         return _complete_value(values, "", word)
@@ -228,8 +221,25 @@ def complete_flags(
     return _complete_name(word)
 
 
+def argument_at(words: Sequence[str]) -> int:
+    """Give the index of the first word that is part of no flag, or of the end."""
+    values: _Values | None = None
+    for at, each in enumerate(words):
+        is_value = values is not None
+        values = _awaited(each)
+        if each == "--" or not (is_value or _is_flag(each)):
+            return at
+    return len(words)
+
+
+def _is_flag(word: str) -> bool:
+    return re.match("-[^0-9.]", word) is not None
+
+
 def _awaited(word: str) -> _Values | None:
     """Give what the next word can be, if it is the value of the flag in this one."""
+    if not _is_flag(word):
+        return None
     values = _values_of(word)
     return None if "=" in word or values.needs_equals else values
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from paddle_flags import _lists as lists
 from paddle_flags._flag import Flag, flag_of
 from paddle_flags._native import ffi, lib
-from paddle_flags._status import check, new_error, to_bytes
+from paddle_flags._status import check, new_error, to_bytes, to_switch
 from paddle_flags._values import BY_NAME, LISTS, REDACTED, ValueType, fits, to_python
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from types import FrameType
     from typing import TypedDict
 
@@ -51,7 +51,7 @@ class _Definition:
         self.pointer = ffi.new("pd_flag_def *")
         lib.pd_flag_def_init(self.pointer, ffi.sizeof("pd_flag_def"), kind.number)
         self.pointer.list = kind.item.number if kind.item else 0
-        self.pointer.sensitive = sensitive
+        self.set_switch("sensitive", sensitive)
         self.set_text("name", name)
 
     def _keep(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
@@ -60,11 +60,15 @@ class _Definition:
         return kept
 
     def set_text(self, field: str, text: str) -> None:
-        setattr(self.pointer, field, self._keep(text))
+        setattr(self.pointer, field, self._keep(text, f"{self._about}: {field}: "))
+
+    def set_switch(self, field: str, value: bool) -> None:
+        setattr(self.pointer, field, to_switch(f"{self._about}: {field}", value))
 
     def set_list(self, field: str, texts: Iterable[object]) -> None:
-        if isinstance(texts, str):
-            message = f"{self._about}: {field}: {texts!r}: expected a list, not str"
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
+            what = type(texts).__name__
+            message = f"{self._about}: {field}: {texts!r}: expected a list, not {what}"
             raise FlagTypeError(message)
         items = [str(text) for text in texts]
         for item in items:
@@ -119,7 +123,7 @@ class _Definition:
 def _list_kind(about: str, shown: str, default: object, items: type | None) -> ValueType:
     """Give the type of a list: of `items`, or as all of the default's are."""
     if items is not None:
-        if items in _INFERRED:
+        if isinstance(items, type) and items in _INFERRED:
             return LISTS[_INFERRED[items]]
         message = f"{about}: items {items!r}: expected bool, int, float or str"
         raise FlagTypeError(message)
@@ -137,7 +141,7 @@ def _kind_of(
     about: str, shown: str, default: object, type_name: str | None, items: type | None
 ) -> ValueType:
     """Give the type of a definition; messages show its default as `shown`."""
-    if type_name is not None and type_name not in BY_NAME:
+    if type_name is not None and not (isinstance(type_name, str) and type_name in BY_NAME):
         message = f"{about}: type {type_name!r}: expected one of {', '.join(BY_NAME)}"
         raise FlagTypeError(message)
     if items is not None or (type_name is None and lists.items_of(default) is not None):
@@ -293,18 +297,18 @@ def define(
     made.set_default(default)
     made.set_bound("min", min)
     made.set_bound("max", max)
-    made.set_list("choices", choices or ())
+    made.set_list("choices", () if choices is None else choices)
     made.set_list("aliases", aliases)
     made.set_list("old_names", old_names)
     made.set_text("help", help)
-    made.set_text("category", category or "")
-    for field, text in (("unit", unit), ("deprecated", deprecated), ("retired", retired)):
+    texts = {"category": category, "unit": unit, "deprecated": deprecated, "retired": retired}
+    for field, text in texts.items():
         if text is not None:
             made.set_text(field, text)
-    made.pointer.hidden = hidden
-    made.pointer.read_only = read_only
-    made.pointer.startup_only = startup_only
-    made.pointer.required = required
-    made.pointer.experimental = experimental
+    made.set_switch("hidden", hidden)
+    made.set_switch("read_only", read_only)
+    made.set_switch("startup_only", startup_only)
+    made.set_switch("required", required)
+    made.set_switch("experimental", experimental)
     made.set_place(sys._getframe(1))  # noqa: SLF001 - the documented way
     return made.register()

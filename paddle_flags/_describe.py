@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from paddle_flags import _facts
 from paddle_flags._help import help_text
 from paddle_flags._registry import all_flags
+from paddle_flags._status import to_argument, to_switch
 from paddle_flags._values import REDACTED
 from paddle_flags.errors import FlagArgumentError
 
@@ -197,6 +198,16 @@ _KINDS = {"text": "help", "xml": "helpxml"}  # which C writes
 FORMATS = (*_KINDS, *_FORMATS)
 
 
+def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
+    if format not in FORMATS:
+        message = f"format {format!r}: expected one of {', '.join(FORMATS)}"
+        raise FlagArgumentError(message)
+    to_switch("full", full)
+    for name, text in texts.items():
+        if text is not None:
+            to_argument(name, text)
+
+
 def describe(
     format: str = "text",
     *,
@@ -221,10 +232,8 @@ def describe(
     above the flags. Sensitive values are `<redacted>`.
     """
     path = program or (sys.argv or [""])[0] or "program"
+    _check(format, full, {"program": path, "usage": usage, "version": version})
     if format in _KINDS:
         kind = "helpfull" if full and format == "text" else _KINDS[format]
         return help_text(path, kind, usage=usage, version=version, width=width, color=color)
-    if format not in _FORMATS:
-        message = f"format {format!r}: expected one of {', '.join(FORMATS)}"
-        raise FlagArgumentError(message)
     return _FORMATS[format](_Wanted(path, full, usage, version))

@@ -8,6 +8,8 @@ from paddle_flags._facts import each
 from paddle_flags._help import collect
 from paddle_flags._native import lib
 from paddle_flags._registry import all_flags
+from paddle_flags._settings import environment_prefix
+from paddle_flags._status import to_argument, to_switch
 from paddle_flags.errors import (
     FlagArgumentError,
     FlagConflictError,
@@ -143,15 +145,15 @@ def dump(format: Literal["flagfile", "toml", "json"] = ..., *, all: bool = ...) 
 def dump(format: Literal["argv"], *, all: bool = ...) -> list[str]: ...
 @overload
 def dump(
-    format: Literal["environment"], *, all: bool = ..., prefix: str = ...
+    format: Literal["environment"], *, all: bool = ..., prefix: str | None = ...
 ) -> dict[str, str]: ...
 @overload
-def dump(format: str, *, all: bool = ..., prefix: str = ...) -> Dumped: ...
+def dump(format: str, *, all: bool = ..., prefix: str | None = ...) -> Dumped: ...
 def dump(
     format: str = "flagfile",
     *,
     all: bool = False,
-    prefix: str = "FLAGS_",
+    prefix: str | None = None,
 ) -> Dumped:
     """Give the values that flags were given, so that reading them gives the same state.
 
@@ -162,6 +164,7 @@ def dump(
     | `"environment"` | a dictionary of variables | `parse(env_prefix=prefix)` |
     | `"toml"`, `"json"` | text | `parse(config=FILE)` |
 
+    Without a `prefix` variables have the last `env_prefix` of `parse`, or `FLAGS_`.
     With `all`, defaults are there as well. Sensitive values are left out, and so are
     read-only and retired flags, which take none. TOML needs the extra
     `paddle_flags[toml]`.
@@ -172,7 +175,10 @@ def dump(
     if format not in FORMATS:
         message = f"format {format!r}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
+    to_switch("all", all)
     if format == "flagfile":
         return collect(lib.pd_report_flagfile, all)
     given = each(all_flags(), lambda flag: _look(flag, all=all))
-    return _WRITERS[format]([flag for flag in given if flag], prefix)
+    used = environment_prefix() if prefix is None else prefix
+    to_argument("prefix", used)
+    return _WRITERS[format]([flag for flag in given if flag], used)

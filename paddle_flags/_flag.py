@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, Union
 
 from paddle_flags._native import ffi, lib
 from paddle_flags._status import ErrorList, check, new_error, settle, to_bytes, to_text
@@ -138,7 +138,7 @@ class Flag(Generic[T]):
         Raises FlagValueError, ReadOnlyFlagError or FrozenFlagError.
         """
         err = new_error()
-        data = to_bytes(text, sensitive=self._sensitive)
+        data = to_bytes(text, f"{self._name}=", sensitive=self._sensitive)
         check(lib.pd_flag_set_from_string(self._handle, data, err), err)
 
     @property
@@ -426,36 +426,48 @@ def flag_of(handle: Any) -> Flag[Any]:
     return flag
 
 
+Assignment = tuple[Union[Flag[Any], FlagError], object]
+
 _places: dict[str, Any] = {}  # files that assignments stand in, for C
 
 
-def assign(
-    wanted: Sequence[tuple[Flag[Any], object]], where: tuple[str, int], *, layer: bool = False
-) -> int:
-    """Set all flags or none; with `layer` on top of their values. Gives the layer's number."""
+def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, layer: bool = False) -> int:
+    """Set all flags or none; with `layer` on top of their values. Gives the layer's number.
+
+    An error in place of a flag is raised with those of the others.
+    """
     while True:
         try:
             return _assign(wanted, where, layer=layer)
         except FlagError:
             # Types are known from the last time; look again before giving up.
-            changed = [flag._look_again() for flag, _ in wanted if flag.defined]  # noqa: SLF001
+            flags = [flag for flag, _ in wanted if isinstance(flag, Flag)]
+            changed = [flag._look_again() for flag in flags if flag.defined]  # noqa: SLF001
             if not any(changed):
                 raise
 
 
-def _assign(
-    wanted: Sequence[tuple[Flag[Any], object]], where: tuple[str, int], *, layer: bool
-) -> int:
+def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: object) -> None:
+    if not isinstance(flag, Flag):
+        raise flag
+    if flag._state[0] not in (0, flag._number):  # noqa: SLF001 - a text became a list
+        flag._look_again()  # noqa: SLF001
+    made.fill(index, flag._name, flag._kind, value, sensitive=flag._sensitive)  # noqa: SLF001
+    made.items[index].flag = flag._handle  # noqa: SLF001
+
+
+def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, layer: bool) -> int:
     file, line = where
     if file not in _places:
         _places[file] = ffi.new("char[]", to_bytes(file))
     origin = ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, _places[file]))
     made = Assignments(len(wanted))
+    refused: list[FlagError] = []  # C refuses the same, as they have no flag there
     for index, (flag, value) in enumerate(wanted):
-        if flag._state[0] not in (0, flag._number):  # noqa: SLF001 - a text became a list
-            flag._look_again()  # noqa: SLF001
-        made.items[index].flag = flag._handle  # noqa: SLF001
-        made.fill(index, flag._name, flag._kind, value, sensitive=flag._sensitive)  # noqa: SLF001
+        try:
+            _fill(made, index, flag, value)
+        except FlagError as error:
+            refused.append(error)
     number = ffi.new("pd_layer *")
     errors = ErrorList()
     err = new_error()
@@ -464,6 +476,6 @@ def _assign(
     else:
         status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
     if status != lib.PD_OK:
-        raise errors.gather(err)
+        raise errors.gather(err, ours=refused)
     settle()
     return int(number[0])

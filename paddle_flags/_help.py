@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._native import ffi, lib
-from paddle_flags._status import check, new_error, to_bytes
-from paddle_flags.errors import FlagArgumentError
+from paddle_flags._status import check, new_error, to_argument, to_switch
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,24 +56,31 @@ def help_text(
     `program` is `sys.argv[0]`, `usage` the text above the flags. Without a `width`
     it is that of the terminal, and without `color` the terminal decides on that.
     """
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         message = f"help {kind!r}: expected one of {', '.join(KINDS)}"
         raise FlagArgumentError(message)
     kept: list[Any] = []  # what C points to
 
-    def text(value: str | None) -> Any:
-        kept.append(ffi.NULL if value is None else ffi.new("char[]", to_bytes(value)))
+    def text(name: str, value: str | None) -> Any:
+        kept.append(ffi.NULL if value is None else ffi.new("char[]", to_argument(name, value)))
         return kept[-1]
 
-    wanted = ffi.new("pd_help *", (ffi.sizeof("pd_help"), KINDS[kind], text(pattern)))
+    wanted = ffi.new("pd_help *", (ffi.sizeof("pd_help"), KINDS[kind], text("pattern", pattern)))
     options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
     options.help = wanted
-    options.program = text(program)
-    options.usage = text(_usage_of_module(program, kind) if usage is None else usage)
-    options.version = text(version)
-    options.width = _width() if width is None else min(max(width, 1), 10000)
-    options.color = wants_color() if color is None else color
+    options.program = text("program", program)
+    options.usage = text("usage", _usage_of_module(program, kind) if usage is None else usage)
+    options.version = text("version", version)
+    options.width = _width() if width is None else min(max(_integer("width", width), 1), 10000)
+    options.color = wants_color() if color is None else to_switch("color", color)
     return collect(lib.pd_report_help, options).removesuffix("\n")
+
+
+def _integer(name: str, value: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    message = f"{name}: {value!r:.60}: expected int, not {type(value).__name__}"
+    raise FlagTypeError(message)
 
 
 def _usage_of_module(program: str, kind: str) -> str | None:
@@ -96,4 +103,6 @@ def wants_color() -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
+    if sys.stdout is None or sys.stdout.closed:
+        return False
     return os.environ.get("TERM") not in (None, "", "dumb") and sys.stdout.isatty()

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from paddle_flags import errors
 from paddle_flags._native import ffi, lib
-from paddle_flags._settings import Sources, remember
-from paddle_flags._status import ErrorList, new_error, settle, take_warnings, to_bytes, to_text
+from paddle_flags._output import print_error, print_text
+from paddle_flags._settings import Sources, remember, remember_prefix
+from paddle_flags._status import (
+    ErrorList,
+    new_error,
+    settle,
+    take_warnings,
+    to_argument,
+    to_bytes,
+    to_switch,
+    to_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +43,9 @@ _ORDERS = {
 }
 
 
+_NAMELESS = "program"  # in messages, where sys.argv doesn't tell it
+
+
 class Reading(NamedTuple):
     """How a command line is read."""
 
@@ -44,6 +57,18 @@ class Reading(NamedTuple):
     usage: str | None = None
     version: str | None = None
     keep_startup: bool = False  # another command line will follow
+
+
+def _check(how: Reading) -> None:
+    """Refuse what is a mistake of the program, whatever its user typed."""
+    for name in ("env_prefix", "usage", "version"):
+        text = getattr(how, name)
+        size = len(to_argument(name, text)) if text is not None else 0
+        if name == "env_prefix" and text and ("=" in text or size > lib.PD_NAME_MAX):
+            message = f"env_prefix: {text!r:.60}: expected at most {lib.PD_NAME_MAX} bytes, no '='"
+            raise errors.FlagArgumentError(message)
+    for name in ("allow_pending", "stop_at_argument", "keep_startup"):
+        to_switch(name, getattr(how, name))
 
 
 class _Argv:
@@ -66,7 +91,7 @@ def _encode(word: str) -> bytes:
     if not isinstance(word, str):
         message = f"argv has {word!r}: expected str, not {type(word).__name__}"
         raise errors.FlagTypeError(message)
-    return to_bytes(word)
+    return to_bytes(word, "argv: ")
 
 
 def _address(pointer: Any) -> int:
@@ -75,6 +100,7 @@ def _address(pointer: Any) -> int:
 
 def read_flags(words: Sequence[str], how: Reading) -> list[str]:
     """Do what `parse` does, and raise its errors."""
+    _check(how)
     program = words[0] if words else ""
     sources = None
     if how.config is not None:
@@ -83,11 +109,13 @@ def read_flags(words: Sequence[str], how: Reading) -> list[str]:
     err = new_error()
     status = call.run(sources.read() if sources else ffi.NULL, err)
     if status == lib.PD_HELP:
-        raise _help(program, call.help, how)
+        raise _help(program or _NAMELESS, call.help, how)
     if status != lib.PD_OK:
         raise call.found.gather(err, errors.FlagParseError)
     if sources:
         remember(sources)
+    if how.env_prefix is not None:
+        remember_prefix(how.env_prefix)
     return call.line.rest()
 
 
@@ -100,7 +128,7 @@ class _Call:
         self.help = ffi.new("pd_help *", {"size": ffi.sizeof("pd_help")})
         self._prefix = ffi.NULL
         if how.env_prefix is not None:
-            self._prefix = ffi.new("char[]", to_bytes(how.env_prefix))
+            self._prefix = ffi.new("char[]", to_argument("env_prefix", how.env_prefix))
         self._options = ffi.new(
             "pd_parse_options *",
             {
@@ -121,7 +149,7 @@ class _Call:
 
 
 def _arrange(order: str) -> int:
-    if order not in _ORDERS:
+    if not isinstance(order, str) or order not in _ORDERS:
         message = f"order is {order!r:.60}: expected 'remove', 'leave' or 'reorder'"
         raise errors.FlagArgumentError(message)
     return int(_ORDERS[order])
@@ -135,17 +163,6 @@ def _help(program: str, asked: Any, how: Reading) -> errors.HelpRequested:
     requested = errors.HelpRequested(text)
     requested.kind = kind
     return requested
-
-
-def print_text(text: str) -> None:
-    """Print to stdout; whoever reads it may stop early, and may not know all letters."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        # Python's own flush at the end must find something that takes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def check_modules() -> None:
@@ -225,7 +242,6 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         answer_shell(stop_at_argument=stop_at_argument)
     words = list(sys.argv) if argv is None else _check_argv(argv)
     how = Reading(env_prefix, config, allow_pending, stop_at_argument, order, usage, version)
-    program = os.path.basename(words[0]) if words else ""
     try:
         rest = read_flags(words, how)
     except errors.FlagParseError as error:
@@ -234,20 +250,24 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         why = error
     else:
         if exit:
-            print_warnings(program)
+            print_warnings(_program(words))
         settle()
         return rest
-    sys.exit(_tell(program, why, gflags=exit == "gflags"))
+    sys.exit(_tell(_program(words), why, gflags=exit == "gflags"))
+
+
+def _program(words: Sequence[str]) -> str:
+    return os.path.basename(words[0] if words else "") or _NAMELESS
 
 
 def print_warnings(program: str) -> None:
     """Tell the user of a program which deprecated names the command line has."""
     for message in take_warnings():
-        print(f"{program}: warning: {message}", file=sys.stderr)
+        print_error(f"{program}: warning: {message}")
 
 
 def _check_argv(argv: Sequence[str]) -> list[str]:
-    if isinstance(argv, str):
+    if isinstance(argv, (str, bytes)) or not isinstance(argv, Iterable):
         message = f"argv is {argv!r:.60}: expected a list of words, the program first"
         raise errors.FlagTypeError(message)
     words = list(argv)
@@ -263,6 +283,6 @@ def _tell(program: str, why: errors.FlagParseError, *, gflags: bool) -> int:
         print_text(str(why))
         return 1 if gflags and why.kind != "version" else 0
     for error in why.errors:
-        print(f"{program}: error: {error}", file=sys.stderr)
-    print(f"Try '{program} --help'.", file=sys.stderr)
+        print_error(f"{program}: error: {error}")
+    print_error(f"Try '{program} --help'.")
     return 1 if gflags else 2

@@ -8,8 +8,13 @@ from typing import Any
 
 from paddle_flags._flag import Flag, flag_of
 from paddle_flags._native import ffi, lib
-from paddle_flags._status import ErrorList, check, new_error, settle, to_bytes, to_text
-from paddle_flags.errors import FlagArgumentError, PluginValueError, UndefinedFlagError
+from paddle_flags._status import ErrorList, check, new_error, settle, to_argument, to_text
+from paddle_flags.errors import (
+    FlagArgumentError,
+    FlagTypeError,
+    PluginValueError,
+    UndefinedFlagError,
+)
 
 
 class Plugin:
@@ -117,14 +122,18 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
     flags: it is loaded, as the exception's `plugin`, and the flag keeps its
     default.
     """
-    file = os.fsencode(path)
+    try:
+        file = os.fsencode(path)
+    except TypeError:
+        message = f"path: {path!r:.60}: expected str, bytes or a path, not {type(path).__name__}"
+        raise FlagTypeError(message) from None
     if b"\0" in file:
         message = f"{path!r}: contains a NUL character, expected a path"
         raise FlagArgumentError(message)
     handle = ffi.new("pd_module **")
     err = new_error()
     errors = ErrorList()
-    name_space = to_bytes(namespace)
+    name_space = to_argument("namespace", namespace)
     status = lib.pd_module_load_as(file, name_space, errors.pointer, handle, err)
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:

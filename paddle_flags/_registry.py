@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
 from paddle_flags._flag import Flag, assign, caller, flag_of
 from paddle_flags._native import ffi, lib
 from paddle_flags._status import check, new_error, to_bytes
-from paddle_flags.errors import FlagArgumentError, FlagNameError, FlagTypeError, UndefinedFlagError
+from paddle_flags.errors import (
+    FlagArgumentError,
+    FlagError,
+    FlagNameError,
+    FlagTypeError,
+    UndefinedFlagError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
+
+    from paddle_flags._flag import Assignment
 
 Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -26,12 +34,15 @@ _known: dict[str, Flag[Any]] = {}
 
 def find(name: str) -> Flag[Any]:
     """Give the flag of this name or alias, or raise UndefinedFlagError."""
-    known = _known.get(name)
+    try:
+        known = _known.get(name)
+    except TypeError:  # a list or another that has no hash
+        known = None
     if known is not None and known.defined:
         return known
     handle = ffi.new("pd_flag **")
     err = new_error()
-    check(lib.pd_flag_find(to_bytes(name), handle, err), err)
+    check(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
     flag = flag_of(handle[0])
     if flag.name == name:
         _known[name] = flag
@@ -84,6 +95,13 @@ class Registry(Mapping[str, Flag[Any]]):
         message = f"FLAGS[{name!r}] is a Flag: write FLAGS[{name!r}].value = {shown}"
         raise FlagTypeError(message)
 
+    def __delitem__(self, name: str) -> None:
+        message = (
+            f"FLAGS[{name!r}] is a Flag, and stays: write del FLAGS[{name!r}].value"
+            f" to drop what was set, or FLAGS[{name!r}].reset()"
+        )
+        raise FlagTypeError(message)
+
     def __copy__(self) -> Registry:
         return self
 
@@ -105,14 +123,28 @@ class Registry(Mapping[str, Flag[Any]]):
         Raises the exception of the first value that is refused; its `errors`
         has all of them.
         """
-        assign(_named_flags(values, named), caller(1))
+        assign(_by_flag(_named(values, named)), caller(1))
 
 
-def _named_flags(
-    values: Mapping[str, object] | None, named: Mapping[str, object]
-) -> list[tuple[Flag[Any], object]]:
-    every = {**(values or {}), **named}
-    return [(find(name), value) for name, value in every.items()]
+def _named(values: Mapping[str, object] | None, named: dict[str, object]) -> dict[str, object]:
+    if values is None:
+        return named
+    if isinstance(values, Mapping):
+        return {**values, **named}
+    what = type(values).__name__
+    message = f"values: expected a mapping of names to values, not {what}"
+    raise FlagTypeError(message)
+
+
+def _by_flag(values: Mapping[str, object]) -> list[Assignment]:
+    return [(_find_or_error(name), value) for name, value in values.items()]
+
+
+def _find_or_error(name: str) -> Flag[Any] | FlagError:
+    try:
+        return find(name)
+    except FlagError as error:
+        return error
 
 
 def all_flags() -> list[Flag[Any]]:
@@ -159,12 +191,12 @@ class override:  # noqa: N801 - reads as a statement
     """
 
     def __init__(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
-        self._values = {**(values or {}), **named}
+        self._values = _named(values, named)
         self._where = caller(1)
         self._layers: list[int] = []
 
     def __enter__(self) -> None:
-        wanted = _named_flags(self._values, {})
+        wanted = _by_flag(self._values)
         self._layers.append(assign(wanted, self._where, layer=True))
 
     def __exit__(

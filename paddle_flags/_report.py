@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import _facts
@@ -13,6 +11,7 @@ from paddle_flags._describe import describe
 from paddle_flags._dump import FORMATS as DUMPED
 from paddle_flags._dump import dump
 from paddle_flags._help import help_text
+from paddle_flags._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +29,8 @@ LISTINGS = ("table", *DESCRIBED, *(f for f in DUMPED if f != "json"), _JSON_VALU
 
 def _columns(text: str) -> int:
     """Give the columns of a terminal that text takes."""
+    import unicodedata  # noqa: PLC0415 - it takes its time
+
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
@@ -75,6 +76,8 @@ def listing(format: str = "table", *, all: bool = False) -> str:  # noqa: A002 -
         return help_text("", "helpfull" if all else "help", usage="")
     if format in DESCRIBED:
         return describe(format, program="python -m paddle_flags", full=all)
+    import shlex  # noqa: PLC0415
+
     kind = "json" if format == _JSON_VALUES else format
     dumped: Any = dump(kind, all=all)
     if isinstance(dumped, list):
@@ -110,8 +113,13 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
     }
 
 
-def explanation(flag: Flag[Any]) -> str:
-    """Tell what a flag is, every value that it was given, and which one holds."""
+def explain(name: str) -> str:
+    """Tell what a flag is, every value that it was given, and which one holds.
+
+    For people to read, as `python -m paddle_flags explain` prints it; a program reads
+    `Flag.history`.
+    """
+    flag = find(name)
     lines = [f"{flag.name} = {_facts.shown(flag, flag.value)}", ""]
     facts = _facts_of(flag)
     lines += [f"  {name + ':':<12}{_facts.one_line(fact)}" for name, fact in facts.items() if fact]

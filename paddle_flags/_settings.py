@@ -119,6 +119,20 @@ def remember(sources: Sources) -> None:
     _last = sources
 
 
+_prefix = "FLAGS_"
+
+
+def remember_prefix(prefix: str) -> None:
+    """Keep what the variables of the environment begin with."""
+    global _prefix  # noqa: PLW0603 - as above
+    _prefix = prefix
+
+
+def environment_prefix() -> str:
+    """Give what `remember_prefix` kept."""
+    return _prefix
+
+
 def reload() -> list[FlagChange]:
     """Read the configuration files of the last `parse` again; tell what has changed.
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 import warnings
 from _thread import get_ident  # without what `threading` brings along
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._native import ffi, lib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _CLASSES: dict[int, type[errors.FlagError]] = {
     lib.PD_ERR_ARGUMENT: errors.FlagArgumentError,
@@ -53,6 +56,22 @@ def to_bytes(text: str, what: str = "", *, sensitive: bool = False) -> bytes:
     except UnicodeEncodeError:
         message = f"{what}{shown}: has a surrogate that stands for no byte, expected text"
         raise errors.FlagValueError(message) from None
+
+
+def to_argument(name: str, text: str) -> bytes:
+    """Encode a text that a function was called with as its parameter `name`."""
+    try:
+        return to_bytes(text, f"{name}: ")
+    except errors.FlagValueError as error:
+        raise errors.FlagArgumentError(str(error)) from None
+
+
+def to_switch(name: str, value: bool) -> bool:
+    """Check what a function was called with as its parameter `name`: True or False."""
+    if isinstance(value, bool):
+        return value
+    message = f"{name}: {value!r:.60}: expected bool, not {type(value).__name__}"
+    raise errors.FlagTypeError(message)
 
 
 def new_error() -> Any:
@@ -144,9 +163,19 @@ class ErrorList:
         count = lib.pd_error_list_count(self.pointer)
         return [to_exception(lib.pd_error_list_at(self.pointer, i)) for i in range(count)]
 
-    def gather(self, err: Any, kind: type[errors.FlagError] | None = None) -> errors.FlagError:
-        """Give one exception that carries all errors, of the first one's class or of `kind`."""
+    def gather(
+        self,
+        err: Any,
+        kind: type[errors.FlagError] | None = None,
+        ours: Iterable[errors.FlagError] = (),
+    ) -> errors.FlagError:
+        """Give one exception that carries all errors, of the first one's class or of `kind`.
+
+        Each of `ours` takes the place of a PD_ERR_ARGUMENT.
+        """
         every = self.exceptions() or [to_exception(err)]
+        better = iter(ours)
+        every = [next(better, each) if each.status == "PD_ERR_ARGUMENT" else each for each in every]
         gathered = (kind or type(every[0]))("\n".join(map(str, every)))
         gathered.status = every[0].status
         gathered._errors = tuple(every)  # noqa: SLF001 - made here

@@ -116,6 +116,8 @@ def test_run_leaves_the_options_of_a_script_and_a_module_alone(alpha, tmp_path):
     assert cli("run", "-p", alpha, script, "-m", "--help").stdout == "['-m', '--help']\n"
     shown = cli("run", "-p", alpha, "-m", "script", "--help", "-p", cwd=tmp_path).stdout
     assert shown == "['--help', '-p']\n"
+    words = ["-p", alpha, "--alpha_level", "3", script, "--config=x", "--show", "-p"]
+    assert cli("run", *words).stdout == "['--config=x', '--show', '-p']\n"
 
 
 def test_run_keeps_values_for_the_plugins_of_the_script_on_request(alpha, tmp_path):
@@ -174,6 +176,14 @@ def test_an_error_of_the_script_is_its_own(alpha, tmp_path):
         (["run", "-m", "nothing.there"], "nothing.there: no such module"),
         (["list", "--alpha_check", "-p", "{alpha}"], "-p: options come before flags and names"),
         (["explain", "x", "-p", "{alpha}"], "-p: options come before flags and names"),
+        (["list", "-p", "x.py"], "'python -m paddle_flags run --show x.py' runs it"),
+        (["explain", "-p", "n=x.py", "y"], "pf.explain(name) in it tells why one has its value"),
+        (["run", "-p", "{alpha}", "--alpha_check", "--config", "f"], "--config: options come"),
+        (
+            ["run", "--allow-pending", "-p{alpha}", "--alpha_level", "3", "--config=f", "x.py"],
+            "--config=f: options come before flags and names",
+        ),
+        (["run", "--allow-pending", "--x=1", "--show", "-m", "x"], "--show: options come before"),
         (["list", "-p"], "-p/--plugin: expected one argument"),
         (["config"], "--includedir"),
         (["lst"], "invalid choice: 'lst'"),
@@ -214,21 +224,21 @@ def test_version_is_that_of_the_package():
 def test_explain_tells_the_fate_of_every_value(alpha, tmp_path):
     flags = write(tmp_path / "values.flags", "--alpha_level=2\n--alpha_level=3\n")
     script = (
-        "import paddle_flags as pf\nfrom paddle_flags._report import explanation\n"
+        "import paddle_flags as pf\n"
         f"pf.load_plugin({str(alpha)!r})\n"
         f"pf.parse(['prog', '--alpha_level=4', '--flagfile={flags}'], env_prefix='X_')\n"
         "pf.FLAGS.alpha_level = 7\n"
         "with pf.override(alpha_level=8), pf.override(alpha_level=9):\n"
-        "    print(explanation(pf.FLAGS['alpha_level']))\n"
+        "    print(pf.explain('alpha_level'))\n"
     )
     path = write(tmp_path / "script.py", script)
     env = {**os.environ, "X_alpha_level": "5"}
     shown = run(sys.executable, path, env=env, cwd=tmp_path).stdout
     assert shown.split("first:\n")[1] == (
         "  value  state                    source       place\n"
-        f"  9      holds                    layer        {path}:6\n"
-        f"  8      hidden by a layer above  layer        {path}:6\n"
-        f"  7      hidden by a layer        run time     {path}:5\n"
+        f"  9      holds                    layer        {path}:5\n"
+        f"  8      hidden by a layer above  layer        {path}:5\n"
+        f"  7      hidden by a layer        run time     {path}:4\n"
         f"  3      hidden by a layer        argv         {flags}:2\n"
         f"  2      replaced by a later one  argv         {flags}:1\n"
         "  4      replaced by a later one  argv         argv[1]\n"

@@ -235,14 +235,24 @@ def test_variables_have_the_prefix_and_the_folded_name(python):
     assert dumped(python, "'environment', prefix='X_'", "--level=3") == {"X_level": "3"}
 
 
+def test_variables_begin_as_the_last_parse_reads_them(python):
+    ended = python(
+        "pf.define('level', 1)\npf.FLAGS.level = 2\nprint(pf.dump('environment'))\n"
+        "pf.parse(['prog'], env_prefix='APP_')\npf.parse(['prog'])\nprint(pf.dump('environment'))\n"
+        "try:\n    pf.parse(['prog', '--nobody'], env_prefix='BAD_', exit=False)\n"
+        "except pf.FlagParseError:\n    print(pf.dump('environment'))\n"
+    )
+    assert ended.stdout == "{'FLAGS_level': '2'}\n{'APP_level': '2'}\n{'APP_level': '2'}\n"
+
+
 def test_two_flags_of_one_variable_are_an_error(name):
     first, second = pf.define(f"{name}.x", 1), pf.define(f"{name}_x", 1)
     first.value = 2
     message = f"{name}.x and {name}_x would both take the variable FLAGS_{name}_x"
     with pytest.raises(pf.FlagConflictError, match=message):
-        pf.dump("environment")
+        pf.dump("environment", prefix="FLAGS_")
     first.reset()
-    assert f"FLAGS_{name}_x" not in pf.dump("environment")
+    assert f"FLAGS_{name}_x" not in pf.dump("environment", prefix="FLAGS_")
     second.reset()
 
 

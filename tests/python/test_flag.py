@@ -340,6 +340,25 @@ def test_update_sets_all_or_none_and_tells_all_errors(name):
     assert (one.value, two.value) == (2, "b")
 
 
+def test_update_and_override_tell_errors_of_types_names_and_values_together(name):
+    flags = [pf.define(f"{name}_{n}", 1, max=9) for n in range(4)]
+    values = {f"{name}_0": "x", f"{name}_1": 10, "nobody": 1, f"{name}_2": None, f"{name}_3": 2}
+    for change in (lambda: pf.FLAGS.update(values), lambda: pf.override(values).__enter__()):
+        with pytest.raises(pf.FlagTypeError) as refused:
+            change()
+        assert [error.status for error in refused.value.errors] == [
+            "PD_ERR_TYPE", "PD_ERR_RANGE", "PD_ERR_UNDEFINED", "PD_ERR_TYPE",
+        ]  # fmt: skip
+        lines = str(refused.value).splitlines()
+        assert [line.rpartition(".py:")[2].lstrip("0123456789: ") for line in lines] == [
+            f"{name}_0='x': expected int for a flag of type int64, not str",
+            f"{name}_1=10: expected an integer <= 9",
+            "no flag is named 'nobody'",
+            f"{name}_2=None: expected int for a flag of type int64, not NoneType",
+        ]
+        assert [flag.value for flag in flags] == [1, 1, 1, 1]
+
+
 def test_flags_and_flag_have_representations_that_help(name):
     flag = pf.define(name, "text")
     assert repr(flag) == f"<Flag {name}: string = 'text' (default)>"

@@ -251,13 +251,46 @@ def test_unknown_names_in_the_environment_are_left_alone(python):
         (["--x=1", "y"], {}, pf.FlagArgumentError),
         (["prog"], {"env_prefix": 5}, pf.FlagTypeError),
         (["prog", "a\0b"], {}, pf.FlagValueError),
-        (["prog"], {"env_prefix": "a=b"}, pf.FlagParseError),
-        (["prog"], {"env_prefix": "x" * 300}, pf.FlagParseError),
+        (["prog"], {"env_prefix": "a=b"}, pf.FlagArgumentError),
+        (["prog"], {"env_prefix": "x" * 300}, pf.FlagArgumentError),
     ],
 )
 def test_what_cannot_be_a_command_line_is_refused(argv, options, error):
     with pytest.raises(error):
         pf.parse(argv, exit=False, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"version": 1.2}, pf.FlagTypeError, "version: 1.2: expected str, not float"),
+        ({"usage": 5}, pf.FlagTypeError, "usage: 5: expected str, not int"),
+        ({"usage": "a\0"}, pf.FlagArgumentError, "usage: 'a\\x00': contains a NUL character"),
+        ({"env_prefix": 5}, pf.FlagTypeError, "env_prefix: 5: expected str, not int"),
+        ({"env_prefix": "A="}, pf.FlagArgumentError, "env_prefix: 'A=': expected at most 255"),
+        ({"allow_pending": "no"}, pf.FlagTypeError, "allow_pending: 'no': expected bool, not str"),
+        ({"stop_at_argument": None}, pf.FlagTypeError, "stop_at_argument: None: expected bool"),
+        ({"order": []}, pf.FlagArgumentError, "order is []: expected 'remove', 'leave'"),
+        ({"config": 5}, pf.FlagTypeError, "config is 5: expected the path"),
+        ({"argv": 5}, pf.FlagTypeError, "argv is 5: expected a list of words"),
+        ({"argv": [5]}, pf.FlagTypeError, "argv has 5: expected str, not int"),
+        ({"argv": b"prog"}, pf.FlagTypeError, "argv is b'prog': expected a list of words"),
+        ({"argv": ["prog", "a\0b"]}, pf.FlagValueError, "argv: 'a\\x00b': contains a NUL"),
+    ],
+)
+def test_a_mistake_of_the_program_is_raised_whatever_the_line_says(options, error, message):
+    with pytest.raises(error) as refused:
+        pf.parse(**{"argv": ["prog", "--nobody"], **options})
+    assert str(refused.value).startswith(message)
+    assert not isinstance(refused.value, pf.FlagParseError)
+
+
+def test_a_program_without_a_name_is_called_program(python):
+    text = PROGRAM + "sys.argv = []\npf.parse(env_prefix='APP_')"
+    ended = python(text, env={**os.environ, "APP_rate": "x"}, check=False)
+    assert ended.stderr.startswith("program: error: environment: APP_rate=x: ")
+    assert ended.stderr.endswith("\nTry 'program --help'.\n")
+    assert python("pf.parse(['', '--help'])").stdout.startswith("usage: program ")
 
 
 words = st.text(

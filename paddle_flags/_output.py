@@ -1,0 +1,45 @@
+"""Printing, also where nobody listens: without a stdout, to a full disk, into a pipe that ends."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+
+def print_text(text: str, end: str = "\n") -> None:
+    """Print to stdout, which may not know all letters.
+
+    Whoever reads it may stop early. Another failure ends the program with status 1.
+    """
+    problem = _write(sys.stdout, text + end)
+    if problem and not isinstance(problem, BrokenPipeError):
+        print_error(f"can't write to stdout: {problem.strerror or problem}")
+        sys.exit(1)
+
+
+def print_error(text: str, end: str = "\n") -> None:
+    """Print to stderr, if that can be; the exit status tells the same."""
+    _write(sys.stderr, text + end)
+
+
+def _write(stream: TextIO | None, text: str) -> OSError | None:
+    """Write all of a text; give the problem."""
+    if stream is None or getattr(stream, "closed", False):  # as under pythonw, or >&-
+        return None
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError as problem:
+        # Python's own flush at the end must find something that takes it.
+        with suppress(OSError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return problem
+    return None
