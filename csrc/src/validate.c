@@ -206,12 +206,25 @@ static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   }
 }
 
+/* Whether what the validator wrote shows the value of a sensitive flag. */
+static bool gives_away(const asked *one) {
+  char number[PD__NUMBER_SIZE];
+  for (size_t i = 0; i < one->count; i++) {
+    const shown *seen = &one->shown[i];
+    if (!seen->def->sensitive) continue;
+    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
+    if (*text && strstr(one->why, text)) return true;
+  }
+  return false;
+}
+
 static void report_refusals(asked *list, pd__report *report) {
   for (; list; list = list->next) {
     char subject[SUBJECT_SIZE];
     if (list->accepted) continue;
     list->why[sizeof list->why - 1] = '\0';
-    const char *why = *list->why ? list->why : "a validator refuses it";
+    bool silent = !*list->why || gives_away(list);
+    const char *why = silent ? "a validator refuses it" : list->why;
     if (list->validate == pd__group_check) {
       pd__report_fail(report, PD_ERR_REFUSED, "%s", why);
     } else {

@@ -537,7 +537,7 @@ TEST(a_deprecated_flag_warns_when_it_is_given_and_works) {
 }
 
 static bool refuses(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
-  (void)entries, (void)context, (void)why, (void)size;
+  snprintf(why, size, "expected %s, not %s", (const char *)context, entries[0]->value.str);
   return false;
 }
 
@@ -547,7 +547,7 @@ TEST(a_message_about_a_sensitive_flag_doesnt_show_its_value) {
                "--guarded_key=<redacted>: expected one of a, b");
   pd_flag *flag;
   CHECK_OK(pd_flag_find("guarded_key", &flag, &err));
-  CHECK_OK(pd_validator_add(&flag, 1, refuses, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_validator_add(&flag, 1, refuses, (void *)(uintptr_t) "more", NULL, NULL, &err));
   CHECK_STATUS(parse("--guarded_key=b", NULL), PD_ERR_REFUSED,
                "--guarded_key=<redacted>: a validator refuses it");
 }
