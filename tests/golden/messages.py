@@ -138,9 +138,7 @@ def values() -> None:
         "fixed": define("int32", "fixed", read_only=True),
         "frozen": define("int32", "frozen"),
         "memory": define("uint32", "memory", unit="bytes"),
-        "buffer": define(
-            "int64", "buffer", unit="bytes", min=4096, max=65536, default_value=4096
-        ),
+        "buffer": define("int64", "buffer", unit="bytes", min=4096, max=65536, default_value=4096),
         "delay": define("double", "pause", unit="seconds", min=0, max=60),
         "sizes": define("string", "sizes", list=lib.PD_TYPE_uint32, default_value=""),
         "secret": define("int32", "secret", sensitive=True, max=9),
