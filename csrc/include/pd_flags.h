@@ -606,7 +606,8 @@ typedef enum pd_arrange {
 
 /* From now on <prefix><name> in the environment gives the flag <name> its
  * value: at once for the flags that are defined, and on definition for later
- * ones (`-` and `.` of a name are `_` in the variable). All or nothing, as
+ * ones (`-` and `.` of a name are `_` in the variable); so does <prefix><old name>,
+ * with its warning, where that isn't set. All or nothing, as
  * pd_batch_set; a later flag whose variable doesn't suit keeps its default,
  * and its definition reports the error. `prefix` is copied; NULL ends it. A
  * setuid or setgid process takes nothing from the environment. */
@@ -643,7 +644,8 @@ typedef struct pd_parse_options {
  * A flagfile holds one flag a line, as --name=value, --name or --noname, and the words
  * above; its other lines are empty, or begin with #, or hold patterns as of fnmatch with
  * blanks between: the flags below patterns are for programs that one of them matches,
- * with argv[0] or what is behind its last slash. Blanks around a line mean nothing;
+ * with argv[0] or what is behind its last slash. A pattern that is the name of a known
+ * flag is an error, as are lines that look like those of other files. Blanks around a line mean nothing;
  * a value in $'...' has \n, \t, \r, \\, \', \xHH and \NNN as in bash.
  * Files nest up to 16 deep, up to 1000 files with 64 MiB and 1000000 values.
  *

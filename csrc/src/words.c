@@ -84,7 +84,9 @@ static int help_kind(const pd__item *item, bool *negated) {
 
 bool pd__words_know(const pd__item *item) {
   bool negated;
-  return pd__item_resolve(item, &negated) || leads_to(item) >= 0 || help_kind(item, &negated) >= 0;
+  const pd_flag *flag = pd__item_resolve(item, &negated);
+  if (flag) return !negated || flag->def->type == PD_TYPE_bool;
+  return leads_to(item) >= 0 || help_kind(item, &negated) >= 0;
 }
 
 /* Without a flag of its name, the item may be a word for help; false: it isn't. */

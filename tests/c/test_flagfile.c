@@ -178,7 +178,7 @@ TEST(a_line_that_is_no_name_of_a_program_silences_nothing) {
   refuses("// see below", PD_ERR_FILE, "f:1: //: expected # before a comment");
   refuses("[server]", PD_ERR_FILE,
           "f:1: [server]: sections begin with names of programs, without brackets");
-  write_file("f", "other\ndry_ru[n]\n[c-t]erver [s]erver\n--count=4\n");
+  write_file("f", "other\ndry_ru[n] nocount\n[c-t]erver [s]erver\n--count=4\n");
   CHECK_OK(parse("--flagfile=f", NULL));
   CHECK_STR(text_of(count), "4");
   program = "count";

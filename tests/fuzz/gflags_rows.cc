@@ -154,6 +154,7 @@ class Explainer {
   bool keep_or_drop(string &line);
   bool is_alone(const Item &item) const;
   bool negates_some(const string &name) const;
+  bool names_a_flag(const string &line) const;
   bool drop(Row row) {
     pair.rows.insert(row);
     return false;
@@ -276,6 +277,19 @@ static string trimmed(const string &line) {
   return line.substr(first, line.find_last_not_of(blanks) + 1 - first);
 }
 
+// Whether a word of a line of patterns, which isn't this program, is a flag.
+bool Explainer::names_a_flag(const string &line) const {
+  const string name = strrchr(PROGRAM, '/') + 1;
+  for (size_t at = 0; (at = line.find_first_not_of(blanks, at)) != string::npos;) {
+    string word = line.substr(at, line.find_first_of(blanks, at) - at);
+    at += word.size();
+    if (word == name) continue;
+    if (of_.find(word) || is_lead(word) || is_help(word) || is_help_with_value(word)) return true;
+    if (word == "h" || negates_some(word)) return true;
+  }
+  return false;
+}
+
 // Whether the line, which is rewritten, stays.
 bool Explainer::keep_or_drop(string &line) {
   if (line.empty() || line[0] == '#') return true;
@@ -286,6 +300,7 @@ bool Explainer::keep_or_drop(string &line) {
     return true;
   }
   if (line.find('=') != string::npos) return drop(FILE_NO_DASHES);
+  if (names_a_flag(line)) return drop(FILE_FLAG);
   string spaced = line;
   for (char &c : spaced) {
     if (strchr(blanks, c)) c = ' ';

@@ -22,6 +22,7 @@
   X(FILE_BLANK, "A value behind a blank")                                                          \
   X(FILE_DASHES, "Two dashes alone in a flagfile")                                                 \
   X(FILE_NO_DASHES, "A line without dashes")                                                       \
+  X(FILE_FLAG, "A program called as a flag")                                                       \
   X(FILE_BLANKS, "Blanks at the end of a line")                                                    \
   X(FILE_QUOTED, "A value in `$'...'`")                                                            \
   X(FILE_ENDS, "The ends of lines")                                                                \
