@@ -9,7 +9,7 @@ from paddle_flags._help import collect
 from paddle_flags._native import lib
 from paddle_flags._registry import all_flags
 from paddle_flags._settings import environment_prefix
-from paddle_flags._status import to_argument, to_switch
+from paddle_flags._status import to_prefix, to_switch
 from paddle_flags.errors import (
     FlagArgumentError,
     FlagConflictError,
@@ -180,5 +180,5 @@ def dump(
         return collect(lib.pd_report_flagfile, all)
     given = each(all_flags(), lambda flag: _look(flag, all=all))
     used = environment_prefix() if prefix is None else prefix
-    to_argument("prefix", used)
+    to_prefix("prefix", used)
     return _WRITERS[format]([flag for flag in given if flag], used)

@@ -18,6 +18,7 @@ from paddle_flags._status import (
     take_warnings,
     to_argument,
     to_bytes,
+    to_prefix,
     to_switch,
     to_text,
 )
@@ -61,12 +62,11 @@ class Reading(NamedTuple):
 
 def _check(how: Reading) -> None:
     """Refuse what is a mistake of the program, whatever its user typed."""
-    for name in ("env_prefix", "usage", "version"):
-        text = getattr(how, name)
-        size = len(to_argument(name, text)) if text is not None else 0
-        if name == "env_prefix" and text and ("=" in text or size > lib.PD_NAME_MAX):
-            message = f"env_prefix: {text!r:.60}: expected at most {lib.PD_NAME_MAX} bytes, no '='"
-            raise errors.FlagArgumentError(message)
+    if how.env_prefix is not None:
+        to_prefix("env_prefix", how.env_prefix)
+    for name, text in (("usage", how.usage), ("version", how.version)):
+        if text is not None:
+            to_argument(name, text)
     for name in ("allow_pending", "stop_at_argument", "keep_startup"):
         to_switch(name, getattr(how, name))
 
@@ -128,7 +128,7 @@ class _Call:
         self.help = ffi.new("pd_help *", {"size": ffi.sizeof("pd_help")})
         self._prefix = ffi.NULL
         if how.env_prefix is not None:
-            self._prefix = ffi.new("char[]", to_argument("env_prefix", how.env_prefix))
+            self._prefix = ffi.new("char[]", to_prefix("env_prefix", how.env_prefix))
         self._options = ffi.new(
             "pd_parse_options *",
             {

@@ -128,7 +128,7 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
         message = f"path: {path!r:.60}: expected str, bytes or a path, not {type(path).__name__}"
         raise FlagTypeError(message) from None
     if b"\0" in file:
-        message = f"{path!r}: contains a NUL character, expected a path"
+        message = f"path: {path!r:.60}: contains a NUL character, expected a path"
         raise FlagArgumentError(message)
     handle = ffi.new("pd_module **")
     err = new_error()

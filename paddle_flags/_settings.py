@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from paddle_flags import _files, errors
 from paddle_flags._native import ffi, lib
 from paddle_flags._registry import all_flags
-from paddle_flags._status import ErrorList, check, new_error, settle, to_bytes
+from paddle_flags._status import ErrorList, check, new_error, settle, to_argument, to_bytes
 from paddle_flags._values import REDACTED
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ def _paths(config: Path | Sequence[Path]) -> list[str]:
     except TypeError:
         message = f"config is {config!r:.60}: {expected}"
         raise errors.FlagTypeError(message) from None
+    for path in paths:
+        to_argument("config", path)
     if "" in paths:
         message = f"config has an empty path: {expected}"
         raise errors.FlagArgumentError(message)

@@ -66,6 +66,15 @@ def to_argument(name: str, text: str) -> bytes:
         raise errors.FlagArgumentError(str(error)) from None
 
 
+def to_prefix(name: str, prefix: str) -> bytes:
+    """Encode what variables of the environment begin with, the parameter `name`."""
+    data = to_argument(name, prefix)
+    if len(data) <= lib.PD_NAME_MAX and b"=" not in data:
+        return data
+    message = f"{name}: {prefix!r:.60}: expected at most {lib.PD_NAME_MAX} bytes without '='"
+    raise errors.FlagArgumentError(message)
+
+
 def to_switch(name: str, value: bool) -> bool:
     """Check what a function was called with as its parameter `name`: True or False."""
     if isinstance(value, bool):

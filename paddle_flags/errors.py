@@ -45,7 +45,7 @@ class FlagConflictError(FlagError, ValueError):
 
 
 class FlagTypeError(FlagError, TypeError):
-    """The flag has another type."""
+    """The flag, or what a function was called with, has another type."""
 
 
 class FlagValueError(FlagError, ValueError):

@@ -76,8 +76,17 @@ def test_a_flag_is_no_name_and_keeps_its_place_in_flags(name):
     assert (pf.FLAGS[name], flag.value) == (flag, 2)
 
 
+def test_variables_cannot_begin_with_an_equals_sign():
+    with pytest.raises(pf.FlagArgumentError, match=r"^prefix: 'A=': expected .* without '='$"):
+        pf.dump("environment", prefix="A=")
+
+
 def test_a_text_with_a_nul_is_refused_with_its_parameter():
     with pytest.raises(pf.FlagArgumentError, match=r"^namespace: 'a.x00': contains a NUL"):
         pf.load_plugin("x", namespace="a\0")
+    with pytest.raises(pf.FlagArgumentError, match=r"^path: 'a.x00': contains a NUL character"):
+        pf.load_plugin("a\0")
+    with pytest.raises(pf.FlagArgumentError, match=r"^config: 'a.x00': contains a NUL character"):
+        pf.parse(["prog"], config="a\0")
     with pytest.raises(pf.FlagArgumentError, match=r"^usage: 'a.x00': contains a NUL character"):
         pf.describe(usage="a\0")

@@ -82,7 +82,7 @@ def test_a_path_is_text_bytes_or_a_path_object(tmp_path, name):
     for config in (5, [5], [None], "", ["", path]):
         with pytest.raises((TypeError, ValueError), match="expected the path of a file"):
             pf.parse(["prog"], config=config, exit=False)
-    with pytest.raises(pf.FlagValueError, match="NUL"):
+    with pytest.raises(pf.FlagArgumentError, match=r"^config: .* NUL"):
         pf.parse(["prog"], config="a\0b.toml", exit=False)
 
 
