@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 from support import write
 
+# What a failed write leaves in a buffer, Python writes again at its end.
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 FULL = Path("/dev/full")  # every write to it fails: no space left
 
 PROGRAM = """
@@ -25,7 +28,7 @@ def shell(tmp_path):
 
     def start(words: str, program: object = script) -> tuple[int, str, str]:
         line = f"exec '{sys.executable}' {program} {words}"
-        ended = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+        ended = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=BUFFERED)
         return ended.returncode, ended.stdout, ended.stderr
 
     return start
