@@ -216,7 +216,7 @@ def test_a_loaded_plugin_stays_in_its_namespace(plugin, name):
 
 @pytest.mark.parametrize("bad", ["1", "a b", "a|b", "x" * 256, "a\0b"])
 def test_what_cannot_begin_a_name_is_no_namespace(plugin, bad):
-    with pytest.raises((pf.FlagNameError, pf.FlagValueError)):
+    with pytest.raises((pf.FlagNameError, pf.FlagArgumentError)):
         pf.load_plugin(plugin("int x;"), namespace=bad)
 
 
