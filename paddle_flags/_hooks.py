@@ -16,6 +16,7 @@ from paddle_flags._status import (
     leave_warning,
     new_error,
     settle,
+    to_switch,
     to_text,
     warn,
 )
@@ -146,6 +147,9 @@ def add_validator(
 ) -> Hook:
     """Ask `function` with the values that the flags are about to get."""
     _check_callable(function)
+    if not isinstance(message, str):
+        what = f"message: {message!r:.60}: expected str, not {type(message).__name__}"
+        raise FlagTypeError(what)
     flags = _flags_of(wanted)
     context = _hold(_Validator(flags, function, message))
     number = ffi.new("pd_hook *")
@@ -257,6 +261,7 @@ def add_watcher(
 ) -> Hook:
     """Call `callback` after each change of the flag, or of any."""
     _check_callable(callback)
+    to_switch("weak", weak)
     hook = Hook(0)
 
     def gone(_: object) -> None:

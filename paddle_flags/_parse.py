@@ -21,6 +21,7 @@ from paddle_flags._status import (
     to_prefix,
     to_switch,
     to_text,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -246,7 +247,9 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         rest = read_flags(words, how)
     except errors.FlagParseError as error:
         if not exit:
+            warn()
             raise
+        print_warnings(_program(words))
         why = error
     else:
         if exit:

@@ -135,6 +135,7 @@ static pd_status make_entry(pd__change *change, pd_value value, const pd_origin 
   change->entry = malloc(sizeof *change->entry);
   if (!change->entry || (text && !value.str) || (origin->place && !kept.place)) {
     free(change->entry);
+    change->entry = NULL;
     return pd__fail_memory(err);
   }
   *change->entry = (pd__entry){.value = value, .origin = kept};

@@ -225,6 +225,6 @@ pd_status pd__do_group_add(pd_group kind, pd_flag *const *flags, size_t count, p
   status = pd__hook_add(&like, flags, count, out, err);
   for (size_t i = 0; status == PD_OK && i < count; i++) made->names[i] = flags[i]->name;
   pd__platform_unlock();
-  if (status != PD_OK) free(made);
-  return status;
+  if (status != PD_OK) free(made); /* otherwise the hook has it */
+  return status;                   /* NOLINT */
 }

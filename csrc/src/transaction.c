@@ -24,14 +24,19 @@ static pd__change *add(pd__changes *changes) {
   return &changes->more[changes->count];
 }
 
+static void fail_memory(pd__changes *changes) {
+  pd_error err;
+  pd__fail_memory(&err);
+  pd__report_add(changes->report, &err);
+}
+
 void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin) {
   pd_error err;
   pd__change *change = add(changes);
-  pd_status status =
-      change ? pd__change_prepare(change, node, text, value, origin, changes->early, &err)
-             : pd__fail_memory(&err);
-  if (status != PD_OK) {
+  if (!change) {
+    fail_memory(changes);
+  } else if (pd__change_prepare(change, node, text, value, origin, changes->early, &err) != PD_OK) {
     pd__report_add(changes->report, &err);
   } else if (change->entry) {
     if (changes->layer) {
@@ -43,14 +48,12 @@ void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_v
 }
 
 static void add_drop(pd__changes *changes, const pd__change *drop) {
-  pd_error err;
   pd__change *change = add(changes);
   if (change) {
     *change = *drop;
     changes->count++;
   } else {
-    pd__fail_memory(&err);
-    pd__report_add(changes->report, &err);
+    fail_memory(changes);
   }
 }
 
@@ -83,7 +86,11 @@ void pd__changes_pop(pd__changes *changes, pd_flag *flag, pd_layer layer) {
 }
 
 static void give_up(pd__changes *changes) {
-  for (size_t i = 0; i < changes->count; i++) free(pd__changes_at(changes, i)->entry);
+  for (size_t i = 0; i < changes->count; i++) {
+    pd__change *change = pd__changes_at(changes, i);
+    free(change->entry);
+    change->entry = NULL;
+  }
 }
 
 pd_status pd__changes_finish(pd__changes *changes) {
