@@ -5,19 +5,28 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Callable
 
 import pytest
 from support import build_plugin, run, write
 
+import paddle_flags as pf
+
 _numbers = itertools.count()
 
 
 @pytest.fixture
-def name() -> str:
-    """A flag name that no other test uses."""
-    return f"test_flag_{next(_numbers)}"
+def name() -> Iterator[str]:
+    """A flag name that no other test uses; flags that begin with it lose their values."""
+    number = f"test_flag_{next(_numbers)}"
+    yield number
+    for flag in list(pf.FLAGS.values()):
+        if flag.name.startswith(number):
+            with suppress(pf.FlagError):
+                flag.reset()
 
 
 @pytest.fixture
