@@ -193,8 +193,7 @@ TEST(what_only_looks_like_a_quantity_is_refused) {
                                     "0x1KiB",
                                     "1s",
                                     "1_000B",
-                                    "\xd9\xa3"
-                                    "B",
+                                    "\xd9\xa3\x42",
                                     "1\xff"};
   for (pd_type type = PD_TYPE_int32; type <= PD_TYPE_double; type++) {
     start(type, "bytes");
