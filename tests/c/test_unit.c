@@ -167,34 +167,10 @@ TEST(the_longest_text_is_still_exact) {
 }
 
 TEST(what_only_looks_like_a_quantity_is_refused) {
-  static const char *const bad[] = {"",
-                                    " 1B",
-                                    "1B ",
-                                    "1 B",
-                                    "B",
-                                    "-B",
-                                    "1b",
-                                    "1kb",
-                                    "1K",
-                                    "1k",
-                                    "1M",
-                                    "1mb",
-                                    "1mib",
-                                    "1MIB",
-                                    "1Mib",
-                                    "1kiB",
-                                    "1.2.3KiB",
-                                    ".KiB",
-                                    "1,5KiB",
-                                    "--1B",
-                                    "+-1B",
-                                    "1BB",
-                                    "1KiBB",
-                                    "0x1KiB",
-                                    "1s",
-                                    "1_000B",
-                                    "\xd9\xa3\x42",
-                                    "1\xff"};
+  static const char *const bad[] = {
+      "",     " 1B", "1B ",   "1 B",    "B",    "-B",     "1b",           "1kb",  "1K",     "1k",
+      "1M",   "1mb", "1mib",  "1MIB",   "1Mib", "1kiB",   "1.2.3KiB",     ".KiB", "1,5KiB", "--1B",
+      "+-1B", "1BB", "1KiBB", "0x1KiB", "1s",   "1_000B", "\xd9\xa3\x42", "1\xff"};
   for (pd_type type = PD_TYPE_int32; type <= PD_TYPE_double; type++) {
     start(type, "bytes");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuses(bad[i], PD_ERR_VALUE);
