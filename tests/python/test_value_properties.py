@@ -404,7 +404,8 @@ def test_python_and_c_agree_on_the_items_of_every_list(item: str, data: st.DataO
         assert parts is None or (bad is not None and f": item {bad}: expected " in message)
         return
     assert parts is not None
-    seen = from_c(LISTS[item], ffi.new("pd_value *", {"str": ffi.new("char[]", text.encode())}))
+    kept = ffi.new("char[]", text.encode())
+    seen = from_c(LISTS[item], ffi.new("pd_value *", {"str": kept}))
     assert len(seen) == len(parts)
     for value, part in zip(seen, items or []):
         assert set_text(item, part)[0] == lib.PD_OK
