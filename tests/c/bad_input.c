@@ -78,6 +78,7 @@ static void parse_many(char **words, int count_of_words) {
   for (int i = 0; i < count; i++) argv[i + 1] = words[2 + i % (count_of_words - 2)];
   argv[count + 1] = NULL;
   parse(count + 1, argv);
+  free(argv);
 }
 
 static void parse_long(char *program, size_t bytes) {
@@ -86,6 +87,7 @@ static void parse_long(char *program, size_t bytes) {
   memset(word + 7, 'x', bytes);
   word[bytes + 7] = '\0';
   parse(2, argv);
+  free(word);
 }
 
 int main(int argc, char **argv) {
