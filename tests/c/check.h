@@ -71,6 +71,14 @@ static inline void check_status(const char *file, int line, const char *what, pd
   check_status(__FILE__, __LINE__, #call, call, status, message)
 #define CHECK_OK(call) CHECK_STATUS(call, PD_OK, "")
 
+/* Settings that a test needn't free: what stays reachable is no leak. */
+__attribute__((unused)) static pd_settings *check_settings[64];
+static inline pd_settings *new_settings(void) {
+  pd_settings **at = check_settings;
+  while (*at) at++;
+  return *at = pd_settings_new();
+}
+
 /* ---- Flags for tests ---- */
 
 static inline pd_flag_def definition(pd_type type, const char *name) {

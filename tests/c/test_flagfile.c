@@ -263,7 +263,7 @@ TEST(settings_take_flagfiles_too) {
   setenv("FLAGS_text", "from the environment", 1);
   write_file("f", "--count=5\n--fromenv=text\n--dry_run\n--tryfromenv=other\n");
   write_file("g", "--flagfile=f\nserver\n--count=6\n--undefok=foo\n--foo=1\n");
-  pd_settings *settings = pd_settings_new();
+  pd_settings *settings = new_settings();
   CHECK_OK(pd_settings_add_flagfile(settings, "g", program, errors, &err));
   CHECK_OK(pd_settings_apply(settings, false, errors, &err));
   CHECK_STR(text_of(count), "6");
@@ -273,7 +273,7 @@ TEST(settings_take_flagfiles_too) {
   CHECK_OK(pd_flag_get_entry(text, 0, &entry, &err));
   CHECK(entry.origin.source == PD_SOURCE_FILE && entry.origin.line == 2);
   CHECK_STR(entry.origin.place, "f");
-  settings = pd_settings_new();
+  settings = new_settings();
   CHECK_OK(pd_settings_add_flagfile(settings, "g", NULL, errors, &err));
   CHECK_OK(pd_settings_apply(settings, false, errors, &err));
   CHECK_STR(text_of(count), "5");
@@ -283,7 +283,7 @@ TEST(a_wrong_flagfile_adds_nothing_to_settings) {
   start();
   write_file("good", "--count=5\n");
   write_file("bad", "--count=6\n--text=$'\n--version\n--count 7\n");
-  pd_settings *settings = pd_settings_new();
+  pd_settings *settings = new_settings();
   CHECK_OK(pd_settings_add_flagfile(settings, "good", NULL, NULL, &err));
   CHECK_STATUS(pd_settings_add_flagfile(settings, "bad", NULL, errors, &err), PD_ERR_FILE,
                "bad:2: --text: expected a ' at the end of $'");
@@ -303,7 +303,7 @@ TEST(a_wrong_flagfile_adds_nothing_to_settings) {
 TEST(the_words_of_a_settings_file_are_judged_when_they_are_applied) {
   start();
   write_file("f", "--version\n--cuont=1\n--nodry_run\n");
-  pd_settings *settings = pd_settings_new();
+  pd_settings *settings = new_settings();
   CHECK_OK(pd_settings_add_flagfile(settings, "f", NULL, NULL, &err));
   CHECK_STATUS(pd_settings_apply(settings, false, errors, &err), PD_ERR_UNDEFINED,
                "f:1: --version: no such flag");

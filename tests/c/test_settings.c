@@ -25,7 +25,7 @@ static void put(pd_settings *settings, const char *key, const char *text, uint32
 
 /* Settings of one value, or none. */
 static pd_settings *settings_of(const char *key, const char *text) {
-  pd_settings *settings = pd_settings_new();
+  pd_settings *settings = new_settings();
   CHECK(settings);
   if (key) put(settings, key, text, 0, 12);
   return settings;
@@ -143,7 +143,7 @@ TEST(new_settings_drop_what_waited_of_the_old) {
 
 TEST(a_number_is_no_text_for_a_string_flag_but_an_item_for_a_list) {
   start();
-  pd_settings *settings = pd_settings_new();
+  pd_settings *settings = new_settings();
   put(settings, "items", "7", PD_TYPE_int64, 1);
   put(settings, "count", "7", PD_TYPE_int64, 2);
   CHECK_OK(pd_settings_apply(settings, false, NULL, &err));
@@ -187,14 +187,14 @@ TEST(a_startup_only_flag_that_its_file_leaves_out_is_named_with_its_old_place) {
 
 TEST(settings_without_a_place_name_the_flag_alone) {
   start();
-  pd_settings *settings = pd_settings_new();
+  pd_settings *settings = new_settings();
   CHECK_OK(pd_settings_add(settings, "count", "x", 0, NULL, &err));
   CHECK_STATUS(pd_settings_apply(settings, false, NULL, &err), PD_ERR_VALUE,
                "--count=x: expected an integer <= 100");
 }
 
 TEST(settings_check_their_arguments) {
-  pd_settings *settings = pd_settings_new();
+  pd_settings *settings = new_settings();
   CHECK_STATUS(pd_settings_add(NULL, "a", "b", 0, NULL, &err), PD_ERR_ARGUMENT, "settings is NULL");
   CHECK_STATUS(pd_settings_add(settings, NULL, "b", 0, NULL, &err), PD_ERR_ARGUMENT,
                "name is NULL");
@@ -262,7 +262,7 @@ TEST(lists_are_for_list_flags_and_their_items_are_typed_strictly) {
        "conf.toml:2:8: --count=1: expected one value, not a list"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    pd_settings *settings = pd_settings_new();
+    pd_settings *settings = new_settings();
     put(settings, cases[i].key, cases[i].text, cases[i].literal, 2);
     if (cases[i].refused) {
       CHECK_STATUS(pd_settings_apply(settings, false, NULL, &err), PD_ERR_TYPE, cases[i].refused);
@@ -274,7 +274,7 @@ TEST(lists_are_for_list_flags_and_their_items_are_typed_strictly) {
 }
 
 TEST(what_waits_is_typed_as_strictly) {
-  pd_settings *settings = pd_settings_new();
+  pd_settings *settings = new_settings();
   put(settings, "late", "1.1", PD_TYPE_double, 2);
   CHECK_OK(pd_settings_apply(settings, true, NULL, &err));
   pd_settings_free(settings);
