@@ -101,11 +101,18 @@ static pd__notice *take(void) {
   return notice;
 }
 
+/* Whether it is still there: its module may have left since the change. */
+static bool stands(const pd__notice *notice) {
+  if (notice->hook) return !notice->hook->removed;
+  const pd_flag_def *def = notice->flag->def;
+  return def && def->watch == notice->watch;
+}
+
 void pd__notices_tell(void) {
   if (__atomic_load_n(&due_count, __ATOMIC_ACQUIRE) == 0) return;
   pd__platform_lock();
   for (pd__notice *notice; (notice = take());) {
-    if (!notice->hook || !notice->hook->removed) {
+    if (stands(notice)) {
       pd__call_begin(&notice->call, (uintptr_t)notice->watch);
       pd__platform_unlock();
       notice->watch(notice->flag, notice->hook ? notice->hook->context : NULL);

@@ -463,6 +463,21 @@ TEST(a_flag_whose_module_leaves_while_validators_run_is_told) {
                "guarded_new: its module left, or came again, meanwhile");
 }
 
+static void unload_it(pd_flag *flag, void *context) {
+  (void)flag, (void)context;
+  CHECK_OK(pd_module_unload(leaving, &err));
+  told++;
+}
+
+TEST(the_watcher_of_a_module_that_leaves_before_its_turn_isnt_called) {
+  leaving = load_guarded();
+  b = define_flag(PD_TYPE_int64, "b");
+  CHECK_OK(pd_watcher_add(b, unload_it, NULL, NULL, NULL, &err));
+  pd_assignment items[] = {{.flag = b, .text = "1"}, {.flag = a, .text = "4"}};
+  CHECK_OK(pd_batch_set(items, 2, NULL, NULL, &err));
+  CHECK(told == 1);
+}
+
 static int *gate, unloaded;
 
 static void *set_guarded(void *unused) {
