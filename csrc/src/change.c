@@ -11,19 +11,21 @@ bool pd__startup_over;
 
 const pd_origin pd__at_run_time = {PD_SOURCE_RUNTIME, 0, NULL, 0};
 
-void *pd__flag_address(const pd_flag *flag) {
+void *pd__flag_address(const pd_flag *flag, pd_type type) {
   pd_flag *node = (pd_flag *)flag;
-  if (flag->type == PD_TYPE_string) return &node->text;
-  return flag->type == PD_TYPE_bool ? (void *)&node->truth : &node->number;
+  if (type == PD_TYPE_string) return &node->text;
+  return type == PD_TYPE_bool ? (void *)&node->truth : &node->number;
 }
 
 pd_value pd__flag_value(const pd_flag *flag) {
-  return pd__cell_load(flag->type, pd__flag_address(flag));
+  return pd__cell_load(flag->type, pd__flag_address(flag, flag->type));
 }
+
+#define GONE "%s: the module that defined it is gone"
 
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
   if (flag->def) return PD_OK;
-  return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone", flag->name);
+  return pd__fail(err, PD_ERR_UNDEFINED, GONE, flag->name);
 }
 
 /* Whether a variable tells which flag it is for: it has no `-` and no dot. */
@@ -95,9 +97,11 @@ pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_e
 }
 
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err) {
-  pd_status status = pd__flag_check_defined(flag, err);
-  if (status != PD_OK || flag->type == type) return status;
-  return pd__fail(err, PD_ERR_TYPE, "%s: is %s, not %s", flag->name, pd_type_name(flag->type),
+  pd_type now = pd__flag_state(flag) & 15;
+  if (now == type) return PD_OK;
+  const char *name = __atomic_load_n(&flag->name, __ATOMIC_ACQUIRE);
+  if (!now) return pd__fail(err, PD_ERR_UNDEFINED, GONE, name);
+  return pd__fail(err, PD_ERR_TYPE, "%s: is %s, not %s", name, pd_type_name(now),
                   pd_type_name(type));
 }
 
@@ -183,7 +187,7 @@ bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
 
 void pd__flag_publish(pd_flag *flag) {
   pd_value value = flag->entries ? flag->entries->value : pd__def_default(flag->def);
-  pd__cell_store(flag->type, pd__flag_address(flag), value);
+  pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
   uint8_t state = (uint8_t)(flag->type | flag->def->list << 4);
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
   for (pd__cell *cell = flag->cells; cell; cell = cell->next) {

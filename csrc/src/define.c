@@ -70,6 +70,11 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
   flag->cells = cell;
 }
 
+/* Spell the name as it is here, for readers without the lock too. */
+static void rename(pd_flag *node, const char *name, size_t length) {
+  __atomic_store_n(&node->name, pd__names_stored(name, length), __ATOMIC_RELEASE);
+}
+
 /* Imports and waiting values of the alias go over to the flag. */
 static void link_aliases(pd_flag *flag, const char *aliases, bool old) {
   for (const char *cursor = pd__list_begin(aliases); cursor;) {
@@ -79,7 +84,7 @@ static void link_aliases(pd_flag *flag, const char *aliases, bool old) {
     node->alias_of = flag;
     node->was_flag = true;
     node->old_name = old;
-    node->name = pd__names_stored(alias, length);
+    rename(node, alias, length);
     while (node->cells) {
       pd__cell *cell = node->cells;
       node->cells = cell->next;
@@ -103,8 +108,8 @@ static void take(pd__cell *cell, pd__report *waiting) {
   if (cell->def->kind == PD_KIND_DEFINE && !flag->def) {
     pd_type was = flag->type;
     flag->def = cell->def;
-    flag->type = cell->def->type;
-    flag->name = pd__names_stored(cell->def->name, strlen(cell->def->name));
+    __atomic_store_n(&flag->type, cell->def->type, __ATOMIC_RELAXED);
+    rename(flag, cell->def->name, strlen(cell->def->name));
     pd__names_list(flag);
     flag->was_flag = true;
     link_aliases(flag, flag->def->aliases, false);
@@ -148,6 +153,8 @@ static void unlink_cell(pd__cell *cell) {
   *at = cell->next;
 }
 
+uint32_t pd__departures;
+
 /* The imports that remain read their own value again, and wait for the name that
  * they have, which may have been an alias. The values, and whether they are
  * frozen, stay for the next definition. */
@@ -156,6 +163,7 @@ static void undefine(pd_flag *flag) {
   unlink_aliases(flag, flag->def->old_names);
   flag->def = NULL;
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&pd__departures, 1, __ATOMIC_RELEASE);
   pd__cell *cell = flag->cells;
   flag->cells = NULL;
   while (cell) {

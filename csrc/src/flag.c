@@ -1,5 +1,5 @@
-/* The public functions about one flag. Each takes the lock and
- * leaves the work to the registry. */
+/* The public functions about one flag. Most take the lock, and
+ * leave the work to the registry. */
 #include <stdio.h>
 #include <string.h>
 
@@ -151,17 +151,21 @@ pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *
   return status;
 }
 
-/* ---- Reading ---- */
+/* ---- Reading, without the lock: a signal handler may have interrupted its holder ---- */
 
+/* The flag may leave, and come back with another type, between the look at its type and
+ * that at its value; two looks at the type wouldn't see it come and go. */
 static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_value *value,
                      pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!out) return pd__fail_null(err, "out");
-  pd__platform_lock();
-  pd_status status = pd__flag_check_type(flag, type, err);
-  if (status == PD_OK) *value = pd__flag_value(flag);
-  pd__platform_unlock();
-  return status;
+  for (;;) {
+    uint32_t before = __atomic_load_n(&pd__departures, __ATOMIC_ACQUIRE);
+    pd_status status = pd__flag_check_type(flag, type, err);
+    if (status != PD_OK) return status;
+    *value = pd__cell_load(type, pd__flag_address(flag, type));
+    if (__atomic_load_n(&pd__departures, __ATOMIC_RELAXED) == before) return PD_OK;
+  }
 }
 
 #define DEFINE_GET(name, number, ctype, member)                                                    \
@@ -189,10 +193,7 @@ pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, s
 
 const void *pd__do_flag_get_address(const pd_flag *flag) {
   if (!flag) return NULL;
-  pd__platform_lock();
-  const void *address = pd__flag_address(flag);
-  pd__platform_unlock();
-  return address;
+  return pd__flag_address(flag, (pd_type)__atomic_load_n(&flag->type, __ATOMIC_RELAXED));
 }
 
 const uint8_t *pd__do_flag_get_state(const pd_flag *flag) { return flag ? &flag->state : NULL; }

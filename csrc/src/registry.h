@@ -128,6 +128,10 @@ bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *w
 /* Take the cells away. A flag that no definition is left of is undefined. */
 void pd__undefine(pd__cell *cells, size_t count);
 
+/* How often a flag was undefined. As long as this stays, so do the types of all
+ * flags; for readers without the lock. */
+extern uint32_t pd__departures;
+
 /* Take away the cells of pd_flag_register that lie between two addresses. */
 void pd__forget_between(uintptr_t low, uintptr_t high);
 
@@ -237,8 +241,13 @@ void pd__entry_show(const pd_flag *flag, const pd__entry *entry, pd_flag_entry *
 /* What stands for the values of a sensitive flag wherever people read. */
 #define PD__REDACTED "<redacted>"
 
-/* The node's own copy of the value. */
-void *pd__flag_address(const pd_flag *flag);
+/* The node's own copy of the value, while the flag is of that type. No lock. */
+void *pd__flag_address(const pd_flag *flag, pd_type type);
+
+/* What pd_flag_get_state tells. No lock. */
+static inline uint8_t pd__flag_state(const pd_flag *flag) {
+  return __atomic_load_n(&flag->state, __ATOMIC_ACQUIRE);
+}
 
 /* Where a value came from, up to the name: "flags.conf:3: ", "environment: ", or "".
  * Gives `out`. */
@@ -256,6 +265,8 @@ pd_status pd__origin_check(const pd_origin *origin, pd_error *err);
  * frozen. */
 pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err);
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err);
+
+/* No lock, and no call that a signal handler may not make while `err` is NULL. */
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err);
 
 /* PD_OK, or why the flag takes no text that a file wrote so; as in pd_settings_add.
