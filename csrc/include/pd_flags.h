@@ -13,7 +13,8 @@
  *
  * Rules that hold for every function unless its comment says otherwise:
  *
- * - It may be called from any thread, and from several at once.
+ * - It may be called from any thread, from several at once, and wherever the rules
+ *   for threads and processes below say so.
  * - It returns a pd_status. On any status but PD_OK nothing has changed, and
  *   `err`, where not NULL, holds what went wrong, where, and what was expected.
  *   Results come through the last pointers before `err` and are written only
@@ -27,6 +28,26 @@
  *   borrowed, never changes, and stays valid until the process ends.
  * - A pd_flag or pd_module handle stays valid until the process ends, also
  *   after the module that defined it is gone.
+ *
+ * Threads and processes:
+ *
+ * - FLAGS_x may be read by any thread at any moment, in a signal handler too, while
+ *   others set it: one load, of a value that the flag had, without lock or call. Who
+ *   reads others doesn't feel it.
+ * - A set reaches all cells of a flag, one after the other. The values of a batch are
+ *   published one by one as well: a thread that reads two flags without a lock may see
+ *   one of before and one of after.
+ * - Constructors and destructors of modules, validators, watchers, the warning handler
+ *   and the writers of reports may call every function. No lock is held meanwhile; a
+ *   module leaves when no other thread is in a validator or watcher of it.
+ * - A signal handler may call pd_flag_get_<type>, with NULL for `err`,
+ *   pd_flag_get_address, pd_flag_get_state, pd_status_name and the like of it: they
+ *   take no lock. No other function.
+ * - The child of a fork may call every function, whatever other threads did at that
+ *   moment. Not so after vfork, nor after a fork in a signal handler.
+ * - At exit, atexit handlers and destructors may call every function, also while other
+ *   threads go on. The flags of a module are defined until its last destructor has
+ *   run; FLAGS_x keeps its last value after that, and a handle gives PD_ERR_UNDEFINED.
  */
 #ifndef PD_FLAGS_H
 #define PD_FLAGS_H
@@ -355,8 +376,8 @@ PD_API pd_status pd_flag_get_cell(const pd_flag *flag, size_t index,
  * Reading and setting
  */
 
-/* PD_ERR_TYPE: the flag has another type. PD_ERR_UNDEFINED: its module is
- * gone. */
+/* Without any lock. PD_ERR_TYPE: the flag has another type. PD_ERR_UNDEFINED: its
+ * module is gone. */
 PD_API pd_status pd_flag_get_bool(const pd_flag *flag, bool *out, pd_error *err);
 PD_API pd_status pd_flag_get_int32(const pd_flag *flag, int32_t *out, pd_error *err);
 PD_API pd_status pd_flag_get_uint32(const pd_flag *flag, uint32_t *out, pd_error *err);
@@ -379,8 +400,8 @@ PD_API const void *pd_flag_get_address(const pd_flag *flag);
 /* The address of a byte that is the flag's pd_type while it is defined, of a list
  * with 16 times that of its items on top, and 0 while it isn't defined; NULL for
  * NULL. It stays readable until the process ends. Who keeps the address of the
- * value sees here whether that still holds it: an address that was given for one
- * type never holds a value of another. */
+ * value sees here whether that still holds it: the address of a string or a bool never
+ * holds anything else, that of a number may hold one of another type. */
 PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
 
 /* Set at run time. Every cell of the flag has the value on return.
