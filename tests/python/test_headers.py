@@ -354,6 +354,17 @@ def test_reading_is_one_mov_from_the_cell(place: Path, compiler: str, suffix: st
         assert all(word.startswith(("mov", "and")) for word in code), body
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("suffix", ["c", "cc"])
+def test_no_two_flags_share_a_line_of_the_cache(place: Path, compiler: str, suffix: str) -> None:
+    compile_text(place, compiler, suffix, READS, "-O2", "-fPIC")
+    module = place / "lines.so"
+    run(DRIVERS[suffix][compiler], "-shared", place / "source.o", "-o", module)
+    symbols = run(tool("nm", "binutils"), module).stdout
+    cells = re.findall(r"^([0-9a-f]+) \w pd_flag_cell_", symbols, re.MULTILINE)
+    assert len({int(address, 16) // 64 for address in cells}) == len(cells) == 5
+
+
 SPIN = """
 #include <pthread.h>
 #include <stdio.h>
