@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import sys
 import sysconfig
@@ -17,9 +18,14 @@ LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 CHECK = [f"-fsanitize={kinds}" for kinds in [os.environ.get("PD_SANITIZE")] if kinds]
 CHECK += ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] if CHECK else []
 COMPILE = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"]
+# docs/decisions/0027-size.md. CFLAGS has the last word, the interpreter's own have none.
+SMALL = ["-Os", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
+FAST = [*SMALL, "-O2"]
+HOT = set("argv change define flag given names text transaction value words".split())
 # nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
 # library calls its own functions, whoever else in the process has those names.
 LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
+LINK += ["-Wl,-z,noseparate-code", "-Wl,--hash-style=gnu"]  # no padding, one table of names
 LINK += ["-ldl", *([] if CHECK else ["-Wl,-z,defs"])]  # a sanitizer's symbols may come later
 # LDFLAGS and the interpreter bring run paths along; a loader would search them
 # before $ORIGIN/lib, and might find another libpd_flags there.
@@ -54,8 +60,11 @@ class Build(build_ext):
             text = template.read_text().replace("@VERSION@", VERSION)
             (package / place / template.stem).write_text(text)
         compiler, library = self.compiler, str(package / "lib" / "libpd_flags.so")
-        sources = sorted(map(str, Path("csrc", "src").glob("*.c")))
-        objects = compiler.compile(sources, self.build_temp, None, [str(INCLUDE)], False, COMPILE)
+        objects, users = [], shlex.split(os.environ.get("CFLAGS", ""))
+        for source in sorted(Path("csrc", "src").glob("*.c")):
+            flags = [*COMPILE, *(FAST if source.stem in HOT else SMALL), *CHECK, *users]
+            place = self.build_temp, None, [str(INCLUDE)]
+            objects += compiler.compile([str(source)], *place, extra_postargs=flags)
         compiler.link_shared_object(objects, library, extra_postargs=LINK)
         # One object: whoever links a part gets the record that announces it, too.
         whole = str(Path(self.build_temp, "pd_flags.o"))
