@@ -31,7 +31,7 @@ CHECKED = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"] if SANITIZE el
 def run(*command: object, check: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a command to its end with its output captured; a failure shows all of it."""
     words = [os.fspath(w) if isinstance(w, Path) else str(w) for w in command]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=120, **options)
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=300, **options)
     if check:
         assert ended.returncode == 0, f"{shlex.join(words)}\n{ended.stdout}{ended.stderr}"
     return ended

@@ -34,7 +34,8 @@ static void read_flag(parse *run, const char *text) {
   pd__item item = pd__item_split(text);
   item.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
-  bool wants = pd__words_wants(&item);
+  pd__meaning meaning = pd__item_resolve(&item);
+  bool wants = pd__words_wants(&item, &meaning);
   if (wants && next && is_value(next)) {
     item.text = next;
     run->at++;
@@ -44,7 +45,7 @@ static void read_flag(parse *run, const char *text) {
   } else if (wants || (!item.text && next && is_value(next))) {
     item.next = next; /* for messages */
   }
-  pd__words_take(&run->words, &item, text);
+  pd__words_take_as(&run->words, &item, &meaning, text);
 }
 
 static void read_words(parse *run) {

@@ -21,11 +21,10 @@ pd_value pd__flag_value(const pd_flag *flag) {
   return pd__cell_load(flag->type, pd__flag_address(flag, flag->type));
 }
 
-#define GONE "%s: the module that defined it is gone"
-
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
   if (flag->def) return PD_OK;
-  return pd__fail(err, PD_ERR_UNDEFINED, GONE, flag->name);
+  return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone",
+                  pd__flag_name(flag));
 }
 
 /* Whether a variable tells which flag it is for: it has no `-` and no dot. */
@@ -73,35 +72,36 @@ const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD
   return out;
 }
 
-/* `name` is the one that the flag was given by. */
-static pd_status check_open(const pd_flag *flag, const char *name, const pd_origin *origin,
-                            bool early, pd_error *err) {
+/* Why a flag that isn't open takes nothing; `name` is the one that it was given by. */
+static pd_status refuse(const pd_flag *flag, const char *name, const pd_origin *origin,
+                        pd_error *err) {
   char source[PD__SOURCE_SIZE];
-  pd_status status = pd__flag_check_defined(flag, err);
-  if (status != PD_OK) return status;
   pd__source_of(name, origin, source);
   if (flag->def->read_only) return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
   if (flag->frozen) return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source);
   if (flag->def->retired && origin->source >= PD_SOURCE_RUNTIME) {
     return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source, flag->def->retired);
   }
-  if (flag->def->startup_only && pd__startup_over && !early) {
-    return pd__fail(err, PD_ERR_FROZEN,
-                    "%s: can be set at startup only, and the command line has been parsed", source);
-  }
-  return PD_OK;
+  return pd__fail(err, PD_ERR_FROZEN,
+                  "%s: can be set at startup only, and the command line has been parsed", source);
+}
+
+static bool is_open(const pd_flag *flag, const pd_origin *origin, bool early) {
+  const pd_flag_def *def = flag->def;
+  return !def->read_only && !flag->frozen && (!def->startup_only || !pd__startup_over || early) &&
+         (!flag->special || !def->retired || origin->source < PD_SOURCE_RUNTIME);
 }
 
 pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err) {
-  return check_open(flag, flag->name, origin, false, err);
+  pd_status status = pd__flag_check_defined(flag, err);
+  if (status != PD_OK || is_open(flag, origin, false)) return status;
+  return refuse(flag, flag->def->name, origin, err);
 }
 
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err) {
-  pd_type now = pd__flag_state(flag) & 15;
-  if (now == type) return PD_OK;
-  const char *name = __atomic_load_n(&flag->name, __ATOMIC_ACQUIRE);
-  if (!now) return pd__fail(err, PD_ERR_UNDEFINED, GONE, name);
-  return pd__fail(err, PD_ERR_TYPE, "%s: is %s, not %s", name, pd_type_name(now),
+  pd_status status = pd__flag_check_defined(flag, err);
+  if (status != PD_OK || flag->type == type) return status;
+  return pd__fail(err, PD_ERR_TYPE, "%s: is %s, not %s", flag->def->name, pd_type_name(flag->type),
                   pd_type_name(type));
 }
 
@@ -118,15 +118,14 @@ static pd_status fail_value(pd_status status, const pd_flag *flag, const char *n
   return pd__fail(err, status, "%s=%s: %s", source, shown(flag, text, quoted), why);
 }
 
-static pd_flag *meant_by(pd_flag *node) { return node->alias_of ? node->alias_of : node; }
-
 pd_status pd__literal_check(pd_flag *node, const char *text, uint32_t literal,
                             const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
-  const pd_flag *flag = meant_by(node);
+  if (literal == 0) return PD_OK;
+  const pd_flag *flag = pd__flag_meant(node);
   const char *why = pd__literal_complaint(flag->def, literal);
   if (!why) return PD_OK;
-  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", pd__source_of(node->name, origin, source),
+  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", pd__source_of(pd__flag_name(node), origin, source),
                   shown(flag, text, quoted), why);
 }
 
@@ -134,36 +133,34 @@ pd_status pd__literal_check(pd_flag *node, const char *text, uint32_t literal,
 static pd_status make_entry(pd__change *change, pd_value value, const pd_origin *origin,
                             pd_error *err) {
   bool text = change->def->type == PD_TYPE_string;
-  if (text) value.str = pd__intern(value.str);
-  pd_origin kept = {origin->source, origin->line, pd__intern(origin->place), origin->column};
-  change->entry = malloc(sizeof *change->entry);
-  if (!change->entry || (text && !value.str) || (origin->place && !kept.place)) {
-    free(change->entry);
-    change->entry = NULL;
-    return pd__fail_memory(err);
-  }
+  pd_origin kept = *origin;
+  if (text && !(value.str = pd__intern(value.str))) return pd__fail_memory(err);
+  if (kept.place && !(kept.place = pd__intern(kept.place))) return pd__fail_memory(err);
+  change->entry = pd__entry_new();
+  if (!change->entry) return pd__fail_memory(err);
   *change->entry = (pd__entry){.value = value, .origin = kept};
   return PD_OK;
 }
 
 pd_status pd__change_prepare(pd__change *change, pd_flag *node, const char *text, pd_value value,
                              const pd_origin *origin, bool early, pd_error *err) {
-  pd_flag *flag = meant_by(node);
-  pd_status status = check_open(flag, node->name, origin, early, err);
+  pd_flag *flag = node->def ? node : pd__flag_meant(node);
+  pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK) return status;
-  pd_type type = flag->def->type;
-  char number[PD__NUMBER_SIZE];
-  *change = (pd__change){.flag = flag, .def = flag->def};
-  if (flag->def->retired || flag->def->deprecated) pd__warn_of_flag(flag, origin);
-  if (flag->def->retired) return PD_OK;
-  if (type == PD_TYPE_string && !text && !value.str) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
+  const pd_flag_def *def = flag->def;
+  if (!is_open(flag, origin, early)) return refuse(flag, pd__flag_name(node), origin, err);
+  *change = (pd__change){.flag = flag, .def = def};
+  if (flag->special && (def->retired || def->deprecated)) pd__warn_of_flag(flag, origin);
+  if (flag->special && def->retired) return PD_OK;
+  if (def->type == PD_TYPE_string && !text && !value.str) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", def->name);
   }
-  if (text) status = pd__value_read(flag->def, text, &value);
-  if (status == PD_OK) status = pd__value_check(flag->def, value);
+  if (text) status = pd__value_read(def, text, &value);
+  if (status == PD_OK) status = pd__value_check(def, value);
   if (status == PD_OK) return make_entry(change, value, origin, err);
-  if (!text) text = pd__value_text(type, value, number);
-  return fail_value(status, flag, node->name, text, origin, err);
+  char number[PD__NUMBER_SIZE];
+  if (!text) text = pd__value_text(def->type, value, number);
+  return fail_value(status, flag, pd__flag_name(node), text, origin, err);
 }
 
 pd_value pd__def_default(const pd_flag_def *def) {
@@ -185,81 +182,33 @@ bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
          pd__value_equal(flag->type, entry->value, value);
 }
 
+/* A store of what is there already would only take the line from its readers, and the
+ * page from the file that it is shared with. */
+static void update(pd_type type, void *cell, pd_value value) {
+  pd_value now = pd__cell_load(type, cell);
+  bool same = type == PD_TYPE_string ? now.str == value.str : pd__value_equal(type, now, value);
+  if (!same) pd__cell_store(type, cell, value);
+}
+
 void pd__flag_publish(pd_flag *flag) {
   pd_value value = flag->entries ? flag->entries->value : pd__def_default(flag->def);
-  pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
+  update(flag->type, pd__flag_address(flag, flag->type), value);
   uint8_t state = (uint8_t)(flag->type | flag->def->list << 4);
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
   for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->cell && cell->def->type == flag->type) {
-      pd__cell_store(flag->type, cell->def->cell, value);
+      update(flag->type, cell->def->cell, value);
     }
   }
 }
 
-/* ---- The entries of a flag ---- */
-
-/* Whether `entry` takes the place of `old`, which stays behind it as replaced. */
-static bool replaces(const pd__entry *entry, const pd__entry *old) {
-  return entry->origin.source == old->origin.source && entry->layer == old->layer;
-}
-
-/* Free what stands behind the first `kept` entries that `entry` replaces. */
-static void trim(pd__entry *entry, uint32_t kept) {
-  pd__entry *last = entry;
-  for (uint32_t i = 0; i < kept; i++) last = last->next;
-  while (entry->replaces > kept) {
-    pd__entry *old = last->next;
-    last->next = old->next;
-    free(old);
-    entry->replaces--;
-  }
-}
-
-/* Link `entry` below the entries of higher rank, before those of its own. The list
- * is trimmed at twice its length, so that a set in a loop seldom walks it. */
-static void link_entry(pd_flag *flag, pd__entry *entry) {
-  pd__entry **at = &flag->entries;
-  while (*at && (*at)->origin.source > entry->origin.source) at = &(*at)->next;
-  entry->next = *at;
-  *at = entry;
-  if (!entry->next || !replaces(entry, entry->next)) return;
-  entry->next->replaced = true;
-  entry->replaces = entry->next->replaces + 1;
-  if (entry->replaces > 2 * PD_ENTRIES_KEPT) trim(entry, PD_ENTRIES_KEPT);
-}
-
-static void give(pd_flag *flag, pd__entry *entry) {
-  const pd__entry *top = flag->entries;
-  if (!entry->layer && entry->origin.source == PD_SOURCE_RUNTIME && top && top->layer) {
-    entry->layer = top->layer;
-    entry->origin.source = PD_SOURCE_LAYER;
-  }
-  link_entry(flag, entry);
-}
-
-static bool drops(const pd__change *change, const pd__entry *entry) {
-  if (change->action == PD__DROP_LAYER) return entry->layer == change->layer;
-  return change->action == PD__DROP_ALL || entry->origin.source == change->source;
-}
-
-static void drop(const pd__change *change) {
-  for (pd__entry **at = &change->flag->entries; *at;) {
-    pd__entry *entry = *at;
-    if (drops(change, entry)) {
-      *at = entry->next;
-      free(entry);
-    } else {
-      at = &entry->next;
-    }
-  }
-}
+/* ---- Committing ---- */
 
 void pd__change_commit(pd__change *change) {
   if (change->action != PD__GIVE) {
-    drop(change);
+    pd__entries_drop(change);
   } else if (change->entry) {
-    give(change->flag, change->entry);
+    pd__entries_give(change->flag, change->entry);
   }
   if (change->flag->def) pd__flag_publish(change->flag);
 }
@@ -267,18 +216,6 @@ void pd__change_commit(pd__change *change) {
 void pd__flag_drop_source(pd_flag *flag, pd_source source) {
   pd__change change = {.flag = flag, .action = PD__DROP_SOURCE, .source = source};
   pd__change_commit(&change);
-}
-
-void pd__entry_show(const pd_flag *flag, const pd__entry *entry, pd_flag_entry *out) {
-  if (entry) {
-    out->value = entry->value;
-    out->origin = entry->origin;
-    out->replaced = entry->replaced;
-  } else {
-    out->value = pd__def_default(flag->def);
-    out->origin = (pd_origin){PD_SOURCE_DEFAULT, flag->def->line, pd__intern(flag->def->file), 0};
-    out->replaced = false;
-  }
 }
 
 /* ---- Values that a former definition left ---- */
@@ -304,12 +241,13 @@ static void fail_review(pd_status status, const pd_flag *flag, pd_type was, cons
   char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
   pd_error err;
   if (status == PD_ERR_READ_ONLY) {
-    pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &entry->origin, source));
+    pd__fail(&err, status, "%s: is read-only",
+             pd__source_of(flag->def->name, &entry->origin, source));
   } else if (status == PD_ERR_MEMORY) {
     pd__fail_memory(&err);
   } else {
     const char *text = pd__value_text(was, entry->value, number);
-    fail_value(status, flag, flag->name, text, &entry->origin, &err);
+    fail_value(status, flag, flag->def->name, text, &entry->origin, &err);
   }
   pd__report_add(report, &err);
 }
@@ -330,6 +268,6 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
     }
     if (!entry->replaced) fail_review(status, flag, was, entry, report);
     *at = entry->next;
-    free(entry);
+    pd__entry_free(entry);
   }
 }

@@ -36,7 +36,9 @@ static const char *meaning_of(const char *name) {
 static pd_status check_name(const pd_flag_def *def, const char *what, const char *name,
                             size_t length, pd_error *err) {
   char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "", why[512];
-  snprintf(copy, sizeof copy, "%.*s", (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length), name);
+  size_t kept = length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length;
+  memcpy(copy, name, kept);
+  copy[kept] = '\0';
   const char *meaning = meaning_of(copy);
   if (pd__name_valid(copy) && !meaning) return PD_OK;
   if (*what) snprintf(alias, sizeof alias, "%s '%s': ", what, pd__quote(quoted, copy));

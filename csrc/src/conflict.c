@@ -35,7 +35,7 @@ static const char *module_of(const pd_flag_def *def, const pd_module *module) {
 pd_module *pd__flag_owner(const pd_flag *flag) {
   const pd__cell *cell = flag->cells;
   while (cell && cell->def != flag->def) cell = cell->next;
-  return cell ? cell->module : NULL;
+  return cell ? pd__cell_module(cell) : NULL;
 }
 
 /* The end of a path tells more than its beginning. */
@@ -70,12 +70,12 @@ static bool names(const pd_flag_def *def, const pd_flag *node) {
 }
 
 static void place_of_cell(const pd__cell *cell, char out[PLACE_SIZE]) {
-  place_of(cell->def, module_of(cell->def, cell->module), out);
+  place_of(cell->def, module_of(cell->def, pd__cell_module(cell)), out);
 }
 
 /* The definition that has `node` already: of the registry or of the batch. */
 static const pd__cell *holder_of(const pd_flag *node, const pd__batch *all) {
-  const pd_flag *flag = node->alias_of ? node->alias_of : node;
+  const pd_flag *flag = pd__flag_meant((pd_flag *)node);
   const pd__cell *cell = flag->def ? flag->cells : all->cells;
   if (flag->def) {
     while (cell->def != flag->def) cell = cell->next;
@@ -179,7 +179,7 @@ pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batc
   if (pd__names_find(cell->def->name, strlen(cell->def->name)) != node) {
     snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote(quoted, cell->def->name));
   }
-  pd__quote(quoted, node->name);
+  pd__quote(quoted, pd__flag_name(node));
   if (holder == cell) {
     return pd__fail(err, PD_ERR_CONFLICT, "'%s' is named twice in one definition: %s%s", quoted, as,
                     mine);
@@ -196,10 +196,10 @@ pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batc
 /* ---- Negation ---- */
 
 /* The flag that has the name: of the registry, or a definition under way. */
-static const pd__cell *holder_of_name(const char *name, const pd__batch *all) {
-  const pd_flag *node = pd__names_find(name, strlen(name));
+static const pd__cell *holder_of_name(const char *name, size_t length, const pd__batch *all) {
+  const pd_flag *node = pd__names_find(name, length);
   if (!node) return NULL;
-  bool taken = node->def || node->alias_of || node->claim == all->number;
+  bool taken = node->def || pd__flag_extra(node)->alias_of || node->claim == all->number;
   return taken ? holder_of(node, all) : NULL;
 }
 
@@ -216,16 +216,20 @@ static pd_status ambiguous(const pd__cell *cell, const char *whole, const char *
 
 pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t length,
                                 const pd__batch *all, pd_error *err) {
-  char own[PD_NAME_MAX + 1], negated[PD_NAME_MAX + 8];
-  snprintf(own, sizeof own, "%.*s", (int)length, name);
-  for (int i = 0; cell->def->type == PD_TYPE_bool && i < 2; i++) {
-    snprintf(negated, sizeof negated, "no%s%s", i ? "_" : "", own);
-    const pd__cell *holder = holder_of_name(negated, all);
+  char text[PD_NAME_MAX + 8] = "no_", *own = text + 3;
+  bool negates = name[0] == 'n' && name[1] == 'o', is_bool = cell->def->type == PD_TYPE_bool;
+  if (!negates && !is_bool) return PD_OK;
+  memcpy(own, name, length);
+  own[length] = '\0';
+  for (size_t more = 3; is_bool && more > 1; more--) { /* no_x, and then nox */
+    char *negated = own - more;
+    memcpy(negated, "no", 2);
+    const pd__cell *holder = holder_of_name(negated, length + more, all);
     if (holder) return ambiguous(cell, negated, own, holder, err);
   }
-  bool dash = !strncmp(own, "no-", 3) || !strncmp(own, "no_", 3);
-  for (int skip = 2; !strncmp(own, "no", 2) && skip < 3 + dash; skip++) {
-    const pd__cell *holder = holder_of_name(own + skip, all);
+  bool dash = negates && (own[2] == '-' || own[2] == '_');
+  for (size_t skip = 2; negates && skip < length && skip < 3 + (size_t)dash; skip++) {
+    const pd__cell *holder = holder_of_name(own + skip, length - skip, all);
     if (holder && holder->def->type == PD_TYPE_bool) {
       return ambiguous(cell, own, own + skip, holder, err);
     }
@@ -237,7 +241,8 @@ pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t l
 
 pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_error *err) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
-  if (node->def || node->alias_of) return PD_OK; /* its imports were checked */
+  if (node->def || !node->cells || pd__flag_extra(node)->alias_of)
+    return PD_OK; /* its imports were checked */
   for (const pd__cell *import = node->cells; import; import = import->next) {
     if (import->def->type == cell->def->type) continue;
     place_of_cell(cell, mine);
@@ -248,10 +253,9 @@ pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_erro
   return PD_OK;
 }
 
-pd_status pd__conflict_of_import(const pd__cell *cell, const pd_flag *node, const pd__batch *all,
-                                 pd_error *err) {
+pd_status pd__conflict_of_import(const pd__cell *cell, const pd__batch *all, pd_error *err) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
-  const pd__cell *holder = holder_of_name(node->name, all);
+  const pd__cell *holder = holder_of_name(cell->def->name, strlen(cell->def->name), all);
   if (!holder || holder->def->type == cell->def->type) return PD_OK;
   place_of_cell(cell, mine);
   place_of_cell(holder, theirs);

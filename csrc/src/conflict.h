@@ -26,8 +26,7 @@ pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t l
 /* PD_ERR_TYPE where an import that waits for `node` has another type. */
 pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_error *err);
 
-/* PD_ERR_TYPE where `cell` imports `node` with another type than it has. */
-pd_status pd__conflict_of_import(const pd__cell *cell, const pd_flag *node, const pd__batch *all,
-                                 pd_error *err);
+/* PD_ERR_TYPE where `cell` imports a flag with another type than it has. */
+pd_status pd__conflict_of_import(const pd__cell *cell, const pd__batch *all, pd_error *err);
 
 #endif /* PD__CONFLICT_H */

@@ -8,6 +8,14 @@
 #include "registry.h"
 #include "text.h"
 
+static size_t asking; /* definitions that every command line is shown to */
+
+bool pd__defs_ask(void) { return asking > 0; }
+
+pd_flag *pd__cell_flag(const pd__cell *cell) {
+  return cell->flag ? pd__names_at(cell->flag - 1) : NULL;
+}
+
 /* ---- One definition against the registry ---- */
 
 /* Reserve `node` for the definition under way. */
@@ -28,11 +36,13 @@ static pd_status check_aliases(const pd__cell *cell, const char *aliases, const 
     const char *alias = cursor;
     size_t length = pd__list_next(&cursor);
     pd_flag *other = pd__names_add(alias, length);
-    bool free = other && !other->def && (!other->alias_of || other->alias_of == node);
+    const pd_flag *taken = other ? pd__flag_meant(other) : NULL;
+    bool free = other && !other->def && (taken == other || taken == node);
     status = claim(cell, other, free, all, err);
     if (status == PD_OK) status = pd__conflict_negation(cell, alias, length, all, err);
     if (status == PD_OK) status = pd__conflict_import(cell, other, err);
-    if (status == PD_OK && !pd__names_stored(alias, length)) status = pd__fail_memory(err);
+    bool room = other && pd__names_stored(alias, length) && pd__flag_make_extra(other);
+    if (status == PD_OK && !room) status = pd__fail_memory(err);
   }
   return status;
 }
@@ -41,38 +51,34 @@ static pd_status check_definition(pd__cell *cell, pd_flag *node, const pd__batch
                                   pd_error *err) {
   const pd_flag_def *def = cell->def;
   size_t length = strlen(def->name);
-  bool free = !node->alias_of && (!node->def || pd__def_same(node->def, def));
+  bool free = node->def ? pd__def_same(node->def, def) : pd__flag_meant(node) == node;
   pd_status status = claim(cell, node, free, all, err);
   if (status == PD_OK) status = pd__conflict_negation(cell, def->name, length, all, err);
   if (status == PD_OK) status = pd__conflict_import(cell, node, err);
   if (status == PD_OK) status = check_aliases(cell, def->aliases, node, all, err);
   if (status == PD_OK) status = check_aliases(cell, def->old_names, node, all, err);
   bool text = def->type == PD_TYPE_string;
-  if (status == PD_OK &&
-      (!pd__names_stored(def->name, length) || (text && !pd__intern(def->default_value.str)))) {
-    status = pd__fail_memory(err);
-  }
-  return status;
+  bool room = !text || pd__intern(def->default_value.str);
+  return status == PD_OK && !room ? pd__fail_memory(err) : status;
 }
 
 static pd_status check(pd__cell *cell, const pd__batch *all, pd_error *err) {
-  pd_flag *node = pd__names_add(cell->def->name, strlen(cell->def->name));
+  const pd_flag_def *def = cell->def;
+  bool import = def->kind == PD_KIND_IMPORT;
+  size_t length = strlen(def->name);
+  pd_flag *node = import ? pd__names_add(def->name, length) : pd__names_borrow(def->name, length);
   if (!node) return pd__fail_memory(err);
-  if (cell->def->kind == PD_KIND_IMPORT) return pd__conflict_of_import(cell, node, all, err);
+  cell->flag = node->index + 1;
+  if (import) return pd__conflict_of_import(cell, all, err);
   return check_definition(cell, node, all, err);
 }
 
 /* ---- Taking definitions ---- */
 
 static void link_cell(pd_flag *flag, pd__cell *cell) {
-  cell->flag = flag;
+  cell->flag = flag->index + 1;
   cell->next = flag->cells;
   flag->cells = cell;
-}
-
-/* Spell the name as it is here, for readers without the lock too. */
-static void rename(pd_flag *node, const char *name, size_t length) {
-  __atomic_store_n(&node->name, pd__names_stored(name, length), __ATOMIC_RELEASE);
 }
 
 /* Imports and waiting values of the alias go over to the flag. */
@@ -81,10 +87,11 @@ static void link_aliases(pd_flag *flag, const char *aliases, bool old) {
     const char *alias = cursor;
     size_t length = pd__list_next(&cursor);
     pd_flag *node = pd__names_find(alias, length);
-    node->alias_of = flag;
+    pd__extra *extra = pd__flag_make_extra(node); /* made when it was checked */
+    extra->alias_of = flag;
+    extra->name = pd__names_stored(alias, length);
     node->was_flag = true;
     node->old_name = old;
-    rename(node, alias, length);
     while (node->cells) {
       pd__cell *cell = node->cells;
       node->cells = cell->next;
@@ -97,19 +104,27 @@ static void unlink_aliases(const pd_flag *flag, const char *aliases) {
   for (const char *cursor = pd__list_begin(aliases); cursor;) {
     const char *alias = cursor;
     pd_flag *node = pd__names_find(alias, pd__list_next(&cursor));
-    if (node && node->alias_of == flag) node->alias_of = NULL;
+    if (node && pd__flag_meant(node) == flag) pd__flag_make_extra(node)->alias_of = NULL;
   }
 }
 
+static bool asks(const pd_flag_def *def) { return def->validate || def->required; }
+
+static void give_def(pd_flag *flag, const pd_flag_def *def) {
+  if (flag->def) asking -= asks(flag->def);
+  flag->def = def;
+  if (!def) return;
+  asking += asks(def);
+  flag->special = def->deprecated || def->retired || def->validate || def->watch;
+}
+
 static void take(pd__cell *cell, pd__report *waiting) {
-  pd_flag *flag = pd__names_find(cell->def->name, strlen(cell->def->name));
-  if (flag->alias_of) flag = flag->alias_of;
+  pd_flag *flag = pd__flag_meant(pd__cell_flag(cell));
   link_cell(flag, cell);
   if (cell->def->kind == PD_KIND_DEFINE && !flag->def) {
     pd_type was = flag->type;
-    flag->def = cell->def;
+    give_def(flag, cell->def);
     __atomic_store_n(&flag->type, cell->def->type, __ATOMIC_RELAXED);
-    rename(flag, cell->def->name, strlen(cell->def->name));
     pd__names_list(flag);
     flag->was_flag = true;
     link_aliases(flag, flag->def->aliases, false);
@@ -122,9 +137,15 @@ static void take(pd__cell *cell, pd__report *waiting) {
 /* What waited for a flag that this cell has defined. Validators may run, without
  * the lock: the flag may be gone then. */
 static void apply_waiting(const pd__cell *cell, pd__report *waiting) {
-  pd_flag *flag = cell->flag;
+  pd_flag *flag = pd__cell_flag(cell);
   if (flag->def == cell->def) pd__environment_apply(flag, waiting);
   if (flag->def == cell->def) pd__pending_apply(flag, waiting);
+}
+
+/* The name of a definition that was refused may go with its module. */
+static void release(const pd__cell *cell) {
+  pd_flag *node = pd__cell_flag(cell);
+  if (node && !node->def) pd__names_own(node, pd__flag_name(node));
 }
 
 bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *waiting) {
@@ -141,6 +162,7 @@ bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *w
     accepted = false;
   }
   for (size_t i = 0; accepted && i < count; i++) take(&cells[i], waiting);
+  for (size_t i = 0; !accepted && i < count; i++) release(&cells[i]);
   for (size_t i = 0; accepted && i < count; i++) apply_waiting(&cells[i], waiting);
   return accepted;
 }
@@ -148,7 +170,7 @@ bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *w
 /* ---- Giving them up ---- */
 
 static void unlink_cell(pd__cell *cell) {
-  pd__cell **at = &cell->flag->cells;
+  pd__cell **at = &pd__cell_flag(cell)->cells;
   while (*at != cell) at = &(*at)->next;
   *at = cell->next;
 }
@@ -161,7 +183,8 @@ uint32_t pd__departures;
 static void undefine(pd_flag *flag) {
   unlink_aliases(flag, flag->def->aliases);
   unlink_aliases(flag, flag->def->old_names);
-  flag->def = NULL;
+  pd__names_own(flag, flag->def->name);
+  give_def(flag, NULL);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   __atomic_fetch_add(&pd__departures, 1, __ATOMIC_RELEASE);
   pd__cell *cell = flag->cells;
@@ -171,7 +194,8 @@ static void undefine(pd_flag *flag) {
     if (cell->def->cell) {
       pd__cell_store(cell->def->type, cell->def->cell, cell->def->default_value);
     }
-    link_cell(pd__names_find(cell->def->name, strlen(cell->def->name)), cell);
+    pd_flag *node = pd__names_find(cell->def->name, strlen(cell->def->name));
+    link_cell(node ? node : flag, cell); /* a node that is lost keeps it */
     cell = next;
   }
 }
@@ -179,14 +203,14 @@ static void undefine(pd_flag *flag) {
 void pd__undefine(pd__cell *cells, size_t count) {
   for (size_t i = 0; i < count; i++) {
     pd__cell *cell = &cells[i];
-    pd_flag *flag = cell->flag;
+    pd_flag *flag = pd__cell_flag(cell);
     if (!flag) continue;
     unlink_cell(cell);
     if (flag->def != cell->def) continue;
     pd__cell *heir = flag->cells;
     while (heir && heir->def->kind != PD_KIND_DEFINE) heir = heir->next;
     if (heir) {
-      flag->def = heir->def;
+      give_def(flag, heir->def);
     } else {
       undefine(flag);
     }
@@ -202,26 +226,47 @@ void pd__forget_between(uintptr_t low, uintptr_t high) {
   for (uint32_t i = 0; runtime_cells && (flag = pd__names_at(i)); i++) {
     for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
       uintptr_t address = (uintptr_t)cell->def->cell;
-      if (cell->module || address < low || address >= high) continue;
+      if (cell->module > 0 || address < low || address >= high) continue;
       ((pd_flag_def *)cell->def)->cell = NULL; /* our own copy, made by keep() */
       runtime_cells--;
     }
   }
 }
 
+/* `text` stored for good. What is said of one definition is often said of the next:
+ * `last` is that. */
+static bool keep_text(const char **text, const char **last) {
+  if (!*text) return true;
+  if (!*last || strcmp(*text, *last) != 0) *last = pd__intern(*text);
+  *text = *last;
+  return *text != NULL;
+}
+
+/* Name and help, which are seldom said twice, stand behind the definition. */
+static char *keep_behind(const char **text, char *at) {
+  size_t size = strlen(*text) + 1;
+  *text = memcpy(at, *text, size);
+  return at + size;
+}
+
 /* A copy of `def` that lives forever; NULL when memory is out. */
 static pd_flag_def *keep(const pd_flag_def *def) {
-  pd_flag_def *kept = pd__forever(sizeof *kept);
+  static pd_flag_def last;
+  size_t help = def->help ? strlen(def->help) + 1 : 0;
+  pd_flag_def *kept = pd__forever(sizeof *kept + strlen(def->name) + 1 + help);
   if (!kept) return NULL;
   *kept = *def;
-  const char **texts[] = {&kept->name,       &kept->help,    &kept->file,     &kept->category,
-                          &kept->aliases,    &kept->choices, &kept->module,   &kept->unit,
-                          &kept->deprecated, &kept->retired, &kept->old_names};
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    if (*texts[i] && !(*texts[i] = pd__intern(*texts[i]))) return NULL;
-  }
-  if (kept->type == PD_TYPE_string) kept->default_value.str = pd__intern(kept->default_value.str);
-  return kept->type == PD_TYPE_string && !kept->default_value.str ? NULL : kept;
+  char *behind = keep_behind(&kept->name, (char *)(kept + 1));
+  if (help) keep_behind(&kept->help, behind);
+  bool whole =
+      keep_text(&kept->file, &last.file) && keep_text(&kept->category, &last.category) &&
+      keep_text(&kept->aliases, &last.aliases) && keep_text(&kept->choices, &last.choices) &&
+      keep_text(&kept->module, &last.module) && keep_text(&kept->unit, &last.unit) &&
+      keep_text(&kept->deprecated, &last.deprecated) && keep_text(&kept->retired, &last.retired) &&
+      keep_text(&kept->old_names, &last.old_names);
+  const char **text = &kept->default_value.str;
+  if (whole && kept->type == PD_TYPE_string) whole = keep_text(text, &last.default_value.str);
+  return whole ? kept : NULL;
 }
 
 /* Whether the flag has no need of a further cell. */
@@ -245,7 +290,7 @@ static pd_status register_one(const pd_flag_def *def, pd_flag **out, pd_error *e
   pd__report refused = {.first = err}, waiting = {.first = err};
   if (!pd__define(cell, 1, &refused, &waiting)) return refused.status;
   runtime_cells += def->cell != NULL;
-  *out = cell->flag;
+  *out = pd__cell_flag(cell);
   return waiting.status;
 }
 

@@ -28,7 +28,7 @@ static const char *text_of(const char *prefix, const char *name, size_t length,
 static pd_flag *look_up(const char *prefix, pd_flag *flag, char variable[PD__VARIABLE_SIZE],
                         const char **text) {
   pd_flag *node = flag;
-  *text = text_of(prefix, flag->name, strlen(flag->name), variable);
+  *text = text_of(prefix, flag->def->name, strlen(flag->def->name), variable);
   for (const char *cursor = pd__list_begin(flag->def->old_names); !*text && cursor;) {
     const char *name = cursor;
     size_t length = pd__list_next(&cursor);

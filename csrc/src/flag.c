@@ -16,7 +16,7 @@ pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
   char hint[PD__HINT_SIZE] = "", quoted[PD__QUOTE_SIZE];
   size_t length = strlen(name);
   pd__platform_lock();
-  pd_flag *flag = pd__names_resolve(name, length);
+  pd_flag *node = pd__names_resolve(name, length), *flag = node ? pd__flag_meant(node) : NULL;
   if (!flag && err) pd__names_hint(name, length, NULL, hint);
   pd__platform_unlock();
   pd__tell();
@@ -54,7 +54,7 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   info->read_only = def->read_only;
   info->startup_only = def->startup_only;
   info->frozen = flag->frozen || (def->startup_only && pd__startup_over);
-  info->name = flag->name;
+  info->name = lasting(def->name, &stored);
   info->help = lasting(def->help, &stored);
   info->file = lasting(def->file, &stored);
   info->category = lasting(def->category, &stored);
@@ -99,7 +99,7 @@ pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry
   size_t left = index;
   for (; found && left > 0; left--) found = found->next;
   if (left > 0) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", flag->name, index);
+    return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", flag->def->name, index);
   }
   pd__entry_show(flag, found, entry);
   bool lost = !found && flag->def->file && !entry->origin.place;
@@ -124,7 +124,7 @@ static void fill_cell(const pd_flag *flag, const pd__cell *cell, pd_cell_info *i
   const pd_flag_def *def = cell->def;
   info->kind = (pd_kind)def->kind;
   info->type = (pd_type)def->type;
-  info->module = cell->module;
+  info->module = pd__cell_module(cell);
   info->address = def->cell;
   info->in_step = !def->cell || (def->type == flag->type &&
                                  pd__value_equal(flag->type, pd__cell_load(flag->type, def->cell),
@@ -144,7 +144,7 @@ pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *
   if (status == PD_OK && cell) {
     fill_cell(flag, cell, &found);
   } else if (status == PD_OK) {
-    status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", flag->name, index);
+    status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", flag->def->name, index);
   }
   pd__platform_unlock();
   if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
@@ -152,6 +152,15 @@ pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *
 }
 
 /* ---- Reading, without the lock: a signal handler may have interrupted its holder ---- */
+
+/* Only a message needs the lock. PD_OK: the flag has that type by now. */
+static pd_status refuse_type(const pd_flag *flag, pd_type now, pd_type type, pd_error *err) {
+  if (!err) return now ? PD_ERR_TYPE : PD_ERR_UNDEFINED;
+  pd__platform_lock();
+  pd_status status = pd__flag_check_type(flag, type, err);
+  pd__platform_unlock();
+  return status;
+}
 
 /* The flag may leave, and come back with another type, between the look at its type and
  * that at its value; two looks at the type wouldn't see it come and go. */
@@ -161,7 +170,8 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
   if (!out) return pd__fail_null(err, "out");
   for (;;) {
     uint32_t before = __atomic_load_n(&pd__departures, __ATOMIC_ACQUIRE);
-    pd_status status = pd__flag_check_type(flag, type, err);
+    pd_type now = pd__flag_state(flag) & 15;
+    pd_status status = now == type ? PD_OK : refuse_type(flag, now, type, err);
     if (status != PD_OK) return status;
     *value = pd__cell_load(type, pd__flag_address(flag, type));
     if (__atomic_load_n(&pd__departures, __ATOMIC_RELAXED) == before) return PD_OK;

@@ -59,21 +59,23 @@ void pd__given_fail(pd__given *given, pd_status status, const char *format, ...)
 
 pd__item pd__item_split(const char *word) {
   pd__item item = {.dashes = word[1] == '-' ? "--" : "-"};
-  item.name = word + strlen(item.dashes);
-  item.length = strcspn(item.name, "=");
-  if (item.name[item.length]) item.text = item.name + item.length + 1;
+  item.name = word + (word[1] == '-' ? 2 : 1);
+  const char *equals = strchr(item.name, '=');
+  item.length = equals ? (size_t)(equals - item.name) : strlen(item.name);
+  if (equals) item.text = equals + 1;
   return item;
 }
 
-pd_flag *pd__item_resolve(const pd__item *item, bool *negated) {
-  pd_flag *flag = pd__names_resolve(item->name, item->length);
-  *negated = false;
-  if (flag || !*item->dashes || item->length < 3 || strncmp(item->name, "no", 2) != 0) return flag;
-  flag = pd__names_resolve(item->name + 2, item->length - 2);
+pd__meaning pd__item_resolve(const pd__item *item) {
+  pd_flag *node = pd__names_resolve(item->name, item->length);
+  if (node) return (pd__meaning){pd__flag_meant(node), node, false};
+  pd__meaning none = {NULL, NULL, false};
+  if (!*item->dashes || item->length < 3 || strncmp(item->name, "no", 2) != 0) return none;
+  node = pd__names_resolve(item->name + 2, item->length - 2);
   bool dash = item->name[2] == '-' || item->name[2] == '_';
-  if (!flag && dash) flag = pd__names_resolve(item->name + 3, item->length - 3);
-  *negated = flag != NULL;
-  return flag;
+  if (!node && dash) node = pd__names_resolve(item->name + 3, item->length - 3);
+  pd_flag *flag = node ? pd__flag_meant(node) : NULL;
+  return (pd__meaning){flag, flag, flag != NULL};
 }
 
 const char *pd__item_shown(const pd__item *item, char out[PD__SOURCE_SIZE]) {
@@ -101,10 +103,10 @@ static void add_negated(pd__given *given, pd_flag *flag, const pd__item *item) {
   char source[PD__SOURCE_SIZE];
   if (flag->def->type != PD_TYPE_bool) {
     pd__given_fail(given, PD_ERR_ARGV, "%s: %s is %s, and only a bool can be negated",
-                   pd__item_shown(item, source), flag->name, pd_type_name(flag->type));
+                   pd__item_shown(item, source), flag->def->name, pd_type_name(flag->type));
   } else if (item->text) {
     pd__given_fail(given, PD_ERR_ARGV, "%s: takes no value; write --%s=true or --%s=false",
-                   pd__item_shown(item, source), flag->name, flag->name);
+                   pd__item_shown(item, source), flag->def->name, flag->def->name);
   } else {
     add(given, flag, item, "false");
   }
@@ -125,25 +127,21 @@ static void fail_missing(pd__given *given, const pd_flag *flag, const char *name
   }
 }
 
-void pd__given_take(pd__given *given, const pd__item *item) {
-  bool negated;
-  pd_flag *flag = pd__item_resolve(item, &negated);
+void pd__given_take(pd__given *given, const pd__item *item, const pd__meaning *meaning) {
+  pd_flag *flag = meaning->flag;
   if (item->status != PD_OK) {
     pd__given_fail(given, item->status, "%s", item->text);
   } else if (!flag) {
     pd__finding *finding = find(given);
     if (finding) *finding = (pd__finding){.item = *item};
-  } else if (negated) {
+  } else if (meaning->negated) {
     add_negated(given, flag, item);
+  } else if (item->text) {
+    add(given, meaning->node, item, item->text);
+  } else if (flag->def->type == PD_TYPE_bool) {
+    add(given, meaning->node, item, "true");
   } else {
-    pd_flag *node = pd__names_find(item->name, item->length); /* perhaps an alias */
-    if (item->text) {
-      add(given, node, item, item->text);
-    } else if (flag->def->type == PD_TYPE_bool) {
-      add(given, node, item, "true");
-    } else {
-      fail_missing(given, flag, node->name, item);
-    }
+    fail_missing(given, flag, pd__flag_name(meaning->node), item);
   }
 }
 
@@ -153,7 +151,7 @@ static void fail_kept(pd__given *given, const pd_flag *flag, const pd_origin *or
   size_t length = strlen(pd__place_of(origin, place));
   if (length > 2) length -= 2; /* ": " */
   pd__given_fail(given, PD_ERR_FROZEN, "--%s: %s, and the file no longer gives its value%s%.*s%s",
-                 flag->name, flag->frozen ? "is frozen" : "can be set at startup only",
+                 flag->def->name, flag->frozen ? "is frozen" : "can be set at startup only",
                  length ? " (" : "", (int)length, place, length ? ")" : "");
 }
 
@@ -257,10 +255,9 @@ static void free_all(pd__given *given) {
 /* A flag that another thread has defined while the validators were asked didn't
  * find its value. */
 static void keep(pd__pending *pending) {
-  bool negated;
   pd__item item = {.dashes = "--", .name = pending->name, .length = strlen(pending->name)};
   pd__pending_keep(pending);
-  pd_flag *flag = pd__item_resolve(&item, &negated);
+  pd_flag *flag = pd__item_resolve(&item).flag;
   pd__report nobody = {.first = NULL};
   if (flag) pd__pending_apply(flag, &nobody);
 }

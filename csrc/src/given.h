@@ -20,6 +20,13 @@ typedef struct pd__item {
   pd_origin origin;
 } pd__item;
 
+/* What an item is for. */
+typedef struct pd__meaning {
+  pd_flag *flag; /* NULL: undefined */
+  pd_flag *node; /* the flag, or the alias that it was named by */
+  bool negated;  /* it was named as --noname */
+} pd__meaning;
+
 /* An error, or a name that no flag has, in the order in which they were met. */
 typedef struct pd__finding pd__finding;
 
@@ -41,14 +48,14 @@ typedef struct pd__given {
 /* The item that a word such as --name=value is; its origin is left open. */
 pd__item pd__item_split(const char *word);
 
-/* The flag that the item is for, or NULL; `negated`: it was named as --noname. */
-pd_flag *pd__item_resolve(const pd__item *item, bool *negated);
+/* As long as nothing is defined, and the lock is held. */
+pd__meaning pd__item_resolve(const pd__item *item);
 
 /* The item's name with its place, for messages. Gives `out`. */
 const char *pd__item_shown(const pd__item *item, char out[PD__SOURCE_SIZE]);
 
-/* Take an item; what is wrong with it is found. */
-void pd__given_take(pd__given *given, const pd__item *item);
+/* Take an item that means that; what is wrong with it is found. */
+void pd__given_take(pd__given *given, const pd__item *item, const pd__meaning *meaning);
 
 /* Find an error. */
 PD__PRINTF(3, 4)

@@ -46,7 +46,7 @@ static bool begins(const char *name, const char *start, size_t length) {
 
 /* A flag that may be suggested under the name of `node`. */
 static bool is_known(const pd_flag *node, bool bools) {
-  const pd_flag *flag = node->alias_of ? node->alias_of : node;
+  const pd_flag *alias_of = pd__flag_extra(node)->alias_of, *flag = alias_of ? alias_of : node;
   if (!flag->def || flag->def->hidden || flag->def->retired) return false;
   return !bools || flag->def->type == PD_TYPE_bool;
 }
@@ -94,7 +94,7 @@ static const char *nearest(const char *name, size_t length, bool bools, bool lin
   const pd_flag *node;
   if (length > PD_NAME_MAX) return NULL;
   for (uint32_t i = 0; (node = pd__names_at(i)); i++) {
-    if (is_known(node, bools)) consider(&so_far, name, length, node->name);
+    if (is_known(node, bools)) consider(&so_far, name, length, pd__flag_name(node));
   }
   if (line && !is_word(name, length)) {
     for (size_t i = 0; i < WORDS; i++) consider(&so_far, name, length, words[i]);

@@ -5,18 +5,25 @@
 #include <stdlib.h>
 
 #include "platform.h"
+#include "text.h"
 
 static pd__hook *hooks, **hooks_end = &hooks;
+static size_t general;     /* watchers of every flag */
 static pd__hook *finished; /* removed, no call is due: to be released */
-static bool any_finished;  /* for readers without the lock */
+bool pd__releases_due;
 
 pd__hook *pd__hooks_first(void) { return hooks; }
+
+bool pd__hooks_concern(const pd_flag *flag) {
+  return flag->special || general > 0 || pd__flag_extra(flag)->targets;
+}
 
 static pd_status check_flags(pd_flag *const *flags, size_t count, pd_error *err) {
   for (size_t i = 0; i < count; i++) {
     if (!flags[i]) return pd__fail(err, PD_ERR_ARGUMENT, "flags[%zu] is NULL", i);
     pd_status status = pd__flag_check_defined(flags[i], err);
     if (status != PD_OK) return status;
+    if (!pd__flag_make_extra(flags[i])) return pd__fail_memory(err);
   }
   return PD_OK;
 }
@@ -31,11 +38,12 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
   *made = *like;
   made->number = ++last;
   made->count = count;
+  if (count == 0) general++;
   *hooks_end = made;
   hooks_end = &made->next;
   for (size_t i = 0; i < count; i++) {
     made->targets[i] = (pd__target){made, flags[i], flags[i]->type, NULL};
-    pd__target **end = &flags[i]->targets;
+    pd__target **end = &pd__flag_make_extra(flags[i])->targets; /* check_flags made it */
     while (*end) end = &(*end)->next;
     *end = &made->targets[i];
   }
@@ -46,7 +54,7 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
 static void finish(pd__hook *hook) {
   hook->next = finished;
   finished = hook;
-  __atomic_store_n(&any_finished, true, __ATOMIC_RELEASE);
+  __atomic_store_n(&pd__releases_due, true, __ATOMIC_RELEASE);
 }
 
 void pd__hook_take(pd__hook *hook) { hook->due++; }
@@ -60,11 +68,12 @@ static void remove_at(pd__hook **at) {
   *at = hook->next;
   if (hooks_end == &hook->next) hooks_end = at;
   for (size_t i = 0; i < hook->count; i++) {
-    pd__target **target = &hook->targets[i].flag->targets;
+    pd__target **target = &pd__flag_make_extra(hook->targets[i].flag)->targets;
     while (*target != &hook->targets[i]) target = &(*target)->next;
     *target = (*target)->next;
   }
   hook->removed = true;
+  if (hook->count == 0) general--;
   if (hook->due == 0) finish(hook);
 }
 
@@ -85,11 +94,11 @@ void pd__hooks_forget_between(uintptr_t low, uintptr_t high) {
 }
 
 void pd__hooks_release(void) {
-  if (!__atomic_load_n(&any_finished, __ATOMIC_ACQUIRE)) return;
+  if (!__atomic_load_n(&pd__releases_due, __ATOMIC_ACQUIRE)) return;
   pd__platform_lock();
   pd__hook *due = finished;
   finished = NULL;
-  __atomic_store_n(&any_finished, false, __ATOMIC_RELEASE);
+  __atomic_store_n(&pd__releases_due, false, __ATOMIC_RELEASE);
   pd__platform_unlock();
   while (due) {
     pd__hook *hook = due;
@@ -99,7 +108,7 @@ void pd__hooks_release(void) {
   }
 }
 
-void pd__tell(void) {
+void pd__tell_all(void) {
   pd__notices_tell();
   pd__warnings_tell();
   pd__hooks_release();
@@ -209,6 +218,16 @@ bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *w
   return false;
 }
 
+/* The names stay when a module leaves. */
+static pd_status store_names(group *all, pd_flag *const *flags, pd_error *err) {
+  pd_status status = check_flags(flags, all->count, err);
+  for (size_t i = 0; status == PD_OK && i < all->count; i++) {
+    all->names[i] = pd__intern(pd__flag_name(flags[i]));
+    if (!all->names[i]) status = pd__fail_memory(err);
+  }
+  return status;
+}
+
 pd_status pd__do_group_add(pd_group kind, pd_flag *const *flags, size_t count, pd_hook *out,
                            pd_error *err) {
   pd_status status = check_any(flags, count, err);
@@ -222,8 +241,8 @@ pd_status pd__do_group_add(pd_group kind, pd_flag *const *flags, size_t count, p
   made->count = count;
   pd__hook like = {.validate = pd__group_check, .context = made, .release = free};
   pd__platform_lock();
-  status = pd__hook_add(&like, flags, count, out, err);
-  for (size_t i = 0; status == PD_OK && i < count; i++) made->names[i] = flags[i]->name;
+  status = store_names(made, flags, err);
+  if (status == PD_OK) status = pd__hook_add(&like, flags, count, out, err);
   pd__platform_unlock();
   if (status != PD_OK) free(made); /* otherwise the hook has it */
   return status;                   /* NOLINT */

@@ -36,6 +36,9 @@ struct pd__hook {
 /* The one added first; the others follow. */
 pd__hook *pd__hooks_first(void);
 
+/* Whether somebody is to be asked, or told, of a change of the flag; or to be warned. */
+bool pd__hooks_concern(const pd_flag *flag);
+
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err);
 

@@ -25,6 +25,7 @@ struct pd_module {
   const char *path;
   const char *name_space; /* "" for none; interned */
   pd_module *next;
+  uint32_t number;          /* from 1 */
   pd_module_record *record; /* NULL: none, or gone */
   uintptr_t low, high;      /* the addresses of its image */
   bool present;
@@ -44,6 +45,12 @@ static pd_module *modules; /* in order of arrival */
 static loading *loads;
 
 const char *pd__module_path(const pd_module *module) { return module->path; }
+
+pd_module *pd__cell_module(const pd__cell *cell) {
+  pd_module *module = cell->module ? modules : NULL;
+  while (module && module->number != cell->module) module = module->next;
+  return module;
+}
 
 static pd_module *find_at(const void *inside) {
   uintptr_t address = (uintptr_t)inside;
@@ -65,11 +72,13 @@ static pd_module *add_module(const pd__platform_image *image) {
     bool overlaps = old->low < image->high && image->low < old->high;
     if (overlaps && !old->record) old->present = false;
   }
+  uint32_t others = 0;
+  for (pd_module *each = modules; each; each = each->next) others++;
   while (*end && ((*end)->path != path || (*end)->present)) end = &(*end)->next;
   pd_module *module = *end ? *end : pd__forever(sizeof *module);
   if (!module) return NULL;
   if (!*end) {
-    *module = (pd_module){.path = path, .name_space = ""};
+    *module = (pd_module){.path = path, .name_space = "", .number = others + 1};
     *end = module;
   }
   module->present = true;
@@ -150,7 +159,7 @@ static bool read_defs(pd_module *module, const pd_module_record *record, pd__rep
       pd__report_add(report, &err);
       continue;
     }
-    module->cells[module->count++] = (pd__cell){.def = def, .module = module};
+    module->cells[module->count++] = (pd__cell){.def = def, .module = module->number};
   }
   sort_by_line(module->cells, module->count);
   return report->status == PD_OK;
@@ -479,7 +488,7 @@ pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag 
   pd__platform_lock();
   for (size_t i = 0; i < module->count && !flag; i++) {
     const pd__cell *cell = &module->cells[i];
-    if (cell->def->kind == PD_KIND_DEFINE && left-- == 0) flag = cell->flag;
+    if (cell->def->kind == PD_KIND_DEFINE && left-- == 0) flag = pd__cell_flag(cell);
   }
   pd__platform_unlock();
   if (!flag) return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: has no flag %zu", module->path, index);

@@ -5,9 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "text.h"
 
 #define CHUNK 64 /* nodes allocated at a time */
+#define LINE 64  /* of a cache: a node fills one */
+
+_Static_assert(sizeof(pd_flag) == LINE || sizeof(void *) != 8, "a node fills a line");
 
 typedef struct slot {
   uint32_t hash;
@@ -17,22 +21,17 @@ typedef struct slot {
 static struct {
   slot *slots;
   uint32_t capacity; /* 0 or a power of two */
-  pd_flag **chunks;
+  char **chunks;     /* of malloc: in each, nodes begin with the next line */
   uint32_t chunk_room;
   uint32_t count;
-  pd_flag *first_listed;
-  pd_flag *last_listed;
+  uint32_t first_listed; /* index + 1; 0: none */
+  uint32_t last_listed;
 } names;
 
 static char fold(char c) { return c == '-' ? '_' : c; }
 
-static uint32_t hash_name(const char *name, size_t length) {
-  uint32_t hash = 2166136261u; /* FNV-1a */
-  for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)fold(name[i])) * 16777619u;
-  return hash ^ hash >> 15;
-}
-
 static bool same_name(const char *stored, const char *name, size_t length) {
+  if (!strncmp(stored, name, length)) return stored[length] == '\0';
   for (size_t i = 0; i < length; i++) {
     if (fold(stored[i]) != fold(name[i])) return false;
   }
@@ -52,8 +51,13 @@ bool pd__name_valid(const char *name) {
 }
 
 pd_flag *pd__names_at(uint32_t index) {
-  return index < names.count ? &names.chunks[index / CHUNK][index % CHUNK] : NULL;
+  if (index >= names.count) return NULL;
+  char *chunk = names.chunks[index / CHUNK];
+  chunk += LINE - (uintptr_t)chunk % LINE;
+  return (pd_flag *)(void *)chunk + index % CHUNK;
 }
+
+/* ---- The table ---- */
 
 /* The slot that holds the name, or the free one where it belongs. */
 static slot *probe(const char *name, size_t length, uint32_t hash) {
@@ -62,7 +66,7 @@ static slot *probe(const char *name, size_t length, uint32_t hash) {
     slot *candidate = &names.slots[at];
     if (!candidate->node) return candidate;
     if (candidate->hash == hash &&
-        same_name(pd__names_at(candidate->node - 1)->name, name, length)) {
+        same_name(pd__flag_name(pd__names_at(candidate->node - 1)), name, length)) {
       return candidate;
     }
   }
@@ -70,7 +74,7 @@ static slot *probe(const char *name, size_t length, uint32_t hash) {
 
 pd_flag *pd__names_find(const char *name, size_t length) {
   if (!names.capacity) return NULL;
-  slot *found = probe(name, length, hash_name(name, length));
+  slot *found = probe(name, length, pd__hash_folded(name, length));
   return found->node ? pd__names_at(found->node - 1) : NULL;
 }
 
@@ -90,23 +94,43 @@ static bool grow_slots(void) {
   return true;
 }
 
-static pd_flag *new_node(void) {
+/* ---- Nodes ---- */
+
+static bool new_chunk(void) {
   uint32_t chunk = names.count / CHUNK;
-  if (names.count % CHUNK == 0) {
-    if (chunk == names.chunk_room) {
-      uint32_t room = names.chunk_room ? 2 * names.chunk_room : 16;
-      pd_flag **chunks = realloc(names.chunks, room * sizeof *chunks);
-      if (!chunks) return NULL;
-      names.chunks = chunks;
-      names.chunk_room = room;
-    }
-    names.chunks[chunk] = calloc(CHUNK, sizeof **names.chunks);
-    if (!names.chunks[chunk]) return NULL;
+  if (chunk == names.chunk_room) {
+    uint32_t room = names.chunk_room ? 2 * names.chunk_room : 16;
+    char **chunks = realloc(names.chunks, room * sizeof *chunks);
+    if (!chunks) return false;
+    names.chunks = chunks;
+    names.chunk_room = room;
   }
-  pd_flag *node = &names.chunks[chunk][names.count % CHUNK];
-  node->index = names.count++;
+  char *fresh = calloc(CHUNK * sizeof(pd_flag) + LINE, 1);
+  if (!fresh) return false;
+  names.chunks[chunk] = fresh;
+  return true;
+}
+
+/* The node of the name; `stored` is what a new one is to be called, or NULL. */
+static pd_flag *add(const char *name, size_t length, const char *stored) {
+  if (8 * (uint64_t)names.count >= 7 * (uint64_t)names.capacity && !grow_slots()) return NULL;
+  uint32_t hash = pd__hash_folded(name, length);
+  slot *found = probe(name, length, hash);
+  if (found->node) return pd__names_at(found->node - 1);
+  if (!stored && !(stored = pd__names_stored(name, length))) return NULL;
+  if (names.count % CHUNK == 0 && !new_chunk()) return NULL;
+  uint32_t index = names.count++;
+  pd_flag *node = pd__names_at(index);
+  node->index = index;
+  node->more.own = stored;
+  *found = (slot){hash, index + 1};
   return node;
 }
+
+pd_flag *pd__names_add(const char *name, size_t length) { return add(name, length, NULL); }
+pd_flag *pd__names_borrow(const char *name, size_t length) { return add(name, length, name); }
+
+/* ---- What they are called ---- */
 
 const char *pd__names_stored(const char *name, size_t length) {
   char text[PD_NAME_MAX + 1];
@@ -115,38 +139,59 @@ const char *pd__names_stored(const char *name, size_t length) {
   return pd__intern(text);
 }
 
-pd_flag *pd__names_add(const char *name, size_t length) {
-  if (4 * (uint64_t)names.count >= 3 * (uint64_t)names.capacity && !grow_slots()) return NULL;
-  uint32_t hash = hash_name(name, length);
-  slot *found = probe(name, length, hash);
-  if (found->node) return pd__names_at(found->node - 1);
-  const char *stored = pd__names_stored(name, length);
-  pd_flag *node = stored ? new_node() : NULL;
-  if (!node) return NULL;
-  node->name = stored;
-  *found = (slot){hash, node->index + 1};
-  return node;
+void pd__names_own(pd_flag *node, const char *name) {
+  const char *stored = pd__intern(name);
+  *(node->has_extra ? &node->more.extra->name : &node->more.own) = stored ? stored : "";
+}
+
+const char *pd__flag_name(const pd_flag *node) {
+  if (node->def) return node->def->name;
+  return node->has_extra ? node->more.extra->name : node->more.own;
+}
+
+const pd__extra *pd__flag_extra(const pd_flag *node) {
+  static const pd__extra none;
+  return node->has_extra ? node->more.extra : &none;
+}
+
+pd__extra *pd__flag_make_extra(pd_flag *node) {
+  if (node->has_extra) return node->more.extra;
+  pd__extra *made = pd__forever(sizeof *made);
+  if (!made) return NULL;
+  *made = (pd__extra){.name = node->more.own};
+  node->more.extra = made;
+  node->has_extra = true;
+  return made;
+}
+
+pd_flag *pd__flag_meant(pd_flag *node) {
+  pd_flag *flag = pd__flag_extra(node)->alias_of;
+  return flag ? flag : node;
 }
 
 pd_flag *pd__names_resolve(const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
-  pd_flag *flag = node && node->alias_of ? node->alias_of : node;
-  if (!flag || !flag->def) return NULL;
-  if (flag != node && node->old_name) pd__warn_of_name(node, flag);
-  return flag;
+  if (!node || node->def) return node;
+  pd_flag *flag = pd__flag_meant(node);
+  if (!flag->def) return NULL;
+  if (node->old_name) pd__warn_of_name(node, flag);
+  return node;
 }
+
+/* ---- The order of definition ---- */
 
 void pd__names_list(pd_flag *flag) {
   if (flag->listed) return;
   flag->listed = true;
   if (names.last_listed) {
-    names.last_listed->following = flag;
+    pd__names_at(names.last_listed - 1)->following = flag->index + 1;
   } else {
-    names.first_listed = flag;
+    names.first_listed = flag->index + 1;
   }
-  names.last_listed = flag;
+  names.last_listed = flag->index + 1;
 }
 
 pd_flag *pd__names_listed(const pd_flag *previous) {
-  return previous ? previous->following : names.first_listed;
+  uint32_t next = previous ? previous->following : names.first_listed;
+  return next ? pd__names_at(next - 1) : NULL;
 }

@@ -8,6 +8,8 @@
 #include "sized.h"
 #include "text.h"
 
+static size_t waiting; /* values, for all names */
+
 pd_status pd__pending_prepare(const char *name, size_t length, const char *text, const char *next,
                               const pd_origin *origin, pd__pending **out, pd_error *err) {
   char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE];
@@ -23,8 +25,8 @@ pd_status pd__pending_prepare(const char *name, size_t length, const char *text,
       .text = pd__intern(text),
       .next = pd__intern(next),
       .origin = {origin->source, origin->line, pd__intern(origin->place), origin->column}};
-  if (!made->node || !made->name || (text && !made->text) || (next && !made->next) ||
-      (origin->place && !made->origin.place)) {
+  if (!made->node || !pd__flag_make_extra(made->node) || !made->name || (text && !made->text) ||
+      (next && !made->next) || (origin->place && !made->origin.place)) {
     free(made);
     return pd__fail_memory(err);
   }
@@ -35,7 +37,7 @@ pd_status pd__pending_prepare(const char *name, size_t length, const char *text,
 /* A flag keeps so many values of a source; those before them needn't wait. */
 void pd__pending_keep(pd__pending *pending) {
   static uint64_t last;
-  pd__pending **end = &pending->node->pending, **oldest = NULL;
+  pd__pending **end = &pd__flag_make_extra(pending->node)->pending, **oldest = NULL;
   size_t others = 0;
   for (; *end; end = &(*end)->following) {
     if ((*end)->origin.source != pending->origin.source) continue;
@@ -44,9 +46,11 @@ void pd__pending_keep(pd__pending *pending) {
   pending->order = ++last;
   pending->following = NULL;
   *end = pending;
+  waiting++;
   if (others <= PD_ENTRIES_KEPT) return;
   pd__pending *dropped = *oldest;
   *oldest = dropped->following;
+  waiting--;
   free(dropped);
 }
 
@@ -54,10 +58,12 @@ void pd__pending_forget(pd_source source) {
   pd_flag *node;
   for (uint32_t i = 0; (node = pd__names_at(i)); i++) {
     if (!node->def) pd__flag_drop_source(node, source);
-    for (pd__pending **at = &node->pending; *at;) {
+    if (!node->has_extra) continue;
+    for (pd__pending **at = &node->more.extra->pending; *at;) {
       pd__pending *each = *at;
       if (each->origin.source == source) {
         *at = each->following;
+        waiting--;
         free(each);
       } else {
         at = &each->following;
@@ -71,14 +77,15 @@ void pd__pending_forget(pd_source source) {
 /* Move what waits under a name to `list`, which is in the order of arrival. */
 static void gather(const char *name, size_t length, bool negated, pd__pending **list) {
   pd_flag *node = pd__names_find(name, length);
-  if (!node) return;
-  for (pd__pending **at = &node->pending; *at;) {
+  if (!node || !node->has_extra) return;
+  for (pd__pending **at = &node->more.extra->pending; *at;) {
     pd__pending *taken = *at;
     if (negated && taken->text) {
       at = &taken->following;
       continue;
     }
     *at = taken->following;
+    waiting--;
     taken->negated = negated;
     pd__pending **place = list;
     while (*place && (*place)->order < taken->order) place = &(*place)->following;
@@ -110,7 +117,7 @@ static void fail_missing(const pd_flag *flag, const pd__pending *given, pd__repo
   pd__fail(&err, PD_ERR_ARGV,
            "--%s: the value is missing, expected %s; before the flag is defined, only "
            "--%s=%s is understood",
-           flag->name, expected, flag->name,
+           flag->def->name, expected, flag->def->name,
            given->next && !flag->def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
   pd__report_add(report, &err);
 }
@@ -135,7 +142,9 @@ static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
 void pd__pending_apply(pd_flag *flag, pd__report *report) {
   bool is_bool = flag->def->type == PD_TYPE_bool;
   pd__pending *list = NULL;
-  gather_all(flag->name, strlen(flag->name), is_bool, &list);
+  const char *name = pd__flag_name(flag);
+  if (waiting == 0) return;
+  gather_all(name, strlen(name), is_bool, &list);
   gather_each(flag->def->aliases, is_bool, &list);
   gather_each(flag->def->old_names, is_bool, &list);
   while (list) {
@@ -167,9 +176,9 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   pd_status status = pd__origin_check(origin, err);
   if (status != PD_OK) return status;
   pd__platform_lock();
-  pd_flag *flag = pd__names_resolve(name, strlen(name));
-  if (flag) {
-    status = set(flag, text, origin, err);
+  pd_flag *node = pd__names_resolve(name, strlen(name));
+  if (node) {
+    status = set(pd__flag_meant(node), text, origin, err);
   } else {
     pd__pending *made = NULL;
     status = pd__pending_prepare(name, strlen(name), text, NULL, origin, &made, err);
@@ -185,7 +194,7 @@ static const pd__pending *next(const pd__pending *previous) {
   if (previous && previous->following) return previous->following;
   pd_flag *node;
   for (uint32_t i = previous ? previous->node->index + 1 : 0; (node = pd__names_at(i)); i++) {
-    if (node->pending) return node->pending;
+    if (pd__flag_extra(node)->pending) return node->more.extra->pending;
   }
   return NULL;
 }

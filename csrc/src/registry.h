@@ -10,22 +10,22 @@
 #include "error.h"
 #include "value.h"
 
-/* A definition or import that a flag has in a module; the variable is
- * def->cell. `module` is NULL for pd_flag_register. */
+/* A definition or import that a flag has in a module; the variable is def->cell. */
 typedef struct pd__cell {
   const pd_flag_def *def;
-  pd_module *module;
-  pd_flag *flag; /* whose list it is in; NULL: none */
-  struct pd__cell *next;
+  struct pd__cell *next; /* of the same flag */
+  uint32_t flag;         /* whose list it is in: its index + 1; 0: none */
+  uint32_t module;       /* its number; 0: pd_flag_register */
 } pd__cell;
 
 /* One value that a flag was given. */
+#define PD__LAYER_MOST 0xffffffffffffu /* nobody makes as many */
 typedef struct pd__entry {
   pd_value value; /* a string is interned */
   pd_origin origin;
-  pd_layer layer;    /* 0: none */
-  bool replaced;     /* a later one of the same source, or layer, stands before it */
-  uint32_t replaces; /* entries that stand behind it as replaced */
+  uint64_t layer : 48;    /* 0: none */
+  bool replaced : 1;      /* a later one of the same source, or layer, stands before it */
+  uint64_t replaces : 15; /* entries that stand behind it as replaced */
   struct pd__entry *next;
 } pd__entry;
 
@@ -33,9 +33,20 @@ typedef struct pd__target pd__target; /* hooks.c: a flag of a validator or watch
 
 typedef struct pd__pending pd__pending; /* pending.h */
 
-/* A name. It is a flag while `def` is set, another name of one while `alias_of`
- * is set, and otherwise waits for its definition with the cells that import it
- * and the values that a former definition was given. Nodes are never freed. */
+/* What few names have. */
+typedef struct pd__extra {
+  const char *name;          /* as `own` */
+  pd_flag *alias_of;         /* an alias: the flag that it is a name of */
+  pd__pending *pending;      /* given while nobody defined the name; in order */
+  const void *mark;          /* of the operation under way */
+  pd__target *targets;       /* validators and watchers that were added */
+  struct pd__change *change; /* the last one of those that are being looked at; or NULL */
+} pd__extra;
+
+/* A name. It is a flag while `def` is set, another name of one while it is an alias, and
+ * otherwise waits for its definition with the cells that import it and the values that
+ * a former definition was given. Nodes are never freed. There may be a million of them:
+ * one fills a line of the cache, and what few have stands elsewhere. */
 struct pd_flag {
   /* The current value, in the form of a cell. Who still reads it as it was when
    * a definition of another type has come must find no pointer in a number, nor
@@ -47,26 +58,25 @@ struct pd_flag {
     double f64;
   } number;
   const pd_flag_def *def;
-  const char *name; /* spelled as in the last definition, before that as first met */
-  pd_flag *alias_of;
-  pd_flag *following; /* in the order of pd_flag_next */
+  union {
+    const char *own;  /* the name while there is no definition: stored for good */
+    pd__extra *extra; /* if has_extra */
+  } more;
   pd__cell *cells;
-  pd__pending *pending;      /* given while nobody defined the name; in order */
-  pd__entry *entries;        /* the current value first; none: the default */
-  const void *mark;          /* of the operation under way */
-  pd__target *targets;       /* validators and watchers that were added */
-  struct pd__change *change; /* the last one of those that are being looked at; or NULL */
-  uint32_t hash;
-  uint32_t index; /* in the order in which names were met */
-  uint32_t claim; /* the definition under way that wants this name */
-  uint8_t type;   /* of `entries`; outlives the definition */
-  bool frozen;    /* by pd_flag_freeze; outlives the definition */
-  bool listed;    /* in the order of pd_flag_next, from the first definition on */
-  bool was_flag;  /* a definition has had this name or alias */
-  bool truth;     /* the current value of a bool */
-  bool old_name;  /* as an alias: is deprecated */
-  bool warned;    /* of its use */
-  uint8_t state;  /* as pd_flag_get_state says; for readers without the lock */
+  pd__entry *entries; /* the current value first; none: the default */
+  uint32_t index;     /* in the order in which names were met */
+  uint32_t following; /* in the order of pd_flag_next: index + 1; 0: none */
+  uint32_t claim;     /* the definition under way that wants this name */
+  uint8_t state;      /* as pd_flag_get_state says; for readers without the lock */
+  bool truth;         /* the current value of a bool */
+  uint8_t type;       /* of `entries`; outlives the definition */
+  bool frozen : 1;    /* by pd_flag_freeze; outlives the definition */
+  bool has_extra : 1;
+  bool listed : 1;   /* in the order of pd_flag_next, from the first definition on */
+  bool was_flag : 1; /* a definition has had this name or alias */
+  bool old_name : 1; /* as an alias: is deprecated */
+  bool warned : 1;   /* of its use */
+  bool special : 1;  /* the definition is deprecated or retired, or has a hook */
 };
 
 /* ---- Names (names.c) ---- */
@@ -80,11 +90,29 @@ pd_flag *pd__names_find(const char *name, size_t length);
 /* The same, made where it is missing; NULL when memory is out. */
 pd_flag *pd__names_add(const char *name, size_t length);
 
+/* The same; a new node borrows the name until it is defined, or pd__names_own. */
+pd_flag *pd__names_borrow(const char *name, size_t length);
+
+/* Store the name of a node that has no definition any more, or got none. Without
+ * memory for it the node is lost: nobody finds it again. */
+void pd__names_own(pd_flag *node, const char *name);
+
+/* The name, spelled as in the last definition, before that as first met. */
+const char *pd__flag_name(const pd_flag *node);
+
+/* What few names have: to read (zeros where there is nothing), and to write (NULL when
+ * memory is out). */
+const pd__extra *pd__flag_extra(const pd_flag *node);
+pd__extra *pd__flag_make_extra(pd_flag *node);
+
+/* The flag that an alias is for, else the node itself. */
+pd_flag *pd__flag_meant(pd_flag *node);
+
 /* The node at `index`; NULL past the last. */
 pd_flag *pd__names_at(uint32_t index);
 
-/* The flag that `name` means, through an alias or not; NULL: undefined. Somebody
- * gave the name: if it is deprecated, they are warned. */
+/* The node of a name that means a flag: the flag itself, or an alias of it; NULL:
+ * undefined. Somebody gave the name: if it is deprecated, they are warned. */
 pd_flag *pd__names_resolve(const char *name, size_t length);
 
 /* The name, stored for good; NULL when memory is out, which can't be for a name
@@ -125,6 +153,12 @@ pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *w
  * for the names; a value that doesn't suit goes to `waiting` and is dropped. */
 bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *waiting);
 
+/* The flag of a cell; NULL: none. */
+pd_flag *pd__cell_flag(const pd__cell *cell);
+
+/* Whether a definition is required or has a validator. */
+bool pd__defs_ask(void);
+
 /* Take the cells away. A flag that no definition is left of is undefined. */
 void pd__undefine(pd__cell *cells, size_t count);
 
@@ -151,7 +185,7 @@ typedef enum pd__action {
 typedef struct pd__change {
   pd_flag *flag;
   const pd_flag_def *def; /* that it was checked against */
-  pd__entry *entry;       /* to give; malloc'ed */
+  pd__entry *entry;       /* to give */
   pd__action action;
   pd_source source;           /* to drop */
   pd_layer layer;             /* to drop */
@@ -175,6 +209,7 @@ typedef struct pd__changes {
   bool early;     /* as for pd__change_prepare */
   bool forced;    /* no validator is asked */
   bool ask_all;   /* every validator is, also of flags that don't change */
+  bool hooked;    /* somebody is to be asked, or told */
   size_t count;
   size_t capacity;   /* of `more` */
   pd__change *more;  /* all of them, once there are two */
@@ -206,9 +241,22 @@ pd_status pd__changes_finish(pd__changes *changes);
 /* Give one value to a flag that is being defined; `node` as in pd__change_prepare. */
 void pd__settle(pd_flag *node, const char *text, const pd_origin *origin, pd__report *report);
 
+/* What is to be told, for readers without the lock. */
+extern size_t pd__notices_due;
+extern bool pd__warnings_due; /* there are some, and a handler */
+extern bool pd__releases_due; /* hooks that are removed */
+
+void pd__tell_all(void);
+
 /* Without the lock: tell the watchers of what this thread has changed, and hand out
  * warnings. At the end of every function that may have changed something. */
-void pd__tell(void);
+static inline void pd__tell(void) {
+  if (__atomic_load_n(&pd__notices_due, __ATOMIC_ACQUIRE) ||
+      __atomic_load_n(&pd__warnings_due, __ATOMIC_ACQUIRE) ||
+      __atomic_load_n(&pd__releases_due, __ATOMIC_ACQUIRE)) {
+    pd__tell_all();
+  }
+}
 
 /* Warn, once, of a deprecated name of `flag`, and of a deprecated or retired flag. */
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
@@ -219,6 +267,16 @@ const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source);
 
 /* Whether `source` gave the flag the value that `text` reads as. */
 bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text);
+
+/* ---- The values that a flag was given (entries.c) ---- */
+
+/* NULL when memory is out. */
+pd__entry *pd__entry_new(void);
+void pd__entry_free(pd__entry *entry);
+
+/* Put an entry in its place by its source, and take away those that a change drops. */
+void pd__entries_give(pd_flag *flag, pd__entry *entry);
+void pd__entries_drop(const pd__change *change);
 
 /* Remove what `source` gave; for flags that nobody defines, since nobody is told. */
 void pd__flag_drop_source(pd_flag *flag, pd_source source);
@@ -265,8 +323,6 @@ pd_status pd__origin_check(const pd_origin *origin, pd_error *err);
  * frozen. */
 pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err);
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err);
-
-/* No lock, and no call that a signal handler may not make while `err` is NULL. */
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err);
 
 /* PD_OK, or why the flag takes no text that a file wrote so; as in pd_settings_add.
@@ -293,6 +349,9 @@ pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry
 /* ---- Modules (module.c) ---- */
 
 const char *pd__module_path(const pd_module *module);
+
+/* The module of a cell; NULL: none. */
+pd_module *pd__cell_module(const pd__cell *cell);
 
 /* What pd_host offers. No lock. */
 void pd__module_join(pd_module_record *record);

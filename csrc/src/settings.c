@@ -93,21 +93,21 @@ pd_status pd__do_settings_fail(pd_settings *settings, const pd_error *error, pd_
 /* A flag that is closed by now must not be refused what it has taken before: then
  * the last of the values that name it is the one that it has. */
 static bool stands(const pd_flag *flag) {
-  const pd__item *item = flag->mark;
-  bool negated;
+  const pd__item *item = pd__flag_extra(flag)->mark;
   if (!item || pd__flag_check_open(flag, &item->origin, NULL) == PD_OK) return false;
-  pd__item_resolve(item, &negated);
-  const char *text = item->text ? item->text : negated ? "false" : "true";
+  const char *text = item->text ? item->text : pd__item_resolve(item).negated ? "false" : "true";
   return pd__flag_has(flag, PD_SOURCE_FILE, text);
 }
 
 /* Mark each flag with the last item that names it. False: a file has an error, so
  * nobody knows what it would have said. */
-static bool mark(const pd_settings *settings) {
-  bool negated, whole = true;
+static bool mark(const pd_settings *settings, pd__given *given) {
+  bool whole = true;
   for (const setting *each = settings->first; each; each = each->next) {
-    pd_flag *flag = pd__item_resolve(&each->item, &negated);
-    if (flag) flag->mark = &each->item;
+    pd_flag *flag = pd__item_resolve(&each->item).flag;
+    pd__extra *extra = flag ? pd__flag_make_extra(flag) : NULL;
+    if (extra) extra->mark = &each->item;
+    if (flag && !extra) given->out_of_memory = true;
     if (each->item.status != PD_OK) whole = false;
   }
   return whole;
@@ -118,7 +118,7 @@ static bool mark(const pd_settings *settings) {
 static void drop_old(pd__given *given) {
   pd_flag *flag;
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
-    const pd__item *item = flag->mark;
+    const pd__item *item = pd__flag_extra(flag)->mark;
     bool drops = !item || pd__flag_check_open(flag, &item->origin, NULL) == PD_OK;
     if (flag->def && drops) pd__given_drop_source(given, flag, PD_SOURCE_FILE);
   }
@@ -126,19 +126,20 @@ static void drop_old(pd__given *given) {
 
 static void unmark(void) {
   pd_flag *flag;
-  for (uint32_t i = 0; (flag = pd__names_at(i)); i++) flag->mark = NULL;
+  for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
+    if (flag->has_extra) flag->more.extra->mark = NULL;
+  }
 }
 
 void pd__settings_give(const pd_settings *settings, pd__words *words) {
-  bool negated;
   words->given.renews_files = true;
-  if (mark(settings)) drop_old(&words->given);
+  if (mark(settings, &words->given)) drop_old(&words->given);
   for (const setting *each = settings->first; each; each = each->next) {
-    const pd_flag *flag = pd__item_resolve(&each->item, &negated);
+    pd__meaning meaning = pd__item_resolve(&each->item);
     if (pd__words_is_excuse(&each->item)) {
       pd__words_excuse(words, &each->item);
-    } else if (!flag || !stands(flag)) {
-      pd__given_take(&words->given, &each->item);
+    } else if (!meaning.flag || !stands(meaning.flag)) {
+      pd__given_take(&words->given, &each->item, &meaning);
     }
   }
   unmark();

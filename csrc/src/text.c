@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
+
 #define CHUNK_SIZE 16384
 
 static struct {
@@ -12,7 +14,7 @@ static struct {
 } chunk;
 
 void *pd__forever(size_t size) {
-  size = (size + 15) & ~(size_t)15;
+  size = (size + 7) & ~(size_t)7;
   if (size > CHUNK_SIZE / 4) return malloc(size);
   if (size > chunk.left) {
     char *fresh = malloc(CHUNK_SIZE);
@@ -37,12 +39,6 @@ static struct {
   size_t capacity; /* 0 or a power of two */
   size_t count;
 } strings;
-
-static uint32_t hash_bytes(const char *bytes, size_t length) {
-  uint32_t hash = 2166136261u; /* FNV-1a */
-  for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
-  return hash;
-}
 
 static int grow(void) {
   size_t capacity = strings.capacity ? 2 * strings.capacity : 256;
@@ -73,7 +69,7 @@ static stored **probe(const char *text, uint32_t hash) {
 const char *pd__intern(const char *text) {
   if (!text || (!strings.capacity && !grow())) return NULL;
   size_t length = strlen(text);
-  uint32_t hash = hash_bytes(text, length);
+  uint32_t hash = pd__hash_text(text, length);
   stored **slot = probe(text, hash);
   if (*slot) return (*slot)->text;
   if (4 * strings.count >= 3 * strings.capacity) {

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* `size` bytes, aligned for any type; NULL when memory is out. Never freed. */
+/* `size` bytes, aligned for pointers and numbers; NULL when memory is out. Never freed. */
 void *pd__forever(size_t size);
 
 /* The one stored copy of `text`; NULL for NULL and when memory is out, which

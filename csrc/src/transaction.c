@@ -24,6 +24,11 @@ static pd__change *add(pd__changes *changes) {
   return &changes->more[changes->count];
 }
 
+static void count(pd__changes *changes, const pd__change *change) {
+  changes->count++;
+  changes->hooked |= pd__hooks_concern(change->flag);
+}
+
 static void fail_memory(pd__changes *changes) {
   pd_error err;
   pd__fail_memory(&err);
@@ -40,10 +45,10 @@ void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_v
     pd__report_add(changes->report, &err);
   } else if (change->entry) {
     if (changes->layer) {
-      change->entry->layer = changes->layer;
+      change->entry->layer = changes->layer & PD__LAYER_MOST;
       change->entry->origin.source = PD_SOURCE_LAYER;
     }
-    changes->count++;
+    count(changes, change);
   }
 }
 
@@ -51,7 +56,7 @@ static void add_drop(pd__changes *changes, const pd__change *drop) {
   pd__change *change = add(changes);
   if (change) {
     *change = *drop;
-    changes->count++;
+    count(changes, change);
   } else {
     fail_memory(changes);
   }
@@ -73,7 +78,7 @@ void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
 void pd__changes_reset(pd__changes *changes, pd_flag *flag) {
   pd__change drop = {.flag = flag, .def = flag->def, .action = PD__DROP_ALL};
   if (!is_open(changes, flag, &pd__at_run_time)) return;
-  if (flag->entries && flag->entries->layer) {
+  if (flag->entries && flag->entries->layer > 0) {
     pd__changes_add(changes, flag, NULL, pd__def_default(flag->def), &pd__at_run_time);
   } else {
     add_drop(changes, &drop);
@@ -88,23 +93,37 @@ void pd__changes_pop(pd__changes *changes, pd_flag *flag, pd_layer layer) {
 static void give_up(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     pd__change *change = pd__changes_at(changes, i);
-    free(change->entry);
+    pd__entry_free(change->entry);
     change->entry = NULL;
   }
+}
+
+/* Room for what validators and watchers are asked about each flag. */
+static pd_status make_extras(pd__changes *changes, pd_error *err) {
+  for (size_t i = 0; i < changes->count; i++) {
+    if (!pd__flag_make_extra(pd__changes_at(changes, i)->flag)) return pd__fail_memory(err);
+  }
+  return PD_OK;
+}
+
+/* Ask the validators, and gather the watchers. */
+static void ask(pd__changes *changes, pd__notice **notices) {
+  pd__report *report = changes->report;
+  pd_error err;
+  pd_status status = changes->forced ? PD_OK : pd__call_check(&err);
+  if (status == PD_OK) status = make_extras(changes, &err);
+  if (status == PD_OK && !changes->forced) pd__validators_ask(changes);
+  if (status == PD_OK && report->status == PD_OK) {
+    status = pd__notices_prepare(changes, notices, &err);
+  }
+  if (status != PD_OK) pd__report_add(report, &err);
 }
 
 pd_status pd__changes_finish(pd__changes *changes) {
   pd__report *report = changes->report;
   pd__notice *notices = NULL;
-  pd_error err;
-  bool forced = changes->forced;
-  if (report->status == PD_OK && !forced && pd__call_check(&err) != PD_OK) {
-    pd__report_add(report, &err);
-  }
-  if (report->status == PD_OK && !forced) pd__validators_ask(changes);
-  if (report->status == PD_OK && pd__notices_prepare(changes, &notices, &err) != PD_OK) {
-    pd__report_add(report, &err);
-  }
+  bool all = changes->ask_all && (pd__defs_ask() || pd__hooks_first());
+  if (report->status == PD_OK && (changes->hooked || all)) ask(changes, &notices);
   for (size_t i = 0; report->status == PD_OK && i < changes->count; i++) {
     pd__change_commit(pd__changes_at(changes, i));
   }
@@ -116,6 +135,7 @@ pd_status pd__changes_finish(pd__changes *changes) {
   free(changes->more);
   changes->more = NULL;
   changes->count = changes->capacity = 0;
+  changes->hooked = false;
   return report->status;
 }
 

@@ -41,13 +41,16 @@ typedef struct question {
 static void propose(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     pd__change *change = pd__changes_at(changes, i);
-    change->earlier = change->flag->change;
-    change->flag->change = change;
+    pd__extra *extra = pd__flag_make_extra(change->flag); /* pd__changes_finish made it */
+    change->earlier = extra->change;
+    extra->change = change;
   }
 }
 
 static void forget_proposals(pd__changes *changes) {
-  for (size_t i = 0; i < changes->count; i++) pd__changes_at(changes, i)->flag->change = NULL;
+  for (size_t i = 0; i < changes->count; i++) {
+    pd__flag_make_extra(pd__changes_at(changes, i)->flag)->change = NULL;
+  }
 }
 
 /* What is set at run time goes to the topmost layer. */
@@ -62,7 +65,7 @@ static pd_source rank_of(const pd__entry *entry, const pd_flag *flag) {
 static const pd__entry *entry_of(const pd_flag *flag) {
   const pd__entry *best = NULL, *entry = flag->entries;
   unsigned dropped = 0; /* a bit for each source */
-  for (const pd__change *at = flag->change; at; at = at->earlier) {
+  for (const pd__change *at = pd__flag_extra(flag)->change; at; at = at->earlier) {
     if (at->action == PD__DROP_ALL) dropped = ~0u;
     if (at->action == PD__DROP_SOURCE) dropped |= 1u << at->source;
     if (at->action != PD__GIVE || dropped >> rank_of(at->entry, flag) & 1) continue;
@@ -125,7 +128,8 @@ static void collect(question *all) {
     const pd__change *change = pd__changes_at(all->changes, i);
     if (change->earlier || all->changes->ask_all) continue;
     add_definition(all, change->flag);
-    for (pd__target *at = change->flag->targets; at; at = at->next) add_hook(all, at->hook);
+    for (pd__target *at = pd__flag_extra(change->flag)->targets; at; at = at->next)
+      add_hook(all, at->hook);
   }
   if (!all->changes->ask_all) return;
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) add_definition(all, flag);
@@ -140,7 +144,7 @@ static void check_required(pd__changes *changes) {
     bool any = def->type == PD_TYPE_string && !def->list && !pd__list_begin(def->choices);
     char expected[256] = "";
     if (!any) pd__value_expected(def, expected, sizeof expected);
-    pd__report_fail(changes->report, PD_ERR_REFUSED, "--%s: is required%s%s", flag->name,
+    pd__report_fail(changes->report, PD_ERR_REFUSED, "--%s: is required%s%s", pd__flag_name(flag),
                     any ? "" : ", expected ", expected);
   }
 }
@@ -193,7 +197,7 @@ static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   if (one->count == 1) {
     const shown *seen = &one->shown[0];
     const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
-    pd__source_of(seen->flag->name, &seen->entry.origin, source);
+    pd__source_of(pd__flag_name(seen->flag), &seen->entry.origin, source);
     snprintf(out, SUBJECT_SIZE, "%s=%s", source,
              seen->def->sensitive ? PD__REDACTED : pd__quote(quoted, text));
     return;
@@ -202,7 +206,7 @@ static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   for (size_t i = 0; i < one->count && used < SUBJECT_SIZE; i++) {
     const char *comma = i ? ", " : "";
     used += (size_t)snprintf(out + used, SUBJECT_SIZE - used, "%s--%s", comma,
-                             one->shown[i].flag->name);
+                             pd__flag_name(one->shown[i].flag));
   }
 }
 
@@ -243,7 +247,7 @@ static void check_again(pd__changes *changes) {
     pd_status status = PD_OK;
     if (change->flag->def != change->def) {
       status = pd__fail(&err, PD_ERR_UNDEFINED, "%s: its module left, or came again, meanwhile",
-                        change->flag->name);
+                        pd__flag_name(change->flag));
     } else if (!changes->early) {
       status = pd__flag_check_open(change->flag, origin, &err);
     }

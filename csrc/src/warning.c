@@ -14,10 +14,10 @@ typedef struct warning {
 static warning *first;
 static pd_warning_handler handler;
 static void *handler_context;
-static bool due; /* for readers without the lock: there are some, and a handler */
+bool pd__warnings_due;
 
 static void update_due(void) {
-  __atomic_store_n(&due, first != NULL && handler != NULL, __ATOMIC_RELEASE);
+  __atomic_store_n(&pd__warnings_due, first != NULL && handler != NULL, __ATOMIC_RELEASE);
 }
 
 /* A warning that finds no memory is lost. */
@@ -35,15 +35,15 @@ void pd__warn_of_name(pd_flag *node, const pd_flag *flag) {
   if (node->warned) return;
   node->warned = true;
   char use[PD_NAME_MAX + 8];
-  snprintf(use, sizeof use, "use %s", flag->name);
-  warn(node->name, "is deprecated", use);
+  snprintf(use, sizeof use, "use %s", pd__flag_name(flag));
+  warn(pd__flag_name(node), "is deprecated", use);
 }
 
 void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
   char source[PD__SOURCE_SIZE];
   if (flag->warned) return;
   flag->warned = true;
-  pd__source_of(flag->name, origin, source);
+  pd__source_of(pd__flag_name(flag), origin, source);
   if (flag->def->retired) {
     warn(source, "is retired, its value is ignored", flag->def->retired);
   } else {
@@ -52,7 +52,7 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
 }
 
 void pd__warnings_tell(void) {
-  while (__atomic_load_n(&due, __ATOMIC_ACQUIRE)) {
+  while (__atomic_load_n(&pd__warnings_due, __ATOMIC_ACQUIRE)) {
     pd__platform_lock();
     warning *taken = handler ? first : NULL;
     pd_warning_handler give = handler;

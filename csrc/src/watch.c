@@ -16,8 +16,8 @@ struct pd__notice {
   pd__notice *next;
 };
 
-static pd__notice *due;  /* in the order of the changes */
-static size_t due_count; /* for readers without the lock */
+static pd__notice *due; /* in the order of the changes */
+size_t pd__notices_due;
 
 static bool add(pd__notice ***end, pd_flag *flag, pd__hook *hook, pd_watcher watch) {
   pd__notice *made = calloc(1, sizeof *made);
@@ -36,7 +36,7 @@ static bool add(pd__notice ***end, pd_flag *flag, pd__hook *hook, pd_watcher wat
 
 static bool add_all(pd__notice ***end, pd_flag *flag) {
   bool whole = !flag->def || !flag->def->watch || add(end, flag, NULL, flag->def->watch);
-  for (pd__target *at = flag->targets; whole && at; at = at->next) {
+  for (pd__target *at = pd__flag_extra(flag)->targets; whole && at; at = at->next) {
     if (at->hook->watch) whole = add(end, flag, at->hook, at->hook->watch);
   }
   for (pd__hook *hook = pd__hooks_first(); whole && hook; hook = hook->next) {
@@ -56,10 +56,13 @@ pd_status pd__notices_prepare(pd__changes *changes, pd__notice **out, pd_error *
   *out = NULL;
   for (size_t i = 0; i < changes->count; i++) {
     pd__change *change = pd__changes_at(changes, i);
-    if (whole && !change->flag->change) whole = add_all(&end, change->flag);
-    change->flag->change = change;
+    pd__extra *extra = pd__flag_make_extra(change->flag); /* pd__changes_finish made it */
+    if (whole && !extra->change) whole = add_all(&end, change->flag);
+    extra->change = change;
   }
-  for (size_t i = 0; i < changes->count; i++) pd__changes_at(changes, i)->flag->change = NULL;
+  for (size_t i = 0; i < changes->count; i++) {
+    pd__flag_make_extra(pd__changes_at(changes, i)->flag)->change = NULL;
+  }
   if (whole) return PD_OK;
   while (*out) {
     pd__notice *notice = *out;
@@ -85,7 +88,7 @@ void pd__notices_post(pd__notice *notices) {
     }
     *end = notice;
     end = &notice->next;
-    __atomic_fetch_add(&due_count, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&pd__notices_due, 1, __ATOMIC_RELEASE);
   }
 }
 
@@ -97,7 +100,7 @@ static pd__notice *take(void) {
   pd__notice *notice = *at;
   if (!notice) return NULL;
   *at = notice->next;
-  __atomic_fetch_sub(&due_count, 1, __ATOMIC_RELEASE);
+  __atomic_fetch_sub(&pd__notices_due, 1, __ATOMIC_RELEASE);
   return notice;
 }
 
@@ -109,7 +112,7 @@ static bool stands(const pd__notice *notice) {
 }
 
 void pd__notices_tell(void) {
-  if (__atomic_load_n(&due_count, __ATOMIC_ACQUIRE) == 0) return;
+  if (__atomic_load_n(&pd__notices_due, __ATOMIC_ACQUIRE) == 0) return;
   pd__platform_lock();
   for (pd__notice *notice; (notice = take());) {
     if (stands(notice)) {

@@ -84,8 +84,8 @@ static int help_kind(const pd__item *item, bool *negated) {
 
 bool pd__words_know(const pd__item *item) {
   bool negated;
-  const pd_flag *flag = pd__item_resolve(item, &negated);
-  if (flag) return !negated || flag->def->type == PD_TYPE_bool;
+  pd__meaning meaning = pd__item_resolve(item);
+  if (meaning.flag) return !meaning.negated || meaning.flag->def->type == PD_TYPE_bool;
   return leads_to(item) >= 0 || help_kind(item, &negated) >= 0;
 }
 
@@ -192,9 +192,9 @@ static void use_variable(pd__words *words, const pd__item *by, const char *name,
                          bool required) {
   char variable[PD__VARIABLE_SIZE], shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   pd__item item = {.dashes = "--", .name = name, .length = length, .origin = by->origin};
-  bool negated;
   if (words->closed || !pd__words_count(words, by)) return;
-  if (pd__item_resolve(&item, &negated) && negated) {
+  pd__meaning meaning = pd__item_resolve(&item);
+  if (meaning.negated) {
     pd__given_fail(&words->given, PD_ERR_UNDEFINED, "%s: no flag is named '%.*s', it negates one",
                    pd__item_shown(by, shown), (int)length, name);
     return;
@@ -203,7 +203,7 @@ static void use_variable(pd__words *words, const pd__item *by, const char *name,
   const char *text = pd__platform_getenv(variable);
   if (!is_known(words, &item)) {
     item.dashes = required ? "--fromenv=" : "--tryfromenv=";
-    pd__given_take(&words->given, &item);
+    pd__given_take(&words->given, &item, &meaning);
   } else if (text) {
     take_variable(words, variable, &item, text);
   } else if (required) {
@@ -278,27 +278,31 @@ static bool is_malformed(pd__words *words, const pd__item *item, const char *wor
   return true;
 }
 
-bool pd__words_wants(const pd__item *item) {
+bool pd__words_wants(const pd__item *item, const pd__meaning *meaning) {
   bool negated;
   if (item->text) return false;
-  if (leads_to(item) >= 0) return true;
-  const pd_flag *flag = pd__item_resolve(item, &negated);
-  if (flag) return !negated && flag->def->type != PD_TYPE_bool;
-  return has_pattern(help_kind(item, &negated));
+  if (meaning->flag) return !meaning->negated && meaning->flag->def->type != PD_TYPE_bool;
+  return leads_to(item) >= 0 || has_pattern(help_kind(item, &negated));
 }
 
-void pd__words_take(pd__words *words, const pd__item *item, const char *word) {
-  bool negated;
+void pd__words_take_as(pd__words *words, const pd__item *item, const pd__meaning *meaning,
+                       const char *word) {
   pd_error err;
-  int kind = leads_to(item);
   if (is_malformed(words, item, word)) return;
+  int kind = meaning->flag ? -1 : leads_to(item); /* no flag is named as a word that leads */
   if (kind >= 0 && !(words->settings && kind == LEADS_NOWHERE)) {
     take_leading(words, item, kind);
   } else if (words->settings) {
     if (pd__settings_append(words->settings, item, &err) != PD_OK) {
       words->given.out_of_memory = true;
     }
-  } else if (pd__item_resolve(item, &negated) || !take_help(words, item)) {
-    pd__given_take(&words->given, item);
+  } else if (meaning->flag || !take_help(words, item)) {
+    pd__given_take(&words->given, item, meaning);
   }
+}
+
+void pd__words_take(pd__words *words, const pd__item *item, const char *word) {
+  pd__meaning meaning = {NULL, NULL, false}; /* for settings: it may be another one then */
+  if (!words->settings) meaning = pd__item_resolve(item);
+  pd__words_take_as(words, item, &meaning, word);
 }

@@ -36,10 +36,14 @@ typedef struct pd__words {
 bool pd__words_know(const pd__item *item);
 
 /* Whether the item has no value, and takes one. */
-bool pd__words_wants(const pd__item *item);
+bool pd__words_wants(const pd__item *item, const pd__meaning *meaning);
 
 /* Take an item; `word` is it as it was written, for messages. */
 void pd__words_take(pd__words *words, const pd__item *item, const char *word);
+
+/* The same, where its meaning is known. */
+void pd__words_take_as(pd__words *words, const pd__item *item, const pd__meaning *meaning,
+                       const char *word);
 
 /* Whether settings have kept the item as --undefok=names; then pd__words_excuse takes
  * the names. */
