@@ -52,6 +52,9 @@ matrix-peers: $(VENV)/built ## The same with gflags, abseil and LLVM, of Debian'
 asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under build/
 	tools/asan.sh $(ARGS)
 
+tsan: check ## Run all tests under ThreadSanitizer, in a copy under build/
+	tools/tsan.sh $(ARGS)
+
 fuzz: check ## Fuzz for 10 minutes each, compare with gflags; ARGS="--seconds 30 --lines 20000"
 	$(MAKE) --silent -C tests/fuzz OUT=$(CURDIR)/build/fuzz
 	$(PYTHON) tests/fuzz/run.py $(ARGS)
@@ -88,4 +91,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix matrix-peers asan fuzz wheel sdist clean check
+.PHONY: help demo test lint format matrix matrix-peers asan tsan fuzz wheel sdist clean check

@@ -61,7 +61,7 @@ check_c
 check_python
 for target in "$@"; do
   case $target in
-    test | asan | matrix-peers) check_cxx ;;
+    test | asan | tsan | matrix-peers) check_cxx ;;
     fuzz)
       command -v clang++ >/dev/null || lacks "clang, for its fuzzer" clang
       ls "$(clang++ -print-runtime-dir 2>/dev/null)"/libclang_rt.fuzzer* >/dev/null 2>&1 ||

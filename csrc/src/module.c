@@ -212,8 +212,8 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
   if (status != PD_OK) {
     pd__report_add(&refused, &err);
   } else {
-    record->host = pd__own_host;
-    record->state = module;
+    __atomic_store_n(&record->host, pd__own_host, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
     module->record = record;
     if (!read_defs(module, record, &refused) ||
         !pd__define(module->cells, module->count, &refused, &waiting)) {
@@ -256,8 +256,8 @@ void pd__module_leave(pd_module_record *record) {
     module->handle = NULL;
     module->opened = 0;
   }
-  record->state = NULL;
-  record->host = NULL;
+  __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);
+  __atomic_store_n(&record->host, NULL, __ATOMIC_RELEASE);
   pd__platform_unlock();
 }
 

@@ -1,12 +1,14 @@
 """Many rounds, many threads, forks and interpreters: nothing is lost, leaks or locks up."""
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
-from joining import LEVEL, python
-from support import INCLUDE, ROOT, build_plugin, run, tool, write
+from joining import LEVEL, Maker, python
+from support import INCLUDE, ROOT, SANITIZE, build_plugin, build_program, run, tool, write
 
+STRESS = ROOT / "tests" / "c" / "stress.c"  # STRESS_SEED and STRESS_SECONDS are its variables
 RELOAD = ROOT / "tests" / "c" / "reload.c"
 SOURCES = sorted((ROOT / "csrc" / "src").glob("*.c"))
 CODE = """
@@ -49,6 +51,29 @@ def test_loading_unloading_and_reloading_is_clean_under_valgrind(tmp_path):
     quiet = [tool("valgrind"), "-q", *checks, "--errors-for-leak-kinds=definite,possible"]
     ended = run(*quiet, program, 40, plugin)
     assert ended.stdout + ended.stderr == "done\n"
+
+
+def run_model(program: Path, place: Path) -> None:
+    """Run the random operations; what it says begins with the seed."""
+    plugins = [Maker(place / side).plugin("level", LEVEL) for side in "ab"]
+    ended = run(program, *plugins, check=False)
+    if "unexpected memory mapping" in ended.stderr:  # more random addresses than it bears
+        ended = run(tool("setarch", "util-linux"), "-R", program, *plugins, check=False)
+    assert re.fullmatch(r"STRESS_SEED=\d+\n\d+ operations\ndone\n", ended.stdout + ended.stderr)
+
+
+def test_random_operations_on_8_threads_do_what_the_model_says(tmp_path):
+    run_model(build_program(tmp_path / "stress", STRESS, flags=("-pthread",)), tmp_path)
+
+
+@pytest.mark.skipif(bool(SANITIZE), reason="one sanitizer at a time")
+@pytest.mark.parametrize("kinds", ["thread", "address,undefined"])
+def test_random_operations_on_8_threads_are_clean(tmp_path, kinds):
+    options = ["-std=gnu11", "-g", "-O1", f"-fsanitize={kinds}", "-fno-sanitize-recover=all"]
+    program = tmp_path / "stress"
+    sources = [STRESS, *SOURCES, f"-I{INCLUDE}", "-pthread", "-ldl"]
+    run(tool("gcc"), *options, *sources, "-o", program)
+    run_model(program, tmp_path)
 
 
 THREADS = """

@@ -123,15 +123,18 @@ static inline int pd__find_host(pd__image *image, size_t size, void *host) {
   return 0;
 }
 
+/* Loads are atomic as the host's stores are: no more than the loader's lock, which
+ * sanitizers don't know of, keeps another thread's away. */
 __attribute__((used)) void pd__module_enter_v1(void) {
   const pd_host *host = NULL;
-  if (!pd__module_v1.state && pd__walk_images(pd__find_host, &host)) {
+  if (!__atomic_load_n(&pd__module_v1.state, __ATOMIC_ACQUIRE) &&
+      pd__walk_images(pd__find_host, &host)) {
     host->module_join(&pd__module_v1);
   }
 }
 
 __attribute__((used)) void pd__module_exit_v1(void) {
-  const pd_host *host = pd__module_v1.host;
+  const pd_host *host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
   if (host) host->module_leave(&pd__module_v1);
 }
 

@@ -50,7 +50,7 @@ static inline const pd_host *pd__host_in(const void *image) {
 
 static void pd__module_exit(void *unused) {
   (void)unused;
-  const pd_host *host = pd__module_v1.host;
+  const pd_host *host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
   if (host) host->module_leave(&pd__module_v1);
 }
 
@@ -63,7 +63,7 @@ __attribute__((constructor(101), used)) static void pd__module_enter(void) {
   if (pd__module_entered_v1) return;
   pd__module_entered_v1 = 1;
   if (pd__at_exit(pd__module_exit, NULL, &pd__this_image) != 0) return;
-  if (pd__module_v1.state) return;
+  if (__atomic_load_n(&pd__module_v1.state, __ATOMIC_ACQUIRE)) return;
   for (uint32_t i = pd__image_count(); i-- > 0 && !host;) {
     const void *image = pd__image_at(i);
     if (image) host = pd__host_in(image);

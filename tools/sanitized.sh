@@ -1,0 +1,52 @@
+#!/bin/bash
+# Run the tests with everything native built for a sanitizer, in a copy of the tree:
+# the library, the cffi module, plugins and test programs. CC is gcc. For asan.sh and
+# tsan.sh, which say in the environment:
+#   NAME       of the copy, under build/
+#   KINDS      of -fsanitize=
+#   RUNTIME    the libraries that have to be loaded before Python, which isn't built so
+#   SYMBOL     a function of them
+#   SETTINGS   variables for Python itself, A=a B=b
+#   sanitized.sh [arguments of pytest]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+"$PYTHON" tools/copy_tree.py "build/$NAME"
+cd "build/$NAME"
+export PD_SANITIZE=$KINDS
+make .venv/built
+
+libraries=
+for library in $RUNTIME; do
+  path=$($CXX -print-file-name="$library")
+  [[ $path == /* ]] || { echo "$NAME.sh: $CXX has no $library; use CC=gcc CXX=g++" >&2; exit 1; }
+  libraries+="${libraries:+ }$path"
+done
+[[ $(nm -D paddle_flags/lib/libpd_flags.so) == *"$SYMBOL"* ]]
+
+python=.venv/bin/python
+real=$(readlink -f $python)
+rm $python
+cat >$python <<END
+#!/bin/bash
+export LD_PRELOAD="$libraries\${LD_PRELOAD:+ \$LD_PRELOAD}" $SETTINGS
+exec -a "\$0" '$real' "\$@"
+END
+chmod +x $python
+# What Python starts, compilers and test programs, gets none of that.
+$python - LD_PRELOAD $(sed 's/=[^ ]*//g' <<<"$SETTINGS") <<'END'
+import sys
+import sysconfig
+from pathlib import Path
+
+code = f"import os; [os.environ.pop(n, 0) for n in {sys.argv[1:]}]"
+Path(sysconfig.get_path("purelib"), "sanitized.pth").write_text(code + "\n")
+END
+# Documents show plain commands of the compiler; their programs count, too.
+printf '#!/bin/sh\nexec %s %s "$@"\n' "$(command -v $CC)" "-fsanitize=$PD_SANITIZE" >.venv/bin/cc
+chmod +x .venv/bin/cc
+$python -c "import ctypes, paddle_flags._native; ctypes.CDLL(None).$SYMBOL"
+
+export CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$PD_SANITIZE -fno-sanitize-recover=all"
+export PD_PRELOAD="$libraries" # for tests that preload a plugin
+exec $python -m pytest -n auto --dist loadfile "$@"
