@@ -19,9 +19,10 @@ CHECK = [f"-fsanitize={kinds}" for kinds in [os.environ.get("PD_SANITIZE")] if k
 CHECK += ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] if CHECK else []
 COMPILE = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"]
 # docs/decisions/0027-size.md. CFLAGS has the last word, the interpreter's own have none.
-SMALL = ["-Os", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
-FAST = [*SMALL, "-O2"]
-HOT = set("argv change define flag given names text transaction value words".split())
+SMALL = ["-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Os"]
+SMALL += ["-fno-caller-saves", "-fno-tree-dominator-opts"]
+FAST = [*SMALL[:3], "-O2", "-fno-align-functions", "-fno-align-loops", "-fno-align-jumps"]
+HOT = set("argv change check define flag given names text transaction words".split())
 # nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
 # library calls its own functions, whoever else in the process has those names.
 LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]

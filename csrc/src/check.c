@@ -21,11 +21,11 @@ pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *w
 
 /* What the name does on every command line, or NULL. */
 static const char *meaning_of(const char *name) {
-  static const char *const taken[][2] = {{"help", "lists the flags"},
-                                         {"flagfile", "reads flags from files"},
-                                         {"fromenv", "reads flags from the environment"},
-                                         {"tryfromenv", "reads flags from the environment"},
-                                         {"undefok", "lets flags be unknown"}};
+  static const char taken[][2][40] = {{"help", "lists the flags"},
+                                      {"flagfile", "reads flags from files"},
+                                      {"fromenv", "reads flags from the environment"},
+                                      {"tryfromenv", "reads flags from the environment"},
+                                      {"undefok", "lets flags be unknown"}};
   for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
     if (!strcmp(name, taken[i][0])) return taken[i][1];
   }

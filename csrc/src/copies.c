@@ -1,6 +1,8 @@
 /* Copies of the library: the first to arrive hosts the registry of the process,
  * the others forward to it. Every public function that works on the registry
  * stands here, and nothing else of the registry is public. */
+#include <string.h>
+
 #include "api.h"
 #include "platform.h"
 #include "registry.h"
@@ -140,10 +142,27 @@ pd_status pd__do_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) 
 
 /* ---- Forwarding ---- */
 
-/* A host of an older version has a shorter table. */
-#define OFFERS(table, name) ((table)->host.size >= offsetof(pd__table, name) + sizeof(table)->name)
+/* The functions, as the table has them: a row of pointers of one size. */
+#define FIRST offsetof(pd__table, error_list_new)
+#define NAME_S(name, parameters, arguments) #name "\0"
+#define NAME_R(result, name, parameters, arguments) #name "\0"
+#define NAME_V(name, parameters, arguments) #name "\0"
+static const char names[] = PD__API_MAP(NAME_S, NAME_R, NAME_V);
 
-static pd_status fail_missing(const pd__table *table, const char *name, pd_error *err) {
+static const char *name_at(size_t offset) {
+  const char *name = names;
+  for (; offset > FIRST; offset -= sizeof(void (*)(void))) name += strlen(name) + 1;
+  return name;
+}
+
+/* The host's table; or NULL, and why it has no function at an offset. */
+typedef struct way {
+  const pd__table *table;
+  pd_status status;
+} way;
+
+static pd_status fail_missing(const pd__table *table, size_t offset, pd_error *err) {
+  const char *name = name_at(offset);
   if (!table) {
     return pd__fail(err, PD_ERR_ABI,
                     "pd_%s: the registry of this process has another ABI version, expected %d",
@@ -154,20 +173,28 @@ static pd_status fail_missing(const pd__table *table, const char *name, pd_error
                   name, table->version());
 }
 
+/* A host of an older version has a shorter table. */
+static way find_way(size_t offset, pd_error *err) {
+  const pd__table *table = find_host();
+  if (table && table->host.size > offset) return (way){table, PD_OK};
+  return (way){NULL, fail_missing(table, offset, err)};
+}
+
+/* One of these for each function: what they do is done in find_way, once. */
+#define WAY(name, err) const way to = find_way(offsetof(pd__table, name), err)
 #define FORWARD_S(name, parameters, arguments)                                                     \
   pd_status pd_##name parameters {                                                                 \
-    const pd__table *table = find_host();                                                          \
-    if (!table || !OFFERS(table, name)) return fail_missing(table, #name, err);                    \
-    return table->name arguments;                                                                  \
+    WAY(name, err);                                                                                \
+    return to.table ? to.table->name arguments : to.status;                                        \
   }
 #define FORWARD_R(result, name, parameters, arguments)                                             \
   result pd_##name parameters {                                                                    \
-    const pd__table *table = find_host();                                                          \
-    return table && OFFERS(table, name) ? table->name arguments : (result)0;                       \
+    WAY(name, NULL);                                                                               \
+    return to.table ? to.table->name arguments : (result)0;                                        \
   }
 #define FORWARD_V(name, parameters, arguments)                                                     \
   void pd_##name parameters {                                                                      \
-    const pd__table *table = find_host();                                                          \
-    if (table && OFFERS(table, name)) table->name arguments;                                       \
+    WAY(name, NULL);                                                                               \
+    if (to.table) to.table->name arguments;                                                        \
   }
 PD__API_MAP(FORWARD_S, FORWARD_R, FORWARD_V)

@@ -52,7 +52,7 @@ static bool is_known(const pd_flag *node, bool bools) {
 }
 
 /* What else a command line may say. */
-static const char *const words[] = {
+static const char words[][12] = {
 #define HELP_NAME(name, number, text) text,
     PD_HELP_MAP(HELP_NAME) "flagfile", "fromenv", "tryfromenv", "undefok"};
 

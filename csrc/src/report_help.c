@@ -190,9 +190,9 @@ static void add_notes(helper *help, const pd__row *row) {
 /* ---- What every command line reads ---- */
 
 typedef struct built_in {
-  const char *name;
-  const char *holder;
-  const char *text;
+  char name[12];
+  char holder[9];
+  char text[58];
   bool full; /* only in the full help */
 } built_in;
 

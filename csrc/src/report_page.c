@@ -65,8 +65,8 @@ static size_t columns_between(const char *text, const char *end) {
 /* ---- Styles ---- */
 
 static void set_style(pd__page *page, pd__style style) {
-  static const char *const codes[] = {"",        "\x1b[1;32m", "\x1b[1;36m", "\x1b[36m",
-                                      "\x1b[2m", "\x1b[33m",   "\x1b[31m"};
+  static const char codes[][8] = {"",        "\x1b[1;32m", "\x1b[1;36m", "\x1b[36m",
+                                  "\x1b[2m", "\x1b[33m",   "\x1b[31m"};
   if (!page->color || style == page->style) return;
   if (page->style != PD__PLAIN) pd__out_text(page->out, "\x1b[0m");
   pd__out_text(page->out, codes[style]);

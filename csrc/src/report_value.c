@@ -18,7 +18,7 @@ static void add_number(pd__out *out, uint64_t number, const char *unit) {
 
 /* In the greatest unit that it is a whole number of. */
 static void write_bytes(pd__out *out, uint64_t bytes) {
-  static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  static const char units[][4] = {"", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   size_t unit = 0;
   for (; bytes > 0 && bytes % 1024 == 0 && unit < 6; unit++) bytes /= 1024;
   add_number(out, bytes, units[unit]);
@@ -27,7 +27,7 @@ static void write_bytes(pd__out *out, uint64_t bytes) {
 /* As 1h30m. */
 static void write_time(pd__out *out, uint64_t seconds) {
   static const uint64_t sizes[] = {86400, 3600, 60, 1};
-  static const char *const units[] = {"d", "h", "m", "s"};
+  static const char units[][2] = {"d", "h", "m", "s"};
   if (seconds == 0) pd__out_text(out, "0");
   for (size_t i = 0; i < 4; i++) {
     if (seconds >= sizes[i]) add_number(out, seconds / sizes[i], units[i]);
@@ -39,7 +39,7 @@ static void write_time(pd__out *out, uint64_t seconds) {
  * there is none. */
 static bool write_fraction(pd__out *out, double seconds) {
   static const double parts[] = {1e3, 1e6, 1e9};
-  static const char *const units[] = {"ms", "us", "ns"};
+  static const char units[][3] = {"ms", "us", "ns"};
   for (size_t i = 0; i < 3; i++) {
     double whole = seconds * parts[i] + 0.5;
     if (!(whole >= 1 && whole < 1e15) || (double)(uint64_t)whole / parts[i] != seconds) continue;

@@ -5,47 +5,50 @@
 #include <string.h>
 
 typedef struct suffix {
-  const char *name;
+  char name[4];
+  uint32_t decimals; /* to move the point by, to the left */
   uint64_t factor;
-  unsigned decimals; /* to move the point by, to the left */
 } suffix;
 
+/* No pointers in it: the loader has nothing to put in. */
 typedef struct unit {
-  const char *name;
-  const char *hint;
-  bool compound;          /* 1h30m: from big to small, each once */
-  const suffix *suffixes; /* from big to small where compound */
+  char name[8];
+  char hint[55];
+  bool compound;       /* 1h30m: from big to small, each once */
+  suffix suffixes[15]; /* from big to small where compound; then one without a name */
 } unit;
 
 static const unit units[] = {
-    {"bytes", "as in 64KiB; units: B, kB, MB, GB, KiB, MiB, GiB, ...", false,
-     (const suffix[]){{"B", 1, 0},
-                      {"kB", 1000, 0},
-                      {"KB", 1000, 0},
-                      {"MB", 1000000, 0},
-                      {"GB", 1000000000, 0},
-                      {"TB", 1000000000000, 0},
-                      {"PB", 1000000000000000, 0},
-                      {"EB", 1000000000000000000, 0},
-                      {"KiB", (uint64_t)1 << 10, 0},
-                      {"MiB", (uint64_t)1 << 20, 0},
-                      {"GiB", (uint64_t)1 << 30, 0},
-                      {"TiB", (uint64_t)1 << 40, 0},
-                      {"PiB", (uint64_t)1 << 50, 0},
-                      {"EiB", (uint64_t)1 << 60, 0},
-                      {NULL, 0, 0}}},
-    {"seconds", "as in 1m30s; units: d, h, m, s, ms, us, ns", true,
-     (const suffix[]){{"d", 86400, 0},
-                      {"h", 3600, 0},
-                      {"min", 60, 0},
-                      {"m", 60, 0},
-                      {"s", 1, 0},
-                      {"ms", 1, 3},
-                      {"us", 1, 6},
-                      {"\xc2\xb5s", 1, 6}, /* the micro sign, and the Greek letter */
-                      {"\xce\xbcs", 1, 6},
-                      {"ns", 1, 9},
-                      {NULL, 0, 0}}},
+    {"bytes",
+     "as in 64KiB; units: B, kB, MB, GB, KiB, MiB, GiB, ...",
+     false,
+     {{"B", 0, 1},
+      {"kB", 0, 1000},
+      {"KB", 0, 1000},
+      {"MB", 0, 1000000},
+      {"GB", 0, 1000000000},
+      {"TB", 0, 1000000000000},
+      {"PB", 0, 1000000000000000},
+      {"EB", 0, 1000000000000000000},
+      {"KiB", 0, (uint64_t)1 << 10},
+      {"MiB", 0, (uint64_t)1 << 20},
+      {"GiB", 0, (uint64_t)1 << 30},
+      {"TiB", 0, (uint64_t)1 << 40},
+      {"PiB", 0, (uint64_t)1 << 50},
+      {"EiB", 0, (uint64_t)1 << 60}}},
+    {"seconds",
+     "as in 1m30s; units: d, h, m, s, ms, us, ns",
+     true,
+     {{"d", 0, 86400},
+      {"h", 0, 3600},
+      {"min", 0, 60},
+      {"m", 0, 60},
+      {"s", 0, 1},
+      {"ms", 3, 1},
+      {"us", 6, 1},
+      {"\xc2\xb5s", 6, 1}, /* the micro sign, and the Greek letter */
+      {"\xce\xbcs", 6, 1},
+      {"ns", 9, 1}}},
 };
 
 static const unit *find_unit(const char *name) {
@@ -57,10 +60,11 @@ static const unit *find_unit(const char *name) {
 
 static const suffix *find_suffix(const unit *of, const char *text, size_t length) {
   const suffix *found = of->suffixes;
-  while (found->name && (strlen(found->name) != length || memcmp(found->name, text, length) != 0)) {
+  while (*found->name &&
+         (strlen(found->name) != length || memcmp(found->name, text, length) != 0)) {
     found++;
   }
-  return found->name ? found : NULL;
+  return *found->name ? found : NULL;
 }
 
 static bool is_number(const char *text, size_t length) {

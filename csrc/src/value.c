@@ -55,7 +55,7 @@ static bool same_word(const char *text, const char *lower) {
 }
 
 static pd_status parse_bool(const char *text, bool *out) {
-  static const char *const words[] = {"0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"};
+  static const char words[][6] = {"0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (!same_word(text, words[i])) continue;
     *out = i % 2;

@@ -62,7 +62,7 @@ static int leads_to(const pd__item *item);
 
 /* ---- Help ---- */
 
-static const char *const help_names[] = {
+static const char help_names[][12] = {
 #define HELP_NAME(name, number, text) [PD_HELP_##name] = text,
     PD_HELP_MAP(HELP_NAME)};
 
@@ -221,13 +221,13 @@ static void use_try_from(pd__words *words, const pd__item *by, const char *name,
 }
 
 static const struct {
-  const char *name;
+  char name[12];
+  char expected[16];
   user *use;
-  const char *expected;
-} leading[] = {{"flagfile", use_file, "paths of files"},
-               {"fromenv", use_from, "names of flags"},
-               {"tryfromenv", use_try_from, "names of flags"},
-               {"undefok", use_name, "names of flags"}};
+} leading[] = {{"flagfile", "paths of files", use_file},
+               {"fromenv", "names of flags", use_from},
+               {"tryfromenv", "names of flags", use_try_from},
+               {"undefok", "names of flags", use_name}};
 #define LEADS_NOWHERE 3 /* undefok: settings keep it for the time when they apply */
 
 static int leads_to(const pd__item *item) {
