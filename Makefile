@@ -67,7 +67,7 @@ sdist: $(VENV)/dev ## Build the source distribution into dist/
 
 clean: ## Remove whatever these targets made
 	rm -rf build dist .venv .venv-* .*_cache .hypothesis *.egg-info
-	rm -rf paddle_flags/include paddle_flags/lib paddle_flags/_native*.so
+	rm -rf paddle_flags/include paddle_flags/lib paddle_flags/_*.so
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # A change of the settings renews the environment, a change of the sources the

@@ -1,4 +1,4 @@
-"""Build libpd_flags, then the cffi module that is linked against it."""
+"""Build libpd_flags, then the two modules that are linked against it."""
 
 import os
 import re
@@ -71,7 +71,8 @@ class Build(build_ext):
         whole = str(Path(self.build_temp, "pd_flags.o"))
         self.spawn([*compiler.compiler_so, "-r", "-nostdlib", *objects, "-o", whole])
         compiler.create_static_lib([whole], "pd_flags", str(package / "lib"))
-        self.extensions[0].extra_objects = [library]
+        for extension in self.extensions:
+            extension.extra_objects = [library]
 
     def copy_extensions_to_source(self):
         super().copy_extensions_to_source()
@@ -82,9 +83,15 @@ class Build(build_ext):
 
 
 ORIGIN = ["-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib"]
-NATIVE = Extension(
-    "paddle_flags._native", [], [str(INCLUDE)], extra_link_args=ORIGIN, py_limited_api=LIMITED_API
-)
+FAST = sorted(map(str, Path("csrc", "python").glob("*.c")))
+MODULES = [
+    Extension(
+        f"paddle_flags.{name}", sources, [str(INCLUDE)], extra_link_args=ORIGIN,
+        define_macros=[("Py_LIMITED_API", "0x03090000")] if LIMITED_API else [],
+        extra_compile_args=["-fvisibility=hidden"], py_limited_api=LIMITED_API,
+    )
+    for name, sources in (("_native", []), ("_fast", FAST))
+]  # fmt: skip
 OPTIONS = {"build_ext": {"force": True}}  # flags may differ from the last time
 OPTIONS |= {"bdist_wheel": {"py_limited_api": "cp39"}} if LIMITED_API else {}
-setup(version=VERSION, ext_modules=[NATIVE], cmdclass={"build_ext": Build}, options=OPTIONS)
+setup(version=VERSION, ext_modules=MODULES, cmdclass={"build_ext": Build}, options=OPTIONS)

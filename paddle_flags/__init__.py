@@ -12,7 +12,8 @@ from paddle_flags._config import get_include
 from paddle_flags._define import define
 from paddle_flags._describe import describe
 from paddle_flags._dump import dump
-from paddle_flags._flag import Flag, FlagEntry
+from paddle_flags._entry import FlagEntry
+from paddle_flags._flag import Flag
 from paddle_flags._hooks import (
     Hook,
     all_or_none,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, overload
+from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags import _lists as lists
+from paddle_flags._fast import define as _define
 from paddle_flags._flag import Flag, flag_of
 from paddle_flags._native import ffi, lib
 from paddle_flags._status import check, new_error, to_bytes, to_switch
 from paddle_flags._values import BY_NAME, LISTS, REDACTED, ValueType, fits, to_python
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
+TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import TypedDict
+    from typing import Any, Literal, TypedDict, overload
 
     from typing_extensions import Unpack
 
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
 
     _Integer = Literal["int32", "uint32", "int64", "uint64"]
     _Unit = Literal["bytes", "seconds"]
+else:
+
+    def overload(function: object) -> object:
+        return function
+
 
 _INFERRED = {bool: "bool", int: "int64", float: "double", str: "string"}
 
@@ -291,6 +297,14 @@ def define(
     from the environment that is refused raises FlagValueError too, but the flag
     is defined, with its default.
     """
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+    flag = _define(
+        frame, name, default, help, type, items, unit, min, max, choices, category, aliases,
+        old_names, hidden, read_only, startup_only, required, sensitive, experimental, deprecated,
+        retired,
+    )  # fmt: skip
+    if flag is not None:  # it was plain
+        return flag  # type: ignore[no-any-return]
     about = f"definition of {name!r}"
     shown = REDACTED if sensitive else repr(default)
     made = _Definition(name, _kind_of(about, shown, default, type, items), sensitive=sensitive)
@@ -310,5 +324,5 @@ def define(
     made.set_switch("startup_only", startup_only)
     made.set_switch("required", required)
     made.set_switch("experimental", experimental)
-    made.set_place(sys._getframe(1))  # noqa: SLF001 - the documented way
+    made.set_place(frame)
     return made.register()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._binary import MARKERS, Binary, can_read, read_binary
 from paddle_flags._facts import one_line
-from paddle_flags._flag import Flag, place_of
+from paddle_flags._entry import place_of
+from paddle_flags._flag import Flag
 from paddle_flags._native import ffi, lib
 from paddle_flags._registry import all_flags
 from paddle_flags._report import table

@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, Union
 
+from paddle_flags._fast import FlagBase, connect
+from paddle_flags._fast import make as _make
 from paddle_flags._native import ffi, lib
-from paddle_flags._status import ErrorList, check, new_error, settle, to_bytes, to_text
-from paddle_flags._values import REDACTED, Assignments, ValueType, from_c, kind_of
+from paddle_flags._status import (
+    ErrorList,
+    check,
+    failures,
+    new_error,
+    refuse,
+    settle,
+    to_bytes,
+    to_text,
+    warnings_left,
+)
+from paddle_flags._values import REDACTED, Assignments, from_c, kind_of
 from paddle_flags.errors import FlagError
 
+TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn, TypeVar, Union
 
+    from paddle_flags._entry import FlagEntry
     from paddle_flags._hooks import Hook
+    from paddle_flags._values import ValueType
 
-T = TypeVar("T")
-
-# A host of an older version tells no state: look at the flag each time.
-_UNKNOWN = ffi.new("uint8_t *")
-
-
-class FlagEntry(NamedTuple):
-    """One value that a flag was given."""
-
-    value: Any
-    """`<redacted>` of a sensitive flag."""
-    source: str
-    """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"` or `"layer"`."""
-    place: str | None
-    """`"main.py:12"`, `"argv[2]"`, the name of a variable, or None where unknown."""
-    replaced: bool = False
-    """Whether a later value of the same source came."""
-
-
-def place_of(origin: Any) -> str | None:
-    """Where a pd_origin says that a value came from, as in `FlagEntry.place`."""
-    if not origin.place or origin.place[0] == b"\0":
-        return f"argv[{origin.line}]" if origin.source == lib.PD_SOURCE_ARGV else None
-    parts = [to_text(origin.place), origin.line, origin.column]
-    return ":".join(str(part) for part in parts if part)
+    T = TypeVar("T")
+    Assignment = tuple[Union["Flag[Any]", FlagError], object]
+else:
+    T = None
 
 
 def caller(depth: int) -> tuple[str, int]:
@@ -48,7 +42,7 @@ def caller(depth: int) -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
-class Flag(Generic[T]):
+class Flag(FlagBase[T]):
     """A named, typed value of the process, shared with native code.
 
     There is one object for each flag; it stays valid when the flag's plugin is
@@ -56,19 +50,9 @@ class Flag(Generic[T]):
     All methods may be called from any thread.
     """
 
-    __slots__ = (
-        "__weakref__", "_cell", "_decode", "_handle", "_kind", "_name", "_number", "_sensitive",
-        "_state",
-    )  # fmt: skip
+    __slots__ = ("__weakref__", "_cell")
 
-    _handle: Any
-    _name: str
-    _state: Any  # C's memory: the kind's state while the flag is defined, else 0
-    _cell: Any  # C's memory: the value
-    _kind: ValueType  # of that value
-    _number: int  # the kind's state
-    _decode: Callable[[Any], Any] | None  # the kind's
-    _sensitive: bool
+    _cell: Any  # C's memory: the value, of the type that _kind tells
 
     def __init__(self) -> None:
         message = "a Flag comes from define() or FLAGS[name]"
@@ -106,31 +90,7 @@ class Flag(Generic[T]):
         value = REDACTED if self.sensitive else self.value
         return f"<Flag {self._name}: {kind} = {value!r} ({self.source})>"
 
-    # ---- value ----
-
-    @property
-    def value(self) -> T:
-        """The current value, as native code sees it. Setting it is checked first.
-
-        That of a list is a tuple; any sequence but text sets it.
-        Raises on setting: FlagTypeError, FlagValueError, ReadOnlyFlagError,
-        FrozenFlagError. The place that `history` shows is the caller's line.
-        """
-        # The state tells whether the memory that we know still holds the value.
-        if self._state[0] != self._number:
-            self._look_again()
-        value = self._cell[0]
-        return value if self._decode is None else self._decode(value)  # type: ignore[no-any-return]
-
-    @value.setter
-    def value(self, value: T) -> None:
-        assign([(self, value)], caller(1))
-
-    @value.deleter
-    def value(self) -> None:
-        """Drop the value that was set at run time, as `unittest.mock.patch` does."""
-        err = new_error()
-        check(lib.pd_flag_drop(self._handle, lib.PD_SOURCE_RUNTIME, err), err)
+    # ---- value: the property itself is that of FlagBase ----
 
     def set_from_string(self, text: str) -> None:
         """Set the value from text, as a command line does.
@@ -139,7 +99,7 @@ class Flag(Generic[T]):
         """
         err = new_error()
         data = to_bytes(text, f"{self._name}=", sensitive=self._sensitive)
-        check(lib.pd_flag_set_from_string(self._handle, data, err), err)
+        check(lib.pd_flag_set_from_string(self.handle, data, err), err)
 
     @property
     def text(self) -> str:
@@ -149,7 +109,7 @@ class Flag(Generic[T]):
         while True:
             buffer = ffi.new("char[]", size)
             length = ffi.new("size_t *")
-            check(lib.pd_flag_get_text(self._handle, buffer, size, length, err), err)
+            check(lib.pd_flag_get_text(self.handle, buffer, size, length, err), err)
             if length[0] < size:
                 return to_text(buffer)
             size = length[0] + 1
@@ -161,17 +121,17 @@ class Flag(Generic[T]):
         Raises ReadOnlyFlagError or FrozenFlagError.
         """
         err = new_error()
-        check(lib.pd_flag_reset(self._handle, err), err)
+        check(lib.pd_flag_reset(self.handle, err), err)
 
     def freeze(self) -> None:
         """Refuse every later change with FrozenFlagError, until `unfreeze`."""
         err = new_error()
-        check(lib.pd_flag_freeze(self._handle, err), err)
+        check(lib.pd_flag_freeze(self.handle, err), err)
 
     def unfreeze(self) -> None:
         """Undo `freeze`."""
         err = new_error()
-        check(lib.pd_flag_unfreeze(self._handle, err), err)
+        check(lib.pd_flag_unfreeze(self.handle, err), err)
 
     # ---- where the value comes from ----
 
@@ -192,19 +152,9 @@ class Flag(Generic[T]):
         They are ordered by rank, the latest of a source first. Of the values that a
         later one of the same source has replaced, at least the last 15 are there.
         """
-        info = self._info()
-        kind = kind_of(info)
-        entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
-        err = new_error()
-        found: list[FlagEntry] = []
-        while True:
-            status = lib.pd_flag_get_entry(self._handle, len(found), entry, err)
-            if status == lib.PD_ERR_ARGUMENT:
-                return found
-            check(status, err)
-            source = to_text(lib.pd_source_name(entry.origin.source))
-            value = REDACTED if info.sensitive else from_c(kind, entry.value)
-            found.append(FlagEntry(value, source, place_of(entry.origin), bool(entry.replaced)))
+        from paddle_flags._entry import entries_of  # noqa: PLC0415 - seldom used
+
+        return entries_of(self.handle, self._info())
 
     # ---- validators and watchers ----
 
@@ -234,10 +184,10 @@ class Flag(Generic[T]):
     @property
     def defined(self) -> bool:
         """False while the plugin that defined the flag is unloaded."""
-        if self._state is not _UNKNOWN:
-            return bool(self._state[0] != 0)
+        if self._state is not None:
+            return self._state != 0
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
-        return bool(lib.pd_flag_get_info(self._handle, info, ffi.NULL) == lib.PD_OK)
+        return bool(lib.pd_flag_get_info(self.handle, info, ffi.NULL) == lib.PD_OK)
 
     @property
     def name(self) -> str:
@@ -373,18 +323,18 @@ class Flag(Generic[T]):
     @property
     def handle(self) -> Any:
         """The `pd_flag *` of cffi, valid until the process ends."""
-        return self._handle
+        return ffi.cast("pd_flag *", self._address)
 
     def from_entry(self, entry: Any) -> T:
         """Give the value of a `pd_flag_entry *` of this flag."""
-        if self._state[0] != self._number:
+        if self._state != self._number:
             self._look_again()
         return from_c(self._kind, entry.value)  # type: ignore[no-any-return]
 
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
         err = new_error()
-        check(lib.pd_flag_get_info(self._handle, info, err), err)
+        check(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
 
     def _look_again(self) -> bool:
@@ -392,11 +342,35 @@ class Flag(Generic[T]):
         info = self._info()
         known = (self._number, self._sensitive)
         self._kind = kind_of(info)
-        self._cell = ffi.cast(self._kind.pointer, lib.pd_flag_get_address(self._handle))
-        self._decode = self._kind.decode
+        self._cell = ffi.cast(self._kind.pointer, lib.pd_flag_get_address(self.handle))
         self._number = self._kind.state
         self._sensitive = bool(info.sensitive)
         return known != (self._number, self._sensitive)
+
+    # ---- what FlagBase leaves to Python ----
+
+    def _read(self) -> Any:
+        """Give the value of a list, or raise that there is none, or ask an older host."""
+        # The state tells whether the memory that we know still holds the value.
+        if self._state != self._number:
+            self._look_again()
+        value = self._cell[0]
+        return value if self._kind.decode is None else self._kind.decode(value)
+
+    def _assign(self, value: object) -> None:
+        assign([(self, value)], caller(1))
+
+    def _refused(self, value: object, err: int, errors: int) -> None:
+        """Raise what C has told of a plain value, by addresses."""
+        told = ffi.cast("pd_error *", err)
+        if told.status != lib.PD_ERR_TYPE:
+            raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(told)
+        assign([(self, value)], caller(1))  # another type has come on another thread
+
+    def _drop(self) -> None:
+        """Drop the value that was set at run time, as `unittest.mock.patch` does."""
+        err = new_error()
+        check(lib.pd_flag_drop(self.handle, lib.PD_SOURCE_RUNTIME, err), err)
 
 
 def _bound(kind: ValueType, value: Any, natural: int | None) -> Any:
@@ -408,6 +382,7 @@ def _bound(kind: ValueType, value: Any, natural: int | None) -> Any:
 
 
 _flags: dict[int, Flag[Any]] = {}
+connect(Flag, _flags, failures, warnings_left, settle, refuse)
 
 
 def flag_of(handle: Any) -> Flag[Any]:
@@ -415,20 +390,17 @@ def flag_of(handle: Any) -> Flag[Any]:
     key = int(ffi.cast("uintptr_t", handle))
     flag = _flags.get(key)
     if flag is None:
-        made: Flag[Any] = object.__new__(Flag)
-        made._handle = handle  # noqa: SLF001 - __init__ in all but name
-        made._state = lib.pd_flag_get_state(handle) or _UNKNOWN  # noqa: SLF001
-        made._name = to_text(made._info().name)  # noqa: SLF001
-        made._number = 0  # noqa: SLF001
-        made._sensitive = False  # noqa: SLF001
-        made._look_again()  # noqa: SLF001
+        made: Flag[Any] = _make(key, _name_of(handle))
+        made._look_again()  # noqa: SLF001 - made here
         flag = _flags.setdefault(key, made)
     return flag
 
 
-Assignment = tuple[Union[Flag[Any], FlagError], object]
-
-_places: dict[str, Any] = {}  # files that assignments stand in, for C
+def _name_of(handle: Any) -> str:
+    info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
+    err = new_error()
+    check(lib.pd_flag_get_info(handle, info, err), err)
+    return to_text(info.name)
 
 
 def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, layer: bool = False) -> int:
@@ -450,17 +422,16 @@ def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, layer: bool 
 def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: object) -> None:
     if not isinstance(flag, Flag):
         raise flag
-    if flag._state[0] not in (0, flag._number):  # noqa: SLF001 - a text became a list
+    if flag._number == 0 or flag._state not in (0, None, flag._number):  # noqa: SLF001
         flag._look_again()  # noqa: SLF001
     made.fill(index, flag._name, flag._kind, value, sensitive=flag._sensitive)  # noqa: SLF001
-    made.items[index].flag = flag._handle  # noqa: SLF001
+    made.items[index].flag = flag.handle
 
 
 def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, layer: bool) -> int:
     file, line = where
-    if file not in _places:
-        _places[file] = ffi.new("char[]", to_bytes(file))
-    origin = ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, _places[file]))
+    place = ffi.new("char[]", to_bytes(file))
+    origin = ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, place))
     made = Assignments(len(wanted))
     refused: list[FlagError] = []  # C refuses the same, as they have no flag there
     for index, (flag, value) in enumerate(wanted):

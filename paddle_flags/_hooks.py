@@ -13,12 +13,9 @@ from paddle_flags._status import (
     ErrorList,
     check,
     leave_failure,
-    leave_warning,
     new_error,
     settle,
     to_switch,
-    to_text,
-    warn,
 )
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -296,21 +293,10 @@ def watch(callback: Callable[[Flag[Any]], object], *, weak: bool = False) -> Hoo
     return add_watcher(None, callback, weak=weak)
 
 
-# ---- Warnings ----
-
-
-@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
-def pd_python_warn(message: Any, context: Any) -> None:  # noqa: ARG001 - C passes it
-    leave_warning(to_text(message))
-
-
 def _end() -> None:
     """Python ends: native code may still set flags, and must find nothing of ours."""
-    lib.pd_warning_handle(ffi.NULL, ffi.NULL, ffi.NULL)
-    warn()
     for number in list(_ours):
         lib.pd_hook_remove(number, ffi.NULL)
 
 
 atexit.register(_end)
-lib.pd_warning_handle(lib.pd_python_warn, ffi.NULL, ffi.NULL)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Any, Callable
+from _collections_abc import Sequence  # as collections.abc, without what that imports
 
-_ITEM = re.compile(r'"((?:[^"]+|"")*)"|([^,"]*)')
-_TO_QUOTE = re.compile(r'[,"\r\n]|^[ \t]|[ \t]$')
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+_ITEM = r'"((?:[^"]+|"")*)"|([^,"]*)'
 _TRUE = ("1", "t", "true", "y", "yes")
 
 
@@ -15,10 +16,13 @@ def _split(text: str) -> list[str]:
     """Give the items of a list, as pd_list_get does."""
     if '"' not in text:
         return text.split(",") if text else []
+    import re  # noqa: PLC0415 - few lists need it
+
+    matcher = re.compile(_ITEM)
     items: list[str] = []
     at = -1
     while at < len(text):
-        found = _ITEM.match(text, at + 1)
+        found = matcher.match(text, at + 1)
         if found is None:  # can't be: _ITEM matches even nothing
             break
         quoted = found[1]
@@ -64,7 +68,8 @@ def _item_text(value: object) -> str:
     if isinstance(value, float):
         return repr(value)
     text = str(value)
-    return '"' + text.replace('"', '""') + '"' if _TO_QUOTE.search(text) else text
+    plain = text == text.strip(" \t") and not any(sign in text for sign in ',"\r\n')
+    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def encode(values: tuple[object, ...]) -> str:

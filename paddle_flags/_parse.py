@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags import errors
+from paddle_flags._fast import parse_argv
 from paddle_flags._native import ffi, lib
 from paddle_flags._output import print_error, print_text
-from paddle_flags._settings import Sources, remember, remember_prefix
 from paddle_flags._status import (
     ErrorList,
     new_error,
@@ -24,11 +23,12 @@ from paddle_flags._status import (
     warn,
 )
 
+TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal
+    from typing import Any, Literal, Union
 
-    from paddle_flags._settings import Path
+    from paddle_flags._settings import Path, Sources
 
     Order = Literal["remove", "leave", "reorder"]
     Exit = Union[bool, Literal["gflags"]]
@@ -48,17 +48,29 @@ _ORDERS = {
 _NAMELESS = "program"  # in messages, where sys.argv doesn't tell it
 
 
-class Reading(NamedTuple):
+class Reading:
     """How a command line is read."""
 
-    env_prefix: str | None = None
-    config: Path | Sequence[Path] | None = None
-    allow_pending: bool = False
-    stop_at_argument: bool = False
-    order: Order = "remove"
-    usage: str | None = None
-    version: str | None = None
-    keep_startup: bool = False  # another command line will follow
+    def __init__(  # noqa: PLR0913 - as parse()
+        self,
+        *,
+        env_prefix: str | None = None,
+        config: Path | Sequence[Path] | None = None,
+        allow_pending: bool = False,
+        stop_at_argument: bool = False,
+        order: Order = "remove",
+        usage: str | None = None,
+        version: str | None = None,
+        keep_startup: bool = False,  # another command line will follow
+    ) -> None:
+        self.env_prefix = env_prefix
+        self.config = config
+        self.allow_pending = allow_pending
+        self.stop_at_argument = stop_at_argument
+        self.order = order
+        self.usage = usage
+        self.version = version
+        self.keep_startup = keep_startup
 
 
 def _check(how: Reading) -> None:
@@ -72,59 +84,59 @@ def _check(how: Reading) -> None:
         to_switch(name, getattr(how, name))
 
 
-class _Argv:
-    """A command line in C's memory, which gives the same words back as objects."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self._texts = [ffi.new("char[]", _encode(word)) for word in words]
-        self._words = {_address(text): word for text, word in zip(self._texts, words)}
-        self.argc = ffi.new("int *", len(words))
-        self.argv = ffi.new("char *[]", [*self._texts, ffi.NULL])
-
-    def rest(self) -> list[str]:
-        """Give the words behind the first that are still there."""
-        found = [self.argv[i] for i in range(1, self.argc[0])]
-        # The library adds a -- of its own.
-        return [self._words.get(_address(word)) or to_text(word) for word in found]
+def _check_words(words: Sequence[object]) -> None:
+    """Refuse words that are no text for C."""
+    for word in words:
+        if not isinstance(word, str):
+            message = f"argv has {word!r}: expected str, not {type(word).__name__}"
+            raise errors.FlagTypeError(message)
+        to_bytes(word, "argv: ")
+    message = "argv: out of memory"
+    raise errors.FlagMemoryError(message)
 
 
-def _encode(word: str) -> bytes:
-    if not isinstance(word, str):
-        message = f"argv has {word!r}: expected str, not {type(word).__name__}"
-        raise errors.FlagTypeError(message)
-    return to_bytes(word, "argv: ")
-
-
-def _address(pointer: Any) -> int:
-    return int(ffi.cast("uintptr_t", pointer))
-
-
-def read_flags(words: Sequence[str], how: Reading) -> list[str]:
+def read_flags(words: list[str], how: Reading) -> list[str]:
     """Do what `parse` does, and raise its errors."""
     _check(how)
     program = words[0] if words else ""
-    sources = None
-    if how.config is not None:
-        sources = Sources(how.config, program, allow_pending=how.allow_pending)
-    call = _Call(words, how)
+    sources = _sources(program, how)
+    call = _Call(how)
     err = new_error()
-    status = call.run(sources.read() if sources else ffi.NULL, err)
-    if status == lib.PD_HELP:
+    rest = call.run(words, sources.read() if sources else ffi.NULL, err)
+    if rest is None:
+        _check_words(words)
+    if rest == lib.PD_HELP:
         raise _help(program or _NAMELESS, call.help, how)
-    if status != lib.PD_OK:
+    if not isinstance(rest, list):
         raise call.found.gather(err, errors.FlagParseError)
+    _remember(sources, how)
+    return rest
+
+
+def _sources(program: str, how: Reading) -> Sources | None:
+    if how.config is None:
+        return None
+    from paddle_flags._settings import Sources  # noqa: PLC0415 - many programs read no files
+
+    return Sources(how.config, program, allow_pending=how.allow_pending)
+
+
+def _remember(sources: Sources | None, how: Reading) -> None:
+    """Keep what `reload` and `dump` need."""
+    if sources is None and how.env_prefix is None:
+        return
+    from paddle_flags._settings import remember, remember_prefix  # noqa: PLC0415 - as above
+
     if sources:
         remember(sources)
     if how.env_prefix is not None:
         remember_prefix(how.env_prefix)
-    return call.line.rest()
 
 
 class _Call:
     """A call of pd_parse_argv, with the memory that it needs."""
 
-    def __init__(self, words: Sequence[str], how: Reading) -> None:
-        self.line = _Argv(words)
+    def __init__(self, how: Reading) -> None:
         self.found = ErrorList()
         self.help = ffi.new("pd_help *", {"size": ffi.sizeof("pd_help")})
         self._prefix = ffi.NULL
@@ -144,9 +156,13 @@ class _Call:
             },
         )
 
-    def run(self, settings: Any, err: Any) -> int:
+    def run(self, words: list[str], settings: Any, err: Any) -> list[str] | int | None:
         self._options.settings = settings
-        return int(lib.pd_parse_argv(self.line.argc, self.line.argv, self._options, err))
+        return parse_argv(words, _address(self._options), _address(err))
+
+
+def _address(pointer: Any) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
 
 
 def _arrange(order: str) -> int:
@@ -242,7 +258,15 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
 
         answer_shell(stop_at_argument=stop_at_argument)
     words = list(sys.argv) if argv is None else _check_argv(argv)
-    how = Reading(env_prefix, config, allow_pending, stop_at_argument, order, usage, version)
+    how = Reading(
+        env_prefix=env_prefix,
+        config=config,
+        allow_pending=allow_pending,
+        stop_at_argument=stop_at_argument,
+        order=order,
+        usage=usage,
+        version=version,
+    )
     try:
         rest = read_flags(words, how)
     except errors.FlagParseError as error:

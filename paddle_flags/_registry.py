@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
+from _collections_abc import Mapping  # as collections.abc, without what that imports
 
+from paddle_flags._fast import RegistryBase, attach
 from paddle_flags._flag import Flag, assign, caller, flag_of
 from paddle_flags._native import ffi, lib
 from paddle_flags._status import check, new_error, to_bytes
@@ -17,18 +16,21 @@ from paddle_flags.errors import (
     UndefinedFlagError,
 )
 
+TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
+    from typing import Any, TypeVar, Union
 
     from paddle_flags._flag import Assignment
 
-Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
-F = TypeVar("F", bound="Callable[..., Any]")
+    Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
+    F = TypeVar("F", bound=Callable[..., Any])
 
 
 # Flags by their own names, which lead to the same node for good: while it is
-# defined, the name can mean nothing else. Aliases may move on.
+# defined, the name can mean nothing else. Aliases may move on. An attribute of FLAGS
+# that is no flag isn't among them, as FLAGS looks here first.
 _known: dict[str, Flag[Any]] = {}
 
 
@@ -44,12 +46,12 @@ def find(name: str) -> Flag[Any]:
     err = new_error()
     check(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
     flag = flag_of(handle[0])
-    if flag.name == name:
+    if flag.name == name and not name.startswith("__") and not hasattr(Registry, name):
         _known[name] = flag
     return flag
 
 
-class Registry(Mapping[str, Flag[Any]]):
+class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
     """The flags of the process, by name and live.
 
     `FLAGS.level` is the value of the flag `level` and can be assigned to;
@@ -59,6 +61,9 @@ class Registry(Mapping[str, Flag[Any]]):
     """
 
     __slots__ = ()
+
+    def __init__(self) -> None:
+        attach(self, _known, _get_attribute, _set_attribute, _drop_attribute)
 
     def __getitem__(self, name: str) -> Flag[Any]:
         return find(name)
@@ -74,20 +79,6 @@ class Registry(Mapping[str, Flag[Any]]):
 
     def __len__(self) -> int:
         return len(all_flags())
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked for by copy, inspect and others
-            raise AttributeError(name)
-        return find(name).value
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if hasattr(type(self), name):
-            message = f"FLAGS.{name} is not a flag: write FLAGS[{name!r}].value = ..."
-            raise FlagNameError(message)
-        assign([(find(name), value)], caller(1))
-
-    def __delattr__(self, name: str) -> None:
-        del find(name).value
 
     def __setitem__(self, name: str, value: object) -> None:
         flag = self.get(name)
@@ -126,6 +117,26 @@ class Registry(Mapping[str, Flag[Any]]):
         assign(_by_flag(_named(values, named)), caller(1))
 
 
+# ---- what RegistryBase leaves to Python ----
+
+
+def _get_attribute(name: str) -> Any:
+    if name.startswith("__"):  # asked for by copy, inspect and others
+        raise AttributeError(name)
+    return find(name).value
+
+
+def _set_attribute(name: str, value: object) -> None:
+    if hasattr(Registry, name):
+        message = f"FLAGS.{name} is not a flag: write FLAGS[{name!r}].value = ..."
+        raise FlagNameError(message)
+    assign([(find(name), value)], caller(1))
+
+
+def _drop_attribute(name: str) -> None:
+    del find(name).value
+
+
 def _named(values: Mapping[str, object] | None, named: dict[str, object]) -> dict[str, object]:
     if values is None:
         return named
@@ -152,8 +163,10 @@ def all_flags() -> list[Flag[Any]]:
     flags: list[Flag[Any]] = []
     handle = lib.pd_flag_next(ffi.NULL)
     while handle:
-        with suppress(UndefinedFlagError):  # its plugin may leave, on another thread
+        try:
             flags.append(flag_of(handle))
+        except UndefinedFlagError:  # its plugin may leave, on another thread
+            pass
         handle = lib.pd_flag_next(handle)
     return flags
 
@@ -216,7 +229,7 @@ class override:  # noqa: N801 - reads as a statement
         if isinstance(function, type):
             message = f"override decorates functions; {function.__name__} is a class"
             raise FlagTypeError(message)
-        return cast("F", _decorated(self, function))
+        return _decorated(self, function)  # type: ignore[no-any-return]
 
 
 def _decorated(layer: override, function: Any) -> Any:

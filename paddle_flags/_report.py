@@ -16,7 +16,8 @@ from paddle_flags._registry import find
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paddle_flags._flag import Flag, FlagEntry
+    from paddle_flags._entry import FlagEntry
+    from paddle_flags._flag import Flag
 
 
 _WIDEST_VALUE = 60  # in a table

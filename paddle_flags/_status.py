@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
-import warnings
 from _thread import get_ident  # without what `threading` brings along
-from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._native import ffi, lib
 
+TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 _CLASSES: dict[int, type[errors.FlagError]] = {
     lib.PD_ERR_ARGUMENT: errors.FlagArgumentError,
@@ -97,31 +98,33 @@ def to_exception(err: Any) -> errors.FlagError:
 
 # What callbacks leave behind: they run inside calls of C, which nothing can be raised
 # through. Failures are those of a thread.
-_failures: dict[int, BaseException] = {}
-_warnings: list[str] = []
+failures: dict[int, BaseException] = {}
+warnings_left: list[str] = []
 
 
 def leave_failure(error: BaseException | None) -> None:
     """Let the function that called C know what was raised in a callback; None: nothing."""
-    _failures.pop(get_ident(), None)
+    failures.pop(get_ident(), None)
     if error is not None:
-        _failures[get_ident()] = error
+        failures[get_ident()] = error
 
 
 def leave_warning(message: str) -> None:
     """Warn when C has returned: a filter may make the warning an exception."""
-    _warnings.append(message)
+    warnings_left.append(message)
 
 
 def take_warnings() -> list[str]:
     """Give the warnings that nobody has seen, which are seen by that."""
-    taken = _warnings[:]
-    del _warnings[: len(taken)]
+    taken = warnings_left[:]
+    del warnings_left[: len(taken)]
     return taken
 
 
 def warn() -> None:
     """Hand out what was left, as warnings about the caller of this package."""
+    import warnings  # noqa: PLC0415 - most programs never warn
+
     level, frame = 1, sys._getframe()  # noqa: SLF001 - the documented way
     while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
         level, frame = level + 1, frame.f_back
@@ -131,25 +134,25 @@ def warn() -> None:
 
 def _interrupted() -> BaseException | None:
     """Give what was raised in a callback to end the program."""
-    error = _failures.get(get_ident())
-    return None if error is None or isinstance(error, Exception) else _failures.pop(get_ident())
+    error = failures.get(get_ident())
+    return None if error is None or isinstance(error, Exception) else failures.pop(get_ident())
 
 
 def settle() -> None:
     """After a call of C that went well: raise what interrupted a callback, then warn."""
-    interrupt = _interrupted() if _failures else None
+    interrupt = _interrupted() if failures else None
     if interrupt is not None:
         raise interrupt
-    if _warnings:
+    if warnings_left:
         warn()
 
 
 def _with_cause(exception: errors.FlagError) -> errors.FlagError:
-    interrupt = _interrupted() if _failures else None
+    interrupt = _interrupted() if failures else None
     if interrupt is not None:
         raise interrupt
-    if _failures and exception.status == "PD_ERR_REFUSED":
-        exception.__cause__ = _failures.pop(get_ident(), None)
+    if failures and exception.status == "PD_ERR_REFUSED":
+        exception.__cause__ = failures.pop(get_ident(), None)
     return exception
 
 
@@ -157,15 +160,21 @@ def check(status: int, err: Any) -> None:
     """Raise what `err` says unless `status` is PD_OK."""
     if status != lib.PD_OK:
         raise _with_cause(to_exception(err))
-    if _failures or _warnings:
+    if failures or warnings_left:
         settle()
 
 
-class ErrorList:
-    """A pd_error_list for one operation."""
+def refuse(err: int) -> None:
+    """Raise what the pd_error at an address says."""
+    told = ffi.cast("pd_error *", err)
+    check(told.status, told)
 
-    def __init__(self) -> None:
-        self.pointer = ffi.gc(lib.pd_error_list_new(), lib.pd_error_list_free)
+
+class ErrorList:
+    """A pd_error_list for one operation, or that of another."""
+
+    def __init__(self, pointer: Any = None) -> None:
+        self.pointer = pointer or ffi.gc(lib.pd_error_list_new(), lib.pd_error_list_free)
 
     def exceptions(self) -> list[errors.FlagError]:
         """Give an exception for each error."""
@@ -189,3 +198,18 @@ class ErrorList:
         gathered.status = every[0].status
         gathered._errors = tuple(every)  # noqa: SLF001 - made here
         return _with_cause(gathered)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
+def pd_python_warn(message: Any, context: Any) -> None:  # noqa: ARG001 - C passes it
+    leave_warning(to_text(message))
+
+
+def _end() -> None:
+    """Python ends: native code may still use deprecated flags, and must find nothing of ours."""
+    lib.pd_warning_handle(ffi.NULL, ffi.NULL, ffi.NULL)
+    warn()
+
+
+atexit.register(_end)
+lib.pd_warning_handle(lib.pd_python_warn, ffi.NULL, ffi.NULL)

@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Any, Callable, NamedTuple
+from operator import index
 
 from paddle_flags import _lists as lists
 from paddle_flags._native import ffi
 from paddle_flags._status import to_bytes, to_text
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
-class ValueType(NamedTuple):
+
+class ValueType:
     """One of the seven types, or a list of one."""
 
-    number: int
-    name: str  # as in C: "int32"
-    python: type
-    pointer: str  # C type of a cell's address
-    member: str  # of pd_value
-    decode: Callable[[Any], Any] | None  # from what C holds; None: it is the value
     smallest: int | None = None  # of an integer; None for other types
     largest: int | None = None
     item: ValueType | None = None  # of a list
 
-    @property
-    def state(self) -> int:
-        """The number that pd_flag_get_state tells."""
-        return self.number | (self.item.number << 4 if self.item else 0)
+    def __init__(
+        self,
+        number: int,
+        name: str,  # as in C: "int32"
+        python: type,
+        pointer: str,  # C type of a cell's address
+        member: str,  # of pd_value
+        decode: Callable[[Any], Any] | None = None,  # from what C holds; None: it is the value
+    ) -> None:
+        self.number = number
+        self.name = name
+        self.python = python
+        self.pointer = pointer
+        self.member = member
+        self.decode = decode
+        self.state = number  # that pd_flag_get_state tells
 
 
 def _value_type(number: int, name: str) -> ValueType:
     if name == "bool":
-        return ValueType(number, name, bool, "bool *", "b", None)
+        return ValueType(number, name, bool, "bool *", "b")
     if name == "double":
-        return ValueType(number, name, float, "double *", "f64", None)
+        return ValueType(number, name, float, "double *", "f64")
     if name == "string":
         return ValueType(number, name, str, "const char **", "str", to_text)
     bits = ffi.sizeof(f"{name}_t") * 8
-    if name.startswith("u"):
-        return ValueType(number, name, int, f"{name}_t *", "u64", None, 0, 2**bits - 1)
-    half = 2 ** (bits - 1)
-    return ValueType(number, name, int, f"{name}_t *", "i64", None, -half, half - 1)
+    signed = not name.startswith("u")
+    kind = ValueType(number, name, int, f"{name}_t *", "i64" if signed else "u64")
+    kind.smallest = -(2 ** (bits - 1)) if signed else 0
+    kind.largest = kind.smallest + 2**bits - 1
+    return kind
 
 
 _SCALARS = [
@@ -55,7 +65,11 @@ def _list_type(item: ValueType) -> ValueType:
     def decode(pointer: Any) -> tuple[Any, ...]:
         return lists.decode(item.python, to_text(pointer))
 
-    return BY_NAME["string"]._replace(python=tuple, decode=decode, item=item)
+    text = BY_NAME["string"]
+    kind = ValueType(text.number, text.name, tuple, text.pointer, text.member, decode)
+    kind.item = item
+    kind.state = text.number | item.number << 4
+    return kind
 
 
 LISTS: dict[str, ValueType] = {kind.name: _list_type(kind) for kind in _SCALARS}
@@ -128,7 +142,7 @@ def _scalar(what: str, kind: ValueType, value: object, expected: str, *, sensiti
         return kind.python(value)
     try:
         if kind.python in (int, float):
-            return kind.python(operator.index(value))  # type: ignore[arg-type]  # raises TypeError
+            return kind.python(index(value))  # type: ignore[arg-type]  # raises TypeError
     except TypeError:
         pass
     except OverflowError:
@@ -150,10 +164,10 @@ class Assignments:
         self._texts: list[Any] = []
 
     def fill(
-        self, index: int, name: str, kind: ValueType, value: object, *, sensitive: bool
+        self, position: int, name: str, kind: ValueType, value: object, *, sensitive: bool
     ) -> None:
-        """Let item `index`, whose flag is set, assign `value` to it."""
-        item = self.items[index]
+        """Let item `position`, whose flag is set, assign `value` to it."""
+        item = self.items[position]
         item.type = kind.number
         wanted = to_python(name, kind, value, sensitive=sensitive)
         if not fits(kind, wanted):

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILT_ANYWHERE = ("__pycache__", "*.py[cod]", "*.egg-info", ".*_cache", ".hypothesis")
 BUILT_HERE = {
     ROOT: (".git", ".venv*", ".cache", "build", "dist"),
-    ROOT / "paddle_flags": ("include", "lib", "_native*.so"),
+    ROOT / "paddle_flags": ("include", "lib", "_*.so"),
 }
 
 

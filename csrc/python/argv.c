@@ -1,0 +1,116 @@
+/* A command line: its words in one block of memory, and which of them are left. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fast.h"
+
+/* In the block each word stands behind its index, so that a pointer to it tells which
+ * object it came from. */
+typedef struct line {
+  PyObject *words; /* borrowed; a list that nobody else has */
+  char **argv;     /* while the block grows: offsets in it */
+  char *block;
+  size_t used;
+  size_t room;
+} line;
+
+/* UTF-8, where a lone surrogate stands for a byte. NULL: not plain. */
+static PyObject *encode(PyObject *word) {
+  PyObject *bytes = PyUnicode_AsUTF8String(word);
+  if (bytes) return bytes;
+  PyErr_Clear();
+  return PyUnicode_AsEncodedString(word, "utf-8", "surrogateescape");
+}
+
+static bool reserve(line *made, size_t size) {
+  if (made->room - made->used >= size) return true;
+  size_t room = 2 * made->room + size;
+  char *block = realloc(made->block, room);
+  if (!block) return false;
+  made->block = block;
+  made->room = room;
+  return true;
+}
+
+static bool add(line *made, uint32_t index) {
+  PyObject *word = PyList_GetItem(made->words, index);
+  if (!word || !PyUnicode_Check(word)) return false;
+  PyObject *bytes = encode(word);
+  char *text = NULL;
+  bool added = bytes && PyBytes_AsStringAndSize(bytes, &text, NULL) == 0;
+  size_t size = added ? strlen(text) + 1 : 0;
+  added = added && reserve(made, sizeof index + size);
+  if (added) {
+    memcpy(made->block + made->used, &index, sizeof index);
+    memcpy(made->block + made->used + sizeof index, text, size);
+    made->argv[index] = (char *)(made->used + sizeof index);
+    made->used += sizeof index + size;
+  }
+  Py_XDECREF(bytes);
+  PyErr_Clear();
+  return added;
+}
+
+static bool fill(line *made, Py_ssize_t count) {
+  made->argv = malloc(((size_t)count + 1) * sizeof *made->argv);
+  if (!made->argv || count > INT_MAX) return false;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (!add(made, (uint32_t)i)) return false;
+  }
+  for (Py_ssize_t i = 0; i < count; i++) made->argv[i] = made->block + (size_t)made->argv[i];
+  made->argv[count] = NULL;
+  return true;
+}
+
+/* The object that a word came from; the library adds a -- of its own. */
+static PyObject *object_of(const line *made, const char *word) {
+  uint32_t index;
+  if (word < made->block || word >= made->block + made->used) return fast_text(word);
+  memcpy(&index, word - sizeof index, sizeof index);
+  PyObject *object = PyList_GetItem(made->words, index);
+  Py_XINCREF(object);
+  return object;
+}
+
+/* What is left of the line, without the program. */
+static PyObject *rest_of(const line *made, int argc) {
+  PyObject *rest = PyList_New(argc > 1 ? argc - 1 : 0);
+  for (int i = 1; rest && i < argc; i++) {
+    PyObject *object = object_of(made, made->argv[i]);
+    if (!object || PyList_SetItem(rest, i - 1, object) < 0) Py_CLEAR(rest);
+  }
+  return rest;
+}
+
+static PyObject *parse(line *made, Py_ssize_t count, const pd_parse_options *options,
+                       pd_error *err) {
+  int argc = (int)count;
+  pd_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = pd_parse_argv(&argc, made->argv, options, err);
+  Py_END_ALLOW_THREADS
+  if (status != PD_OK) return PyLong_FromLong(status);
+  return rest_of(made, argc);
+}
+
+/* parse_argv(words, options, err), these as addresses: what is left of the words; or
+ * the status, when it isn't PD_OK; or None for a word that isn't plain. */
+PyObject *fast_parse_argv(PyObject *module, PyObject *arguments) {
+  unsigned long long options, err;
+  line made = {NULL, NULL, NULL, 0, 0};
+  PyObject *result = Py_None;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "O!KK:parse_argv", &PyList_Type, &made.words, &options, &err)) {
+    return NULL;
+  }
+  Py_ssize_t count = PyList_Size(made.words);
+  if (fill(&made, count)) {
+    result = parse(&made, count, (const pd_parse_options *)(uintptr_t)options,
+                   (pd_error *)(uintptr_t)err);
+  } else {
+    Py_INCREF(result);
+  }
+  free(made.argv);
+  free(made.block);
+  return result;
+}

@@ -1,0 +1,150 @@
+/* Definitions in Python: one call from the arguments of define() to the Flag. */
+#include <string.h>
+
+#include "fast.h"
+
+/* The arguments, in their order. */
+enum {
+  FRAME, NAME, DEFAULT, HELP, TYPE, ITEMS, UNIT, MIN, MAX, CHOICES, CATEGORY, ALIASES, OLD_NAMES,
+  HIDDEN, READ_ONLY, STARTUP_ONLY, REQUIRED, SENSITIVE, EXPERIMENTAL, DEPRECATED, RETIRED, ARGUMENTS
+};
+
+/* A definition with the bytes that it points at. */
+typedef struct definition {
+  pd_flag_def def;
+  PyObject *held[10];
+  size_t count;
+} definition;
+
+static void release(definition *made) {
+  while (made->count > 0) Py_DECREF(made->held[--made->count]);
+}
+
+static bool set_text(definition *made, const char **field, PyObject *text) {
+  PyObject *bytes = fast_to_bytes(text, field);
+  if (bytes) made->held[made->count++] = bytes;
+  return bytes != NULL;
+}
+
+static bool set_optional_text(definition *made, const char **field, PyObject *text) {
+  return text == Py_None || set_text(made, field, text);
+}
+
+static bool set_switch(bool *field, PyObject *value) {
+  *field = value == Py_True;
+  return *field || value == Py_False;
+}
+
+static bool set_value(definition *made, pd_value *field, PyObject *value) {
+  PyObject *holder;
+  if (!fast_to_value((pd_type)made->def.type, value, field, &holder)) return false;
+  if (holder) made->held[made->count++] = holder;
+  return true;
+}
+
+static bool set_bound(definition *made, pd_value *field, PyObject *value) {
+  if (value == Py_None) return true;
+  if (made->def.type == PD_TYPE_bool || made->def.type == PD_TYPE_string) return false;
+  return set_value(made, field, value);
+}
+
+static bool is_empty(PyObject *texts) { return PyTuple_CheckExact(texts) && !PyTuple_Size(texts); }
+
+/* 0: not plain. */
+static int type_of(PyObject *default_value, PyObject *name) {
+  if (name == Py_None) {
+    if (PyBool_Check(default_value)) return PD_TYPE_bool;
+    if (PyLong_CheckExact(default_value)) return PD_TYPE_int64;
+    if (PyFloat_CheckExact(default_value)) return PD_TYPE_double;
+    return PyUnicode_CheckExact(default_value) ? PD_TYPE_string : 0;
+  }
+  for (int type = PyUnicode_CheckExact(name) ? PD_TYPE_string : 0; type > 0; type--) {
+    if (!PyUnicode_CompareWithASCIIString(name, pd_type_name((pd_type)type))) return type;
+  }
+  return 0;
+}
+
+static bool set_switches(pd_flag_def *def, PyObject *const *given) {
+  return set_switch(&def->hidden, given[HIDDEN]) && set_switch(&def->read_only, given[READ_ONLY]) &&
+         set_switch(&def->startup_only, given[STARTUP_ONLY]) &&
+         set_switch(&def->required, given[REQUIRED]) &&
+         set_switch(&def->sensitive, given[SENSITIVE]) &&
+         set_switch(&def->experimental, given[EXPERIMENTAL]);
+}
+
+static bool set_texts(definition *made, PyObject *const *given) {
+  pd_flag_def *def = &made->def;
+  return set_text(made, &def->name, given[NAME]) && set_text(made, &def->help, given[HELP]) &&
+         set_optional_text(made, &def->unit, given[UNIT]) &&
+         set_optional_text(made, &def->category, given[CATEGORY]) &&
+         set_optional_text(made, &def->deprecated, given[DEPRECATED]) &&
+         set_optional_text(made, &def->retired, given[RETIRED]);
+}
+
+static bool fill(fast_state *state, definition *made, PyObject *const *given) {
+  PyFrameObject *frame = (PyFrameObject *)given[FRAME];
+  pd_flag_def *def = &made->def;
+  int type = type_of(given[DEFAULT], given[TYPE]);
+  if (!type || given[ITEMS] != Py_None || given[CHOICES] != Py_None || !is_empty(given[ALIASES]) ||
+      !is_empty(given[OLD_NAMES])) {
+    return false;
+  }
+  pd_flag_def_init(def, sizeof *def, (pd_type)type);
+  return set_value(made, &def->default_value, given[DEFAULT]) &&
+         set_bound(made, &def->min, given[MIN]) && set_bound(made, &def->max, given[MAX]) &&
+         set_switches(def, given) && set_texts(made, given) &&
+         fast_place(state, frame, &def->file, &def->line) &&
+         fast_module(state, frame, def->file, &def->module);
+}
+
+static PyObject *flag_of(PyObject *module, pd_flag *handle, PyObject *name, bool sensitive) {
+  fast_state *state = PyModule_GetState(module);
+  PyObject *key = PyLong_FromVoidPtr(handle);
+  PyObject *flag = key ? fast_get(state->flags, key) : NULL;
+  if (key && !flag) {
+    flag = fast_set_default(state->flags, key, fast_flag_make(module, handle, name, sensitive));
+  }
+  Py_XDECREF(key);
+  return flag;
+}
+
+static PyObject *define(PyObject *module, definition *made, PyObject *name) {
+  fast_state *state = PyModule_GetState(module);
+  pd_flag *handle = NULL;
+  pd_error err;
+  pd_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = pd_flag_register(&made->def, &handle, &err);
+  Py_END_ALLOW_THREADS
+  if (status != PD_OK) {
+    return PyObject_CallFunction(state->refuse, "K", (unsigned long long)(uintptr_t)&err);
+  }
+  return fast_settle(state) ? flag_of(module, handle, name, made->def.sensitive) : NULL;
+}
+
+PyObject *fast_define(PyObject *module, PyObject *arguments) {
+  PyObject *given[ARGUMENTS];
+  definition made;
+  made.count = 0;
+  if (PyTuple_Size(arguments) != ARGUMENTS) {
+    PyErr_SetString(PyExc_TypeError, "define: another number of arguments");
+    return NULL;
+  }
+  for (Py_ssize_t i = 0; i < ARGUMENTS; i++) given[i] = PyTuple_GetItem(arguments, i);
+  PyObject *flag = NULL;
+  if (fill(PyModule_GetState(module), &made, given)) {
+    flag = define(module, &made, given[NAME]);
+  } else {
+    flag = Py_None;
+    Py_INCREF(flag);
+  }
+  release(&made);
+  return flag;
+}
+
+PyObject *fast_make(PyObject *module, PyObject *arguments) {
+  unsigned long long address;
+  PyObject *name;
+  if (!PyArg_ParseTuple(arguments, "KU:make", &address, &name)) return NULL;
+  return fast_flag_make(module, (pd_flag *)(uintptr_t)address, name, false);
+}

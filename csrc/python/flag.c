@@ -1,0 +1,201 @@
+/* The base class of Flag: its value, read from the library's memory and set by a call
+ * of the library. The Python class has the rest, and the methods that are called here:
+ * _read, _assign, _drop and _refused. */
+#include "fast.h"
+
+#include <stddef.h>
+#include <structmember.h> /* wants Python.h before it */
+
+/* The library has a place for text, one for bool and one for numbers: none of them
+ * ever holds a value of another kind. */
+enum { TEXT, TRUTH, NUMBER, PLACES };
+
+typedef struct flag_object {
+  PyObject_HEAD
+  pd_flag *handle;
+  const uint8_t *state; /* as pd_flag_get_state; NULL: a host of an older version */
+  const void *cells[PLACES]; /* NULL: not asked for yet */
+  PyObject *module;
+  PyObject *name;
+  PyObject *kind;        /* Python's, with the next two: what is known of the flag */
+  unsigned char number;  /* the state that `kind` is for; 0: none */
+  char sensitive;
+} flag_object;
+
+static fast_state *state_of(const flag_object *self) {
+  return self->module ? PyModule_GetState(self->module) : NULL;
+}
+
+/* ---- Reading ---- */
+
+static uint8_t load_state(const flag_object *self) {
+  return self->state ? __atomic_load_n(self->state, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* The memory of a value of the type that `state` tells. NULL: not plain. */
+static const void *cell_of(flag_object *self, uint8_t state) {
+  int kind = state == PD_TYPE_string ? TEXT : state == PD_TYPE_bool ? TRUTH : NUMBER;
+  const void *cell = __atomic_load_n(&self->cells[kind], __ATOMIC_RELAXED);
+  if (cell) return cell;
+  cell = pd_flag_get_address(self->handle);
+  /* Another type may have come and gone on another thread. */
+  if (load_state(self) != state) return NULL;
+  __atomic_store_n(&self->cells[kind], cell, __ATOMIC_RELAXED);
+  return cell;
+}
+
+PyObject *fast_flag_read(PyObject *flag) {
+  flag_object *self = (flag_object *)flag;
+  uint8_t state = load_state(self);
+  if (state == 0 || state > PD_TYPE_string) return NULL;
+  const void *cell = cell_of(self, state);
+  return cell ? fast_from_cell((pd_type)state, cell) : NULL;
+}
+
+static PyObject *get_value(PyObject *self, void *Py_UNUSED(closure)) {
+  PyObject *value = fast_flag_read(self);
+  if (value || PyErr_Occurred()) return value;
+  return PyObject_CallMethod(self, "_read", NULL);
+}
+
+/* ---- Setting ---- */
+
+bool fast_settle(fast_state *state) {
+  if (PyDict_Size(state->failures) == 0 && PyList_Size(state->warnings) == 0) return true;
+  PyObject *nothing = PyObject_CallObject(state->settle, NULL);
+  Py_XDECREF(nothing);
+  return nothing != NULL;
+}
+
+static fast_result done_by(PyObject *result) {
+  Py_XDECREF(result);
+  return result ? FAST_DONE : FAST_ERROR;
+}
+
+/* Native validators and watchers run inside, and may wait for a thread of Python. */
+static fast_result assign(flag_object *self, fast_state *state, PyObject *value,
+                          const pd_assignment *item, const pd_origin *origin) {
+  pd_error err;
+  pd_status status;
+  fast_result result = FAST_DONE;
+  pd_error_list *errors = pd_error_list_new();
+  Py_BEGIN_ALLOW_THREADS
+  status = pd_batch_set(item, 1, origin, errors, &err);
+  Py_END_ALLOW_THREADS
+  if (status != PD_OK) {
+    result = done_by(PyObject_CallMethod((PyObject *)self, "_refused", "OKK", value,
+                                         (unsigned long long)(uintptr_t)&err,
+                                         (unsigned long long)(uintptr_t)errors));
+  } else if (!fast_settle(state)) {
+    result = FAST_ERROR;
+  }
+  pd_error_list_free(errors);
+  return result;
+}
+
+fast_result fast_flag_set(PyObject *flag, PyObject *value) {
+  flag_object *self = (flag_object *)flag;
+  fast_state *state = state_of(self);
+  PyFrameObject *frame = PyEval_GetFrame();
+  pd_origin origin = {.source = PD_SOURCE_RUNTIME};
+  pd_assignment item = {.flag = self->handle, .type = (pd_type)load_state(self)};
+  PyObject *holder;
+  if (!state || !frame || !fast_place(state, frame, &origin.place, &origin.line) ||
+      !fast_to_value(item.type, value, &item.value, &holder)) {
+    return FAST_NOT_PLAIN;
+  }
+  fast_result result = assign(self, state, value, &item, &origin);
+  Py_XDECREF(holder);
+  return result;
+}
+
+static int set_value(PyObject *self, PyObject *value, void *Py_UNUSED(closure)) {
+  fast_result result = FAST_NOT_PLAIN;
+  if (!value) return done_by(PyObject_CallMethod(self, "_drop", NULL)) == FAST_DONE ? 0 : -1;
+  result = fast_flag_set(self, value);
+  if (result == FAST_NOT_PLAIN) result = done_by(PyObject_CallMethod(self, "_assign", "(O)", value));
+  return result == FAST_DONE ? 0 : -1;
+}
+
+/* ---- The object ---- */
+
+PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool sensitive) {
+  fast_state *state = PyModule_GetState(module);
+  flag_object *self = (flag_object *)PyType_GenericAlloc(state->flag_type, 0);
+  if (!self) return NULL;
+  self->handle = handle;
+  self->state = pd_flag_get_state(handle);
+  self->sensitive = sensitive;
+  Py_INCREF(module);
+  self->module = module;
+  Py_INCREF(name);
+  self->name = name;
+  return (PyObject *)self;
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  flag_object *self = (flag_object *)object;
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->module);
+  Py_VISIT(self->kind);
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  flag_object *self = (flag_object *)object;
+  Py_CLEAR(self->module);
+  Py_CLEAR(self->name);
+  Py_CLEAR(self->kind);
+  return 0;
+}
+
+static void dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+static PyObject *get_address(PyObject *self, void *Py_UNUSED(closure)) {
+  return PyLong_FromVoidPtr(((flag_object *)self)->handle);
+}
+
+static PyObject *get_state(PyObject *self, void *Py_UNUSED(closure)) {
+  if (!((flag_object *)self)->state) Py_RETURN_NONE;
+  return PyLong_FromLong(load_state((flag_object *)self));
+}
+
+static PyGetSetDef getset[] = {
+    {"value", get_value, set_value,
+     "The current value, as native code sees it. Setting it is checked first.\n\n"
+     "That of a list is a tuple; any sequence but text sets it.\n"
+     "Raises on setting: FlagTypeError, FlagValueError, ReadOnlyFlagError,\n"
+     "FrozenFlagError. The place that `history` shows is the caller's line.\n"
+     "Deleting it drops the value that was set at run time.",
+     NULL},
+    {"_address", get_address, NULL, "The pd_flag, as a number.", NULL},
+    {"_state", get_state, NULL, "What pd_flag_get_state tells; None: nothing.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef members[] = {
+    {"_name", T_OBJECT, offsetof(flag_object, name), READONLY, "The name."},
+    {"_kind", T_OBJECT, offsetof(flag_object, kind), 0, "The ValueType; None: not known yet."},
+    {"_number", T_UBYTE, offsetof(flag_object, number), 0, "The state that _kind is for."},
+    {"_sensitive", T_BOOL, offsetof(flag_object, sensitive), 0, "Withhold its values."},
+    {NULL, 0, 0, 0, NULL}};
+
+/* Flag[int] is for those who read types. */
+static PyMethodDef methods[] = {{"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, NULL},
+                                {NULL, NULL, 0, NULL}};
+
+static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)dealloc},
+                              {Py_tp_traverse, (void *)traverse},
+                              {Py_tp_clear, (void *)clear},
+                              {Py_tp_getset, getset},
+                              {Py_tp_members, members},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
+
+PyType_Spec fast_flag_spec = {"paddle_flags._fast.FlagBase", sizeof(flag_object), 0,
+                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};

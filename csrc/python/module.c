@@ -1,0 +1,116 @@
+/* The module paddle_flags._fast, one object for each interpreter. */
+#include "fast.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+
+static void replace(PyObject **where, PyObject *value) {
+  PyObject *old = *where;
+  Py_INCREF(value);
+  *where = value;
+  Py_XDECREF(old);
+}
+
+/* connect(Flag, flags, failures, warnings, settle, refuse): see fast_state. */
+static PyObject *connect(PyObject *module, PyObject *arguments) {
+  fast_state *state = PyModule_GetState(module);
+  PyObject *type, *flags, *failures, *warnings, *settle, *refuse;
+  if (!PyArg_ParseTuple(arguments, "O!O!O!O!OO:connect", &PyType_Type, &type, &PyDict_Type, &flags,
+                        &PyDict_Type, &failures, &PyList_Type, &warnings, &settle, &refuse)) {
+    return NULL;
+  }
+  if (!PyType_IsSubtype((PyTypeObject *)type, state->flag_base)) {
+    PyErr_SetString(PyExc_TypeError, "connect: expected a subclass of FlagBase");
+    return NULL;
+  }
+  replace((PyObject **)&state->flag_type, type);
+  replace(&state->flags, flags);
+  replace(&state->failures, failures);
+  replace(&state->warnings, warnings);
+  replace(&state->settle, settle);
+  replace(&state->refuse, refuse);
+  Py_RETURN_NONE;
+}
+
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, const char *name) {
+  PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+  if (!type) return NULL;
+  Py_INCREF(type);
+  if (PyModule_AddObject(module, name, type) == 0) return (PyTypeObject *)type;
+  Py_DECREF(type);
+  Py_DECREF(type);
+  return NULL;
+}
+
+static int execute(PyObject *module) {
+  fast_state *state = PyModule_GetState(module);
+  state->flag_base = add_type(module, &fast_flag_spec, "FlagBase");
+  if (!state->flag_base) return -1;
+  state->registry_base = add_type(module, &fast_registry_spec, "RegistryBase");
+  state->places = PyDict_New();
+  state->co_filename = PyUnicode_InternFromString("co_filename");
+  state->f_globals = PyUnicode_InternFromString("f_globals");
+  state->dunder_name = PyUnicode_InternFromString("__name__");
+  bool whole = state->registry_base && state->places && state->co_filename && state->f_globals &&
+               state->dunder_name;
+  return whole ? 0 : -1;
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg) {
+  fast_state *state = PyModule_GetState(module);
+  if (!state) return 0;
+  Py_VISIT(state->flag_base);
+  Py_VISIT(state->registry_base);
+  Py_VISIT(state->flag_type);
+  Py_VISIT(state->flags);
+  Py_VISIT(state->failures);
+  Py_VISIT(state->warnings);
+  Py_VISIT(state->settle);
+  Py_VISIT(state->refuse);
+  Py_VISIT(state->places);
+  return 0;
+}
+
+static int clear(PyObject *module) {
+  fast_state *state = PyModule_GetState(module);
+  if (!state) return 0;
+  Py_CLEAR(state->flag_base);
+  Py_CLEAR(state->registry_base);
+  Py_CLEAR(state->flag_type);
+  Py_CLEAR(state->flags);
+  Py_CLEAR(state->failures);
+  Py_CLEAR(state->warnings);
+  Py_CLEAR(state->settle);
+  Py_CLEAR(state->refuse);
+  Py_CLEAR(state->places);
+  Py_CLEAR(state->co_filename);
+  Py_CLEAR(state->f_globals);
+  Py_CLEAR(state->dunder_name);
+  return 0;
+}
+
+static void release(void *module) { clear(module); }
+
+static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
+                                {"attach", fast_attach, METH_VARARGS, NULL},
+                                {"make", fast_make, METH_VARARGS, NULL},
+                                {"define", fast_define, METH_VARARGS, NULL},
+                                {"parse_argv", fast_parse_argv, METH_VARARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)execute},
+#ifdef Py_GIL_DISABLED
+                                   {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+                                   {0, NULL}};
+
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                 .m_name = "paddle_flags._fast",
+                                 .m_size = sizeof(fast_state),
+                                 .m_methods = methods,
+                                 .m_slots = slots,
+                                 .m_traverse = traverse,
+                                 .m_clear = clear,
+                                 .m_free = release};
+
+extern PUBLIC PyObject *PyInit__fast(void);
+PyObject *PyInit__fast(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,42 @@
+/* Where Python code stands: its file, line and module, as the library takes them. */
+#include "fast.h"
+
+const char *fast_stored(fast_state *state, PyObject *text) {
+  const char *found;
+  if (!PyUnicode_CheckExact(text)) return NULL;
+  PyObject *bytes = fast_get(state->places, text);
+  if (!bytes) bytes = fast_set_default(state->places, text, fast_to_bytes(text, &found));
+  if (!bytes) {
+    PyErr_Clear();
+    return NULL;
+  }
+  found = PyBytes_AsString(bytes);
+  Py_DECREF(bytes); /* the dict keeps it */
+  return found;
+}
+
+bool fast_place(fast_state *state, PyFrameObject *frame, const char **file, uint32_t *line) {
+  PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+  PyObject *name = PyObject_GetAttr(code, state->co_filename);
+  Py_DECREF(code);
+  *file = name ? fast_stored(state, name) : NULL;
+  Py_XDECREF(name);
+  PyErr_Clear();
+  int number = PyFrame_GetLineNumber(frame);
+  *line = number > 0 ? (uint32_t)number : 0;
+  return *file != NULL;
+}
+
+bool fast_module(fast_state *state, PyFrameObject *frame, const char *file, const char **out) {
+  PyObject *globals = PyObject_GetAttr((PyObject *)frame, state->f_globals);
+  PyObject *name = globals ? fast_get(globals, state->dunder_name) : NULL;
+  *out = NULL;
+  if (name && PyUnicode_CheckExact(name)) {
+    bool is_program = PyUnicode_CompareWithASCIIString(name, "__main__") == 0;
+    *out = is_program ? file : fast_stored(state, name);
+  }
+  Py_XDECREF(name);
+  Py_XDECREF(globals);
+  PyErr_Clear();
+  return *out != NULL;
+}

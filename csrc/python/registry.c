@@ -1,0 +1,119 @@
+/* The base class of the mapping FLAGS: an attribute is the value of a flag. Names of
+ * flags that were found once are in a dict; for others, and for what isn't plain, the
+ * functions of Python are called that attach() was given. No such name is that of an
+ * attribute of the class, so whichever is looked for first, the meaning is the same. */
+#include "fast.h"
+
+typedef struct registry_object {
+  PyObject_HEAD
+  PyObject *module;
+  PyObject *known; /* dict: name -> Flag; these are NULL before attach() */
+  PyObject *get;
+  PyObject *set;
+  PyObject *drop;
+} registry_object;
+
+/* The flag of this name, as a new reference; NULL: unknown here. */
+static PyObject *known_flag(registry_object *self, PyObject *name) {
+  if (!self->known) return NULL;
+  fast_state *state = PyModule_GetState(self->module);
+  PyObject *flag = fast_get(self->known, name);
+  if (!flag || Py_TYPE(flag) == state->flag_type) return flag;
+  Py_DECREF(flag);
+  return NULL;
+}
+
+static PyObject *get_attribute(PyObject *object, PyObject *name) {
+  registry_object *self = (registry_object *)object;
+  PyObject *flag = known_flag(self, name);
+  if (flag) {
+    PyObject *value = fast_flag_read(flag);
+    Py_DECREF(flag);
+    if (value || PyErr_Occurred()) return value;
+  }
+  PyObject *found = PyObject_GenericGetAttr(object, name);
+  if (found || !self->get || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  PyErr_Clear();
+  return PyObject_CallFunctionObjArgs(self->get, name, NULL);
+}
+
+/* Set by Python, or delete where `value` is NULL. */
+static int set_by_python(registry_object *self, PyObject *name, PyObject *value) {
+  PyObject *nothing = value ? PyObject_CallFunctionObjArgs(self->set, name, value, NULL)
+                            : PyObject_CallFunctionObjArgs(self->drop, name, NULL);
+  Py_XDECREF(nothing);
+  return nothing ? 0 : -1;
+}
+
+static int set_attribute(PyObject *object, PyObject *name, PyObject *value) {
+  registry_object *self = (registry_object *)object;
+  if (!self->known) return PyObject_GenericSetAttr(object, name, value);
+  PyObject *flag = value ? known_flag(self, name) : NULL;
+  fast_result result = flag ? fast_flag_set(flag, value) : FAST_NOT_PLAIN;
+  Py_XDECREF(flag);
+  if (result != FAST_NOT_PLAIN) return result == FAST_DONE ? 0 : -1;
+  return set_by_python(self, name, value);
+}
+
+static void replace(PyObject **where, PyObject *value) {
+  PyObject *old = *where;
+  Py_INCREF(value);
+  *where = value;
+  Py_XDECREF(old);
+}
+
+PyObject *fast_attach(PyObject *module, PyObject *arguments) {
+  fast_state *state = PyModule_GetState(module);
+  PyObject *object, *known, *get, *set, *drop;
+  if (!PyArg_ParseTuple(arguments, "O!O!OOO:attach", state->registry_base, &object, &PyDict_Type,
+                        &known, &get, &set, &drop)) {
+    return NULL;
+  }
+  registry_object *self = (registry_object *)object;
+  replace(&self->module, module);
+  replace(&self->get, get);
+  replace(&self->set, set);
+  replace(&self->drop, drop);
+  replace(&self->known, known);
+  Py_RETURN_NONE;
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  registry_object *self = (registry_object *)object;
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->module);
+  Py_VISIT(self->known);
+  Py_VISIT(self->get);
+  Py_VISIT(self->set);
+  Py_VISIT(self->drop);
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  registry_object *self = (registry_object *)object;
+  Py_CLEAR(self->known);
+  Py_CLEAR(self->get);
+  Py_CLEAR(self->set);
+  Py_CLEAR(self->drop);
+  Py_CLEAR(self->module);
+  return 0;
+}
+
+static void dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)dealloc},
+                              {Py_tp_traverse, (void *)traverse},
+                              {Py_tp_clear, (void *)clear},
+                              {Py_tp_getattro, (void *)get_attribute},
+                              {Py_tp_setattro, (void *)set_attribute},
+                              {0, NULL}};
+
+PyType_Spec fast_registry_spec = {"paddle_flags._fast.RegistryBase", sizeof(registry_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                                  slots};
