@@ -36,7 +36,8 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	clang-format --dry-run -Werror $(C_FILES)
 	@# A file at a time: over several, clang-tidy 14 sees va_lists that aren't set.
 	printf '%s\n' $(filter-out tests/%,$(filter %.c,$(C_FILES))) | \
-	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include
+	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include \
+	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x03090000
 
 format: $(VENV)/dev ## Format Python and C, mend what can be mended
 	$(BIN)/ruff format .

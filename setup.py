@@ -83,15 +83,12 @@ class Build(build_ext):
 
 
 ORIGIN = ["-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib"]
+ABI3 = [("Py_LIMITED_API", "0x03090000")] if LIMITED_API else []
+BOTH = {"include_dirs": [str(INCLUDE)], "extra_link_args": ORIGIN, "py_limited_api": LIMITED_API}
+BOTH |= {"extra_compile_args": ["-fvisibility=hidden"], "define_macros": ABI3}
 FAST = sorted(map(str, Path("csrc", "python").glob("*.c")))
-MODULES = [
-    Extension(
-        f"paddle_flags.{name}", sources, [str(INCLUDE)], extra_link_args=ORIGIN,
-        define_macros=[("Py_LIMITED_API", "0x03090000")] if LIMITED_API else [],
-        extra_compile_args=["-fvisibility=hidden"], py_limited_api=LIMITED_API,
-    )
-    for name, sources in (("_native", []), ("_fast", FAST))
-]  # fmt: skip
+MODULES = [Extension("paddle_flags._native", [], **BOTH)]
+MODULES += [Extension("paddle_flags._fast", FAST, **BOTH)]
 OPTIONS = {"build_ext": {"force": True}}  # flags may differ from the last time
 OPTIONS |= {"bdist_wheel": {"py_limited_api": "cp39"}} if LIMITED_API else {}
 setup(version=VERSION, ext_modules=MODULES, cmdclass={"build_ext": Build}, options=OPTIONS)

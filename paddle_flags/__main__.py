@@ -92,7 +92,9 @@ def _flags(options: argparse.Namespace, words: list[str], **how: Any) -> list[st
     """Read the flags of the plugins; give the other words."""
     line = [PROGRAM, *words]
     config = options.config or None
-    return read_flags(line, Reading(env_prefix=options.env_prefix, config=config, keep_startup=True, **how))
+    return read_flags(
+        line, Reading(env_prefix=options.env_prefix, config=config, keep_startup=True, **how)
+    )
 
 
 def _add_command(commands: Commands, name: str, summary: str, use: str) -> argparse.ArgumentParser:

@@ -6,9 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._binary import MARKERS, Binary, can_read, read_binary
-from paddle_flags._facts import one_line
 from paddle_flags._entry import place_of
-from paddle_flags._flag import Flag
+from paddle_flags._facts import one_line
 from paddle_flags._native import ffi, lib
 from paddle_flags._registry import all_flags
 from paddle_flags._report import table
@@ -17,6 +16,8 @@ from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from paddle_flags._flag import Flag
 
 # What two copies of a library in one process do, as measured with their
 # versions in Debian 12.

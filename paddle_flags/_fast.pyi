@@ -1,22 +1,22 @@
-"""What csrc/python holds: the plain cases, fast."""
+# What csrc/python holds: the plain cases, fast.
 
 from types import FrameType
 from typing import Any, Callable, Generic, TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
-class FlagBase(Generic[T]):
+class FlagBase(Generic[_T]):
     @property
-    def value(self) -> T:
+    def value(self) -> _T:
         """The current value, as native code sees it. Setting it is checked first.
 
         That of a list is a tuple; any sequence but text sets it.
         Raises on setting: FlagTypeError, FlagValueError, ReadOnlyFlagError,
         FrozenFlagError. The place that `history` shows is the caller's line.
         Deleting it drops the value that was set at run time.
-        """
+        """  # noqa: PYI021 - of a C property, shown by editors
     @value.setter
-    def value(self, value: T) -> None: ...
+    def value(self, value: _T) -> None: ...
     @value.deleter
     def value(self) -> None: ...
     @property

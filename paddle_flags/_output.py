@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import suppress
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from typing import TextIO
 
@@ -39,7 +38,9 @@ def _write(stream: TextIO | None, text: str) -> OSError | None:
         stream.flush()
     except OSError as problem:
         # Python's own flush at the end must find something that takes it.
-        with suppress(OSError, AttributeError):
+        try:  # noqa: SIM105 - contextlib takes its time
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        except (OSError, AttributeError):
+            pass
         return problem
     return None

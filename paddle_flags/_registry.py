@@ -163,7 +163,7 @@ def all_flags() -> list[Flag[Any]]:
     flags: list[Flag[Any]] = []
     handle = lib.pd_flag_next(ffi.NULL)
     while handle:
-        try:
+        try:  # noqa: SIM105 - contextlib takes its time
             flags.append(flag_of(handle))
         except UndefinedFlagError:  # its plugin may leave, on another thread
             pass

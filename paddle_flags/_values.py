@@ -21,7 +21,7 @@ class ValueType:
     largest: int | None = None
     item: ValueType | None = None  # of a list
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - all that makes a type, in a fixed order
         self,
         number: int,
         name: str,  # as in C: "int32"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from paddle_flags._plugin import Plugin
 

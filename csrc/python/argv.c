@@ -85,10 +85,9 @@ static PyObject *rest_of(const line *made, int argc) {
 static PyObject *parse(line *made, Py_ssize_t count, const pd_parse_options *options,
                        pd_error *err) {
   int argc = (int)count;
-  pd_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = pd_parse_argv(&argc, made->argv, options, err);
-  Py_END_ALLOW_THREADS
+  PyThreadState *thread = PyEval_SaveThread();
+  pd_status status = pd_parse_argv(&argc, made->argv, options, err);
+  PyEval_RestoreThread(thread);
   if (status != PD_OK) return PyLong_FromLong(status);
   return rest_of(made, argc);
 }

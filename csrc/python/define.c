@@ -5,8 +5,28 @@
 
 /* The arguments, in their order. */
 enum {
-  FRAME, NAME, DEFAULT, HELP, TYPE, ITEMS, UNIT, MIN, MAX, CHOICES, CATEGORY, ALIASES, OLD_NAMES,
-  HIDDEN, READ_ONLY, STARTUP_ONLY, REQUIRED, SENSITIVE, EXPERIMENTAL, DEPRECATED, RETIRED, ARGUMENTS
+  FRAME,
+  NAME,
+  DEFAULT,
+  HELP,
+  TYPE,
+  ITEMS,
+  UNIT,
+  MIN,
+  MAX,
+  CHOICES,
+  CATEGORY,
+  ALIASES,
+  OLD_NAMES,
+  HIDDEN,
+  READ_ONLY,
+  STARTUP_ONLY,
+  REQUIRED,
+  SENSITIVE,
+  EXPERIMENTAL,
+  DEPRECATED,
+  RETIRED,
+  ARGUMENTS
 };
 
 /* A definition with the bytes that it points at. */
@@ -112,10 +132,9 @@ static PyObject *define(PyObject *module, definition *made, PyObject *name) {
   fast_state *state = PyModule_GetState(module);
   pd_flag *handle = NULL;
   pd_error err;
-  pd_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = pd_flag_register(&made->def, &handle, &err);
-  Py_END_ALLOW_THREADS
+  PyThreadState *thread = PyEval_SaveThread();
+  pd_status status = pd_flag_register(&made->def, &handle, &err);
+  PyEval_RestoreThread(thread);
   if (status != PD_OK) {
     return PyObject_CallFunction(state->refuse, "K", (unsigned long long)(uintptr_t)&err);
   }

@@ -11,14 +11,13 @@
 enum { TEXT, TRUTH, NUMBER, PLACES };
 
 typedef struct flag_object {
-  PyObject_HEAD
-  pd_flag *handle;
-  const uint8_t *state; /* as pd_flag_get_state; NULL: a host of an older version */
+  PyObject_HEAD pd_flag *handle;
+  const uint8_t *state;      /* as pd_flag_get_state; NULL: a host of an older version */
   const void *cells[PLACES]; /* NULL: not asked for yet */
   PyObject *module;
   PyObject *name;
-  PyObject *kind;        /* Python's, with the next two: what is known of the flag */
-  unsigned char number;  /* the state that `kind` is for; 0: none */
+  PyObject *kind;       /* Python's, with the next two: what is known of the flag */
+  unsigned char number; /* the state that `kind` is for; 0: none */
   char sensitive;
 } flag_object;
 
@@ -76,12 +75,11 @@ static fast_result done_by(PyObject *result) {
 static fast_result assign(flag_object *self, fast_state *state, PyObject *value,
                           const pd_assignment *item, const pd_origin *origin) {
   pd_error err;
-  pd_status status;
   fast_result result = FAST_DONE;
   pd_error_list *errors = pd_error_list_new();
-  Py_BEGIN_ALLOW_THREADS
-  status = pd_batch_set(item, 1, origin, errors, &err);
-  Py_END_ALLOW_THREADS
+  PyThreadState *thread = PyEval_SaveThread();
+  pd_status status = pd_batch_set(item, 1, origin, errors, &err);
+  PyEval_RestoreThread(thread);
   if (status != PD_OK) {
     result = done_by(PyObject_CallMethod((PyObject *)self, "_refused", "OKK", value,
                                          (unsigned long long)(uintptr_t)&err,
@@ -113,7 +111,8 @@ static int set_value(PyObject *self, PyObject *value, void *Py_UNUSED(closure)) 
   fast_result result = FAST_NOT_PLAIN;
   if (!value) return done_by(PyObject_CallMethod(self, "_drop", NULL)) == FAST_DONE ? 0 : -1;
   result = fast_flag_set(self, value);
-  if (result == FAST_NOT_PLAIN) result = done_by(PyObject_CallMethod(self, "_assign", "(O)", value));
+  if (result == FAST_NOT_PLAIN)
+    result = done_by(PyObject_CallMethod(self, "_assign", "(O)", value));
   return result == FAST_DONE ? 0 : -1;
 }
 

@@ -5,8 +5,7 @@
 #include "fast.h"
 
 typedef struct registry_object {
-  PyObject_HEAD
-  PyObject *module;
+  PyObject_HEAD PyObject *module;
   PyObject *known; /* dict: name -> Flag; these are NULL before attach() */
   PyObject *get;
   PyObject *set;

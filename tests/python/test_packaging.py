@@ -123,13 +123,15 @@ def test_the_wheel_holds_package_library_headers_and_build_files(installed):
         "lib/pkgconfig/pd_flags.pc",
     }
     found = files_under(package)
-    (native,) = [name for name in found if name.startswith("_native") and name.endswith(".so")]
-    assert found == expected | {native}
+    modules = {name for name in found if name.endswith(".so") and "/" not in name}
+    assert found == expected | modules
+    assert {name.partition(".")[0] for name in modules} == {"_native", "_fast"}
     assert {path.name.partition("-")[0] for path in installed.iterdir()} == {"paddle_flags"}
 
 
-def test_the_cffi_module_of_the_wheel_finds_the_library_beside_it_alone(installed):
-    (native,) = (installed / "paddle_flags").glob("_native*.so")
+@pytest.mark.parametrize("module", ["_native", "_fast"])
+def test_a_module_of_the_wheel_finds_the_library_beside_it_alone(installed, module):
+    (native,) = (installed / "paddle_flags").glob(f"{module}.*so")
     text = run("readelf", "-d", "-W", native).stdout
     assert re.findall(r"\(RUNPATH\).*\[(.*)\]", text) == ["$ORIGIN/lib"]
     assert "(RPATH)" not in text
