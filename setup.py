@@ -86,9 +86,9 @@ ORIGIN = ["-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib"]
 ABI3 = [("Py_LIMITED_API", "0x03090000")] if LIMITED_API else []
 BOTH = {"include_dirs": [str(INCLUDE)], "extra_link_args": ORIGIN, "py_limited_api": LIMITED_API}
 BOTH |= {"extra_compile_args": ["-fvisibility=hidden"], "define_macros": ABI3}
-FAST = sorted(map(str, Path("csrc", "python").glob("*.c")))
+OURS = sorted(map(str, Path("csrc", "python").glob("*.c")))
 MODULES = [Extension("paddle_flags._native", [], **BOTH)]
-MODULES += [Extension("paddle_flags._fast", FAST, **BOTH)]
+MODULES += [Extension("paddle_flags._fast", OURS, **BOTH)]
 OPTIONS = {"build_ext": {"force": True}}  # flags may differ from the last time
 OPTIONS |= {"bdist_wheel": {"py_limited_api": "cp39"}} if LIMITED_API else {}
 setup(version=VERSION, ext_modules=MODULES, cmdclass={"build_ext": Build}, options=OPTIONS)
