@@ -7,7 +7,7 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 
 from paddle_flags import _lists as lists
 from paddle_flags._fast import define as _define
-from paddle_flags._flag import Flag, flag_of
+from paddle_flags._flag import Flag, flag_of, flags_made
 from paddle_flags._native import ffi, lib
 from paddle_flags._status import check, new_error, to_bytes, to_switch
 from paddle_flags._values import BY_NAME, LISTS, REDACTED, ValueType, fits, to_python
@@ -299,9 +299,9 @@ def define(
     """
     frame = sys._getframe(1)  # noqa: SLF001 - the documented way
     flag = _define(
-        frame, name, default, help, type, items, unit, min, max, choices, category, aliases,
-        old_names, hidden, read_only, startup_only, required, sensitive, experimental, deprecated,
-        retired,
+        flags_made, frame, name, default, help, type, items, unit, min, max, choices, category,
+        aliases, old_names, hidden, read_only, startup_only, required, sensitive, experimental,
+        deprecated, retired,
     )  # fmt: skip
     if flag is not None:  # it was plain
         return flag  # type: ignore[no-any-return]

@@ -26,6 +26,7 @@ class FlagBase(Generic[_T]):
     @property
     def _name(self) -> str: ...
     _kind: Any
+    _cell: Any
     _number: int
     _sensitive: bool
 
@@ -36,7 +37,6 @@ class RegistryBase:
 
 def connect(
     flag: type[FlagBase[Any]],
-    flags: dict[int, Any],
     failures: dict[int, BaseException],
     warnings: list[str],
     settle: Callable[[], None],
@@ -52,5 +52,5 @@ def attach(
     /,
 ) -> None: ...
 def make(address: int, name: str, /) -> Any: ...
-def define(frame: FrameType, /, *arguments: object) -> Any: ...
+def define(flags: dict[int, Any], frame: FrameType, /, *arguments: object) -> Any: ...
 def parse_argv(words: list[str], options: int, err: int, /) -> list[str] | int | None: ...

@@ -50,9 +50,7 @@ class Flag(FlagBase[T]):
     All methods may be called from any thread.
     """
 
-    __slots__ = ("__weakref__", "_cell")
-
-    _cell: Any  # C's memory: the value, of the type that _kind tells
+    __slots__ = ()
 
     def __init__(self) -> None:
         message = "a Flag comes from define() or FLAGS[name]"
@@ -381,18 +379,18 @@ def _bound(kind: ValueType, value: Any, natural: int | None) -> Any:
     return None if infinite or bound == natural else bound
 
 
-_flags: dict[int, Flag[Any]] = {}
-connect(Flag, _flags, failures, warnings_left, settle, refuse)
+flags_made: dict[int, Flag[Any]] = {}
+connect(Flag, failures, warnings_left, settle, refuse)
 
 
 def flag_of(handle: Any) -> Flag[Any]:
     """Give the one Flag for a `pd_flag *`, which is valid for good."""
     key = int(ffi.cast("uintptr_t", handle))
-    flag = _flags.get(key)
+    flag = flags_made.get(key)
     if flag is None:
         made: Flag[Any] = _make(key, _name_of(handle))
         made._look_again()  # noqa: SLF001 - made here
-        flag = _flags.setdefault(key, made)
+        flag = flags_made.setdefault(key, made)
     return flag
 
 

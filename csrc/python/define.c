@@ -3,8 +3,9 @@
 
 #include "fast.h"
 
-/* The arguments, in their order. */
+/* The arguments, in their order. FLAGS is a dict: address of a pd_flag -> its Flag. */
 enum {
+  FLAGS,
   FRAME,
   NAME,
   DEFAULT,
@@ -117,42 +118,41 @@ static bool fill(fast_state *state, definition *made, PyObject *const *given) {
          fast_module(state, frame, def->file, &def->module);
 }
 
-static PyObject *flag_of(PyObject *module, pd_flag *handle, PyObject *name, bool sensitive) {
-  fast_state *state = PyModule_GetState(module);
+/* The one Flag of a handle. */
+static PyObject *flag_of(PyObject *module, PyObject *const *given, pd_flag *handle) {
   PyObject *key = PyLong_FromVoidPtr(handle);
-  PyObject *flag = key ? fast_get(state->flags, key) : NULL;
-  if (key && !flag) {
-    flag = fast_set_default(state->flags, key, fast_flag_make(module, handle, name, sensitive));
-  }
-  Py_XDECREF(key);
+  if (!key) return NULL;
+  PyObject *flag = fast_flag_make(module, handle, given[NAME], given[SENSITIVE] == Py_True);
+  flag = fast_set_default(given[FLAGS], key, flag);
+  Py_DECREF(key);
   return flag;
 }
 
-static PyObject *define(PyObject *module, definition *made, PyObject *name) {
+static PyObject *define(PyObject *module, PyObject *const *given, const pd_flag_def *def) {
   fast_state *state = PyModule_GetState(module);
   pd_flag *handle = NULL;
   pd_error err;
   PyThreadState *thread = PyEval_SaveThread();
-  pd_status status = pd_flag_register(&made->def, &handle, &err);
+  pd_status status = pd_flag_register(def, &handle, &err);
   PyEval_RestoreThread(thread);
   if (status != PD_OK) {
     return PyObject_CallFunction(state->refuse, "K", (unsigned long long)(uintptr_t)&err);
   }
-  return fast_settle(state) ? flag_of(module, handle, name, made->def.sensitive) : NULL;
+  return fast_settle(state) ? flag_of(module, given, handle) : NULL;
 }
 
 PyObject *fast_define(PyObject *module, PyObject *arguments) {
   PyObject *given[ARGUMENTS];
   definition made;
   made.count = 0;
-  if (PyTuple_Size(arguments) != ARGUMENTS) {
-    PyErr_SetString(PyExc_TypeError, "define: another number of arguments");
+  if (PyTuple_Size(arguments) != ARGUMENTS || !PyDict_Check(PyTuple_GetItem(arguments, FLAGS))) {
+    PyErr_SetString(PyExc_TypeError, "define: other arguments");
     return NULL;
   }
   for (Py_ssize_t i = 0; i < ARGUMENTS; i++) given[i] = PyTuple_GetItem(arguments, i);
   PyObject *flag = NULL;
   if (fill(PyModule_GetState(module), &made, given)) {
-    flag = define(module, &made, given[NAME]);
+    flag = define(module, given, &made.def);
   } else {
     flag = Py_None;
     Py_INCREF(flag);

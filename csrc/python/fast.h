@@ -23,7 +23,6 @@ typedef struct fast_state {
   PyTypeObject *flag_base;
   PyTypeObject *registry_base;
   PyTypeObject *flag_type; /* paddle_flags.Flag, a subclass of flag_base */
-  PyObject *flags;         /* dict: address of a pd_flag -> its Flag */
   PyObject *failures;      /* dict, not empty when a callback has raised */
   PyObject *warnings;      /* list, not empty when a callback has warned */
   PyObject *settle;        /* function: raises those, and hands these out */

@@ -10,14 +10,18 @@
  * ever holds a value of another kind. */
 enum { TEXT, TRUTH, NUMBER, PLACES };
 
+/* The garbage collector doesn't know flags, which there may be a hundred thousand of:
+ * no cycle leads through one but by the globals of modules, which end with those. */
 typedef struct flag_object {
   PyObject_HEAD pd_flag *handle;
   const uint8_t *state;      /* as pd_flag_get_state; NULL: a host of an older version */
   const void *cells[PLACES]; /* NULL: not asked for yet */
   PyObject *module;
+  PyObject *weak_references;
   PyObject *name;
-  PyObject *kind;       /* Python's, with the next two: what is known of the flag */
-  unsigned char number; /* the state that `kind` is for; 0: none */
+  PyObject *kind;       /* Python's, with the next three: what is known of the flag */
+  PyObject *cell;       /* cffi's view of the value's memory */
+  unsigned char number; /* the state that those are for; 0: none */
   char sensitive;
 } flag_object;
 
@@ -132,27 +136,15 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
   return (PyObject *)self;
 }
 
-static int traverse(PyObject *object, visitproc visit, void *arg) {
+static void dealloc(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
   flag_object *self = (flag_object *)object;
-  Py_VISIT(Py_TYPE(object));
-  Py_VISIT(self->module);
-  Py_VISIT(self->kind);
-  return 0;
-}
-
-static int clear(PyObject *object) {
-  flag_object *self = (flag_object *)object;
-  Py_CLEAR(self->module);
-  Py_CLEAR(self->name);
-  Py_CLEAR(self->kind);
-  return 0;
-}
-
-static void dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  clear(self);
-  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+  if (self->weak_references) PyObject_ClearWeakRefs(object);
+  Py_XDECREF(self->module);
+  Py_XDECREF(self->name);
+  Py_XDECREF(self->kind);
+  Py_XDECREF(self->cell);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
   Py_DECREF(type);
 }
 
@@ -180,6 +172,8 @@ static PyGetSetDef getset[] = {
 static PyMemberDef members[] = {
     {"_name", T_OBJECT, offsetof(flag_object, name), READONLY, "The name."},
     {"_kind", T_OBJECT, offsetof(flag_object, kind), 0, "The ValueType; None: not known yet."},
+    {"_cell", T_OBJECT, offsetof(flag_object, cell), 0, "C's memory: a value of that type."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(flag_object, weak_references), READONLY, NULL},
     {"_number", T_UBYTE, offsetof(flag_object, number), 0, "The state that _kind is for."},
     {"_sensitive", T_BOOL, offsetof(flag_object, sensitive), 0, "Withhold its values."},
     {NULL, 0, 0, 0, NULL}};
@@ -189,12 +183,10 @@ static PyMethodDef methods[] = {{"__class_getitem__", Py_GenericAlias, METH_O | 
                                 {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)dealloc},
-                              {Py_tp_traverse, (void *)traverse},
-                              {Py_tp_clear, (void *)clear},
                               {Py_tp_getset, getset},
                               {Py_tp_members, members},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
 PyType_Spec fast_flag_spec = {"paddle_flags._fast.FlagBase", sizeof(flag_object), 0,
-                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};

@@ -10,12 +10,12 @@ static void replace(PyObject **where, PyObject *value) {
   Py_XDECREF(old);
 }
 
-/* connect(Flag, flags, failures, warnings, settle, refuse): see fast_state. */
+/* connect(Flag, failures, warnings, settle, refuse): see fast_state. */
 static PyObject *connect(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
-  PyObject *type, *flags, *failures, *warnings, *settle, *refuse;
-  if (!PyArg_ParseTuple(arguments, "O!O!O!O!OO:connect", &PyType_Type, &type, &PyDict_Type, &flags,
-                        &PyDict_Type, &failures, &PyList_Type, &warnings, &settle, &refuse)) {
+  PyObject *type, *failures, *warnings, *settle, *refuse;
+  if (!PyArg_ParseTuple(arguments, "O!O!O!OO:connect", &PyType_Type, &type, &PyDict_Type, &failures,
+                        &PyList_Type, &warnings, &settle, &refuse)) {
     return NULL;
   }
   if (!PyType_IsSubtype((PyTypeObject *)type, state->flag_base)) {
@@ -23,7 +23,6 @@ static PyObject *connect(PyObject *module, PyObject *arguments) {
     return NULL;
   }
   replace((PyObject **)&state->flag_type, type);
-  replace(&state->flags, flags);
   replace(&state->failures, failures);
   replace(&state->warnings, warnings);
   replace(&state->settle, settle);
@@ -61,7 +60,6 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->flag_base);
   Py_VISIT(state->registry_base);
   Py_VISIT(state->flag_type);
-  Py_VISIT(state->flags);
   Py_VISIT(state->failures);
   Py_VISIT(state->warnings);
   Py_VISIT(state->settle);
@@ -76,7 +74,6 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->flag_base);
   Py_CLEAR(state->registry_base);
   Py_CLEAR(state->flag_type);
-  Py_CLEAR(state->flags);
   Py_CLEAR(state->failures);
   Py_CLEAR(state->warnings);
   Py_CLEAR(state->settle);
