@@ -15,7 +15,8 @@ void pd__platform_unlock(void);
 /* The calling thread, to be compared with ==. */
 uintptr_t pd__platform_thread(void);
 
-/* The process, which a forked child isn't. */
+/* The process, which a forked child isn't: another number says that no other thread of
+ * those that the registry knows is there any more. */
 uint64_t pd__platform_process(void);
 
 /* A loaded image: the program or a shared library. */

@@ -46,7 +46,9 @@ void pd__platform_unlock(void) {
 void pd__platform_yield(void) { Sleep(0); }
 
 uintptr_t pd__platform_thread(void) { return GetCurrentThreadId(); }
-uint64_t pd__platform_process(void) { return GetCurrentProcessId(); }
+
+/* One that ends is as a forked child: the other threads are gone. */
+uint64_t pd__platform_process(void) { return is_ending && is_ending() ? 0 : GetCurrentProcessId(); }
 
 void pd__platform_settle(const pd_copy_record *own) {
   HMODULE image;

@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,4 +63,72 @@ TEST(what_a_child_sets_stays_in_the_child) {
   }
   CHECK(exit_code(child) == 0);
   CHECK_STR(text_of(flag), "1");
+}
+
+static void fork_and_use(pd_flag *changed, void *children) {
+  pid_t child = fork();
+  (void)changed;
+  CHECK(child >= 0);
+  if (child == 0) {
+    flag = define_flag(PD_TYPE_int32, "of_the_child");
+    use_registry();
+    _exit(0);
+  }
+  CHECK(exit_code(child) == 0);
+  ++*(int *)children;
+}
+
+static bool fork_and_accept(const pd_flag_entry *const *entries, void *children, char *why,
+                            size_t size) {
+  (void)entries;
+  (void)why;
+  (void)size;
+  fork_and_use(NULL, children);
+  return true;
+}
+
+TEST(validators_and_watchers_may_fork_while_other_threads_set) {
+  pthread_t threads[2];
+  int children = 0;
+  flag = define_flag(PD_TYPE_int32, "x");
+  pd_flag *own = define_flag(PD_TYPE_int32, "y");
+  CHECK_OK(pd_watcher_add(own, fork_and_use, &children, NULL, NULL, &err));
+  CHECK_OK(pd_validator_add(&own, 1, fork_and_accept, &children, NULL, NULL, &err));
+  for (int i = 0; i < 2; i++) CHECK(!pthread_create(&threads[i], NULL, keep_setting, NULL));
+  for (int i = 1; i <= 20; i++) CHECK_OK(pd_flag_set_int32(own, i, &err));
+  __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+  for (int i = 0; i < 2; i++) CHECK(!pthread_join(threads[i], NULL));
+  CHECK(children == 40);
+}
+
+static void *set_guarded(void *guarded) {
+  CHECK(pd_flag_set_int32(guarded, 4, NULL) == PD_OK);
+  return NULL;
+}
+
+TEST(a_child_unloads_a_module_whose_validator_a_thread_of_its_parent_was_in) {
+  char path[4096];
+  pd_module *module;
+  pd_flag *guarded;
+  pthread_t setting;
+  snprintf(path, sizeof path, "%s/libguarded.so", getenv("PLUGINS"));
+  CHECK_OK(pd_module_load(path, NULL, &module, &err));
+  CHECK_OK(pd_flag_find("guarded", &guarded, &err));
+  void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+  int *gate = dlsym(library, "guarded_gate");
+  dlclose(library);
+  __atomic_store_n(gate, 1, __ATOMIC_RELEASE);
+  CHECK(!pthread_create(&setting, NULL, set_guarded, guarded));
+  while (__atomic_load_n(gate, __ATOMIC_ACQUIRE) != 2) usleep(1000);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    CHECK_OK(pd_module_unload(module, &err));
+    CHECK(pd_flag_set_int32(guarded, 2, NULL) == PD_ERR_UNDEFINED);
+    _exit(0);
+  }
+  CHECK(exit_code(child) == 0);
+  __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
+  CHECK(!pthread_join(setting, NULL));
 }

@@ -254,6 +254,13 @@ def test_a_program_ends_while_another_thread_sets_flags(windows, level):
         assert mingw.run_wine(program, windows_path(level)).stdout == "ends\n"
 
 
+def test_a_program_ends_while_another_thread_is_in_a_watcher_of_a_dll(windows):
+    source = ROOT / "tests" / "windows" / "held.c"
+    held = mingw.build(windows.directory / "held.dll", source, flags=["-shared", "-DHELD"])
+    program = mingw.build(windows.directory / "held.exe", source, flags=[windows.shared])
+    assert mingw.run_wine(program, windows_path(held)).stdout == "ends\n"
+
+
 def test_a_module_by_hand_is_found_and_damaged_notes_are_passed_over(windows):
     source = ROOT / "tests" / "windows" / "worked.s"
     plugin = windows.directory / "worked.dll"
