@@ -294,23 +294,45 @@ static pd_status register_one(const pd_flag_def *def, pd_flag **out, pd_error *e
   return waiting.status;
 }
 
-static void intern_path(const pd__platform_image *image, void *path) {
+/* The program, once a cell was found to be in it. */
+static pd__platform_image program;
+
+static void keep_image(const pd__platform_image *image, void *path) {
   pd__platform_lock();
   *(const char **)path = pd__intern(image->path);
+  if (image->stays && *(const char **)path) {
+    program = *image;
+    program.path = *(const char **)path;
+  }
   pd__platform_unlock();
+}
+
+/* With the lock. Who owns the cell, where that is known without a walk over all images. */
+static const char *known_owner(const void *cell) {
+  uintptr_t address = (uintptr_t)cell;
+  if (address >= program.low && address < program.high) return program.path;
+  return pd__module_path_at(cell);
+}
+
+static pd_status check_run_time_def(const pd_flag_def *def, pd_error *err) {
+  pd_status status = pd__def_check(def, err);
+  if (status != PD_OK || def->kind == PD_KIND_DEFINE) return status;
+  return pd__def_refuse(def, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE", err);
 }
 
 pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
-  pd_flag_def read = {.size = 0};
+  pd_flag_def read;
   pd_flag *flag = NULL;
   pd_status status = pd__def_convert(def, &read, err);
-  if (status == PD_OK) status = pd__def_check(&read, err);
+  if (status == PD_OK) status = check_run_time_def(&read, err);
   if (status != PD_OK) return status;
-  if (read.kind != PD_KIND_DEFINE)
-    return pd__def_refuse(&read, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE", err);
-  if (!read.module && read.cell) pd__platform_with_image(read.cell, intern_path, &read.module);
   pd__platform_lock();
+  if (!read.module && read.cell && !(read.module = known_owner(read.cell))) {
+    pd__platform_unlock();
+    pd__platform_with_image(read.cell, keep_image, &read.module);
+    pd__platform_lock();
+  }
   status = register_one(&read, &flag, err);
   pd__platform_unlock();
   pd__tell();

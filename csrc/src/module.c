@@ -61,6 +61,11 @@ static pd_module *find_at(const void *inside) {
   return module;
 }
 
+const char *pd__module_path_at(const void *inside) {
+  const pd_module *module = find_at(inside);
+  return module && module->record ? module->path : NULL;
+}
+
 /* The node for an image that arrives; NULL when memory is out. Whatever was at
  * its addresses before has left without a word, having no record. An image with
  * several records has a node for each. */

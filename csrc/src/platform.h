@@ -24,6 +24,7 @@ typedef struct pd__platform_image {
   const char *path; /* borrowed for the time of the call */
   uintptr_t low;    /* its first address */
   uintptr_t high;   /* one past its last */
+  bool stays;       /* it is known never to leave: the program */
 } pd__platform_image;
 
 /* Which records to visit: those that modules leave, or those of registry copies. */

@@ -18,7 +18,8 @@
 static void image_of(const struct dl_phdr_info *info, char program[PATH_MAX],
                      pd__platform_image *image) {
   image->path = info->dlpi_name;
-  if (!*image->path) { /* the program itself */
+  image->stays = !*image->path;
+  if (image->stays) { /* the program itself */
     ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
     program[length > 0 ? length : 0] = '\0';
     image->path = program;
@@ -122,8 +123,8 @@ static int use_if_it_holds(struct dl_phdr_info *info, size_t size, void *context
   const struct search *search = context;
   char program[PATH_MAX];
   pd__platform_image image;
+  if (!holds(info, search->address, 1, 0)) return 0;
   image_of(info, program, &image);
-  if (search->address < image.low || search->address >= image.high) return 0;
   search->use(&image, search->context);
   return 1;
 }

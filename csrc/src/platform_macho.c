@@ -30,6 +30,7 @@ static void image_of(const header *at, const char *path, pd__platform_image *ima
     if (segment->vmaddr + segment->vmsize > end) end = segment->vmaddr + segment->vmsize;
   }
   image->path = path ? path : "";
+  image->stays = false;
   image->low = (uintptr_t)at;
   image->high = (uintptr_t)at + (uintptr_t)(end - text);
 }

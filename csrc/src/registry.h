@@ -350,6 +350,9 @@ pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry
 
 const char *pd__module_path(const pd_module *module);
 
+/* The path of the module with a record that the address is in; NULL: none is known. */
+const char *pd__module_path_at(const void *inside);
+
 /* The module of a cell; NULL: none. */
 pd_module *pd__cell_module(const pd__cell *cell);
 
