@@ -426,6 +426,10 @@ PD_API pd_status pd_flag_set_string(pd_flag *flag, const char *value, pd_error *
 PD_API pd_status pd_flag_set_from_string(pd_flag *flag, const char *text,
                                          pd_error *err);
 
+/* pd_flag_find and pd_flag_set_from_string in one. */
+PD_API pd_status pd_flag_set_by_name(const char *name, const char *text,
+                                     pd_error *err);
+
 /* Drop every value but the default. With a layer on the flag, the topmost
  * layer takes the default instead, and popping it undoes the reset. */
 PD_API pd_status pd_flag_reset(pd_flag *flag, pd_error *err);

@@ -116,7 +116,8 @@
     (const pd_report_options *options, pd_writer write, void *context, pd_error *err),             \
     (options, write, context, err))                                                                \
   S(report_flagfile, (bool all, pd_writer write, void *context, pd_error *err),                    \
-    (all, write, context, err))
+    (all, write, context, err))                                                                    \
+  S(flag_set_by_name, (const char *name, const char *text, pd_error *err), (name, text, err))
 /* clang-format on */
 
 /* What a host offers: to modules the beginning, to other copies all of it. */

@@ -35,6 +35,10 @@ static void read_flag(parse *run, const char *text) {
   item.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
   pd__meaning meaning = pd__item_resolve(&item);
+  if (meaning.flag && item.text) {
+    pd__given_take(&run->words.given, &item, &meaning);
+    return;
+  }
   bool wants = pd__words_wants(&item, &meaning);
   if (wants && next && is_value(next)) {
     item.text = next;
@@ -52,7 +56,7 @@ static void read_words(parse *run) {
   bool flags = true;
   for (run->at = 1; run->at < run->argc; run->at++) {
     char *text = run->argv[run->at]; /* NOLINT: check_arguments refuses NULL */
-    if (flags && !strcmp(text, "--")) {
+    if (flags && text[0] == '-' && text[1] == '-' && !text[2]) {
       flags = false;
     } else if (flags && is_flag(text)) {
       read_flag(run, text);

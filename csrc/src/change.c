@@ -121,7 +121,6 @@ static pd_status fail_value(pd_status status, const pd_flag *flag, const char *n
 pd_status pd__literal_check(pd_flag *node, const char *text, uint32_t literal,
                             const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
-  if (literal == 0) return PD_OK;
   const pd_flag *flag = pd__flag_meant(node);
   const char *why = pd__literal_complaint(flag->def, literal);
   if (!why) return PD_OK;
@@ -182,22 +181,14 @@ bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
          pd__value_equal(flag->type, entry->value, value);
 }
 
-/* A store of what is there already would only take the line from its readers, and the
- * page from the file that it is shared with. */
-static void update(pd_type type, void *cell, pd_value value) {
-  pd_value now = pd__cell_load(type, cell);
-  bool same = type == PD_TYPE_string ? now.str == value.str : pd__value_equal(type, now, value);
-  if (!same) pd__cell_store(type, cell, value);
-}
-
 void pd__flag_publish(pd_flag *flag) {
   pd_value value = flag->entries ? flag->entries->value : pd__def_default(flag->def);
-  update(flag->type, pd__flag_address(flag, flag->type), value);
+  pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
   uint8_t state = (uint8_t)(flag->type | flag->def->list << 4);
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
   for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->cell && cell->def->type == flag->type) {
-      update(flag->type, cell->def->cell, value);
+      pd__cell_store(flag->type, cell->def->cell, value);
     }
   }
 }

@@ -20,27 +20,24 @@ pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *w
 }
 
 /* What the name does on every command line, or NULL. */
-static const char *meaning_of(const char *name) {
+static const char *meaning_of(const char *name, size_t length) {
   static const char taken[][2][40] = {{"help", "lists the flags"},
                                       {"flagfile", "reads flags from files"},
                                       {"fromenv", "reads flags from the environment"},
                                       {"tryfromenv", "reads flags from the environment"},
                                       {"undefok", "lets flags be unknown"}};
+  if (length == 0 || !strchr("hftu", *name)) return NULL;
   for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
-    if (!strcmp(name, taken[i][0])) return taken[i][1];
+    if (!strncmp(name, taken[i][0], length) && !taken[i][0][length]) return taken[i][1];
   }
   return NULL;
 }
 
-/* The definition's own name (`what` is ""), or another one, which messages call so. */
-static pd_status check_name(const pd_flag_def *def, const char *what, const char *name,
-                            size_t length, pd_error *err) {
+/* `what` is "" for the definition's own name, otherwise what messages call another one. */
+static pd_status refuse_name(const pd_flag_def *def, const char *what, const char *name,
+                             size_t length, const char *meaning, pd_error *err) {
   char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "", why[512];
-  size_t kept = length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length;
-  memcpy(copy, name, kept);
-  copy[kept] = '\0';
-  const char *meaning = meaning_of(copy);
-  if (pd__name_valid(copy) && !meaning) return PD_OK;
+  snprintf(copy, sizeof copy, "%.*s", (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length), name);
   if (*what) snprintf(alias, sizeof alias, "%s '%s': ", what, pd__quote(quoted, copy));
   if (meaning) {
     snprintf(why, sizeof why, "%s--%s %s, expected another name", alias, copy, meaning);
@@ -54,6 +51,13 @@ static pd_status check_name(const pd_flag_def *def, const char *what, const char
              "%sexpected a name of letters, digits, _ . - that begins with a letter or _", alias);
   }
   return pd__def_refuse(def, PD_ERR_NAME, why, err);
+}
+
+static pd_status check_name(const pd_flag_def *def, const char *what, const char *name,
+                            size_t length, pd_error *err) {
+  const char *meaning = meaning_of(name, length);
+  if (pd__name_valid(name, length) && !meaning) return PD_OK;
+  return refuse_name(def, what, name, length, meaning, err);
 }
 
 static pd_status check_others(const pd_flag_def *def, const char *what, const char *names,
@@ -202,8 +206,9 @@ pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *er
     return pd__fail(err, PD_ERR_ABI, "a definition has %u bytes, expected a multiple of %zu",
                     from->size, _Alignof(pd_flag_def));
   }
-  *to = (pd_flag_def){.size = 0};
-  memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+  size_t known = from->size < sizeof *to ? from->size : sizeof *to;
+  memcpy(to, from, known);
+  memset((char *)to + known, 0, sizeof *to - known);
   to->size = sizeof *to;
   return PD_OK;
 }

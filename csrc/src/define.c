@@ -55,8 +55,10 @@ static pd_status check_definition(pd__cell *cell, pd_flag *node, const pd__batch
   pd_status status = claim(cell, node, free, all, err);
   if (status == PD_OK) status = pd__conflict_negation(cell, def->name, length, all, err);
   if (status == PD_OK) status = pd__conflict_import(cell, node, err);
-  if (status == PD_OK) status = check_aliases(cell, def->aliases, node, all, err);
-  if (status == PD_OK) status = check_aliases(cell, def->old_names, node, all, err);
+  if (status == PD_OK && def->aliases) status = check_aliases(cell, def->aliases, node, all, err);
+  if (status == PD_OK && def->old_names) {
+    status = check_aliases(cell, def->old_names, node, all, err);
+  }
   bool text = def->type == PD_TYPE_string;
   bool room = !text || pd__intern(def->default_value.str);
   return status == PD_OK && !room ? pd__fail_memory(err) : status;
@@ -65,8 +67,11 @@ static pd_status check_definition(pd__cell *cell, pd_flag *node, const pd__batch
 static pd_status check(pd__cell *cell, const pd__batch *all, pd_error *err) {
   const pd_flag_def *def = cell->def;
   bool import = def->kind == PD_KIND_IMPORT;
-  size_t length = strlen(def->name);
-  pd_flag *node = import ? pd__names_add(def->name, length) : pd__names_borrow(def->name, length);
+  pd_flag *node = pd__cell_flag(cell); /* a definition at run time was looked for */
+  if (!node) {
+    size_t length = strlen(def->name);
+    node = import ? pd__names_add(def->name, length) : pd__names_borrow(def->name, length);
+  }
   if (!node) return pd__fail_memory(err);
   cell->flag = node->index + 1;
   if (import) return pd__conflict_of_import(cell, all, err);
@@ -127,9 +132,9 @@ static void take(pd__cell *cell, pd__report *waiting) {
     __atomic_store_n(&flag->type, cell->def->type, __ATOMIC_RELAXED);
     pd__names_list(flag);
     flag->was_flag = true;
-    link_aliases(flag, flag->def->aliases, false);
-    link_aliases(flag, flag->def->old_names, true);
-    pd__flag_review(flag, was, waiting);
+    if (flag->def->aliases) link_aliases(flag, flag->def->aliases, false);
+    if (flag->def->old_names) link_aliases(flag, flag->def->old_names, true);
+    if (flag->entries) pd__flag_review(flag, was, waiting);
   }
   if (flag->def) pd__flag_publish(flag);
 }
@@ -278,15 +283,19 @@ static bool follows(const pd_flag *flag, const void *address) {
 
 /* With the lock: define, or find the same definition made before. */
 static pd_status register_one(const pd_flag_def *def, pd_flag **out, pd_error *err) {
-  pd_flag *flag = pd__names_find(def->name, strlen(def->name));
+  pd_flag *flag = pd__names_borrow(def->name, strlen(def->name));
   if (flag && flag->def && pd__def_same(flag->def, def) && follows(flag, def->cell)) {
     *out = flag;
     return PD_OK;
   }
-  pd_flag_def *kept = keep(def);
+  pd_flag_def *kept = flag ? keep(def) : NULL;
   pd__cell *cell = kept ? pd__forever(sizeof *cell) : NULL;
-  if (!cell) return pd__fail_memory(err);
-  *cell = (pd__cell){.def = kept};
+  pd__cell found = {.def = kept, .flag = flag ? flag->index + 1 : 0};
+  if (!cell) {
+    release(&found);
+    return pd__fail_memory(err);
+  }
+  *cell = found;
   pd__report refused = {.first = err}, waiting = {.first = err};
   if (!pd__define(cell, 1, &refused, &waiting)) return refused.status;
   runtime_cells += def->cell != NULL;

@@ -10,22 +10,24 @@
 
 /* ---- Finding ---- */
 
+static pd_status fail_undefined(const char *name, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE], hint[PD__HINT_SIZE];
+  if (!err) return PD_ERR_UNDEFINED;
+  pd__names_hint(name, strlen(name), NULL, hint);
+  return pd__fail(err, PD_ERR_UNDEFINED, "no flag is named '%s'%s", pd__quote(quoted, name), hint);
+}
+
 pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!out) return pd__fail_null(err, "out");
-  char hint[PD__HINT_SIZE] = "", quoted[PD__QUOTE_SIZE];
-  size_t length = strlen(name);
   pd__platform_lock();
-  pd_flag *node = pd__names_resolve(name, length), *flag = node ? pd__flag_meant(node) : NULL;
-  if (!flag && err) pd__names_hint(name, length, NULL, hint);
+  pd_flag *node = pd__names_resolve(name, strlen(name));
+  pd_flag *flag = node ? pd__flag_meant(node) : NULL;
+  pd_status status = node ? PD_OK : fail_undefined(name, err);
   pd__platform_unlock();
   pd__tell();
-  if (!flag) {
-    return pd__fail(err, PD_ERR_UNDEFINED, "no flag is named '%s'%s", pd__quote(quoted, name),
-                    hint);
-  }
-  *out = flag;
-  return PD_OK;
+  if (flag) *out = flag;
+  return status;
 }
 
 pd_flag *pd__do_flag_next(const pd_flag *previous) {
@@ -211,13 +213,10 @@ const uint8_t *pd__do_flag_get_state(const pd_flag *flag) { return flag ? &flag-
 /* ---- Setting ---- */
 
 static pd_status set_one(const pd_assignment *item, pd_error *err) {
-  pd__report report = {.first = err};
-  pd__changes changes = {.report = &report};
   pd__platform_lock();
   pd_status status = pd__assignment_check(item, err);
   if (status == PD_OK) {
-    pd__changes_add(&changes, item->flag, item->text, item->value, &pd__at_run_time);
-    status = pd__changes_finish(&changes);
+    status = pd__give(item->flag, item->text, item->value, &pd__at_run_time, err);
   }
   pd__platform_unlock();
   pd__tell();
@@ -235,6 +234,18 @@ pd_status pd__do_flag_set_from_string(pd_flag *flag, const char *text, pd_error 
   if (!text) return pd__fail_null(err, "text");
   pd_assignment item = {.flag = flag, .text = text};
   return set_one(&item, err);
+}
+
+pd_status pd__do_flag_set_by_name(const char *name, const char *text, pd_error *err) {
+  if (!name) return pd__fail_null(err, "name");
+  if (!text) return pd__fail_null(err, "text");
+  pd__platform_lock();
+  pd_flag *node = pd__names_resolve(name, strlen(name));
+  pd_status status =
+      node ? pd__give(node, text, (pd_value){0}, &pd__at_run_time, err) : fail_undefined(name, err);
+  pd__platform_unlock();
+  pd__tell();
+  return status;
 }
 
 pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {

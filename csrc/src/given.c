@@ -90,13 +90,12 @@ const char *pd__item_shown(const pd__item *item, char out[PD__SOURCE_SIZE]) {
 
 static void add(pd__given *given, pd_flag *node, const pd__item *item, const char *text) {
   pd_error err;
-  pd__report wrong = {.first = &err};
-  given->changes.report = &wrong;
-  wrong.status = pd__literal_check(node, text, item->literal, &item->origin, &err);
-  if (wrong.status == PD_OK) {
-    pd__changes_add(&given->changes, node, text, (pd_value){0}, &item->origin);
+  pd_status status = PD_OK;
+  if (item->literal) status = pd__literal_check(node, text, item->literal, &item->origin, &err);
+  if (status == PD_OK) {
+    status = pd__changes_try(&given->changes, node, text, (pd_value){0}, &item->origin, &err);
   }
-  if (wrong.status != PD_OK) find_error(given, &err);
+  if (status != PD_OK) find_error(given, &err);
 }
 
 static void add_negated(pd__given *given, pd_flag *flag, const pd__item *item) {

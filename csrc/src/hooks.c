@@ -8,15 +8,11 @@
 #include "text.h"
 
 static pd__hook *hooks, **hooks_end = &hooks;
-static size_t general;     /* watchers of every flag */
+size_t pd__general_watchers;
 static pd__hook *finished; /* removed, no call is due: to be released */
 bool pd__releases_due;
 
 pd__hook *pd__hooks_first(void) { return hooks; }
-
-bool pd__hooks_concern(const pd_flag *flag) {
-  return flag->special || general > 0 || pd__flag_extra(flag)->targets;
-}
 
 static pd_status check_flags(pd_flag *const *flags, size_t count, pd_error *err) {
   for (size_t i = 0; i < count; i++) {
@@ -38,7 +34,7 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
   *made = *like;
   made->number = ++last;
   made->count = count;
-  if (count == 0) general++;
+  if (count == 0) pd__general_watchers++;
   *hooks_end = made;
   hooks_end = &made->next;
   for (size_t i = 0; i < count; i++) {
@@ -73,7 +69,7 @@ static void remove_at(pd__hook **at) {
     *target = (*target)->next;
   }
   hook->removed = true;
-  if (hook->count == 0) general--;
+  if (hook->count == 0) pd__general_watchers--;
   if (hook->due == 0) finish(hook);
 }
 

@@ -38,44 +38,43 @@ static bool same_name(const char *stored, const char *name, size_t length) {
   return stored[length] == '\0';
 }
 
-bool pd__name_valid(const char *name) {
-  size_t length = 0;
-  for (; name[length]; length++) {
-    char c = name[length];
-    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    bool inner = (c >= '0' && c <= '9') || c == '.' || c == '-';
-    if (!letter && (length == 0 || !inner)) return false;
-    if (length >= PD_NAME_MAX) return false;
+/* A bit for each character of a name: letters and _ of the upper half of ASCII, digits
+ * and . - of the lower. */
+bool pd__name_valid(const char *name, size_t length) {
+  static const uint64_t inner[4] = {0x03ff600000000000u, 0x07fffffe87fffffeu, 0, 0};
+  if (length == 0 || length > PD_NAME_MAX || (unsigned char)name[0] < 64) return false;
+  uint64_t all = 1;
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)name[i];
+    all &= inner[c >> 6] >> (c & 63);
   }
-  return length > 0;
+  return all;
 }
 
-pd_flag *pd__names_at(uint32_t index) {
-  if (index >= names.count) return NULL;
-  char *chunk = names.chunks[index / CHUNK];
-  chunk += LINE - (uintptr_t)chunk % LINE;
-  return (pd_flag *)(void *)chunk + index % CHUNK;
+static inline pd_flag *node_at(uint32_t index) {
+  uintptr_t first = ((uintptr_t)names.chunks[index / CHUNK] / LINE + 1) * LINE;
+  return (pd_flag *)first + index % CHUNK;
 }
+
+pd_flag *pd__names_at(uint32_t index) { return index < names.count ? node_at(index) : NULL; }
 
 /* ---- The table ---- */
 
 /* The slot that holds the name, or the free one where it belongs. */
-static slot *probe(const char *name, size_t length, uint32_t hash) {
-  uint32_t at = hash & (names.capacity - 1);
-  for (;; at = (at + 1) & (names.capacity - 1)) {
+static inline slot *probe(const char *name, size_t length, uint32_t hash) {
+  uint32_t last = names.capacity - 1;
+  for (uint32_t at = hash & last;; at = (at + 1) & last) {
     slot *candidate = &names.slots[at];
     if (!candidate->node) return candidate;
-    if (candidate->hash == hash &&
-        same_name(pd__flag_name(pd__names_at(candidate->node - 1)), name, length)) {
-      return candidate;
-    }
+    if (candidate->hash != hash) continue;
+    if (same_name(pd__flag_name(node_at(candidate->node - 1)), name, length)) return candidate;
   }
 }
 
 pd_flag *pd__names_find(const char *name, size_t length) {
   if (!names.capacity) return NULL;
   slot *found = probe(name, length, pd__hash_folded(name, length));
-  return found->node ? pd__names_at(found->node - 1) : NULL;
+  return found->node ? node_at(found->node - 1) : NULL;
 }
 
 static bool grow_slots(void) {
@@ -116,7 +115,7 @@ static pd_flag *add(const char *name, size_t length, const char *stored) {
   if (8 * (uint64_t)names.count >= 7 * (uint64_t)names.capacity && !grow_slots()) return NULL;
   uint32_t hash = pd__hash_folded(name, length);
   slot *found = probe(name, length, hash);
-  if (found->node) return pd__names_at(found->node - 1);
+  if (found->node) return node_at(found->node - 1);
   if (!stored && !(stored = pd__names_stored(name, length))) return NULL;
   if (names.count % CHUNK == 0 && !new_chunk()) return NULL;
   uint32_t index = names.count++;
@@ -144,15 +143,7 @@ void pd__names_own(pd_flag *node, const char *name) {
   *(node->has_extra ? &node->more.extra->name : &node->more.own) = stored ? stored : "";
 }
 
-const char *pd__flag_name(const pd_flag *node) {
-  if (node->def) return node->def->name;
-  return node->has_extra ? node->more.extra->name : node->more.own;
-}
-
-const pd__extra *pd__flag_extra(const pd_flag *node) {
-  static const pd__extra none;
-  return node->has_extra ? node->more.extra : &none;
-}
+const pd__extra pd__no_extra = {.name = NULL};
 
 pd__extra *pd__flag_make_extra(pd_flag *node) {
   if (node->has_extra) return node->more.extra;

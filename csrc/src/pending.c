@@ -13,8 +13,9 @@ static size_t waiting; /* values, for all names */
 pd_status pd__pending_prepare(const char *name, size_t length, const char *text, const char *next,
                               const pd_origin *origin, pd__pending **out, pd_error *err) {
   char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE];
-  snprintf(copy, sizeof copy, "%.*s", (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length), name);
-  if (!pd__name_valid(copy)) {
+  if (!pd__name_valid(name, length)) {
+    int most = (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length);
+    snprintf(copy, sizeof copy, "%.*s", most, name);
     return pd__fail(err, PD_ERR_NAME, "'%s' can't be the name of a flag", pd__quote(quoted, copy));
   }
   pd__pending *made = malloc(sizeof *made);
@@ -161,13 +162,6 @@ void pd__pending_apply(pd_flag *flag, pd__report *report) {
 
 /* ---- For hosts ---- */
 
-static pd_status set(pd_flag *flag, const char *text, const pd_origin *origin, pd_error *err) {
-  pd__report report = {.first = err};
-  pd__changes changes = {.report = &report};
-  pd__changes_add(&changes, flag, text, (pd_value){0}, origin);
-  return pd__changes_finish(&changes);
-}
-
 pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin *origin,
                              pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
@@ -178,7 +172,7 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   pd__platform_lock();
   pd_flag *node = pd__names_resolve(name, strlen(name));
   if (node) {
-    status = set(pd__flag_meant(node), text, origin, err);
+    status = pd__give(pd__flag_meant(node), text, (pd_value){0}, origin, err);
   } else {
     pd__pending *made = NULL;
     status = pd__pending_prepare(name, strlen(name), text, NULL, origin, &made, err);

@@ -82,7 +82,7 @@ struct pd_flag {
 /* ---- Names (names.c) ---- */
 
 /* No lock. */
-bool pd__name_valid(const char *name);
+bool pd__name_valid(const char *name, size_t length);
 
 /* The node of a name (`-` and `_` alike), or NULL; doesn't follow aliases. */
 pd_flag *pd__names_find(const char *name, size_t length);
@@ -98,11 +98,17 @@ pd_flag *pd__names_borrow(const char *name, size_t length);
 void pd__names_own(pd_flag *node, const char *name);
 
 /* The name, spelled as in the last definition, before that as first met. */
-const char *pd__flag_name(const pd_flag *node);
+static inline const char *pd__flag_name(const pd_flag *node) {
+  if (node->def) return node->def->name;
+  return node->has_extra ? node->more.extra->name : node->more.own;
+}
 
 /* What few names have: to read (zeros where there is nothing), and to write (NULL when
  * memory is out). */
-const pd__extra *pd__flag_extra(const pd_flag *node);
+extern const pd__extra pd__no_extra;
+static inline const pd__extra *pd__flag_extra(const pd_flag *node) {
+  return node->has_extra ? node->more.extra : &pd__no_extra;
+}
 pd__extra *pd__flag_make_extra(pd_flag *node);
 
 /* The flag that an alias is for, else the node itself. */
@@ -219,7 +225,10 @@ typedef struct pd__changes {
 /* The change at `index`. */
 pd__change *pd__changes_at(pd__changes *changes, size_t index);
 
-/* Prepare to give a flag a value; `node` as in pd__change_prepare. */
+/* Prepare to give a flag a value; `node` as in pd__change_prepare. An error goes to `err`,
+ * or to the report. */
+pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
+                          const pd_origin *origin, pd_error *err);
 void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin);
 
@@ -237,6 +246,10 @@ void pd__changes_pop(pd__changes *changes, pd_flag *flag, pd_layer layer);
  * Gives the report's status. Lets go of the lock while it calls a validator; from
  * the commit on it holds it. pd__tell is due when it is let go. */
 pd_status pd__changes_finish(pd__changes *changes);
+
+/* All of it for one value: as pd__change_prepare, then pd__changes_finish. */
+pd_status pd__give(pd_flag *node, const char *text, pd_value value, const pd_origin *origin,
+                   pd_error *err);
 
 /* Give one value to a flag that is being defined; `node` as in pd__change_prepare. */
 void pd__settle(pd_flag *node, const char *text, const pd_origin *origin, pd__report *report);

@@ -35,21 +35,25 @@ static void fail_memory(pd__changes *changes) {
   pd__report_add(changes->report, &err);
 }
 
+pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
+                          const pd_origin *origin, pd_error *err) {
+  pd__change *change = add(changes);
+  if (!change) return pd__fail_memory(err);
+  pd_status status = pd__change_prepare(change, node, text, value, origin, changes->early, err);
+  if (status != PD_OK || !change->entry) return status;
+  if (changes->layer) {
+    change->entry->layer = changes->layer & PD__LAYER_MOST;
+    change->entry->origin.source = PD_SOURCE_LAYER;
+  }
+  count(changes, change);
+  return PD_OK;
+}
+
 void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin) {
   pd_error err;
-  pd__change *change = add(changes);
-  if (!change) {
-    fail_memory(changes);
-  } else if (pd__change_prepare(change, node, text, value, origin, changes->early, &err) != PD_OK) {
-    pd__report_add(changes->report, &err);
-  } else if (change->entry) {
-    if (changes->layer) {
-      change->entry->layer = changes->layer & PD__LAYER_MOST;
-      change->entry->origin.source = PD_SOURCE_LAYER;
-    }
-    count(changes, change);
-  }
+  pd_status status = pd__changes_try(changes, node, text, value, origin, &err);
+  if (status != PD_OK) pd__report_add(changes->report, &err);
 }
 
 static void add_drop(pd__changes *changes, const pd__change *drop) {
@@ -137,6 +141,20 @@ pd_status pd__changes_finish(pd__changes *changes) {
   changes->count = changes->capacity = 0;
   changes->hooked = false;
   return report->status;
+}
+
+pd_status pd__give(pd_flag *node, const char *text, pd_value value, const pd_origin *origin,
+                   pd_error *err) {
+  pd__change change;
+  pd_status status = pd__change_prepare(&change, node, text, value, origin, false, err);
+  if (status != PD_OK || !change.entry) return status;
+  if (pd__hooks_concern(change.flag)) {
+    pd__report report = {.first = err};
+    pd__changes changes = {.report = &report, .hooked = true, .count = 1, .single = change};
+    return pd__changes_finish(&changes);
+  }
+  pd__change_commit(&change);
+  return PD_OK;
 }
 
 void pd__settle(pd_flag *node, const char *text, const pd_origin *origin, pd__report *report) {

@@ -64,16 +64,11 @@ static pd_status parse_bool(const char *text, bool *out) {
   return PD_ERR_VALUE;
 }
 
-/* Read [+-]digits or [+-]0xdigits as sign and magnitude. */
-static pd_status parse_magnitude(const char *text, bool *negative, uint64_t *out) {
-  *negative = *text == '-';
-  if (*text == '+' || *text == '-') text++;
-  unsigned base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
-  if (base == 16) text += 2;
-  if (!*text) return PD_ERR_VALUE;
+/* Read digits of any base up to 16. */
+static pd_status parse_digits(const char *text, unsigned base, uint64_t *out) {
   bool overflow = false;
-  *out = 0;
-  for (; *text; text++) {
+  if (!*text) return PD_ERR_VALUE;
+  for (*out = 0; *text; text++) {
     unsigned digit = 16;
     if (*text >= '0' && *text <= '9') digit = (unsigned)(*text - '0');
     if (*text >= 'a' && *text <= 'f') digit = (unsigned)(*text - 'a') + 10;
@@ -85,22 +80,37 @@ static pd_status parse_magnitude(const char *text, bool *negative, uint64_t *out
   return overflow ? PD_ERR_RANGE : PD_OK;
 }
 
+/* Read [+-]digits or [+-]0xdigits as sign and magnitude. Most numbers are short: up to
+ * so many digits fit whatever they are. */
+#define FITTING_DIGITS 19
+static inline pd_status parse_magnitude(const char *text, bool *negative, uint64_t *out) {
+  *negative = *text == '-';
+  if (*text == '+' || *text == '-') text++;
+  if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) return parse_digits(text + 2, 16, out);
+  uint64_t sum = 0;
+  const char *at = text;
+  for (unsigned digit; (digit = (unsigned)(*at - '0')) <= 9; at++) sum = 10 * sum + digit;
+  if (*at || at == text) return PD_ERR_VALUE;
+  if (at - text > FITTING_DIGITS) return parse_digits(text, 10, out);
+  *out = sum;
+  return PD_OK;
+}
+
 static pd_status parse_signed(pd_type type, const char *text, int64_t *out) {
   bool negative;
-  uint64_t magnitude;
+  uint64_t magnitude, most = type == PD_TYPE_int32 ? INT32_MAX : INT64_MAX;
   pd_status status = parse_magnitude(text, &negative, &magnitude);
   if (status != PD_OK) return status;
-  if (magnitude > (uint64_t)INT64_MAX + negative) return PD_ERR_RANGE;
   *out = (int64_t)(negative ? 0 - magnitude : magnitude);
-  bool fits = *out >= pd__type_min(type).i64 && *out <= pd__type_max(type).i64;
-  return fits ? PD_OK : PD_ERR_RANGE;
+  return magnitude <= most + negative ? PD_OK : PD_ERR_RANGE;
 }
 
 static pd_status parse_unsigned(pd_type type, const char *text, uint64_t *out) {
   bool negative;
+  uint64_t most = type == PD_TYPE_uint32 ? UINT32_MAX : UINT64_MAX;
   pd_status status = parse_magnitude(text, &negative, out);
   if (status != PD_OK) return status;
-  return (negative && *out) || *out > pd__type_max(type).u64 ? PD_ERR_RANGE : PD_OK;
+  return (negative && *out) || *out > most ? PD_ERR_RANGE : PD_OK;
 }
 
 /* Tell a number (or inf, nan) from all else that strtod would take a part of,
@@ -139,31 +149,36 @@ static pd_status parse_double(const char *text, double *out) {
   return overflow || underflow ? PD_ERR_RANGE : PD_OK;
 }
 
-static pd_status parse(pd_type type, const char *text, pd_value *out) {
-  switch (type) {
+/* A plain number means the same with a unit as without. */
+static pd_status read_unit(const pd_flag_def *def, const char *text, pd_value *out) {
+  char number[PD__UNIT_SIZE];
+  pd_flag_def plain = {.type = def->type};
+  if (!pd__unit_expand(def->unit, text, number)) return PD_ERR_VALUE;
+  return pd__value_read(&plain, number, out);
+}
+
+pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out) {
+  pd_status status = PD_ERR_TYPE;
+  switch ((pd_type)def->type) {
     case PD_TYPE_bool:
-      return parse_bool(text, &out->b);
+      status = parse_bool(text, &out->b);
+      break;
     case PD_TYPE_int32:
     case PD_TYPE_int64:
-      return parse_signed(type, text, &out->i64);
+      status = parse_signed(def->type, text, &out->i64);
+      break;
     case PD_TYPE_uint32:
     case PD_TYPE_uint64:
-      return parse_unsigned(type, text, &out->u64);
+      status = parse_unsigned(def->type, text, &out->u64);
+      break;
     case PD_TYPE_double:
-      return parse_double(text, &out->f64);
+      status = parse_double(text, &out->f64);
+      break;
     case PD_TYPE_string:
       out->str = text;
       return PD_OK;
   }
-  return PD_ERR_TYPE;
-}
-
-/* A plain number means the same with a unit as without. */
-pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out) {
-  char plain[PD__UNIT_SIZE];
-  pd_status status = parse(def->type, text, out);
-  if (status != PD_ERR_VALUE || !def->unit) return status;
-  return pd__unit_expand(def->unit, text, plain) ? parse(def->type, plain, out) : PD_ERR_VALUE;
+  return status == PD_ERR_VALUE && def->unit ? read_unit(def, text, out) : status;
 }
 
 /* ---- Formatting ---- */
@@ -475,10 +490,16 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
 
 /* ---- Cells ---- */
 
+/* A store of what is there already would only take the line from its readers, and the
+ * page from the file that it is shared with. */
 #define CELL_STORE(name, number, ctype, member)                                                    \
-  case PD_TYPE_##name:                                                                             \
-    __atomic_store((ctype *)cell, &(ctype){(ctype)value.member}, __ATOMIC_RELEASE);                \
-    return;
+  case PD_TYPE_##name: {                                                                           \
+    ctype fresh = (ctype)value.member;                                                             \
+    ctype now;                                                                                     \
+    __atomic_load((ctype *)cell, &now, __ATOMIC_RELAXED);                                          \
+    if (memcmp(&now, &fresh, sizeof now)) __atomic_store((ctype *)cell, &fresh, __ATOMIC_RELEASE); \
+    return;                                                                                        \
+  }
 void pd__cell_store(pd_type type, void *cell, pd_value value) {
   switch (type) { PD_TYPE_MAP(CELL_STORE) }
 }
