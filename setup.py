@@ -22,7 +22,7 @@ COMPILE = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-
 SMALL = ["-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Os"]
 SMALL += ["-fno-caller-saves", "-fno-tree-dominator-opts"]
 FAST = [*SMALL[:3], "-O2", "-fno-align-functions", "-fno-align-loops", "-fno-align-jumps"]
-HOT = set("argv change check define flag given names text transaction words".split())
+HOT = set("argv change check define entries flag given names text transaction value words".split())
 # nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
 # library calls its own functions, whoever else in the process has those names.
 LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
