@@ -116,9 +116,12 @@ def leave_warning(message: str) -> None:
 
 def take_warnings() -> list[str]:
     """Give the warnings that nobody has seen, which are seen by that."""
-    taken = warnings_left[:]
-    del warnings_left[: len(taken)]
-    return taken
+    taken: list[str] = []
+    try:
+        while True:
+            taken.append(warnings_left.pop(0))  # one by one: other threads take, too
+    except IndexError:
+        return taken
 
 
 def warn() -> None:

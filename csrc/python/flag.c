@@ -52,7 +52,9 @@ PyObject *fast_flag_read(PyObject *flag) {
   uint8_t state = load_state(self);
   if (state == 0 || state > PD_TYPE_string) return NULL;
   const void *cell = cell_of(self, state);
-  return cell ? fast_from_cell((pd_type)state, cell) : NULL;
+  PyObject *value = cell ? fast_from_cell((pd_type)state, cell) : NULL;
+  if (load_state(self) != state) Py_CLEAR(value); /* of another type, on another thread */
+  return value;
 }
 
 static PyObject *get_value(PyObject *self, void *Py_UNUSED(closure)) {
