@@ -50,6 +50,12 @@ matrix: $(VENV)/built ## Run all ways to link and load plugins, a process each; 
 matrix-peers: $(VENV)/built ## The same with gflags, abseil and LLVM, of Debian's packages, and with ours beside them
 	$(BIN)/python tests/matrix/peers/peers.py $(ARGS)
 
+bench: $(VENV)/bench ## Measure ours beside its peers; ARGS="--quick" or "--record"
+	$(BIN)/python -m bench $(ARGS)
+
+bench-instructions: $(VENV)/built ## Count instructions, compare with the record; ARGS=--renew
+	$(BIN)/python -m bench.instructions $(ARGS)
+
 asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under build/
 	tools/asan.sh $(ARGS)
 
@@ -84,12 +90,12 @@ $(VENV)/built: $(VENV)/settings $(SOURCES) | check
 	$(PIP) --editable '.[test]'
 	touch $@
 
-$(VENV)/dev: $(VENV)/built | check
-	$(PIP) --editable '.[dev]'
+$(VENV)/dev $(VENV)/bench: $(VENV)/built | check
+	$(PIP) --editable '.[$(@F)]'
 	touch $@
 
 check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix matrix-peers asan tsan fuzz wheel sdist clean check
+.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions asan tsan fuzz wheel sdist clean check

@@ -1,0 +1,1 @@
+"""Measures this library beside its peers; `make bench` runs it."""

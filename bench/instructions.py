@@ -1,0 +1,106 @@
+"""Count the library's instructions, and compare them with the record of them.
+
+    python -m bench.instructions [--renew]
+
+Callgrind counts what native/instructions.c does with the library as setup.py builds it,
+which is the same with every Python. A row that grew by more than 3% is an error. Counts of
+another compiler or C library can't be compared; that is said, and no error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench import binaries, facts, programs
+from bench.places import HERE, INCLUDE, LIBRARY, output
+
+RECORD = HERE / "instructions.json"
+ALLOWED = 1.03
+RENEW = "make bench-instructions ARGS=--renew"
+Counts = dict[str, int]
+
+
+def counts() -> Counts:
+    """Count all works."""
+    run_path = f"-Wl,-rpath,{LIBRARY.parent}"
+    program = programs.tool("instructions", f"-I{INCLUDE}", LIBRARY, run_path)
+    return {name: binaries.counted("counted", program, name) for name in output(program).split()}
+
+
+def conditions() -> dict[str, str]:
+    """Give what counts depend on, apart from the library."""
+    compiler = programs.compiler(cxx=False)
+    kind = "clang" if "clang" in output(*compiler, "--version") else "gcc"
+    version = output(*compiler, "-dumpversion").strip().partition(".")[0]
+    return {
+        "compiler": f"{kind} {version}",
+        "C library": facts.libc(),
+        "machine": platform.machine(),
+    }
+
+
+def compare(old: Counts, new: Counts) -> list[str]:
+    """Give a line for each row that is an error."""
+    errors = []
+    for name in sorted({*old, *new}):
+        before, now = old.get(name), new.get(name)
+        if before is None or now is None:
+            errors.append(f"{name}: {'not in the record' if before is None else 'not counted'}")
+        elif now > before * ALLOWED:
+            growth = 100 * (now / before - 1)
+            errors.append(f"{name}: {before:,} instructions before, {now:,} now: +{growth:.1f}%")
+    return errors
+
+
+def table(old: Counts, new: Counts) -> str:
+    """Give all rows, for people."""
+    lines = []
+    for name, now in new.items():
+        before = old.get(name)
+        change = f"{100 * (now / before - 1):+7.1f}%" if before else "     new"
+        lines.append(f"{name:12} {now:>12,} {change}")
+    return "\n".join(lines)
+
+
+def judge(record: dict[str, Any], new: Counts, now: dict[str, str]) -> int:
+    """Say how the counts compare; give the exit status."""
+    differing = [name for name, text in record["conditions"].items() if now.get(name) != text]
+    for name in differing:
+        print(f"recorded with {name} {record['conditions'][name]}, here it is {now[name]}")
+    if differing:
+        print("Counts of these can't be compared: nothing was checked.")
+        return 0
+    errors = compare(record["instructions"], new)
+    for text in errors:
+        print(f"error: {text}", file=sys.stderr)
+    if errors:
+        print(f"Over 3% is an error. If it has to be: {RENEW}", file=sys.stderr)
+    return 1 if errors else 0
+
+
+def main() -> int:
+    """Count, then compare or renew."""
+    parser = argparse.ArgumentParser(prog="python -m bench.instructions", description=__doc__)
+    parser.add_argument("--renew", action="store_true", help="write the record anew")
+    parser.add_argument("--record", type=Path, default=RECORD, help="another record")
+    options = parser.parse_args()
+    if not binaries.has_callgrind():
+        print("valgrind is not installed: apt-get install valgrind", file=sys.stderr)
+        return 1
+    new, now = counts(), conditions()
+    record = json.loads(options.record.read_text("utf-8")) if options.record.exists() else {}
+    print(table(record.get("instructions", {}), new))
+    if not options.renew:
+        return judge(record, new, now)
+    text = json.dumps({"conditions": now, "instructions": new}, indent=2)
+    options.record.write_text(text + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""Runs measurements: in turns, one process each, and gives medians."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bench.places import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Callable
+
+Summary = dict[str, float]
+Rows = dict[str, dict[str, Summary]]  # of each row: of each contestant
+
+
+@dataclass(frozen=True)
+class Case:
+    """One process that measures one contestant once."""
+
+    who: str
+    command: Sequence[object]
+    rows: dict[str, str]  # of each number in its JSON: the row that it belongs to
+    scale: float = 1.0
+    named: tuple[str, ...] = ()  # what else in the JSON tells the rows apart
+
+
+@dataclass
+class Samples:
+    """What the processes printed."""
+
+    values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+
+    def add(self, row: str, who: str, value: float) -> None:
+        """Keep one value."""
+        self.values.setdefault(row, {}).setdefault(who, []).append(value)
+
+    def rows(self) -> Rows:
+        """Give the medians."""
+        return {
+            row: {who: summary(values) for who, values in of_all.items()}
+            for row, of_all in self.values.items()
+        }
+
+
+def summary(values: Sequence[float]) -> Summary:
+    """Give median and range."""
+    kept = {"median": statistics.median(values), "low": min(values), "high": max(values)}
+    return {name: float(f"{value:.5g}") for name, value in kept.items()}
+
+
+def exactly(value: float) -> Summary:
+    """Give a value that is counted, not measured."""
+    return summary([value])
+
+
+def in_turns(groups: Sequence[Sequence[Case]], round_: int) -> Iterable[Case]:
+    """Give every case once; contestants follow each other, another one first each round."""
+    for group in groups:
+        first = round_ % len(group)
+        yield from group[first:]
+        yield from group[:first]
+
+
+def take(samples: Samples, case: Case, numbers: dict[str, Any]) -> None:
+    """Keep the numbers of one line; a program that does several things names them."""
+    parts = [str(numbers[name]).replace(" ", "-") for name in case.named if name in numbers]
+    for name, row in case.rows.items():
+        samples.add("/".join([row, *parts]), case.who, numbers[name] * case.scale)
+
+
+def run(groups: Sequence[Sequence[Case]], rounds: int, tell: Callable[[str], None]) -> Rows:
+    """Measure all cases `rounds` times; a group holds the contestants of one row."""
+    samples = Samples()
+    for round_ in range(rounds):
+        tell(f"round {round_ + 1} of {rounds}")
+        for case in in_turns([group for group in groups if group], round_):
+            for line in output(*case.command).splitlines():
+                take(samples, case, json.loads(line))
+    return samples.rows()
+
+
+def over(rows: Rows, row: str, base: dict[str, str], result: str) -> None:
+    """Add a row that is another one without what its base contestants take."""
+    of_all = rows.get(row, {})
+    for who, below in base.items():
+        if who in of_all and below in of_all:
+            value = of_all[who]["median"] - of_all[below]["median"]
+            rows.setdefault(result, {})[who] = exactly(value)

@@ -1,0 +1,65 @@
+"""Measure one thing with one Python library: run.py LIBRARY WORK COUNT.
+
+Prints one line of JSON: nanoseconds for each call, flag or argument. LIBRARY is a module
+beside this one. It runs in whatever Python is measured, and needs nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import timeit
+from time import perf_counter_ns
+from typing import Any
+
+REPEATS = 5
+UNROLLED = 10  # the loop itself should not weigh
+
+
+def per_call(library: Any, work: str, count: int) -> float:  # noqa: ANN401 - a module
+    """Give the nanoseconds of one statement, the best of some repeats."""
+    rounds = max(1, count // UNROLLED)
+    statement = "; ".join([library.STATEMENTS[work]] * UNROLLED)
+    timer = timeit.Timer(statement, globals=library.one_flag())
+    return min(timer.repeat(REPEATS, rounds)) * 1e9 / (rounds * UNROLLED)
+
+
+def define(library: Any, count: int) -> float:  # noqa: ANN401 - a module
+    """Give the nanoseconds of a definition, of many."""
+    names = names_of(count)
+    begin = perf_counter_ns()
+    library.define_all(names)
+    return (perf_counter_ns() - begin) / count
+
+
+def parse(library: Any, count: int) -> float:  # noqa: ANN401 - a module
+    """Give the nanoseconds of an argument, of a command line that sets all flags."""
+    names = names_of(count)
+    words = ["program", *(f"--{name}=17" for name in names)]
+    made = library.define_all(names)
+    begin = perf_counter_ns()
+    values = library.parse(made, words)
+    taken = (perf_counter_ns() - begin) / count
+    assert library.value_of(values, names[-1]) == 17  # noqa: PLR2004 - as words say
+    return taken
+
+
+def names_of(count: int) -> list[str]:
+    """Give distinct names of flags."""
+    return [f"check_{index:05d}_limit" for index in range(count)]
+
+
+def main() -> None:
+    """Do what the command line asks for."""
+    library, work, count = importlib.import_module(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    if work == "define":
+        taken = define(library, count)
+    elif work == "parse":
+        taken = parse(library, count)
+    else:
+        taken = per_call(library, work, count)
+    print(json.dumps({"ns": taken}))
+
+
+main()

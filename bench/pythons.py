@@ -1,0 +1,139 @@
+"""What is measured from Python: an environment for each CPython, and its cases."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench import programs
+from bench.measure import Case, Rows, over
+from bench.places import BUILD, PYTHON, ROOT, CommandError, fingerprint, output
+from bench.rows import PYTHONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bench.works import Sizes
+
+PACKAGES = ("absl-py", "click")
+IMPORTS = {
+    "empty Python": "pass",
+    "ours": "import paddle_flags",
+    "absl-py": "from absl import flags",
+    "argparse": "import argparse",
+    "click": "import click",
+}
+MODULES = {  # in bench/python
+    "ours": "ours",
+    "absl-py": "absl_py",
+    "argparse": "argparse_py",
+    "click": "click_py",
+}
+WITH_REGISTRY = ("ours", "absl-py")  # the others give values away and keep none
+
+
+def found() -> dict[str, Path]:
+    """Give the interpreters of the versions that are measured, of those on this machine."""
+    versions = {}
+    for version in PYTHONS:
+        homes = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
+        there = shutil.which(f"python{version}")
+        candidates = [*homes, *([Path(there)] if there else [])]
+        usable = [each for each in candidates if runs_as(each, version)]
+        if usable:
+            versions[version] = usable[-1]
+    return versions
+
+
+def runs_as(python: Path, version: str) -> bool:
+    """Tell whether an interpreter runs, and is of a version."""
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    try:
+        return output(python, "-c", code).strip() == version
+    except (CommandError, OSError):
+        return False
+
+
+def own_version() -> str:
+    """Give the version of the Python that runs this."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def environment(version: str, python: Path) -> Path:
+    """Give the Python of an environment that has this package, installed as users do."""
+    home = BUILD / f"python-{version}"
+    stamp = home / "stamp"
+    parts = [ROOT / name for name in ("csrc", "setup.py", "build_ffi.py", "pyproject.toml")]
+    key = fingerprint(python, *parts, *sorted((ROOT / "paddle_flags").glob("*.py")))
+    if not stamp.exists() or stamp.read_text() != key:
+        copy = BUILD / "source"
+        output(sys.executable, ROOT / "tools" / "copy_tree.py", copy)
+        output(python, "-m", "venv", "--clear", home)
+        output(home / "bin" / "python", "-m", "pip", "install", "--quiet", copy, *PACKAGES)
+        shutil.rmtree(copy)
+        stamp.write_text(key)
+    return home / "bin" / "python"
+
+
+def work_groups(version: str, python: Path, sizes: Sizes) -> Iterator[list[Case]]:
+    """Measure reading, setting, defining and parsing."""
+    works = [("get", sizes.python_calls, 1.0), ("value", sizes.python_calls, 1.0)]
+    works += [("assign", sizes.python_calls // 10, 1.0), ("define", sizes.python_flags, 1e-3)]
+    works += [("parse", sizes.python_flags, sizes.python_flags * 1e-6)]
+    for work, count, scale in works:
+        rows = {"ns": f"python-{version}/{work}"}
+        yield [
+            Case(who, [python, PYTHON / "run.py", module, work, count], rows, scale)
+            for who, module in MODULES.items()
+            if work in ("define", "parse") or who in WITH_REGISTRY
+        ]
+
+
+def import_group(version: str, python: Path, sizes: Sizes) -> list[Case]:
+    """Start Pythons that import one thing, and end."""
+    spawn = programs.tool("spawn")
+    rows = {"wall": f"python-{version}/start"}
+    return [
+        Case(who, [spawn, sizes.starts, python, "-c", code], rows) for who, code in IMPORTS.items()
+    ]
+
+
+def groups(pythons: dict[str, Path], sizes: Sizes) -> Iterator[list[Case]]:
+    """Give all cases."""
+    for version, python in pythons.items():
+        yield from work_groups(version, python, sizes)
+        yield import_group(version, python, sizes)
+
+
+def imports_over_empty(rows: Rows, pythons: dict[str, Path]) -> None:
+    """Take away what an empty Python takes."""
+    base = {who: "empty Python" for who in IMPORTS if who != "empty Python"}
+    for version in pythons:
+        over(rows, f"python-{version}/start", base, f"python-{version}/import")
+
+
+def packages(python: Path) -> dict[str, str]:
+    """Give the Python peers with their versions; argparse comes with Python."""
+    code = "import sys, importlib.metadata as m; print(m.version(sys.argv[1]))"
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = f"{name} {output(python, '-c', code, name).strip()}"
+        except CommandError:
+            versions[name] = f"not installed: pip install {name}"
+    return versions
+
+
+def environments(*, quick: bool) -> dict[str, Path]:
+    """Give the Pythons to measure: all versions, or only the one that runs this."""
+    if quick:
+        return {own_version(): Path(sys.executable)}
+    return {version: environment(version, python) for version, python in found().items()}
+
+
+def absent() -> list[str]:
+    """Give the versions that aren't on this machine."""
+    there = found()
+    return [version for version in PYTHONS if version not in there]

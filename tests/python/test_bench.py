@@ -1,0 +1,187 @@
+"""The bench measures everybody, writes its part of the documents, and judges instructions.
+
+Nothing here looks at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from support import ROOT, package, require, tool
+
+sys.path.insert(0, str(ROOT))
+
+from bench import document, instructions, rows, table
+
+COMMITTED = ROOT / "bench" / "results"
+
+
+def bench(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a part of the bench in the tree, as make does."""
+    command = [sys.executable, "-m", *map(str, words)]
+    environment = {**os.environ, **environment}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900
+    )
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """Results of the smallest run, with all peers."""
+    require("libgflags-dev", "gflags/gflags.h")
+    require("libabsl-dev", "absl/flags/flag.h", program="pkg-config")
+    require("llvm-dev", program="llvm-config")
+    tool("valgrind")
+    for module in ("absl", "click", "matplotlib"):
+        package(module)
+    out = tmp_path_factory.mktemp("bench")
+    ended = bench("bench", "--quick", "--output", out)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return out, ended.stdout, json.loads((out / "results.json").read_text("utf-8"))
+
+
+def known(quick, row: str) -> set[str]:
+    return set(quick[2]["rows"][row])
+
+
+def test_every_peer_is_measured(quick):
+    native = {"ours", "gflags", "abseil", "LLVM"}
+    for work in ("register", "set", "parse", "parse-random", "memory", "resident"):
+        assert known(quick, f"{work}/100") == {*native, "ours, record"}
+    for row in ("read-int", "read-string", "read-int-instructions"):
+        assert known(quick, row) == {*native, "plain"}
+    assert known(quick, "start/10") == {*native, "ours, in a plugin"}
+    assert known(quick, "plugin-size") == native
+    (version,) = quick[2]["pythons"]
+    for work in ("get", "value", "assign"):
+        assert known(quick, f"python-{version}/{work}") == {"ours", "absl-py"}
+    for work in ("define", "parse", "import"):
+        assert known(quick, f"python-{version}/{work}") == set(rows.PYTHON)
+
+
+def test_each_number_is_a_median_with_its_range(quick):
+    for of_all in quick[2]["rows"].values():
+        for summary in of_all.values():
+            assert summary["low"] <= summary["median"] <= summary["high"]
+
+
+def test_an_int_flag_is_read_by_the_instructions_of_a_plain_variable(quick):
+    for kind in ("int", "string"):
+        counted = quick[2]["rows"][f"read-{kind}-instructions"]
+        assert counted["ours"] == counted["plain"]
+
+
+def test_results_are_saved_as_tables_numbers_and_plots(quick):
+    out, printed, results = quick
+    assert (out / "results.md").read_text("utf-8") in printed
+    assert table.page(results) in printed
+    assert b"<svg" in (out / "flags.svg").read_bytes()
+    assert (out / "flags.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_loops_that_read_are_shown(quick):
+    shown = quick[2]["disassembly"]
+    assert set(shown) == {"plain", "ours", "gflags", "abseil"}
+    assert all("mov" in text and "\nj" in text for text in shown.values())
+
+
+def test_a_peer_that_is_not_installed_is_named_with_what_installs_it(tmp_path):
+    words = ("bench", "--quick", "--only", "reads", "--output", tmp_path)
+    ended = bench(*words, CXX=str(tmp_path / "no-compiler"))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "- gflags: not installed: apt-get install g++ libgflags-dev" in ended.stdout
+    (line,) = [each for each in ended.stdout.splitlines() if each.startswith("| one round")]
+    assert line.count("not installed") == 3
+
+
+def test_the_document_shows_the_committed_results():
+    results = json.loads((COMMITTED / "results.json").read_text("utf-8"))
+    path = ROOT / "docs" / "performance.md"
+    text = path.read_text("utf-8")
+    assert document.filled(text, results) == text, "make bench ARGS=--render"
+    assert table.page(results) == (COMMITTED / "results.md").read_text("utf-8")
+
+
+def results_with(row: str, **values: float) -> table.Results:
+    summaries = {who: {"median": value} for who, value in values.items()}
+    return {"rows": {row: summaries}, "contestants": {}, "pythons": ["3.11"]}
+
+
+def verdict(row: str, **values: float) -> table.Verdict:
+    """Judge one row."""
+    ((place, found),) = [
+        (each, line) for each in rows.tables() for line in each.rows if line.key == row
+    ]
+    return table.judge(results_with(row, **values), place, found)
+
+
+def test_a_budget_is_met_up_to_its_limit():
+    assert verdict("register/1000", ours=100.0, gflags=50.0).met == "yes"
+    assert verdict("register/1000", ours=150.0, gflags=50.0).met == "**no**, 1.5 times"
+    assert verdict("register/1000", ours=150.0, gflags=50.0).ratio == 3
+
+
+def test_the_worse_of_our_ways_is_judged():
+    values = {"ours": 90.0, "ours, record": 110.0, "gflags": 1.0}
+    assert verdict("register/1000", **values).ours == 110
+
+
+def test_a_budget_can_ask_for_a_multiple_of_a_peer():
+    values = {"ours": 100.0, "absl-py": 399.0}
+    assert verdict("python-3.11/get", **values).met == "**no**, 1 times"
+    assert verdict("python-3.11/get", **{**values, "absl-py": 400.0}).met == "yes"
+    assert verdict("threads/2/writer-of-this-flag", ours=99.0, abseil=9.0).met == "yes"
+    assert verdict("threads/2/writer-of-this-flag", ours=45.0, abseil=9.0).met == "**no**, 2 times"
+
+
+def test_budgets_that_are_missed_are_listed_the_worst_first():
+    results = results_with("register/1000", ours=150.0)
+    results["rows"]["set/1000"] = {"ours": {"median": 180.0}}
+    first, second = table.worst(results)
+    assert first.startswith("3 times: ")
+    assert second.startswith("1.5 times: ")
+
+
+def test_more_than_three_per_cent_over_the_record_is_an_error(capsys):
+    record = {"conditions": {"compiler": "gcc 12"}, "instructions": {"find": 1000, "set": 1000}}
+    assert instructions.judge(record, {"find": 1030, "set": 500}, record["conditions"]) == 0
+    assert instructions.judge(record, {"find": 1031, "set": 500}, record["conditions"]) == 1
+    said = capsys.readouterr().err
+    assert "error: find: 1,000 instructions before, 1,031 now: +3.1%" in said
+    assert "make bench-instructions ARGS=--renew" in said
+
+
+def test_a_row_that_is_new_or_gone_is_an_error():
+    assert instructions.compare({"find": 1}, {"set": 1}) == [
+        "find: not counted",
+        "set: not in the record",
+    ]
+
+
+def test_counts_of_another_compiler_are_not_compared_and_that_is_said(capsys):
+    record = {"conditions": {"compiler": "gcc 12"}, "instructions": {"find": 1}}
+    assert instructions.judge(record, {"find": 99}, {"compiler": "gcc 14"}) == 0
+    said = capsys.readouterr().out
+    assert "recorded with compiler gcc 12, here it is gcc 14" in said
+    assert "nothing was checked" in said
+
+
+def test_instructions_are_counted_and_compared_with_the_record(tmp_path):
+    tool("valgrind")
+    record = tmp_path / "record.json"
+    renewed = bench("bench.instructions", "--renew", "--record", record)
+    assert renewed.returncode == 0, renewed.stdout + renewed.stderr
+    held = json.loads(record.read_text())
+    assert set(held["instructions"]) == set(
+        json.loads(instructions.RECORD.read_text())["instructions"]
+    )
+    assert bench("bench.instructions", "--record", record).returncode == 0
+    held["instructions"]["find"] //= 2
+    record.write_text(json.dumps(held))
+    ended = bench("bench.instructions", "--record", record)
+    assert ended.returncode == 1
+    assert "error: find: " in ended.stderr
