@@ -19,7 +19,7 @@ SETTINGS := $(strip $(CURDIR) $(PYTHON) $(CC) $(CFLAGS) $(LDFLAGS) $(PD_SANITIZE
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
-	  while IFS='|' read -r name text; do printf 'make %-12s %s\n' "$$name" "$$text"; done
+	  while IFS='|' read -r name text; do printf 'make %-18s %s\n' "$$name" "$$text"; done
 
 demo: $(VENV)/built ## Build library and example plugins, run them from Python over real files
 	$(MAKE) -C examples BUILD=$(CURDIR)/build

@@ -31,7 +31,8 @@ def compiler(*, cxx: bool) -> list[str]:
 def build(name: str, *command: object, depends: Sequence[object] = ()) -> Path:
     """Run a compiler, unless it did the very same before."""
     sources = [part for part in command if isinstance(part, Path) and part.is_file()]
-    key = fingerprint(*command, *sources, *depends, INCLUDE, *NATIVE.glob("*.h"))
+    headers = [INCLUDE] if f"-I{INCLUDE}" in command else []
+    key = fingerprint(*command, *sources, *depends, *headers, *NATIVE.glob("*.h"))
     out = BUILD / "programs" / f"{name.replace(', ', '-').replace(' ', '-')}-{key}"
     if not out.exists():
         out.parent.mkdir(parents=True, exist_ok=True)

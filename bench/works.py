@@ -50,6 +50,7 @@ QUICK = Sizes(
     python_calls=100,
 )
 
+RANDOM_AT_MOST = 100_000
 REGISTER = {
     "ns": "register",
     "heap": "memory",
@@ -64,6 +65,8 @@ def flag_groups(sizes: Sizes) -> Iterator[list[Case]]:
     made = {each.name: programs.work_program(each) for each in present()}
     for count in sizes.flags:
         for work in ("register", "set", "parse", "parse-random"):
+            if work == "parse-random" and count > RANDOM_AT_MOST:
+                continue
             keys = REGISTER if work == "register" else {"ns": work}
             rows = {name: f"{row}/{count}" for name, row in keys.items()}
             yield [Case(who, [program, work, count], rows) for who, program in made.items()]
