@@ -90,7 +90,7 @@ def known_contestants(interpreters: dict[str, Path]) -> dict[str, str]:
 def save(results: table.Results, directory: Path) -> None:
     """Write numbers, tables and plots."""
     directory.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True)
+    text = json.dumps(results, indent=1, ensure_ascii=False)
     (directory / "results.json").write_text(text + "\n", "utf-8")
     (directory / "results.md").write_text(table.page(results), "utf-8")
     plots.draw(results, directory)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench import rows, table
+from bench import plots, rows, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +26,12 @@ def unmet(results: Results) -> str:
     return "\n".join(lines) or "All budgets are met."
 
 
+def shown_plots(results: Results) -> str:
+    """Give the plots that there are."""
+    drawn = plots.drawn(results)
+    return "\n\n".join(f"![{text}](../bench/results/{name}.svg)" for name, text in drawn.items())
+
+
 def sections(results: Results) -> dict[str, str]:
     """Give the text of every part."""
     tables = rows.tables(tuple(results["pythons"]))
@@ -33,6 +39,7 @@ def sections(results: Results) -> dict[str, str]:
     return {
         "machine": table.machine(results),
         "tables": "\n\n".join(f"### {title}\n\n{text}" for title, text in texts if text),
+        "plots": shown_plots(results),
         "unmet": unmet(results),
         "disassembly": disassembly(results),
     }

@@ -92,9 +92,21 @@ def by_threads(results: Results, directory: Path) -> None:
     plt.close(figure)
 
 
+def drawn(results: Results) -> dict[str, str]:
+    """Give the plots that there are numbers for, with what they show."""
+    texts = {
+        "flags": ("register/", "Cost and memory of a flag, for 1 to 1,000,000 flags"),
+        "threads": ("threads/", "Reads of a string in 1, 2 and 4 threads, and beside a writer"),
+    }
+    return {
+        name: text
+        for name, (prefix, text) in texts.items()
+        if any(key.startswith(prefix) for key in results["rows"])
+    }
+
+
 def draw(results: Results, directory: Path) -> None:
     """Draw all that there are numbers for."""
-    if any(key.startswith("register/") for key in results["rows"]):
-        by_count(results, directory)
-    if any(key.startswith("threads/") for key in results["rows"]):
-        by_threads(results, directory)
+    draws = {"flags": by_count, "threads": by_threads}
+    for name in drawn(results):
+        draws[name](results, directory)

@@ -45,7 +45,7 @@ QUICK = Sizes(
     reads=1000,
     definitions=10,
     starts=2,
-    milliseconds=2,
+    milliseconds=20,
     python_flags=50,
     python_calls=100,
 )
@@ -98,7 +98,7 @@ def torn_share(rows: Rows) -> None:
     for row in [key for key in rows if key.startswith("torn/")]:
         for who, torn in rows[row].items():
             reads = rows[row.replace("torn", "reads", 1)][who]["median"]
-            share = 100 * torn["median"] / reads
+            share = 100 * torn["median"] / max(reads, 1e-6)  # in millions, as torn is
             rows.setdefault(row.replace("torn", "torn-share", 1), {})[who] = exactly(share)
 
 
