@@ -57,11 +57,7 @@ static void find(void) {
 }
 
 static void set_by_name(void) {
-  for (int i = 0; i < COUNT; i++) {
-    pd_flag *flag;
-    failed |= pd_flag_find(names[i], &flag, NULL) != PD_OK ||
-              pd_flag_set_from_string(flag, "17", NULL) != PD_OK;
-  }
+  for (int i = 0; i < COUNT; i++) failed |= pd_flag_set_by_name(names[i], "17", NULL) != PD_OK;
 }
 
 static void set_int32(void) {

@@ -82,9 +82,7 @@ size_t subject_copied(const bench_texts *texts) {
 size_t subject_definition(void) { return sizeof(pd_flag_def) + sizeof(void *) + sizeof *cells; }
 
 bool subject_set(const char *name, const char *text) {
-  pd_flag *flag;
-  return pd_flag_find(name, &flag, NULL) == PD_OK &&
-         pd_flag_set_from_string(flag, text, NULL) == PD_OK;
+  return pd_flag_set_by_name(name, text, NULL) == PD_OK;
 }
 
 bool subject_parse(int argc, char **argv) {
