@@ -243,22 +243,33 @@ static void fail_review(pd_status status, const pd_flag *flag, pd_type was, cons
   pd__report_add(report, &err);
 }
 
+/* The same for the values that an entry has replaced; nobody is told of them. */
+static void review_past(pd_flag *flag, pd_type was, pd__entry *entry) {
+  pd__entry *newest = entry->past, *old = newest ? newest->next : NULL;
+  entry->past = NULL;
+  entry->replaces = 0;
+  while (old) {
+    pd__entry *newer = old == newest ? NULL : old->next;
+    if (convert(flag, was, old) == PD_OK) {
+      pd__entry_add_past(entry, old);
+    } else {
+      pd__entry_free(old);
+    }
+    old = newer;
+  }
+}
+
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
-  pd__entry *live = NULL; /* that the entry under way is replaced by; NULL: dropped */
   for (pd__entry **at = &flag->entries; *at;) {
     pd__entry *entry = *at;
     pd_status status = flag->def->read_only ? PD_ERR_READ_ONLY : convert(flag, was, entry);
-    if (!entry->replaced) {
-      live = status == PD_OK ? entry : NULL;
-      if (live) live->replaces = 0;
-    }
-    if (status == PD_OK && live) {
-      live->replaces += entry->replaced;
+    if (status == PD_OK) {
+      review_past(flag, was, entry);
       at = &entry->next;
-      continue;
+    } else {
+      fail_review(status, flag, was, entry, report);
+      *at = entry->next;
+      pd__entry_free(entry);
     }
-    if (!entry->replaced) fail_review(status, flag, was, entry, report);
-    *at = entry->next;
-    pd__entry_free(entry);
   }
 }

@@ -17,47 +17,70 @@ void pd__entry_free(pd__entry *entry) {
   if (!entry) return;
   entry->next = unused;
   unused = entry;
+  if (!entry->past) return;
+  unused = entry->past->next; /* from the oldest to the newest */
+  entry->past->next = entry;
 }
 
 /* ---- The list ---- */
 
-/* Whether `entry` takes the place of `old`, which stays behind it as replaced. */
-static bool replaces(const pd__entry *entry, const pd__entry *old) {
-  return entry->origin.source == old->origin.source && entry->layer == old->layer;
-}
-
-/* Free what stands behind the first `kept` entries that `entry` replaces. */
-static void trim(pd__entry *entry, uint32_t kept) {
-  pd__entry *last = entry;
-  for (uint32_t i = 0; i < kept; i++) last = last->next;
-  while (entry->replaces > kept) {
-    pd__entry *old = last->next;
-    last->next = old->next;
-    pd__entry_free(old);
-    entry->replaces--;
+void pd__entry_add_past(pd__entry *entry, pd__entry *old) {
+  pd__entry *newest = entry->past;
+  old->replaced = true;
+  old->past = NULL;
+  entry->past = old;
+  if (!newest) {
+    old->next = old;
+    entry->replaces = 1;
+    return;
   }
+  old->next = newest->next;
+  newest->next = old;
+  if (entry->replaces < PD_ENTRIES_KEPT) {
+    entry->replaces++;
+    return;
+  }
+  pd__entry *oldest = old->next;
+  old->next = oldest->next;
+  pd__entry_free(oldest);
 }
 
-/* Link `entry` below the entries of higher rank, before those of its own. The list
- * is trimmed at twice its length, so that a set in a loop seldom walks it. */
-static void link_entry(pd_flag *flag, pd__entry *entry) {
-  pd__entry **at = &flag->entries;
-  while (*at && (*at)->origin.source > entry->origin.source) at = &(*at)->next;
-  entry->next = *at;
+/* Put `entry` in the place of `old`. */
+static void replace(pd__entry **at, pd__entry *entry) {
+  pd__entry *old = *at;
+  entry->next = old->next;
+  entry->past = old->past;
+  entry->replaces = old->replaces;
   *at = entry;
-  if (!entry->next || !replaces(entry, entry->next)) return;
-  entry->next->replaced = true;
-  entry->replaces = entry->next->replaces + 1;
-  if (entry->replaces > 2 * PD_ENTRIES_KEPT) trim(entry, PD_ENTRIES_KEPT);
+  pd__entry_add_past(entry, old);
 }
 
 void pd__entries_give(pd_flag *flag, pd__entry *entry) {
-  const pd__entry *top = flag->entries;
-  if (!entry->layer && entry->origin.source == PD_SOURCE_RUNTIME && top && top->layer) {
-    entry->layer = top->layer;
+  pd__entry **at = &flag->entries;
+  if (!entry->layer && entry->origin.source == PD_SOURCE_RUNTIME && *at && (*at)->layer) {
+    entry->layer = (*at)->layer;
     entry->origin.source = PD_SOURCE_LAYER;
   }
-  link_entry(flag, entry);
+  while (*at && (*at)->origin.source > entry->origin.source) at = &(*at)->next;
+  if (*at && (*at)->origin.source == entry->origin.source && (*at)->layer == entry->layer) {
+    replace(at, entry);
+  } else {
+    entry->next = *at;
+    *at = entry;
+  }
+}
+
+const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index) {
+  const pd__entry *entry = flag->entries;
+  while (entry && *index > entry->replaces) {
+    *index -= 1 + entry->replaces;
+    entry = entry->next;
+  }
+  if (!entry || *index == 0) return entry;
+  const pd__entry *past = entry->past;
+  for (size_t i = *index; i <= entry->replaces; i++) past = past->next; /* the oldest first */
+  *index = 0;
+  return past;
 }
 
 static bool drops(const pd__change *change, const pd__entry *entry) {

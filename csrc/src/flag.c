@@ -97,9 +97,8 @@ pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error
 }
 
 pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err) {
-  const pd__entry *found = flag->entries;
   size_t left = index;
-  for (; found && left > 0; left--) found = found->next;
+  const pd__entry *found = pd__entries_at(flag, &left);
   if (left > 0) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", flag->def->name, index);
   }

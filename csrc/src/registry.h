@@ -25,8 +25,10 @@ typedef struct pd__entry {
   pd_origin origin;
   uint64_t layer : 48;    /* 0: none */
   bool replaced : 1;      /* a later one of the same source, or layer, stands before it */
-  uint64_t replaces : 15; /* entries that stand behind it as replaced */
-  struct pd__entry *next;
+  uint64_t replaces : 15; /* entries; in `past` */
+  struct pd__entry *past; /* the newest of those that it replaced, in a circle: the oldest is
+                             behind it */
+  struct pd__entry *next; /* of another source or layer, below it; of a replaced one: newer */
 } pd__entry;
 
 typedef struct pd__target pd__target; /* hooks.c: a flag of a validator or watcher */
@@ -286,6 +288,13 @@ bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text);
 /* NULL when memory is out. */
 pd__entry *pd__entry_new(void);
 void pd__entry_free(pd__entry *entry);
+
+/* Let `entry` remember `old`, which it replaces, as the newest of at most PD_ENTRIES_KEPT. */
+void pd__entry_add_past(pd__entry *entry, pd__entry *old);
+
+/* The entry at *index, as pd_flag_get_entry counts. NULL: the default, if *index
+ * has become 0, or none. */
+const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index);
 
 /* Put an entry in its place by its source, and take away those that a change drops. */
 void pd__entries_give(pd_flag *flag, pd__entry *entry);
