@@ -148,7 +148,8 @@ class Flag(FlagBase[T]):
         """The values that the flag was given: the current one first, the default last.
 
         They are ordered by rank, the latest of a source first. Of the values that a
-        later one of the same source has replaced, at least the last 15 are there.
+        later one of the same source has replaced, at least the last 15 are there; a
+        line that sets the flag again and again is remembered once.
         """
         from paddle_flags._entry import entries_of  # noqa: PLC0415 - seldom used
 

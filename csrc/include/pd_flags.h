@@ -353,7 +353,8 @@ PD_API pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info,
 
 /* The values that the flag was given, the current one at index 0 and the default
  * last: by rank, the latest of a source first. Of those that were replaced, at
- * least the last PD_ENTRIES_KEPT of each source. PD_ERR_ARGUMENT: `index` is too
+ * least the last PD_ENTRIES_KEPT of each source; of those that came from the very
+ * same place one after the other, only the last. PD_ERR_ARGUMENT: `index` is too
  * big. */
 #define PD_ENTRIES_KEPT 15
 PD_API pd_status pd_flag_get_entry(const pd_flag *flag, size_t index,

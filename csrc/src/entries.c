@@ -45,9 +45,20 @@ void pd__entry_add_past(pd__entry *entry, pd__entry *old) {
   pd__entry_free(oldest);
 }
 
-/* Put `entry` in the place of `old`. */
+/* Text is stored once: its address tells. */
+static bool same_origin(const pd_origin *a, const pd_origin *b) {
+  return a->line == b->line && a->place == b->place && a->column == b->column;
+}
+
+/* Put `entry` in the place of the one at `at`, of the same source. A line of code that
+ * sets a flag again and again isn't remembered for each time. */
 static void replace(pd__entry **at, pd__entry *entry) {
   pd__entry *old = *at;
+  if (same_origin(&old->origin, &entry->origin)) {
+    old->value = entry->value;
+    pd__entry_free(entry);
+    return;
+  }
   entry->next = old->next;
   entry->past = old->past;
   entry->replaces = old->replaces;

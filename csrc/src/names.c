@@ -8,8 +8,8 @@
 #include "hash.h"
 #include "text.h"
 
-#define CHUNK 64 /* nodes allocated at a time */
-#define LINE 64  /* of a cache: a node fills one */
+#define CHUNK 512 /* nodes allocated at a time */
+#define LINE 64   /* of a cache: a node fills one */
 
 _Static_assert(sizeof(pd_flag) == LINE || sizeof(void *) != 8, "a node fills a line");
 

@@ -1,30 +1,43 @@
 #include "text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
+#include "platform.h"
 
-#define CHUNK_SIZE 16384
+/* Blocks are a quarter of what there is already, so that little of them stays unused;
+ * large ones are taken from the system, in pages that are there at once. */
+#define SMALLEST_BLOCK 16384u
+#define LARGE_BLOCK 65536u
+#define LARGEST_BLOCK 2097152u
 
 static struct {
   char *at;
   size_t left;
-} chunk;
+  size_t total;
+} block;
+
+static bool new_block(void) {
+  size_t size = SMALLEST_BLOCK;
+  while (size < LARGEST_BLOCK && size < block.total / 4) size *= 2;
+  char *fresh = size < LARGE_BLOCK ? malloc(size) : pd__platform_pages(size);
+  if (!fresh) return false;
+  block.at = fresh;
+  block.left = size;
+  block.total += size;
+  return true;
+}
 
 void *pd__forever(size_t size) {
   size = (size + 7) & ~(size_t)7;
-  if (size > CHUNK_SIZE / 4) return malloc(size);
-  if (size > chunk.left) {
-    char *fresh = malloc(CHUNK_SIZE);
-    if (!fresh) return NULL;
-    chunk.at = fresh;
-    chunk.left = CHUNK_SIZE;
-  }
-  void *result = chunk.at;
-  chunk.at += size;
-  chunk.left -= size;
+  if (size > SMALLEST_BLOCK / 4) return malloc(size);
+  if (size > block.left && !new_block()) return NULL;
+  void *result = block.at;
+  block.at += size;
+  block.left -= size;
   return result;
 }
 

@@ -310,7 +310,7 @@ def test_many_threads_set_while_watchers_come_and_go(name):
             with flag.watch(heard.append), flag.validate(lambda value: value >= 0):
                 flag.value = number * 1000 + i
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    threads = [threading.Thread(target=work, args=(n + 1,)) for n in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
