@@ -43,6 +43,7 @@ def connect(
     refuse: Callable[[int], None],
     /,
 ) -> None: ...
+def is_main() -> bool: ...
 def attach(
     registry: RegistryBase,
     known: dict[str, Any],

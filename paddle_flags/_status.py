@@ -7,6 +7,7 @@ import sys
 from _thread import get_ident  # without what `threading` brings along
 
 from paddle_flags import errors
+from paddle_flags._fast import is_main
 from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -210,7 +211,8 @@ def pd_python_warn(message: Any, context: Any) -> None:  # noqa: ARG001 - C pass
 
 def _end() -> None:
     """Python ends: native code may still use deprecated flags, and must find nothing of ours."""
-    lib.pd_warning_handle(ffi.NULL, ffi.NULL, ffi.NULL)
+    if is_main():  # warnings of a sub-interpreter's threads come to that one
+        lib.pd_warning_handle(ffi.NULL, ffi.NULL, ffi.NULL)
     warn()
 
 

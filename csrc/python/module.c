@@ -30,6 +30,11 @@ static PyObject *connect(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
+/* Whether Python ends, and not just one of its interpreters, when this one ends. */
+static PyObject *is_main(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing)) {
+  return PyBool_FromLong(PyInterpreterState_GetID(PyInterpreterState_Get()) == 0);
+}
+
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, const char *name) {
   PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
   if (!type) return NULL;
@@ -88,6 +93,7 @@ static int clear(PyObject *module) {
 static void release(void *module) { clear(module); }
 
 static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
+                                {"is_main", is_main, METH_NOARGS, NULL},
                                 {"attach", fast_attach, METH_VARARGS, NULL},
                                 {"make", fast_make, METH_VARARGS, NULL},
                                 {"define", fast_define, METH_VARARGS, NULL},
