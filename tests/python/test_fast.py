@@ -324,6 +324,7 @@ def test_other_threads_run_while_a_native_watcher_waits_for_one(name, native, wa
             pass
         native.release()
 
+    assert getattr(pf.FLAGS, f"{name}_slow") == 1  # from now on C knows the attribute
     other = threading.Thread(target=let_go)
     other.start()
     if way == "attribute":
