@@ -28,7 +28,8 @@ typedef struct fast_state {
   PyObject *settle;        /* function: raises those, and hands these out */
   PyObject *refuse;        /* function: raises what the pd_error at an address tells */
   PyObject *places;        /* dict: a file's or module's name -> bytes */
-  PyObject *co_filename;   /* these two: names of attributes */
+  PyObject *value;         /* these four: names of attributes */
+  PyObject *co_filename;
   PyObject *f_globals;
   PyObject *dunder_name;
 } fast_state;

@@ -63,6 +63,13 @@ static PyObject *get_value(PyObject *self, void *Py_UNUSED(closure)) {
   return PyObject_CallMethod(self, "_read", NULL);
 }
 
+/* The value, before Python has looked for the property, which takes longer. */
+static PyObject *get_attribute(PyObject *self, PyObject *name) {
+  fast_state *state = state_of((flag_object *)self);
+  if (!state || name != state->value) return PyObject_GenericGetAttr(self, name);
+  return get_value(self, NULL);
+}
+
 /* ---- Setting ---- */
 
 bool fast_settle(fast_state *state) {
@@ -184,11 +191,9 @@ static PyMemberDef members[] = {
 static PyMethodDef methods[] = {{"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, NULL},
                                 {NULL, NULL, 0, NULL}};
 
-static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)dealloc},
-                              {Py_tp_getset, getset},
-                              {Py_tp_members, members},
-                              {Py_tp_methods, methods},
-                              {0, NULL}};
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, (void *)dealloc},        {Py_tp_getset, getset},   {Py_tp_members, members},
+    {Py_tp_getattro, (void *)get_attribute}, {Py_tp_methods, methods}, {0, NULL}};
 
 PyType_Spec fast_flag_spec = {"paddle_flags._fast.FlagBase", sizeof(flag_object), 0,
                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};

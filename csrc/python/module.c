@@ -51,11 +51,12 @@ static int execute(PyObject *module) {
   if (!state->flag_base) return -1;
   state->registry_base = add_type(module, &fast_registry_spec, "RegistryBase");
   state->places = PyDict_New();
+  state->value = PyUnicode_InternFromString("value");
   state->co_filename = PyUnicode_InternFromString("co_filename");
   state->f_globals = PyUnicode_InternFromString("f_globals");
   state->dunder_name = PyUnicode_InternFromString("__name__");
-  bool whole = state->registry_base && state->places && state->co_filename && state->f_globals &&
-               state->dunder_name;
+  bool whole = state->registry_base && state->places && state->value && state->co_filename &&
+               state->f_globals && state->dunder_name;
   return whole ? 0 : -1;
 }
 
@@ -84,6 +85,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->settle);
   Py_CLEAR(state->refuse);
   Py_CLEAR(state->places);
+  Py_CLEAR(state->value);
   Py_CLEAR(state->co_filename);
   Py_CLEAR(state->f_globals);
   Py_CLEAR(state->dunder_name);
