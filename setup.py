@@ -20,9 +20,10 @@ CHECK += ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] i
 COMPILE = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"]
 # docs/decisions/0027-size.md. CFLAGS has the last word, the interpreter's own have none.
 SMALL = ["-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Os"]
-SMALL += ["-fno-caller-saves", "-fno-tree-dominator-opts"]
-FAST = [*SMALL[:3], "-O2", "-fno-align-functions", "-fno-align-loops", "-fno-align-jumps"]
-HOT = set("argv change check define entries flag given names text transaction value words".split())
+SMALL += ["-fno-tree-dominator-opts", "-fno-caller-saves"]
+FAST = [*SMALL[:5], "-O2", "-freorder-blocks-algorithm=simple"]
+FAST += ["-fno-align-functions", "-fno-align-loops", "-fno-align-jumps"]
+HOT = {"argv", "change", "check", "define", "entries", "flag", "given", "names", "value"}
 # nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
 # library calls its own functions, whoever else in the process has those names.
 LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
