@@ -1,0 +1,51 @@
+"""How many bytes the library has, and the smallest plugin; docs/decisions/0027-size.md."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+
+import pytest
+from support import INCLUDE, LIBDIR, SANITIZE, run, tool, write
+
+LIBRARY_MOST = 114_688
+PLUGIN_MOST = 16_000
+PLUGIN = """
+#include <pd_flags.h>
+PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
+"""
+# Other compilers and settings, and other systems, make other sizes of the same source.
+OTHERWISE = SANITIZE or os.environ.get("CFLAGS") or platform.machine() != "x86_64"
+as_shipped = pytest.mark.skipif(bool(OTHERWISE), reason="not built as it is shipped")
+
+
+def check_size(stripped, most):
+    """Fail with a table of the sections if a file is larger than it may be."""
+    size = stripped.stat().st_size
+    assert size <= most, f"{size} bytes\n{run('size', '-A', '-d', stripped).stdout}"
+
+
+@as_shipped
+def test_the_library_keeps_to_its_size(tmp_path):
+    run("strip", f"{LIBDIR}/libpd_flags.so", "-o", tmp_path / "stripped.so")
+    check_size(tmp_path / "stripped.so", LIBRARY_MOST)
+
+
+@as_shipped
+def test_the_library_ships_without_tables_for_debuggers_and_unwinding():
+    table = run("size", "-A", "-d", f"{LIBDIR}/libpd_flags.so").stdout
+    sizes = {name: int(size) for name, size in re.findall(r"(?m)^(\.\S+) +(\d+)", table)}
+    assert not [name for name in sizes if name.startswith(".debug")]
+    assert sizes[".eh_frame"] < 1000  # of what the compiler's own files bring along
+
+
+@as_shipped
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-Os"])
+@pytest.mark.parametrize(("compiler", "suffix"), [("gcc", "c"), ("g++", "cc")])
+def test_a_plugin_of_one_flag_keeps_to_its_size(tmp_path, compiler, suffix, level):
+    source = write(tmp_path / f"plugin.{suffix}", PLUGIN)
+    built = tmp_path / "plugin.so"
+    run(tool(compiler), "-shared", "-fPIC", level, f"-I{INCLUDE}", source, "-o", built)
+    run("strip", built)
+    check_size(built, PLUGIN_MOST)
