@@ -24,8 +24,8 @@
  *   it; a result that is left alone means that nothing was done.
  * - It never prints, exits, aborts or throws. NULL for a required pointer
  *   gives PD_ERR_ARGUMENT.
- * - A function of yours that it calls returns: a C++ exception that leaves one ends
- *   the process by std::terminate.
+ * - No C++ exception may leave a function of yours that it calls; on Linux one ends
+ *   in std::terminate.
  * - Text is NUL-terminated bytes, UTF-8 by custom. Text that comes back is
  *   borrowed, never changes, and stays valid until the process ends.
  * - A pd_flag or pd_module handle stays valid until the process ends, also

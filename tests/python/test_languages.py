@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from joining import python
-from support import CC, CXX, INCLUDE, ROOT, package, run, tool, zig
+from support import CC, CXX, INCLUDE, ROOT, build_program, package, run, tool, write, zig
 
 EXAMPLES = ROOT / "examples" / "languages"
 PYTHON_H = f"-I{sysconfig.get_path('include')}"
@@ -123,3 +123,33 @@ def test_a_module_in_another_language_links_nothing_of_ours(built):
     _, out = built
     needed = run(tool("readelf", "binutils"), "-dW", out).stdout
     assert "libpd_flags" not in needed
+
+
+THROWER = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <pd_flags.h>
+
+PD_DEFINE_int32(thrown_level, 6, "How hard to try");
+
+static bool refuse(const pd_flag_entry *const *, void *, char *, size_t) { throw 1; }
+
+int main() {
+  pd_flag *flag;
+  std::set_terminate([] { std::puts("terminated"); std::fflush(stdout); std::_Exit(7); });
+  if (pd_flag_find("thrown_level", &flag, nullptr) != PD_OK) return 1;
+  if (pd_validator_add(&flag, 1, refuse, nullptr, nullptr, nullptr, nullptr) != PD_OK) return 2;
+  try {
+    pd_flag_set_int32(flag, 3, nullptr);
+  } catch (int) {
+    std::puts("went through");
+  }
+}
+"""
+
+
+def test_an_exception_that_leaves_a_validator_in_cpp_ends_the_program(tmp_path):
+    program = build_program(tmp_path / "thrower", write(tmp_path / "thrower.cc", THROWER))
+    ended = run(program, check=False)
+    assert (ended.returncode, ended.stdout) == (7, "terminated\n")
