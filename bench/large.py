@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SWITCH = "BENCH_LARGE"
 PARTS = {
     "torch": ("torch/include/c10/", "torch/include/torch/headeronly/", "torch/lib/libc10.so"),
-    "paddlepaddle": ("paddle/include/paddle/common/", "paddle/libs/libcommon.so"),
+    "paddlepaddle": ("paddle/include/paddle/", "paddle/libs/libcommon.so"),
 }
 
 
