@@ -1,9 +1,11 @@
-// c++ -O2 threads_abseil.cc $(pkg-config --libs absl_flags) -pthread
+// c++ -O2 threads_abseil.cc $(pkg-config --libs absl_flags absl_synchronization) -pthread
 #define LIBRARY "abseil"
 #include "threads.h"
 
 #include <absl/flags/flag.h>
 #include <string>
+
+#include "native/abseil.h"
 
 ABSL_FLAG(std::string, threads_it, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "Is read");
 ABSL_FLAG(std::string, threads_next, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "Stands beside it");

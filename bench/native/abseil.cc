@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include "abseil.h"
 #include "peer.h"
 
 ABSL_FLAG(int, bench_int, 3, "A flag to read");
