@@ -86,7 +86,8 @@ class Build(build_ext):
 ORIGIN = ["-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib"]
 ABI3 = [("Py_LIMITED_API", "0x03090000")] if LIMITED_API else []
 BOTH = {"include_dirs": [str(INCLUDE)], "extra_link_args": ORIGIN, "py_limited_api": LIMITED_API}
-BOTH |= {"extra_compile_args": ["-fvisibility=hidden"], "define_macros": ABI3}
+BOTH |= {"extra_compile_args": ["-fvisibility=hidden", *([] if CHECK else ["-g0"])]}
+BOTH |= {"define_macros": ABI3}
 OURS = sorted(map(str, Path("csrc", "python").glob("*.c")))
 MODULES = [Extension("paddle_flags._native", [], **BOTH)]
 MODULES += [Extension("paddle_flags._fast", OURS, **BOTH)]

@@ -6,7 +6,7 @@ import sys
 from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags import _lists as lists
-from paddle_flags._fast import define as _define
+from paddle_flags._fast import define as _define_plain
 from paddle_flags._flag import Flag, flag_of, flags_made
 from paddle_flags._native import ffi, lib
 from paddle_flags._status import check, new_error, to_bytes, to_switch
@@ -165,6 +165,60 @@ def _kind_of(
     return BY_NAME[inferred]
 
 
+def _define_with(
+    name: str,
+    default: Any,
+    help: str = "",
+    *,
+    type: str | None = None,
+    items: type | None = None,
+    unit: str | None = None,
+    min: Any = None,
+    max: Any = None,
+    choices: Iterable[Any] | None = None,
+    category: str | None = None,
+    aliases: Iterable[str] = (),
+    old_names: Iterable[str] = (),
+    hidden: bool = False,
+    read_only: bool = False,
+    startup_only: bool = False,
+    required: bool = False,
+    sensitive: bool = False,
+    experimental: bool = False,
+    deprecated: str | None = None,
+    retired: str | None = None,
+) -> Flag[Any]:
+    frame = sys._getframe(2)  # noqa: SLF001 - the documented way
+    flag = _define_plain(
+        flags_made, frame, name, default, help, type, items, unit, min, max, choices, category,
+        aliases, old_names, hidden, read_only, startup_only, required, sensitive, experimental,
+        deprecated, retired,
+    )  # fmt: skip
+    if flag is not None:  # it was plain
+        return flag  # type: ignore[no-any-return]
+    about = f"definition of {name!r}"
+    shown = REDACTED if sensitive else repr(default)
+    made = _Definition(name, _kind_of(about, shown, default, type, items), sensitive=sensitive)
+    made.set_default(default)
+    made.set_bound("min", min)
+    made.set_bound("max", max)
+    made.set_list("choices", () if choices is None else choices)
+    made.set_list("aliases", aliases)
+    made.set_list("old_names", old_names)
+    made.set_text("help", help)
+    texts = {"category": category, "unit": unit, "deprecated": deprecated, "retired": retired}
+    for field, text in texts.items():
+        if text is not None:
+            made.set_text(field, text)
+    made.set_switch("hidden", hidden)
+    made.set_switch("read_only", read_only)
+    made.set_switch("startup_only", startup_only)
+    made.set_switch("required", required)
+    made.set_switch("experimental", experimental)
+    made.set_place(frame)
+    return made.register()
+
+
 @overload
 def define(  # pyright: ignore[reportOverlappingOverload] - a bool is an int, but met first
     name: str,
@@ -250,29 +304,7 @@ def define(
     choices: Iterable[float] | None = ...,
     **attributes: Unpack[_Attributes],
 ) -> Flag[tuple[float, ...]]: ...
-def define(
-    name: str,
-    default: Any,
-    help: str = "",
-    *,
-    type: str | None = None,
-    items: type | None = None,
-    unit: str | None = None,
-    min: Any = None,
-    max: Any = None,
-    choices: Iterable[Any] | None = None,
-    category: str | None = None,
-    aliases: Iterable[str] = (),
-    old_names: Iterable[str] = (),
-    hidden: bool = False,
-    read_only: bool = False,
-    startup_only: bool = False,
-    required: bool = False,
-    sensitive: bool = False,
-    experimental: bool = False,
-    deprecated: str | None = None,
-    retired: str | None = None,
-) -> Flag[Any]:
+def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[Any]:
     """Define a flag for the process, and give it.
 
     `type` is one of C's seven names; without it, it follows from the default:
@@ -297,32 +329,15 @@ def define(
     from the environment that is refused raises FlagValueError too, but the flag
     is defined, with its default.
     """
+    if attributes:
+        return _define_with(name, default, help, **attributes)
     frame = sys._getframe(1)  # noqa: SLF001 - the documented way
-    flag = _define(
-        flags_made, frame, name, default, help, type, items, unit, min, max, choices, category,
-        aliases, old_names, hidden, read_only, startup_only, required, sensitive, experimental,
-        deprecated, retired,
-    )  # fmt: skip
-    if flag is not None:  # it was plain
-        return flag  # type: ignore[no-any-return]
-    about = f"definition of {name!r}"
-    shown = REDACTED if sensitive else repr(default)
-    made = _Definition(name, _kind_of(about, shown, default, type, items), sensitive=sensitive)
-    made.set_default(default)
-    made.set_bound("min", min)
-    made.set_bound("max", max)
-    made.set_list("choices", () if choices is None else choices)
-    made.set_list("aliases", aliases)
-    made.set_list("old_names", old_names)
-    made.set_text("help", help)
-    texts = {"category": category, "unit": unit, "deprecated": deprecated, "retired": retired}
-    for field, text in texts.items():
-        if text is not None:
-            made.set_text(field, text)
-    made.set_switch("hidden", hidden)
-    made.set_switch("read_only", read_only)
-    made.set_switch("startup_only", startup_only)
-    made.set_switch("required", required)
-    made.set_switch("experimental", experimental)
-    made.set_place(frame)
-    return made.register()
+    flag = _define_plain(flags_made, frame, name, default, help)
+    return _define_with(name, default, help) if flag is None else flag
+
+
+# Python looks each keyword up that wasn't given, so they are here. Whoever asks for the
+# signature is to see them, and whoever errs is told of define().
+define.__wrapped__ = _define_with  # type: ignore[attr-defined]
+_define_with.__qualname__ = "define"
+_define_with.__code__ = _define_with.__code__.replace(co_name="define")  # Python 3.9 reads that

@@ -3,7 +3,8 @@
 
 #include "fast.h"
 
-/* The arguments, in their order. FLAGS is a dict: address of a pd_flag -> its Flag. */
+/* The arguments, in their order: all of them, or none from TYPE on, which are NULL then.
+ * FLAGS is a dict: address of a pd_flag -> its Flag. */
 enum {
   FLAGS,
   FRAME,
@@ -41,6 +42,8 @@ static void release(definition *made) {
   while (made->count > 0) Py_DECREF(made->held[--made->count]);
 }
 
+static bool is_none(PyObject *value) { return !value || value == Py_None; }
+
 static bool set_text(definition *made, const char **field, PyObject *text) {
   PyObject *bytes = fast_to_bytes(text, field);
   if (bytes) made->held[made->count++] = bytes;
@@ -48,12 +51,12 @@ static bool set_text(definition *made, const char **field, PyObject *text) {
 }
 
 static bool set_optional_text(definition *made, const char **field, PyObject *text) {
-  return text == Py_None || set_text(made, field, text);
+  return is_none(text) || set_text(made, field, text);
 }
 
 static bool set_switch(bool *field, PyObject *value) {
   *field = value == Py_True;
-  return *field || value == Py_False;
+  return *field || value == Py_False || !value;
 }
 
 static bool set_value(definition *made, pd_value *field, PyObject *value) {
@@ -64,16 +67,18 @@ static bool set_value(definition *made, pd_value *field, PyObject *value) {
 }
 
 static bool set_bound(definition *made, pd_value *field, PyObject *value) {
-  if (value == Py_None) return true;
+  if (is_none(value)) return true;
   if (made->def.type == PD_TYPE_bool || made->def.type == PD_TYPE_string) return false;
   return set_value(made, field, value);
 }
 
-static bool is_empty(PyObject *texts) { return PyTuple_CheckExact(texts) && !PyTuple_Size(texts); }
+static bool is_empty(PyObject *texts) {
+  return !texts || (PyTuple_CheckExact(texts) && !PyTuple_Size(texts));
+}
 
 /* 0: not plain. */
 static int type_of(PyObject *default_value, PyObject *name) {
-  if (name == Py_None) {
+  if (is_none(name)) {
     if (PyBool_Check(default_value)) return PD_TYPE_bool;
     if (PyLong_CheckExact(default_value)) return PD_TYPE_int64;
     if (PyFloat_CheckExact(default_value)) return PD_TYPE_double;
@@ -106,7 +111,7 @@ static bool fill(fast_state *state, definition *made, PyObject *const *given) {
   PyFrameObject *frame = (PyFrameObject *)given[FRAME];
   pd_flag_def *def = &made->def;
   int type = type_of(given[DEFAULT], given[TYPE]);
-  if (!type || given[ITEMS] != Py_None || given[CHOICES] != Py_None || !is_empty(given[ALIASES]) ||
+  if (!type || !is_none(given[ITEMS]) || !is_none(given[CHOICES]) || !is_empty(given[ALIASES]) ||
       !is_empty(given[OLD_NAMES])) {
     return false;
   }
@@ -142,14 +147,15 @@ static PyObject *define(PyObject *module, PyObject *const *given, const pd_flag_
 }
 
 PyObject *fast_define(PyObject *module, PyObject *arguments) {
-  PyObject *given[ARGUMENTS];
+  PyObject *given[ARGUMENTS] = {NULL};
   definition made;
   made.count = 0;
-  if (PyTuple_Size(arguments) != ARGUMENTS || !PyDict_Check(PyTuple_GetItem(arguments, FLAGS))) {
+  Py_ssize_t count = PyTuple_Size(arguments);
+  if ((count != ARGUMENTS && count != TYPE) || !PyDict_Check(PyTuple_GetItem(arguments, FLAGS))) {
     PyErr_SetString(PyExc_TypeError, "define: other arguments");
     return NULL;
   }
-  for (Py_ssize_t i = 0; i < ARGUMENTS; i++) given[i] = PyTuple_GetItem(arguments, i);
+  for (Py_ssize_t i = 0; i < count; i++) given[i] = PyTuple_GetItem(arguments, i);
   PyObject *flag = NULL;
   if (fill(PyModule_GetState(module), &made, given)) {
     flag = define(module, given, &made.def);

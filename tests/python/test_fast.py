@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import gc
+import inspect
 import math
 import sys
 import threading
@@ -385,6 +386,16 @@ def test_a_plain_definition_says_the_same_as_one_that_python_makes(name):
     assert [getattr(plain, fact) for fact in facts] == [getattr(other, fact) for fact in facts]
     assert plain.file == __file__
     assert other.line - plain.line == 3
+
+
+def test_define_shows_its_parameters_and_says_which_are_wrong(name):
+    parameters = inspect.signature(pf.define).parameters
+    assert [*parameters][:5] == ["name", "default", "help", "type", "items"]
+    assert [*parameters][-1] == "retired"
+    with pytest.raises(TypeError, match=r"^define\(\) got an unexpected keyword argument 'minn'"):
+        pf.define(name, 1, minn=1)
+    with pytest.raises(TypeError, match=r"^define\(\) takes from 2 to 3 positional arguments"):
+        pf.define(name, 1, "Help", 5)
 
 
 def test_one_definition_met_twice_gives_one_object(name):
