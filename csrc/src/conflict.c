@@ -214,27 +214,44 @@ static pd_status ambiguous(const pd__cell *cell, const char *whole, const char *
                   pd__quote(quoted, whole), quoted, pd__quote(other, negated), theirs, mine);
 }
 
-pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t length,
-                                const pd__batch *all, pd_error *err) {
-  char text[PD_NAME_MAX + 8] = "no_", *own = text + 3;
-  bool negates = name[0] == 'n' && name[1] == 'o', is_bool = cell->def->type == PD_TYPE_bool;
-  if (!negates && !is_bool) return PD_OK;
-  memcpy(own, name, length);
-  own[length] = '\0';
-  for (size_t more = 3; is_bool && more > 1; more--) { /* no_x, and then nox */
-    char *negated = own - more;
+/* A flag that the bool's --nox or --no_x would be. */
+static pd_status check_negations(const pd__cell *cell, const char *name, size_t length,
+                                 const pd__batch *all, pd_error *err) {
+  char text[PD_NAME_MAX + 4];
+  memcpy(text, "no_", 3);
+  memcpy(text + 3, name, length);
+  text[3 + length] = '\0';
+  for (size_t more = 3; more > 1; more--) {
+    char *negated = text + 3 - more;
     memcpy(negated, "no", 2);
     const pd__cell *holder = holder_of_name(negated, length + more, all);
-    if (holder) return ambiguous(cell, negated, own, holder, err);
+    if (holder) return ambiguous(cell, negated, text + 3, holder, err);
   }
-  bool dash = negates && (own[2] == '-' || own[2] == '_');
-  for (size_t skip = 2; negates && skip < length && skip < 3 + (size_t)dash; skip++) {
+  return PD_OK;
+}
+
+/* A bool that the name, which begins with no, would turn off. */
+static pd_status check_negated(const pd__cell *cell, const char *name, size_t length,
+                               const pd__batch *all, pd_error *err) {
+  char own[PD_NAME_MAX + 1];
+  memcpy(own, name, length);
+  own[length] = '\0';
+  bool dash = own[2] == '-' || own[2] == '_';
+  for (size_t skip = 2; skip < length && skip < 3 + (size_t)dash; skip++) {
     const pd__cell *holder = holder_of_name(own + skip, length - skip, all);
     if (holder && holder->def->type == PD_TYPE_bool) {
       return ambiguous(cell, own, own + skip, holder, err);
     }
   }
   return PD_OK;
+}
+
+pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t length,
+                                const pd__batch *all, pd_error *err) {
+  pd_status status = PD_OK;
+  if (cell->def->type == PD_TYPE_bool) status = check_negations(cell, name, length, all, err);
+  bool negates = length > 2 && name[0] == 'n' && name[1] == 'o';
+  return status == PD_OK && negates ? check_negated(cell, name, length, all, err) : status;
 }
 
 /* ---- Imports ---- */

@@ -5,6 +5,7 @@
 #include "hooks.h"
 #include "namespace.h"
 #include "platform.h"
+#include "record.h"
 #include "registry.h"
 #include "sized.h"
 #include "text.h"
@@ -29,9 +30,7 @@ struct pd_module {
   pd_module_record *record; /* NULL: none, or gone */
   uintptr_t low, high;      /* the addresses of its image */
   bool present;
-  pd__cell *cells; /* one for each definition */
-  size_t count;
-  pd_flag_def *converted;          /* copies of the definitions that have another size */
+  pd__defs defs;                   /* of the record */
   pd_status status;                /* why it was refused */
   pd_error_list *errors;           /* of joining; may be NULL */
   const loading *joined_in;        /* the pd_module_load that is under way, or NULL */
@@ -95,89 +94,6 @@ static pd_module *add_module(const pd__platform_image *image) {
 
 /* ---- Joining ---- */
 
-/* Whether the registry needs a copy of a definition: it has another size, or
- * gets another name. */
-static bool needs_copy(const pd_module *module, const pd_flag_def *def) {
-  return def->size != sizeof *def || (*module->name_space && def->kind == PD_KIND_DEFINE);
-}
-
-/* Room for a cell for each definition, and for the copies. */
-static bool make_room(pd_module *module, const pd_module_record *record) {
-  size_t count = 0, odd = 0;
-  for (const pd_flag_def *const *at = record->defs; at < record->defs_end; at++) {
-    count += *at != NULL;
-    odd += *at && needs_copy(module, *at);
-  }
-  module->count = 0;
-  module->cells = malloc((count + 1) * sizeof *module->cells);
-  module->converted = malloc((odd + 1) * sizeof *module->converted);
-  return module->cells && module->converted;
-}
-
-static int compare_lines(const void *a, const void *b) {
-  uint32_t left = ((const pd__cell *)a)->def->line, right = ((const pd__cell *)b)->def->line;
-  return (left > right) - (left < right);
-}
-
-static bool same_file(const pd__cell *a, const pd__cell *b) {
-  const char *left = a->def->file, *right = b->def->file;
-  return left == right || (left && right && !strcmp(left, right));
-}
-
-/* Compilers are free to emit a file's definitions in any order, and gcc turns
- * it round; listings follow the source. */
-static void sort_by_line(pd__cell *cells, size_t count) {
-  for (size_t from = 0, to; from < count; from = to) {
-    for (to = from + 1; to < count && same_file(&cells[from], &cells[to]);) to++;
-    qsort(cells + from, to - from, sizeof *cells, compare_lines);
-  }
-}
-
-static pd_status copy_def(const pd_module *module, const pd_flag_def *def, pd_flag_def *copy,
-                          pd_error *err) {
-  pd_status status = pd__def_convert(def, copy, err);
-  if (status != PD_OK || !*module->name_space || copy->kind != PD_KIND_DEFINE) return status;
-  return pd__namespace_apply(module->name_space, copy, err);
-}
-
-/* Collect the record's definitions and check each by itself. */
-static bool read_defs(pd_module *module, const pd_module_record *record, pd__report *report) {
-  pd_error err;
-  pd_flag_def *converted = NULL;
-  if (make_room(module, record)) {
-    converted = module->converted;
-  } else {
-    pd__fail_memory(&err);
-    pd__report_add(report, &err);
-    return false;
-  }
-  for (const pd_flag_def *const *at = record->defs; at < record->defs_end; at++) {
-    const pd_flag_def *def = *at;
-    if (!def) continue;
-    pd_status status = PD_OK;
-    if (needs_copy(module, def)) {
-      status = copy_def(module, def, converted, &err);
-      def = converted++;
-    }
-    if (status == PD_OK) status = pd__def_check(def, &err);
-    if (status != PD_OK) {
-      pd__report_add(report, &err);
-      continue;
-    }
-    module->cells[module->count++] = (pd__cell){.def = def, .module = module->number};
-  }
-  sort_by_line(module->cells, module->count);
-  return report->status == PD_OK;
-}
-
-static void drop_defs(pd_module *module) {
-  free(module->cells);
-  free(module->converted);
-  module->cells = NULL;
-  module->converted = NULL;
-  module->count = 0;
-}
-
 static loading *find_load(void) {
   loading *load = loads;
   while (load && load->thread != pd__platform_thread()) load = load->outer;
@@ -220,9 +136,10 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
     __atomic_store_n(&record->host, pd__own_host, __ATOMIC_RELEASE);
     __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
     module->record = record;
-    if (!read_defs(module, record, &refused) ||
-        !pd__define(module->cells, module->count, &refused, &waiting)) {
-      drop_defs(module);
+    pd__defs *defs = &module->defs;
+    if (!pd__defs_read(defs, record, module->name_space, module->number, &refused) ||
+        !pd__define(defs->cells, defs->count, &refused, &waiting)) {
+      pd__defs_drop(defs);
     }
   }
   module->status = refused.status;
@@ -252,10 +169,10 @@ void pd__module_leave(pd_module_record *record) {
   pd__platform_lock();
   pd_module *module = record->state;
   if (module && module->record == record) {
-    pd__undefine(module->cells, module->count);
+    pd__undefine(module->defs.cells, module->defs.count);
     pd__forget_between(module->low, module->high);
     pd__hooks_forget_between(module->low, module->high);
-    drop_defs(module);
+    pd__defs_drop(&module->defs);
     module->record = NULL;
     module->present = false;
     module->handle = NULL;
@@ -315,8 +232,8 @@ static void withdraw(const loading *load, const pd_module *module) {
     pd__report late = {.list = each->errors};
     pd__report_add(&late, &err);
     each->withdrawn_with = module;
-    pd__undefine(each->cells, each->count);
-    drop_defs(each);
+    pd__undefine(each->defs.cells, each->defs.count);
+    pd__defs_drop(&each->defs);
   }
 }
 
@@ -462,8 +379,8 @@ pd_module *pd__do_module_next(const pd_module *previous) {
 
 static size_t count_flags(const pd_module *module) {
   size_t count = 0;
-  for (size_t i = 0; i < module->count; i++) {
-    count += module->cells[i].def->kind == PD_KIND_DEFINE;
+  for (size_t i = 0; i < module->defs.count; i++) {
+    count += module->defs.cells[i].def->kind == PD_KIND_DEFINE;
   }
   return count;
 }
@@ -491,8 +408,8 @@ pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag 
   size_t left = index;
   pd_flag *flag = NULL;
   pd__platform_lock();
-  for (size_t i = 0; i < module->count && !flag; i++) {
-    const pd__cell *cell = &module->cells[i];
+  for (size_t i = 0; i < module->defs.count && !flag; i++) {
+    const pd__cell *cell = &module->defs.cells[i];
     if (cell->def->kind == PD_KIND_DEFINE && left-- == 0) flag = pd__cell_flag(cell);
   }
   pd__platform_unlock();

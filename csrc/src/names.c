@@ -25,7 +25,7 @@ static struct {
   uint32_t chunk_room;
   uint32_t count;
   uint32_t first_listed; /* index + 1; 0: none */
-  uint32_t last_listed;
+  pd_flag *last_listed;
 } names;
 
 static char fold(char c) { return c == '-' ? '_' : c; }
@@ -38,17 +38,32 @@ static bool same_name(const char *stored, const char *name, size_t length) {
   return stored[length] == '\0';
 }
 
-/* A bit for each character of a name: letters and _ of the upper half of ASCII, digits
- * and . - of the lower. */
+/* ---- Eight bytes at a time: a high bit set in each byte, or not ---- */
+
+#define EACH(byte) (0x0101010101010101u * (byte))
+#define HIGH EACH(0x80u)
+
+/* Which bytes, all below 128, lie between two. */
+static uint64_t between(uint64_t word, unsigned low, unsigned high) {
+  return (word + EACH(0x80u - low)) & ~(word + EACH(0x7fu - high)) & HIGH;
+}
+
+/* Whether all bytes may stand in a name: letters, digits, _ . - */
+static bool is_inner(uint64_t word) {
+  uint64_t letters = between((word & ~HIGH) | EACH(0x20u), 'a', 'z');
+  uint64_t others = between(word & ~HIGH, '-', '.') | between(word & ~HIGH, '0', '9') |
+                    between(word & ~HIGH, '_', '_');
+  return ((letters | others) & ~word & HIGH) == HIGH;
+}
+
 bool pd__name_valid(const char *name, size_t length) {
-  static const uint64_t inner[4] = {0x03ff600000000000u, 0x07fffffe87fffffeu, 0, 0};
-  if (length == 0 || length > PD_NAME_MAX || (unsigned char)name[0] < 64) return false;
-  uint64_t all = 1;
-  for (size_t i = 0; i < length; i++) {
-    unsigned char c = (unsigned char)name[i];
-    all &= inner[c >> 6] >> (c & 63);
+  if (length == 0 || length > PD_NAME_MAX || (unsigned char)name[0] < 'A') return false;
+  for (; length >= 8; length -= 8, name += 8) {
+    if (!is_inner(pd__hash_word(name))) return false;
   }
-  return all;
+  uint64_t rest = EACH('_');
+  memcpy(&rest, name, length);
+  return is_inner(rest);
 }
 
 static inline pd_flag *node_at(uint32_t index) {
@@ -77,8 +92,13 @@ pd_flag *pd__names_find(const char *name, size_t length) {
   return found->node ? node_at(found->node - 1) : NULL;
 }
 
-static bool grow_slots(void) {
-  uint32_t capacity = names.capacity ? 2 * names.capacity : 64;
+/* Seven eighths full: most names are found in the first line that is looked at. */
+static bool is_full(uint64_t capacity, uint64_t count) { return 8 * count > 7 * capacity; }
+
+bool pd__names_reserve(size_t count) {
+  uint32_t capacity = names.capacity ? names.capacity : 64;
+  while (is_full(capacity, names.count + (uint64_t)count)) capacity *= 2;
+  if (capacity == names.capacity) return true;
   slot *slots = calloc(capacity, sizeof *slots);
   if (!slots) return false;
   for (uint32_t i = 0; i < names.capacity; i++) {
@@ -112,7 +132,7 @@ static bool new_chunk(void) {
 
 /* The node of the name; `stored` is what a new one is to be called, or NULL. */
 static pd_flag *add(const char *name, size_t length, const char *stored) {
-  if (8 * (uint64_t)names.count >= 7 * (uint64_t)names.capacity && !grow_slots()) return NULL;
+  if (is_full(names.capacity, names.count + 1ull) && !pd__names_reserve(1)) return NULL;
   uint32_t hash = pd__hash_folded(name, length);
   slot *found = probe(name, length, hash);
   if (found->node) return node_at(found->node - 1);
@@ -174,12 +194,8 @@ pd_flag *pd__names_resolve(const char *name, size_t length) {
 void pd__names_list(pd_flag *flag) {
   if (flag->listed) return;
   flag->listed = true;
-  if (names.last_listed) {
-    pd__names_at(names.last_listed - 1)->following = flag->index + 1;
-  } else {
-    names.first_listed = flag->index + 1;
-  }
-  names.last_listed = flag->index + 1;
+  *(names.last_listed ? &names.last_listed->following : &names.first_listed) = flag->index + 1;
+  names.last_listed = flag;
 }
 
 pd_flag *pd__names_listed(const pd_flag *previous) {

@@ -95,6 +95,9 @@ pd_flag *pd__names_add(const char *name, size_t length);
 /* The same; a new node borrows the name until it is defined, or pd__names_own. */
 pd_flag *pd__names_borrow(const char *name, size_t length);
 
+/* Room for so many more; false when memory is out. */
+bool pd__names_reserve(size_t count);
+
 /* Store the name of a node that has no definition any more, or got none. Without
  * memory for it the node is lost: nobody finds it again. */
 void pd__names_own(pd_flag *node, const char *name);
