@@ -32,7 +32,9 @@ def build(name: str, *command: object, depends: Sequence[object] = ()) -> Path:
     """Run a compiler, unless it did the very same before."""
     sources = [part for part in command if isinstance(part, Path) and part.is_file()]
     headers = [INCLUDE] if f"-I{INCLUDE}" in command else []
-    key = fingerprint(*command, *sources, *depends, *headers, *NATIVE.glob("*.h"))
+    if any(source.is_relative_to(HERE) for source in sources):
+        headers += NATIVE.glob("*.h")
+    key = fingerprint(*command, *sources, *depends, *headers)
     out = BUILD / "programs" / f"{name.replace(', ', '-').replace(' ', '-')}-{key}"
     if not out.exists():
         out.parent.mkdir(parents=True, exist_ok=True)

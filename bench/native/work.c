@@ -91,18 +91,22 @@ static void shuffle(char **items, size_t count) {
   }
 }
 
-static size_t heap_bytes(void) {
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
+typedef struct memory {
+  size_t used;     /* what malloc gave, and what was mapped past it */
+  size_t resident; /* of the whole process */
+} memory;
 
-static size_t resident_bytes(void) {
-  char line[64] = "";
+/* From /proc/self/statm, in pages: size, resident, shared, text, library, data. */
+static memory memory_now(void) {
+  struct mallinfo2 info = mallinfo2();
+  size_t resident, data, page = (size_t)sysconf(_SC_PAGESIZE);
   FILE *file = fopen("/proc/self/statm", "r");
-  if (!file || !fgets(line, sizeof line, file)) fail("/proc/self/statm can't be read");
+  if (!file || fscanf(file, "%*u %zu %*u %*u %*u %zu", &resident, &data) != 2) {
+    fail("/proc/self/statm can't be read");
+  }
   fclose(file);
-  char *second = strchr(line, ' ');
-  return second ? strtoul(second, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+  size_t mapped = data * page - info.arena - info.hblkhd;
+  return (memory){info.uordblks + info.hblkhd + mapped, resident * page};
 }
 
 static void see_that_all_hold(const bench_texts *texts, int value) {
@@ -126,16 +130,18 @@ static void set_all(const bench_texts *texts, char *const *names, const char *va
  * once. */
 static void do_register(const bench_texts *texts) {
   char *argv[] = {(char[]){"program"}, NULL};
-  size_t heap = heap_bytes(), resident = resident_bytes();
+  memory before = memory_now();
   double begin = now_ns();
   subject_register(texts);
   double taken = since_ns(begin);
   if (!subject_parse(1, argv)) fail("an empty command line was refused");
-  double registered = growth(heap_bytes(), heap, texts);
-  double touched = growth(resident_bytes(), resident, texts);
+  memory registered = memory_now();
   set_all(texts, texts->names, "17");
-  printf("{\"ns\": %.2f, \"heap\": %.1f, \"resident\": %.1f, \"heap_set\": %.1f, ",
-         taken / (double)texts->count, registered, touched, growth(heap_bytes(), heap, texts));
+  memory set = memory_now();
+  printf("{\"ns\": %.2f, \"heap\": %.1f, ", taken / (double)texts->count,
+         growth(registered.used, before.used, texts));
+  printf("\"resident\": %.1f, ", growth(registered.resident, before.resident, texts));
+  printf("\"heap_set\": %.1f, ", growth(set.used, before.used, texts));
   printf("\"definition\": %zu}\n", subject_definition());
 }
 
