@@ -164,10 +164,10 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
     pd__words_free(&run.words);
     pd__platform_unlock();
     pd__tell();
+    if (status == PD_OK) arrange(&run, argc);
   } else {
     status = pd__fail_memory(err);
   }
-  if (status == PD_OK) arrange(&run, argc);
   free(run.argument);
   free(run.fresh);
   return status;

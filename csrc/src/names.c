@@ -130,24 +130,24 @@ static bool new_chunk(void) {
   return true;
 }
 
-/* The node of the name; `stored` is what a new one is to be called, or NULL. */
-static pd_flag *add(const char *name, size_t length, const char *stored) {
+static pd_flag *add(const char *name, size_t length, bool borrow) {
   if (is_full(names.capacity, names.count + 1ull) && !pd__names_reserve(1)) return NULL;
   uint32_t hash = pd__hash_folded(name, length);
   slot *found = probe(name, length, hash);
   if (found->node) return node_at(found->node - 1);
-  if (!stored && !(stored = pd__names_stored(name, length))) return NULL;
+  const char *own = borrow ? name : pd__names_stored(name, length);
+  if (!own) return NULL;
   if (names.count % CHUNK == 0 && !new_chunk()) return NULL;
   uint32_t index = names.count++;
   pd_flag *node = pd__names_at(index);
   node->index = index;
-  node->more.own = stored;
+  node->more.own = own;
   *found = (slot){hash, index + 1};
   return node;
 }
 
-pd_flag *pd__names_add(const char *name, size_t length) { return add(name, length, NULL); }
-pd_flag *pd__names_borrow(const char *name, size_t length) { return add(name, length, name); }
+pd_flag *pd__names_add(const char *name, size_t length) { return add(name, length, false); }
+pd_flag *pd__names_borrow(const char *name, size_t length) { return add(name, length, true); }
 
 /* ---- What they are called ---- */
 

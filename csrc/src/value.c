@@ -495,9 +495,10 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
 #define CELL_STORE(name, number, ctype, member)                                                    \
   case PD_TYPE_##name: {                                                                           \
     ctype fresh = (ctype)value.member;                                                             \
-    ctype now;                                                                                     \
-    __atomic_load((ctype *)cell, &now, __ATOMIC_RELAXED);                                          \
-    if (memcmp(&now, &fresh, sizeof now)) __atomic_store((ctype *)cell, &fresh, __ATOMIC_RELEASE); \
+    pd_value wanted = {.u64 = 0};                                                                  \
+    wanted.member = fresh;                                                                         \
+    if (pd__cell_load(type, cell).u64 == wanted.u64) return;                                       \
+    __atomic_store((ctype *)cell, &fresh, __ATOMIC_RELEASE);                                       \
     return;                                                                                        \
   }
 void pd__cell_store(pd_type type, void *cell, pd_value value) {
