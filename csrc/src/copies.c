@@ -75,6 +75,7 @@ static const pd_host *elect(void) {
 
 /* Where this copy's calls go, once it has arrived. */
 static const pd__table *destination;
+static const pd__table *complete; /* the same, if it lacks no function */
 
 /* Only one thread at a time arrives. Modules look for the host that the record
  * tells, so it is told before those that are there already are joined. */
@@ -91,6 +92,8 @@ static const pd__table *arrive(void) {
     if (host == &own_table.host) pd__join_those_before();
     table = (const pd__table *)(const void *)host;
     __atomic_store_n(&destination, table, __ATOMIC_RELEASE);
+    bool lacks = !table || table->host.size < sizeof *table;
+    __atomic_store_n(&complete, lacks ? NULL : table, __ATOMIC_RELEASE);
   }
   __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
   pd__platform_leave_loader(entered);
@@ -180,8 +183,11 @@ static way find_way(size_t offset, pd_error *err) {
   return (way){NULL, fail_missing(table, offset, err)};
 }
 
-/* One of these for each function: what they do is done in find_way, once. */
-#define WAY(name, err) const way to = find_way(offsetof(pd__table, name), err)
+/* One of these for each function: mostly it is in the table, and what else there is to
+ * do is done in find_way, once. */
+#define WAY(name, err)                                                                             \
+  const pd__table *table = __atomic_load_n(&complete, __ATOMIC_ACQUIRE);                           \
+  const way to = table ? (way){table, PD_OK} : find_way(offsetof(pd__table, name), err)
 #define FORWARD_S(name, parameters, arguments)                                                     \
   pd_status pd_##name parameters {                                                                 \
     WAY(name, err);                                                                                \
