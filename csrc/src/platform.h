@@ -48,9 +48,6 @@ bool pd__platform_with_image(const void *address, pd__platform_use *use, void *c
 pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err);
 void pd__platform_close(void *handle);
 
-/* Memory for good, some 100 KB or more; NULL when there is none. */
-void *pd__platform_pages(size_t size);
-
 /* NULL where the variable isn't set, and in a setuid or setgid process. Needs the
  * registry's lock. The text may change when the program changes the variable. */
 const char *pd__platform_getenv(const char *variable);

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #ifdef __APPLE__
@@ -48,38 +47,6 @@ void pd__platform_settle(const pd_copy_record *own) {
 
 uintptr_t pd__platform_thread(void) { return (uintptr_t)pthread_self(); }
 uint64_t pd__platform_process(void) { return (uint64_t)getpid(); }
-
-/* ---- Memory ---- */
-
-#define HUGE_PAGE 2097152u
-
-#if defined(__SANITIZE_ADDRESS__)
-#define WATCHED 1 /* it looks for pointers in memory of malloc alone */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WATCHED 1
-#endif
-#endif
-
-#if defined(WATCHED) || !defined(__linux__)
-void *pd__platform_pages(size_t size) { return malloc(size); }
-#else
-/* A page of 2 MB costs one fault, and one place in the table of pages. Smaller ones are
- * asked for together. */
-void *pd__platform_pages(size_t size) {
-  bool huge = size >= HUGE_PAGE;
-  size_t whole = huge ? size + HUGE_PAGE : size;
-  char *at = mmap(NULL, whole, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | (huge ? 0 : MAP_POPULATE), -1, 0);
-  if (at == MAP_FAILED) return NULL;
-  if (!huge) return at;
-  size_t before = HUGE_PAGE - (uintptr_t)at % HUGE_PAGE;
-  munmap(at, before);
-  munmap(at + before + size, HUGE_PAGE - before);
-  madvise(at + before, size, MADV_HUGEPAGE);
-  return at + before;
-}
-#endif
 
 /* ---- Opening ---- */
 

@@ -70,12 +70,6 @@ void pd__platform_leave_loader(uintptr_t entered) {
   ((LONG(NTAPI *)(ULONG, ULONG_PTR))found)(0, entered);
 }
 
-/* ---- Memory ---- */
-
-void *pd__platform_pages(size_t size) {
-  return VirtualAlloc(NULL, size, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
-}
-
 /* ---- Text ---- */
 
 /* NULL where memory is out. For free. */

@@ -6,13 +6,10 @@
 #include <string.h>
 
 #include "hash.h"
-#include "platform.h"
 
-/* Blocks are a quarter of what there is already, so that little of them stays unused;
- * large ones are taken from the system, in pages that are there at once. */
+/* Blocks are a quarter of what there is already, so that little of them stays unused. */
 #define SMALLEST_BLOCK 16384u
-#define LARGE_BLOCK 65536u
-#define LARGEST_BLOCK 2097152u
+#define LARGEST_BLOCK 1048576u
 
 static struct {
   char *at;
@@ -23,7 +20,7 @@ static struct {
 static bool new_block(void) {
   size_t size = SMALLEST_BLOCK;
   while (size < LARGEST_BLOCK && size < block.total / 4) size *= 2;
-  char *fresh = size < LARGE_BLOCK ? malloc(size) : pd__platform_pages(size);
+  char *fresh = malloc(size);
   if (!fresh) return false;
   block.at = fresh;
   block.left = size;
