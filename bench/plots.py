@@ -46,7 +46,7 @@ def series(results: Results, work: str, who: str, end: str = "") -> tuple[list[i
         for key, of_all in results["rows"].items()
         if key.startswith(f"{work}/") and key.endswith(end) and who in of_all
     }
-    counts = sorted(found)
+    counts = sorted(count for count, value in found.items() if value > 0)  # the axes' logarithms
     return counts, [found[count] for count in counts]
 
 

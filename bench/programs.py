@@ -112,7 +112,9 @@ def start_program(contestant: Contestant, count: int, *, plugin: bool = False) -
     run_path: list[str] = []
     if plugin:
         library = build(f"plugin-{count}.so", *command, "-shared", *objects)
-        objects, run_path = [library], [f"-Wl,-rpath,{library.parent}"]
+        # Nothing refers to it: it must be kept all the same.
+        objects = ["-Wl,--no-as-needed", library, "-Wl,--as-needed"]
+        run_path = [f"-Wl,-rpath,{library.parent}"]
     parts = [compiled(main, *contestant.compile), *objects, *run_path, *contestant.link]
     return build(f"start-{contestant.name}-{count}", *command, "-Wl,--as-needed", *parts)
 

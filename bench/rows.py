@@ -54,7 +54,7 @@ PYTHON = ("ours", "absl-py", "argparse", "click")
 def by_count(work: str, title: str, budgets: dict[int, float | None]) -> list[Row]:
     """Give a row for each number of flags."""
     return [
-        Row(f"{work}/{count}", f"{title}, {COUNTS[count]}", "ns", at_most)
+        Row(f"{work}/{count}", f"{title} {COUNTS[count]}", "ns", at_most)
         for count, at_most in budgets.items()
     ]
 
@@ -63,7 +63,7 @@ FLAGS = [
     *by_count("register", "define a flag of", dict.fromkeys(COUNTS, 100.0)),
     *by_count("set", "set by name from text, of", {1000: 60.0, 10_000: 80.0, 100_000: 200.0}),
     *by_count("parse", "parse `--name=value`, of", {1000: 80.0, 10_000: 80.0, 100_000: 80.0}),
-    *by_count("parse-random", "the same, in random order", {1000: None, 100_000: None}),
+    *by_count("parse-random", "the same in random order, of", {1000: None, 100_000: None}),
 ]
 MEMORY = [
     Row("memory/100000", "heap for a flag, beyond its definition", "bytes", 100.0),
