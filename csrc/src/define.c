@@ -150,7 +150,7 @@ static void apply_waiting(const pd__cell *cell, pd__report *waiting) {
 /* The name of a definition that was refused may go with its module. */
 static void release(const pd__cell *cell) {
   pd_flag *node = pd__cell_flag(cell);
-  if (node && !node->def) pd__names_own(node, pd__flag_name(node));
+  if (node && !node->def) pd__names_own(node, pd__intern(pd__flag_name(node)));
 }
 
 bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *waiting) {
@@ -185,10 +185,11 @@ uint32_t pd__departures;
 /* The imports that remain read their own value again, and wait for the name that
  * they have, which may have been an alias. The values, and whether they are
  * frozen, stay for the next definition. */
-static void undefine(pd_flag *flag) {
+static void undefine(pd_flag *flag, bool stays) {
+  const char *name = flag->def->name;
   unlink_aliases(flag, flag->def->aliases);
   unlink_aliases(flag, flag->def->old_names);
-  pd__names_own(flag, flag->def->name);
+  pd__names_own(flag, stays ? name : pd__intern(name));
   give_def(flag, NULL);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   __atomic_fetch_add(&pd__departures, 1, __ATOMIC_RELEASE);
@@ -205,7 +206,7 @@ static void undefine(pd_flag *flag) {
   }
 }
 
-void pd__undefine(pd__cell *cells, size_t count) {
+void pd__undefine(pd__cell *cells, size_t count, bool stays) {
   for (size_t i = 0; i < count; i++) {
     pd__cell *cell = &cells[i];
     pd_flag *flag = pd__cell_flag(cell);
@@ -217,7 +218,7 @@ void pd__undefine(pd__cell *cells, size_t count) {
     if (heir) {
       give_def(flag, heir->def);
     } else {
-      undefine(flag);
+      undefine(flag, stays);
     }
   }
 }

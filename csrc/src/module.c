@@ -30,6 +30,7 @@ struct pd_module {
   pd_module_record *record; /* NULL: none, or gone */
   uintptr_t low, high;      /* the addresses of its image */
   bool present;
+  bool stays;                      /* it is the program */
   pd__defs defs;                   /* of the record */
   pd_status status;                /* why it was refused */
   pd_error_list *errors;           /* of joining; may be NULL */
@@ -88,6 +89,7 @@ static pd_module *add_module(const pd__platform_image *image) {
   module->present = true;
   module->low = image->low;
   module->high = image->high;
+  module->stays = image->stays;
   module->status = PD_OK;
   return module;
 }
@@ -169,7 +171,7 @@ void pd__module_leave(pd_module_record *record) {
   pd__platform_lock();
   pd_module *module = record->state;
   if (module && module->record == record) {
-    pd__undefine(module->defs.cells, module->defs.count);
+    pd__undefine(module->defs.cells, module->defs.count, module->stays);
     pd__forget_between(module->low, module->high);
     pd__hooks_forget_between(module->low, module->high);
     pd__defs_drop(&module->defs);
@@ -232,7 +234,7 @@ static void withdraw(const loading *load, const pd_module *module) {
     pd__report late = {.list = each->errors};
     pd__report_add(&late, &err);
     each->withdrawn_with = module;
-    pd__undefine(each->defs.cells, each->defs.count);
+    pd__undefine(each->defs.cells, each->defs.count, each->stays);
     pd__defs_drop(&each->defs);
   }
 }

@@ -158,8 +158,7 @@ const char *pd__names_stored(const char *name, size_t length) {
   return pd__intern(text);
 }
 
-void pd__names_own(pd_flag *node, const char *name) {
-  const char *stored = pd__intern(name);
+void pd__names_own(pd_flag *node, const char *stored) {
   *(node->has_extra ? &node->more.extra->name : &node->more.own) = stored ? stored : "";
 }
 

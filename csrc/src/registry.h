@@ -98,9 +98,9 @@ pd_flag *pd__names_borrow(const char *name, size_t length);
 /* Room for so many more; false when memory is out. */
 bool pd__names_reserve(size_t count);
 
-/* Store the name of a node that has no definition any more, or got none. Without
- * memory for it the node is lost: nobody finds it again. */
-void pd__names_own(pd_flag *node, const char *name);
+/* Give a node that has no definition any more, or got none, its name, which is stored for
+ * good. NULL, for want of memory: the node is lost, nobody finds it again. */
+void pd__names_own(pd_flag *node, const char *stored);
 
 /* The name, spelled as in the last definition, before that as first met. */
 static inline const char *pd__flag_name(const pd_flag *node) {
@@ -170,8 +170,9 @@ pd_flag *pd__cell_flag(const pd__cell *cell);
 /* Whether a definition is required or has a validator. */
 bool pd__defs_ask(void);
 
-/* Take the cells away. A flag that no definition is left of is undefined. */
-void pd__undefine(pd__cell *cells, size_t count);
+/* Take the cells away. A flag that no definition is left of is undefined. `stays`: the
+ * definitions are those of the program, and remain in memory. */
+void pd__undefine(pd__cell *cells, size_t count, bool stays);
 
 /* How often a flag was undefined. As long as this stays, so do the types of all
  * flags; for readers without the lock. */
