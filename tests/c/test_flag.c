@@ -85,6 +85,8 @@ TEST(null_is_refused_everywhere) {
   NULL_GIVES(pd_flag_set_string(flag, NULL, &err), "s: the value is NULL, expected text");
   NULL_GIVES(pd_flag_set_from_string(NULL, "x", &err), "flag is NULL");
   NULL_GIVES(pd_flag_set_from_string(flag, NULL, &err), "text is NULL");
+  NULL_GIVES(pd_flag_set_by_name(NULL, "x", &err), "name is NULL");
+  NULL_GIVES(pd_flag_set_by_name("s", NULL, &err), "text is NULL");
   NULL_GIVES(pd_flag_reset(NULL, &err), "flag is NULL");
   NULL_GIVES(pd_flag_freeze(NULL, &err), "flag is NULL");
   NULL_GIVES(pd_flag_unfreeze(NULL, &err), "flag is NULL");
@@ -97,6 +99,26 @@ TEST(null_is_refused_everywhere) {
   CHECK(!pd_flag_get_address(NULL));
   pd_flag_def_init(NULL, sizeof(pd_flag_def), PD_TYPE_bool);
   CHECK_OK(pd_environment_enable(NULL, NULL, NULL));
+}
+
+TEST(a_flag_is_set_by_its_name_or_an_alias) {
+  pd_flag_def def = definition(PD_TYPE_int32, "threads");
+  int32_t value;
+  pd_flag *flag;
+  def.aliases = "t";
+  def.max.i64 = 64;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_set_by_name("threads", "8", &err));
+  CHECK_OK(pd_flag_get_int32(flag, &value, &err));
+  CHECK(value == 8);
+  CHECK_OK(pd_flag_set_by_name("t", "9", &err));
+  CHECK_STATUS(pd_flag_set_by_name("t", "65", &err), PD_ERR_RANGE,
+               "t=65: expected an integer <= 64");
+  CHECK_STATUS(pd_flag_set_by_name("thread", "1", &err), PD_ERR_UNDEFINED,
+               "no flag is named 'thread'; did you mean 'threads'?");
+  CHECK(pd_flag_set_by_name("thread", "1", NULL) == PD_ERR_UNDEFINED);
+  CHECK_OK(pd_flag_get_int32(flag, &value, &err));
+  CHECK(value == 9);
 }
 
 TEST(results_of_another_size_are_refused) {

@@ -58,6 +58,42 @@ TEST(dash_and_underscore_are_alike_and_case_is_not) {
   CHECK_STATUS(pd_flag_find("", &found, &err), PD_ERR_UNDEFINED, "no flag is named ''");
 }
 
+TEST(dashes_are_alike_wherever_they_stand_in_names_of_any_length) {
+  char dashed[41], plain[41];
+  pd_flag *found;
+  for (size_t length = 1; length <= 40; length++) {
+    for (size_t at = 1; at < length; at++) {
+      memset(plain, 'a' + (int)(length % 26), length);
+      plain[length] = '\0';
+      plain[at] = '_';
+      strcpy(dashed, plain);
+      dashed[at] = '-';
+      pd_flag *flag = define_flag(PD_TYPE_int32, at % 2 ? dashed : plain);
+      CHECK_OK(pd_flag_find(at % 2 ? plain : dashed, &found, &err));
+      CHECK(found == flag);
+    }
+  }
+}
+
+TEST(a_sign_that_names_lack_is_found_wherever_it_stands) {
+  char name[25];
+  for (int sign = 1; sign < 256; sign++) {
+    bool inner = strchr("._-", sign) || (sign >= '0' && sign <= '9') ||
+                 (sign >= 'A' && sign <= 'Z') || (sign >= 'a' && sign <= 'z');
+    for (size_t length = 1; length < sizeof name; length += 5) {
+      for (size_t at = 0; at < length; at++) {
+        pd_flag_def def = definition(PD_TYPE_int32, name);
+        memset(name, 'x', length);
+        name[length] = '\0';
+        name[at] = (char)sign;
+        bool good = inner && (at > 0 || sign >= 'A');
+        bool refused = pd_flag_register(&def, NULL, &err) == PD_ERR_NAME; /* x-x and x_x collide */
+        CHECK(refused == !good);
+      }
+    }
+  }
+}
+
 /* What pd_flag_find says about an unknown name. */
 static void hints(const char *name, const char *hint) {
   char message[256];
