@@ -24,7 +24,7 @@ SMALL += ["-fno-tree-dominator-opts", "-fno-caller-saves"]
 FAST = [*SMALL[:5], "-O2", "-freorder-blocks-algorithm=simple"]
 FAST += ["-fno-align-functions", "-fno-align-loops", "-fno-align-jumps"]
 HOT = {"argv", "change", "check", "conflict", "copies", "define", "entries"}
-HOT |= {"names", "record", "value"}
+HOT |= {"names", "parse", "record", "value"}
 # nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
 # library calls its own functions, whoever else in the process has those names.
 LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
