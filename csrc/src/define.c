@@ -153,22 +153,37 @@ static void release(const pd__cell *cell) {
   if (node && !node->def) pd__names_own(node, pd__intern(pd__flag_name(node)));
 }
 
-bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *waiting) {
-  static uint32_t transactions;
-  pd__batch all = {cells, ++transactions};
+static bool accept_kind(pd_kind kind, pd__cell *cells, size_t count, const pd__batch *all,
+                        pd__report *report) {
   bool accepted = true;
-  /* Imports last: they must suit the definitions that come with them. */
-  for (size_t i = 0; i < 2 * count; i++) {
+  for (size_t i = 0; i < count; i++) {
     pd_error err;
-    pd__cell *cell = &cells[i % count];
-    if ((cell->def->kind == PD_KIND_IMPORT) != (i >= count)) continue;
-    if (check(cell, &all, &err) == PD_OK) continue;
+    if (cells[i].def->kind != kind || check(&cells[i], all, &err) == PD_OK) continue;
     pd__report_add(report, &err);
     accepted = false;
   }
-  for (size_t i = 0; accepted && i < count; i++) take(&cells[i], waiting);
+  return accepted;
+}
+
+/* Whether all of them may be defined. */
+static bool accept(pd__cell *cells, size_t count, pd__report *report) {
+  static uint32_t transactions;
+  pd__batch all = {cells, ++transactions};
+  /* Imports last: they must suit the definitions that come with them. */
+  bool accepted = accept_kind(PD_KIND_DEFINE, cells, count, &all, report);
+  accepted &= accept_kind(PD_KIND_IMPORT, cells, count, &all, report);
   for (size_t i = 0; !accepted && i < count; i++) release(&cells[i]);
-  for (size_t i = 0; accepted && i < count; i++) apply_waiting(&cells[i], waiting);
+  return accepted;
+}
+
+static void take_all(pd__cell *cells, size_t count, pd__report *waiting) {
+  for (size_t i = 0; i < count; i++) take(&cells[i], waiting);
+  for (size_t i = 0; i < count; i++) apply_waiting(&cells[i], waiting);
+}
+
+bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *waiting) {
+  bool accepted = accept(cells, count, report);
+  if (accepted) take_all(cells, count, waiting);
   return accepted;
 }
 
@@ -289,16 +304,19 @@ static pd_status register_one(const pd_flag_def *def, pd_flag **out, pd_error *e
     *out = flag;
     return PD_OK;
   }
-  pd_flag_def *kept = flag ? keep(def) : NULL;
+  if (!flag) return pd__fail_memory(err);
+  pd__report refused = {.first = err}, waiting = {.first = err};
+  pd__cell wanted = {.def = def, .flag = flag->index + 1};
+  if (!accept(&wanted, 1, &refused)) return refused.status;
+  pd_flag_def *kept = keep(def); /* what is refused takes no memory */
   pd__cell *cell = kept ? pd__forever(sizeof *cell) : NULL;
-  pd__cell found = {.def = kept, .flag = flag ? flag->index + 1 : 0};
   if (!cell) {
-    release(&found);
+    release(&wanted);
     return pd__fail_memory(err);
   }
-  *cell = found;
-  pd__report refused = {.first = err}, waiting = {.first = err};
-  if (!pd__define(cell, 1, &refused, &waiting)) return refused.status;
+  *cell = wanted;
+  cell->def = kept;
+  take_all(cell, 1, &waiting);
   runtime_cells += def->cell != NULL;
   *out = pd__cell_flag(cell);
   return waiting.status;
