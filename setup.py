@@ -19,6 +19,7 @@ CHECK = [f"-fsanitize={kinds}" for kinds in [os.environ.get("PD_SANITIZE")] if k
 CHECK += ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] if CHECK else []
 COMPILE = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"]
 # docs/decisions/0027-size.md. CFLAGS has the last word, the interpreter's own have none.
+COMPILE += ["-fno-stack-protector", "-U_FORTIFY_SOURCE", "-fno-wrapv"]  # as some are built
 SMALL = ["-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Os"]
 SMALL += ["-fno-tree-dominator-opts", "-fno-caller-saves"]
 FAST = [*SMALL[:5], "-O2", "-freorder-blocks-algorithm=simple"]
