@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -20,10 +21,11 @@ CHECK += ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] i
 COMPILE = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"]
 # docs/decisions/0027-size.md. CFLAGS has the last word, the interpreter's own have none.
 COMPILE += ["-fno-stack-protector", "-U_FORTIFY_SOURCE", "-fno-wrapv"]  # as some are built
-SMALL = ["-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Os"]
-SMALL += ["-fno-tree-dominator-opts", "-fno-caller-saves"]
-FAST = [*SMALL[:5], "-O2", "-freorder-blocks-algorithm=simple"]
-FAST += ["-fno-align-functions", "-fno-align-loops", "-fno-align-jumps"]
+SMALL = ["-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
+FAST = [*SMALL, "-O2", "-fno-align-functions"]
+GCC = ["-fno-tree-dominator-opts", "-freorder-blocks-algorithm=simple"]  # clang knows none
+GCC += ["-fno-align-loops", "-fno-align-jumps"]
+SMALL += ["-Os", "-fno-caller-saves"]
 HOT = {"argv", "change", "check", "conflict", "copies", "define", "entries"}
 HOT |= {"names", "parse", "record", "value"}
 # nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
@@ -65,8 +67,10 @@ class Build(build_ext):
             (package / place / template.stem).write_text(text)
         compiler, library = self.compiler, str(package / "lib" / "libpd_flags.so")
         objects, users = [], shlex.split(os.environ.get("CFLAGS", ""))
+        version = subprocess.check_output([compiler.compiler_so[0], "--version"], text=True)
+        own = GCC if "Free Software Foundation" in version else []
         for source in sorted(Path("csrc", "src").glob("*.c")):
-            flags = [*COMPILE, *(FAST if source.stem in HOT else SMALL), *CHECK, *users]
+            flags = [*COMPILE, *(FAST if source.stem in HOT else SMALL), *own, *CHECK, *users]
             place = self.build_temp, None, [str(INCLUDE)]
             objects += compiler.compile([str(source)], *place, extra_postargs=flags)
         compiler.link_shared_object(objects, library, extra_postargs=LINK)
