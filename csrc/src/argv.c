@@ -35,7 +35,7 @@ static void read_flag(parse *run, const char *text) {
   item.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
   pd__meaning meaning = pd__item_resolve(&item);
-  if (meaning.flag && item.text) {
+  if (meaning.flag && item.text && *item.name != '-') { /* the most frequent by far */
     pd__given_take(&run->words.given, &item, &meaning);
     return;
   }

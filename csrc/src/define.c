@@ -200,8 +200,10 @@ uint32_t pd__departures;
 /* The imports that remain read their own value again, and wait for the name that
  * they have, which may have been an alias. The values, and whether they are
  * frozen, stay for the next definition. */
-static void undefine(pd_flag *flag, bool stays) {
+static void undefine(pd_flag *flag, const pd__platform_image *program) {
   const char *name = flag->def->name;
+  uintptr_t address = (uintptr_t)name;
+  bool stays = program && address >= program->low && address < program->high;
   unlink_aliases(flag, flag->def->aliases);
   unlink_aliases(flag, flag->def->old_names);
   pd__names_own(flag, stays ? name : pd__intern(name));
@@ -221,7 +223,7 @@ static void undefine(pd_flag *flag, bool stays) {
   }
 }
 
-void pd__undefine(pd__cell *cells, size_t count, bool stays) {
+void pd__undefine(pd__cell *cells, size_t count, const pd__platform_image *program) {
   for (size_t i = 0; i < count; i++) {
     pd__cell *cell = &cells[i];
     pd_flag *flag = pd__cell_flag(cell);
@@ -233,7 +235,7 @@ void pd__undefine(pd__cell *cells, size_t count, bool stays) {
     if (heir) {
       give_def(flag, heir->def);
     } else {
-      undefine(flag, stays);
+      undefine(flag, program);
     }
   }
 }

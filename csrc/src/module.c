@@ -96,6 +96,11 @@ static pd_module *add_module(const pd__platform_image *image) {
 
 /* ---- Joining ---- */
 
+static void undefine(const pd_module *module) {
+  pd__platform_image program = {.low = module->low, .high = module->high};
+  pd__undefine(module->defs.cells, module->defs.count, module->stays ? &program : NULL);
+}
+
 static loading *find_load(void) {
   loading *load = loads;
   while (load && load->thread != pd__platform_thread()) load = load->outer;
@@ -171,7 +176,7 @@ void pd__module_leave(pd_module_record *record) {
   pd__platform_lock();
   pd_module *module = record->state;
   if (module && module->record == record) {
-    pd__undefine(module->defs.cells, module->defs.count, module->stays);
+    undefine(module);
     pd__forget_between(module->low, module->high);
     pd__hooks_forget_between(module->low, module->high);
     pd__defs_drop(&module->defs);
@@ -234,7 +239,7 @@ static void withdraw(const loading *load, const pd_module *module) {
     pd__report late = {.list = each->errors};
     pd__report_add(&late, &err);
     each->withdrawn_with = module;
-    pd__undefine(each->defs.cells, each->defs.count, each->stays);
+    undefine(each);
     pd__defs_drop(&each->defs);
   }
 }

@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "error.h"
+#include "platform.h"
 #include "value.h"
 
 /* A definition or import that a flag has in a module; the variable is def->cell. */
@@ -170,9 +171,9 @@ pd_flag *pd__cell_flag(const pd__cell *cell);
 /* Whether a definition is required or has a validator. */
 bool pd__defs_ask(void);
 
-/* Take the cells away. A flag that no definition is left of is undefined. `stays`: the
- * definitions are those of the program, and remain in memory. */
-void pd__undefine(pd__cell *cells, size_t count, bool stays);
+/* Take the cells away. A flag that no definition is left of is undefined. `program`: the
+ * cells are those of its record, and text in it remains; NULL: of another module. */
+void pd__undefine(pd__cell *cells, size_t count, const pd__platform_image *program);
 
 /* How often a flag was undefined. As long as this stays, so do the types of all
  * flags; for readers without the lock. */

@@ -234,6 +234,8 @@ TEST(a_word_without_a_name_or_with_three_dashes_is_an_error) {
   refuses("-=5", PD_ERR_ARGV, "-=5: expected the name of a flag before the =");
   refuses("---x", PD_ERR_ARGV, "---x: expected one or two dashes before the name of a flag");
   refuses("---", PD_ERR_ARGV, "---: expected one or two dashes before the name of a flag");
+  define_flag(PD_TYPE_bool, "_x"); /* a dash is as good as the underscore, but not here */
+  refuses("---x=1", PD_ERR_ARGV, "---x: expected one or two dashes before the name of a flag");
 }
 
 TEST(all_errors_of_a_line_are_reported_together) {
