@@ -96,7 +96,8 @@ def import_group(version: str, python: Path, sizes: Sizes) -> list[Case]:
     spawn = programs.tool("spawn")
     rows = {"wall": f"python-{version}/start"}
     return [
-        Case(who, [spawn, sizes.starts, python, "-c", code], rows) for who, code in IMPORTS.items()
+        Case(who, [spawn, sizes.starts, python, "-I", "-c", code], rows)  # not from this tree
+        for who, code in IMPORTS.items()
     ]
 
 
