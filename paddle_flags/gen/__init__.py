@@ -1,0 +1,1 @@
+"""Flags from YAML: one definition, and C, C++, Python and documents made of it."""

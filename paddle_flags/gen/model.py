@@ -1,0 +1,222 @@
+"""The normal form: what three YAML files say, as plain data with every default filled in.
+
+All stages behind `normal` and all other commands speak in these terms. Two files that
+mean the same have equal normal forms: comments, spelling of values and order of keys are
+gone, the order of the flags stays. Where things stood in the files is kept beside the
+data, in `at`, for messages; it doesn't count when normal forms are compared.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Union
+
+FORMAT = 1  # of the files, and of what `gen --dump` writes
+
+INTEGERS = {
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+NUMBERS = (*INTEGERS, "double")
+TYPES = ("bool", *NUMBERS, "string")
+UNITS = ("bytes", "seconds")
+ATTRIBUTES = ("experimental", "hidden", "read_only", "required", "sensitive", "startup_only")
+CHANGES = ("default", "range", "choices", "type", "unit", "meaning")
+
+Scalar = Union[bool, int, float, str]
+Value = Union[Scalar, "list[Scalar]"]  # as the type says; a list where there are items
+
+
+class Place(NamedTuple):
+    """Where something stands in a file; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        """Give it as compilers do."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+Places = dict[str, Place]  # by field; "" for the thing itself; "choices.2" for an item
+
+
+@dataclass
+class Flag:
+    """One flag of flags.yaml."""
+
+    name: str
+    type: str  # one of TYPES
+    items: str | None  # of a string that is a comma list: the type of its items
+    default: Value
+    help: str
+    min: int | float | None  # None: no bound but that of the type
+    max: int | float | None
+    choices: list[Scalar]  # of a list those of each item; none: all values
+    unit: str | None  # one of UNITS
+    category: str
+    attributes: list[str]  # of ATTRIBUTES, sorted
+    owner: str
+    since: str  # a version, or ""
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class Import:
+    """A flag of another module that this one reads."""
+
+    name: str
+    type: str
+    default: Scalar  # until the flag is there
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class Alias:
+    """Another name that is as good as the flag's own."""
+
+    name: str
+    flag: str
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class Renamed:
+    """A former name, which goes on working and warns."""
+
+    name: str
+    flag: str  # its name now
+    version: str
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class Retired:
+    """A former flag, whose values are ignored with a warning."""
+
+    name: str
+    type: str
+    version: str
+    replacement: str | None  # a flag
+    reason: str
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class Deprecated:
+    """A flag that should no longer be used."""
+
+    flag: str
+    version: str
+    replacement: str | None
+    reason: str
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class Setting:
+    """The value that an implication gives to a flag."""
+
+    flag: str
+    value: Value
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class Implication:
+    """While `flag` has `value`, others have those of `sets`."""
+
+    flag: str
+    value: Value
+    sets: list[Setting]
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class Change:
+    """What changed about a flag in a version."""
+
+    flag: str
+    change: str  # one of CHANGES
+    before: Any  # a Value; of a range [min, max] with None for no bound; None for a meaning
+    after: Any
+    note: str
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class Version:
+    """One version of the set, with its changes."""
+
+    version: str
+    changes: list[Change]
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class FlagSet:
+    """All of it: flags.yaml, then flags_compat.yaml, then flags_version.yaml."""
+
+    name: str  # of the generated files and of what is in them
+    version: str  # of now; "" where the set has no versions
+    flags: list[Flag] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    aliases: list[Alias] = field(default_factory=list)
+    renamed: list[Renamed] = field(default_factory=list)
+    retired: list[Retired] = field(default_factory=list)
+    deprecated: list[Deprecated] = field(default_factory=list)
+    implies: list[Implication] = field(default_factory=list)
+    versions: list[Version] = field(default_factory=list)
+    at: Places = field(default_factory=dict, compare=False, repr=False)
+
+
+_RECORDS: dict[str, type[Any]] = {
+    "flags": Flag,
+    "imports": Import,
+    "aliases": Alias,
+    "renamed": Renamed,
+    "retired": Retired,
+    "deprecated": Deprecated,
+    "implies": Implication,
+    "versions": Version,
+    "sets": Setting,
+    "changes": Change,
+}
+
+
+def to_data(record: Any) -> dict[str, Any]:
+    """Give a normal form, or a part of it, as JSON has it: without places."""
+    data: dict[str, Any] = {"format": FORMAT} if isinstance(record, FlagSet) else {}
+    for each in dataclasses.fields(record):
+        if each.name == "at":
+            continue
+        value = getattr(record, each.name)
+        data[each.name] = list(map(to_data, value)) if each.name in _RECORDS else value
+    return data
+
+
+def from_data(data: dict[str, Any]) -> FlagSet:
+    """Give the normal form that to_data was given."""
+    if data.get("format") != FORMAT:
+        raise ValueError(f"format {data.get('format')!r}: expected {FORMAT}")
+    made = _from(FlagSet, {key: value for key, value in data.items() if key != "format"})
+    assert isinstance(made, FlagSet)  # noqa: S101 - for mypy
+    return made
+
+
+def _from(record: type[Any], data: dict[str, Any]) -> Any:
+    values = {
+        key: [_from(_RECORDS[key], each) for each in value] if key in _RECORDS else value
+        for key, value in data.items()
+    }
+    return record(**values)
+
+
+def to_json(flags: FlagSet) -> str:
+    """Give a normal form as text: what `gen --dump` writes."""
+    return json.dumps(to_data(flags), indent=2, ensure_ascii=False) + "\n"
