@@ -216,6 +216,16 @@ typedef struct pd_flag_entry {
 typedef bool (*pd_validator)(const pd_flag_entry *const *entries, void *context,
                              char *why, size_t size);
 
+/* How the registry reaches the variable of a string flag that isn't a const char *: by
+ * code of its module, which is called with the registry's lock held. It calls nothing
+ * that may call the registry, and throws nothing. */
+typedef struct pd_cell_access {
+  size_t size;                               /* of this struct, in bytes */
+  const char *(*get)(void *cell);            /* the value, valid until the next call for
+                                                this cell; NULL: nobody assigns to it */
+  void (*put)(void *cell, const char *text); /* the value is `text`, which stays valid */
+} pd_cell_access;
+
 struct pd_flag;
 
 /* Is told that the value of `flag` has changed: read it there, for another thread
@@ -265,10 +275,14 @@ typedef enum pd_kind {
   const char *deprecated; /* why, and what to use instead; NULL: it isn't */   \
   const char *retired;    /* why values are ignored; NULL: they aren't */      \
   const char *old_names;  /* aliases that warn once, "old|older", or NULL */   \
-  pd_validator validate;  /* of this flag alone, context NULL; or NULL */      \
-  pd_watcher watch;       /* context NULL; or NULL */                          \
+  pd_validator validate;  /* of this flag alone; or NULL */                    \
+  pd_watcher watch;       /* or NULL */                                        \
   bool required;          /* a command line without a value for it is an error */ \
-  uint8_t reserved[7];
+  bool assignable;        /* code of the module assigns to the cell: the next call about \
+                             the flag takes the value over, as it is, as set at run time */ \
+  uint8_t reserved[6];                                                         \
+  void *context;          /* of `validate` and `watch` */                      \
+  const pd_cell_access *access; /* NULL: the cell is of the C type of the flag */
 
 typedef struct pd_flag_def {
   PD_FLAG_DEF_FIELDS(pd_value)
@@ -402,7 +416,8 @@ PD_API const void *pd_flag_get_address(const pd_flag *flag);
 
 /* The address of a byte that is the flag's pd_type while it is defined, of a list
  * with 16 times that of its items on top, and 0 while it isn't defined; NULL for
- * NULL. It stays readable until the process ends. Who keeps the address of the
+ * NULL. 128 is added where a module may assign to its variable: ask a function for the
+ * value. It stays readable until the process ends. Who keeps the address of the
  * value sees here whether that still holds it: the address of a string or a bool never
  * holds anything else, that of a number may hold one of another type. */
 PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
@@ -434,6 +449,11 @@ PD_API pd_status pd_flag_set_by_name(const char *name, const char *text,
 /* Drop every value but the default. With a layer on the flag, the topmost
  * layer takes the default instead, and popping it undoes the reset. */
 PD_API pd_status pd_flag_reset(pd_flag *flag, pd_error *err);
+
+/* Give the flag another default, from text, as long as it is defined by any module: what
+ * was given otherwise still hides it. pd_flag_reset leaves it. Errors as of
+ * pd_flag_set_from_string. */
+PD_API pd_status pd_flag_set_default(pd_flag *flag, const char *text, pd_error *err);
 
 /* Drop the value that one source gave; PD_OK also where it gave none.
  * PD_ERR_ARGUMENT: `source` is default or layer. */
@@ -690,6 +710,22 @@ typedef struct pd_parse_options {
  * are borrowed during the call. `options` may be NULL. */
 PD_API pd_status pd_parse_argv(int *argc, char **argv,
                                const pd_parse_options *options, pd_error *err);
+
+/* What the program is: for all modules of the process. */
+typedef struct pd_program {
+  size_t size;              /* set by the caller: sizeof(pd_program) */
+  int argc;                 /* of argv */
+  const char *const *argv;  /* the command line as it was, with a NULL at its end; or NULL */
+  const char *usage;        /* as in pd_report_options, or NULL */
+  const char *version;      /* likewise */
+} pd_program;
+
+/* Keep a copy of those that aren't NULL in place of what was kept before; what is NULL
+ * stays. PD_ERR_MEMORY. */
+PD_API pd_status pd_program_set(const pd_program *program, pd_error *err);
+
+/* What was kept: NULL, and 0, where nothing was. */
+PD_API pd_status pd_program_get(pd_program *program, pd_error *err);
 
 /* ------------------------------------------------------------------------
  * Modules

@@ -117,7 +117,10 @@
     (options, write, context, err))                                                                \
   S(report_flagfile, (bool all, pd_writer write, void *context, pd_error *err),                    \
     (all, write, context, err))                                                                    \
-  S(flag_set_by_name, (const char *name, const char *text, pd_error *err), (name, text, err))
+  S(flag_set_by_name, (const char *name, const char *text, pd_error *err), (name, text, err))      \
+  S(flag_set_default, (pd_flag *flag, const char *text, pd_error *err), (flag, text, err))         \
+  S(program_set, (const pd_program *program, pd_error *err), (program, err))                       \
+  S(program_get, (pd_program *program, pd_error *err), (program, err))
 /* clang-format on */
 
 /* What a host offers: to modules the beginning, to other copies all of it. */

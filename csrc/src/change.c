@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hooks.h"
 #include "registry.h"
 #include "text.h"
 
@@ -22,6 +23,7 @@ pd_value pd__flag_value(const pd_flag *flag) {
 }
 
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
+  if (flag->assignable) pd__flag_adopt((pd_flag *)flag);
   if (flag->def) return PD_OK;
   return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone",
                   pd__flag_name(flag));
@@ -168,6 +170,11 @@ pd_value pd__def_default(const pd_flag_def *def) {
   return value;
 }
 
+pd_value pd__flag_default(const pd_flag *flag) {
+  const pd__entry *given = pd__flag_entry_of(flag, PD_SOURCE_DEFAULT);
+  return given ? given->value : pd__def_default(flag->def);
+}
+
 const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source) {
   const pd__entry *entry = flag->entries;
   while (entry && entry->origin.source != source) entry = entry->next;
@@ -184,11 +191,12 @@ bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
 void pd__flag_publish(pd_flag *flag) {
   pd_value value = flag->entries ? flag->entries->value : pd__def_default(flag->def);
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
-  uint8_t state = (uint8_t)(flag->type | flag->def->list << 4);
+  uint8_t state =
+      (uint8_t)(flag->type | flag->def->list << 4 | (flag->assignable ? PD__STATE_ASSIGNABLE : 0));
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
   for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->cell && cell->def->type == flag->type) {
-      pd__cell_store(flag->type, cell->def->cell, value);
+      pd__variable_store(cell->def, value);
     }
   }
 }
@@ -202,6 +210,48 @@ void pd__change_commit(pd__change *change) {
     pd__entries_give(change->flag, change->entry);
   }
   if (change->flag->def) pd__flag_publish(change->flag);
+}
+
+/* ---- What modules assign ---- */
+
+static uint32_t assignables; /* variables that there have been */
+
+void pd__flag_make_assignable(pd_flag *flag) {
+  flag->assignable = true;
+  assignables++;
+}
+
+/* The variable that has another value than the flag; NULL: none. */
+static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
+  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
+    const pd_flag_def *def = cell->def;
+    if (!def->assignable || !def->cell || def->type != flag->type) continue;
+    *value = pd__variable_load(def);
+    if (!pd__value_equal(flag->type, *value, pd__flag_value(flag))) return cell;
+  }
+  return NULL;
+}
+
+/* For want of memory nothing is done: the next call will do it. */
+void pd__flag_adopt(pd_flag *flag) {
+  pd_value value;
+  const pd__cell *cell = flag->def ? find_assigned(flag, &value) : NULL;
+  if (!cell) return;
+  const pd_module *module = pd__cell_module(cell);
+  pd_origin origin = {PD_SOURCE_RUNTIME, 0, module ? pd__module_path(module) : NULL, 0};
+  pd__change change = {.flag = flag, .def = flag->def};
+  pd__report report = {.list = NULL};
+  if (make_entry(&change, value, &origin, NULL) != PD_OK) return;
+  pd__changes all = {.report = &report, .forced = true, .count = 1, .single = change};
+  all.hooked = pd__hooks_concern(flag);
+  pd__changes_finish(&all);
+}
+
+void pd__adopt_all(void) {
+  pd_flag *flag;
+  for (uint32_t i = 0; assignables && (flag = pd__names_at(i)); i++) {
+    if (flag->assignable) pd__flag_adopt(flag);
+  }
 }
 
 void pd__flag_drop_source(pd_flag *flag, pd_source source) {

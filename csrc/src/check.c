@@ -131,6 +131,17 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   return pd__def_refuse(def, status, why, err);
 }
 
+static pd_status check_access(const pd_flag_def *def, pd_error *err) {
+  const pd_cell_access *access = def->access;
+  char why[96];
+  if (!access || (def->type == PD_TYPE_string && access->put && access->size >= sizeof *access)) {
+    return PD_OK;
+  }
+  snprintf(why, sizeof why, "its access is not one of a string: expected a size of %zu, and put",
+           sizeof *access);
+  return pd__def_refuse(def, PD_ERR_ARGUMENT, why, err);
+}
+
 static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
   char why[64];
   if (!pd__type_known(def->type)) { /* NOLINT: what pd__def_convert refused isn't checked */
@@ -187,6 +198,7 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
+  if (status == PD_OK) status = check_access(def, err);
   if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
   status = check_list(def, err);
   if (status == PD_OK) status = check_unit(def, err);

@@ -84,6 +84,7 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
   cell->flag = flag->index + 1;
   cell->next = flag->cells;
   flag->cells = cell;
+  if (cell->def->assignable && cell->def->cell) pd__flag_make_assignable(flag);
 }
 
 /* Imports and waiting values of the alias go over to the flag. */
@@ -208,6 +209,8 @@ static void undefine(pd_flag *flag, const pd__platform_image *program) {
   unlink_aliases(flag, flag->def->old_names);
   pd__names_own(flag, stays ? name : pd__intern(name));
   give_def(flag, NULL);
+  flag->assignable = false;
+  pd__flag_drop_source(flag, PD_SOURCE_DEFAULT);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   __atomic_fetch_add(&pd__departures, 1, __ATOMIC_RELEASE);
   pd__cell *cell = flag->cells;
@@ -215,7 +218,7 @@ static void undefine(pd_flag *flag, const pd__platform_image *program) {
   while (cell) {
     pd__cell *next = cell->next;
     if (cell->def->cell) {
-      pd__cell_store(cell->def->type, cell->def->cell, cell->def->default_value);
+      pd__variable_store(cell->def, cell->def->default_value);
     }
     pd_flag *node = pd__names_find(cell->def->name, strlen(cell->def->name));
     link_cell(node ? node : flag, cell); /* a node that is lost keeps it */
@@ -228,6 +231,7 @@ void pd__undefine(pd__cell *cells, size_t count, const pd__platform_image *progr
     pd__cell *cell = &cells[i];
     pd_flag *flag = pd__cell_flag(cell);
     if (!flag) continue;
+    if (flag->assignable) pd__flag_adopt(flag);
     unlink_cell(cell);
     if (flag->def != cell->def) continue;
     pd__cell *heir = flag->cells;

@@ -96,7 +96,8 @@ const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index) {
 
 static bool drops(const pd__change *change, const pd__entry *entry) {
   if (change->action == PD__DROP_LAYER) return entry->layer == change->layer;
-  return change->action == PD__DROP_ALL || entry->origin.source == change->source;
+  if (change->action == PD__DROP_ALL) return entry->origin.source != PD_SOURCE_DEFAULT;
+  return entry->origin.source == change->source;
 }
 
 void pd__entries_drop(const pd__change *change) {

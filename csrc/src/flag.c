@@ -47,6 +47,7 @@ static const char *lasting(const char *text, bool *stored) {
 }
 
 bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
+  if (flag->assignable) pd__flag_adopt((pd_flag *)flag);
   const pd_flag_def *def = flag->def;
   bool stored = true;
   info->type = def->type;
@@ -65,7 +66,7 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   info->owner = pd__flag_owner(flag);
   info->module = lasting(def->module, &stored);
   if (info->owner && !def->module) info->module = pd__module_path(info->owner);
-  info->default_value = pd__def_default(def);
+  info->default_value = pd__flag_default(flag);
   info->min = def->min;
   info->max = def->max;
   info->cells = 0;
@@ -92,6 +93,7 @@ pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error
   status = pd__flag_check_defined(flag, err);
   if (status == PD_OK && !pd__flag_info(flag, &found)) status = pd__fail_memory(err);
   pd__platform_unlock();
+  pd__tell();
   if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
   return status;
 }
@@ -117,6 +119,7 @@ pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry
   status = pd__flag_check_defined(flag, err);
   if (status == PD_OK) status = pd__flag_entry(flag, index, &found, err);
   pd__platform_unlock();
+  pd__tell();
   if (status == PD_OK) pd__sized_give(entry, &found, sizeof found);
   return status;
 }
@@ -127,9 +130,9 @@ static void fill_cell(const pd_flag *flag, const pd__cell *cell, pd_cell_info *i
   info->type = (pd_type)def->type;
   info->module = pd__cell_module(cell);
   info->address = def->cell;
-  info->in_step = !def->cell || (def->type == flag->type &&
-                                 pd__value_equal(flag->type, pd__cell_load(flag->type, def->cell),
-                                                 pd__flag_value(flag)));
+  info->in_step =
+      !def->cell || (def->type == flag->type &&
+                     pd__value_equal(flag->type, pd__variable_load(def), pd__flag_value(flag)));
 }
 
 pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *info,
@@ -148,18 +151,20 @@ pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *
     status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", flag->def->name, index);
   }
   pd__platform_unlock();
+  pd__tell();
   if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
   return status;
 }
 
 /* ---- Reading, without the lock: a signal handler may have interrupted its holder ---- */
 
-/* Only a message needs the lock. PD_OK: the flag has that type by now. */
-static pd_status refuse_type(const pd_flag *flag, pd_type now, pd_type type, pd_error *err) {
-  if (!err) return now ? PD_ERR_TYPE : PD_ERR_UNDEFINED;
+/* A message needs the lock, and so does what a module may have assigned. */
+static pd_status get_locked(const pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
   pd__platform_lock();
   pd_status status = pd__flag_check_type(flag, type, err);
+  if (status == PD_OK) *value = pd__flag_value(flag);
   pd__platform_unlock();
+  pd__tell();
   return status;
 }
 
@@ -171,9 +176,12 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
   if (!out) return pd__fail_null(err, "out");
   for (;;) {
     uint32_t before = __atomic_load_n(&pd__departures, __ATOMIC_ACQUIRE);
-    pd_type now = pd__flag_state(flag) & 15;
-    pd_status status = now == type ? PD_OK : refuse_type(flag, now, type, err);
-    if (status != PD_OK) return status;
+    uint8_t state = pd__flag_state(flag);
+    if ((state & PD__STATE_PLAIN) != type) {
+      bool plain = !(state & PD__STATE_ASSIGNABLE);
+      if (plain && !err) return state ? PD_ERR_TYPE : PD_ERR_UNDEFINED;
+      return get_locked(flag, type, value, err);
+    }
     *value = pd__cell_load(type, pd__flag_address(flag, type));
     if (__atomic_load_n(&pd__departures, __ATOMIC_RELAXED) == before) return PD_OK;
   }
@@ -199,6 +207,7 @@ pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, s
     if (length) *length = whole;
   }
   pd__platform_unlock();
+  pd__tell();
   return status;
 }
 
@@ -254,6 +263,17 @@ pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {
   pd__platform_lock();
   pd__changes_reset(&changes, flag);
   pd_status status = pd__changes_finish(&changes);
+  pd__platform_unlock();
+  pd__tell();
+  return status;
+}
+
+pd_status pd__do_flag_set_default(pd_flag *flag, const char *text, pd_error *err) {
+  static const pd_origin origin = {PD_SOURCE_DEFAULT, 0, NULL, 0};
+  if (!flag) return pd__fail_null(err, "flag");
+  if (!text) return pd__fail_null(err, "text");
+  pd__platform_lock();
+  pd_status status = pd__give(flag, text, (pd_value){0}, &origin, err);
   pd__platform_unlock();
   pd__tell();
   return status;

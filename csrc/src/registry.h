@@ -75,11 +75,12 @@ struct pd_flag {
   uint8_t type;       /* of `entries`; outlives the definition */
   bool frozen : 1;    /* by pd_flag_freeze; outlives the definition */
   bool has_extra : 1;
-  bool listed : 1;   /* in the order of pd_flag_next, from the first definition on */
-  bool was_flag : 1; /* a definition has had this name or alias */
-  bool old_name : 1; /* as an alias: is deprecated */
-  bool warned : 1;   /* of its use */
-  bool special : 1;  /* the definition is deprecated or retired, or has a hook */
+  bool listed : 1;     /* in the order of pd_flag_next, from the first definition on */
+  bool was_flag : 1;   /* a definition has had this name or alias */
+  bool old_name : 1;   /* as an alias: is deprecated */
+  bool warned : 1;     /* of its use */
+  bool special : 1;    /* the definition is deprecated or retired, or has a hook */
+  bool assignable : 1; /* a module may assign to its variable */
 };
 
 /* ---- Names (names.c) ---- */
@@ -315,6 +316,16 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
 /* The default, with its text interned, which was done on definition. */
 pd_value pd__def_default(const pd_flag_def *def);
 
+/* The same, unless pd_flag_set_default gave another one. */
+pd_value pd__flag_default(const pd_flag *flag);
+
+/* A module may assign to its variable of the flag, from now on. */
+void pd__flag_make_assignable(pd_flag *flag);
+
+/* Take over what a module has assigned to its variable of the flag; of all flags. */
+void pd__flag_adopt(pd_flag *flag);
+void pd__adopt_all(void);
+
 /* The value that holds, as the entries say, to the node and all cells. */
 void pd__flag_publish(pd_flag *flag);
 
@@ -330,6 +341,8 @@ void pd__entry_show(const pd_flag *flag, const pd__entry *entry, pd_flag_entry *
 void *pd__flag_address(const pd_flag *flag, pd_type type);
 
 /* What pd_flag_get_state tells. No lock. */
+#define PD__STATE_ASSIGNABLE 0x80
+#define PD__STATE_PLAIN (0xf | PD__STATE_ASSIGNABLE) /* the type alone: read without the lock */
 static inline uint8_t pd__flag_state(const pd_flag *flag) {
   return __atomic_load_n(&flag->state, __ATOMIC_ACQUIRE);
 }
@@ -349,6 +362,8 @@ pd_status pd__origin_check(const pd_origin *origin, pd_error *err);
 /* PD_OK, or why the flag takes no value from `origin`: undefined, read-only,
  * frozen. */
 pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err);
+
+/* PD_OK, with the value of now, or why there is none. */
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err);
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err);
 

@@ -83,7 +83,7 @@ void pd__changes_reset(pd__changes *changes, pd_flag *flag) {
   pd__change drop = {.flag = flag, .def = flag->def, .action = PD__DROP_ALL};
   if (!is_open(changes, flag, &pd__at_run_time)) return;
   if (flag->entries && flag->entries->layer > 0) {
-    pd__changes_add(changes, flag, NULL, pd__def_default(flag->def), &pd__at_run_time);
+    pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time);
   } else {
     add_drop(changes, &drop);
   }

@@ -66,7 +66,7 @@ static const pd__entry *entry_of(const pd_flag *flag) {
   const pd__entry *best = NULL, *entry = flag->entries;
   unsigned dropped = 0; /* a bit for each source */
   for (const pd__change *at = pd__flag_extra(flag)->change; at; at = at->earlier) {
-    if (at->action == PD__DROP_ALL) dropped = ~0u;
+    if (at->action == PD__DROP_ALL) dropped = ~(1u << PD_SOURCE_DEFAULT);
     if (at->action == PD__DROP_SOURCE) dropped |= 1u << at->source;
     if (at->action != PD__GIVE || dropped >> rank_of(at->entry, flag) & 1) continue;
     if (!best || rank_of(at->entry, flag) > rank_of(best, flag)) best = at->entry;
@@ -139,8 +139,10 @@ static void collect(question *all) {
 static void check_required(pd__changes *changes) {
   pd_flag *flag;
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
-    if (!flag->def || !flag->def->required || entry_of(flag)) continue;
     const pd_flag_def *def = flag->def;
+    if (!def || !def->required) continue;
+    const pd__entry *entry = entry_of(flag);
+    if (entry && entry->origin.source > PD_SOURCE_DEFAULT) continue;
     bool any = def->type == PD_TYPE_string && !def->list && !pd__list_begin(def->choices);
     char expected[256] = "";
     if (!any) pd__value_expected(def, expected, sizeof expected);
@@ -158,7 +160,7 @@ static void run(asked *list) {
   }
   pd__platform_unlock();
   for (asked *each = list; each; each = each->next) {
-    void *context = each->hook ? each->hook->context : NULL;
+    void *context = each->hook ? each->hook->context : each->shown[0].def->context;
     each->accepted = each->validate(each->entries, context, each->why, sizeof each->why);
   }
   pd__platform_lock();
@@ -258,6 +260,7 @@ static void check_again(pd__changes *changes) {
 /* Gives whether all is said. */
 static bool ask_once(pd__changes *changes) {
   question all = {.changes = changes};
+  pd__adopt_all();
   all.end = &all.first;
   propose(changes);
   collect(&all);

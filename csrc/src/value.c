@@ -379,3 +379,16 @@ pd_value pd__cell_load(pd_type type, void *cell) {
   switch (type) { PD_TYPE_MAP(CELL_LOAD) }
   return value;
 }
+
+void pd__variable_store(const pd_flag_def *def, pd_value value) {
+  if (def->access) {
+    def->access->put(def->cell, value.str);
+  } else {
+    pd__cell_store((pd_type)def->type, def->cell, value);
+  }
+}
+
+pd_value pd__variable_load(const pd_flag_def *def) {
+  if (def->access && def->access->get) return (pd_value){.str = def->access->get(def->cell)};
+  return pd__cell_load((pd_type)def->type, def->cell);
+}

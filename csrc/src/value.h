@@ -49,6 +49,10 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
 void pd__cell_store(pd_type type, void *cell, pd_value value);
 pd_value pd__cell_load(pd_type type, void *cell);
 
+/* The same of the variable of a definition, which has one. */
+void pd__variable_store(const pd_flag_def *def, pd_value value);
+pd_value pd__variable_load(const pd_flag_def *def);
+
 /* Walk a list such as "fast|best": a cursor at its first item, NULL for a list
  * that is NULL or empty. */
 const char *pd__list_begin(const char *list);

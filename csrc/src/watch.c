@@ -9,6 +9,7 @@ struct pd__notice {
   pd__call call;
   pd__hook *hook; /* NULL: the watcher of a definition */
   pd_watcher watch;
+  void *context;
   pd_flag *flag;
   pd_type type;
   pd_value before;
@@ -19,11 +20,12 @@ struct pd__notice {
 static pd__notice *due; /* in the order of the changes */
 size_t pd__notices_due;
 
-static bool add(pd__notice ***end, pd_flag *flag, pd__hook *hook, pd_watcher watch) {
+static bool add(pd__notice ***end, pd_flag *flag, pd__hook *hook) {
   pd__notice *made = calloc(1, sizeof *made);
   if (!made) return false;
   made->hook = hook;
-  made->watch = watch;
+  made->watch = hook ? hook->watch : flag->def->watch;
+  made->context = hook ? hook->context : flag->def->context;
   made->flag = flag;
   made->type = flag->type;
   made->before = pd__flag_value(flag);
@@ -35,12 +37,12 @@ static bool add(pd__notice ***end, pd_flag *flag, pd__hook *hook, pd_watcher wat
 }
 
 static bool add_all(pd__notice ***end, pd_flag *flag) {
-  bool whole = !flag->def || !flag->def->watch || add(end, flag, NULL, flag->def->watch);
+  bool whole = !flag->def || !flag->def->watch || add(end, flag, NULL);
   for (pd__target *at = pd__flag_extra(flag)->targets; whole && at; at = at->next) {
-    if (at->hook->watch) whole = add(end, flag, at->hook, at->hook->watch);
+    if (at->hook->watch) whole = add(end, flag, at->hook);
   }
   for (pd__hook *hook = pd__hooks_first(); whole && hook; hook = hook->next) {
-    if (hook->watch && hook->count == 0) whole = add(end, flag, hook, hook->watch);
+    if (hook->watch && hook->count == 0) whole = add(end, flag, hook);
   }
   return whole;
 }
@@ -118,7 +120,7 @@ void pd__notices_tell(void) {
     if (stands(notice)) {
       pd__call_begin(&notice->call, (uintptr_t)notice->watch);
       pd__platform_unlock();
-      notice->watch(notice->flag, notice->hook ? notice->hook->context : NULL);
+      notice->watch(notice->flag, notice->context);
       pd__platform_lock();
       pd__call_end(&notice->call);
     }

@@ -7,6 +7,7 @@
  * attributes that the flag needs, as in pd_flag_def; C++ insists on this order:
  * .min .max .choices .category .aliases .hidden .read_only .startup_only .sensitive
  * .experimental .list .unit .deprecated .retired .old_names .validate .watch .required
+ * .context
  *
  *     PD_DECLARE_int32(alpha_level);
  *

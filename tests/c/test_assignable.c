@@ -1,0 +1,235 @@
+/* Variables that their module assigns to, and variables of other types. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+static pd_flag *define(pd_flag_def *def) {
+  pd_flag *flag = NULL;
+  def->file = "assign.c";
+  def->assignable = true;
+  CHECK_OK(pd_flag_register(def, &flag, &err));
+  return flag;
+}
+
+static pd_flag *define_level(int32_t *cell) {
+  pd_flag_def def;
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_int32);
+  def.name = "level";
+  def.default_value.i64 = *cell;
+  def.cell = cell;
+  def.min.i64 = 1;
+  return define(&def);
+}
+
+TEST(the_next_call_sees_what_was_assigned) {
+  static int32_t cell = 6;
+  int32_t value = 0;
+  pd_flag *flag = define_level(&cell);
+  cell = 9;
+  CHECK_OK(pd_flag_get_int32(flag, &value, &err));
+  CHECK(value == 9);
+  pd_flag_info info = {.size = sizeof info};
+  cell = 8;
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK(info.source == PD_SOURCE_RUNTIME);
+  char text[8];
+  cell = 7;
+  CHECK_OK(pd_flag_get_text(flag, text, sizeof text, NULL, &err));
+  CHECK_STR(text, "7");
+  pd_flag_entry entry = {.size = sizeof entry};
+  cell = 6; /* the default, but assigned */
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK(entry.value.i64 == 6);
+  CHECK(entry.origin.source == PD_SOURCE_RUNTIME);
+}
+
+TEST(what_is_assigned_is_taken_as_it_is) {
+  static int32_t cell = 6;
+  int32_t value = 0;
+  pd_flag *flag = define_level(&cell);
+  cell = -3; /* below its range */
+  CHECK_OK(pd_flag_get_int32(flag, &value, &err));
+  CHECK(value == -3);
+  CHECK(pd_flag_set_int32(flag, -4, NULL) == PD_ERR_RANGE);
+  CHECK(cell == -3);
+}
+
+TEST(a_set_after_an_assignment_wins_and_reset_gives_the_default_back) {
+  static int32_t cell = 6;
+  pd_flag *flag = define_level(&cell);
+  cell = 9;
+  CHECK_OK(pd_flag_set_int32(flag, 3, &err));
+  CHECK(cell == 3);
+  cell = 9;
+  CHECK_OK(pd_flag_reset(flag, &err));
+  CHECK(cell == 6);
+}
+
+TEST(all_variables_of_a_flag_follow_an_assignment) {
+  static int32_t first = 6, second = 6;
+  pd_flag *flag = define_level(&first);
+  CHECK(define_level(&second) == flag);
+  second = 9;
+  CHECK_OK(pd_flag_find("level", &flag, &err));
+  int32_t value;
+  CHECK_OK(pd_flag_get_int32(flag, &value, &err));
+  CHECK(first == 9);
+}
+
+static int told;
+static void count(pd_flag *flag, void *context) {
+  (void)flag;
+  told += *(int *)context;
+}
+
+TEST(watchers_are_told_of_an_assignment_by_the_call_that_finds_it) {
+  static int32_t cell = 6;
+  static int step = 10;
+  int32_t value;
+  pd_flag *flag = define_level(&cell);
+  CHECK_OK(pd_watcher_add(flag, count, &step, NULL, NULL, &err));
+  cell = 9;
+  CHECK(told == 0);
+  CHECK_OK(pd_flag_get_int32(flag, &value, &err));
+  CHECK(told == 10);
+  CHECK_OK(pd_flag_get_int32(flag, &value, &err));
+  CHECK(told == 10);
+}
+
+static bool above(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)why, (void)size;
+  return entries[0]->value.i64 > *(int *)context;
+}
+
+TEST(hooks_of_a_definition_get_its_context) {
+  static int bound = 5, step = 1;
+  pd_flag_def def;
+  pd_flag *flag;
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_int32);
+  def.name = "bounded";
+  def.default_value.i64 = 6;
+  def.validate = above;
+  def.context = &bound;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK(pd_flag_set_int32(flag, 5, NULL) == PD_ERR_REFUSED);
+  CHECK_OK(pd_flag_set_int32(flag, 7, &err));
+  def.name = "watched";
+  def.validate = NULL;
+  def.watch = count;
+  def.context = &step;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_set_int32(flag, 7, &err));
+  CHECK(told == 1);
+}
+
+/* ---- A string of another kind ---- */
+
+typedef struct counted {
+  size_t length;
+  char text[16];
+} counted;
+
+static const char *get_counted(void *cell) {
+  counted *own = cell;
+  own->text[own->length] = '\0';
+  return own->text;
+}
+
+static void put_counted(void *cell, const char *text) {
+  counted *own = cell;
+  own->length = strlen(text);
+  memcpy(own->text, text, own->length);
+}
+
+static pd_flag *define_mode(counted *cell, const pd_cell_access *access) {
+  pd_flag_def def;
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_string);
+  def.name = "mode";
+  def.default_value.str = "fast";
+  def.cell = cell;
+  def.access = access;
+  return define(&def);
+}
+
+TEST(a_string_of_another_kind_follows_its_flag_and_is_followed) {
+  static counted cell;
+  static const pd_cell_access access = {sizeof access, get_counted, put_counted};
+  const char *value;
+  pd_flag *flag = define_mode(&cell, &access);
+  CHECK(cell.length == 4);
+  CHECK_OK(pd_flag_set_string(flag, "faster", &err));
+  CHECK(cell.length == 6);
+  put_counted(&cell, "best");
+  CHECK_OK(pd_flag_get_string(flag, &value, &err));
+  CHECK_STR(value, "best");
+  pd_cell_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_cell(flag, 0, &info, &err));
+  CHECK(info.in_step);
+}
+
+TEST(an_access_without_put_or_for_a_number_is_refused) {
+  static const pd_cell_access access = {sizeof access, get_counted, NULL};
+  static counted cell;
+  pd_flag_def def;
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_string);
+  def.name = "mode";
+  def.cell = &cell;
+  def.access = &access;
+  CHECK_STATUS(pd_flag_register(&def, NULL, &err), PD_ERR_ARGUMENT,
+               "definition of 'mode': its access is not one of a string: expected a "
+               "size of 24, and put");
+}
+
+/* ---- Defaults that are given later ---- */
+
+TEST(a_given_default_holds_until_a_value_is_given_and_after_reset) {
+  static int32_t cell = 6;
+  pd_flag *flag = define_level(&cell);
+  CHECK_OK(pd_flag_set_default(flag, "4", &err));
+  CHECK(cell == 4);
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK(info.default_value.i64 == 4);
+  CHECK(info.source == PD_SOURCE_DEFAULT);
+  CHECK_OK(pd_flag_set_int32(flag, 9, &err));
+  CHECK_OK(pd_flag_set_default(flag, "5", &err));
+  CHECK(cell == 9);
+  CHECK_OK(pd_flag_reset(flag, &err));
+  CHECK(cell == 5);
+  CHECK_STATUS(pd_flag_set_default(flag, "0", &err), PD_ERR_RANGE,
+               "level=0: expected an integer >= 1");
+}
+
+TEST(a_given_default_is_no_value_for_a_required_flag) {
+  pd_flag_def def;
+  pd_flag *flag;
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_int32);
+  def.name = "needed";
+  def.required = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_set_default(flag, "4", &err));
+  CHECK(pd_flags_validate(NULL, &err) == PD_ERR_REFUSED);
+  CHECK_OK(pd_flag_set_int32(flag, 4, &err));
+  CHECK_OK(pd_flags_validate(NULL, &err));
+}
+
+/* ---- The program ---- */
+
+TEST(what_the_program_is_stays_until_it_is_told_again) {
+  const char *argv[] = {"tool", "--level=9", NULL};
+  pd_program told_of = {.size = sizeof told_of, .argc = 2, .argv = argv, .usage = "tool [FILE]"};
+  pd_program found = {.size = sizeof found};
+  CHECK_OK(pd_program_get(&found, &err));
+  CHECK(!found.argv && !found.usage && !found.version);
+  CHECK_OK(pd_program_set(&told_of, &err));
+  argv[1] = "other";
+  told_of = (pd_program){.size = sizeof told_of, .version = "1.2"};
+  CHECK_OK(pd_program_set(&told_of, &err));
+  CHECK_OK(pd_program_get(&found, &err));
+  CHECK(found.argc == 2);
+  CHECK_STR(found.argv[1], "--level=9");
+  CHECK(found.argv[2] == NULL);
+  CHECK_STR(found.usage, "tool [FILE]");
+  CHECK_STR(found.version, "1.2");
+}
