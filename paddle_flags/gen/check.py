@@ -1,0 +1,19 @@
+"""The third stage: whether all that the normal form says goes together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paddle_flags.gen import check_compat, check_flags, check_names, check_versions
+
+if TYPE_CHECKING:
+    from paddle_flags.gen.model import FlagSet
+    from paddle_flags.gen.problems import Problems
+
+
+def check(flags: FlagSet, problems: Problems) -> None:
+    """Tell all that doesn't go together."""
+    check_names.check(flags, problems)
+    check_flags.check(flags, problems)
+    check_compat.check(flags, problems)
+    check_versions.check(flags, problems)

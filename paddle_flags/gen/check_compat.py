@@ -1,0 +1,173 @@
+"""Compatibility: whether names refer to flags, and implications go together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.gen.check_flags import check_value, check_version, version_key
+from paddle_flags.gen.problems import near, shown
+
+if TYPE_CHECKING:
+    from paddle_flags.gen.model import Deprecated, Flag, FlagSet, Implication, Retired
+    from paddle_flags.gen.problems import Problems
+
+
+def check(flags: FlagSet, problems: Problems) -> None:
+    """Tell what is wrong with flags_compat.yaml."""
+    _Compat(flags, problems).check()
+
+
+class _Compat:
+    def __init__(self, flags: FlagSet, problems: Problems) -> None:
+        self._set = flags
+        self._flags = {flag.name: flag for flag in flags.flags}
+        self._retired = {each.name for each in flags.retired}
+        self._problems = problems
+
+    def check(self) -> None:
+        for alias in self._set.aliases:
+            self._flag(alias.flag, alias.at["flag"], "alias")
+        for renamed in self._set.renamed:
+            self._flag(renamed.flag, renamed.at["flag"], f"{renamed.name}: to")
+            self._version(renamed)
+        leaving: list[Retired | Deprecated] = [*self._set.retired, *self._set.deprecated]
+        for each in leaving:
+            self._replacement(each)
+            self._version(each)
+        self._check_deprecated()
+        self._check_implications()
+
+    def _flag(self, name: str, place: Any, what: str) -> Flag | None:
+        """Give the flag of a name; tell if there is none."""
+        flag = self._flags.get(name)
+        if flag is None:
+            retired = ", a retired one" if name in self._retired else ""
+            expected = f"the name of a flag{near(name, self._flags)}"
+            self._problems.add(place, what, f"'{name}'{retired}", expected)
+        return flag
+
+    def _version(self, each: Any) -> None:
+        name = getattr(each, "name", None) or each.flag
+        place = each.at["version"]
+        what = f"{name}: version"
+        check_version(each.version, self._set.version, place, what, self._problems)
+
+    def _replacement(self, each: Retired | Deprecated) -> None:
+        name = getattr(each, "name", None) or getattr(each, "flag", "")
+        if each.replacement is None:
+            return
+        what = f"{name}: replacement"
+        if each.replacement == name:
+            self._problems.add(each.at["replacement"], what, f"'{name}' itself", "another flag")
+        else:
+            self._flag(each.replacement, each.at["replacement"], what)
+
+    def _check_deprecated(self) -> None:
+        seen = set()
+        for each in self._set.deprecated:
+            flag = self._flag(each.flag, each.at["flag"], "deprecated")
+            if each.flag in seen:
+                self._problems.add(
+                    each.at["flag"], "deprecated", f"'{each.flag}' again", "each flag once"
+                )
+            seen.add(each.flag)
+            if flag and flag.since and version_key(each.version) < version_key(flag.since):
+                expected = f"{flag.since}, with which it came, or a later one"
+                what = f"{each.flag}: version"
+                self._problems.add(each.at["version"], what, each.version, expected)
+            if flag and "required" in flag.attributes:
+                found = "a required flag"
+                self._problems.add(each.at["flag"], each.flag, found, "one that may be left out")
+
+    # ---- implied values ----
+
+    def _check_implications(self) -> None:
+        sound = [each for each in self._set.implies if self._check_implication(each)]
+        self._check_twice(sound)
+        self._check_cycles(sound)
+
+    def _check_implication(self, each: Implication) -> bool:
+        count = len(self._problems)
+        flag = self._flag(each.flag, each.at["flag"], "implies")
+        if flag:
+            self._check_cause(flag, each)
+        for setting in each.sets:
+            what = f"{each.flag}: sets"
+            target = self._flag(setting.flag, setting.at["flag"], what)
+            if target:
+                self._check_target(target, each, setting)
+        return len(self._problems) == count
+
+    def _check_cause(self, flag: Flag, each: Implication) -> None:
+        place, what = each.at["value"], f"{flag.name}: value"
+        if "read_only" in flag.attributes:
+            found = f"'{flag.name}', which is read_only"
+            self._problems.add(each.at["flag"], "implies", found, "a flag that can change")
+        elif check_value(flag, each.value, place, what, self._problems) and (
+            each.value == flag.default
+        ):
+            found = f"{shown(each.value)}, its default"
+            expected = "another value: what the default implies are the others' defaults"
+            self._problems.add(place, what, found, expected)
+
+    def _check_target(self, target: Flag, each: Implication, setting: Any) -> None:
+        what = f"{each.flag}: sets: {target.name}"
+        for attribute in ("read_only", "startup_only"):
+            if attribute in target.attributes:
+                found = f"a flag that is {attribute}"
+                self._problems.add(setting.at["flag"], what, found, "one that can be set")
+        check_value(target, setting.value, setting.at["value"], what, self._problems)
+
+    def _check_twice(self, sound: list[Implication]) -> None:
+        """Tell implications of one value, and those that set one flag to two values."""
+        causes: dict[str, Implication] = {}
+        setters: dict[str, tuple[Implication, Any]] = {}
+        for each in sound:
+            first = causes.setdefault(f"{each.flag}={shown(each.value)}", each)
+            if first is not each:
+                found = f"{shown(each.value)} again"
+                expected = f"one implication of it: that at {first.at['']}"
+                self._problems.add(each.at["value"], f"{each.flag}: value", found, expected)
+            for setting in each.sets:
+                other, theirs = setters.setdefault(setting.flag, (each, setting))
+                if other.flag != each.flag and theirs.value != setting.value:
+                    what = f"{each.flag}: sets: {setting.flag}"
+                    expected = (
+                        f"{shown(theirs.value)}, as '{other.flag}' sets it at {theirs.at['']}"
+                    )
+                    self._problems.add(setting.at["value"], what, shown(setting.value), expected)
+
+    def _check_cycles(self, sound: list[Implication]) -> None:
+        """Tell flags that lead back to themselves."""
+        leads: dict[str, list[str]] = {}
+        for each in sound:
+            leads.setdefault(each.flag, []).extend(setting.flag for setting in each.sets)
+        done: set[str] = set()
+        for each in sound:
+            circle = [] if each.flag in done else _circle(each.flag, leads, done)
+            if circle:
+                found = " -> ".join(circle)
+                self._problems.add(each.at["flag"], "implies", found, "flags in no circle")
+
+
+def _circle(start: str, leads: dict[str, list[str]], done: set[str]) -> list[str]:
+    """Give a circle that can be reached from a flag; without recursion, as chains may be long."""
+    path: list[str] = []
+    on_path: set[str] = set()
+    work: list[tuple[str, bool]] = [(start, True)]
+    while work:
+        name, entering = work.pop()
+        if not entering:
+            path.pop()
+            on_path.discard(name)
+            done.add(name)
+            continue
+        if name in on_path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            continue
+        path.append(name)
+        on_path.add(name)
+        work.append((name, False))
+        work += [(other, True) for other in reversed(leads.get(name, ()))]
+    return []

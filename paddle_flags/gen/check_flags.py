@@ -1,0 +1,139 @@
+"""Flags by themselves: what belongs to which type, and values in their bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.gen.model import NUMBERS
+from paddle_flags.gen.problems import shown
+
+if TYPE_CHECKING:
+    from paddle_flags.gen.model import Flag, FlagSet
+    from paddle_flags.gen.problems import Problems
+
+# Attributes that contradict one another, and why.
+_CONTRADICTIONS = (("read_only", "required", "nobody could give it a value"),)
+
+
+def check(flags: FlagSet, problems: Problems) -> None:
+    """Tell what is wrong with single flags."""
+    for flag in flags.flags:
+        if not _check_parts(flag, problems):
+            continue
+        if _check_range(flag, problems) and _check_choices(flag, problems):
+            check_value(flag, flag.default, flag.at["default"], f"{flag.name}: default", problems)
+        _check_attributes(flag, problems)
+        _check_since(flag, flags.version, problems)
+    for import_ in flags.imports:
+        if "\0" in str(import_.default):
+            problems.add(import_.at["default"], import_.name, "a NUL", "text without")
+
+
+def _check_parts(flag: Flag, problems: Problems) -> bool:
+    """Tell what the type doesn't have; gives whether all is well."""
+    wrong = {
+        "items": flag.items is not None and flag.type != "string",
+        "unit": flag.unit is not None and flag.type not in NUMBERS,
+        "range": "range" in flag.at and flag.type not in NUMBERS,
+        "choices": bool(flag.choices) and flag.type == "bool",
+    }
+    wanted = {
+        "items": "the type string",
+        "unit": "the type of a number",
+        "range": "the type of a number",
+        "choices": "another type",
+    }
+    for key in (key for key, is_wrong in wrong.items() if is_wrong):
+        found = f"a {flag.type} with '{key}'"
+        problems.add(flag.at[key], f"{flag.name}: {key}", found, wanted[key])
+    return not any(wrong.values())
+
+
+def _check_range(flag: Flag, problems: Problems) -> bool:
+    if "range" not in flag.at or flag.min is None or flag.max is None:
+        return True
+    if flag.min <= flag.max:
+        return True
+    found = f"[{flag.min}, {flag.max}]"
+    problems.add(flag.at["range"], f"{flag.name}: range", found, "the smaller bound first")
+    return False
+
+
+def _check_choices(flag: Flag, problems: Problems) -> bool:
+    wrong = False
+    for index, choice in enumerate(flag.choices):
+        place, what = flag.at[f"choices.{index}"], f"{flag.name}: choices[{index}]"
+        if choice is None:
+            wrong = True
+        elif isinstance(choice, str) and (not choice or "|" in choice):
+            problems.add(place, what, shown(choice), "text without '|', and not empty")
+            wrong = True
+        elif not in_range(flag, choice):
+            problems.add(place, what, shown(choice), f"a value in {range_text(flag)}")
+            wrong = True
+        elif choice in flag.choices[:index]:
+            problems.add(place, what, f"{shown(choice)} again", "each choice once")
+            wrong = True
+    return not wrong
+
+
+def in_range(flag: Flag, value: Any) -> bool:
+    """Whether a value is in the flag's range."""
+    above = flag.min is None or value >= flag.min
+    return above and (flag.max is None or value <= flag.max)
+
+
+def range_text(flag: Flag) -> str:
+    """Give "[1, 9]", with nothing where there is no bound."""
+    low, high = ("" if bound is None else str(bound) for bound in (flag.min, flag.max))
+    return f"[{low}, {high}]"
+
+
+def check_value(flag: Flag, value: Any, place: Any, what: str, problems: Problems) -> bool:
+    """Tell if the flag can't have the value, which is of its type; None was told before."""
+    for each in value if isinstance(value, list) else [value]:
+        expected = ""
+        if each is None:
+            return False
+        if flag.choices and each not in flag.choices:
+            expected = f"one of {', '.join(map(str, flag.choices))}"
+        elif flag.items is None and flag.type in NUMBERS and not in_range(flag, each):
+            expected = f"a value in {range_text(flag)}"
+        elif isinstance(each, str) and "\0" in each:
+            expected = "text without NUL"
+        if expected:
+            problems.add(place, what, shown(each), expected)
+            return False
+    return True
+
+
+def _check_attributes(flag: Flag, problems: Problems) -> None:
+    for one, other, why in _CONTRADICTIONS:
+        if one in flag.attributes and other in flag.attributes:
+            found = f"{one} and {other}"
+            what = f"{flag.name}: attributes"
+            problems.add(flag.at["attributes"], what, found, f"one of them: {why}")
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """Give what versions are ordered by."""
+    return tuple(map(int, version.split(".")))
+
+
+def _check_since(flag: Flag, version: str, problems: Problems) -> None:
+    if not flag.since:
+        return
+    what = f"{flag.name}: since"
+    check_version(flag.since, version, flag.at["since"], what, problems)
+
+
+def check_version(version: str, now: str, place: Any, what: str, problems: Problems) -> bool:
+    """Tell if a version is later than that of the set; gives whether it is not."""
+    if not now:
+        expected = "a 'version' of the set, in the file of flags, which is no earlier"
+    elif version_key(version) > version_key(now):
+        expected = f"{now}, the version of the set, or an earlier one"
+    else:
+        return True
+    problems.add(place, what, version, expected)
+    return False

@@ -1,0 +1,96 @@
+"""Versions: in order, about flags that there were, and leading to what is now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.gen.check_flags import check_version, version_key
+from paddle_flags.gen.problems import near, shown
+
+if TYPE_CHECKING:
+    from paddle_flags.gen.model import Change, Flag, FlagSet, Version
+    from paddle_flags.gen.problems import Problems
+
+
+def check(flags: FlagSet, problems: Problems) -> None:
+    """Tell what is wrong with flags_version.yaml."""
+    _check_order(flags, problems)
+    known = {flag.name: flag for flag in flags.flags}
+    retired = {each.name for each in flags.retired}
+    for version in flags.versions:
+        _check_changes(version, known, retired, problems)
+    _check_chains(flags, known, problems)
+
+
+def _check_order(flags: FlagSet, problems: Problems) -> None:
+    last = ""
+    for version in flags.versions:
+        place = version.at["version"]
+        if last and version_key(version.version) <= version_key(last):
+            problems.add(place, "versions", version.version, f"one after {last}")
+        elif check_version(version.version, flags.version, place, "versions", problems):
+            last = version.version
+
+
+def _check_changes(
+    version: Version, known: dict[str, Flag], retired: set[str], problems: Problems
+) -> None:
+    seen = set()
+    for change in version.changes:
+        flag = known.get(change.flag)
+        what = f"{change.flag}: {change.change}"
+        if (change.flag, change.change) in seen:
+            problems.add(change.at[""], what, "it again", f"it once in {version.version}")
+        seen.add((change.flag, change.change))
+        if flag is None:
+            if change.flag not in retired:
+                expected = f"the name of a flag{near(change.flag, known)}"
+                place = change.at["flag"]
+                problems.add(place, version.version, f"'{change.flag}'", expected)
+            continue
+        _check_change(change, version, flag, problems)
+
+
+def _check_change(change: Change, version: Version, flag: Flag, problems: Problems) -> None:
+    what = f"{change.flag}: {change.change}"
+    if flag.since and version_key(version.version) <= version_key(flag.since):
+        expected = f"a flag from before: this one came with {flag.since}"
+        problems.add(change.at["flag"], what, f"a change in {version.version}", expected)
+    if change.change == "meaning":
+        if not change.note:
+            problems.add(change.at[""], what, "no 'note'", "one that tells the meaning")
+    elif change.before == change.after and "to" in change.at and "from" in change.at:
+        expected = "another value than before"
+        problems.add(change.at["to"], what, shown(change.after), expected)
+
+
+def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) -> None:
+    """Tell values that aren't what the next change, or the flag itself, begins with."""
+    chains: dict[tuple[str, str], list[Change]] = {}
+    for version in flags.versions:
+        for change in version.changes:
+            if change.flag in known and change.change != "meaning" and _is_whole(change):
+                chains.setdefault((change.flag, change.change), []).append(change)
+    for (name, kind), changes in chains.items():
+        what = f"{name}: {kind}"
+        for former, later in zip(changes, changes[1:]):
+            if former.after != later.before:
+                expected = f"{shown(former.after)}, which it was since {former.at['to']}"
+                problems.add(later.at["from"], what, shown(later.before), expected)
+        now = _now(known[name], kind)
+        if changes[-1].after != now:
+            expected = f"{shown(now)}, as the flag has it"
+            problems.add(changes[-1].at["to"], what, shown(changes[-1].after), expected)
+
+
+def _is_whole(change: Change) -> bool:
+    """Whether both sides are there and could be read."""
+    if change.change == "unit":
+        return "from" in change.at and "to" in change.at
+    return change.before is not None and change.after is not None
+
+
+def _now(flag: Flag, kind: str) -> Any:
+    if kind == "range":
+        return [flag.min, flag.max]
+    return getattr(flag, kind)

@@ -1,0 +1,212 @@
+"""What the three files may hold: one table for the reader and for editors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from paddle_flags.gen.kinds import (
+    Either,
+    Field,
+    Items,
+    Kind,
+    Named,
+    Needed,
+    Record,
+    Schema,
+    Text,
+    Value,
+    Word,
+)
+from paddle_flags.gen.model import ATTRIBUTES, CHANGES, TYPES, UNITS
+
+MOST_FLAGS = 50_000  # a list longer than this is no work of people
+
+_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]{0,254}"
+_NAME = Text("a name of letters, digits and _ that begins with a letter or _", _IDENTIFIER)
+_OTHER_NAME = Text(
+    "a name of letters, digits, _ . - that begins with a letter or _",
+    "[A-Za-z_][A-Za-z0-9_.-]{0,254}",
+)
+_NUMBER = "(0|[1-9][0-9]{0,8})"
+_VERSION = Text("a version such as 1.2.0", rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
+_WORDS = Text("text")
+_LINE = Text("text on one line", r"[^\n]*\S[^\n]*")
+_ANY = Value()
+_LIST = Items(_ANY, "a list of values")
+_ANY_OR_LIST = Either(Value("a value or a list of values"), _LIST)
+_BOUNDS = "[smallest, largest], with null where there is no bound"
+_RANGE = Items(Value("a number or null", nothing=True), _BOUNDS, least=2, most=2)
+
+
+def _types_of_defaults() -> Schema:
+    """Let an editor see at once that a default is of another type."""
+    number = {"type": ["number", "string"]}  # text: a quantity
+    by_type: dict[str, Schema] = dict.fromkeys(TYPES, number)
+    by_type |= {"bool": {"type": "boolean"}, "string": {"type": ["string", "array"]}}
+    return {
+        "allOf": [
+            {
+                "if": {"properties": {"type": {"const": each}}, "required": ["type"]},
+                "then": {"properties": {"default": wanted}},
+            }
+            for each, wanted in by_type.items()
+        ]
+    }
+
+
+_FLAG = Record(
+    "a flag",
+    {
+        "name": Needed(_NAME, "Its name: FLAGS_<name> in C, --<name> on a command line."),
+        "type": Needed(Word(TYPES), "The type of its values."),
+        "items": Field(Word(TYPES), "Of a string that is a comma list: the type of an item."),
+        "default": Needed(_ANY_OR_LIST, "The value that nobody has to give."),
+        "help": Needed(_WORDS, "What it is for."),
+        "range": Field(_RANGE, f"Of a number: {_BOUNDS}."),
+        "choices": Field(
+            Items(_ANY, "a list of values", least=1, unique=True),
+            "The only values allowed, of a list the only items.",
+        ),
+        "unit": Field(Word(UNITS), "Of a number: its text may be a quantity, 64MiB or 1m30s."),
+        "category": Field(_LINE, "A heading in listings and help."),
+        "attributes": Field(
+            Items(Word(ATTRIBUTES), "a list of attributes", unique=True), "What else holds for it."
+        ),
+        "owner": Field(_LINE, "Who answers for it; in the reference only."),
+        "since": Field(_VERSION, "The version that it came with."),
+    },
+    extra=_types_of_defaults(),
+)
+
+_IMPORT = Record(
+    "an import",
+    {
+        "name": Needed(_NAME, "The flag of another module."),
+        "type": Needed(Word(TYPES), "The type of its values."),
+        "default": Needed(_ANY, "What it reads as until that module is there."),
+    },
+    extra=_types_of_defaults(),
+)
+
+_ALIAS = Record(
+    "an alias",
+    {
+        "flag": Needed(_NAME, "The flag."),
+        "names": Needed(
+            Items(_OTHER_NAME, "a list of names", least=1, unique=True), "Its other names."
+        ),
+    },
+)
+
+_RENAMED = Record(
+    "a former name",
+    {
+        "from": Needed(_OTHER_NAME, "The former name, which warns."),
+        "to": Needed(_NAME, "The flag's name now."),
+        "version": Needed(_VERSION, "The version that renamed it."),
+    },
+)
+
+_RETIRED = Record(
+    "a former flag",
+    {
+        "name": Needed(_NAME, "The former flag, whose values are ignored with a warning."),
+        "type": Needed(Word(TYPES), "The type of its values."),
+        "version": Needed(_VERSION, "The version that it went with."),
+        "reason": Needed(_LINE, "Why it is gone."),
+        "replacement": Field(_NAME, "The flag to use instead."),
+    },
+)
+
+_DEPRECATED = Record(
+    "a deprecated flag",
+    {
+        "flag": Needed(_NAME, "The flag that should no longer be used."),
+        "version": Needed(_VERSION, "The version since when."),
+        "reason": Needed(_LINE, "Why."),
+        "replacement": Field(_NAME, "The flag to use instead."),
+    },
+)
+
+_IMPLIES = Record(
+    "an implication",
+    {
+        "flag": Needed(_NAME, "The flag that implies."),
+        "value": Needed(_ANY_OR_LIST, "While it has this value,"),
+        "sets": Needed(
+            Named(_NAME, _ANY_OR_LIST, "a mapping of flags to values"),
+            "these flags have these values.",
+        ),
+    },
+)
+
+_CHANGE = Record(
+    "a change",
+    {
+        "flag": Needed(_NAME, "The flag that changed."),
+        "change": Needed(Word(CHANGES), "What changed about it."),
+        "from": Field(
+            Either(Value(nothing=True), Items(Value(nothing=True), "a list")), "What it was."
+        ),
+        "to": Field(
+            Either(Value(nothing=True), Items(Value(nothing=True), "a list")), "What it is since."
+        ),
+        "note": Field(_WORDS, "What users should know."),
+    },
+)
+
+_VERSIONS = Record(
+    "a version",
+    {
+        "version": Needed(_VERSION, "The version."),
+        "changes": Needed(Items(_CHANGE, "a list of changes", least=1), "What changed."),
+    },
+)
+
+
+def _many(kind: Kind, what: str) -> Items:
+    return Items(kind, f"a list of {what}", most=MOST_FLAGS)
+
+
+FLAGS = Record(
+    "a file of flags",
+    {
+        "name": Needed(_NAME, "The name of the set, and of the generated files."),
+        "version": Field(_VERSION, "The version of the set now."),
+        "flags": Needed(_many(_FLAG, "flags"), "The flags, in the order of help."),
+        "imports": Field(_many(_IMPORT, "imports"), "Flags of other modules that are read."),
+    },
+)
+
+COMPAT = Record(
+    "a file of compatibility",
+    {
+        "aliases": Field(_many(_ALIAS, "aliases"), "Other names of flags."),
+        "renamed": Field(_many(_RENAMED, "renamed flags"), "Former names of flags."),
+        "retired": Field(_many(_RETIRED, "retired flags"), "Former flags."),
+        "deprecated": Field(_many(_DEPRECATED, "deprecated flags"), "Flags on their way out."),
+        "implies": Field(_many(_IMPLIES, "implications"), "Flags that set others."),
+    },
+)
+
+VERSION = Record(
+    "a file of versions",
+    {"versions": Needed(_many(_VERSIONS, "versions"), "The versions, oldest first.")},
+)
+
+FILES = {"flags": FLAGS, "flags_compat": COMPAT, "flags_version": VERSION}
+
+
+def schema(name: str) -> dict[str, Any]:
+    """Give the JSON Schema of one of FILES."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"{name}.yaml of paddle_flags",
+        **FILES[name].schema(),
+    }
+
+
+def schema_text(name: str) -> str:
+    """Give the same as text."""
+    return json.dumps(schema(name), indent=1) + "\n"

@@ -1,0 +1,81 @@
+"""What is wrong with the files: collected by every stage, told together."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.errors import FlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from paddle_flags.gen.model import Place
+
+MOST = 100  # errors that are told; one more tells how many there are
+_LONGEST = 60  # characters of what was found
+
+
+class GenerateError(FlagError, ValueError):
+    """The files can't be generated from; `errors` has everything that is wrong."""
+
+    found: tuple[tuple[Place | None, str], ...] = ()
+    """The same with places."""
+
+
+class Problems:
+    """The errors so far."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[Place | None, str]] = []
+
+    def __len__(self) -> int:  # noqa: D105 - how many there are
+        return len(self._found)
+
+    def add(self, place: Place | None, what: str, found: object, expected: str) -> None:
+        """Add one: `what` was found to be `found`."""
+        start = f"{what}: " if what else ""
+        self._found.append((place, f"{start}found {found}, expected {expected}"))
+
+    def take(self, error: GenerateError) -> None:
+        """Add those of an error."""
+        self._found += error.found or [(None, str(error))]
+
+    def stop(self) -> None:
+        """Raise what there is."""
+        if not self._found:
+            return
+        in_order = sorted(self._found, key=lambda each: (each[0] is None, each[0] or ()))
+        lines = [f"{place}: {text}" if place else text for place, text in in_order]
+        if len(lines) > MOST:
+            lines[MOST:] = [f"{len(lines) - MOST} more errors"]
+        error = GenerateError("\n".join(lines))
+        error.found = tuple(in_order)
+        error._errors = tuple(map(GenerateError, lines))  # noqa: SLF001 - of our own family
+        raise error
+
+
+def shown(value: Any) -> str:
+    """Give a value as a message quotes it."""
+    text = f"'{value}'" if isinstance(value, str) else _plain(value)
+    text = text.encode("unicode_escape").decode() if not text.isprintable() else text
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 4] + "..." + text[-1]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return f"[{', '.join(map(shown, value))}]"
+    return "nothing" if value is None else str(value)
+
+
+def near(name: str, known: Collection[str]) -> str:
+    """Give "; did you mean 'x'?" if a known name is near, else ""."""
+    found = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+    return f"; did you mean '{found[0]}'?" if found else ""
+
+
+def one_of(words: Collection[str]) -> str:
+    """Give "one of a, b, c"."""
+    return words if isinstance(words, str) else "one of " + ", ".join(words)

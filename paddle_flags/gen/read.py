@@ -1,0 +1,52 @@
+"""The first stage: three YAML files, each as its table of keys has it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from paddle_flags.gen import fields
+from paddle_flags.gen.kinds import Read, WrongShape
+from paddle_flags.gen.problems import GenerateError, Problems
+from paddle_flags.gen.tree import read_tree
+
+
+@dataclass
+class Source:
+    """What the files hold, and their paths; None for a file that isn't there."""
+
+    paths: dict[str, str]
+    flags: Read
+    compat: Read | None = None
+    version: Read | None = None
+
+
+def beside(path: str) -> dict[str, str]:
+    """Give the paths of the files that belong together: flags.yaml, flags_compat.yaml, ..."""
+    stem, extension = os.path.splitext(path)
+    found = {"flags": path}
+    for name in ("flags_compat", "flags_version"):
+        other = stem + name[len("flags") :] + extension
+        if os.path.exists(other):
+            found[name] = other
+    return found
+
+
+def read(paths: dict[str, str]) -> Source:
+    """Read the files; raises GenerateError with all that is wrong with their shape."""
+    problems = Problems()
+    found = {name: _read(name, path, problems) for name, path in paths.items()}
+    problems.stop()
+    flags = found["flags"]
+    assert flags is not None  # noqa: S101 - else there were problems
+    return Source(paths, flags, found.get("flags_compat"), found.get("flags_version"))
+
+
+def _read(name: str, path: str, problems: Problems) -> Read | None:
+    try:
+        return fields.FILES[name].read(read_tree(path), "", problems)
+    except GenerateError as error:
+        problems.take(error)
+    except WrongShape:
+        pass
+    return None

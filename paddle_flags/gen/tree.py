@@ -1,0 +1,213 @@
+"""One YAML file as a tree in which everything knows its place.
+
+Events of ruamel.yaml are read, by libyaml where it is there; nothing is constructed.
+What lets a small file make a large or a surprising document (anchors, aliases, tags,
+merge keys, several documents) is refused where it begins.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+from paddle_flags.errors import FlagUnsupportedError
+from paddle_flags.gen.model import Place
+from paddle_flags.gen.problems import GenerateError, Problems, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import NoReturn
+
+MOST_BYTES = 32 * 2**20
+DEEPEST = 16  # levels; the files need 6
+_LONGEST_KEY = 1000
+
+
+@dataclass
+class Scalar:
+    """Text, and whether it was written without quotes."""
+
+    text: str
+    plain: bool
+    place: Place
+
+
+@dataclass
+class Sequence:
+    """A list."""
+
+    items: list[Node]
+    place: Place
+
+
+@dataclass
+class Mapping:
+    """Keys with their places and values."""
+
+    entries: dict[str, tuple[Place, Node]]
+    place: Place
+
+
+Node = Union[Scalar, Sequence, Mapping]
+
+_TEXT = {"utf_16_le": b"\xff\xfe", "utf_16_be": b"\xfe\xff"}
+# What can't be in YAML, and what some readers take for the end of a line.
+_BAD = re.compile(
+    "[\0-\b\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]|\r(?!\n)|\ufeff"
+)
+_TAB = re.compile(r"^ *(\t)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^%", re.MULTILINE)
+
+
+def read_tree(path: str) -> Mapping:
+    """Read a file; raises GenerateError for the first thing that is wrong with it."""
+    text = _decode(path, _bytes(path))
+    for pattern, what, expected in (
+        (_BAD, "the character", "text, and \\u and \\x in double quotes for the like"),
+        (_TAB, "a tab at the beginning of a line:", "blanks"),
+        (_DIRECTIVE, "a directive:", "a document without one"),
+    ):
+        match = pattern.search(text)
+        if match:
+            at = match.start(match.lastindex or 0)
+            _refuse(_place(path, text, at), f"{what} {shown(text[at])}", expected)
+    return _Reader(path, text).read()
+
+
+def _refuse(place: Place | None, found: str, expected: str, what: str = "") -> NoReturn:
+    problems = Problems()
+    problems.add(place, what, found, expected)
+    problems.stop()
+    raise AssertionError  # stop() raises
+
+
+def _place(path: str, text: str, position: int) -> Place:
+    line = text.count("\n", 0, position)
+    return Place(path, line + 1, position - text.rfind("\n", 0, position))
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise GenerateError(f"{path}: {os.strerror(error.errno or 0)}") from error
+    if len(data) > MOST_BYTES:
+        _refuse(Place(path, 1, 1), f"more than {MOST_BYTES} bytes", f"at most {MOST_BYTES}")
+    return data
+
+
+def _decode(path: str, data: bytes) -> str:
+    for name, mark in _TEXT.items():
+        if data.startswith(mark) or data[:4].count(0) in (2, 3):
+            found = name.replace("_", "-").upper()[:6] if data.startswith(mark) else "UTF-16 or -32"
+            _refuse(Place(path, 1, 1), f"{found} text", "UTF-8")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode("utf-8-sig")
+        byte = error.object[error.start]
+        _refuse(_place(path, before, len(before)), f"the byte 0x{byte:02x}", "UTF-8")
+
+
+class _Reader:
+    def __init__(self, path: str, text: str) -> None:
+        try:
+            import ruamel.yaml  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            why = "YAML needs ruamel.yaml: pip install 'paddle_flags[gen]'"
+            raise FlagUnsupportedError(why) from error
+        self._yaml = ruamel.yaml
+        self._events = ruamel.yaml.events
+        self._path = path
+        self._text = text
+
+    def read(self) -> Mapping:
+        node = None
+        documents = 0
+        events = self._safely(pure=False)
+        for event in events:
+            if isinstance(event, self._events.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    _refuse(self._at(event), "a second document", "one in a file")
+                node = self._node(next(events), events, 1)
+        start = Place(self._path, 1, 1)
+        if node is None or (isinstance(node, Scalar) and not node.text):
+            _refuse(start, "an empty file", "a mapping with the keys of this file")
+        if not isinstance(node, Mapping):
+            _refuse(node.place, describe(node), "a mapping with the keys of this file")
+        return node
+
+    def _safely(self, *, pure: bool) -> Iterator[Any]:
+        library = self._yaml
+        try:
+            yield from library.YAML(typ="safe", pure=pure).parse(self._text)
+        except (library.error.YAMLError, ValueError) as error:
+            if not pure:  # libyaml words its errors in another way
+                for _ in self._safely(pure=True):
+                    pass
+            mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+            line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+            _refuse(Place(self._path, line, column), _reason(error), "YAML")
+
+    def _at(self, event: Any) -> Place:
+        mark = event.start_mark
+        return Place(self._path, mark.line + 1, mark.column + 1)
+
+    def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
+        place = self._at(event)
+        if isinstance(event, self._events.AliasEvent):
+            _refuse(place, f"the alias *{event.anchor}", "the value itself")
+        if event.anchor:
+            _refuse(place, f"the anchor &{event.anchor}", "a value without one")
+        if event.tag:
+            _refuse(place, f"the tag {shown(str(event.tag))}", "a value without one")
+        if isinstance(event, self._events.ScalarEvent):
+            return Scalar(event.value, event.implicit[0], place)
+        if depth > DEEPEST:
+            _refuse(place, f"more than {DEEPEST} levels", "what this file may hold")
+        if isinstance(event, self._events.SequenceStartEvent):
+            return Sequence(list(self._items(events, depth + 1)), place)
+        return Mapping(self._entries(events, depth + 1), place)
+
+    def _items(self, events: Iterator[Any], depth: int) -> Iterator[Node]:
+        for event in events:
+            if isinstance(event, self._events.SequenceEndEvent):
+                return
+            yield self._node(event, events, depth)
+
+    def _entries(self, events: Iterator[Any], depth: int) -> dict[str, tuple[Place, Node]]:
+        found: dict[str, tuple[Place, Node]] = {}
+        for event in events:
+            if isinstance(event, self._events.MappingEndEvent):
+                break
+            key = self._node(event, events, depth)
+            if not isinstance(key, Scalar):
+                _refuse(key.place, f"{describe(key)} as a key", "a name")
+            if key.plain and key.text == "<<":
+                _refuse(key.place, "a merge key <<", "the values themselves")
+            if len(key.text) > _LONGEST_KEY:
+                _refuse(key.place, f"a key of {len(key.text)} characters", "a name")
+            if key.text in found:
+                first = found[key.text][0]
+                again = f"the key {shown(key.text)} again"
+                _refuse(key.place, again, f"it once; it is on line {first.line} already")
+            found[key.text] = (key.place, self._node(next(events), events, depth))
+        return found
+
+
+def _reason(error: Exception) -> str:
+    """Give what the reader of YAML says, on one line."""
+    parts = [getattr(error, "context", None), getattr(error, "problem", None)]
+    said = ", ".join(" ".join(str(part).split()) for part in parts if part)
+    return said or " ".join(str(error).split())
+
+
+def describe(node: Node) -> str:
+    """Give what a node is, as a message says it."""
+    if isinstance(node, Scalar):
+        return shown(node.text) if node.text or not node.plain else "nothing"
+    return "a list" if isinstance(node, Sequence) else "a mapping"

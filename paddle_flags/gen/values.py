@@ -1,0 +1,110 @@
+"""Values of flags: from what a file says, and as text."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import Any
+
+from paddle_flags._lists import encode
+from paddle_flags.gen.model import INTEGERS, Scalar, Value
+
+_BYTES = {"B": 1, "KB": 1000}
+_BYTES |= {f"{prefix}B": 1000**power for power, prefix in enumerate("kMGTPE", 1)}
+_BYTES |= {f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGTPE", 1)}
+_SECONDS: dict[str, int | Fraction] = {"d": 86400, "h": 3600, "min": 60, "m": 60, "s": 1}
+_SECONDS |= {"ms": Fraction(1, 10**3), "ns": Fraction(1, 10**9)}
+_SECONDS |= dict.fromkeys(
+    ("us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"), Fraction(1, 10**6)
+)
+_SUFFIXES: dict[str, dict[str, Any]] = {"bytes": _BYTES, "seconds": _SECONDS}
+_AS_IN = {"bytes": "64KiB", "seconds": "1m30s"}
+_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]+)")
+_PYTHON: dict[str, Any] = {"bool": bool, "string": str, "double": (int, float)}
+_LONGEST = 99  # bytes of a quantity
+
+
+class Unfit(Exception):  # noqa: N818 - never leaves the generator
+    """A value doesn't suit; the text says what was expected."""
+
+
+def quantity(text: str, unit: str) -> Fraction | None:
+    """Give what "64MiB" or "1h30m" counts, or None."""
+    if len(text.encode()) > _LONGEST:
+        return None
+    bare = text[1:] if text[:1] in ("+", "-") else text
+    total, last, at = Fraction(0), None, 0
+    for match in _PART.finditer(bare):
+        factor = _SUFFIXES[unit].get(match[2])
+        if match.start() != at or factor is None:
+            return None
+        if last is not None and (unit == "bytes" or factor >= last):
+            return None
+        total += Fraction(match[1]) * factor
+        at, last = match.end(), factor
+    if not bare or at != len(bare):
+        return None
+    return -total if text[0] == "-" else total
+
+
+def expected(kind: str, unit: str | None = None) -> str:
+    """Give what a message says that a type takes."""
+    if kind in INTEGERS:
+        low, high = INTEGERS[kind]
+        text = f"an integer in [{low}, {high}]"
+    else:
+        text = {"bool": "true or false", "double": "a number"}.get(kind, "text")
+    return f"{text}, or a number of {unit} as {_AS_IN[unit]}" if unit else text
+
+
+def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
+    """Give a value of a type; raises Unfit."""
+    if unit and isinstance(raw, str):
+        counted = quantity(raw, unit)
+        if counted is not None:
+            raw = float(counted) if kind == "double" else counted
+            if isinstance(raw, Fraction) and raw.denominator == 1:
+                raw = int(raw)
+    fits = isinstance(raw, _PYTHON.get(kind, int)) and isinstance(raw, bool) == (kind == "bool")
+    if fits and kind == "double":
+        raw = _double(raw)
+        fits = math.isfinite(raw)
+    if fits and kind in INTEGERS:
+        low, high = INTEGERS[kind]
+        fits = low <= raw <= high
+    if not fits:
+        raise Unfit(expected(kind, unit))
+    made: Scalar = raw
+    return made
+
+
+def _double(raw: float) -> float:
+    try:
+        return float(raw)
+    except OverflowError:
+        return math.inf
+
+
+def to_value(raw: Any, kind: str, items: str | None, unit: str | None) -> Value:
+    """Give a value of a flag, which may be a list; raises Unfit."""
+    if items is None:
+        return to_scalar(raw, kind, unit)
+    if not isinstance(raw, list):
+        raise Unfit(f"a list of values of type {items}")
+    values: list[Scalar] = []
+    for index, item in enumerate(raw):
+        try:
+            values.append(to_scalar(item, items))
+        except Unfit as error:
+            raise Unfit(f"a list of values of type {items}; item {index + 1}: {error}") from error
+    return values
+
+
+def to_text(value: Value) -> str:
+    """Give the text that a command line takes for a value."""
+    if isinstance(value, list):
+        return encode(tuple(value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else str(value)
