@@ -56,6 +56,9 @@ bench: $(VENV)/bench ## Measure ours beside its peers; ARGS="--quick" or "--reco
 bench-instructions: $(VENV)/built ## Count instructions, compare with the record; ARGS=--renew
 	$(BIN)/python -m bench.instructions $(ARGS)
 
+abi: ## Compare the binary interface with its record; ARGS=--renew
+	$(PYTHON) tools/abi.py $(ARGS)
+
 asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under build/
 	tools/asan.sh $(ARGS)
 
@@ -98,4 +101,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions asan tsan fuzz wheel sdist clean check
+.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions abi asan tsan fuzz wheel sdist clean check
