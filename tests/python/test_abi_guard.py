@@ -15,7 +15,9 @@ HEADER, RECORD, TABLE = "include/pd_flags.h", "include/pd_flags/record.h", "src/
 FIND = "  S(flag_find, (const char *name, pd_flag **out, pd_error *err), (name, out, err))"
 STATUS = "  pd_status status;     /* PD_OK"
 CHOICES = "  const char *choices;  /*"
-RESERVED = "  uint8_t reserved[7];"
+END_OF_TABLE = "\n/* clang-format on */"
+LEFT = int(re.findall(r"uint8_t reserved\[(\d)\]", (ROOT / "csrc" / HEADER).read_text("utf-8"))[0])
+RESERVED = f"uint8_t reserved[{LEFT}];", f"bool more; uint8_t reserved[{LEFT - 1}];"
 VERSION = "PD_API const char *pd_version(void);\n"
 
 # Edits of the sources, each a file, a text and its replacement; and what the guard names.
@@ -90,7 +92,7 @@ GROWTH = {
     "a function": ([(HEADER, VERSION, VERSION + "PD_API int pd_more(void);\n")], "pd_more"),
     "a type": ([(HEADER, VERSION, VERSION + "typedef enum pd_more { X } pd_more;\n")], "pd_more"),
     "a row at the end of the table": (
-        [(TABLE, "(name, text, err))\n", "(name, text, err)) \\\n  R(int, more, (void), ())\n")],
+        [(TABLE, END_OF_TABLE, " \\\n  R(int, more, (void), ())" + END_OF_TABLE)],
         "more",
     ),
     "a field at the end of a struct": (
@@ -98,12 +100,12 @@ GROWTH = {
         "more",
     ),
     "a field at the end of a definition": (
-        [(HEADER, RESERVED, RESERVED + " const char *more;")],
+        [(HEADER, "} pd_flag_def;", "  const char *more;\n} pd_flag_def;")],
         "more",
     ),
     "a field in place of reserved bytes": (
-        [(HEADER, RESERVED, "bool more; uint8_t reserved[6];")],
-        "more",
+        [(HEADER, *RESERVED)],
+        "'bool more'",
     ),
     "a status": ([(HEADER, "X(ERR_DEPTH, 19,", 'X(ERR_MORE, 90, "") X(ERR_DEPTH, 19,')], "MORE"),
 }

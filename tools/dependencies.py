@@ -1,0 +1,101 @@
+"""Check that the library needs nothing but libc: what it includes, links and calls.
+
+dependencies.py [--sources DIRECTORY] [--library FILE]
+
+Headers of csrc/include/compat are as their originals, and left out.
+
+What is allowed stands here. Whoever adds a line says in the message of the change why
+the library can't do without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Headers of C, for every file.
+STANDARD = "inttypes limits math stdarg stdbool stddef stdint stdio stdlib string"
+# Headers of systems, each for the files that know the system.
+SYSTEM = {
+    "src/platform_posix.c": "dlfcn errno fcntl locale pthread sched sys/stat unistd xlocale",
+    "src/platform_elf.c": "dlfcn elf link unistd",
+    "src/platform_macho.c": "dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
+    "src/platform_windows.c": "locale wchar windows",
+    "include/pd_flags/join_elf.h": "elf link",
+    "include/pd_flags/join_macho.h": "mach-o/dyld mach-o/loader",
+    "python/fast.h": "Python",
+    "python/flag.c": "structmember",
+}
+CPP = re.compile(r"[a-z_]+")  # a header of C++, for headers that C++ alone reads
+NEEDED = re.compile(r"libc\.so\.6|ld-linux-[\w-]+\.so\.\d|libc\.so")  # glibc, musl
+# What libc is asked for. Nothing of it prints, exits or aborts.
+CALLS = """
+    bsearch calloc free malloc qsort realloc
+    memchr memcmp memcpy memmove memset
+    strcat strchr strcmp strcpy strcspn strerror strlen strncmp strpbrk strrchr strspn strstr
+    snprintf sprintf strtod_l vsnprintf newlocale freelocale
+    close fstat open pread read readlink stat secure_getenv __errno_location
+    dl_iterate_phdr dladdr dlclose dlerror dlinfo dlopen
+    getpid pthread_mutex_lock pthread_mutex_unlock pthread_self sched_yield
+    __register_atfork __cxa_finalize __gmon_start__
+    _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
+"""
+
+
+def output(*command: object) -> str:
+    """Give what a command prints."""
+    words = [str(word) for word in command]
+    return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def foreign_includes(sources: Path) -> list[str]:
+    """Name the #include lines that aren't allowed."""
+    found = []
+    places = ("src/*", "python/*", "include/*.h*", "include/pd_flags/*")
+    for path in sorted(path for place in places for path in sources.glob(place)):
+        name = path.relative_to(sources).as_posix()
+        allowed = {*STANDARD.split(), *SYSTEM.get(name, "").split()}
+        cpp = path.suffix == ".hpp" or "_cpp" in path.stem
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            match = re.match(r"\s*#\s*include\s*<([^>]+)>", line)
+            header = match[1] if match else "pd_flags.h"
+            ours = header.startswith("pd_flags") or header.removesuffix(".h") in allowed
+            if not ours and not (cpp and CPP.fullmatch(header)):
+                found.append(f"csrc/{name}:{number}: includes <{header}>")
+    return found
+
+
+def foreign_libraries(library: Path) -> list[str]:
+    """Name the libraries that the loader would bring along, and aren't allowed."""
+    needed = re.findall(r"NEEDED\s+(\S+)", output("objdump", "-p", library))
+    return [f"{library.name}: needs {name}" for name in needed if not NEEDED.fullmatch(name)]
+
+
+def foreign_calls(library: Path) -> list[str]:
+    """Name the functions that others are to define, and aren't allowed."""
+    lines = output("nm", "-D", "--undefined-only", library).splitlines()
+    names = {line.split()[-1].partition("@")[0] for line in lines}
+    return [f"{library.name}: calls {name}" for name in sorted(names - set(CALLS.split()))]
+
+
+def main() -> None:
+    """Print what isn't allowed, and fail if there is any."""
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--sources", type=Path, default=ROOT / "csrc", help="instead of csrc")
+    built = ROOT / "paddle_flags" / "lib" / "libpd_flags.so"
+    parser.add_argument("--library", type=Path, default=built, help="instead of the one built")
+    options = parser.parse_args()
+    found = foreign_includes(options.sources)
+    found += foreign_libraries(options.library) + foreign_calls(options.library)
+    if found:
+        found.append("The library needs libc alone; what it may ask for is listed in " + __file__)
+    sys.exit("\n".join(found) or None)
+
+
+if __name__ == "__main__":
+    main()
