@@ -77,6 +77,8 @@ struct attributes {
   optional<pd_watcher> watch;
   optional<bool> required;
   optional<void *> context;
+  optional<bool> assignable;              /* these two for assignable.hpp: */
+  optional<const pd_cell_access *> access; /* FLAGS_x of PD_DEFINE can't be assigned to */
 };
 
 /* pd_flag_def with plain values: a constant of any of its types. */
@@ -96,7 +98,7 @@ constexpr definition<T> define(pd_type type, pd_kind kind, uint32_t line, const 
           a.help.value, file, a.category.value, a.aliases.value, a.choices.value, nullptr,
           cell, value, a.min.value_or(low), a.max.value_or(high), a.unit.value,
           a.deprecated.value, a.retired.value, a.old_names.value, a.validate.value, a.watch.value,
-          a.required.value, false, {0, 0, 0, 0, 0, 0}, a.context.value, nullptr};
+          a.required.value, a.assignable.value, {0, 0, 0, 0, 0, 0}, a.context.value, a.access.value};
 }
 
 using value_b = bool;

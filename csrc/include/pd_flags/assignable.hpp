@@ -1,0 +1,357 @@
+/* Flags whose variable is an ordinary, writable one: what the headers in compat/ are
+ * made of. They share this file; plugins of their own use PD_DEFINE_<type>.
+ *
+ *     namespace mine {
+ *     PD__ASSIGNABLE(int32, FLAGS_level, "level", , 6, "Compression level")
+ *     PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , "fast", "How", .category = "search")
+ *     }
+ *     mine::FLAGS_level = 7;    // an int32_t: the registry takes it over at its next call
+ *     mine::FLAGS_mode += "er"; // a std::string &
+ *
+ * The arguments: type, variable, name of the flag, attributes of the variable's declaration
+ * (visibility; may be empty), default, help, and what PD_DEFINE takes besides, in its order.
+ * At namespace scope, any, in any number of files of a module; no semicolon behind.
+ * PD__ASSIGNABLE_DECLARE(type, variable, attributes) and PD__ASSIGNABLE_TEXT_DECLARE(variable,
+ * attributes) make them known to another file.
+ *
+ * - The variable has its default before any initialiser of the program runs, so that all of
+ *   them may read and write it. A std::string is made by whoever comes first: the registry,
+ *   when the module joins, or an initialiser of the priority 101. Its memory goes back when
+ *   the module leaves, after its last destructor (macOS: not at all).
+ * - A default that isn't a constant (a function, an environment variable) is given when its
+ *   turn among the initialisers of its file comes, by pd_flag_set_default: values that
+ *   the flag has been given by then stand. Only such a default calls the library.
+ * - One name in two files of a module is an error of the linker.
+ * - Reading is a plain load, without synchronisation with a thread that sets the flag: as
+ *   with the libraries that these headers stand for. */
+#ifndef PD_FLAGS_ASSIGNABLE_HPP
+#define PD_FLAGS_ASSIGNABLE_HPP
+
+#include <pd_flags.h>
+
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <string>
+#include <type_traits>
+
+#if defined(_WIN32)
+#include <cstdlib>
+#endif
+
+/* Functions whose address is taken, or that are too big to inline: each module has its own,
+ * and exports none. */
+#ifdef _WIN32
+#define PD__LOCAL
+#else
+#define PD__LOCAL __attribute__((visibility("hidden")))
+#endif
+
+namespace pd {
+namespace detail {
+
+/* ---- Types ---- */
+
+struct type_bool {
+  using value = bool;
+  using member = bool;
+  static constexpr pd_type type = PD_TYPE_bool;
+};
+struct type_int32 {
+  using value = int32_t;
+  using member = int64_t;
+  static constexpr pd_type type = PD_TYPE_int32;
+};
+struct type_uint32 {
+  using value = uint32_t;
+  using member = uint64_t;
+  static constexpr pd_type type = PD_TYPE_uint32;
+};
+struct type_int64 {
+  using value = int64_t;
+  using member = int64_t;
+  static constexpr pd_type type = PD_TYPE_int64;
+};
+struct type_uint64 {
+  using value = uint64_t;
+  using member = uint64_t;
+  static constexpr pd_type type = PD_TYPE_uint64;
+};
+struct type_double {
+  using value = double;
+  using member = double;
+  static constexpr pd_type type = PD_TYPE_double;
+};
+
+template <class Type>
+constexpr typename Type::member lowest() {
+  using value = typename Type::value;
+  return std::is_floating_point<value>::value
+             ? static_cast<typename Type::member>(-std::numeric_limits<value>::infinity())
+             : static_cast<typename Type::member>(std::numeric_limits<value>::lowest());
+}
+
+template <class Type>
+constexpr typename Type::member highest() {
+  using value = typename Type::value;
+  return std::is_floating_point<value>::value
+             ? static_cast<typename Type::member>(std::numeric_limits<value>::infinity())
+             : static_cast<typename Type::member>((std::numeric_limits<value>::max)());
+}
+
+/* ---- Text: std::string ---- */
+
+/* Where a std::string flag lives. All zeros but `first` is a valid state, so that it needs
+ * no initialiser and no destructor of its own. */
+struct text_cell {
+  alignas(std::string) char now[sizeof(std::string)];
+  alignas(std::string) char given[sizeof(std::string)]; /* a default that is no constant */
+  const char *first;                                    /* the default until then */
+  text_cell *next; /* of those in the module that hold memory */
+  uint32_t stage;
+};
+enum { text_none = 0, text_making = 1, text_made = 2 };
+
+}  // namespace detail
+}  // namespace pd
+
+extern "C" {
+/* The linker keeps one for the module. */
+#ifdef _WIN32
+__attribute__((selectany)) ::pd::detail::text_cell *pd__texts_v1 = nullptr;
+#else
+extern ::pd::detail::text_cell *pd__texts_v1 __attribute__((weak, visibility("hidden")));
+__attribute__((weak, visibility("hidden"))) ::pd::detail::text_cell *pd__texts_v1 = nullptr;
+#endif
+}
+
+namespace pd {
+namespace detail {
+
+PD__LOCAL inline std::string &text_of(text_cell &cell) {
+  return *reinterpret_cast<std::string *>(cell.now);
+}
+
+PD__LOCAL inline void text_make_now(text_cell &cell) {
+  new (cell.now) std::string(cell.first);
+  new (cell.given) std::string();
+  text_cell *head = __atomic_load_n(&pd__texts_v1, __ATOMIC_RELAXED);
+  do {
+    cell.next = head;
+  } while (!__atomic_compare_exchange_n(&pd__texts_v1, &head, &cell, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED));
+  __atomic_store_n(&cell.stage, static_cast<uint32_t>(text_made), __ATOMIC_RELEASE);
+}
+
+/* A registry that arrives on another thread may make it while the module's initialisers do. */
+PD__LOCAL inline std::string &text_make(text_cell &cell) {
+  uint32_t stage = text_none;
+  if (__atomic_load_n(&cell.stage, __ATOMIC_ACQUIRE) == text_made) return text_of(cell);
+  if (__atomic_compare_exchange_n(&cell.stage, &stage, static_cast<uint32_t>(text_making), false,
+                                  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    text_make_now(cell);
+  }
+  while (__atomic_load_n(&cell.stage, __ATOMIC_ACQUIRE) != text_made) {
+  }
+  return text_of(cell);
+}
+
+PD__LOCAL inline const char *text_get(void *cell) {
+  return text_make(*static_cast<text_cell *>(cell)).c_str();
+}
+
+/* What has the value already is left alone: its c_str() stays. Without memory for the value
+ * the old one stays, and the registry takes that for an assignment. */
+PD__LOCAL inline void text_put(void *cell, const char *value) {
+#ifdef __EXCEPTIONS
+  try {
+#endif
+    std::string &text = text_make(*static_cast<text_cell *>(cell));
+    if (text != value) text = value;
+#ifdef __EXCEPTIONS
+  } catch (const std::bad_alloc &) {
+  }
+#endif
+}
+
+/* When the registry has let go of the module. What still reads the flag finds it empty. */
+PD__LOCAL inline void text_release_all() {
+  text_cell *cell = __atomic_exchange_n(&pd__texts_v1, nullptr, __ATOMIC_ACQ_REL);
+  for (; cell; cell = cell->next) {
+    std::string().swap(text_of(*cell));
+    std::string().swap(*reinterpret_cast<std::string *>(cell->given));
+  }
+}
+
+/* ---- Defaults that aren't constants ---- */
+
+PD__INLINE constexpr const char *as_text(const char *text) { return text; }
+inline const char *as_text(const std::string &text) { return text.c_str(); }
+
+/* The flag that the variable follows; NULL: its definition hasn't joined, or was refused.
+ * Not by name, which may have got a namespace in front. */
+PD__LOCAL inline pd_flag *flag_of(const void *cell) {
+  pd_flag *flag = nullptr;
+  while ((flag = pd_flag_next(flag)) != nullptr) {
+    pd_cell_info info;
+    info.size = sizeof info;
+    for (size_t i = 0; pd_flag_get_cell(flag, i, &info, nullptr) == PD_OK; i++) {
+      if (info.address == cell) return flag;
+    }
+  }
+  return nullptr;
+}
+
+/* A number as the registry reads it: exactly, and whatever the locale has for a point.
+ * std::to_string has a static table, which pins the module in the process. */
+struct number_text {
+  char text[40];
+};
+PD__LOCAL inline number_text as_number(double value) {
+  number_text made;
+  std::snprintf(made.text, sizeof made.text, "%.17g", value);
+  char *end = made.text;
+  for (const char *at = made.text; *at; at++) {
+    bool known = std::strchr("0123456789+-einfa", *at) != nullptr;
+    if (known || end[-1] != '.') *end++ = known ? *at : '.';
+  }
+  *end = '\0';
+  return made;
+}
+PD__LOCAL inline number_text as_number(int64_t value) {
+  number_text made;
+  std::snprintf(made.text, sizeof made.text, "%lld", static_cast<long long>(value));
+  return made;
+}
+PD__LOCAL inline number_text as_number(uint64_t value) {
+  number_text made;
+  std::snprintf(made.text, sizeof made.text, "%llu", static_cast<unsigned long long>(value));
+  return made;
+}
+PD__LOCAL inline number_text as_number(bool value) {
+  return value ? number_text{"true"} : number_text{"false"};
+}
+
+template <class T, class M>
+PD__LOCAL bool give_default(definition<M> &def, T value) {
+  pd_flag *flag = flag_of(def.cell);
+  M given = static_cast<M>(value);
+  if (flag) return pd_flag_set_default(flag, as_number(given).text, nullptr) == PD_OK;
+  def.default_value = given;
+  *static_cast<T *>(def.cell) = value;
+  return true;
+}
+
+PD__LOCAL inline bool give_text_default(definition<const char *> &def, const std::string &value) {
+  text_cell &cell = *static_cast<text_cell *>(def.cell);
+  pd_flag *flag = flag_of(def.cell);
+  if (flag) return pd_flag_set_default(flag, value.c_str(), nullptr) == PD_OK;
+  std::string &text = text_make(cell);
+  std::string &given = *reinterpret_cast<std::string *>(cell.given);
+  text = given = value;
+  def.default_value = given.c_str();
+  return true;
+}
+
+/* Nothing happens when the program starts where the default is a constant. */
+template <class T, class M>
+constexpr bool late_default(std::true_type, definition<M> &, T) {
+  return true;
+}
+template <class T, class M>
+PD__LOCAL bool late_default(std::false_type, definition<M> &def, T value) {
+  return give_default(def, value);
+}
+constexpr bool late_text(std::true_type, definition<const char *> &, const char *) { return true; }
+PD__LOCAL inline bool late_text(std::false_type, definition<const char *> &def,
+                                const std::string &value) {
+  return give_text_default(def, value);
+}
+PD__LOCAL inline bool late_text(std::false_type, definition<const char *> &def,
+                                const char *value) {
+  return give_text_default(def, value ? value : ""); /* getenv */
+}
+
+/* Per file, so that nothing is exported. */
+static const pd_cell_access text_access __attribute__((unused)) = {sizeof(pd_cell_access),
+                                                                   text_get, text_put};
+
+}  // namespace detail
+}  // namespace pd
+
+/* ---- After the module has left ---- */
+
+#if defined(_WIN32)
+/* What is asked for first runs last: before pd__module_enter asks. */
+static void pd__texts_enter(void) {
+  if (std::atexit(::pd::detail::text_release_all) != 0) return; /* they stay */
+}
+PD__START("C", pd__texts_enter);
+#elif defined(__ELF__)
+/* The array runs from its end; pd__module_exit_v1 is at .00099. */
+extern "C" {
+extern void pd__texts_exit_v1(void) __attribute__((weak, visibility("hidden")));
+__attribute__((used)) void pd__texts_exit_v1(void) { ::pd::detail::text_release_all(); }
+}
+__asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
+        ".pushsection .fini_array.00098,\"aw\",%fini_array\n"
+        ".balign " PD__STRING(__SIZEOF_POINTER__) "\n"
+        ".Lpd_run_pd__texts_exit_v1:\n"
+        PD__POINTER "pd__texts_exit_v1\n"
+        ".popsection\n"
+        ".endif\n");
+#endif
+
+/* ---- The macros ---- */
+
+#define PD__ASSIGNABLE_DECLARE(tag, flag, storage) \
+  extern storage ::pd::detail::type_##tag::value flag
+#define PD__ASSIGNABLE_TEXT_DECLARE(flag, storage) extern storage ::std::string &flag
+
+/* The definition is no constant: its default may come later. */
+#define PD__ASSIGNABLE_DEFINITION(member, type, low, high, flag, text, cell, value, access_, ...) \
+  _Pragma("GCC diagnostic push")                                                                  \
+  _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")                              \
+  extern ::pd::detail::definition<member> pd__def_##flag PD__SYMBOL("pd_flag_definition_" text); \
+  __extension__ ::pd::detail::definition<member> pd__def_##flag = ::pd::detail::define<member>(   \
+      type, PD_KIND_DEFINE, __LINE__, __FILE__, text, cell, value, low, high,                     \
+      {.help = __VA_ARGS__, .assignable = true, .access = access_});                              \
+  _Pragma("GCC diagnostic pop")                                                                   \
+  PD__LIST(flag);
+
+#define PD__ASSIGNABLE(tag, flag, text, storage, value_, ...)                                  \
+  PD__ASSIGNABLE_DECLARE(tag, flag, storage);                                                  \
+  static constexpr bool pd__constant_##flag = __builtin_constant_p(value_);                    \
+  storage ::pd::detail::type_##tag::value flag =                                               \
+      pd__constant_##flag ? static_cast< ::pd::detail::type_##tag::value>(value_)              \
+                          : ::pd::detail::type_##tag::value();                                 \
+  PD__ASSIGNABLE_DEFINITION(                                                                   \
+      ::pd::detail::type_##tag::member, ::pd::detail::type_##tag::type,                        \
+      ::pd::detail::lowest< ::pd::detail::type_##tag>(),                                       \
+      ::pd::detail::highest< ::pd::detail::type_##tag>(), flag, text, &flag,                   \
+      pd__constant_##flag ? static_cast< ::pd::detail::type_##tag::value>(value_)              \
+                          : ::pd::detail::type_##tag::value(),                                 \
+      nullptr, __VA_ARGS__)                                                                    \
+  static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_default(      \
+      std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag,                     \
+      static_cast< ::pd::detail::type_##tag::value>(value_));
+
+#define PD__ASSIGNABLE_TEXT(flag, text, storage, value_, ...)                                  \
+  PD__ASSIGNABLE_TEXT_DECLARE(flag, storage);                                                  \
+  static constexpr bool pd__constant_##flag =                                                  \
+      __builtin_constant_p(::pd::detail::as_text(value_));                                     \
+  static ::pd::detail::text_cell pd__text_##flag = {                                           \
+      {0}, {0}, pd__constant_##flag ? ::pd::detail::as_text(value_) : "", nullptr, 0};         \
+  storage ::std::string &flag = reinterpret_cast< ::std::string &>(pd__text_##flag.now);      \
+  PD__ASSIGNABLE_DEFINITION(const char *, PD_TYPE_string, nullptr, nullptr, flag, text,        \
+                            &pd__text_##flag,                                                  \
+                            pd__constant_##flag ? ::pd::detail::as_text(value_) : "",          \
+                            &::pd::detail::text_access, __VA_ARGS__)                           \
+  __attribute__((constructor(101))) static void pd__make_##flag(void) {                        \
+    ::pd::detail::text_make(pd__text_##flag);                                                  \
+  }                                                                                            \
+  static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_text(         \
+      std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag, value_);
+
+#endif /* PD_FLAGS_ASSIGNABLE_HPP */
