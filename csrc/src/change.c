@@ -26,7 +26,7 @@ pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
   if (flag->assignable) pd__flag_adopt((pd_flag *)flag);
   if (flag->def) return PD_OK;
   return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone",
-                  pd__flag_name(flag));
+                  flag->name);
 }
 
 /* Whether a variable tells which flag it is for: it has no `-` and no dot. */
@@ -126,42 +126,70 @@ pd_status pd__literal_check(pd_flag *node, const char *text, uint32_t literal,
   const pd_flag *flag = pd__flag_meant(node);
   const char *why = pd__literal_complaint(flag->def, literal);
   if (!why) return PD_OK;
-  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", pd__source_of(pd__flag_name(node), origin, source),
+  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", pd__source_of(node->name, origin, source),
                   shown(flag, text, quoted), why);
 }
 
 /* Make the entry that will hold the value, which suits. */
 static pd_status make_entry(pd__change *change, pd_value value, const pd_origin *origin,
                             pd_error *err) {
-  bool text = change->def->type == PD_TYPE_string;
-  pd_origin kept = *origin;
+  bool text = change->flag->type == PD_TYPE_string;
+  const char *place = origin->place;
   if (text && !(value.str = pd__intern(value.str))) return pd__fail_memory(err);
-  if (kept.place && !(kept.place = pd__intern(kept.place))) return pd__fail_memory(err);
-  change->entry = pd__entry_new();
-  if (!change->entry) return pd__fail_memory(err);
-  *change->entry = (pd__entry){.value = value, .origin = kept};
+  if (place && !(place = pd__intern(place))) return pd__fail_memory(err);
+  pd__entry *entry = pd__entry_new();
+  if (!entry) return pd__fail_memory(err);
+  *entry = (pd__entry){.value = value,
+                       .place = place,
+                       .line = origin->line,
+                       .column = origin->column,
+                       .source = origin->source};
+  change->what.entry = entry;
   return PD_OK;
+}
+
+/* PD_OK, or why the flag takes nothing from there. */
+static pd_status admit(const pd__change *change, const pd_flag *node, const pd_origin *origin,
+                       bool early, pd_error *err) {
+  pd_flag *flag = change->flag;
+  pd_status status = pd__flag_check_defined(flag, err);
+  if (status != PD_OK) return status;
+  if (!is_open(flag, origin, early)) return refuse(flag, node->name, origin, err);
+  if (flag->special && (flag->def->retired || flag->def->deprecated)) pd__warn_of_flag(flag, origin);
+  return PD_OK;
+}
+
+/* What an API of another type may say. */
+static bool is_of(pd_type type, pd_value value) {
+  if (type == PD_TYPE_int32) return value.i64 >= INT32_MIN && value.i64 <= INT32_MAX;
+  return type != PD_TYPE_uint32 || value.u64 <= UINT32_MAX;
+}
+
+static pd_status read_value(const pd_flag *flag, const char *text, pd_value *value) {
+  if (!flag->plain) {
+    pd_status status = text ? pd__value_read(flag->def, text, value) : PD_OK;
+    return status == PD_OK ? pd__value_check(flag->def, *value) : status;
+  }
+  if (text) return pd__value_parse(flag->type, text, value);
+  return is_of(flag->type, *value) ? PD_OK : PD_ERR_RANGE;
 }
 
 pd_status pd__change_prepare(pd__change *change, pd_flag *node, const char *text, pd_value value,
                              const pd_origin *origin, bool early, pd_error *err) {
   pd_flag *flag = node->def ? node : pd__flag_meant(node);
-  pd_status status = pd__flag_check_defined(flag, err);
-  if (status != PD_OK) return status;
-  const pd_flag_def *def = flag->def;
-  if (!is_open(flag, origin, early)) return refuse(flag, pd__flag_name(node), origin, err);
-  *change = (pd__change){.flag = flag, .def = def};
-  if (flag->special && (def->retired || def->deprecated)) pd__warn_of_flag(flag, origin);
-  if (flag->special && def->retired) return PD_OK;
-  if (def->type == PD_TYPE_string && !text && !value.str) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", def->name);
+  *change = (pd__change){.flag = flag};
+  if (!pd__flag_plain(flag)) {
+    pd_status status = admit(change, node, origin, early, err);
+    if (status != PD_OK || flag->def->retired) return status;
   }
-  if (text) status = pd__value_read(def, text, &value);
-  if (status == PD_OK) status = pd__value_check(def, value);
+  if (flag->type == PD_TYPE_string && !text && !value.str) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
+  }
+  pd_status status = read_value(flag, text, &value);
   if (status == PD_OK) return make_entry(change, value, origin, err);
   char number[PD__NUMBER_SIZE];
-  if (!text) text = pd__value_text(def->type, value, number);
-  return fail_value(status, flag, pd__flag_name(node), text, origin, err);
+  if (!text) text = pd__value_text(flag->type, value, number);
+  return fail_value(status, flag, node->name, text, origin, err);
 }
 
 pd_value pd__def_default(const pd_flag_def *def) {
@@ -177,7 +205,7 @@ pd_value pd__flag_default(const pd_flag *flag) {
 
 const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source) {
   const pd__entry *entry = flag->entries;
-  while (entry && entry->origin.source != source) entry = entry->next;
+  while (entry && entry->source != source) entry = entry->next;
   return entry;
 }
 
@@ -191,13 +219,20 @@ bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
 void pd__flag_publish(pd_flag *flag) {
   pd_value value = flag->entries ? flag->entries->value : pd__def_default(flag->def);
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
-  uint8_t state =
-      (uint8_t)(flag->type | flag->def->list << 4 | (flag->assignable ? PD__STATE_ASSIGNABLE : 0));
+  uint8_t state = (uint8_t)(flag->type | flag->def->list << 4);
+  state |= flag->assignable ? PD__STATE_ASSIGNABLE : 0;
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
-  for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
-    if (cell->def->cell && cell->def->type == flag->type) {
-      pd__variable_store(cell->def, value);
-    }
+  for (pd__cell *cell = pd__flag_first_cell(flag); cell; cell = cell->next) {
+    if (cell->def->cell && cell->def->type == flag->type) pd__variable_store(cell->def, value);
+  }
+}
+
+/* The same of a plain flag that has an entry: its state is what it was. */
+static void publish_plain(pd_flag *flag) {
+  pd_value value = flag->entries->value;
+  pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
+  for (pd__cell *cell = pd__flag_first_cell(flag); cell; cell = cell->next) {
+    if (cell->def->cell) pd__cell_store(flag->type, cell->def->cell, value);
   }
 }
 
@@ -206,10 +241,14 @@ void pd__flag_publish(pd_flag *flag) {
 void pd__change_commit(pd__change *change) {
   if (change->action != PD__GIVE) {
     pd__entries_drop(change);
-  } else if (change->entry) {
-    pd__entries_give(change->flag, change->entry);
+  } else if (change->what.entry) {
+    pd__entries_give(change->flag, change->what.entry);
   }
-  if (change->flag->def) pd__flag_publish(change->flag);
+  if (change->flag->plain && change->flag->entries) {
+    publish_plain(change->flag);
+  } else if (change->flag->def) {
+    pd__flag_publish(change->flag);
+  }
 }
 
 /* ---- What modules assign ---- */
@@ -223,7 +262,7 @@ void pd__flag_make_assignable(pd_flag *flag) {
 
 /* The variable that has another value than the flag; NULL: none. */
 static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
-  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
+  for (const pd__cell *cell = pd__flag_first_cell(flag); cell; cell = cell->next) {
     const pd_flag_def *def = cell->def;
     if (!def->assignable || !def->cell || def->type != flag->type) continue;
     *value = pd__variable_load(def);
@@ -239,7 +278,7 @@ void pd__flag_adopt(pd_flag *flag) {
   if (!cell) return;
   const pd_module *module = pd__cell_module(cell);
   pd_origin origin = {PD_SOURCE_RUNTIME, 0, module ? pd__module_path(module) : NULL, 0};
-  pd__change change = {.flag = flag, .def = flag->def};
+  pd__change change = {.flag = flag};
   pd__report report = {.list = NULL};
   if (make_entry(&change, value, &origin, NULL) != PD_OK) return;
   pd__changes all = {.report = &report, .forced = true, .count = 1, .single = change};
@@ -255,7 +294,7 @@ void pd__adopt_all(void) {
 }
 
 void pd__flag_drop_source(pd_flag *flag, pd_source source) {
-  pd__change change = {.flag = flag, .action = PD__DROP_SOURCE, .source = source};
+  pd__change change = {.flag = flag, .action = PD__DROP_SOURCE, .source = (uint8_t)source};
   pd__change_commit(&change);
 }
 
@@ -281,14 +320,14 @@ static void fail_review(pd_status status, const pd_flag *flag, pd_type was, cons
                         pd__report *report) {
   char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
   pd_error err;
+  pd_origin origin = pd__entry_origin(entry);
   if (status == PD_ERR_READ_ONLY) {
-    pd__fail(&err, status, "%s: is read-only",
-             pd__source_of(flag->def->name, &entry->origin, source));
+    pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &origin, source));
   } else if (status == PD_ERR_MEMORY) {
     pd__fail_memory(&err);
   } else {
     const char *text = pd__value_text(was, entry->value, number);
-    fail_value(status, flag, flag->def->name, text, &entry->origin, &err);
+    fail_value(status, flag, flag->name, text, &origin, &err);
   }
   pd__report_add(report, &err);
 }

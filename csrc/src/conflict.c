@@ -33,7 +33,7 @@ static const char *module_of(const pd_flag_def *def, const pd_module *module) {
 }
 
 pd_module *pd__flag_owner(const pd_flag *flag) {
-  const pd__cell *cell = flag->cells;
+  const pd__cell *cell = pd__flag_first_cell(flag);
   while (cell && cell->def != flag->def) cell = cell->next;
   return cell ? pd__cell_module(cell) : NULL;
 }
@@ -76,7 +76,7 @@ static void place_of_cell(const pd__cell *cell, char out[PLACE_SIZE]) {
 /* The definition that has `node` already: of the registry or of the batch. */
 static const pd__cell *holder_of(const pd_flag *node, const pd__batch *all) {
   const pd_flag *flag = pd__flag_meant((pd_flag *)node);
-  const pd__cell *cell = flag->def ? flag->cells : all->cells;
+  const pd__cell *cell = flag->def ? pd__flag_first_cell(flag) : all->cells;
   if (flag->def) {
     while (cell->def != flag->def) cell = cell->next;
   } else {
@@ -179,7 +179,7 @@ pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batc
   if (pd__names_find(cell->def->name, strlen(cell->def->name)) != node) {
     snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote(quoted, cell->def->name));
   }
-  pd__quote(quoted, pd__flag_name(node));
+  pd__quote(quoted, node->name);
   if (holder == cell) {
     return pd__fail(err, PD_ERR_CONFLICT, "'%s' is named twice in one definition: %s%s", quoted, as,
                     mine);
@@ -258,9 +258,11 @@ pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t l
 
 pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_error *err) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
-  if (node->def || !node->cells || pd__flag_extra(node)->alias_of)
+  const pd__cell *import = pd__flag_first_cell(node);
+  if (node->def || !import || pd__flag_extra(node)->alias_of) {
     return PD_OK; /* its imports were checked */
-  for (const pd__cell *import = node->cells; import; import = import->next) {
+  }
+  for (; import; import = import->next) {
     if (import->def->type == cell->def->type) continue;
     place_of_cell(cell, mine);
     place_of_cell(import, theirs);

@@ -80,10 +80,17 @@ static pd_status check(pd__cell *cell, const pd__batch *all, pd_error *err) {
 
 /* ---- Taking definitions ---- */
 
+/* Whether it is a variable of the flag's type. */
+static bool is_plain_cell(const pd_flag *flag, const pd__cell *cell) {
+  return cell->def->type == flag->type && !cell->def->access;
+}
+
 static void link_cell(pd_flag *flag, pd__cell *cell) {
   cell->flag = flag->index + 1;
-  cell->next = flag->cells;
-  flag->cells = cell;
+  pd__cell **first = pd__flag_cells(flag);
+  cell->next = *first;
+  *first = cell;
+  flag->plain &= is_plain_cell(flag, cell);
   if (cell->def->assignable && cell->def->cell) pd__flag_make_assignable(flag);
 }
 
@@ -95,12 +102,12 @@ static void link_aliases(pd_flag *flag, const char *aliases, bool old) {
     pd_flag *node = pd__names_find(alias, length);
     pd__extra *extra = pd__flag_make_extra(node); /* made when it was checked */
     extra->alias_of = flag;
-    extra->name = pd__names_stored(alias, length);
+    node->name = pd__names_stored(alias, length);
     node->was_flag = true;
     node->old_name = old;
-    while (node->cells) {
-      pd__cell *cell = node->cells;
-      node->cells = cell->next;
+    while (extra->cells) {
+      pd__cell *cell = extra->cells;
+      extra->cells = cell->next;
       link_cell(flag, cell);
     }
   }
@@ -116,12 +123,27 @@ static void unlink_aliases(const pd_flag *flag, const char *aliases) {
 
 static bool asks(const pd_flag_def *def) { return def->validate || def->required; }
 
+/* Whether every value of the type will do, from everywhere. */
+static bool is_plain(const pd_flag_def *def) {
+  if (def->read_only || def->startup_only || def->unit || def->choices || def->list) return false;
+  return def->type == PD_TYPE_bool || def->type == PD_TYPE_string ||
+         (pd__value_equal(def->type, def->min, pd__type_min(def->type)) &&
+          pd__value_equal(def->type, def->max, pd__type_max(def->type)));
+}
+
 static void give_def(pd_flag *flag, const pd_flag_def *def) {
   if (flag->def) asking -= asks(flag->def);
   flag->def = def;
+  flag->plain = false;
   if (!def) return;
+  __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
   asking += asks(def);
+  flag->name = def->name;
   flag->special = def->deprecated || def->retired || def->validate || def->watch;
+  flag->plain = !flag->special && is_plain(def);
+  for (const pd__cell *cell = pd__flag_first_cell(flag); cell; cell = cell->next) {
+    flag->plain &= is_plain_cell(flag, cell);
+  }
 }
 
 static void take(pd__cell *cell, pd__report *waiting) {
@@ -130,7 +152,6 @@ static void take(pd__cell *cell, pd__report *waiting) {
   if (cell->def->kind == PD_KIND_DEFINE && !flag->def) {
     pd_type was = flag->type;
     give_def(flag, cell->def);
-    __atomic_store_n(&flag->type, cell->def->type, __ATOMIC_RELAXED);
     pd__names_list(flag);
     flag->was_flag = true;
     if (flag->def->aliases) link_aliases(flag, flag->def->aliases, false);
@@ -151,7 +172,7 @@ static void apply_waiting(const pd__cell *cell, pd__report *waiting) {
 /* The name of a definition that was refused may go with its module. */
 static void release(const pd__cell *cell) {
   pd_flag *node = pd__cell_flag(cell);
-  if (node && !node->def) pd__names_own(node, pd__intern(pd__flag_name(node)));
+  if (node && !node->def) pd__names_own(node, pd__intern(node->name));
 }
 
 static bool accept_kind(pd_kind kind, pd__cell *cells, size_t count, const pd__batch *all,
@@ -191,7 +212,7 @@ bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *w
 /* ---- Giving them up ---- */
 
 static void unlink_cell(pd__cell *cell) {
-  pd__cell **at = &pd__cell_flag(cell)->cells;
+  pd__cell **at = pd__flag_cells(pd__cell_flag(cell));
   while (*at != cell) at = &(*at)->next;
   *at = cell->next;
 }
@@ -213,8 +234,8 @@ static void undefine(pd_flag *flag, const pd__platform_image *program) {
   pd__flag_drop_source(flag, PD_SOURCE_DEFAULT);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   __atomic_fetch_add(&pd__departures, 1, __ATOMIC_RELEASE);
-  pd__cell *cell = flag->cells;
-  flag->cells = NULL;
+  pd__cell *cell = *pd__flag_cells(flag);
+  *pd__flag_cells(flag) = NULL;
   while (cell) {
     pd__cell *next = cell->next;
     if (cell->def->cell) {
@@ -234,7 +255,7 @@ void pd__undefine(pd__cell *cells, size_t count, const pd__platform_image *progr
     if (flag->assignable) pd__flag_adopt(flag);
     unlink_cell(cell);
     if (flag->def != cell->def) continue;
-    pd__cell *heir = flag->cells;
+    pd__cell *heir = pd__flag_first_cell(flag);
     while (heir && heir->def->kind != PD_KIND_DEFINE) heir = heir->next;
     if (heir) {
       give_def(flag, heir->def);
@@ -251,7 +272,7 @@ static size_t runtime_cells;
 void pd__forget_between(uintptr_t low, uintptr_t high) {
   pd_flag *flag;
   for (uint32_t i = 0; runtime_cells && (flag = pd__names_at(i)); i++) {
-    for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
+    for (pd__cell *cell = pd__flag_first_cell(flag); cell; cell = cell->next) {
       uintptr_t address = (uintptr_t)cell->def->cell;
       if (cell->module > 0 || address < low || address >= high) continue;
       ((pd_flag_def *)cell->def)->cell = NULL; /* our own copy, made by keep() */
@@ -298,7 +319,7 @@ static pd_flag_def *keep(const pd_flag_def *def) {
 
 /* Whether the flag has no need of a further cell. */
 static bool follows(const pd_flag *flag, const void *address) {
-  const pd__cell *cell = flag->cells;
+  const pd__cell *cell = pd__flag_first_cell(flag);
   while (address && cell && cell->def->cell != address) cell = cell->next;
   return cell != NULL;
 }

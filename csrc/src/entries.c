@@ -46,7 +46,7 @@ void pd__entry_add_past(pd__entry *entry, pd__entry *old) {
 }
 
 /* Text is stored once: its address tells. */
-static bool same_origin(const pd_origin *a, const pd_origin *b) {
+static bool same_place(const pd__entry *a, const pd__entry *b) {
   return a->line == b->line && a->place == b->place && a->column == b->column;
 }
 
@@ -54,7 +54,7 @@ static bool same_origin(const pd_origin *a, const pd_origin *b) {
  * sets a flag again and again isn't remembered for each time. */
 static void replace(pd__entry **at, pd__entry *entry) {
   pd__entry *old = *at;
-  if (same_origin(&old->origin, &entry->origin)) {
+  if (same_place(old, entry)) {
     old->value = entry->value;
     pd__entry_free(entry);
     return;
@@ -68,12 +68,12 @@ static void replace(pd__entry **at, pd__entry *entry) {
 
 void pd__entries_give(pd_flag *flag, pd__entry *entry) {
   pd__entry **at = &flag->entries;
-  if (!entry->layer && entry->origin.source == PD_SOURCE_RUNTIME && *at && (*at)->layer) {
+  if (!entry->layer && entry->source == PD_SOURCE_RUNTIME && *at && (*at)->layer) {
     entry->layer = (*at)->layer;
-    entry->origin.source = PD_SOURCE_LAYER;
+    entry->source = PD_SOURCE_LAYER;
   }
-  while (*at && (*at)->origin.source > entry->origin.source) at = &(*at)->next;
-  if (*at && (*at)->origin.source == entry->origin.source && (*at)->layer == entry->layer) {
+  while (*at && (*at)->source > entry->source) at = &(*at)->next;
+  if (*at && (*at)->source == entry->source && (*at)->layer == entry->layer) {
     replace(at, entry);
   } else {
     entry->next = *at;
@@ -95,9 +95,9 @@ const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index) {
 }
 
 static bool drops(const pd__change *change, const pd__entry *entry) {
-  if (change->action == PD__DROP_LAYER) return entry->layer == change->layer;
-  if (change->action == PD__DROP_ALL) return entry->origin.source != PD_SOURCE_DEFAULT;
-  return entry->origin.source == change->source;
+  if (change->action == PD__DROP_LAYER) return entry->layer == change->what.layer;
+  if (change->action == PD__DROP_ALL) return entry->source != PD_SOURCE_DEFAULT;
+  return entry->source == change->source;
 }
 
 void pd__entries_drop(const pd__change *change) {
@@ -115,7 +115,7 @@ void pd__entries_drop(const pd__change *change) {
 void pd__entry_show(const pd_flag *flag, const pd__entry *entry, pd_flag_entry *out) {
   if (entry) {
     out->value = entry->value;
-    out->origin = entry->origin;
+    out->origin = pd__entry_origin(entry);
     out->replaced = entry->replaced;
   } else {
     out->value = pd__def_default(flag->def);

@@ -51,7 +51,7 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   const pd_flag_def *def = flag->def;
   bool stored = true;
   info->type = def->type;
-  info->source = flag->entries ? flag->entries->origin.source : PD_SOURCE_DEFAULT;
+  info->source = flag->entries ? (pd_source)flag->entries->source : PD_SOURCE_DEFAULT;
   info->line = def->line;
   info->hidden = def->hidden;
   info->read_only = def->read_only;
@@ -70,7 +70,7 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   info->min = def->min;
   info->max = def->max;
   info->cells = 0;
-  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
+  for (const pd__cell *cell = pd__flag_first_cell(flag); cell; cell = cell->next) {
     info->cells += cell->def->cell && cell->def->type == def->type;
   }
   info->sensitive = def->sensitive;
@@ -143,7 +143,7 @@ pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = pd__flag_check_defined(flag, err);
-  const pd__cell *cell = flag->cells;
+  const pd__cell *cell = pd__flag_first_cell(flag);
   for (size_t left = index; cell && left > 0; left--) cell = cell->next;
   if (status == PD_OK && cell) {
     fill_cell(flag, cell, &found);

@@ -140,7 +140,7 @@ void pd__given_take(pd__given *given, const pd__item *item, const pd__meaning *m
   } else if (flag->def->type == PD_TYPE_bool) {
     add(given, meaning->node, item, "true");
   } else {
-    fail_missing(given, flag, pd__flag_name(meaning->node), item);
+    fail_missing(given, flag, meaning->node->name, item);
   }
 }
 
@@ -159,8 +159,9 @@ void pd__given_drop_source(pd__given *given, pd_flag *flag, pd_source source) {
   pd__report wrong = {.first = &err};
   const pd__entry *entry = pd__flag_entry_of(flag, source);
   if (!entry) return;
-  if (pd__flag_check_open(flag, &entry->origin, NULL) != PD_OK) {
-    fail_kept(given, flag, &entry->origin);
+  pd_origin origin = pd__entry_origin(entry);
+  if (pd__flag_check_open(flag, &origin, NULL) != PD_OK) {
+    fail_kept(given, flag, &origin);
     return;
   }
   given->changes.report = &wrong;

@@ -94,7 +94,7 @@ static const char *nearest(const char *name, size_t length, bool bools, bool lin
   const pd_flag *node;
   if (length > PD_NAME_MAX) return NULL;
   for (uint32_t i = 0; (node = pd__names_at(i)); i++) {
-    if (is_known(node, bools)) consider(&so_far, name, length, pd__flag_name(node));
+    if (is_known(node, bools)) consider(&so_far, name, length, node->name);
   }
   if (line && !is_word(name, length)) {
     for (size_t i = 0; i < WORDS; i++) consider(&so_far, name, length, words[i]);

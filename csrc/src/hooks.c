@@ -218,7 +218,7 @@ bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *w
 static pd_status store_names(group *all, pd_flag *const *flags, pd_error *err) {
   pd_status status = check_flags(flags, all->count, err);
   for (size_t i = 0; status == PD_OK && i < all->count; i++) {
-    all->names[i] = pd__intern(pd__flag_name(flags[i]));
+    all->names[i] = pd__intern(flags[i]->name);
     if (!all->names[i]) status = pd__fail_memory(err);
   }
   return status;

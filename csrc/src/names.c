@@ -82,7 +82,7 @@ static inline slot *probe(const char *name, size_t length, uint32_t hash) {
     slot *candidate = &names.slots[at];
     if (!candidate->node) return candidate;
     if (candidate->hash != hash) continue;
-    if (same_name(pd__flag_name(node_at(candidate->node - 1)), name, length)) return candidate;
+    if (same_name(node_at(candidate->node - 1)->name, name, length)) return candidate;
   }
 }
 
@@ -141,7 +141,7 @@ static pd_flag *add(const char *name, size_t length, bool borrow) {
   uint32_t index = names.count++;
   pd_flag *node = pd__names_at(index);
   node->index = index;
-  node->more.own = own;
+  node->name = own;
   *found = (slot){hash, index + 1};
   return node;
 }
@@ -159,16 +159,16 @@ const char *pd__names_stored(const char *name, size_t length) {
 }
 
 void pd__names_own(pd_flag *node, const char *stored) {
-  *(node->has_extra ? &node->more.extra->name : &node->more.own) = stored ? stored : "";
+  node->name = stored ? stored : "";
 }
 
-const pd__extra pd__no_extra = {.name = NULL};
+const pd__extra pd__no_extra = {.cells = NULL};
 
 pd__extra *pd__flag_make_extra(pd_flag *node) {
   if (node->has_extra) return node->more.extra;
   pd__extra *made = pd__forever(sizeof *made);
   if (!made) return NULL;
-  *made = (pd__extra){.name = node->more.own};
+  *made = (pd__extra){.cells = node->more.cells};
   node->more.extra = made;
   node->has_extra = true;
   return made;
@@ -191,8 +191,7 @@ pd_flag *pd__names_resolve(const char *name, size_t length) {
 /* ---- The order of definition ---- */
 
 void pd__names_list(pd_flag *flag) {
-  if (flag->listed) return;
-  flag->listed = true;
+  if (flag->following || flag == names.last_listed) return;
   *(names.last_listed ? &names.last_listed->following : &names.first_listed) = flag->index + 1;
   names.last_listed = flag;
 }

@@ -110,34 +110,30 @@ static pd_status parse_double(const char *text, double *out) {
   return overflow || underflow ? PD_ERR_RANGE : PD_OK;
 }
 
-/* A plain number means the same with a unit as without. */
-static pd_status read_unit(const pd_flag_def *def, const char *text, pd_value *out) {
-  char number[PD__UNIT_SIZE];
-  pd_flag_def plain = {.type = def->type};
-  if (!pd__unit_expand(def->unit, text, number)) return PD_ERR_VALUE;
-  return pd__value_read(&plain, number, out);
-}
-
-pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out) {
-  pd_status status = PD_ERR_TYPE;
-  switch ((pd_type)def->type) {
+pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
+  switch (type) {
     case PD_TYPE_bool:
-      status = parse_bool(text, &out->b);
-      break;
+      return parse_bool(text, &out->b);
     case PD_TYPE_int32:
     case PD_TYPE_int64:
-      status = parse_signed(def->type, text, &out->i64);
-      break;
+      return parse_signed(type, text, &out->i64);
     case PD_TYPE_uint32:
     case PD_TYPE_uint64:
-      status = parse_unsigned(def->type, text, &out->u64);
-      break;
+      return parse_unsigned(type, text, &out->u64);
     case PD_TYPE_double:
-      status = parse_double(text, &out->f64);
-      break;
+      return parse_double(text, &out->f64);
     case PD_TYPE_string:
       out->str = text;
       return PD_OK;
   }
-  return status == PD_ERR_VALUE && def->unit ? read_unit(def, text, out) : status;
+  return PD_ERR_TYPE;
+}
+
+/* A plain number means the same with a unit as without. */
+pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out) {
+  char number[PD__UNIT_SIZE];
+  pd_status status = pd__value_parse((pd_type)def->type, text, out);
+  if (status != PD_ERR_VALUE || !def->unit) return status;
+  if (!pd__unit_expand(def->unit, text, number)) return PD_ERR_VALUE;
+  return pd__value_parse((pd_type)def->type, number, out);
 }

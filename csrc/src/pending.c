@@ -143,7 +143,7 @@ static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
 void pd__pending_apply(pd_flag *flag, pd__report *report) {
   bool is_bool = flag->def->type == PD_TYPE_bool;
   pd__pending *list = NULL;
-  const char *name = pd__flag_name(flag);
+  const char *name = flag->name;
   if (waiting == 0) return;
   gather_all(name, strlen(name), is_bool, &list);
   gather_each(flag->def->aliases, is_bool, &list);

@@ -20,17 +20,24 @@ typedef struct pd__cell {
 } pd__cell;
 
 /* One value that a flag was given. */
-#define PD__LAYER_MOST 0xffffffffffffu /* nobody makes as many */
+#define PD__LAYER_MOST 0xfffffffffffu /* nobody makes as many */
 typedef struct pd__entry {
-  pd_value value; /* a string is interned */
-  pd_origin origin;
-  uint64_t layer : 48;    /* 0: none */
-  bool replaced : 1;      /* a later one of the same source, or layer, stands before it */
+  pd_value value;         /* a string is interned */
+  const char *place;      /* of the origin, interned; with the next three */
+  uint32_t line;
+  uint32_t column;
+  uint64_t layer : 44;    /* 0: none */
+  uint64_t source : 4;
+  uint64_t replaced : 1;  /* a later one of the same source, or layer, stands before it */
   uint64_t replaces : 15; /* entries; in `past` */
   struct pd__entry *past; /* the newest of those that it replaced, in a circle: the oldest is
                              behind it */
   struct pd__entry *next; /* of another source or layer, below it; of a replaced one: newer */
 } pd__entry;
+
+static inline pd_origin pd__entry_origin(const pd__entry *entry) {
+  return (pd_origin){(pd_source)entry->source, entry->line, entry->place, entry->column};
+}
 
 typedef struct pd__target pd__target; /* hooks.c: a flag of a validator or watcher */
 
@@ -38,12 +45,13 @@ typedef struct pd__pending pd__pending; /* pending.h */
 
 /* What few names have. */
 typedef struct pd__extra {
-  const char *name;          /* as `own` */
+  pd__cell *cells;           /* as those of a flag without this */
   pd_flag *alias_of;         /* an alias: the flag that it is a name of */
   pd__pending *pending;      /* given while nobody defined the name; in order */
   const void *mark;          /* of the operation under way */
   pd__target *targets;       /* validators and watchers that were added */
-  struct pd__change *change; /* the last one of those that are being looked at; or NULL */
+  uint32_t change;           /* the last one of those that are being looked at: its index + 1;
+                                0: none */
 } pd__extra;
 
 /* A name. It is a flag while `def` is set, another name of one while it is an alias, and
@@ -60,12 +68,13 @@ struct pd_flag {
     int64_t i64;
     double f64;
   } number;
+  const char *name; /* as in the definition, of whose module the text is; before and after
+                       that as first met, stored for good */
   const pd_flag_def *def;
   union {
-    const char *own;  /* the name while there is no definition: stored for good */
-    pd__extra *extra; /* if has_extra */
+    pd__cell *cells;
+    pd__extra *extra; /* if has_extra: it has the cells */
   } more;
-  pd__cell *cells;
   pd__entry *entries; /* the current value first; none: the default */
   uint32_t index;     /* in the order in which names were met */
   uint32_t following; /* in the order of pd_flag_next: index + 1; 0: none */
@@ -75,13 +84,19 @@ struct pd_flag {
   uint8_t type;       /* of `entries`; outlives the definition */
   bool frozen : 1;    /* by pd_flag_freeze; outlives the definition */
   bool has_extra : 1;
-  bool listed : 1;     /* in the order of pd_flag_next, from the first definition on */
   bool was_flag : 1;   /* a definition has had this name or alias */
   bool old_name : 1;   /* as an alias: is deprecated */
   bool warned : 1;     /* of its use */
   bool special : 1;    /* the definition is deprecated or retired, or has a hook */
   bool assignable : 1; /* a module may assign to its variable */
+  bool plain : 1;      /* open to every value of its type; nobody is asked or told, for all
+                          that the definition says */
 };
+
+/* Whether a flag is plain, and nothing else was done to it. */
+static inline bool pd__flag_plain(const pd_flag *flag) {
+  return flag->plain && !flag->frozen && !flag->assignable && !flag->has_extra;
+}
 
 /* ---- Names (names.c) ---- */
 
@@ -104,12 +119,6 @@ bool pd__names_reserve(size_t count);
  * good. NULL, for want of memory: the node is lost, nobody finds it again. */
 void pd__names_own(pd_flag *node, const char *stored);
 
-/* The name, spelled as in the last definition, before that as first met. */
-static inline const char *pd__flag_name(const pd_flag *node) {
-  if (node->def) return node->def->name;
-  return node->has_extra ? node->more.extra->name : node->more.own;
-}
-
 /* What few names have: to read (zeros where there is nothing), and to write (NULL when
  * memory is out). */
 extern const pd__extra pd__no_extra;
@@ -117,6 +126,14 @@ static inline const pd__extra *pd__flag_extra(const pd_flag *node) {
   return node->has_extra ? node->more.extra : &pd__no_extra;
 }
 pd__extra *pd__flag_make_extra(pd_flag *node);
+
+/* The cells of a flag, or of a name that is imported, in a list. */
+static inline pd__cell **pd__flag_cells(pd_flag *node) {
+  return node->has_extra ? &node->more.extra->cells : &node->more.cells;
+}
+static inline pd__cell *pd__flag_first_cell(const pd_flag *node) {
+  return node->has_extra ? node->more.extra->cells : node->more.cells;
+}
 
 /* The flag that an alias is for, else the node itself. */
 pd_flag *pd__flag_meant(pd_flag *node);
@@ -198,13 +215,19 @@ typedef enum pd__action {
 /* A checked change of one flag, with all the memory that it needs. */
 typedef struct pd__change {
   pd_flag *flag;
-  const pd_flag_def *def; /* that it was checked against */
-  pd__entry *entry;       /* to give */
-  pd__action action;
-  pd_source source;           /* to drop */
-  pd_layer layer;             /* to drop */
-  struct pd__change *earlier; /* one of its flag, while they are being looked at; or NULL */
+  union {
+    pd__entry *entry; /* to give; NULL: nothing */
+    pd_layer layer;   /* to drop */
+  } what;
+  uint8_t action;   /* pd__action */
+  uint8_t source;   /* to drop */
+  uint32_t earlier; /* one of its flag, while they are being looked at: its index + 1; 0: none */
 } pd__change;
+
+/* The entry that a change gives; NULL: none. */
+static inline pd__entry *pd__change_entry(const pd__change *change) {
+  return change->action == PD__GIVE ? change->what.entry : NULL;
+}
 
 /* Check that the flag may take the value, and make the entry that will hold it. `node`
  * is the flag, or the alias that messages are to call it by.

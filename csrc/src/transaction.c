@@ -40,10 +40,10 @@ pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text,
   pd__change *change = add(changes);
   if (!change) return pd__fail_memory(err);
   pd_status status = pd__change_prepare(change, node, text, value, origin, changes->early, err);
-  if (status != PD_OK || !change->entry) return status;
+  if (status != PD_OK || !change->what.entry) return status;
   if (changes->layer) {
-    change->entry->layer = changes->layer & PD__LAYER_MOST;
-    change->entry->origin.source = PD_SOURCE_LAYER;
+    change->what.entry->layer = changes->layer & PD__LAYER_MOST;
+    change->what.entry->source = PD_SOURCE_LAYER;
   }
   count(changes, change);
   return PD_OK;
@@ -75,12 +75,14 @@ static bool is_open(pd__changes *changes, const pd_flag *flag, const pd_origin *
 
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
   const pd__entry *entry = pd__flag_entry_of(flag, source);
-  pd__change drop = {.flag = flag, .def = flag->def, .action = PD__DROP_SOURCE, .source = source};
-  if (entry && is_open(changes, flag, &entry->origin)) add_drop(changes, &drop);
+  pd__change drop = {.flag = flag, .action = PD__DROP_SOURCE, .source = (uint8_t)source};
+  if (!entry) return;
+  pd_origin origin = pd__entry_origin(entry);
+  if (is_open(changes, flag, &origin)) add_drop(changes, &drop);
 }
 
 void pd__changes_reset(pd__changes *changes, pd_flag *flag) {
-  pd__change drop = {.flag = flag, .def = flag->def, .action = PD__DROP_ALL};
+  pd__change drop = {.flag = flag, .action = PD__DROP_ALL};
   if (!is_open(changes, flag, &pd__at_run_time)) return;
   if (flag->entries && flag->entries->layer > 0) {
     pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time);
@@ -90,15 +92,15 @@ void pd__changes_reset(pd__changes *changes, pd_flag *flag) {
 }
 
 void pd__changes_pop(pd__changes *changes, pd_flag *flag, pd_layer layer) {
-  pd__change drop = {.flag = flag, .def = flag->def, .action = PD__DROP_LAYER, .layer = layer};
+  pd__change drop = {.flag = flag, .action = PD__DROP_LAYER, .what.layer = layer};
   add_drop(changes, &drop);
 }
 
 static void give_up(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     pd__change *change = pd__changes_at(changes, i);
-    pd__entry_free(change->entry);
-    change->entry = NULL;
+    pd__entry_free(pd__change_entry(change));
+    if (change->action == PD__GIVE) change->what.entry = NULL;
   }
 }
 
@@ -147,7 +149,7 @@ pd_status pd__give(pd_flag *node, const char *text, pd_value value, const pd_ori
                    pd_error *err) {
   pd__change change;
   pd_status status = pd__change_prepare(&change, node, text, value, origin, false, err);
-  if (status != PD_OK || !change.entry) return status;
+  if (status != PD_OK || !change.what.entry) return status;
   if (pd__hooks_concern(change.flag)) {
     pd__report report = {.first = err};
     pd__changes changes = {.report = &report, .hooked = true, .count = 1, .single = change};

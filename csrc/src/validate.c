@@ -43,36 +43,39 @@ static void propose(pd__changes *changes) {
     pd__change *change = pd__changes_at(changes, i);
     pd__extra *extra = pd__flag_make_extra(change->flag); /* pd__changes_finish made it */
     change->earlier = extra->change;
-    extra->change = change;
+    extra->change = (uint32_t)i + 1;
   }
 }
 
 static void forget_proposals(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
-    pd__flag_make_extra(pd__changes_at(changes, i)->flag)->change = NULL;
+    pd__flag_make_extra(pd__changes_at(changes, i)->flag)->change = 0;
   }
 }
 
 /* What is set at run time goes to the topmost layer. */
 static pd_source rank_of(const pd__entry *entry, const pd_flag *flag) {
   bool layered = flag->entries && flag->entries->layer;
-  return layered && entry->origin.source == PD_SOURCE_RUNTIME ? PD_SOURCE_LAYER
-                                                              : entry->origin.source;
+  return layered && entry->source == PD_SOURCE_RUNTIME ? PD_SOURCE_LAYER
+                                                       : (pd_source)entry->source;
 }
 
 /* The entry that will hold; NULL: the default. The later of one rank wins, and what a
  * change drops, those before it can't give. */
-static const pd__entry *entry_of(const pd_flag *flag) {
+static const pd__entry *entry_of(pd__changes *changes, const pd_flag *flag) {
   const pd__entry *best = NULL, *entry = flag->entries;
   unsigned dropped = 0; /* a bit for each source */
-  for (const pd__change *at = pd__flag_extra(flag)->change; at; at = at->earlier) {
+  for (uint32_t i = pd__flag_extra(flag)->change; i > 0;) {
+    const pd__change *at = pd__changes_at(changes, i - 1);
+    i = at->earlier;
     if (at->action == PD__DROP_ALL) dropped = ~(1u << PD_SOURCE_DEFAULT);
     if (at->action == PD__DROP_SOURCE) dropped |= 1u << at->source;
-    if (at->action != PD__GIVE || dropped >> rank_of(at->entry, flag) & 1) continue;
-    if (!best || rank_of(at->entry, flag) > rank_of(best, flag)) best = at->entry;
+    const pd__entry *given = pd__change_entry(at);
+    if (!given || dropped >> rank_of(given, flag) & 1) continue;
+    if (!best || rank_of(given, flag) > rank_of(best, flag)) best = given;
   }
-  while (entry && dropped >> entry->origin.source & 1) entry = entry->next;
-  bool stays = entry && (!best || entry->origin.source > rank_of(best, flag));
+  while (entry && dropped >> entry->source & 1) entry = entry->next;
+  bool stays = entry && (!best || entry->source > rank_of(best, flag));
   return stays ? entry : best;
 }
 
@@ -94,17 +97,17 @@ static asked *add(question *all, pd__hook *hook, pd_validator validate, size_t c
   return made;
 }
 
-static void show(shown *out, pd_flag *flag) {
+static void show(pd__changes *changes, shown *out, pd_flag *flag) {
   out->flag = flag;
   out->def = flag->def;
   out->entry.size = sizeof out->entry;
-  pd__entry_show(flag, entry_of(flag), &out->entry);
+  pd__entry_show(flag, entry_of(changes, flag), &out->entry);
 }
 
 static void add_definition(question *all, pd_flag *flag) {
   if (!flag->def || !flag->def->validate || flag->def->retired) return;
   asked *made = add(all, NULL, flag->def->validate, 1);
-  if (made) show(&made->shown[0], flag);
+  if (made) show(all->changes, &made->shown[0], flag);
 }
 
 static void add_hook(question *all, pd__hook *hook) {
@@ -117,7 +120,7 @@ static void add_hook(question *all, pd__hook *hook) {
   asked *made = add(all, hook, hook->validate, hook->count);
   if (!made) return;
   pd__hook_take(hook);
-  for (size_t i = 0; i < hook->count; i++) show(&made->shown[i], hook->targets[i].flag);
+  for (size_t i = 0; i < hook->count; i++) show(all->changes, &made->shown[i], hook->targets[i].flag);
 }
 
 static void collect(question *all) {
@@ -141,12 +144,12 @@ static void check_required(pd__changes *changes) {
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
     const pd_flag_def *def = flag->def;
     if (!def || !def->required) continue;
-    const pd__entry *entry = entry_of(flag);
-    if (entry && entry->origin.source > PD_SOURCE_DEFAULT) continue;
+    const pd__entry *entry = entry_of(changes, flag);
+    if (entry && entry->source > PD_SOURCE_DEFAULT) continue;
     bool any = def->type == PD_TYPE_string && !def->list && !pd__list_begin(def->choices);
     char expected[256] = "";
     if (!any) pd__value_expected(def, expected, sizeof expected);
-    pd__report_fail(changes->report, PD_ERR_REFUSED, "--%s: is required%s%s", pd__flag_name(flag),
+    pd__report_fail(changes->report, PD_ERR_REFUSED, "--%s: is required%s%s", flag->name,
                     any ? "" : ", expected ", expected);
   }
 }
@@ -177,14 +180,14 @@ static void give_up(asked *list) {
 }
 
 /* Whether all values are still those that the validators have seen. */
-static bool holds(const asked *list) {
+static bool holds(pd__changes *changes, const asked *list) {
   for (; list; list = list->next) {
     if (list->hook && list->hook->removed) return false;
     for (size_t i = 0; i < list->count; i++) {
       const shown *seen = &list->shown[i];
       pd_flag_entry now = {.size = sizeof now};
       if (seen->flag->def != seen->def) return false;
-      pd__entry_show(seen->flag, entry_of(seen->flag), &now);
+      pd__entry_show(seen->flag, entry_of(changes, seen->flag), &now);
       if (now.origin.source != seen->entry.origin.source) return false;
       if (!pd__value_equal(seen->flag->type, now.value, seen->entry.value)) return false;
     }
@@ -199,7 +202,7 @@ static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   if (one->count == 1) {
     const shown *seen = &one->shown[0];
     const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
-    pd__source_of(pd__flag_name(seen->flag), &seen->entry.origin, source);
+    pd__source_of(seen->flag->name, &seen->entry.origin, source);
     snprintf(out, SUBJECT_SIZE, "%s=%s", source,
              seen->def->sensitive ? PD__REDACTED : pd__quote(quoted, text));
     return;
@@ -208,7 +211,7 @@ static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   for (size_t i = 0; i < one->count && used < SUBJECT_SIZE; i++) {
     const char *comma = i ? ", " : "";
     used += (size_t)snprintf(out + used, SUBJECT_SIZE - used, "%s--%s", comma,
-                             pd__flag_name(one->shown[i].flag));
+                             one->shown[i].flag->name);
   }
 }
 
@@ -241,20 +244,30 @@ static void report_refusals(asked *list, pd__report *report) {
 }
 
 /* While validators ran, modules may have left, and flags may have been frozen. */
-static void check_again(pd__changes *changes) {
+static void check_again(pd__changes *changes, const pd_flag_def *const *before) {
   for (size_t i = 0; i < changes->count; i++) {
     const pd__change *change = pd__changes_at(changes, i);
-    const pd_origin *origin = change->entry ? &change->entry->origin : &pd__at_run_time;
+    const pd__entry *entry = pd__change_entry(change);
+    pd_origin origin = entry ? pd__entry_origin(entry) : pd__at_run_time;
     pd_error err;
     pd_status status = PD_OK;
-    if (change->flag->def != change->def) {
+    if (change->flag->def != before[i]) {
       status = pd__fail(&err, PD_ERR_UNDEFINED, "%s: its module left, or came again, meanwhile",
-                        pd__flag_name(change->flag));
+                        change->flag->name);
     } else if (!changes->early) {
-      status = pd__flag_check_open(change->flag, origin, &err);
+      status = pd__flag_check_open(change->flag, &origin, &err);
     }
     if (status != PD_OK) pd__report_add(changes->report, &err);
   }
+}
+
+/* The definitions that the changes are for; NULL when memory is out. */
+static const pd_flag_def **defs_of(pd__changes *changes) {
+  const pd_flag_def **defs = malloc((changes->count + 1) * sizeof *defs);
+  for (size_t i = 0; defs && i < changes->count; i++) {
+    defs[i] = pd__changes_at(changes, i)->flag->def;
+  }
+  return defs;
 }
 
 /* Gives whether all is said. */
@@ -266,21 +279,24 @@ static bool ask_once(pd__changes *changes) {
   collect(&all);
   if (changes->ask_all) check_required(changes);
   forget_proposals(changes);
-  if (all.memory_out) {
+  const pd_flag_def **before = all.first ? defs_of(changes) : NULL;
+  if (all.memory_out || (all.first && !before)) {
     pd_error err;
     pd__fail_memory(&err);
     pd__report_add(changes->report, &err);
   }
-  if (!all.first || all.memory_out) {
+  if (!before || all.memory_out) {
+    free(before);
     give_up(all.first);
     return true;
   }
   run(all.first);
-  check_again(changes);
+  check_again(changes, before);
+  free(before);
   bool done = changes->report->status != PD_OK;
   if (!done) {
     propose(changes);
-    done = holds(all.first);
+    done = holds(changes, all.first);
     forget_proposals(changes);
   }
   if (done) report_refusals(all.first, changes->report);

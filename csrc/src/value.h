@@ -19,6 +19,9 @@ const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal);
  * PD_ERR_RANGE when the type can't hold the number. A string borrows `text`. */
 pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out);
 
+/* The same of a type alone. */
+pd_status pd__value_parse(pd_type type, const char *text, pd_value *out);
+
 /* As snprintf: write up to `size` bytes with the NUL, give the whole length. */
 size_t pd__value_format(pd_type type, pd_value value, char *buffer, size_t size);
 

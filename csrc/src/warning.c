@@ -35,15 +35,15 @@ void pd__warn_of_name(pd_flag *node, const pd_flag *flag) {
   if (node->warned) return;
   node->warned = true;
   char use[PD_NAME_MAX + 8];
-  snprintf(use, sizeof use, "use %s", pd__flag_name(flag));
-  warn(pd__flag_name(node), "is deprecated", use);
+  snprintf(use, sizeof use, "use %s", flag->name);
+  warn(node->name, "is deprecated", use);
 }
 
 void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
   char source[PD__SOURCE_SIZE];
   if (flag->warned) return;
   flag->warned = true;
-  pd__source_of(pd__flag_name(flag), origin, source);
+  pd__source_of(flag->name, origin, source);
   if (flag->def->retired) {
     warn(source, "is retired, its value is ignored", flag->def->retired);
   } else {

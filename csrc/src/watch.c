@@ -60,10 +60,10 @@ pd_status pd__notices_prepare(pd__changes *changes, pd__notice **out, pd_error *
     pd__change *change = pd__changes_at(changes, i);
     pd__extra *extra = pd__flag_make_extra(change->flag); /* pd__changes_finish made it */
     if (whole && !extra->change) whole = add_all(&end, change->flag);
-    extra->change = change;
+    extra->change = (uint32_t)i + 1;
   }
   for (size_t i = 0; i < changes->count; i++) {
-    pd__flag_make_extra(pd__changes_at(changes, i)->flag)->change = NULL;
+    pd__flag_make_extra(pd__changes_at(changes, i)->flag)->change = 0;
   }
   if (whole) return PD_OK;
   while (*out) {
