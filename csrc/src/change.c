@@ -25,8 +25,7 @@ pd_value pd__flag_value(const pd_flag *flag) {
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
   if (flag->assignable) pd__flag_adopt((pd_flag *)flag);
   if (flag->def) return PD_OK;
-  return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone",
-                  flag->name);
+  return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone", flag->name);
 }
 
 /* Whether a variable tells which flag it is for: it has no `-` and no dot. */
@@ -155,7 +154,8 @@ static pd_status admit(const pd__change *change, const pd_flag *node, const pd_o
   pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK) return status;
   if (!is_open(flag, origin, early)) return refuse(flag, node->name, origin, err);
-  if (flag->special && (flag->def->retired || flag->def->deprecated)) pd__warn_of_flag(flag, origin);
+  if (flag->special && (flag->def->retired || flag->def->deprecated))
+    pd__warn_of_flag(flag, origin);
   return PD_OK;
 }
 

@@ -26,7 +26,7 @@ static const char *meaning_of(const char *name, size_t length) {
                                       {"fromenv", "reads flags from the environment"},
                                       {"tryfromenv", "reads flags from the environment"},
                                       {"undefok", "lets flags be unknown"}};
-  if (length == 0 || !strchr("hftu", *name)) return NULL;
+  if (length == 0 || (*name != 'h' && *name != 'f' && *name != 't' && *name != 'u')) return NULL;
   for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
     if (!strncmp(name, taken[i][0], length) && !taken[i][0][length]) return taken[i][1];
   }
@@ -195,7 +195,24 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   return why ? pd__def_refuse(def, PD_ERR_ARGUMENT, why, err) : PD_OK;
 }
 
+/* Whether there is nothing to check but the name. */
+static bool is_simple(const pd_flag_def *def) {
+  if (!pd__def_plain(def) || def->kind != PD_KIND_DEFINE || !def->name) return false;
+  if (def->aliases || def->old_names || def->required) return false;
+  switch (def->type) {
+    case PD_TYPE_int32:
+      return def->default_value.i64 == (int32_t)def->default_value.i64;
+    case PD_TYPE_uint32:
+      return def->default_value.u64 == (uint32_t)def->default_value.u64;
+    case PD_TYPE_string:
+      return def->default_value.str != NULL;
+    default:
+      return def->type == PD_TYPE_bool || def->type == PD_TYPE_int64 || def->type == PD_TYPE_uint64;
+  }
+}
+
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
+  if (is_simple(def)) return check_name(def, "", def->name, strlen(def->name), err);
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
   if (status == PD_OK) status = check_access(def, err);

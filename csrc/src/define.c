@@ -123,14 +123,6 @@ static void unlink_aliases(const pd_flag *flag, const char *aliases) {
 
 static bool asks(const pd_flag_def *def) { return def->validate || def->required; }
 
-/* Whether every value of the type will do, from everywhere. */
-static bool is_plain(const pd_flag_def *def) {
-  if (def->read_only || def->startup_only || def->unit || def->choices || def->list) return false;
-  return def->type == PD_TYPE_bool || def->type == PD_TYPE_string ||
-         (pd__value_equal(def->type, def->min, pd__type_min(def->type)) &&
-          pd__value_equal(def->type, def->max, pd__type_max(def->type)));
-}
-
 static void give_def(pd_flag *flag, const pd_flag_def *def) {
   if (flag->def) asking -= asks(flag->def);
   flag->def = def;
@@ -139,8 +131,8 @@ static void give_def(pd_flag *flag, const pd_flag_def *def) {
   __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
   asking += asks(def);
   flag->name = def->name;
-  flag->special = def->deprecated || def->retired || def->validate || def->watch;
-  flag->plain = !flag->special && is_plain(def);
+  flag->plain = pd__def_plain(def);
+  flag->special = !flag->plain && (def->deprecated || def->retired || def->validate || def->watch);
   for (const pd__cell *cell = pd__flag_first_cell(flag); cell; cell = cell->next) {
     flag->plain &= is_plain_cell(flag, cell);
   }
@@ -175,14 +167,18 @@ static void release(const pd__cell *cell) {
   if (node && !node->def) pd__names_own(node, pd__intern(node->name));
 }
 
+/* Check those of a kind; *others counts the rest. */
 static bool accept_kind(pd_kind kind, pd__cell *cells, size_t count, const pd__batch *all,
-                        pd__report *report) {
+                        pd__report *report, size_t *others) {
   bool accepted = true;
   for (size_t i = 0; i < count; i++) {
     pd_error err;
-    if (cells[i].def->kind != kind || check(&cells[i], all, &err) == PD_OK) continue;
-    pd__report_add(report, &err);
-    accepted = false;
+    if (cells[i].def->kind != kind) {
+      ++*others;
+    } else if (check(&cells[i], all, &err) != PD_OK) {
+      pd__report_add(report, &err);
+      accepted = false;
+    }
   }
   return accepted;
 }
@@ -192,15 +188,17 @@ static bool accept(pd__cell *cells, size_t count, pd__report *report) {
   static uint32_t transactions;
   pd__batch all = {cells, ++transactions};
   /* Imports last: they must suit the definitions that come with them. */
-  bool accepted = accept_kind(PD_KIND_DEFINE, cells, count, &all, report);
-  accepted &= accept_kind(PD_KIND_IMPORT, cells, count, &all, report);
+  size_t imports = 0, rest = 0;
+  bool accepted = accept_kind(PD_KIND_DEFINE, cells, count, &all, report, &imports);
+  if (imports) accepted &= accept_kind(PD_KIND_IMPORT, cells, count, &all, report, &rest);
   for (size_t i = 0; !accepted && i < count; i++) release(&cells[i]);
   return accepted;
 }
 
 static void take_all(pd__cell *cells, size_t count, pd__report *waiting) {
   for (size_t i = 0; i < count; i++) take(&cells[i], waiting);
-  for (size_t i = 0; i < count; i++) apply_waiting(&cells[i], waiting);
+  bool awaited = pd__environment_used() || pd__pending_any();
+  for (size_t i = 0; awaited && i < count; i++) apply_waiting(&cells[i], waiting);
 }
 
 bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *waiting) {

@@ -41,6 +41,7 @@ static pd_flag *look_up(const char *prefix, pd_flag *flag, char variable[PD__VAR
 }
 
 void pd__environment_use(const char *prefix) { later_prefix = prefix; }
+bool pd__environment_used(void) { return later_prefix != NULL; }
 
 void pd__environment_apply(pd_flag *flag, pd__report *report) {
   char variable[PD__VARIABLE_SIZE];

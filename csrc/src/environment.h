@@ -21,5 +21,6 @@ void pd__environment_read(const char *prefix, pd__changes *changes);
 
 /* With the lock. For later definitions; `prefix` is interned, or NULL. */
 void pd__environment_use(const char *prefix);
+bool pd__environment_used(void);
 
 #endif /* PD__ENVIRONMENT_H */

@@ -13,7 +13,8 @@ static inline uint64_t pd__hash_word(const char *at) {
   return word;
 }
 
-/* Up to seven bytes, without a loop. */
+/* One to seven bytes, each of them at least once, without a loop; up to three in the three
+ * lowest bytes. */
 static inline uint64_t pd__hash_rest(const char *at, size_t length) {
   uint32_t low, high;
   if (length >= sizeof low) {
@@ -21,19 +22,8 @@ static inline uint64_t pd__hash_rest(const char *at, size_t length) {
     memcpy(&high, at + length - sizeof high, sizeof high);
     return low | (uint64_t)high << 32;
   }
-  if (length == 0) return 0;
   return (uint64_t)((unsigned char)at[0] | (unsigned char)at[length / 2] << 8 |
                     (unsigned char)at[length - 1] << 16);
-}
-
-/* Each `-` of a word as `_`. A byte is 0 below where it was a dash; the sum sets the
- * high bit of all others. Most words have none, which is quicker to see. */
-static inline uint64_t pd__hash_fold(uint64_t word) {
-  const uint64_t ones = 0x0101010101010101u, low = 0x7f * ones;
-  uint64_t below = word ^ '-' * ones;
-  if (!((below - ones) & ~below & ~low)) return word;
-  uint64_t dashes = ~(((below & low) + low) | below | low);
-  return word ^ (dashes >> 7) * ('-' ^ '_');
 }
 
 static inline uint64_t pd__hash_mix(uint64_t hash, uint64_t word) {
@@ -41,19 +31,14 @@ static inline uint64_t pd__hash_mix(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-/* Of a name, in which `-` and `_` are alike. */
-static inline uint32_t pd__hash_folded(const char *name, size_t length) {
-  uint64_t hash = length;
-  for (; length >= 8; length -= 8, name += 8) {
-    hash = pd__hash_mix(hash, pd__hash_fold(pd__hash_word(name)));
-  }
-  return (uint32_t)pd__hash_mix(hash, pd__hash_fold(pd__hash_rest(name, length)));
-}
-
+/* The last word of a long text overlaps the one before it. */
 static inline uint32_t pd__hash_text(const char *text, size_t length) {
   uint64_t hash = length;
-  for (; length >= 8; length -= 8, text += 8) hash = pd__hash_mix(hash, pd__hash_word(text));
-  return (uint32_t)pd__hash_mix(hash, pd__hash_rest(text, length));
+  if (length == 0) return 0;
+  if (length < 8) return (uint32_t)pd__hash_mix(hash, pd__hash_rest(text, length));
+  const char *last = text + length - 8;
+  for (; text < last; text += 8) hash = pd__hash_mix(hash, pd__hash_word(text));
+  return (uint32_t)pd__hash_mix(hash, pd__hash_word(last));
 }
 
 #endif /* PD__HASH_H */

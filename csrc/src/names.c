@@ -58,12 +58,15 @@ static bool is_inner(uint64_t word) {
 
 bool pd__name_valid(const char *name, size_t length) {
   if (length == 0 || length > PD_NAME_MAX || (unsigned char)name[0] < 'A') return false;
-  for (; length >= 8; length -= 8, name += 8) {
+  if (length < 8) { /* of fewer than 4 bytes, 3 are told */
+    uint64_t rest = pd__hash_rest(name, length);
+    return is_inner(length < 4 ? rest | EACH((uint64_t)'_') << 24 : rest);
+  }
+  const char *last = name + length - 8;
+  for (; name < last; name += 8) {
     if (!is_inner(pd__hash_word(name))) return false;
   }
-  uint64_t rest = EACH('_');
-  memcpy(&rest, name, length);
-  return is_inner(rest);
+  return is_inner(pd__hash_word(last));
 }
 
 static inline pd_flag *node_at(uint32_t index) {
@@ -86,9 +89,21 @@ static inline slot *probe(const char *name, size_t length, uint32_t hash) {
   }
 }
 
+/* Names are filed as if each `-` in them were a `_`. Few have one: they are looked for
+ * once more. */
+static bool fold_name(const char *name, size_t length, char out[PD_NAME_MAX + 1]) {
+  if (length > PD_NAME_MAX || !memchr(name, '-', length)) return false;
+  for (size_t i = 0; i < length; i++) out[i] = fold(name[i]);
+  return true;
+}
+
 pd_flag *pd__names_find(const char *name, size_t length) {
+  char folded[PD_NAME_MAX + 1];
   if (!names.capacity) return NULL;
-  slot *found = probe(name, length, pd__hash_folded(name, length));
+  const slot *found = probe(name, length, pd__hash_text(name, length));
+  if (!found->node && fold_name(name, length, folded)) {
+    found = probe(folded, length, pd__hash_text(folded, length));
+  }
   return found->node ? node_at(found->node - 1) : NULL;
 }
 
@@ -132,8 +147,10 @@ static bool new_chunk(void) {
 
 static pd_flag *add(const char *name, size_t length, bool borrow) {
   if (is_full(names.capacity, names.count + 1ull) && !pd__names_reserve(1)) return NULL;
-  uint32_t hash = pd__hash_folded(name, length);
-  slot *found = probe(name, length, hash);
+  char folded[PD_NAME_MAX + 1];
+  const char *filed = fold_name(name, length, folded) ? folded : name;
+  uint32_t hash = pd__hash_text(filed, length);
+  slot *found = probe(filed, length, hash);
   if (found->node) return node_at(found->node - 1);
   const char *own = borrow ? name : pd__names_stored(name, length);
   if (!own) return NULL;
@@ -158,9 +175,7 @@ const char *pd__names_stored(const char *name, size_t length) {
   return pd__intern(text);
 }
 
-void pd__names_own(pd_flag *node, const char *stored) {
-  node->name = stored ? stored : "";
-}
+void pd__names_own(pd_flag *node, const char *stored) { node->name = stored ? stored : ""; }
 
 const pd__extra pd__no_extra = {.cells = NULL};
 

@@ -41,20 +41,12 @@ static pd_status parse_digits(const char *text, unsigned base, uint64_t *out) {
   return overflow ? PD_ERR_RANGE : PD_OK;
 }
 
-/* Read [+-]digits or [+-]0xdigits as sign and magnitude. Most numbers are short: up to
- * so many digits fit whatever they are. */
-#define FITTING_DIGITS 19
-static inline pd_status parse_magnitude(const char *text, bool *negative, uint64_t *out) {
+/* Read [+-]digits or [+-]0xdigits as sign and magnitude. */
+static pd_status parse_magnitude(const char *text, bool *negative, uint64_t *out) {
   *negative = *text == '-';
   if (*text == '+' || *text == '-') text++;
   if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) return parse_digits(text + 2, 16, out);
-  uint64_t sum = 0;
-  const char *at = text;
-  for (unsigned digit; (digit = (unsigned)(*at - '0')) <= 9; at++) sum = 10 * sum + digit;
-  if (*at || at == text) return PD_ERR_VALUE;
-  if (at - text > FITTING_DIGITS) return parse_digits(text, 10, out);
-  *out = sum;
-  return PD_OK;
+  return parse_digits(text, 10, out);
 }
 
 static pd_status parse_signed(pd_type type, const char *text, int64_t *out) {
@@ -110,7 +102,18 @@ static pd_status parse_double(const char *text, double *out) {
   return overflow || underflow ? PD_ERR_RANGE : PD_OK;
 }
 
+/* Most numbers are a few digits, which fit every type of integer. */
+static inline bool parse_few_digits(const char *text, uint64_t *out) {
+  const char *at = text;
+  uint64_t sum = 0;
+  for (unsigned digit; (digit = (unsigned)(*at - '0')) <= 9; at++) sum = 10 * sum + digit;
+  *out = sum;
+  return !*at && at > text && at - text <= 9;
+}
+
 pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
+  bool integer = type >= PD_TYPE_int32 && type <= PD_TYPE_uint64;
+  if (integer && parse_few_digits(text, &out->u64)) return PD_OK;
   switch (type) {
     case PD_TYPE_bool:
       return parse_bool(text, &out->b);

@@ -140,11 +140,12 @@ static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
   }
 }
 
+bool pd__pending_any(void) { return waiting > 0; }
+
 void pd__pending_apply(pd_flag *flag, pd__report *report) {
   bool is_bool = flag->def->type == PD_TYPE_bool;
   pd__pending *list = NULL;
   const char *name = flag->name;
-  if (waiting == 0) return;
   gather_all(name, strlen(name), is_bool, &list);
   gather_each(flag->def->aliases, is_bool, &list);
   gather_each(flag->def->old_names, is_bool, &list);

@@ -26,6 +26,9 @@ pd_status pd__pending_prepare(const char *name, size_t length, const char *text,
 /* Let it wait from now on. Can't fail. */
 void pd__pending_keep(pd__pending *pending);
 
+/* Whether any value waits. */
+bool pd__pending_any(void);
+
 /* Give a flag that is being defined what waits for it under its name and its
  * aliases, in the order of arrival; errors go to `report`. */
 void pd__pending_apply(pd_flag *flag, pd__report *report);

@@ -9,6 +9,7 @@
 typedef struct pd__defs {
   pd__cell *cells; /* one for each definition, in the order of the source */
   size_t count;
+  size_t copies;
   pd_flag_def *converted; /* copies of those that have another size, or get another name */
 } pd__defs;
 

@@ -22,11 +22,11 @@ typedef struct pd__cell {
 /* One value that a flag was given. */
 #define PD__LAYER_MOST 0xfffffffffffu /* nobody makes as many */
 typedef struct pd__entry {
-  pd_value value;         /* a string is interned */
-  const char *place;      /* of the origin, interned; with the next three */
+  pd_value value;    /* a string is interned */
+  const char *place; /* of the origin, interned; with the next three */
   uint32_t line;
   uint32_t column;
-  uint64_t layer : 44;    /* 0: none */
+  uint64_t layer : 44; /* 0: none */
   uint64_t source : 4;
   uint64_t replaced : 1;  /* a later one of the same source, or layer, stands before it */
   uint64_t replaces : 15; /* entries; in `past` */
@@ -45,13 +45,13 @@ typedef struct pd__pending pd__pending; /* pending.h */
 
 /* What few names have. */
 typedef struct pd__extra {
-  pd__cell *cells;           /* as those of a flag without this */
-  pd_flag *alias_of;         /* an alias: the flag that it is a name of */
-  pd__pending *pending;      /* given while nobody defined the name; in order */
-  const void *mark;          /* of the operation under way */
-  pd__target *targets;       /* validators and watchers that were added */
-  uint32_t change;           /* the last one of those that are being looked at: its index + 1;
-                                0: none */
+  pd__cell *cells;      /* as those of a flag without this */
+  pd_flag *alias_of;    /* an alias: the flag that it is a name of */
+  pd__pending *pending; /* given while nobody defined the name; in order */
+  const void *mark;     /* of the operation under way */
+  pd__target *targets;  /* validators and watchers that were added */
+  uint32_t change;      /* the last one of those that are being looked at: its index + 1;
+                           0: none */
 } pd__extra;
 
 /* A name. It is a flag while `def` is set, another name of one while it is an alias, and

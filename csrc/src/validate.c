@@ -56,8 +56,7 @@ static void forget_proposals(pd__changes *changes) {
 /* What is set at run time goes to the topmost layer. */
 static pd_source rank_of(const pd__entry *entry, const pd_flag *flag) {
   bool layered = flag->entries && flag->entries->layer;
-  return layered && entry->source == PD_SOURCE_RUNTIME ? PD_SOURCE_LAYER
-                                                       : (pd_source)entry->source;
+  return layered && entry->source == PD_SOURCE_RUNTIME ? PD_SOURCE_LAYER : (pd_source)entry->source;
 }
 
 /* The entry that will hold; NULL: the default. The later of one rank wins, and what a
@@ -120,7 +119,8 @@ static void add_hook(question *all, pd__hook *hook) {
   asked *made = add(all, hook, hook->validate, hook->count);
   if (!made) return;
   pd__hook_take(hook);
-  for (size_t i = 0; i < hook->count; i++) show(all->changes, &made->shown[i], hook->targets[i].flag);
+  for (size_t i = 0; i < hook->count; i++)
+    show(all->changes, &made->shown[i], hook->targets[i].flag);
 }
 
 static void collect(question *all) {

@@ -130,6 +130,31 @@ pd_value pd__type_max(pd_type type) {
   return value;
 }
 
+static bool has_whole_range(const pd_flag_def *def) {
+  switch ((pd_type)def->type) {
+    case PD_TYPE_int32:
+      return def->min.i64 == INT32_MIN && def->max.i64 == INT32_MAX;
+    case PD_TYPE_uint32:
+      return def->min.u64 == 0 && def->max.u64 == UINT32_MAX;
+    case PD_TYPE_int64:
+      return def->min.i64 == INT64_MIN && def->max.i64 == INT64_MAX;
+    case PD_TYPE_uint64:
+      return def->min.u64 == 0 && def->max.u64 == UINT64_MAX;
+    case PD_TYPE_double:
+      return def->min.f64 == -HUGE_VAL && def->max.f64 == HUGE_VAL;
+    default:
+      return true;
+  }
+}
+
+bool pd__def_plain(const pd_flag_def *def) {
+  uintptr_t texts = (uintptr_t)def->unit | (uintptr_t)def->choices | (uintptr_t)def->deprecated |
+                    (uintptr_t)def->retired;
+  uintptr_t code = (uintptr_t)def->validate | (uintptr_t)def->watch | (uintptr_t)def->access;
+  bool closed = def->read_only | def->startup_only;
+  return !texts && !code && !closed && !def->list && has_whole_range(def);
+}
+
 static bool in_range(const pd_flag_def *def, pd_value value) {
   switch (def->type) {
     case PD_TYPE_int32:

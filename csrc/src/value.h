@@ -37,6 +37,10 @@ bool pd__choice_valid(const pd_flag_def *def, const char *choice, size_t length)
  * of it isn't of the list's type. */
 pd_status pd__value_check(const pd_flag_def *def, pd_value value);
 
+/* Whether every value of the type will do, from everywhere, and nobody is asked or told:
+ * what most definitions are. */
+bool pd__def_plain(const pd_flag_def *def);
+
 /* The full range of a type, for the types that have one. */
 pd_value pd__type_min(pd_type type);
 pd_value pd__type_max(pd_type type);
