@@ -1,4 +1,4 @@
-"""The command line: python -m paddle_flags run|list|explain|doctor|config|completion."""
+"""The command line: python -m paddle_flags run|list|explain|doctor|config|completion|gen."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ The options come first, then the flags of the plugins, then all else, as in
 
   python -m paddle_flags list -p libalpha.so --alpha_level=9
 """
+
+_GEN = "generate C, C++, Python and documents from the flags of a YAML file"
 
 # "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
 _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
@@ -239,6 +241,7 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argume
     doctor.add_argument("--json", action="store_true", help="write the report as JSON")
     _add_config(commands)
     _add_completion(commands)
+    commands.add_parser("gen", help=_GEN, add_help=False)  # main() gives it its words
     return main_parser, dict(commands.choices)
 
 
@@ -372,6 +375,10 @@ def _complete(
     parser = parsers.get(words[0])
     if parser is None:
         return _completion.NOTHING
+    if words[0] == "gen":
+        from paddle_flags.gen.cli import new_parser  # noqa: PLC0415 - seldom used
+
+        parser = new_parser(PROGRAM)
     if words[0] not in _COMMANDS:
         return _complete_plain(parser, words, word)
     end = _options_end(words[1:], parser) + 1
@@ -412,7 +419,8 @@ def _complete_plain(
         return _completion.match(_options_of(parser), word)
     if words == ["completion"]:
         return _completion.match(map(_completion.Candidate, _completion.SHELLS), word)
-    return _completion.files(word) if words[0] == "completion" else _completion.NOTHING
+    with_files = words[0] in ("completion", "gen")
+    return _completion.files(word) if with_files else _completion.NOTHING
 
 
 def _options_of(parser: argparse.ArgumentParser) -> list[_completion.Candidate]:
@@ -437,6 +445,10 @@ def main(words: Sequence[str]) -> int:
     request = _completion.read_request()
     if request:
         request.reply(_complete(main_parser, parsers, request.words, request.word))
+    if words[:1] == ["gen"]:
+        from paddle_flags.gen.cli import run  # noqa: PLC0415 - seldom used
+
+        return run(words[1:], PROGRAM)
     if not words or words[0] not in _COMMANDS:
         options = main_parser.parse_args(words)  # exits but for config and completion
         options.act(options)

@@ -126,8 +126,10 @@ class _Definition:
         return flag_of(handle[0])
 
 
-def _list_kind(about: str, shown: str, default: object, items: type | None) -> ValueType:
+def _list_kind(about: str, shown: str, default: object, items: type | str | None) -> ValueType:
     """Give the type of a list: of `items`, or as all of the default's are."""
+    if isinstance(items, str) and items in LISTS:
+        return LISTS[items]
     if items is not None:
         if isinstance(items, type) and items in _INFERRED:
             return LISTS[_INFERRED[items]]
@@ -144,7 +146,7 @@ def _list_kind(about: str, shown: str, default: object, items: type | None) -> V
 
 
 def _kind_of(
-    about: str, shown: str, default: object, type_name: str | None, items: type | None
+    about: str, shown: str, default: object, type_name: str | None, items: type | str | None
 ) -> ValueType:
     """Give the type of a definition; messages show its default as `shown`."""
     if type_name is not None and not (isinstance(type_name, str) and type_name in BY_NAME):
@@ -171,7 +173,7 @@ def _define_with(
     help: str = "",
     *,
     type: str | None = None,
-    items: type | None = None,
+    items: type | str | None = None,
     unit: str | None = None,
     min: Any = None,
     max: Any = None,

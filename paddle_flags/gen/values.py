@@ -108,3 +108,14 @@ def to_text(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value) if isinstance(value, float) else str(value)
+
+
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def to_flagfile(text: str) -> str:
+    """Give a value as a line of a flagfile has it."""
+    if text.isprintable() and text == text.strip() and not text.startswith("$'"):
+        return text
+    signs = (_ESCAPES.get(c) or (c if ord(c) >= ord(" ") else f"\\x{ord(c):02x}") for c in text)
+    return f"$'{''.join(signs)}'"

@@ -1,0 +1,52 @@
+"""Implied values: while a flag has a value, others have those that follow from it.
+
+Modules that `python -m paddle_flags gen` makes call this.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._registry import find, override
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from paddle_flags._flag import Flag
+
+_made: dict[str, list[_Implied]] = {}
+
+
+class _Implied:
+    """A layer on flags that comes and goes with the value of another one."""
+
+    def __init__(self, value: object, sets: Mapping[str, object]) -> None:
+        self.value = tuple(value) if isinstance(value, list) else value
+        self.sets = dict(sets)
+        self._layer: override | None = None
+        self._lock = threading.RLock()
+
+    def follow(self, flag: Flag[Any]) -> None:
+        """Let the layer be there while it is due."""
+        with self._lock:
+            wanted = flag.defined and flag.value == self.value
+            if wanted and self._layer is None:
+                layer = override(self.sets)
+                layer.__enter__()
+                self._layer = layer
+            elif not wanted and self._layer is not None:
+                layer, self._layer = self._layer, None
+                layer.__exit__(None, None, None)
+
+
+def imply(name: str, value: object, sets: Mapping[str, object]) -> None:
+    """Let flags have the values of `sets` while the flag `name` has `value`; once."""
+    made = _Implied(value, sets)
+    others = _made.setdefault(name, [])
+    if any(each.value == made.value and each.sets == made.sets for each in others):
+        return
+    others.append(made)
+    flag = find(name)
+    flag.watch(made.follow)
+    made.follow(flag)

@@ -1,0 +1,171 @@
+"""python -m paddle_flags gen: the command line of the generator."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+from typing import TYPE_CHECKING, Any, Callable
+
+from paddle_flags._output import print_error, print_text
+from paddle_flags.errors import FlagError
+from paddle_flags.gen import fields, load_files
+from paddle_flags.gen.model import to_json
+from paddle_flags.gen.read import beside, read
+from paddle_flags.gen.render import LANGUAGES, SPLIT, render
+from paddle_flags.gen.write import differing, left_over, write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STAGES = ("read", "normal", "files")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `gen FILE` takes."""
+    parser.add_argument("file", nargs="?", help="flags.yaml")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", default=".", help="where files are written"
+    )
+    parser.add_argument(
+        "--lang",
+        metavar="LANG,...",
+        type=_languages,
+        default=list(LANGUAGES),
+        help=f"what to generate, of {', '.join(LANGUAGES)}; all if not told",
+    )
+    parser.add_argument(
+        "--compat", metavar="FILE", help="flags_compat.yaml; if not told, that beside flags.yaml"
+    )
+    parser.add_argument(
+        "--versions", metavar="FILE", help="flags_version.yaml; if not told, that beside flags.yaml"
+    )
+    parser.add_argument(
+        "--templates", metavar="DIR", help="templates that take the place of those that are brought"
+    )
+    parser.add_argument(
+        "--split",
+        metavar="N",
+        type=_positive,
+        default=SPLIT,
+        help="flags in a C source, about; %(default)s if not told",
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--check", action="store_true", help="write nothing; end with 1 when a file is stale"
+    )
+    what.add_argument("--list", action="store_true", help="print the names of the files and end")
+    what.add_argument(
+        "--dump",
+        nargs="?",
+        const="normal",
+        choices=STAGES,
+        metavar="STAGE",
+        help=f"print what a stage gives, one of {', '.join(STAGES)}, and end; normal if not told",
+    )
+    what.add_argument(
+        "--schema",
+        choices=tuple(fields.FILES),
+        metavar="NAME",
+        help=f"print the JSON Schema of {', '.join(fields.FILES)} for editors and end",
+    )
+
+
+def _languages(text: str) -> list[str]:
+    found = text.split(",")
+    for each in found:
+        if each not in LANGUAGES:
+            message = f"{each!r}: expected one of {', '.join(LANGUAGES)}"
+            raise argparse.ArgumentTypeError(message)
+    return found
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        message = f"{text!r}: expected a number above 0"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Run the command; gives the exit status."""
+    if options.schema:
+        print_text(fields.schema_text(options.schema), end="")
+        return 0
+    if options.file is None:
+        parser.error("expected the path of flags.yaml")
+    try:
+        return _run(options)
+    except FlagError as error:
+        for each in error.errors:
+            print_error(f"{each}")
+        return 2
+
+
+def _run(options: argparse.Namespace) -> int:
+    paths = beside(options.file)
+    paths |= {"flags_compat": options.compat} if options.compat else {}
+    paths |= {"flags_version": options.versions} if options.versions else {}
+    if options.dump in ("read", "normal"):
+        print_text(_DUMPS[options.dump](paths), end="")
+        return 0
+    files = render(load_files(paths), options.lang, templates=options.templates, size=options.split)
+    if options.dump:
+        print_text("".join(f"==> {name} <==\n{text}" for name, text in files.items()), end="")
+    elif options.list:
+        print_text("\n".join(os.path.join(options.output, name) for name in files))
+    elif options.check:
+        return _check(files, options.output)
+    else:
+        for name in write(files, options.output):
+            print_text(os.path.join(options.output, name))
+    return 0
+
+
+def _check(files: dict[str, str], directory: str) -> int:
+    stale = [(name, "is stale") for name in differing(files, directory)]
+    stale += [(name, "is left over") for name in left_over(files, directory)]
+    for name, how in stale:
+        print_error(f"{os.path.join(directory, name)}: {how}: generate it again")
+    return 1 if stale else 0
+
+
+def _dump_read(paths: dict[str, str]) -> str:
+    def plain(value: Any) -> Any:
+        return (
+            {k: v for k, v in vars(value).items() if k != "at"} if hasattr(value, "at") else value
+        )
+
+    source = dataclasses.replace(read(paths))
+    data = {name: getattr(source, name) for name in ("flags", "compat", "version")}
+    return json.dumps(data, default=plain, indent=2, ensure_ascii=False) + "\n"
+
+
+_DUMPS: dict[str, Callable[[dict[str, str]], str]] = {
+    "read": _dump_read,
+    "normal": lambda paths: to_json(load_files(paths)),
+}
+
+
+def new_parser(program: str) -> argparse.ArgumentParser:
+    """Give what reads `gen FILE`."""
+    parser = argparse.ArgumentParser(
+        f"{program} gen",
+        description="Generate C, C++, Python and documents from the flags of a YAML file.",
+        allow_abbrev=False,
+    )
+    add_arguments(parser)
+    return parser
+
+
+# What `gen WORD ...` does instead: of a program's name and the words behind.
+COMMANDS: dict[str, Callable[[str, Sequence[str]], int]] = {}
+
+
+def run(words: Sequence[str], program: str) -> int:
+    """Read the words behind `gen`, and do what they say."""
+    if words and words[0] in COMMANDS:
+        return COMMANDS[words[0]](f"{program} gen {words[0]}", words[1:])
+    parser = new_parser(program)
+    return main(parser, parser.parse_args(words))

@@ -1,0 +1,115 @@
+"""What a reference says about a flag besides its help."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags.gen.values import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paddle_flags.gen.model import Change
+    from paddle_flags.gen.view import View
+
+
+class Fact(NamedTuple):
+    """Something that is said of a flag; code is what one may write."""
+
+    label: str
+    texts: list[str]
+    code: bool = True
+
+
+_ATTRIBUTES = {
+    "experimental": "may change or go",
+    "hidden": "is not shown in help",
+    "read_only": "keeps its default",
+    "required": "must be given",
+    "sensitive": "its value is never shown",
+    "startup_only": "can be set at startup only",
+}
+
+
+def facts(view: View) -> list[tuple[str, Fact]]:
+    """Give what there is to say."""
+    return [(fact.label, fact) for fact in _all(view) if any(fact.texts)]
+
+
+def _all(view: View) -> Iterator[Fact]:
+    flag = view.flag
+    of = f" (a list of {flag.items})" if flag.items else ""
+    yield Fact("type", [flag.type + of], code=False)
+    if "sensitive" not in flag.attributes:
+        yield Fact("default", [view.default or '""'])
+    if flag.min is not None or flag.max is not None:
+        yield Fact("range", [_range(flag.min, flag.max)], code=False)
+    yield Fact("choices", [to_text(choice) for choice in flag.choices])
+    yield Fact("unit", [flag.unit or ""], code=False)
+    yield Fact("aliases", view.aliases)
+    yield Fact("former names", [old.name for old in view.old_names])
+    yield Fact("note", [_ATTRIBUTES[each] for each in flag.attributes], code=False)
+    for each in view.implies:
+        sets = [f"--{setting.flag}={to_text(setting.value)}" for setting in each.sets]
+        yield Fact(f"{to_text(each.value)} implies", sets)
+    if view.deprecated:
+        since = f" (since {view.deprecated_in})"
+        yield Fact("deprecated", [view.deprecated + since], code=False)
+    yield Fact("since", [flag.since], code=False)
+    yield Fact("owner", [flag.owner], code=False)
+
+
+def _range(low: Any, high: Any) -> str:
+    if low is None:
+        return f"at most {to_text(high)}"
+    return f"at least {to_text(low)}" if high is None else f"{to_text(low)} to {to_text(high)}"
+
+
+def side(change: Change, which: str) -> str:
+    """Give one side of a change as text."""
+    value = getattr(change, which)
+    if change.change == "meaning":
+        return ""
+    if change.change == "range":
+        return _range(*value) if any(bound is not None for bound in value) else "any"
+    return "none" if value is None else to_text(value)
+
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>&|~])")
+_BEGINS = re.compile(r"^(\s*)([#+=-]|[0-9]+(?=[.)]))")
+
+
+def md(text: str) -> str:
+    """Give text for Markdown; nothing in it means anything."""
+    lines = (_MARKDOWN.sub(r"\\\1", line.strip()) for line in text.splitlines())
+    return "\n".join(
+        _BEGINS.sub(r"\1\\\2" if not line[:1].isdigit() else r"\1\2\\", line) for line in lines
+    )
+
+
+def md_cell(text: str) -> str:
+    """Give text for a cell of a table."""
+    return md(text).replace("\n", "<br>")
+
+
+def md_fact(fact: Fact) -> str:
+    """Give a fact in Markdown."""
+    return ", ".join(_md_code(text) if fact.code else md_cell(text) for text in fact.texts)
+
+
+def _md_code(text: str) -> str:
+    """Give code: between more backquotes than it has."""
+    runs = re.findall("`+", text)
+    fence = "`" * (max(map(len, runs), default=0) + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
+    return f"{fence}{pad}{' '.join(text.splitlines())}{pad}{fence}"
+
+
+def html_fact(fact: Fact) -> Any:
+    """Give a fact in HTML."""
+    from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2
+
+    escaped = [html.escape(text) for text in fact.texts]
+    return Markup(", ".join(f"<code>{text}</code>" if fact.code else text for text in escaped))  # noqa: S704

@@ -1,0 +1,260 @@
+"""What templates see: the normal form joined, and written as C and Python have it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.gen.model import Flag, FlagSet, to_data
+from paddle_flags.gen.values import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paddle_flags.gen.model import Change, Implication, Retired
+
+_C_TYPES = {"bool": "bool", "double": "double", "string": "const char *"}
+_PYTHON_TYPES = {"bool": "bool", "double": "float", "string": "str"}
+# Of no consequence for programs: a new help text is no new schema.
+_WORDS = ("help", "category", "owner", "since", "reason", "versions", "version")
+HASH_DIGITS = 16  # in the name of the flag that tells the hash
+
+
+@dataclass
+class Old:
+    """A former name."""
+
+    name: str
+    version: str
+
+
+@dataclass
+class View:
+    """A flag with all that the three files say about it."""
+
+    set_name: str
+    flag: Flag
+    aliases: list[str] = field(default_factory=list)
+    old_names: list[Old] = field(default_factory=list)
+    deprecated: str | None = None  # why, and what to use
+    retired: str | None = None
+    deprecated_in: str = ""
+    implies: list[Implication] = field(default_factory=list)
+    changes: list[tuple[str, Change]] = field(default_factory=list)  # with their versions
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self.flag.name
+
+    @property
+    def default(self) -> str:
+        """The default as a command line takes it."""
+        return to_text(self.flag.default)
+
+    @property
+    def c_type(self) -> str:
+        """The type of FLAGS_<name> in C."""
+        return c_type(self.flag.type)
+
+    @property
+    def watcher(self) -> str:
+        """The function of C that sets what it implies."""
+        return f"{self.set_name}_watch_{self.name}"
+
+    @property
+    def c_definition(self) -> str:
+        """The arguments of PD_DEFINE_<type> behind the name."""
+        flag = self.flag
+        default = to_text(flag.default) if flag.items else flag.default
+        return ", ".join([c_value(default, flag.type), c_string(flag.help), *self._c_attributes()])
+
+    def _c_attributes(self) -> Iterator[str]:
+        """Give the attributes in the order that C++ insists on."""
+        flag = self.flag
+        for name, bound in (("min", flag.min), ("max", flag.max)):
+            if bound is not None:
+                yield f".{name} = {c_value(bound, flag.type)}"
+        texts = {
+            "choices": "|".join(map(to_text, flag.choices)),
+            "category": flag.category,
+            "aliases": "|".join(self.aliases),
+        }
+        yield from _c_texts(texts)
+        order = ("hidden", "read_only", "startup_only", "sensitive", "experimental")
+        yield from (f".{name} = true" for name in order if name in flag.attributes)
+        if flag.items:
+            yield f".list = PD_TYPE_{flag.items}"
+        texts = {
+            "unit": flag.unit or "",
+            "deprecated": self.deprecated or "",
+            "retired": self.retired or "",
+            "old_names": "|".join(old.name for old in self.old_names),
+        }
+        yield from _c_texts(texts)
+        if self.implies:
+            yield f".watch = {self.watcher}"
+        if "required" in flag.attributes:
+            yield ".required = true"
+
+    @property
+    def python_type(self) -> str:
+        """The type of a value in Python."""
+        return python_type(self.flag.type, self.flag.items)
+
+    @property
+    def python_definition(self) -> dict[str, Any]:
+        """The arguments of paddle_flags.define."""
+        flag = self.flag
+        made: dict[str, Any] = {"name": flag.name, "default": flag.default, "help": flag.help}
+        made["type"] = flag.type
+        optional = {
+            "items": flag.items,
+            "min": flag.min,
+            "max": flag.max,
+            "choices": flag.choices,
+            "unit": flag.unit,
+            "category": flag.category,
+            "aliases": self.aliases,
+            "old_names": [old.name for old in self.old_names],
+            "deprecated": self.deprecated,
+            "retired": self.retired,
+            **dict.fromkeys(flag.attributes, True),
+        }
+        return made | {key: value for key, value in optional.items() if value not in (None, "", [])}
+
+    @property
+    def config_schema(self) -> dict[str, Any]:
+        """The JSON Schema of its value in a configuration file."""
+        made: dict[str, Any] = {"description": self.flag.help}
+        made |= {} if "sensitive" in self.flag.attributes else {"default": self.flag.default}
+        made |= {"deprecated": True} if self.deprecated else {}
+        return made | _config_value(self.flag)
+
+
+def _c_texts(texts: dict[str, str]) -> Iterator[str]:
+    return (f".{name} = {c_string(text)}" for name, text in texts.items() if text)
+
+
+def _config_value(flag: Flag) -> dict[str, Any]:
+    """Text suits every flag: quantities, and lists with commas."""
+    kind = flag.items or flag.type
+    names = {"bool": "boolean", "double": "number", "string": "string"}
+    wanted: dict[str, Any] = {"type": names.get(kind, "integer")}
+    bounds = {"minimum": flag.min, "maximum": flag.max}
+    wanted |= {key: bound for key, bound in bounds.items() if bound is not None}
+    if flag.choices:
+        wanted = {"enum": flag.choices}
+    if flag.items:
+        wanted = {"type": "array", "items": wanted}
+    elif kind == "string":
+        return wanted
+    return {"anyOf": [wanted, {"type": "string"}]}
+
+
+def c_type(kind: str) -> str:
+    """Give the type of FLAGS_<name> in C."""
+    return _C_TYPES.get(kind, f"{kind}_t")
+
+
+def python_type(kind: str, items: str | None = None) -> str:
+    """Give the type of a value in Python."""
+    item = _PYTHON_TYPES.get(items or kind, "int")
+    return f"tuple[{item}, ...]" if items else item
+
+
+def c_value(value: Any, kind: str) -> str:
+    """Give a constant of C and C++."""
+    if kind == "string":
+        return c_string(value)
+    if kind == "bool":
+        return "true" if value else "false"
+    if kind == "double":
+        return repr(value)
+    if value in (-(2**31), -(2**63)):  # the number without its sign doesn't fit
+        return "INT32_MIN" if value == -(2**31) else "INT64_MIN"
+    if -(2**31) < value < 2**31:
+        return str(value)
+    return f"UINT64_C({value})" if kind.startswith("u") else f"INT64_C({value})"
+
+
+_C_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def c_string(text: str) -> str:
+    """Give a string of C and C++; what compilers warn of, or take for trigraphs, is escaped."""
+    made = ""
+    for sign in text:
+        if sign in _C_ESCAPES:
+            made += _C_ESCAPES[sign]
+        elif sign == "?" and made.endswith("?"):
+            made += "\\?"
+        elif sign.isprintable():
+            made += sign
+        else:
+            made += "".join(f"\\{byte:03o}" for byte in sign.encode("utf-8", "surrogateescape"))
+    return f'"{made}"'
+
+
+def views(flags: FlagSet) -> list[View]:
+    """Give the flags, then the retired ones."""
+    made = {flag.name: View(flags.name, flag) for flag in flags.flags}
+    for alias in flags.aliases:
+        made[alias.flag].aliases.append(alias.name)
+    for renamed in flags.renamed:
+        made[renamed.flag].old_names.append(Old(renamed.name, renamed.version))
+    for deprecated in flags.deprecated:
+        view = made[deprecated.flag]
+        view.deprecated = _advice(deprecated.reason, deprecated.replacement)
+        view.deprecated_in = deprecated.version
+    for implication in flags.implies:
+        made[implication.flag].implies.append(implication)
+    for version in flags.versions:
+        for change in version.changes:
+            if change.flag in made:
+                made[change.flag].changes.append((version.version, change))
+    return [*made.values(), *(_retired(flags.name, each) for each in flags.retired)]
+
+
+def _advice(reason: str, replacement: str | None) -> str:
+    return f"{reason}; use --{replacement}" if replacement else reason
+
+
+def _retired(set_name: str, each: Retired) -> View:
+    empty: Any = {"bool": False, "string": "", "double": 0.0}.get(each.type, 0)
+    why = _advice(each.reason, each.replacement)
+    text = f"Retired in {each.version}: {why}"
+    flag = Flag(each.name, each.type, None, empty, text, None, None, [], None, "", [], "", "")
+    return View(set_name, flag, retired=why)
+
+
+def schema_hash(flags: FlagSet) -> str:
+    """Give the hash of what programs depend on."""
+    data = [flags.version, _without_words(to_data(flags))]
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _without_words(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {k: _without_words(v) for k, v in data.items() if k not in _WORDS}
+    return [_without_words(each) for each in data] if isinstance(data, list) else data
+
+
+def split(all_views: list[View], size: int) -> list[list[View]]:
+    """Give the flags of each source, about `size` in each.
+
+    A source begins at a flag whose name says so, so that adding one changes one source.
+    """
+    if len(all_views) <= size:
+        return [all_views]
+    parts: list[list[View]] = [[]]
+    for view in all_views:
+        begins = zlib.crc32(view.name.encode()) % size == 0 and len(parts[-1]) >= size // 4
+        if begins or len(parts[-1]) >= 4 * size:
+            parts.append([])
+        parts[-1].append(view)
+    return parts
