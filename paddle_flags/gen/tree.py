@@ -116,6 +116,8 @@ class _Reader:
     def __init__(self, path: str, text: str) -> None:
         try:
             import ruamel.yaml  # noqa: PLC0415 - an extra
+            import ruamel.yaml.error  # noqa: PLC0415
+            import ruamel.yaml.events  # noqa: PLC0415
         except ImportError as error:
             why = "YAML needs ruamel.yaml: pip install 'paddle_flags[gen]'"
             raise FlagUnsupportedError(why) from error

@@ -34,7 +34,8 @@ def quantity(text: str, unit: str) -> Fraction | None:
     if len(text.encode()) > _LONGEST:
         return None
     bare = text[1:] if text[:1] in ("+", "-") else text
-    total, last, at = Fraction(0), None, 0
+    total, at = Fraction(0), 0
+    last: Any = None
     for match in _PART.finditer(bare):
         factor = _SUFFIXES[unit].get(match[2])
         if match.start() != at or factor is None:
@@ -60,23 +61,28 @@ def expected(kind: str, unit: str | None = None) -> str:
 
 def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
     """Give a value of a type; raises Unfit."""
-    if unit and isinstance(raw, str):
-        counted = quantity(raw, unit)
-        if counted is not None:
-            raw = float(counted) if kind == "double" else counted
-            if isinstance(raw, Fraction) and raw.denominator == 1:
-                raw = int(raw)
-    fits = isinstance(raw, _PYTHON.get(kind, int)) and isinstance(raw, bool) == (kind == "bool")
+    value = _counted(raw, kind, unit) if unit and isinstance(raw, str) else raw
+    fits = isinstance(value, _PYTHON.get(kind, int)) and isinstance(value, bool) == (kind == "bool")
     if fits and kind == "double":
-        raw = _double(raw)
-        fits = math.isfinite(raw)
+        value = _double(value)
+        fits = math.isfinite(value)
     if fits and kind in INTEGERS:
         low, high = INTEGERS[kind]
-        fits = low <= raw <= high
+        fits = low <= value <= high
     if not fits:
         raise Unfit(expected(kind, unit))
-    made: Scalar = raw
+    made: Scalar = value
     return made
+
+
+def _counted(text: str, kind: str, unit: str) -> Any:
+    """Give what a quantity counts; the text itself if it is none, or isn't whole."""
+    counted = quantity(text, unit)
+    if counted is None:
+        return text
+    if kind == "double":
+        return float(counted)
+    return int(counted) if counted.denominator == 1 else text
 
 
 def _double(raw: float) -> float:
