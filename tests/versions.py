@@ -30,10 +30,14 @@ def change(path: Path, pattern: str, replacement: str) -> None:
     path.write_text(text, "utf-8")
 
 
+def table_of(tree: Path) -> Path:
+    return tree / "include" / "pd_flags" / "table.h"
+
+
 def older(tree: Path) -> None:
     """Make it a version that lacks the functions which came last."""
     change(tree / "include" / "pd_flags.h", r'(PD_VERSION) "[^"]*"', r'\1 "0.0.9"')
-    change(tree / "src" / "api.h", r" +\\\n  S\(pending_set,.*?\n(?=/\* clang-format on)", "\n")
+    change(table_of(tree), r" +\\\n  S\(pending_set,.*?\n(?=/\* clang-format on)", "\n")
 
 
 def newer(tree: Path) -> None:
@@ -44,7 +48,7 @@ def newer(tree: Path) -> None:
     change(header, r"(#ifdef __cplusplus\n\})", declared + r"\n\1")
     change(header, r"(\n\} pd_flag_info;)", r"\n  uint64_t future;\1")
     entry = r" \\\n  S(flag_future, (int32_t *out, pd_error *err), (out, err))\n"
-    change(tree / "src" / "api.h", r"\n(?=/\* clang-format on)", entry)
+    change(table_of(tree), r"\n(?=/\* clang-format on)", entry)
     write(tree / "src" / "future.c", FUTURE)
 
 

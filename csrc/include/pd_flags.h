@@ -9,7 +9,14 @@
  * The macros stand in pd_flags/define.h, the binary record that they leave in
  * a module in pd_flags/record.h. This file holds the functions of the library,
  * for hosts that link libpd_flags: they list, find, read and set flags, parse
- * a command line and load plugins.
+ * a command line and load plugins. Plugins that link nothing call them as well:
+ *
+ *     #define PD_HEADER_ONLY
+ *     #include <pd_flags.h>
+ *
+ * makes each an inline function that goes to the registry which is in the process.
+ * As long as there is none, or if it is of an older version that lacks the function,
+ * it gives PD_ERR_UNSUPPORTED; what gives no status gives 0 or does nothing.
  *
  * Rules that hold for every function unless its comment says otherwise:
  *
@@ -61,10 +68,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if !defined(_WIN32)
-#define PD_API __attribute__((visibility("default")))
-#elif !defined(_WIN64)
+#if defined(_WIN32) && !defined(_WIN64)
 #error "pd_flags.h supports 64-bit Windows only"
+#elif defined(PD_HEADER_ONLY)
+#define PD_API static inline /* they stand in pd_flags/unlinked.h */
+#elif !defined(_WIN32)
+#define PD_API __attribute__((visibility("default")))
 #elif defined(PD_BUILDING_LIBRARY)
 #define PD_API __declspec(dllexport)
 #else
@@ -845,6 +854,9 @@ PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer,
 
 #ifndef PD_CDEF
 #include <pd_flags/define.h>
+#ifdef PD_HEADER_ONLY
+#include <pd_flags/unlinked.h>
+#endif
 #endif
 
 #endif /* PD_FLAGS_H */

@@ -1,141 +1,17 @@
-/* The table of functions by which one copy of the library reaches another: the
- * copy that hosts the registry does the work, all others forward to it. */
+/* What does the work behind the table of functions by which modules and other copies of
+ * the library reach this one: the copy that hosts the registry does the work, all others
+ * forward to it. */
 #ifndef PD__API_H
 #define PD__API_H
 
 #include "error.h"
 
-/* The public functions that work on the registry, in the order of the table: new
- * ones go to the end. S(name, parameters, arguments) gives a pd_status and takes
- * a pd_error last, R(result, name, parameters, arguments) gives a pointer or a
- * number, 0 for want of anything better, and V gives nothing. A row isn't a
- * call, and its blanks are not those of one. */
-/* clang-format off */
-#define PD__API_MAP(S, R, V)                                                                       \
-  R(pd_error_list *, error_list_new, (void), ())                                                   \
-  V(error_list_free, (pd_error_list * list), (list))                                               \
-  R(size_t, error_list_count, (const pd_error_list *list), (list))                                 \
-  R(const pd_error *, error_list_at, (const pd_error_list *list, size_t index), (list, index))     \
-  R(const char *, version, (void), ())                                                             \
-  S(flag_register, (const pd_flag_def *def, pd_flag **out, pd_error *err), (def, out, err))        \
-  S(flag_find, (const char *name, pd_flag **out, pd_error *err), (name, out, err))                 \
-  R(pd_flag *, flag_next, (const pd_flag *previous), (previous))                                   \
-  S(flag_get_info, (const pd_flag *flag, pd_flag_info *info, pd_error *err), (flag, info, err))    \
-  S(flag_get_entry, (const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err),      \
-    (flag, index, entry, err))                                                                     \
-  S(flag_get_bool, (const pd_flag *flag, bool *out, pd_error *err), (flag, out, err))              \
-  S(flag_get_int32, (const pd_flag *flag, int32_t *out, pd_error *err), (flag, out, err))          \
-  S(flag_get_uint32, (const pd_flag *flag, uint32_t *out, pd_error *err), (flag, out, err))        \
-  S(flag_get_int64, (const pd_flag *flag, int64_t *out, pd_error *err), (flag, out, err))          \
-  S(flag_get_uint64, (const pd_flag *flag, uint64_t *out, pd_error *err), (flag, out, err))        \
-  S(flag_get_double, (const pd_flag *flag, double *out, pd_error *err), (flag, out, err))          \
-  S(flag_get_string, (const pd_flag *flag, const char **out, pd_error *err), (flag, out, err))     \
-  S(flag_get_text,                                                                                 \
-    (const pd_flag *flag, char *buffer, size_t size, size_t *length, pd_error *err),               \
-    (flag, buffer, size, length, err))                                                             \
-  R(const void *, flag_get_address, (const pd_flag *flag), (flag))                                 \
-  S(flag_set_bool, (pd_flag * flag, bool value, pd_error *err), (flag, value, err))                \
-  S(flag_set_int32, (pd_flag * flag, int32_t value, pd_error * err), (flag, value, err))           \
-  S(flag_set_uint32, (pd_flag * flag, uint32_t value, pd_error * err), (flag, value, err))         \
-  S(flag_set_int64, (pd_flag * flag, int64_t value, pd_error * err), (flag, value, err))           \
-  S(flag_set_uint64, (pd_flag * flag, uint64_t value, pd_error * err), (flag, value, err))         \
-  S(flag_set_double, (pd_flag * flag, double value, pd_error *err), (flag, value, err))            \
-  S(flag_set_string, (pd_flag * flag, const char *value, pd_error *err), (flag, value, err))       \
-  S(flag_set_from_string, (pd_flag * flag, const char *text, pd_error *err), (flag, text, err))    \
-  S(flag_reset, (pd_flag * flag, pd_error * err), (flag, err))                                     \
-  S(flag_freeze, (pd_flag * flag, pd_error * err), (flag, err))                                    \
-  S(flag_unfreeze, (pd_flag * flag, pd_error * err), (flag, err))                                  \
-  S(batch_set,                                                                                     \
-    (const pd_assignment *items, size_t count, const pd_origin *origin, pd_error_list *errors,     \
-     pd_error *err),                                                                               \
-    (items, count, origin, errors, err))                                                           \
-  S(layer_push,                                                                                    \
-    (const pd_assignment *items, size_t count, const pd_origin *origin, pd_error_list *errors,     \
-     pd_layer *out, pd_error *err),                                                                \
-    (items, count, origin, errors, out, err))                                                      \
-  S(layer_pop, (pd_layer layer, pd_error * err), (layer, err))                                     \
-  S(environment_enable, (const char *prefix, pd_error_list *errors, pd_error *err),                \
-    (prefix, errors, err))                                                                         \
-  S(parse_argv, (int *argc, char **argv, const pd_parse_options *options, pd_error *err),          \
-    (argc, argv, options, err))                                                                    \
-  S(module_load, (const char *path, pd_error_list *errors, pd_module **out, pd_error *err),        \
-    (path, errors, out, err))                                                                      \
-  S(module_unload, (pd_module * module, pd_error * err), (module, err))                            \
-  R(pd_module *, module_next, (const pd_module *previous), (previous))                             \
-  S(module_get_info, (const pd_module *module, pd_module_info *info, pd_error *err),               \
-    (module, info, err))                                                                           \
-  S(module_get_flag, (const pd_module *module, size_t index, pd_flag **out, pd_error *err),        \
-    (module, index, out, err))                                                                     \
-  S(module_get_errors, (const pd_module *module, pd_error_list *errors, pd_error *err),            \
-    (module, errors, err))                                                                         \
-  S(pending_set, (const char *name, const char *text, const pd_origin *origin, pd_error *err),     \
-    (name, text, origin, err))                                                                     \
-  S(pending_get, (size_t index, pd_pending_info *info, pd_error *err), (index, info, err))         \
-  S(pending_check, (pd_error_list *errors, pd_error *err), (errors, err))                          \
-  S(module_load_as,                                                                                \
-    (const char *path, const char *name_space, pd_error_list *errors, pd_module **out,             \
-     pd_error *err),                                                                               \
-    (path, name_space, errors, out, err))                                                          \
-  S(flag_get_cell,                                                                                 \
-    (const pd_flag *flag, size_t index, pd_cell_info *info, pd_error *err),                        \
-    (flag, index, info, err))                                                                      \
-  S(copy_get_info, (size_t index, pd_copy_info *info, pd_error *err), (index, info, err))          \
-  R(const uint8_t *, flag_get_state, (const pd_flag *flag), (flag))                                \
-  S(flag_drop, (pd_flag *flag, pd_source source, pd_error *err), (flag, source, err))              \
-  S(validator_add,                                                                                 \
-    (pd_flag *const *flags, size_t count, pd_validator function, void *context,                    \
-     void (*release)(void *), pd_hook *out, pd_error *err),                                        \
-    (flags, count, function, context, release, out, err))                                          \
-  S(group_add,                                                                                     \
-    (pd_group group, pd_flag *const *flags, size_t count, pd_hook *out, pd_error *err),            \
-    (group, flags, count, out, err))                                                               \
-  S(watcher_add,                                                                                   \
-    (pd_flag *flag, pd_watcher function, void *context, void (*release)(void *), pd_hook *out,     \
-     pd_error *err),                                                                               \
-    (flag, function, context, release, out, err))                                                  \
-  S(hook_remove, (pd_hook hook, pd_error *err), (hook, err))                                       \
-  S(flags_validate, (pd_error_list *errors, pd_error *err), (errors, err))                         \
-  S(warning_handle, (pd_warning_handler handler, void *context, pd_error *err),                    \
-    (handler, context, err))                                                                       \
-  R(pd_settings *, settings_new, (void), ())                                                       \
-  V(settings_free, (pd_settings * settings), (settings))                                           \
-  S(settings_add,                                                                                  \
-    (pd_settings *settings, const char *name, const char *text, uint32_t literal,                  \
-     const pd_origin *origin, pd_error *err),                                                      \
-    (settings, name, text, literal, origin, err))                                                  \
-  S(settings_add_flagfile,                                                                         \
-    (pd_settings *settings, const char *path, const char *program, pd_error_list *errors,          \
-     pd_error *err),                                                                               \
-    (settings, path, program, errors, err))                                                        \
-  S(settings_fail, (pd_settings * settings, const pd_error *error, pd_error *err),                 \
-    (settings, error, err))                                                                        \
-  S(settings_apply,                                                                                \
-    (const pd_settings *settings, bool allow_pending, pd_error_list *errors, pd_error *err),       \
-    (settings, allow_pending, errors, err))                                                        \
-  S(report_help,                                                                                   \
-    (const pd_report_options *options, pd_writer write, void *context, pd_error *err),             \
-    (options, write, context, err))                                                                \
-  S(report_flagfile, (bool all, pd_writer write, void *context, pd_error *err),                    \
-    (all, write, context, err))                                                                    \
-  S(flag_set_by_name, (const char *name, const char *text, pd_error *err), (name, text, err))      \
-  S(flag_set_default, (pd_flag *flag, const char *text, pd_error *err), (flag, text, err))         \
-  S(program_set, (const pd_program *program, pd_error *err), (program, err))                       \
-  S(program_get, (pd_program *program, pd_error *err), (program, err))
-/* clang-format on */
+#include <pd_flags/table.h>
 
-/* What a host offers: to modules the beginning, to other copies all of it. */
-#define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;
-#define PD__MEMBER_R(result, name, parameters, arguments) result(*name) parameters;
-#define PD__MEMBER_V(name, parameters, arguments) void(*name) parameters;
-typedef struct pd__table {
-  pd_host host; /* its size is that of the whole table */
-  PD__API_MAP(PD__MEMBER_S, PD__MEMBER_R, PD__MEMBER_V)
-} pd__table;
-
-/* What does the work when this copy is the host: called through the table alone. */
+/* Called through the table alone, when this copy is the host. */
 #define PD__WORK_S(name, parameters, arguments) pd_status pd__do_##name parameters;
 #define PD__WORK_R(result, name, parameters, arguments) result pd__do_##name parameters;
 #define PD__WORK_V(name, parameters, arguments) void pd__do_##name parameters;
-PD__API_MAP(PD__WORK_S, PD__WORK_R, PD__WORK_V)
+PD_TABLE_MAP(PD__WORK_S, PD__WORK_R, PD__WORK_V)
 
 #endif /* PD__API_H */

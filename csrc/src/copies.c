@@ -12,9 +12,9 @@
 #define OWN_S(name, parameters, arguments) pd__do_##name,
 #define OWN_R(result, name, parameters, arguments) pd__do_##name,
 #define OWN_V(name, parameters, arguments) pd__do_##name,
-static const pd__table own_table = {
-    {PD_ABI_VERSION, sizeof(pd__table), pd__module_join, pd__module_leave},
-    PD__API_MAP(OWN_S, OWN_R, OWN_V)};
+static const pd_table own_table = {
+    {PD_ABI_VERSION, sizeof(pd_table), pd__module_join, pd__module_leave},
+    PD_TABLE_MAP(OWN_S, OWN_R, OWN_V)};
 
 const pd_host *const pd__own_host = &own_table.host;
 
@@ -74,23 +74,23 @@ static const pd_host *elect(void) {
 }
 
 /* Where this copy's calls go, once it has arrived. */
-static const pd__table *destination;
-static const pd__table *complete; /* the same, if it lacks no function */
+static const pd_table *destination;
+static const pd_table *complete; /* the same, if it lacks no function */
 
 /* Only one thread at a time arrives. Modules look for the host that the record
  * tells, so it is told before those that are there already are joined. */
-static const pd__table *arrive(void) {
+static const pd_table *arrive(void) {
   static uint32_t busy;
   uintptr_t entered = pd__platform_enter_loader();
   while (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) pd__platform_yield();
-  const pd__table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
+  const pd_table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
   if (!table) {
     const pd_host *host = elect();
     if (host == &own_table.host) pd__platform_settle(&pd__copy_v1);
     __atomic_store_n(&pd__copy_v1.host, host, __ATOMIC_SEQ_CST);
     set_candidate(0);
     if (host == &own_table.host) pd__join_those_before();
-    table = (const pd__table *)(const void *)host;
+    table = (const pd_table *)(const void *)host;
     __atomic_store_n(&destination, table, __ATOMIC_RELEASE);
     bool lacks = !table || table->host.size < sizeof *table;
     __atomic_store_n(&complete, lacks ? NULL : table, __ATOMIC_RELEASE);
@@ -100,8 +100,8 @@ static const pd__table *arrive(void) {
   return table;
 }
 
-static const pd__table *find_host(void) {
-  const pd__table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
+static const pd_table *find_host(void) {
+  const pd_table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
   return table ? table : arrive();
 }
 
@@ -146,11 +146,11 @@ pd_status pd__do_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) 
 /* ---- Forwarding ---- */
 
 /* The functions, as the table has them: a row of pointers of one size. */
-#define FIRST offsetof(pd__table, error_list_new)
+#define FIRST offsetof(pd_table, error_list_new)
 #define NAME_S(name, parameters, arguments) #name "\0"
 #define NAME_R(result, name, parameters, arguments) #name "\0"
 #define NAME_V(name, parameters, arguments) #name "\0"
-static const char names[] = PD__API_MAP(NAME_S, NAME_R, NAME_V);
+static const char names[] = PD_TABLE_MAP(NAME_S, NAME_R, NAME_V);
 
 static const char *name_at(size_t offset) {
   const char *name = names;
@@ -160,11 +160,11 @@ static const char *name_at(size_t offset) {
 
 /* The host's table; or NULL, and why it has no function at an offset. */
 typedef struct way {
-  const pd__table *table;
+  const pd_table *table;
   pd_status status;
 } way;
 
-static pd_status fail_missing(const pd__table *table, size_t offset, pd_error *err) {
+static pd_status fail_missing(const pd_table *table, size_t offset, pd_error *err) {
   const char *name = name_at(offset);
   if (!table) {
     return pd__fail(err, PD_ERR_ABI,
@@ -178,7 +178,7 @@ static pd_status fail_missing(const pd__table *table, size_t offset, pd_error *e
 
 /* A host of an older version has a shorter table. */
 static way find_way(size_t offset, pd_error *err) {
-  const pd__table *table = find_host();
+  const pd_table *table = find_host();
   if (table && table->host.size > offset) return (way){table, PD_OK};
   return (way){NULL, fail_missing(table, offset, err)};
 }
@@ -186,8 +186,8 @@ static way find_way(size_t offset, pd_error *err) {
 /* One of these for each function: mostly it is in the table, and what else there is to
  * do is done in find_way, once. */
 #define WAY(name, err)                                                                             \
-  const pd__table *table = __atomic_load_n(&complete, __ATOMIC_ACQUIRE);                           \
-  const way to = table ? (way){table, PD_OK} : find_way(offsetof(pd__table, name), err)
+  const pd_table *table = __atomic_load_n(&complete, __ATOMIC_ACQUIRE);                            \
+  const way to = table ? (way){table, PD_OK} : find_way(offsetof(pd_table, name), err)
 #define FORWARD_S(name, parameters, arguments)                                                     \
   pd_status pd_##name parameters {                                                                 \
     WAY(name, err);                                                                                \
@@ -203,4 +203,4 @@ static way find_way(size_t offset, pd_error *err) {
     WAY(name, NULL);                                                                               \
     if (to.table) to.table->name arguments;                                                        \
   }
-PD__API_MAP(FORWARD_S, FORWARD_R, FORWARD_V)
+PD_TABLE_MAP(FORWARD_S, FORWARD_R, FORWARD_V)

@@ -9,21 +9,7 @@ const char *pd__items_begin(const char *list) { return *list ? list : NULL; }
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 bool pd__items_next(const char **cursor, char *buffer, size_t size, size_t *length) {
-  const char *start = *cursor, *at = start;
-  bool quoted = *at == '"';
-  size_t used = 0;
-  for (at += quoted;; at++) {
-    if (quoted && !*at) return false;
-    if (quoted ? *at == '"' && *++at != '"' : strchr(",\"\r\n", *at) != NULL) break;
-    if (used + 1 < size) buffer[used] = *at;
-    used++;
-  }
-  if (size > 0) buffer[used < size ? used : size - 1] = '\0';
-  if (!quoted && used > 0 && (is_blank(*start) || is_blank(at[-1]))) return false;
-  if (*at && *at != ',') return false;
-  *length = used;
-  *cursor = *at ? at + 1 : NULL;
-  return true;
+  return pd__item_read(cursor, buffer, size, length);
 }
 
 bool pd__items_blanks(const char *item) {

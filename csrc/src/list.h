@@ -5,9 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What an item must be that can't be read, for messages. */
-#define PD__ITEM_EXPECTED                                                                          \
-  "text, in double quotes if it has quotes, line breaks or blanks at its ends"
+#include <pd_flags/items.h>
 
 /* A cursor at the first item of a list; NULL where it has none. */
 const char *pd__items_begin(const char *list);

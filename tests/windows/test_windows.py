@@ -56,6 +56,21 @@ CLASH = """
 PD_DEFINE_int32(clash_free, 1, "Nobody else has it");
 PD_DEFINE_bool(join_level, false, "Another meaning");
 """
+# It links nothing, and asks the registry all the same.
+ASKS = f"""
+#define PD_HEADER_ONLY
+#include <pd_flags.h>
+{EXPORT}
+static pd_error error;
+EXPORT int ask(void);
+EXPORT const char *said(void);
+int ask(void) {{
+  pd_flag *flag = NULL;
+  pd_status status = pd_flag_find("join_level", &flag, &error);
+  return (int)(status ? status : pd_flag_set_int32(flag, 7, &error));
+}}
+const char *said(void) {{ return error.message; }}
+"""
 # A module with a copy of the library, in whatever way it is linked.
 SETS = f"""
 #include <pd_flags.h>
@@ -159,6 +174,18 @@ def test_a_plugin_that_links_nothing_joins_before_and_after_the_registry(windows
     )
     wrong = "PD_ERR_RANGE: join_level=100: expected an integer in [0, 99]"
     assert lines == ["ok", "ok", "6", "ok", "ok", "9", "best", wrong]
+
+
+def test_a_dll_that_links_nothing_calls_the_functions_of_the_registry(windows, level):
+    asks = windows.dll("asks", ASKS)
+    assert exported(asks) == {"ask", "said"}
+    lines = windows.obey(
+        *("open local", asks, "call", asks, "ask text", asks, "said"),
+        *("registry", windows.registry, "open local", level, "call", asks, "ask"),
+        *("call", level, "level"),
+    )
+    none = "no registry is in this process: load libpd_flags, or what brings it, first"
+    assert lines == ["ok", "16", f"pd_flag_find: {none}", "ok", "ok", "0", "7"]
 
 
 def test_a_dll_reads_a_flag_of_another_dll_without_an_export_of_data(windows, level):

@@ -123,14 +123,19 @@ static inline int pd__find_host(pd__image *image, size_t size, void *host) {
   return 0;
 }
 
+/* The host of any image, or NULL. */
+static inline const pd_host *pd__look_for_host(void) {
+  const pd_host *host = NULL;
+  pd__walk_images(pd__find_host, &host);
+  return host;
+}
+
 /* Loads are atomic as the host's stores are: no more than the loader's lock, which
  * sanitizers don't know of, keeps another thread's away. */
 __attribute__((used)) void pd__module_enter_v1(void) {
-  const pd_host *host = NULL;
-  if (!__atomic_load_n(&pd__module_v1.state, __ATOMIC_ACQUIRE) &&
-      pd__walk_images(pd__find_host, &host)) {
-    host->module_join(&pd__module_v1);
-  }
+  bool joined = __atomic_load_n(&pd__module_v1.state, __ATOMIC_ACQUIRE) != NULL;
+  const pd_host *host = joined ? NULL : pd__look_for_host();
+  if (host) host->module_join(&pd__module_v1);
 }
 
 __attribute__((used)) void pd__module_exit_v1(void) {

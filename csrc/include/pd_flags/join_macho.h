@@ -48,6 +48,16 @@ static inline const pd_host *pd__host_in(const void *image) {
   return NULL;
 }
 
+/* The host of any image, or NULL. */
+static inline const pd_host *pd__look_for_host(void) {
+  const pd_host *host = NULL;
+  for (uint32_t i = pd__image_count(); i-- > 0 && !host;) {
+    const void *image = pd__image_at(i);
+    if (image) host = pd__host_in(image);
+  }
+  return host;
+}
+
 static void pd__module_exit(void *unused) {
   (void)unused;
   const pd_host *host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
@@ -63,11 +73,7 @@ __attribute__((constructor(101), used)) static void pd__module_enter(void) {
   if (pd__module_entered_v1) return;
   pd__module_entered_v1 = 1;
   if (pd__at_exit(pd__module_exit, NULL, &pd__this_image) != 0) return;
-  if (__atomic_load_n(&pd__module_v1.state, __ATOMIC_ACQUIRE)) return;
-  for (uint32_t i = pd__image_count(); i-- > 0 && !host;) {
-    const void *image = pd__image_at(i);
-    if (image) host = pd__host_in(image);
-  }
+  if (!__atomic_load_n(&pd__module_v1.state, __ATOMIC_ACQUIRE)) host = pd__look_for_host();
   if (host) host->module_join(&pd__module_v1);
 }
 

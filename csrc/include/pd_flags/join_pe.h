@@ -43,6 +43,13 @@ static inline void pd__find_host(const pd__image *image, void *host, unsigned ch
   }
 }
 
+/* The host of any image, or NULL. */
+static inline const pd_host *pd__look_for_host(void) {
+  const pd_host *host = NULL;
+  pd__each_image(pd__find_host, &host);
+  return host;
+}
+
 static void pd__module_exit(void) {
   const pd_host *host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
   if (host) host->module_leave(&pd__module_v1);
@@ -55,9 +62,7 @@ static void pd__module_enter(void) {
   if (pd__module_entered_v1) return;
   pd__module_entered_v1 = 1;
   if (pd__at_exit(pd__module_exit) != 0) return;
-  if (!__atomic_load_n(&pd__module_v1.state, __ATOMIC_ACQUIRE)) {
-    pd__each_image(pd__find_host, &host);
-  }
+  if (!__atomic_load_n(&pd__module_v1.state, __ATOMIC_ACQUIRE)) host = pd__look_for_host();
   if (host) host->module_join(&pd__module_v1);
 }
 PD__START("D", pd__module_enter);

@@ -1,0 +1,171 @@
+/* The functions of pd_flags.h without libpd_flags on the link line: with PD_HEADER_ONLY
+ * each is an inline function that goes through the table of the host that this module
+ * has joined. What isn't used leaves no code in the module. */
+#ifndef PD_FLAGS_UNLINKED_H
+#define PD_FLAGS_UNLINKED_H
+
+#ifdef PD_NO_MODULE_RECORD
+#error "PD_HEADER_ONLY needs the module record that PD_NO_MODULE_RECORD leaves out"
+#endif
+
+#include <pd_flags/items.h>
+#include <pd_flags/table.h>
+
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+extern "C" {
+#endif
+
+/* ---- Messages, without the C library ---- */
+
+static inline char *pd__add_text(char *at, const char *end, const char *text) {
+  while (*text && at < end - 1) *at++ = *text++;
+  *at = '\0';
+  return at;
+}
+
+static inline char *pd__add_number(char *at, const char *end, size_t number) {
+  char digits[24], *first = digits + sizeof digits - 1;
+  *first = '\0';
+  do *--first = (char)('0' + number % 10);
+  while (number /= 10);
+  return pd__add_text(at, end, first);
+}
+
+/* Fill `err` (NULL allowed) with three texts in a row, and return `status`. */
+static inline pd_status pd__refuse(pd_error *err, pd_status status, const char *a, const char *b,
+                                   const char *c) {
+  if (!err) return status;
+  const char *end = err->message + sizeof err->message;
+  err->status = status;
+  pd__add_text(pd__add_text(pd__add_text(err->message, end, a), end, b), end, c);
+  return status;
+}
+
+/* ---- The way to the host ---- */
+
+/* The table of the host; NULL: no registry is in this process. A host joins the modules
+ * that were there before it; one that is just about to is looked for. */
+static inline const pd_table *pd__table(void) {
+  const pd_host *host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
+  if (!host) host = pd__look_for_host();
+  return (const pd_table *)(const void *)host;
+}
+
+/* The same if the function at `offset` is in it. A macro below asks for each. */
+static inline const pd_table *pd__table_with(size_t offset) {
+  const pd_table *table = pd__table();
+  return table && table->host.size > offset ? table : NULL;
+}
+
+static inline pd_status pd__refuse_missing(pd_error *err, const char *name) {
+  const pd_table *table = pd__table_with(offsetof(pd_table, version));
+  char text[64];
+  if (!table) {
+    return pd__refuse(err, PD_ERR_UNSUPPORTED, name, ": no registry is in this process: ",
+                      "load libpd_flags, or what brings it, first");
+  }
+  pd__add_text(pd__add_text(text, text + sizeof text, table->version()), text + sizeof text,
+               ", which lacks it");
+  return pd__refuse(err, PD_ERR_UNSUPPORTED, name,
+                    ": the registry of this process is hosted by version ", text);
+}
+
+#define PD__CALL_S(name, parameters, arguments)                                \
+  PD_API pd_status pd_##name parameters {                                      \
+    const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
+    return table ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
+  }
+#define PD__CALL_R(result, name, parameters, arguments)                        \
+  PD_API result pd_##name parameters {                                         \
+    const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
+    return table ? table->name arguments : (result)0;                          \
+  }
+#define PD__CALL_V(name, parameters, arguments)                                \
+  PD_API void pd_##name parameters {                                           \
+    const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
+    if (table) table->name arguments;                                          \
+  }
+PD_TABLE_MAP(PD__CALL_S, PD__CALL_R, PD__CALL_V)
+
+/* ---- What needs no registry ---- */
+
+/* `name` must meet ## and # at once, for bool may be a macro. */
+/* clang-format off */
+#define PD__STATUS_NAME(name, number, text) case PD_##name: return "PD_" #name;
+#define PD__STATUS_TEXT(name, number, text) case PD_##name: return text;
+#define PD__TYPE_NAME(name, number, ctype, member) case PD_TYPE_##name: return #name;
+#define PD__SOURCE_NAME(name, number, text) case PD_SOURCE_##name: return text;
+/* clang-format on */
+
+PD_API const char *pd_status_name(pd_status status) {
+  switch (status) { PD_STATUS_MAP(PD__STATUS_NAME) }
+  return "unknown";
+}
+
+PD_API const char *pd_status_text(pd_status status) {
+  switch (status) { PD_STATUS_MAP(PD__STATUS_TEXT) }
+  return "unknown";
+}
+
+PD_API const char *pd_type_name(pd_type type) {
+  switch (type) { PD_TYPE_MAP(PD__TYPE_NAME) }
+  return "unknown";
+}
+
+PD_API const char *pd_source_name(pd_source source) {
+  switch (source) { PD_SOURCE_MAP(PD__SOURCE_NAME) }
+  return "unknown";
+}
+
+PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {
+  pd_flag_def fresh;
+  if (!def) return;
+  __builtin_memset(&fresh, 0, sizeof fresh);
+  fresh.size = (uint32_t)size;
+  fresh.type = (uint8_t)type;
+  if (type == PD_TYPE_int32) fresh.min.i64 = INT32_MIN;
+  if (type == PD_TYPE_int32) fresh.max.i64 = INT32_MAX;
+  if (type == PD_TYPE_uint32) fresh.max.u64 = UINT32_MAX;
+  if (type == PD_TYPE_int64) fresh.min.i64 = INT64_MIN;
+  if (type == PD_TYPE_int64) fresh.max.i64 = INT64_MAX;
+  if (type == PD_TYPE_uint64) fresh.max.u64 = UINT64_MAX;
+  if (type == PD_TYPE_double) fresh.min.f64 = -__builtin_huge_val();
+  if (type == PD_TYPE_double) fresh.max.f64 = __builtin_huge_val();
+  if (type == PD_TYPE_string) fresh.default_value.str = "";
+  __builtin_memset(def, 0, size);
+  __builtin_memcpy(def, &fresh, size < sizeof fresh ? size : sizeof fresh);
+}
+
+PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size,
+                             size_t *length, pd_error *err) {
+  const char *found = NULL, *cursor = list && *list ? list : NULL;
+  size_t count = 0, whole = 0;
+  char text[64], *end = text + sizeof text;
+  if (!list) return pd__refuse(err, PD_ERR_ARGUMENT, "list", " is NULL", "");
+  if (!buffer && size > 0) return pd__refuse(err, PD_ERR_ARGUMENT, "buffer", " is NULL", "");
+  for (; cursor; count++) {
+    if (count == index) found = cursor;
+    if (!pd__item_read(&cursor, NULL, 0, &whole)) {
+      pd__add_text(pd__add_number(text, end, count + 1), end, ": expected ");
+      return pd__refuse(err, PD_ERR_VALUE, "item ", text, PD__ITEM_EXPECTED);
+    }
+  }
+  if (!found) {
+    pd__add_number(pd__add_text(pd__add_number(text, end, count), end, " items, and none at "),
+                   end, index);
+    return pd__refuse(err, PD_ERR_ARGUMENT, "the list has ", text, "");
+  }
+  pd__item_read(&found, buffer, size, &whole);
+  if (length) *length = whole;
+  return PD_OK;
+}
+
+#ifdef __cplusplus
+}
+#pragma GCC diagnostic pop
+#endif
+
+#endif /* PD_FLAGS_UNLINKED_H */
