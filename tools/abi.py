@@ -3,7 +3,7 @@
 abi.py [--renew] [--sources DIRECTORY]
 
 Public functions and types come from pd_flags.h, the table of functions by which copies
-reach each other from csrc/src/api.h. libabigail (Debian: abigail-tools) compares.
+reach each other from pd_flags/table.h. libabigail (Debian: abigail-tools) compares.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def probe_of(declarations: str) -> str:
     functions = [" ".join(s.split()) for s in statements if re.search(r"\bpd_\w+\s*\([^*]", s)]
     functions = [f for f in functions if not f.startswith("typedef")]
     types = re.findall(r"\}\s*(pd_\w+)\s*;", declarations)
-    named = [*types, "pd_module_record", "pd_copy_record", "pd__table"]
+    named = [*types, "pd_module_record", "pd_copy_record", "pd_table"]
     text = '#include "api.h"\n'
     text += "".join(f"{function} {{ __builtin_trap(); }}\n" for function in functions)
     for name in dict.fromkeys(named):
@@ -89,7 +89,7 @@ def sized_structs(path: Path) -> dict[str, Struct]:
             if field is not None:
                 at = int(member.get("layout-offset-in-bits", "0"))
                 fields[field.get("name", "")] = Field(at, field.get("type-id", ""))
-        if "size" in fields or node.get("name") == "pd__table":  # its host tells it
+        if "size" in fields or node.get("name") == "pd_table":  # its host tells it
             found[node.get("name", "")] = Struct(int(node.get("size-in-bits", "0")), fields)
     return found
 
