@@ -163,6 +163,7 @@ def _circle(start: str, leads: dict[str, list[str]], done: set[str]) -> list[str
             done.add(name)
             continue
         if name in on_path:
+            done |= on_path
             return [*path[path.index(name) :], name]
         if name in done:
             continue

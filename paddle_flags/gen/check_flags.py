@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.model import NUMBERS
 from paddle_flags.gen.problems import shown
+from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
     from paddle_flags.gen.model import Flag, FlagSet
     from paddle_flags.gen.problems import Problems
 
+LONGEST = 4000  # bytes of a text; C99 promises 4095
 # Attributes that contradict one another, and why.
 _CONTRADICTIONS = (("read_only", "required", "nobody could give it a value"),)
 
@@ -23,6 +25,7 @@ def check(flags: FlagSet, problems: Problems) -> None:
         if _check_range(flag, problems) and _check_choices(flag, problems):
             check_value(flag, flag.default, flag.at["default"], f"{flag.name}: default", problems)
         _check_attributes(flag, problems)
+        _check_lengths(flag, problems)
         _check_since(flag, flags.version, problems)
     for import_ in flags.imports:
         if "\0" in str(import_.default):
@@ -44,7 +47,7 @@ def _check_parts(flag: Flag, problems: Problems) -> bool:
         "choices": "another type",
     }
     for key in (key for key, is_wrong in wrong.items() if is_wrong):
-        found = f"a {flag.type} with '{key}'"
+        found = f"it with the type {flag.type}"
         problems.add(flag.at[key], f"{flag.name}: {key}", found, wanted[key])
     return not any(wrong.values())
 
@@ -113,6 +116,18 @@ def _check_attributes(flag: Flag, problems: Problems) -> None:
             found = f"{one} and {other}"
             what = f"{flag.name}: attributes"
             problems.add(flag.at["attributes"], what, found, f"one of them: {why}")
+
+
+def _check_lengths(flag: Flag, problems: Problems) -> None:
+    """Tell texts that are longer than what every compiler of C takes."""
+    choices = "|".join(map(to_text, flag.choices))
+    default = "" if flag.default is None else to_text(flag.default)
+    texts = {"help": flag.help, "default": default, "choices": choices, "category": flag.category}
+    for key, text in texts.items():
+        size = len(text.encode("utf-8", "surrogateescape"))
+        if size > LONGEST:
+            expected = f"at most {LONGEST} bytes"
+            problems.add(flag.at[key], f"{flag.name}: {key}", f"text of {size} bytes", expected)
 
 
 def version_key(version: str) -> tuple[int, ...]:

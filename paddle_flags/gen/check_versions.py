@@ -59,7 +59,7 @@ def _check_change(change: Change, version: Version, flag: Flag, problems: Proble
     if change.change == "meaning":
         if not change.note:
             problems.add(change.at[""], what, "no 'note'", "one that tells the meaning")
-    elif change.before == change.after and "to" in change.at and "from" in change.at:
+    elif change.before == change.after and _is_whole(change):
         expected = "another value than before"
         problems.add(change.at["to"], what, shown(change.after), expected)
 

@@ -19,8 +19,7 @@ from paddle_flags.gen.kinds import (
     Word,
 )
 from paddle_flags.gen.model import ATTRIBUTES, CHANGES, TYPES, UNITS
-
-MOST_FLAGS = 50_000  # a list longer than this is no work of people
+from paddle_flags.gen.tree import MOST_ITEMS
 
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]{0,254}"
 _NAME = Text("a name of letters, digits and _ that begins with a letter or _", _IDENTIFIER)
@@ -166,7 +165,7 @@ _VERSIONS = Record(
 
 
 def _many(kind: Kind, what: str) -> Items:
-    return Items(kind, f"a list of {what}", most=MOST_FLAGS)
+    return Items(kind, f"a list of {what}", most=MOST_ITEMS)
 
 
 FLAGS = Record(

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.gen.problems import near, one_of, shown
+from paddle_flags.gen.problems import Odd, near, one_of, shown
 from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, describe
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Text(Kind):
             raise refuse(node, what, self.expected, problems)
         if node.plain and _NO_TEXT.fullmatch(node.text):
             expected = f"{self.expected}, in quotes" if node.text else self.expected
-            raise refuse(node, what, expected, problems, plain(node))
+            raise refuse(node, what, expected, problems, shown(Odd(node.text)))
         if not self._match(node.text):
             raise refuse(node, what, self.expected, problems)
         return node.text
@@ -99,6 +99,15 @@ class Word(Kind):
         return {"enum": list(self.words)}
 
 
+class Written(float):
+    """A number as it was written, for messages."""
+
+    text: str
+
+    def __str__(self) -> str:  # noqa: D105 - told by the class
+        return self.text
+
+
 @dataclass
 class Value(Kind):
     """A value of a flag: a bool, a number or text; or nothing, where that means something."""
@@ -117,21 +126,22 @@ class Value(Kind):
         if _BOOL.fullmatch(node.text):
             return node.text.lower() == "true"
         if _INTEGER.fullmatch(node.text):
-            return int(node.text) if len(node.text) < _LONGEST else float(node.text)
+            return int(node.text) if len(node.text) < _LONGEST else _written(node.text)
         if _FLOAT.fullmatch(node.text):
-            return float(node.text)
-        if _NO_TEXT.fullmatch(node.text):
-            raise refuse(node, what, f"{self.expected}, text in quotes", problems, plain(node))
-        return node.text
+            return _written(node.text)
+        if not node.text:
+            raise refuse(node, what, self.expected, problems)
+        return Odd(node.text) if _NO_TEXT.fullmatch(node.text) else node.text
 
     def schema(self) -> Schema:
         """Give all scalars."""
         return {"type": ["boolean", "number", "string", *(["null"] if self.nothing else [])]}
 
 
-def plain(node: Scalar) -> str:
-    """Give what was found where text was expected."""
-    return f"{node.text} without quotes" if node.text else "nothing"
+def _written(text: str) -> Written:
+    made = Written(text)
+    made.text = text
+    return made
 
 
 @dataclass
@@ -235,7 +245,7 @@ class Record(Kind):
             expected = f"{self.what}: a mapping with {', '.join(self._required())}"
             raise refuse(node, what, expected, problems)
         made = Read({}, {"": node.place})
-        what = self._name(node) or what
+        what = (what and self._name(node)) or what
         wrong = self._lacks(node, what, problems)
         for key, (place, value) in node.entries.items():
             kind = self._kind(key, place, problems)
@@ -262,7 +272,8 @@ class Record(Kind):
         if key not in ("name", "flag", "version"):
             return ""
         value = node.entries.get(key, (None, None))[1]
-        return value.text if isinstance(value, Scalar) and value.text.isprintable() else ""
+        good = isinstance(value, Scalar) and value.text.isprintable()
+        return value.text[:_LONGEST] if good and isinstance(value, Scalar) else ""
 
     def _lacks(self, node: Mapping, what: str, problems: Problems) -> bool:
         lacking = [key for key in self._required() if key not in node.entries]
@@ -299,8 +310,10 @@ class Named(Kind):
 
     def read(self, node: Node, what: str, problems: Problems) -> list[tuple[str, Any, Places]]:
         """Give names, values and places."""
-        if not isinstance(node, Mapping) or not node.entries:
+        if not isinstance(node, Mapping):
             raise refuse(node, what, self.expected, problems)
+        if not node.entries:
+            raise refuse(node, what, self.expected, problems, "an empty mapping")
         found, wrong = [], False
         for name, (place, value) in node.entries.items():
             try:

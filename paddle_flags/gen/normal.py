@@ -115,9 +115,10 @@ class _Normaliser:
 
     def _implication(self, read: Read) -> Implication:
         said = read.values
-        value = self._of_flag(said["flag"], said["value"], read.at["value"], said["flag"])
+        cause = said["flag"]
+        value = self._of_flag(cause, said["value"], read.at["value"], f"{cause}: value")
         sets = [
-            Setting(name, self._of_flag(name, raw, at["value"], said["flag"]), at=at)
+            Setting(name, self._of_flag(name, raw, at["value"], f"{cause}: sets: {name}"), at=at)
             for name, raw, at in said["sets"]
         ]
         return Implication(said["flag"], value, sets, at=read.at)
@@ -128,7 +129,7 @@ class _Normaliser:
         if flag is None:
             return raw
         kind = (flag.type, flag.items, flag.unit)
-        return self._convert(place, f"{what}: {name}", raw, kind)
+        return self._convert(place, what, raw, kind)
 
     def _versions(self, reads: list[Read]) -> list[Version]:
         """Give the versions, read from the last to the first: types may have changed."""
@@ -144,14 +145,15 @@ class _Normaliser:
 
     def _change(self, read: Read, before: Types, after: Types) -> Change:
         said = read.values
-        name, change = said["flag"], said["change"]
-        sides = {
-            "from": self._side(read, "from", before.get(name)),
-            "to": self._side(read, "to", after.get(name)),
-        }
-        return Change(
-            name, change, sides["from"], sides["to"], said.get("note", "").strip(), at=read.at
-        )
+        name, change, note = said["flag"], said["change"], said.get("note", "").strip()
+        kind = after.get(name)
+        if kind and change == "range" and kind[0] not in NUMBERS:
+            found = f"it with the type {kind[0]}"
+            what = f"{name}: range"
+            self._problems.add(read.at["change"], what, found, "the type of a number")
+            return Change(name, change, UNREADABLE, UNREADABLE, note, at=read.at)
+        former = self._side(read, "from", before.get(name))
+        return Change(name, change, former, self._side(read, "to", kind), note, at=read.at)
 
     def _side(self, read: Read, key: str, kind: Type | None) -> Any:
         said = read.values
@@ -201,9 +203,6 @@ def _changed(change: str, raw: Any, kind: Type) -> Any:
     item = kind[1] or kind[0]
     if change == "choices":
         return [to_scalar(each, item, kind[2]) for each in raw]
-    if item not in NUMBERS:
-        wanted = "the change of a number"
-        raise Unfit(wanted)
     return _bounds([None if each is None else to_scalar(each, item, kind[2]) for each in raw], kind)
 
 

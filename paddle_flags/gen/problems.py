@@ -16,6 +16,12 @@ MOST = 100  # errors that are told; one more tells how many there are
 _LONGEST = 60  # characters of what was found
 
 
+class Odd(str):
+    """Text without quotes that isn't text to every reader of YAML: no type takes it."""
+
+    __slots__ = ()
+
+
 class GenerateError(FlagError, ValueError):
     """The files can't be generated from; `errors` has everything that is wrong."""
 
@@ -57,7 +63,7 @@ class Problems:
 
 def shown(value: Any) -> str:
     """Give a value as a message quotes it."""
-    text = f"'{value}'" if isinstance(value, str) else _plain(value)
+    text = f"'{value}'" if type(value) is str else _plain(value)
     text = text.encode("unicode_escape").decode() if not text.isprintable() else text
     return text if len(text) <= _LONGEST else text[: _LONGEST - 4] + "..." + text[-1]
 
@@ -67,6 +73,8 @@ def _plain(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list):
         return f"[{', '.join(map(shown, value))}]"
+    if isinstance(value, Odd):
+        return f"{value} without quotes" if value else "nothing"
     return "nothing" if value is None else str(value)
 
 

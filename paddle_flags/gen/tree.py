@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 32 * 2**20
 DEEPEST = 16  # levels; the files need 6
+MOST_ITEMS = 20_000  # of a list: a longer one is no work of people
 _LONGEST_KEY = 1000
 
 
@@ -52,7 +53,12 @@ class Mapping:
 
 Node = Union[Scalar, Sequence, Mapping]
 
-_TEXT = {"utf_16_le": b"\xff\xfe", "utf_16_be": b"\xfe\xff"}
+_MARKS = {
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 # What can't be in YAML, and what some readers take for the end of a line.
 _BAD = re.compile(
     "[\0-\b\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]|\r(?!\n)|\ufeff"
@@ -100,10 +106,10 @@ def _bytes(path: str) -> bytes:
 
 
 def _decode(path: str, data: bytes) -> str:
-    for name, mark in _TEXT.items():
-        if data.startswith(mark) or data[:4].count(0) in (2, 3):
-            found = name.replace("_", "-").upper()[:6] if data.startswith(mark) else "UTF-16 or -32"
-            _refuse(Place(path, 1, 1), f"{found} text", "UTF-8")
+    start = data[:4]
+    found = next((name for mark, name in _MARKS.items() if start.startswith(mark)), "")
+    if found or start.count(0) > 1:
+        _refuse(Place(path, 1, 1), f"{found or 'UTF-16 or UTF-32'} text", "UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -153,7 +159,8 @@ class _Reader:
                     pass
             mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
             line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-            _refuse(Place(self._path, line, column), _reason(error), "YAML")
+            found = f"text that isn't YAML ({_reason(error)})"
+            _refuse(Place(self._path, line, column), found, "YAML 1.2")
 
     def _at(self, event: Any) -> Place:
         mark = event.start_mark
@@ -176,9 +183,12 @@ class _Reader:
         return Mapping(self._entries(events, depth + 1), place)
 
     def _items(self, events: Iterator[Any], depth: int) -> Iterator[Node]:
-        for event in events:
+        for count, event in enumerate(events):
             if isinstance(event, self._events.SequenceEndEvent):
                 return
+            if count == MOST_ITEMS:
+                found = f"a list of more than {MOST_ITEMS} items"
+                _refuse(self._at(event), found, f"at most {MOST_ITEMS}")
             yield self._node(event, events, depth)
 
     def _entries(self, events: Iterator[Any], depth: int) -> dict[str, tuple[Place, Node]]:
@@ -197,7 +207,10 @@ class _Reader:
                 first = found[key.text][0]
                 again = f"the key {shown(key.text)} again"
                 _refuse(key.place, again, f"it once; it is on line {first.line} already")
-            found[key.text] = (key.place, self._node(next(events), events, depth))
+            value = self._node(next(events), events, depth)
+            if isinstance(value, Scalar) and value.plain and not value.text:
+                value.place = key.place  # readers don't agree where nothing is
+            found[key.text] = (key.place, value)
         return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from paddle_flags._lists import encode
 from paddle_flags.gen.model import INTEGERS, Scalar, Value
+from paddle_flags.gen.problems import Odd
 
 _BYTES = {"B": 1, "KB": 1000}
 _BYTES |= {f"{prefix}B": 1000**power for power, prefix in enumerate("kMGTPE", 1)}
@@ -61,7 +62,7 @@ def expected(kind: str, unit: str | None = None) -> str:
 
 def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
     """Give a value of a type; raises Unfit."""
-    value = _counted(raw, kind, unit) if unit and isinstance(raw, str) else raw
+    value = _counted(raw, kind, unit) if unit and type(raw) is str else raw
     fits = isinstance(value, _PYTHON.get(kind, int)) and isinstance(value, bool) == (kind == "bool")
     if fits and kind == "double":
         value = _double(value)
@@ -69,8 +70,9 @@ def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
     if fits and kind in INTEGERS:
         low, high = INTEGERS[kind]
         fits = low <= value <= high
-    if not fits:
-        raise Unfit(expected(kind, unit))
+    if not fits or isinstance(raw, Odd):
+        in_quotes = ", in quotes" if kind == "string" and not isinstance(raw, list) else ""
+        raise Unfit(expected(kind, unit) + in_quotes)
     made: Scalar = value
     return made
 
