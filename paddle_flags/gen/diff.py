@@ -1,0 +1,309 @@
+"""What changed from one normal form to another, and whom each change breaks.
+
+There is no difference exactly when the normal forms are equal: a part of the form that
+no rule below speaks of is told as a change of its order at least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from paddle_flags.gen.problems import near, shown
+from paddle_flags.gen.values import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from paddle_flags.gen.model import Flag, FlagSet, Implication, Place
+
+
+T = TypeVar("T")
+
+# Whom a change breaks.
+CODE = "code"  # programs that read the flag, or set it, by its name and type
+VALUES = "values"  # command lines, files and variables that give it a value
+BEHAVIOUR = "behaviour"  # who gives no value, or the same one, and gets something else
+BROKEN = (CODE, VALUES, BEHAVIOUR)
+Breaks = tuple[str, ...]  # of them; none: compatible
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One change."""
+
+    subject: str  # the name of a flag; "" for the set as a whole
+    kind: str  # "removed", "default", ...: docs/gen.md has them all
+    text: str  # "default: is 64, was 32"
+    breaks: Breaks = ()
+    before: Any = None
+    after: Any = None
+    place: Place | None = None  # in the new files; of what is gone, in the old ones
+    note: str = ""  # what flags_version.yaml says about it
+
+
+def compare(old: FlagSet, new: FlagSet) -> list[Difference]:
+    """Give all changes: those of the set, of its flags in their order, and of the rest."""
+    return list(_Comparison(old, new).all())
+
+
+def _by(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, T]:
+    return {key(each): each for each in items}
+
+
+def _pairs(old: dict[Any, T], new: dict[Any, T]) -> Iterator[tuple[Any, T | None, T | None]]:
+    for key in [*old, *(each for each in new if each not in old)]:
+        yield key, old.get(key), new.get(key)
+
+
+def _at(record: Any, field: str = "") -> Place | None:
+    place: Place | None = record.at.get(field) or record.at.get("")
+    return place
+
+
+class _Comparison:
+    def __init__(self, old: FlagSet, new: FlagSet) -> None:
+        self._old, self._new = old, new
+        self._old_flags = {flag.name: flag for flag in old.flags}
+        self._new_flags = {flag.name: flag for flag in new.flags}
+        self._old_names, self._new_names = _names(old), _names(new)
+        # What each former flag is called now.
+        self._now = {name: name for name in self._old_flags if name in self._new_flags}
+        for name in self._old_flags.keys() - self._now.keys():
+            role, target = self._new_names.get(name, ("", ""))
+            if role in ("alias", "former name"):
+                self._now[name] = target
+
+    def all(self) -> Iterator[Difference]:
+        yield from self._set()
+        yield from self._flags()
+        yield from self._other_names()
+        yield from self._entries("renamed", "name")
+        yield from self._entries("retired", "name")
+        yield from self._entries("deprecated", "flag")
+        yield from self._implications()
+        yield from self._imports()
+        yield from self._versions()
+        yield from self._orders()
+
+    def _set(self) -> Iterator[Difference]:
+        for field, breaks in (("name", (CODE,)), ("version", ())):
+            before, after = getattr(self._old, field), getattr(self._new, field)
+            if before != after:
+                text = f"{field} of the set: is {shown(after)}, was {shown(before)}"
+                place = _at(self._new, field)
+                yield Difference("", f"set {field}", text, breaks, before, after, place)
+
+    # ---- flags ----
+
+    def _flags(self) -> Iterator[Difference]:
+        from paddle_flags.gen.diff_flag import compare_flags  # noqa: PLC0415 - it needs this
+
+        taken = set(self._now.values())
+        for name, old in self._old_flags.items():
+            now = self._now.get(name)
+            if now != name:
+                yield self._gone(old, now)
+            new = self._new_flags.get(now or "")
+            if new is None or (now != name and now in self._old_flags):
+                continue
+            for each in compare_flags(old, new):
+                yield replace(each, note=self._note(new.name, each.kind))
+        for name, new in self._new_flags.items():
+            if name not in taken:
+                yield self._added(new)
+
+    def _gone(self, old: Flag, now: str | None) -> Difference:
+        if now is None:
+            return self._removed(old)
+        role = self._new_names[old.name][0]
+        works = "as another name" if role == "alias" else "and warns"
+        text = f"is '{now}' now; the former name works {works}"
+        breaks: Breaks = (CODE,)
+        if now in self._old_flags:
+            text, breaks = f"is one with '{now}' now, which there was before", (CODE, VALUES)
+        place = _at(self._new_flags[now], "name")
+        return Difference(old.name, "renamed", text, breaks, old.name, now, place)
+
+    def _removed(self, old: Flag) -> Difference:
+        place = _at(old, "name")
+        if self._new_names.get(old.name, ("",))[0] == "retired":
+            entry = _by(self._new.retired, lambda each: each.name)[old.name]
+            instead = f"; use '{entry.replacement}'" if entry.replacement else ""
+            text = f"is retired, its values are ignored: {entry.reason}{instead}"
+            breaks = (CODE, VALUES)
+            return Difference(old.name, "retired", text, breaks, old.name, None, place)
+        arrived = self._new_flags.keys() - self._old_flags.keys()
+        text = f"is gone, and flags_compat.yaml doesn't say why{near(old.name, arrived)}"
+        return Difference(old.name, "removed", text, (CODE, VALUES), old.name, None, place)
+
+    def _added(self, new: Flag) -> Difference:
+        text = "is new"
+        breaks: Breaks = ()
+        if "required" in new.attributes:
+            text, breaks = "is new, and must be given", (VALUES,)
+        return Difference(new.name, "added", text, breaks, None, new.name, _at(new, "name"))
+
+    def _note(self, name: str, kind: str) -> str:
+        """Give what new entries of flags_version.yaml say about a change."""
+        known = {version.version for version in self._old.versions}
+        notes = [
+            change.note
+            for version in self._new.versions
+            if version.version not in known
+            for change in version.changes
+            if (change.flag, change.change) == (name, kind) and change.note
+        ]
+        return " ".join(notes)
+
+    # ---- other names ----
+
+    def _other_names(self) -> Iterator[Difference]:
+        for name, (role, target) in self._old_names.items():
+            if role != "flag":
+                yield from self._other_name(name, role, target)
+        for name, (role, target) in self._new_names.items():
+            if name not in self._old_names and role in ("alias", "former name"):
+                text = f"has the {role} '{name}'"
+                place = self._place_of(self._new, name)
+                yield Difference(target, role, text, (), None, name, place)
+
+    def _other_name(self, name: str, role: str, target: str) -> Iterator[Difference]:
+        now, meant = self._new_names.get(name, ("", ""))
+        wanted = self._now.get(target, "")
+        subject = wanted or target or name
+        what = f"the {'retired name' if role == 'retired' else role} '{name}'"
+        if (now, meant) == (role, wanted):
+            return
+        if role == "retired":
+            place = self._place_of(self._new if now else self._old, name)
+            text, breaks = f"{what} is unknown now", (VALUES,)
+            if now:
+                meaning = "is a flag" if now == "flag" else f"means '{meant}'"
+                text, breaks = f"{what} {meaning} now; its values were ignored", (BEHAVIOUR,)
+            yield Difference(subject, "retired", text, breaks, name, meant or None, place)
+        elif meant and meant == wanted:
+            text = f"'{name}' was its {role}, and is its {now} now"
+            place = self._place_of(self._new, name)
+            if now != "flag":
+                yield Difference(subject, now, text, (), name, name, place)
+        elif wanted or now:
+            place = self._place_of(self._new if now else self._old, name)
+            text = f"{what} means '{meant}' now" if meant else f"{what} is gone"
+            yield Difference(subject, role, text, (VALUES,), name, meant or None, place)
+
+    def _place_of(self, flags: FlagSet, name: str) -> Place | None:
+        named: list[Any] = [*flags.flags, *flags.aliases, *flags.renamed, *flags.retired]
+        return next((_at(each, "name") for each in named if each.name == name), None)
+
+    def _entries(self, part: str, key: str) -> Iterator[Difference]:
+        """Give changes of entries that don't change what a name means."""
+        old = _by(map(self._renew, getattr(self._old, part)), lambda each: getattr(each, key))
+        new = _by(getattr(self._new, part), lambda each: getattr(each, key))
+        for name, before, after in _pairs(old, new):
+            if before == after or self._is_told(part, before, after):
+                continue
+            how = "says something else" if before and after else "is new" if after else "is gone"
+            reason = getattr(after, "reason", "")
+            text = f"the entry of '{part}' {how}" + (f": {reason}" if reason else "")
+            yield Difference(name, part, text, place=_at(after or before))
+
+    def _renew(self, entry: Any) -> Any:
+        """Give an entry of the old files with the name of its flag that it has now."""
+        flag = getattr(entry, "flag", "")
+        return replace(entry, flag=self._now[flag]) if flag in self._now else entry
+
+    def _is_told(self, part: str, before: Any, after: Any) -> bool:
+        """Whether the change is told elsewhere, as one of a name."""
+        if part == "deprecated":
+            return False
+        if part == "renamed":
+            return before is None or after is None or before.version == after.version
+        name = (before or after).name
+        return name in self._old_flags or self._new_names.get(name, ("",))[0] != "retired"
+
+    # ---- implied values, imports, versions ----
+
+    def _implications(self) -> Iterator[Difference]:
+        old = _by(map(self._renew_implication, self._old.implies), _cause)
+        for cause, before, after in _pairs(old, _by(self._new.implies, _cause)):
+            sets = [_sets(before), _sets(after)]
+            if before == after:
+                continue
+            text = f"{cause[1]} implies the same in another order"
+            breaks: Breaks = ()
+            if sets[0] != sets[1]:
+                text = f"{cause[1]} implies {_settings(sets[1])}, implied {_settings(sets[0])}"
+                breaks = (BEHAVIOUR,)
+            place = _at(after or before)
+            yield Difference(cause[0], "implies", text, breaks, sets[0], sets[1], place)
+
+    def _renew_implication(self, entry: Implication) -> Implication:
+        made: Implication = self._renew(entry)
+        return replace(made, sets=[self._renew(each) for each in entry.sets])
+
+    def _imports(self) -> Iterator[Difference]:
+        old = _by(self._old.imports, lambda each: each.name)
+        new = _by(self._new.imports, lambda each: each.name)
+        for name, before, after in _pairs(old, new):
+            if before is None or after is None:
+                text = "is imported now" if after else "is imported no more"
+                breaks = () if after else (CODE,)
+                place = _at(after or before)
+                yield Difference(name, "imports", text, breaks, place=place)
+                continue
+            for field, broken in (("type", CODE), ("default", BEHAVIOUR)):
+                values = getattr(before, field), getattr(after, field)
+                if values[0] != values[1]:
+                    text = f"import: {field}: is {shown(values[1])}, was {shown(values[0])}"
+                    yield Difference(name, "imports", text, (broken,), *values, _at(after, field))
+
+    def _versions(self) -> Iterator[Difference]:
+        old = _by(self._old.versions, lambda each: each.version)
+        new = _by(self._new.versions, lambda each: each.version)
+        for version, before, after in _pairs(old, new):
+            if before == after:
+                continue
+            how = "tells something else" if before and after else "is new" if after else "is gone"
+            text = f"history: {version} {how}"
+            yield Difference("", "history", text, place=_at(after or before))
+            for change in after.changes if after and not before else ():
+                if change.change == "meaning":
+                    text, place = f"has another meaning since {version}", _at(change)
+                    yield Difference(
+                        change.flag, "meaning", text, (BEHAVIOUR,), place=place, note=change.note
+                    )
+
+    def _orders(self) -> Iterator[Difference]:
+        keys: dict[str, Callable[[Any], Any]] = dict.fromkeys(
+            ("flags", "imports", "aliases", "renamed", "retired"), lambda each: each.name
+        )
+        keys |= {"deprecated": lambda each: each.flag, "implies": _cause}
+        for part, key in keys.items():
+            before = list(map(key, getattr(self._old, part)))
+            after = list(map(key, getattr(self._new, part)))
+            if [k for k in before if k in after] != [k for k in after if k in before]:
+                text = f"'{part}' stand in another order"
+                yield Difference("", "order", text, place=_at(self._new, part))
+
+
+def _names(flags: FlagSet) -> dict[str, tuple[str, str]]:
+    """Give what each name is, and the flag that it means."""
+    found = {each.name: ("flag", each.name) for each in flags.flags}
+    found |= {each.name: ("alias", each.flag) for each in flags.aliases}
+    found |= {each.name: ("former name", each.flag) for each in flags.renamed}
+    return found | {each.name: ("retired", "") for each in flags.retired}
+
+
+def _cause(each: Implication) -> tuple[str, str]:
+    return each.flag, to_text(each.value)
+
+
+def _sets(each: Implication | None) -> dict[str, Any] | None:
+    return {setting.flag: setting.value for setting in each.sets} if each else None
+
+
+def _settings(sets: dict[str, Any] | None) -> str:
+    if sets is None:
+        return "nothing"
+    return ", ".join(f"{name}={to_text(value)}" for name, value in sets.items())

@@ -1,0 +1,129 @@
+"""What changed about one flag."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.gen.check_flags import range_text
+from paddle_flags.gen.diff import BEHAVIOUR, CODE, VALUES, Breaks, Difference
+from paddle_flags.gen.model import INTEGERS, NUMBERS
+from paddle_flags.gen.problems import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paddle_flags.gen.model import Flag
+
+# Whom it breaks that a flag gets an attribute; that it loses one breaks nobody.
+_GAINED = {"required": (VALUES,), "read_only": (CODE, VALUES), "startup_only": (CODE,)}
+
+
+def compare_flags(old: Flag, new: Flag) -> Iterator[Difference]:
+    """Give the changes from one flag to what it is now, whose name may be another."""
+    for kind, key, text, breaks, sides in _all(old, new):
+        place = new.at.get(key) or new.at.get("")
+        yield Difference(new.name, kind, text, breaks, sides[0], sides[1], place)
+
+
+_Found = tuple[str, str, str, Breaks, tuple[Any, Any]]
+
+
+def _all(old: Flag, new: Flag) -> Iterator[_Found]:
+    yield from _type(old, new)
+    yield from _default(old, new)
+    yield from _range(old, new)
+    yield from _choices(old, new)
+    if old.unit != new.unit:
+        yield _change("unit", old.unit, new.unit, (VALUES,) if old.unit else ())
+    for attribute in sorted({*old.attributes} - {*new.attributes}):
+        yield "attribute", "attributes", f"is {attribute} no more", (), (attribute, None)
+    for attribute in sorted({*new.attributes} - {*old.attributes}):
+        breaks = _GAINED.get(attribute, ())
+        yield "attribute", "attributes", f"is {attribute} now", breaks, (None, attribute)
+    for field in ("category", "owner", "since"):
+        if getattr(old, field) != getattr(new, field):
+            yield _change(field, getattr(old, field), getattr(new, field), ())
+    if old.help != new.help:
+        yield "help", "help", "help: is another text", (), (old.help, new.help)
+
+
+def _change(field: str, before: Any, after: Any, breaks: Breaks) -> _Found:
+    said = [shown(side) if side not in (None, "") else "none" for side in (after, before)]
+    return field, field, f"{field}: is {said[0]}, was {said[1]}", breaks, (before, after)
+
+
+def _type(old: Flag, new: Flag) -> Iterator[_Found]:
+    if (old.type, old.items) == (new.type, new.items):
+        return
+    before, after = (f"list of {flag.items}" if flag.items else flag.type for flag in (old, new))
+    breaks = (CODE,) if _takes(new, old) else (CODE, VALUES)
+    yield "type", "type", f"type: is {after}, was {before}", breaks, (before, after)
+
+
+def _takes(new: Flag, old: Flag) -> bool:
+    """Whether text for the former type suits the new one."""
+    if old.type == "bool" or old.items or new.items:  # --x and --nox are for bools alone
+        return False
+    if new.type == "string":
+        return True
+    if old.type == "string":
+        return False
+    low, high = _natural(new)
+    return low <= _natural(old)[0] and _natural(old)[1] <= high
+
+
+def _natural(flag: Flag) -> tuple[float, float]:
+    return INTEGERS.get(flag.type, (-math.inf, math.inf))
+
+
+def _default(old: Flag, new: Flag) -> Iterator[_Found]:
+    if old.default == new.default:
+        return
+    breaks = () if "required" in old.attributes and "required" in new.attributes else (BEHAVIOUR,)
+    if "sensitive" in old.attributes or "sensitive" in new.attributes:
+        yield "default", "default", "default: is another, which isn't shown", breaks, (None, None)
+        return
+    yield _change("default", _plain(old.default), _plain(new.default), breaks)
+
+
+def _plain(value: Any) -> Any:
+    return '""' if value == "" else value
+
+
+def _range(old: Flag, new: Flag) -> Iterator[_Found]:
+    if (old.min, old.max) == (new.min, new.max):
+        return
+    before, after = [old.min, old.max], [new.min, new.max]
+    text = f"range: is {range_text(new)}, was {range_text(old)}"
+    narrowed = False
+    if old.type in NUMBERS and new.type in NUMBERS:
+        lows, highs = zip(*map(_bounds, (old, new)))
+        narrowed = lows[1] > lows[0] or highs[1] < highs[0]
+    yield "range", "range", text, (VALUES,) if narrowed else (), (before, after)
+
+
+def _bounds(flag: Flag) -> tuple[float, float]:
+    low, high = _natural(flag)
+    return (low if flag.min is None else flag.min, high if flag.max is None else flag.max)
+
+
+def _choices(old: Flag, new: Flag) -> Iterator[_Found]:
+    if old.choices == new.choices:
+        return
+    gone = [each for each in old.choices if each not in new.choices] if new.choices else []
+    come = [each for each in new.choices if each not in old.choices] if old.choices else []
+    said = []
+    if not new.choices:
+        said.append("may have every value now")
+    if not old.choices:
+        said.append(f"may have no values now but {_list(new.choices)}")
+    said += [f"may no more be {_list(gone)}"] if gone else []
+    said += [f"may be {_list(come)}"] if come else []
+    breaks = (VALUES,) if gone or not old.choices else ()
+    text = f"choices: {', '.join(said) or 'stand in another order'}"
+    yield "choices", "choices", text, breaks, (old.choices, new.choices)
+
+
+def _list(values: list[Any]) -> str:
+    return ", ".join(map(shown, values))

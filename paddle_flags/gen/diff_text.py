@@ -1,0 +1,80 @@
+"""Differences as text, as a changelog in Markdown, and as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from paddle_flags.gen.diff import BROKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paddle_flags.gen.diff import Difference
+    from paddle_flags.gen.model import FlagSet
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>&|~#])")
+
+
+def to_lines(_old: FlagSet, _new: FlagSet, differences: list[Difference]) -> str:
+    """Give a line for each, as compilers do; what breaks comes first."""
+    return "".join(f"{_line(each)}\n" for each in _worst_first(differences))
+
+
+def _worst_first(differences: list[Difference]) -> list[Difference]:
+    return sorted(differences, key=lambda each: not each.breaks)
+
+
+def _line(each: Difference) -> str:
+    start = f"{each.place}: " if each.place else ""
+    how = f"breaks {' and '.join(each.breaks)}" if each.breaks else "compatible"
+    subject = f"{each.subject}: " if each.subject else ""
+    note = f" ({' '.join(each.note.split())})" if each.note else ""
+    return f"{start}{how}: {subject}{each.text}{note}"
+
+
+def to_markdown(old: FlagSet, new: FlagSet, differences: list[Difference]) -> str:
+    """Give a section for whom each change breaks, and one for what is compatible."""
+    versions = f" {old.version} to {new.version}" if old.version and new.version else ""
+    lines = [f"# Flags of {_md(new.name)}:{versions or ' changes'}", ""]
+    titles = {"code": "Breaks programs that use the flag"}
+    titles["values"] = "Breaks command lines, files and variables"
+    titles["behaviour"] = "Changes what happens"
+    for broken in BROKEN:
+        first = [each for each in differences if each.breaks[:1] == (broken,)]
+        lines += _section(titles[broken], first)
+    lines += _section("Compatible", [each for each in differences if not each.breaks])
+    return "\n".join(lines) if differences else "\n".join([*lines, "Nothing changed.", ""])
+
+
+def _section(title: str, differences: list[Difference]) -> Iterator[str]:
+    if not differences:
+        return
+    yield from (f"## {title}", "")
+    for each in differences:
+        subject = f"`{each.subject}`: " if each.subject else ""
+        more = f" (breaks {' and '.join(each.breaks)})" if len(each.breaks) > 1 else ""
+        note = f" {_md(' '.join(each.note.split()))}" if each.note else ""
+        yield f"- {subject}{_md(each.text)}{more}.{note}"
+    yield ""
+
+
+def _md(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def to_json(old: FlagSet, new: FlagSet, differences: list[Difference]) -> str:
+    """Give all that is known of each."""
+    data = {
+        "name": new.name,
+        "versions": [old.version, new.version],
+        "breaking": any(each.breaks for each in differences),
+        "differences": [_data(each) for each in _worst_first(differences)],
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _data(each: Difference) -> dict[str, object]:
+    data = dict(vars(each))
+    return data | {"place": str(each.place) if each.place else None}
