@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags._output import print_error, print_text
 from paddle_flags.errors import FlagError
-from paddle_flags.gen import fields, load_files
+from paddle_flags.gen import cli_diff, fields, load_files
 from paddle_flags.gen.model import to_json
 from paddle_flags.gen.read import beside, read
 from paddle_flags.gen.render import LANGUAGES, SPLIT, render
@@ -153,6 +153,7 @@ def new_parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         f"{program} gen",
         description="Generate C, C++, Python and documents from the flags of a YAML file.",
+        epilog="gen diff OLD NEW tells what changed between two versions of the file.",
         allow_abbrev=False,
     )
     add_arguments(parser)
@@ -160,7 +161,7 @@ def new_parser(program: str) -> argparse.ArgumentParser:
 
 
 # What `gen WORD ...` does instead: of a program's name and the words behind.
-COMMANDS: dict[str, Callable[[str, Sequence[str]], int]] = {}
+COMMANDS: dict[str, Callable[[str, Sequence[str]], int]] = {"diff": cli_diff.run}
 
 
 def run(words: Sequence[str], program: str) -> int:

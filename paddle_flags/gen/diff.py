@@ -279,6 +279,7 @@ class _Comparison:
             ("flags", "imports", "aliases", "renamed", "retired"), lambda each: each.name
         )
         keys |= {"deprecated": lambda each: each.flag, "implies": _cause}
+        keys["versions"] = lambda each: each.version
         for part, key in keys.items():
             before = list(map(key, getattr(self._old, part)))
             after = list(map(key, getattr(self._new, part)))

@@ -76,5 +76,5 @@ def to_json(old: FlagSet, new: FlagSet, differences: list[Difference]) -> str:
 
 
 def _data(each: Difference) -> dict[str, object]:
-    data = dict(vars(each))
+    data: dict[str, object] = dict(vars(each))
     return data | {"place": str(each.place) if each.place else None}
