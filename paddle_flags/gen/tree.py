@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NoReturn
 
+PURE = False  # whether libyaml is left alone though it is there
 MOST_BYTES = 32 * 2**20
 DEEPEST = 16  # levels; the files need 6
 MOST_ITEMS = 20_000  # of a list: a longer one is no work of people
@@ -135,7 +136,7 @@ class _Reader:
     def read(self) -> Mapping:
         node = None
         documents = 0
-        events = self._safely(pure=False)
+        events = self._safely(pure=PURE)
         for event in events:
             if isinstance(event, self._events.DocumentStartEvent):
                 documents += 1

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from golden.gen import GEN, KINDS, cases, complaints, paths_of
+from support import ROOT
 
 from paddle_flags.gen import fields, kinds, load_files, tree
 from paddle_flags.gen.cli import run as generate
 from paddle_flags.gen.problems import GenerateError
-from support import ROOT
-from golden.gen import GEN, KINDS, cases, complaints, paths_of
 
 OPTIONS = {"flags_compat": "--compat", "flags_version": "--versions"}
 ONE = "- name: level\n  type: int32\n  default: 6\n  help: Compression level\n"
@@ -52,8 +52,7 @@ def test_a_broken_file_ends_the_command_with_2_and_a_place_and_writes_nothing(
 
 
 def test_a_reader_without_libyaml_tells_the_same(monkeypatch):
-    own = tree._Reader._safely
-    monkeypatch.setattr(tree._Reader, "_safely", lambda self, *, pure: own(self, pure=True))
+    monkeypatch.setattr(tree, "PURE", True)
     told = [line for case in cases() for line in complaints(case)]
     assert told == (ROOT / "tests/golden/gen.txt").read_text("utf-8").splitlines()
 
@@ -80,11 +79,11 @@ def test_all_errors_are_told_in_the_order_of_the_files(tmp_path):
     path.write_text(f"name: demo\nflags:\n{wrong}")
     with pytest.raises(GenerateError) as shape:
         load_files({"flags": str(path)})
-    assert [str(each).partition(": ")[2] for each in shape.value.errors] == [
-        "level: found no 'help', expected a flag with 'help'",
-        "found the key 'hlep', expected one of name, type, items, default, help, range, choices,"
-        " unit, category, attributes, owner, since; did you mean 'help'?",
-    ]
+    told = [str(each).partition(": ")[2] for each in shape.value.errors]
+    assert told[0] == "level: found no 'help', expected a flag with 'help'"
+    assert told[1].startswith("found the key 'hlep', expected one of name, type, ")
+    assert told[1].endswith("; did you mean 'help'?")
+    assert len(told) == 2
     path.write_text(path.read_text().replace("hlep", "help"))
     with pytest.raises(GenerateError) as meaning:
         load_files({"flags": str(path)})
