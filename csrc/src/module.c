@@ -96,9 +96,11 @@ static pd_module *add_module(const pd__platform_image *image) {
 
 /* ---- Joining ---- */
 
-static void undefine(const pd_module *module) {
+static void undefine(pd_module *module) {
   pd__platform_image program = {.low = module->low, .high = module->high};
-  pd__undefine(module->defs.cells, module->defs.count, module->stays ? &program : NULL);
+  for (const pd__defs *defs = &module->defs; defs; defs = defs->more) {
+    pd__undefine(defs->cells, defs->count, module->stays ? &program : NULL);
+  }
 }
 
 static loading *find_load(void) {
@@ -112,9 +114,46 @@ static pd_status check_abi(const pd_module_record *record, const char *path, pd_
     return pd__fail(err, PD_ERR_ABI, "%.400s: built for ABI version %u, expected %d", path,
                     record->abi, PD_ABI_VERSION);
   }
-  if (record->size >= sizeof *record) return PD_OK;
+  if (record->size >= PD__SMALLEST_RECORD) return PD_OK;
   return pd__fail(err, PD_ERR_ABI, "%.400s: its module record has %u bytes, expected %zu or more",
-                  path, record->size, sizeof *record);
+                  path, record->size, PD__SMALLEST_RECORD);
+}
+
+/* Define what was read into `defs`, all or nothing, and tell the late ones. They are seen
+ * before validators may let go of the lock: nobody else reads them then. */
+static bool define(pd__defs *defs, pd__lates lates, bool sound, pd__report *refused,
+                   pd__report *waiting) {
+  pd__lates_settle(lates, defs, NULL);
+  bool defined = sound && pd__define(defs->cells, defs->count, refused, waiting);
+  pd__lates_settle(lates, defs, defined ? NULL : refused->first);
+  return defined;
+}
+
+/* What came since the module joined. In pd_module_load it is a part of the module, which
+ * joins whole or not at all; otherwise it is refused by itself. */
+static void join_late(pd_module *module, const loading *load) {
+  pd_error err = {.status = module->status, .message = "its module was refused"};
+  pd__lates lates = pd__lates_of(module->record, false);
+  pd__report refused = {.list = module->errors, .first = &err}, waiting = {.list = module->errors};
+  if (lates.first == lates.end) return;
+  pd__defs *last = &module->defs;
+  while (last->more) last = last->more;
+  pd__defs *more = module->status == PD_OK ? calloc(1, sizeof *more) : NULL;
+  if (!more) {
+    if (module->status == PD_OK) pd__fail_memory(&err);
+    pd__lates_settle(lates, NULL, &err);
+    return;
+  }
+  bool sound = pd__defs_read(more, NULL, lates, module->name_space, module->number, &refused);
+  last->more = more; /* another thread may be here next, while validators run */
+  if (define(more, lates, sound, &refused, &waiting)) return;
+  last->more = NULL;
+  pd__defs_drop(more);
+  free(more);
+  if (!load || module->joined_in != load) return;
+  undefine(module);
+  pd__defs_drop(&module->defs);
+  module->status = refused.status;
 }
 
 /* With the lock. A record of another ABI isn't written to. A module that was
@@ -124,7 +163,10 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
   pd_status status = check_abi(record, image->path, &err);
   loading *load = find_load();
   pd_module *module = status == PD_OK ? record->state : NULL;
-  if (module && (module->status == PD_OK || !load)) return;
+  if (module && (module->status == PD_OK || !load)) {
+    join_late(module, load);
+    return;
+  }
   if (!module) module = add_module(image);
   if (!module) {
     if (load) load->lost = true;
@@ -136,18 +178,20 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
       load && pd__platform_is_path(load->path, image->path) ? load->name_space : "";
   pd__do_error_list_free(module->errors);
   module->errors = pd__do_error_list_new();
-  pd__report refused = {.list = module->errors}, waiting = {.list = module->errors};
+  pd_error first;
+  pd__report refused = {.list = module->errors, .first = &first};
+  pd__report waiting = {.list = module->errors};
   if (status != PD_OK) {
     pd__report_add(&refused, &err);
   } else {
-    __atomic_store_n(&record->host, pd__own_host, __ATOMIC_RELEASE);
+    /* Before the late ones are read: who comes later sees the host, and asks again. */
+    __atomic_store_n(&record->host, pd__own_host, __ATOMIC_SEQ_CST);
     __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
     module->record = record;
     pd__defs *defs = &module->defs;
-    if (!pd__defs_read(defs, record, module->name_space, module->number, &refused) ||
-        !pd__define(defs->cells, defs->count, &refused, &waiting)) {
-      pd__defs_drop(defs);
-    }
+    pd__lates lates = pd__lates_of(record, true);
+    bool sound = pd__defs_read(defs, record, lates, module->name_space, module->number, &refused);
+    if (!define(defs, lates, sound, &refused, &waiting)) pd__defs_drop(defs);
   }
   module->status = refused.status;
 }
@@ -164,8 +208,23 @@ static void join_with_image(const pd__platform_image *image, void *record) {
   join_locked(record, image, NULL);
 }
 
+/* One that has joined before, with what came late, is known. */
+static bool join_again(pd_module_record *record) {
+  pd_error err;
+  if (check_abi(record, "", &err) != PD_OK) return false;
+  pd__platform_lock();
+  const pd_module *module = record->state;
+  if (module) {
+    pd__platform_image image = {.path = module->path, .low = module->low, .high = module->high};
+    join(record, &image);
+  }
+  pd__platform_unlock();
+  if (module) pd__tell();
+  return module != NULL;
+}
+
 void pd__module_join(pd_module_record *record) {
-  pd__platform_with_image(record, join_with_image, record);
+  if (!join_again(record)) pd__platform_with_image(record, join_with_image, record);
 }
 
 void pd__join_those_before(void) {
@@ -386,8 +445,8 @@ pd_module *pd__do_module_next(const pd_module *previous) {
 
 static size_t count_flags(const pd_module *module) {
   size_t count = 0;
-  for (size_t i = 0; i < module->defs.count; i++) {
-    count += module->defs.cells[i].def->kind == PD_KIND_DEFINE;
+  for (const pd__defs *defs = &module->defs; defs; defs = defs->more) {
+    for (size_t i = 0; i < defs->count; i++) count += defs->cells[i].def->kind == PD_KIND_DEFINE;
   }
   return count;
 }
@@ -415,9 +474,11 @@ pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag 
   size_t left = index;
   pd_flag *flag = NULL;
   pd__platform_lock();
-  for (size_t i = 0; i < module->defs.count && !flag; i++) {
-    const pd__cell *cell = &module->defs.cells[i];
-    if (cell->def->kind == PD_KIND_DEFINE && left-- == 0) flag = pd__cell_flag(cell);
+  for (const pd__defs *defs = &module->defs; defs && !flag; defs = defs->more) {
+    for (size_t i = 0; i < defs->count && !flag; i++) {
+      const pd__cell *cell = &defs->cells[i];
+      if (cell->def->kind == PD_KIND_DEFINE && left-- == 0) flag = pd__cell_flag(cell);
+    }
   }
   pd__platform_unlock();
   if (!flag) return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: has no flag %zu", module->path, index);

@@ -33,6 +33,9 @@ typedef enum pd__records {
   PD__RECORDS_OF_COPIES = PD_NOTE_COPY
 } pd__records;
 
+/* The size that module records had first; a longer one says so. */
+#define PD__SMALLEST_RECORD (offsetof(pd_module_record, state) + sizeof(void *))
+
 /* Call `visit` with each record of that kind in the image that holds `inside`
  * (NULL: in every image). Only records that lie whole in writable memory of
  * their image are shown. No image leaves meanwhile. */

@@ -68,7 +68,7 @@ static void *record_of(const walk *run, const struct dl_phdr_info *info, const E
   }
   uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t) * (const int32_t *)body;
   bool module = run->kind == PD__RECORDS_OF_MODULES;
-  uint64_t size = module ? sizeof(pd_module_record) : sizeof(pd_copy_record);
+  uint64_t size = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
   bool sound = at % sizeof(void *) == 0 && holds(info, at, size, PF_R | PF_W);
   return sound ? (void *)at : NULL;
 }

@@ -38,7 +38,7 @@ static void image_of(const header *at, const char *path, pd__platform_image *ima
 static void visit_image(const header *at, const char *path, pd__records kind, pd__visitor *visit,
                         void *context) {
   bool module = kind == PD__RECORDS_OF_MODULES;
-  size_t size = module ? sizeof(pd_module_record) : sizeof(pd_copy_record);
+  size_t size = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
   pd__platform_image image;
   if (at->flags & MH_DYLIB_IN_CACHE) return; /* of the system: it has no records */
   image_of(at, path, &image);

@@ -114,7 +114,7 @@ typedef struct walk {
 static void visit_notes(const walk *run, const pd__image *image,
                         const pd__platform_image *described) {
   bool module = run->kind == PD__RECORDS_OF_MODULES;
-  uint32_t size = module ? sizeof(pd_module_record) : sizeof(pd_copy_record);
+  uint32_t size = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
   const pd__note *note = NULL;
   while ((note = pd__next_note(image, note, run->kind, size))) {
     run->visit(note->record, described, run->context);

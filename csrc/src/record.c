@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "namespace.h"
+#include "text.h"
 
 /* Whether the registry needs a copy of a definition: it has another size, or
  * gets another name. */
@@ -13,10 +14,8 @@ static bool needs_copy(const pd_flag_def *def, const char *name_space) {
 }
 
 /* Room for a cell for each definition. */
-static bool make_room(pd__defs *defs, const pd_module_record *record) {
-  size_t most = (size_t)(record->defs_end - record->defs);
-  defs->count = defs->copies = 0;
-  defs->converted = NULL;
+static bool make_room(pd__defs *defs, size_t most) {
+  *defs = (pd__defs){.count = 0};
   defs->cells = malloc((most + 1) * sizeof *defs->cells);
   return defs->cells && pd__names_reserve(most);
 }
@@ -101,32 +100,93 @@ static const pd_flag_def *read_one(pd__defs *defs, const pd_flag_def *def, size_
   return pd__def_check(def, err) == PD_OK ? def : NULL;
 }
 
-bool pd__defs_read(pd__defs *defs, const pd_module_record *record, const char *name_space,
-                   uint32_t module, pd__report *report) {
+/* Definitions under way from a record to `defs`. */
+typedef struct reading {
+  pd__defs *defs;
+  run current;
+  size_t left;
+  const char *name_space;
+  uint32_t module;
+  pd__report *report;
+} reading;
+
+static void read_next(reading *to, const pd_flag_def *def) {
   pd_error err;
-  run current = {.rises = true};
-  if (!make_room(defs, record)) {
+  pd__defs *defs = to->defs;
+  def = def ? read_one(defs, def, to->left, to->name_space, &err) : NULL;
+  if (def) {
+    follow(&to->current, defs, def);
+    defs->cells[defs->count++] = (pd__cell){.def = def, .module = to->module};
+  } else {
+    pd__report_add(to->report, &err);
+  }
+  to->left--;
+}
+
+bool pd__defs_read(pd__defs *defs, const pd_module_record *record, pd__lates lates,
+                   const char *name_space, uint32_t module, pd__report *report) {
+  reading to = {defs, {.rises = true}, 0, name_space, module, report};
+  size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0;
+  to.left = listed;
+  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) to.left++;
+  if (!make_room(defs, to.left)) {
+    pd_error err;
     pd__fail_memory(&err);
     pd__report_add(report, &err);
     return false;
   }
-  for (const pd_flag_def *const *at = record->defs; at < record->defs_end; at++) {
-    if (!*at) continue;
-    size_t left = (size_t)(record->defs_end - at);
-    const pd_flag_def *def = read_one(defs, *at, left, name_space, &err);
-    if (def) {
-      follow(&current, defs, def);
-      defs->cells[defs->count++] = (pd__cell){.def = def, .module = module};
-    } else {
-      pd__report_add(report, &err);
-    }
+  for (size_t i = 0; i < listed; i++) {
+    if (record->defs[i]) read_next(&to, record->defs[i]);
   }
-  end_run(&current, defs);
+  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) read_next(&to, at->def);
+  end_run(&to.current, defs);
   return report->status == PD_OK;
 }
 
 void pd__defs_drop(pd__defs *defs) {
+  pd__defs *more = defs->more;
   free(defs->cells);
   free(defs->converted);
   *defs = (pd__defs){.cells = NULL};
+  while (more) {
+    pd__defs *next = more->more;
+    free(more->cells);
+    free(more->converted);
+    free(more);
+    more = next;
+  }
+}
+
+/* ---- Definitions that come late ---- */
+
+pd__lates pd__lates_of(const pd_module_record *record, bool all) {
+  bool has = record->size >= offsetof(pd_module_record, late) + sizeof record->late;
+  pd__lates lates = {.first = has ? __atomic_load_n(&record->late, __ATOMIC_SEQ_CST) : NULL};
+  for (lates.end = lates.first; lates.end && (all || !lates.end->seen);) {
+    lates.end = lates.end->next;
+  }
+  return lates;
+}
+
+/* The copy that a definition has in a namespace has its cell. */
+static pd_flag *flag_of(const pd_flag_def *def, const pd__defs *defs) {
+  for (size_t i = 0; i < defs->count; i++) {
+    const pd__cell *cell = &defs->cells[i];
+    if (cell->def->kind != PD_KIND_DEFINE) continue;
+    if (cell->def == def || (def->cell && cell->def->cell == def->cell)) {
+      return pd__cell_flag(cell);
+    }
+  }
+  return NULL;
+}
+
+void pd__lates_settle(pd__lates lates, const pd__defs *defs, const pd_error *refusal) {
+  const char *why = refusal ? pd__intern(refusal->message) : NULL;
+  if (refusal && !why) why = "out of memory";
+  for (pd_late_def *late = lates.first; late != lates.end; late = late->next) {
+    late->status = refusal ? (uint32_t)refusal->status : PD_OK;
+    __atomic_store_n(&late->why, why, __ATOMIC_RELEASE);
+    __atomic_store_n(&late->flag, refusal ? NULL : flag_of(late->def, defs), __ATOMIC_RELEASE);
+    __atomic_store_n(&late->seen, 1, __ATOMIC_RELEASE);
+  }
 }

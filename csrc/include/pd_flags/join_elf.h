@@ -64,7 +64,7 @@ extern void pd__module_exit_v1(void) PD__WEAK;
 
 __attribute__((used)) pd_module_record pd__module_v1 = {
     PD_ABI_VERSION, sizeof(pd_module_record), pd__defs_begin, pd__defs_end, NULL,
-    NULL};
+    NULL, NULL};
 
 /* Whether one loaded segment of `image` holds `size` bytes at `address`. Notes
  * may be anybody's, and damaged: nothing that lies outside is touched. */
@@ -128,6 +128,16 @@ static inline const pd_host *pd__look_for_host(void) {
   const pd_host *host = NULL;
   pd__walk_images(pd__find_host, &host);
   return host;
+}
+
+/* Whether a static object of this module is at `address`. */
+static inline int pd__visit_own(pd__image *image, size_t size, void *address) {
+  (void)size;
+  if (!pd__holds(image, (uintptr_t)&pd__module_v1, 1)) return 0;
+  return pd__holds(image, (uintptr_t)address, 1) ? 1 : 2;
+}
+static inline int pd__is_own(void *address) {
+  return pd__walk_images(pd__visit_own, address) == 1;
 }
 
 /* Loads are atomic as the host's stores are: no more than the loader's lock, which

@@ -32,7 +32,7 @@ extern pd_module_record pd__module_v1;
 extern uint32_t pd__module_entered_v1;
 __attribute__((weak, used)) PD__HIDDEN pd_module_record pd__module_v1 = {
     PD_ABI_VERSION, sizeof(pd_module_record), pd__defs_begin, pd__defs_end, NULL,
-    NULL};
+    NULL, NULL};
 __attribute__((weak, used)) PD__HIDDEN uint32_t pd__module_entered_v1 = 0;
 
 PD__NOTE(PD_NOTE_MODULE, pd__module_v1);
@@ -56,6 +56,15 @@ static inline const pd_host *pd__look_for_host(void) {
     if (image) host = pd__host_in(image);
   }
   return host;
+}
+
+/* Whether a static object of this module is at `address`. */
+static inline int pd__is_own(void *address) {
+  for (uint32_t i = pd__image_count(); i-- > 0;) {
+    const void *image = pd__image_at(i);
+    if (image && pd__holds(image, &pd__module_v1, 1)) return pd__holds(image, address, 1);
+  }
+  return 0;
 }
 
 static void pd__module_exit(void *unused) {

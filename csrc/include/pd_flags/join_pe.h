@@ -28,7 +28,7 @@ static const void *const pd__defs_end PD__SECTION("d2") = NULL;
 PD__ONCE pd_module_record pd__module_v1 = {
     PD_ABI_VERSION, sizeof(pd_module_record),
     (const pd_flag_def *const *)(const void *)&pd__defs_begin,
-    (const pd_flag_def *const *)(const void *)&pd__defs_end, NULL, NULL};
+    (const pd_flag_def *const *)(const void *)&pd__defs_end, NULL, NULL, NULL};
 PD__ONCE uint32_t pd__module_entered_v1 = 0;
 
 PD__NOTE(PD_NOTE_MODULE, pd__module_v1);
@@ -48,6 +48,18 @@ static inline const pd_host *pd__look_for_host(void) {
   const pd_host *host = NULL;
   pd__each_image(pd__find_host, &host);
   return host;
+}
+
+/* Whether a static object of this module is at `address`. */
+static inline void pd__visit_own(const pd__image *image, void *address, unsigned char *stop) {
+  void **sought = (void **)address;
+  if (!pd__holds(image, &pd__module_v1, 1, 0)) return;
+  if (!pd__holds(image, *sought, 1, 0)) *sought = NULL;
+  *stop = 1;
+}
+static inline int pd__is_own(void *address) {
+  pd__each_image(pd__visit_own, &address);
+  return address != NULL;
 }
 
 static void pd__module_exit(void) {

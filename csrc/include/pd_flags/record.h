@@ -31,6 +31,19 @@ typedef struct pd_host {
   void (*module_leave)(struct pd_module_record *record);
 } pd_host;
 
+/* A definition that comes while the module runs, as the constructors of static C++ objects
+ * do. In static memory of the module, with all that it leads to: module_leave forgets it.
+ * The module fills the upper part, and zeros the lower, which is the host's. */
+typedef struct pd_late_def {
+  uint32_t size;            /* of this struct, in bytes */
+  uint32_t seen;            /* 1: the host has looked at it */
+  struct pd_late_def *next; /* the one that came before it, or 0 */
+  const pd_flag_def *def;
+  struct pd_flag *flag; /* once it is defined; 0 for an import */
+  const char *why;      /* why it was refused, or 0; it stays until the process ends */
+  uint32_t status;      /* pd_status of that */
+} pd_late_def;
+
 /* One per module, in writable memory of the module. */
 typedef struct pd_module_record {
   uint32_t abi;  /* PD_ABI_VERSION */
@@ -39,6 +52,8 @@ typedef struct pd_module_record {
   const pd_flag_def *const *defs_end; /* one past the last */
   const pd_host *host; /* 0 at first; set by the host while the module is joined */
   void *state;         /* 0 at first; the host's */
+  struct pd_late_def *late; /* the module's: the last that came, or 0. The module puts one
+                               before it and calls module_join again, if there is a host */
 } pd_module_record;
 
 /* One per registry copy, in writable memory. */

@@ -4,12 +4,8 @@
 #ifndef PD_FLAGS_UNLINKED_H
 #define PD_FLAGS_UNLINKED_H
 
-#ifdef PD_NO_MODULE_RECORD
-#error "PD_HEADER_ONLY needs the module record that PD_NO_MODULE_RECORD leaves out"
-#endif
-
+#include <pd_flags/host.h>
 #include <pd_flags/items.h>
-#include <pd_flags/table.h>
 
 #ifdef __cplusplus
 #pragma GCC diagnostic push
@@ -17,61 +13,6 @@
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 extern "C" {
 #endif
-
-/* ---- Messages, without the C library ---- */
-
-static inline char *pd__add_text(char *at, const char *end, const char *text) {
-  while (*text && at < end - 1) *at++ = *text++;
-  *at = '\0';
-  return at;
-}
-
-static inline char *pd__add_number(char *at, const char *end, size_t number) {
-  char digits[24], *first = digits + sizeof digits - 1;
-  *first = '\0';
-  do *--first = (char)('0' + number % 10);
-  while (number /= 10);
-  return pd__add_text(at, end, first);
-}
-
-/* Fill `err` (NULL allowed) with three texts in a row, and return `status`. */
-static inline pd_status pd__refuse(pd_error *err, pd_status status, const char *a, const char *b,
-                                   const char *c) {
-  if (!err) return status;
-  const char *end = err->message + sizeof err->message;
-  err->status = status;
-  pd__add_text(pd__add_text(pd__add_text(err->message, end, a), end, b), end, c);
-  return status;
-}
-
-/* ---- The way to the host ---- */
-
-/* The table of the host; NULL: no registry is in this process. A host joins the modules
- * that were there before it; one that is just about to is looked for. */
-static inline const pd_table *pd__table(void) {
-  const pd_host *host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
-  if (!host) host = pd__look_for_host();
-  return (const pd_table *)(const void *)host;
-}
-
-/* The same if the function at `offset` is in it. A macro below asks for each. */
-static inline const pd_table *pd__table_with(size_t offset) {
-  const pd_table *table = pd__table();
-  return table && table->host.size > offset ? table : NULL;
-}
-
-static inline pd_status pd__refuse_missing(pd_error *err, const char *name) {
-  const pd_table *table = pd__table_with(offsetof(pd_table, version));
-  char text[64];
-  if (!table) {
-    return pd__refuse(err, PD_ERR_UNSUPPORTED, name, ": no registry is in this process: ",
-                      "load libpd_flags, or what brings it, first");
-  }
-  pd__add_text(pd__add_text(text, text + sizeof text, table->version()), text + sizeof text,
-               ", which lacks it");
-  return pd__refuse(err, PD_ERR_UNSUPPORTED, name,
-                    ": the registry of this process is hosted by version ", text);
-}
 
 #define PD__CALL_S(name, parameters, arguments)                                \
   PD_API pd_status pd_##name parameters {                                      \

@@ -1,0 +1,61 @@
+/* Definitions that a module makes while it runs: they belong to the module as those of
+ * PD_DEFINE do. */
+#ifndef PD_FLAGS_LATE_H
+#define PD_FLAGS_LATE_H
+
+#include <pd_flags/host.h>
+
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+extern "C" {
+#endif
+
+/* What became of it: PD_OK, also while no host is there; why it was refused; or
+ * PD_ERR_UNSUPPORTED, because the host is too old. Any thread. */
+static inline pd_status pd_late_check(const pd_late_def *late, pd_error *err) {
+  const pd_table *table =
+      (const pd_table *)(const void *)__atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
+  if (__atomic_load_n(&late->seen, __ATOMIC_ACQUIRE)) {
+    const char *why = __atomic_load_n(&late->why, __ATOMIC_ACQUIRE);
+    return why ? pd__refuse(err, (pd_status)late->status, why, "", "") : PD_OK;
+  }
+  if (!table) return PD_OK;
+  return pd__refuse(err, PD_ERR_UNSUPPORTED, late->def->name,
+                    ": the registry of this process is hosted by a version that knows nothing "
+                    "of definitions made while the program runs: ",
+                    table->host.size > offsetof(pd_table, version) ? table->version() : "?");
+}
+
+/* Define `late->def`, with `late` zero but for its size and that: now, or when a host
+ * comes. Both stand in static memory of this module and stay as they are, once for all.
+ * In pd_module_load a definition that is refused refuses its module, otherwise it alone is
+ * refused. PD_ERR_ARGUMENT: not in static memory of this module. */
+static inline pd_status pd_late_define(pd_late_def *late, pd_error *err) {
+  pd_late_def *first = __atomic_load_n(&pd__module_v1.late, __ATOMIC_RELAXED);
+  const pd_host *host;
+  if (!pd__is_own(late)) {
+    return pd__refuse(err, PD_ERR_ARGUMENT, late->def->name,
+                      ": is not a static object of its module, as a flag must be", "");
+  }
+  /* A source that was built with an older header may have brought the record. */
+  if (pd__module_v1.size < sizeof(pd_module_record)) {
+    return pd__refuse(err, PD_ERR_UNSUPPORTED, late->def->name,
+                      ": a part of the module was built with an older pd_flags.h", "");
+  }
+  do late->next = first;
+  while (!__atomic_compare_exchange_n(&pd__module_v1.late, &first, late, 0, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_RELAXED));
+  /* A host that comes now either sees it there, or is seen here. */
+  host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_SEQ_CST);
+  if (host) host->module_join(&pd__module_v1);
+  return pd_late_check(late, err);
+}
+
+#ifdef __cplusplus
+}
+#pragma GCC diagnostic pop
+#endif
+
+#endif /* PD_FLAGS_LATE_H */
