@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._binary import MARKERS, Binary, can_read, read_binary
@@ -98,6 +99,31 @@ def _shared_flags() -> Iterator[Report]:
             yield {"name": flag.name, "cells": cells}
 
 
+# A generated module has a flag that is named after its set of flags and their hash.
+_SCHEMA = re.compile(r"(?:.*\.)?(.+)_schema_([0-9a-f]{16})")
+
+
+def _schemas() -> Iterator[Report]:
+    for flag in all_flags():
+        match = _SCHEMA.fullmatch(flag.name)
+        if match and flag.hidden and flag.read_only and str(flag.default).startswith(match[2]):
+            modules = [cell["module"] for cell in _cells(flag)]
+            yield {"set": match[1], "hash": flag.default, "modules": modules}
+
+
+def _schema_problems(schemas: Sequence[Report]) -> Iterator[str]:
+    """Tell sets of flags that modules were built from in several versions."""
+    first: dict[str, Report] = {}
+    for schema in schemas:
+        other = first.setdefault(schema["set"], schema)
+        if other is not schema:
+            these, those = (", ".join(each["modules"]) for each in (schema, other))
+            yield (
+                f"{schema['set']}: {these} has flags of another version than {those}"
+                f" ({schema['hash'][:16]}, not {other['hash'][:16]}): build them from one file"
+            )
+
+
 def _copies() -> Iterator[Report]:
     for info in _each(lib.pd_copy_get_info, "pd_copy_info"):
         yield {
@@ -170,7 +196,8 @@ def examine(files: Sequence[str], refused: Sequence[FlagError] = ()) -> Report:
     report: Report = {
         "modules": [_with_way(module, copies, in_process) for module in _modules()],
         "copies": copies,
-        "shared_flags": list(_shared_flags()),
+        "shared_flags": [each for each in _shared_flags() if not _SCHEMA.fullmatch(each["name"])],
+        "schemas": list(_schemas()),
         "pending": list(_pending()),
         "files": [binary._asdict() for binary in in_files],
         "other_libraries": _other_libraries([*in_process, *in_files]),
@@ -188,6 +215,7 @@ def _problems(report: Report) -> list[str]:
             for cell in flag["cells"]
             if not cell["in_step"]
         ]
+    found += _schema_problems(report["schemas"])
     errors = ErrorList()
     if lib.pd_pending_check(errors.pointer, ffi.NULL) != lib.PD_OK:
         found += [str(error) for error in errors.exceptions()]
@@ -242,6 +270,11 @@ def to_lines(report: Report) -> list[str]:
             for flag in report["shared_flags"]
             for cell in flag["cells"]
         ],
+    )
+    lines += _section(
+        "sets of generated flags",
+        ("set", "hash", "modules"),
+        [(s["set"], s["hash"][:16], ", ".join(s["modules"])) for s in report["schemas"]],
     )
     lines += _section(
         "values that nobody has claimed",
