@@ -54,7 +54,7 @@ void pd__platform_settle(const pd_copy_record *own) {
   HMODULE image;
   DWORD how = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
   GetModuleHandleExW(how, (const wchar_t *)(const void *)own, &image);
-  *(pd__procedure *)&is_ending = ntdll("RtlDllShutdownInProgress");
+  is_ending = (BOOLEAN(NTAPI *)(void))ntdll("RtlDllShutdownInProgress");
 }
 
 /* The loader's own lock, which a thread may take again. */
