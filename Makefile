@@ -75,6 +75,9 @@ wheel: $(VENV)/dev ## Build the wheel into dist/
 sdist: $(VENV)/dev ## Build the source distribution into dist/
 	$(BIN)/python -m build --sdist
 
+release: $(VENV)/release ## Build all that is released into dist/, alike everywhere; ARGS=manylinux
+	$(BIN)/python tools/release.py $(ARGS)
+
 clean: ## Remove whatever these targets made
 	rm -rf build dist .venv .venv-* .*_cache .hypothesis *.egg-info
 	rm -rf paddle_flags/include paddle_flags/lib paddle_flags/_*.so
@@ -93,7 +96,7 @@ $(VENV)/built: $(VENV)/settings $(SOURCES) | check
 	$(PIP) --editable '.[test]'
 	touch $@
 
-$(VENV)/dev $(VENV)/bench: $(VENV)/built | check
+$(VENV)/dev $(VENV)/bench $(VENV)/release: $(VENV)/built | check
 	$(PIP) --editable '.[$(@F)]'
 	touch $@
 
@@ -101,4 +104,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions abi asan tsan fuzz wheel sdist clean check
+.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions abi asan tsan fuzz wheel sdist release clean check

@@ -11,4 +11,4 @@ for word; do
   esac
   set -- "$@" "$word"
 done
-exec ${ZIG:-zig} cc -target "$GLIBC_TARGET" "$@"
+exec ${ZIG:-zig} cc -target "$GLIBC_TARGET" "$@" -Wl,--strip-debug # of what Zig brings along

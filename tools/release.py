@@ -27,7 +27,6 @@ import tarfile
 import time
 import zipfile
 from pathlib import Path
-from typing import Any
 
 from copy_tree import copy_tree
 from windows_package import build_windows
@@ -39,10 +38,10 @@ GLIBC = "2.17"  # of manylinux2014
 MUSL = f"libc.musl-{MACHINE}.so.1"  # as Alpine and auditwheel call it
 
 
-def run(*command: object, **options: Any) -> None:
+def run(*command: object, env: dict[str, str] | None = None) -> None:
     """Run a command; what it prints is shown if it fails."""
     words = [str(word) for word in command]
-    ended = subprocess.run(words, capture_output=True, text=True, check=False, **options)
+    ended = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
     if ended.returncode:
         sys.exit(f"{' '.join(words)}\n{ended.stdout}{ended.stderr}")
 
@@ -113,6 +112,8 @@ def build_sdist(out: Path) -> Path:
     """Build the source distribution."""
     place = fresh(WORK / "sdist")
     copy_tree(place / "tree")
+    for made in ("PKG-INFO", "setup.cfg"):  # where this is an unpacked source distribution
+        (place / "tree" / made).unlink(missing_ok=True)
     command = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", place]
     run(*command, place / "tree", env=environment())
     (built,) = place.glob("*.tar.gz")

@@ -18,7 +18,7 @@ from support import CC, CHECKED, INCLUDE, LIBDIR, ROOT, run, tool, write
 from paddle_flags import _config
 
 VERSION = version("paddle_flags")
-HEADERS = sorted((ROOT / "csrc" / "include").rglob("*.h"))
+HEADERS = sorted((ROOT / "csrc" / "include").rglob("*.h*"))
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 # A package is built for its users: without sanitizers and a test run's options.
@@ -27,6 +27,7 @@ BUILD_ENVIRONMENT = {
     for name, value in os.environ.items()
     if name not in ("PD_SANITIZE", "CFLAGS", "LDFLAGS", "PIP_REQUIRE_VIRTUALENV")
 }
+BUILD_ENVIRONMENT["SOURCE_DATE_EPOCH"] = "1700000000"
 
 HOST = """
 #include <stdio.h>
@@ -105,17 +106,13 @@ def test_one_wheel_is_for_all_pythons_from_3_9_on(wheel):
     assert platform.startswith("linux_")
 
 
-def test_the_wheel_holds_package_library_headers_and_build_files(installed):
+def test_the_wheel_holds_package_library_headers_and_build_files(installed, tmp_path):
     package = installed / "paddle_flags"
     headers = {str(path.relative_to(ROOT / "csrc")) for path in HEADERS}
-    sources = {path.name for path in (ROOT / "paddle_flags").glob("*.py*")}
+    run(sys.executable, ROOT / "tools" / "copy_tree.py", tmp_path / "tree")
     expected = {
         *headers,
-        *sources,
-        "py.typed",
-        "_completion.bash",
-        "_completion.fish",
-        "_completion.zsh",
+        *files_under(tmp_path / "tree" / "paddle_flags"),
         "lib/libpd_flags.so",
         "lib/libpd_flags.a",
         "lib/cmake/paddle_flags/paddle_flags-config.cmake",
@@ -174,19 +171,18 @@ def test_the_source_distribution_holds_the_whole_tree(sdist, tmp_path):
     assert made == set()
 
 
-def test_tree_and_source_distribution_build_the_same_wheel(wheel, tmp_path):
-    tree = tmp_path / "tree"
+def test_tree_and_source_distribution_build_the_same_wheel_byte_for_byte(wheel, tmp_path):
+    tree = tmp_path / "another" / "place"
     run(sys.executable, ROOT / "tools" / "copy_tree.py", tree)
     direct = build_package(tree, tmp_path / "out", "--wheel")
     assert direct.name == wheel.name
-    names = []
+    contents = []
     for path in (direct, wheel):
         with zipfile.ZipFile(path) as archive:
-            names.append({info.filename: info.file_size for info in archive.infolist()})
-    assert names[0].keys() == names[1].keys()
-    for name in names[0]:
-        if name.endswith((".py", ".pyi", ".h", ".cmake", ".pc", "METADATA")):
-            assert names[0][name] == names[1][name], name
+            contents.append({info.filename: archive.read(info) for info in archive.infolist()})
+    assert contents[0].keys() == contents[1].keys()
+    assert [name for name in contents[0] if contents[0][name] != contents[1][name]] == []
+    assert direct.read_bytes() == wheel.read_bytes()
 
 
 # -- other builds -----------------------------------------------------------
