@@ -209,8 +209,10 @@ class override:  # noqa: N801 - reads as a statement
         self._layers: list[int] = []
 
     def __enter__(self) -> None:
-        wanted = _by_flag(self._values)
-        self._layers.append(assign(wanted, self._where, layer=True))
+        self._layers.append(assign(self._wanted(), self._where, layer=True))
+
+    def _wanted(self) -> list[Assignment]:
+        return _by_flag(self._values)
 
     def __exit__(
         self,

@@ -1,0 +1,35 @@
+/* c10's flags (PyTorch's c10/util/Flags.h) on the registry of paddle_flags.
+ *
+ *     C10_DEFINE_int(c10_level, 6, "Compression level");    in the global namespace
+ *     c10::FLAGS_c10_level = 7;
+ *     C10_DECLARE_int(c10_level);                           in other files
+ *     c10::ParseCommandLineFlags(&argc, &argv);
+ *
+ * Compile with the directory of pd_flags.h and its compat/ on the include path. What differs
+ * from c10 is listed in docs/compat.md. With C10_USE_GFLAGS the same names stand for flags of
+ * the gflags/gflags.h that the include path leads to. */
+#ifndef PD_COMPAT_C10_UTIL_FLAGS_H
+#define PD_COMPAT_C10_UTIL_FLAGS_H
+
+#ifdef C10_UTIL_FLAGS_H_
+#error "PyTorch's own c10/util/Flags.h is included already: put compat/ in front of its directory"
+#endif
+#define C10_UTIL_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+
+/* c10's header brings these along; who has them gets them. */
+#if defined(__has_include)
+#if __has_include(<c10/macros/cmake_macros.h>) && __has_include(<c10/util/Registry.h>)
+#include <c10/util/Registry.h>
+#endif
+#endif
+
+#ifdef C10_USE_GFLAGS
+#include <c10/pd_flags/gflags.h>
+#else
+#include <c10/pd_flags/native.h>
+#endif
+
+#endif /* PD_COMPAT_C10_UTIL_FLAGS_H */

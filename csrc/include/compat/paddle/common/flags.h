@@ -1,0 +1,115 @@
+/* Paddle's flags (paddle/common/flags.h) on the registry of paddle_flags.
+ *
+ *     PHI_DEFINE_EXPORTED_bool(check_nan_inf, false, "Stop at the first NaN or Inf");
+ *     if (FLAGS_check_nan_inf) …
+ *     COMMON_DECLARE_bool(check_nan_inf);    in other files
+ *     paddle::flags::ParseCommandLineFlags(&argc, &argv);
+ *
+ * Compile with the directory of pd_flags.h and its compat/ on the include path. What differs
+ * from Paddle is listed in docs/compat.md. With PADDLE_WITH_GFLAGS the same names stand for flags
+ * of a real gflags, which is searched behind compat/.
+ *
+ * PD_DEFINE_<type> and PD_DECLARE_<type> have Paddle's meaning in a file that includes this one,
+ * whether pd_flags.h comes before or after it: FLAGS_x is an ordinary variable, and a string a
+ * std::string. What PD_DEFINE takes behind the help text in pd_flags.h may stand there too. */
+#ifndef PD_COMPAT_PADDLE_COMMON_FLAGS_H
+#define PD_COMPAT_PADDLE_COMMON_FLAGS_H
+
+#if defined(COMMON_DECLARE_VARIABLE) || defined(PHI_DEFINE_VARIABLE)
+#error "Paddle's own paddle/common/flags.h is included already: put compat/ in front of it"
+#endif
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+/* Paddle's header brings these along; who has them gets them. */
+#if defined(__has_include)
+#if __has_include("paddle/common/macros.h")
+#include "paddle/common/macros.h"
+#endif
+#if __has_include("paddle/utils/test_macros.h")
+#include "paddle/utils/test_macros.h"
+#endif
+#endif
+
+#ifdef PADDLE_WITH_GFLAGS
+#include <paddle/pd_flags/gflags.h>
+#else
+#include <paddle/pd_flags/native.h>
+#endif
+#include <paddle/pd_flags/exported.h>
+#include <paddle/pd_flags/functions.h>
+#include <pd_flags/type_tag.h>
+
+/* By C++ type: bool, a sized integer, double or std::string. */
+#define PD_DEFINE_VARIABLE(type, name, value, ...) \
+  PD__TAGGED(PD_DEFINE_, type)(name, value, __VA_ARGS__)
+#define PD_DECLARE_VARIABLE(type, name) PD__TAGGED(PD_DECLARE_, type)(name)
+#define PHI_DEFINE_VARIABLE(type, shorttype, name, value, ...) \
+  PD__TAGGED(PD_DEFINE_, type)(name, value, __VA_ARGS__)
+#define PHI_DECLARE_VARIABLE(type, shorttype, name) PD__TAGGED(PD_DECLARE_, type)(name)
+#define COMMON_DECLARE_VARIABLE(type, name) PD__TAGGED(PD_DECLARE_, type)(name)
+
+#define PHI_DEFINE_bool(name, ...) PD_DEFINE_bool(name, __VA_ARGS__)
+#define PHI_DEFINE_int32(name, ...) PD_DEFINE_int32(name, __VA_ARGS__)
+#define PHI_DEFINE_uint32(name, ...) PD_DEFINE_uint32(name, __VA_ARGS__)
+#define PHI_DEFINE_int64(name, ...) PD_DEFINE_int64(name, __VA_ARGS__)
+#define PHI_DEFINE_uint64(name, ...) PD_DEFINE_uint64(name, __VA_ARGS__)
+#define PHI_DEFINE_double(name, ...) PD_DEFINE_double(name, __VA_ARGS__)
+#define PHI_DEFINE_string(name, ...) PD_DEFINE_string(name, __VA_ARGS__)
+
+#define PHI_DECLARE_bool(name) PD_DECLARE_bool(name)
+#define PHI_DECLARE_int32(name) PD_DECLARE_int32(name)
+#define PHI_DECLARE_uint32(name) PD_DECLARE_uint32(name)
+#define PHI_DECLARE_int64(name) PD_DECLARE_int64(name)
+#define PHI_DECLARE_uint64(name) PD_DECLARE_uint64(name)
+#define PHI_DECLARE_double(name) PD_DECLARE_double(name)
+#define PHI_DECLARE_string(name) PD_DECLARE_string(name)
+
+#define COMMON_DECLARE_bool(name) PD_DECLARE_bool(name)
+#define COMMON_DECLARE_int32(name) PD_DECLARE_int32(name)
+#define COMMON_DECLARE_uint32(name) PD_DECLARE_uint32(name)
+#define COMMON_DECLARE_int64(name) PD_DECLARE_int64(name)
+#define COMMON_DECLARE_uint64(name) PD_DECLARE_uint64(name)
+#define COMMON_DECLARE_double(name) PD_DECLARE_double(name)
+#define COMMON_DECLARE_string(name) PD_DECLARE_string(name)
+
+/* Flags that Python's set_flags and get_flags know; the READONLY ones can be read there, and set
+ * by everybody else. In the global namespace. */
+#define PHI_DEFINE_EXPORTED_bool(name, value, doc) PD__EXPORTED(bool, name, true, value, doc)
+#define PHI_DEFINE_EXPORTED_int32(name, value, doc) PD__EXPORTED(int32, name, true, value, doc)
+#define PHI_DEFINE_EXPORTED_int64(name, value, doc) PD__EXPORTED(int64, name, true, value, doc)
+#define PHI_DEFINE_EXPORTED_uint64(name, value, doc) PD__EXPORTED(uint64, name, true, value, doc)
+#define PHI_DEFINE_EXPORTED_double(name, value, doc) PD__EXPORTED(double, name, true, value, doc)
+#define PHI_DEFINE_EXPORTED_string(name, value, doc) PD__EXPORTED(string, name, true, value, doc)
+
+#define PHI_DEFINE_EXPORTED_READONLY_bool(name, value, doc) \
+  PD__EXPORTED(bool, name, false, value, doc)
+#define PHI_DEFINE_EXPORTED_READONLY_int32(name, value, doc) \
+  PD__EXPORTED(int32, name, false, value, doc)
+#define PHI_DEFINE_EXPORTED_READONLY_int64(name, value, doc) \
+  PD__EXPORTED(int64, name, false, value, doc)
+#define PHI_DEFINE_EXPORTED_READONLY_uint64(name, value, doc) \
+  PD__EXPORTED(uint64, name, false, value, doc)
+#define PHI_DEFINE_EXPORTED_READONLY_double(name, value, doc) \
+  PD__EXPORTED(double, name, false, value, doc)
+#define PHI_DEFINE_EXPORTED_READONLY_string(name, value, doc) \
+  PD__EXPORTED(string, name, false, value, doc)
+
+/* Pulls the file that defines the flag out of a static library. */
+#define PADDLE_FORCE_LINK_FLAG(name)                                     \
+  extern int TouchPaddleFlagRegister_##name();                           \
+  __attribute__((unused)) static int __paddle_use_flag_##name =          \
+      TouchPaddleFlagRegister_##name()
+
+#define PD__TOUCHED(name)                                                \
+  int TouchPaddleFlagRegister_##name();                                  \
+  int TouchPaddleFlagRegister_##name() { return 0; }                     \
+  struct __PaddleRegisterFlag_##name;                                    \
+  static_assert(std::is_same<__PaddleRegisterFlag_##name,                \
+                             ::__PaddleRegisterFlag_##name>::value,      \
+                "FLAGS should define in global namespace")
+
+#endif /* PD_COMPAT_PADDLE_COMMON_FLAGS_H */

@@ -1,0 +1,130 @@
+/* phi::GetExportedFlagInfoMap; paddle/common/flags.h includes it. */
+#ifndef PD_COMPAT_PADDLE_EXPORTED_H
+#define PD_COMPAT_PADDLE_EXPORTED_H
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+/* paddle::variant: Paddle's own where it is there, the standard's from C++17 on. */
+#if defined(__has_include)
+#if __has_include("paddle/utils/variant.h")
+#define PD__PADDLE_VARIANT
+#include "paddle/utils/variant.h"
+#endif
+#endif
+#if !defined(PD__PADDLE_VARIANT) && __cplusplus >= 201703L
+#include <variant>
+namespace paddle {
+using std::get;
+using std::holds_alternative;
+using std::variant;
+using std::visit;
+}  // namespace paddle
+#elif !defined(PD__PADDLE_VARIANT)
+#include <paddle/pd_flags/variant.h>
+#endif
+
+namespace phi {
+
+struct FlagInfo {
+  using ValueType = paddle::variant<bool, int32_t, int64_t, uint64_t, double, std::string>;
+  std::string name;
+  mutable void *value_ptr; /* of the variable FLAGS_<name> */
+  ValueType default_value;
+  std::string doc;
+  bool is_writable; /* from Python */
+};
+
+using ExportedFlagInfoMap = std::map<std::string, FlagInfo>;
+
+#ifdef PADDLE_WITH_GFLAGS
+
+inline ExportedFlagInfoMap &pd_exported_flags() {
+  static ExportedFlagInfoMap map;
+  return map;
+}
+
+template <class T>
+bool pd_export_flag(const char *name, T *variable, const char *doc, bool writable) {
+  FlagInfo info = {name, variable, FlagInfo::ValueType(*variable), doc, writable};
+  return pd_exported_flags().insert(std::make_pair(std::string(name), info)).second;
+}
+
+#else
+
+PD__LOCAL inline FlagInfo::ValueType pd_exported_default(const pd_flag_info &info) {
+  const pd_value &value = info.default_value;
+  switch (info.type) {
+    case PD_TYPE_bool:
+      return FlagInfo::ValueType(value.b);
+    case PD_TYPE_int32:
+      return FlagInfo::ValueType(static_cast<int32_t>(value.i64));
+    case PD_TYPE_int64:
+      return FlagInfo::ValueType(value.i64);
+    case PD_TYPE_double:
+      return FlagInfo::ValueType(value.f64);
+    case PD_TYPE_string:
+      return FlagInfo::ValueType(std::string(value.str));
+    default:
+      return FlagInfo::ValueType(value.u64);
+  }
+}
+
+/* A std::string is at the beginning of its cell, so that every cell's address is that of the
+ * variable. */
+PD__LOCAL inline bool pd_exported_info(const pd_flag *flag, FlagInfo *out) {
+  pd_flag_info info;
+  pd_cell_info cell;
+  info.size = sizeof info;
+  cell.size = sizeof cell;
+  if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) return false;
+  bool writable = info.category == std::string("exported");
+  if (!writable && info.category != std::string("exported, read-only")) return false;
+  if (pd_flag_get_cell(flag, 0, &cell, nullptr) != PD_OK || !cell.address) return false;
+  *out = {info.name, const_cast<void *>(cell.address), pd_exported_default(info), info.help,
+          writable};
+  return true;
+}
+
+/* Those that the registry has now, of all modules; what somebody put in by hand stays. */
+PD__LOCAL inline ExportedFlagInfoMap &pd_exported_flags() {
+  static std::mutex mutex;
+  static ExportedFlagInfoMap map;
+  static std::set<std::string> ours;
+  std::lock_guard<std::mutex> hold(mutex);
+  std::set<std::string> present;
+  pd_flag *flag = nullptr;
+  while ((flag = pd_flag_next(flag)) != nullptr) {
+    FlagInfo info;
+    if (!pd_exported_info(flag, &info)) continue;
+    present.insert(info.name);
+    auto found = map.insert(std::make_pair(info.name, info)).first;
+    found->second.value_ptr = info.value_ptr; /* of a module that came in place of another */
+  }
+  for (const std::string &name : ours) {
+    if (!present.count(name)) map.erase(name);
+  }
+  ours.swap(present);
+  return map;
+}
+
+#endif
+
+/* Templates, so that a function of this name in Paddle's own flags.cc is no second one. */
+template <class Ours = void>
+ExportedFlagInfoMap *GetMutableExportedFlagInfoMap() {
+  return &pd_exported_flags();
+}
+template <class Ours = void>
+const ExportedFlagInfoMap &GetExportedFlagInfoMap() {
+  return pd_exported_flags();
+}
+
+}  // namespace phi
+
+#endif /* PD_COMPAT_PADDLE_EXPORTED_H */

@@ -1,0 +1,218 @@
+/* paddle::flags::…; paddle/common/flags.h includes it. */
+#ifndef PD_COMPAT_PADDLE_FUNCTIONS_H
+#define PD_COMPAT_PADDLE_FUNCTIONS_H
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <locale>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace paddle {
+namespace flags {
+
+namespace pd_detail {
+
+PD__LOCAL inline void tell(const std::string &error) {
+  std::cerr << "paddle flags error: " << error << std::endl;
+}
+
+/* The whole text, as a T. */
+template <class T>
+PD__LOCAL bool from_text(const std::string &text, T *out) {
+  std::istringstream stream(text);
+  stream.imbue(std::locale::classic());
+  bool negative = !text.empty() && text[0] == '-';
+  if (negative && !std::numeric_limits<T>::is_signed) return false;
+  stream >> std::noskipws >> *out;
+  return stream && stream.peek() == std::istringstream::traits_type::eof();
+}
+PD__LOCAL inline bool from_text(const std::string &text, std::string *out) {
+  *out = text;
+  return true;
+}
+PD__LOCAL inline bool from_text(const std::string &text, bool *out) {
+  *out = text == "true" || text == "True" || text == "TRUE" || text == "1";
+  return *out || text == "false" || text == "False" || text == "FALSE" || text == "0";
+}
+
+PD__LOCAL inline void print_help(std::ostream &out) {
+  std::map<std::string, std::map<std::string, compat_flag>> files;
+  for (const compat_flag &flag : compat_flags()) files[flag.file][flag.name] = flag;
+  for (const auto &file : files) {
+    out << "\nFlags defined in " << file.first << ":\n";
+    for (const auto &named : file.second) {
+      const compat_flag &flag = named.second;
+      out << "  --" << flag.name << ": " << type_name(flag) << ", " << flag.help
+          << " (default: " << flag.value << ")\n";
+    }
+  }
+  out << std::endl;
+}
+
+#ifndef PADDLE_WITH_GFLAGS
+
+PD__LOCAL inline void end_with(const std::vector<std::string> &errors) {
+  for (const std::string &error : errors) tell(error);
+  std::exit(-1);
+}
+
+/* The value of a flag that begins with a quote in argv[i]: up to the word with the other one. */
+PD__LOCAL inline bool unquote(int argc, char **argv, int *i, std::string *value) {
+  std::string text = value->substr(1);
+  while (text.empty() || text[text.size() - 1] != '"') {
+    if (*i + 1 >= argc) return false;
+    text += std::string(" ") + argv[++*i];
+  }
+  *value = text.substr(0, text.size() - 1);
+  return true;
+}
+
+/* One flag at argv[*i], with its value in the same word or the next. */
+PD__LOCAL inline void read_flag(int argc, char **argv, int *i, pd::detail::compat_line *line) {
+  std::string word = argv[*i], value;
+  size_t at = static_cast<size_t>(*i), begin = word[1] == '-' ? 2 : 1, equals = word.find('=');
+  std::string name = word.substr(begin, equals - begin);
+  if (equals != std::string::npos) {
+    value = word.substr(equals + 1);
+  } else if (!name.empty() && *i + 1 < argc) {
+    value = argv[++*i];
+  } else if (!name.empty()) {
+    line->errors.push_back(word + ": the value is missing");
+  }
+  if (name.empty()) {
+    line->errors.push_back("\"" + word + "\": expected --name=value or --name value");
+  } else if (!value.empty() && value[0] == '"' && !unquote(argc, argv, i, &value)) {
+    line->errors.push_back(word + ": the quote has no end");
+  }
+  line->words[at] = "--" + name + "=" + value;
+}
+
+#endif
+
+}  // namespace pd_detail
+
+/* ---- One flag ---- */
+
+/* Whether the flag is defined. */
+PD__LOCAL inline bool FindFlag(const std::string &name) { return pd_detail::find(name); }
+
+/* Whether the flag has the value now; stderr says why not. */
+PD__LOCAL inline bool SetFlagValue(const std::string &name, const std::string &value) {
+  std::string why;
+  bool done = pd_detail::set(name, value, nullptr, &why);
+  if (!done) pd_detail::tell(why);
+  return done;
+}
+
+/* ---- The environment ---- */
+
+/* The variables FLAGS_<name>. With `error_fatal` a variable that isn't there, a flag that isn't,
+ * and a value that doesn't suit end the process with 255; without it they are passed over, the
+ * last with a line on stderr. */
+PD__LOCAL inline void SetFlagsFromEnv(const std::vector<std::string> &flags, bool error_fatal) {
+  bool failed = false;
+  for (const std::string &name : flags) {
+    std::string variable = "FLAGS_" + name, why;
+    const char *value = std::getenv(variable.c_str());
+    if (!error_fatal && (!value || !pd_detail::find(name))) continue;
+    if (value && pd_detail::set(name, value, variable.c_str(), &why)) continue;
+    pd_detail::tell(value ? why : "the environment has no " + variable);
+    failed = true;
+  }
+  if (failed && error_fatal) std::exit(-1);
+}
+
+/* The variable `name`, or the default if there is none. One that isn't a T ends the process with
+ * 255. */
+template <class T>
+PD__LOCAL T GetFromEnv(const std::string &name, const T &default_value) {
+  const char *text = std::getenv(name.c_str());
+  T value = T();
+  if (!text) return default_value;
+  if (!pd_detail::from_text(text, &value)) {
+    pd_detail::tell(name + "=" + text + " in the environment: not a value of the type asked for");
+    std::exit(-1);
+  }
+  return value;
+}
+
+#define PD__FROM_ENV(name_, type)                                                \
+  PD__LOCAL inline type name_##FromEnv(const std::string &name, type default_value) { \
+    return GetFromEnv(name, default_value);                                      \
+  }
+PD__FROM_ENV(Bool, bool)
+PD__FROM_ENV(Int32, int32_t)
+PD__FROM_ENV(Uint32, uint32_t)
+PD__FROM_ENV(UInt32, uint32_t)
+PD__FROM_ENV(Int64, int64_t)
+PD__FROM_ENV(Uint64, uint64_t)
+PD__FROM_ENV(UInt64, uint64_t)
+PD__FROM_ENV(Double, double)
+PD__FROM_ENV(String, std::string)
+#undef PD__FROM_ENV
+
+/* ---- Help ---- */
+
+/* All flags of the process, by the files that define them. */
+PD__LOCAL inline void PrintAllFlagHelp(bool to_file = false,
+                                       const std::string &file_name = "all_flags.txt") {
+  if (to_file) {
+    std::ofstream file(file_name);
+    pd_detail::print_help(file);
+    if (!file) pd_detail::tell(file_name + ": can't be written");
+  } else {
+    pd_detail::print_help(std::cout);
+  }
+}
+
+/* ---- The command line ---- */
+
+#ifdef PADDLE_WITH_GFLAGS
+
+inline void ParseCommandLineFlags(int *argc, char ***argv) {
+  gflags::ParseCommandLineFlags(argc, argv, true);
+}
+
+inline void AllowUndefinedFlags() { gflags::AllowCommandLineReparsing(); }
+
+#else
+
+/* Values for flags that nobody has defined wait for them, from now on. */
+PD__LOCAL inline void AllowUndefinedFlags() { pd_detail::undefined_allowed() = true; }
+
+/* Every word is --name=value, -name=value, or such a name and its value, also of a bool; "" means
+ * nothing. --help and -h print help and exit with 1. An error ends the process with 255, and no
+ * flag has changed; all errors are on stderr. argv stays as it is. */
+PD__LOCAL inline void ParseCommandLineFlags(int *pargc, char ***pargv) {
+  int argc = *pargc;
+  char **argv = *pargv;
+  pd::detail::compat_line line = pd::detail::compat_line_of(argc, argv);
+  for (int i = 1; i < argc; i++) {
+    std::string word = argv[i];
+    if (word == "--help" || word == "-help" || word == "--h" || word == "-h") {
+      PrintAllFlagHelp();
+      std::exit(1);
+    }
+    if (word.size() > 1 && word[0] == '-') {
+      pd_detail::read_flag(argc, argv, &i, &line);
+    } else if (!word.empty()) {
+      line.errors.push_back("\"" + word + "\": expected --name=value or --name value");
+    }
+  }
+  if (!pd::detail::compat_line_apply(line, pd_detail::undefined_allowed())) {
+    pd_detail::end_with(line.errors);
+  }
+}
+
+#endif
+
+}  // namespace flags
+}  // namespace paddle
+
+#endif /* PD_COMPAT_PADDLE_FUNCTIONS_H */

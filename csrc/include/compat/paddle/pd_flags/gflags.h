@@ -1,0 +1,81 @@
+/* Paddle's definitions on a real gflags; paddle/common/flags.h includes it. */
+#ifndef PD_COMPAT_PADDLE_GFLAGS_H
+#define PD_COMPAT_PADDLE_GFLAGS_H
+
+#include <paddle/pd_flags/real_gflags.h>
+
+#include <string>
+#include <vector>
+
+#define PD_DEFINE_bool(name, value, help) DEFINE_bool(name, value, help)
+#define PD_DEFINE_int32(name, value, help) DEFINE_int32(name, value, help)
+#define PD_DEFINE_uint32(name, value, help) DEFINE_uint32(name, value, help)
+#define PD_DEFINE_int64(name, value, help) DEFINE_int64(name, value, help)
+#define PD_DEFINE_uint64(name, value, help) DEFINE_uint64(name, value, help)
+#define PD_DEFINE_double(name, value, help) DEFINE_double(name, value, help)
+#define PD_DEFINE_string(name, value, help) DEFINE_string(name, value, help)
+
+#define PD_DECLARE_bool(name) DECLARE_bool(name)
+#define PD_DECLARE_int32(name) DECLARE_int32(name)
+#define PD_DECLARE_uint32(name) DECLARE_uint32(name)
+#define PD_DECLARE_int64(name) DECLARE_int64(name)
+#define PD_DECLARE_uint64(name) DECLARE_uint64(name)
+#define PD_DECLARE_double(name) DECLARE_double(name)
+#define PD_DECLARE_string(name) DECLARE_string(name)
+
+/* gflags has no place for it: each module tells its own map. */
+#define PD__EXPORTED(tag, name, writable, value, doc)                                        \
+  PD_DEFINE_##tag(name, value, doc);                                                         \
+  static const bool pd__exported_##name __attribute__((unused)) =                            \
+      ::phi::pd_export_flag(#name, &FLAGS_##name, doc, writable);                            \
+  PD__TOUCHED(name)
+
+/* ---- What functions.h needs ---- */
+
+#define PD__LOCAL
+
+namespace paddle {
+namespace flags {
+namespace pd_detail {
+
+/* As in pd_flags/compat_line.hpp. */
+struct compat_flag {
+  std::string name;
+  std::string help;
+  std::string file;
+  std::string value; /* the default */
+  std::string type;
+};
+
+inline std::vector<compat_flag> compat_flags() {
+  std::vector<gflags::CommandLineFlagInfo> infos;
+  std::vector<compat_flag> all;
+  gflags::GetAllFlags(&infos);
+  for (const gflags::CommandLineFlagInfo &info : infos) {
+    compat_flag found = {info.name, info.description, info.filename, info.default_value,
+                         info.type};
+    all.push_back(found);
+  }
+  return all;
+}
+
+inline const char *type_name(const compat_flag &flag) { return flag.type.c_str(); }
+
+inline bool find(const std::string &name) {
+  std::string value;
+  return gflags::GetCommandLineOption(name.c_str(), &value);
+}
+
+/* Whether it holds; gflags itself says why not. */
+inline bool set(const std::string &name, const std::string &value, const char *variable,
+                std::string *why) {
+  bool done = !gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty();
+  if (!done) *why = name + ": gflags refuses " + (variable ? variable : value.c_str());
+  return done;
+}
+
+}  // namespace pd_detail
+}  // namespace flags
+}  // namespace paddle
+
+#endif /* PD_COMPAT_PADDLE_GFLAGS_H */

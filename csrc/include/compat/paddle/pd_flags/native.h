@@ -1,0 +1,112 @@
+/* Paddle's definitions on the registry of paddle_flags; paddle/common/flags.h includes it. */
+#ifndef PD_COMPAT_PADDLE_NATIVE_H
+#define PD_COMPAT_PADDLE_NATIVE_H
+
+#include <pd_flags/compat_line.hpp>
+
+#if defined(_WIN32)
+#define PD__PADDLE_EXPORT __declspec(dllexport)
+#else
+#define PD__PADDLE_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* pd_flags.h has these names for variables that only the registry writes. */
+#undef PD_DEFINE_bool
+#undef PD_DEFINE_int32
+#undef PD_DEFINE_uint32
+#undef PD_DEFINE_int64
+#undef PD_DEFINE_uint64
+#undef PD_DEFINE_double
+#undef PD_DEFINE_string
+#undef PD_DECLARE_bool
+#undef PD_DECLARE_int32
+#undef PD_DECLARE_uint32
+#undef PD_DECLARE_int64
+#undef PD_DECLARE_uint64
+#undef PD_DECLARE_double
+#undef PD_DECLARE_string
+
+#define PD__PADDLE_DEFINE(tag, name, ...)                                      \
+  namespace paddle_flags {                                                     \
+  PD__ASSIGNABLE(tag, FLAGS_##name, #name, PD__PADDLE_EXPORT, __VA_ARGS__)     \
+  }                                                                            \
+  using paddle_flags::FLAGS_##name
+#define PD__PADDLE_DECLARE(tag, name)                                          \
+  namespace paddle_flags {                                                     \
+  PD__ASSIGNABLE_DECLARE(tag, FLAGS_##name, );                                 \
+  }                                                                            \
+  using paddle_flags::FLAGS_##name
+
+#define PD_DEFINE_bool(name, ...) PD__PADDLE_DEFINE(bool, name, __VA_ARGS__)
+#define PD_DEFINE_int32(name, ...) PD__PADDLE_DEFINE(int32, name, __VA_ARGS__)
+#define PD_DEFINE_uint32(name, ...) PD__PADDLE_DEFINE(uint32, name, __VA_ARGS__)
+#define PD_DEFINE_int64(name, ...) PD__PADDLE_DEFINE(int64, name, __VA_ARGS__)
+#define PD_DEFINE_uint64(name, ...) PD__PADDLE_DEFINE(uint64, name, __VA_ARGS__)
+#define PD_DEFINE_double(name, ...) PD__PADDLE_DEFINE(double, name, __VA_ARGS__)
+#define PD_DEFINE_string(name, ...)                                            \
+  namespace paddle_flags {                                                     \
+  PD__ASSIGNABLE_TEXT(FLAGS_##name, #name, PD__PADDLE_EXPORT, __VA_ARGS__)     \
+  }                                                                            \
+  using paddle_flags::FLAGS_##name
+
+#define PD_DECLARE_bool(name) PD__PADDLE_DECLARE(bool, name)
+#define PD_DECLARE_int32(name) PD__PADDLE_DECLARE(int32, name)
+#define PD_DECLARE_uint32(name) PD__PADDLE_DECLARE(uint32, name)
+#define PD_DECLARE_int64(name) PD__PADDLE_DECLARE(int64, name)
+#define PD_DECLARE_uint64(name) PD__PADDLE_DECLARE(uint64, name)
+#define PD_DECLARE_double(name) PD__PADDLE_DECLARE(double, name)
+#define PD_DECLARE_string(name)                                                \
+  namespace paddle_flags {                                                     \
+  PD__ASSIGNABLE_TEXT_DECLARE(FLAGS_##name, );                                 \
+  }                                                                            \
+  using paddle_flags::FLAGS_##name
+
+/* The category says so to the registry, hence to Python and to every module. */
+#define PD__EXPORTED_true "exported"
+#define PD__EXPORTED_false "exported, read-only"
+#define PD__EXPORTED(tag, name, writable, value, doc)                          \
+  PD_DEFINE_##tag(name, value, doc, .category = PD__EXPORTED_##writable);      \
+  PD__TOUCHED(name)
+
+/* ---- What functions.h needs ---- */
+
+namespace paddle {
+namespace flags {
+namespace pd_detail {
+
+using pd::detail::compat_flag;
+using pd::detail::compat_flags;
+
+PD__LOCAL inline const char *type_name(const compat_flag &flag) { return pd_type_name(flag.type); }
+
+PD__LOCAL inline bool find(const std::string &name) {
+  pd_flag *flag = nullptr;
+  return pd_flag_find(name.c_str(), &flag, nullptr) == PD_OK;
+}
+
+/* Whether it holds; `why` if not. `variable` of the environment is where the value came from,
+ * or NULL: as in Paddle it replaces what the command line gave. */
+PD__LOCAL inline bool set(const std::string &name, const std::string &value, const char *variable,
+                          std::string *why) {
+  pd_flag *flag = nullptr;
+  pd_error err;
+  pd_origin origin = {PD_SOURCE_RUNTIME, 0, variable, 0};
+  pd_assignment item = pd_assignment();
+  item.text = value.c_str();
+  bool done = pd_flag_find(name.c_str(), &flag, &err) == PD_OK;
+  item.flag = flag;
+  done = done && pd_batch_set(&item, 1, &origin, nullptr, &err) == PD_OK;
+  if (!done) *why = err.message;
+  return done;
+}
+
+PD__LOCAL inline bool &undefined_allowed() {
+  static bool allowed = false;
+  return allowed;
+}
+
+}  // namespace pd_detail
+}  // namespace flags
+}  // namespace paddle
+
+#endif /* PD_COMPAT_PADDLE_NATIVE_H */

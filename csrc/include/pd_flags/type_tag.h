@@ -1,0 +1,19 @@
+/* For macros that take a C++ type: PD__TAGGED(MY_DEFINE_, std::string) is MY_DEFINE_string. */
+#ifndef PD_FLAGS_TYPE_TAG_H
+#define PD_FLAGS_TYPE_TAG_H
+
+#define PD__TAGGED(prefix, type) PD__TAGGED_SPLIT(prefix, PD__TAG_##type)
+#define PD__TAGGED_SPLIT(prefix, ...) PD__TAGGED_FIRST(prefix, __VA_ARGS__, )
+#define PD__TAGGED_FIRST(prefix, tag, ...) PD__TAGGED_PASTE(prefix, tag)
+#define PD__TAGGED_PASTE(prefix, tag) prefix##tag
+#define PD__TAG_bool bool
+#define PD__TAG_int int32
+#define PD__TAG_int32_t int32
+#define PD__TAG_uint32_t uint32
+#define PD__TAG_int64_t int64
+#define PD__TAG_uint64_t uint64
+#define PD__TAG_double double
+#define PD__TAG_string string
+#define PD__TAG_std string, /* ::string is left over */
+
+#endif /* PD_FLAGS_TYPE_TAG_H */

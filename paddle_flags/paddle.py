@@ -1,0 +1,117 @@
+"""Paddle's functions for flags: `set_flags`, `get_flags` and `flag_guard`.
+
+from paddle_flags.paddle import flag_guard, get_flags, set_flags
+
+set_flags({"FLAGS_check_nan_inf": True})
+get_flags("FLAGS_check_nan_inf")  # {'FLAGS_check_nan_inf': True}
+with flag_guard("FLAGS_check_nan_inf", False): ...
+
+Names begin with `FLAGS_`. Only exported flags can be reached: those of PHI_DEFINE_EXPORTED_<type>
+of paddle/common/flags.h, and those whose category is `"exported"`.
+"""
+
+from __future__ import annotations
+
+from paddle_flags._flag import Flag, assign, caller
+from paddle_flags._registry import find, override
+from paddle_flags.errors import FlagError, FlagTypeError, ReadOnlyFlagError, UndefinedFlagError
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Union
+
+    from paddle_flags._flag import Assignment
+
+    Value = Union[bool, int, float, str]
+
+__all__ = ["NotExportedError", "flag_guard", "get_flags", "set_flags"]
+
+PREFIX = "FLAGS_"
+CATEGORIES = {"exported": True, "exported, read-only": False}  # whether it can be set from here
+
+
+class NotExportedError(UndefinedFlagError, ValueError):
+    """The name is none of Paddle's: without `FLAGS_`, of no flag, or of one that isn't exported."""
+
+
+def set_flags(flags: Mapping[str, Value]) -> None:
+    """Set exported flags, all or none of them: `{"FLAGS_check_nan_inf": True}`.
+
+    Numbers 0 and 1 serve for a bool. Raises the exception of the first value that is refused;
+    its `errors` has all of them.
+    """
+    if not isinstance(flags, dict):
+        message = f"flags: expected a dict of names and values, not {type(flags).__name__}"
+        raise FlagTypeError(message)
+    assign(_wanted(flags), caller(1))
+
+
+def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
+    """Give the values of exported flags, one name or a list or tuple of them, by name."""
+    if not isinstance(flags, (str, list, tuple)):
+        message = f"flags: expected a name, or a list or tuple of names, not {type(flags).__name__}"
+        raise FlagTypeError(message)
+    names = [flags] if isinstance(flags, str) else flags
+    return {name: _exported(name).value for name in names}
+
+
+class flag_guard(override):  # noqa: N801 - Paddle's name
+    """Give exported flags other values for the time of a `with` block or of a function.
+
+    with flag_guard("FLAGS_check_nan_inf", True): ...
+    with flag_guard({"FLAGS_check_nan_inf": True, "FLAGS_v": 2}): ...
+
+    It ends as `paddle_flags.override` does: what the flags were meanwhile given, they lose.
+    """
+
+    def __init__(self, flags: str | Mapping[str, Value], value: Value | None = None) -> None:
+        if isinstance(flags, str) and value is not None:
+            flags, value = {flags: value}, None
+        if not isinstance(flags, dict) or value is not None:
+            message = "expected flag_guard(name, value) or flag_guard({name: value, ...})"
+            raise FlagTypeError(message)
+        self._guarded = flags
+        super().__init__({})
+        self._where = caller(1)
+
+    def _wanted(self) -> list[Assignment]:
+        return _wanted(self._guarded)
+
+
+def _wanted(flags: Mapping[str, object]) -> list[Assignment]:
+    wanted: list[Assignment] = []
+    for name, value in flags.items():
+        try:
+            flag: Flag[Any] | FlagError = _writable(name)
+        except FlagError as error:
+            flag = error
+        is_bool = isinstance(flag, Flag) and flag.type == "bool"
+        number = is_bool and isinstance(value, int) and value in (0, 1)
+        wanted.append((flag, bool(value) if number else value))
+    return wanted
+
+
+def _exported(name: str) -> Flag[Any]:
+    if not isinstance(name, str):
+        message = f"flags: expected names, not {type(name).__name__}"
+        raise FlagTypeError(message)
+    if not name.startswith(PREFIX):
+        message = f"{name}: expected a name that begins with {PREFIX}"
+        raise NotExportedError(message)
+    try:
+        flag = find(name[len(PREFIX) :])
+    except UndefinedFlagError as error:
+        raise NotExportedError(str(error)) from None
+    if flag.category not in CATEGORIES:
+        message = f"{name}: the flag is not exported: expected one of PHI_DEFINE_EXPORTED"
+        raise NotExportedError(message)
+    return flag
+
+
+def _writable(name: str) -> Flag[Any]:
+    flag = _exported(name)
+    if not CATEGORIES[flag.category]:
+        message = f"{name}: the flag is exported for reading alone"
+        raise ReadOnlyFlagError(message)
+    return flag
