@@ -1,0 +1,95 @@
+/* gflags' programming interface on the one registry of the process: what is compiled
+ * with this header in place of gflags' own joins it, and needs no gflags.
+ *
+ *     c++ -I<include>/compat -I<include> program.cc -lpd_flags
+ *
+ * DEFINE_<type>, DECLARE_<type> and validators need nothing on the link line, so that a
+ * plugin can have them; a default that is no constant, and every other function, calls
+ * the library. What is the same as in gflags 2.3, and what is better, is told in
+ * docs/gflags.md; names and meanings are gflags', the code is ours. */
+#ifndef GFLAGS_GFLAGS_H_
+#define GFLAGS_GFLAGS_H_
+
+#include <gflags/gflags_declare.h>
+
+#include <string>
+#include <vector>
+
+#ifndef GFLAGS_DLL_DEFINE_FLAG
+#define GFLAGS_DLL_DEFINE_FLAG PD__GFLAGS_SHARED
+#endif
+
+namespace GFLAGS_NAMESPACE {
+
+struct CommandLineFlagInfo {
+  std::string name;
+  std::string type; /* "int32" */
+  std::string description;
+  std::string current_value; /* as text */
+  std::string default_value;
+  std::string filename;  /* of the definition */
+  bool has_validator_fn; /* this module has given it one, or defines it with one */
+  bool is_default;       /* nobody has given it a value */
+  const void *flag_ptr;  /* &FLAGS_<name> */
+};
+
+enum FlagSettingMode {
+  SET_FLAGS_VALUE,
+  SET_FLAG_IF_DEFAULT, /* unless somebody has set it */
+  SET_FLAGS_DEFAULT    /* another default, which holds where nobody has set it */
+};
+
+/* The help text of what was compiled with STRIP_FLAG_HELP. */
+static const char kStrippedFlagHelp[] __attribute__((unused)) =
+    "\001\002\003\004 (unknown) \004\003\002\001";
+
+}  // namespace GFLAGS_NAMESPACE
+
+#include <pd_flags/gflags_define.hpp>
+#include <pd_flags/gflags_words.hpp>
+#include <pd_flags/gflags_flag.hpp>
+#include <pd_flags/gflags_report.hpp>
+#include <pd_flags/gflags_completions.hpp>
+#include <pd_flags/gflags_line.hpp>
+#include <pd_flags/gflags_saver.hpp>
+#include <pd_flags/gflags_api.hpp>
+
+namespace google {
+using namespace ::GFLAGS_NAMESPACE;
+}
+
+/* ---- Definitions ---- */
+
+#if defined(STRIP_FLAG_HELP) && STRIP_FLAG_HELP > 0
+#define PD__GFLAGS_STRIPPED true
+#define MAYBE_STRIPPED_HELP(txt) (false ? (txt) : ::GFLAGS_NAMESPACE::kStrippedFlagHelp)
+#else
+#define PD__GFLAGS_STRIPPED false
+#define MAYBE_STRIPPED_HELP(txt) txt
+#endif
+
+#define DEFINE_VARIABLE(type, shorttype, name, value, help)                              \
+  PD__GFLAGS_VARIABLE_##shorttype(FLAGS_##name, #name, value, MAYBE_STRIPPED_HELP(help))
+
+#define DEFINE_bool(name, val, txt)                                                      \
+  static_assert(sizeof(::fLB::IsBoolFlag(val)) == sizeof(bool),                          \
+                #name ": the value is no bool");                                         \
+  PD__GFLAGS_VARIABLE_B(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
+#define DEFINE_int32(name, val, txt)                                                     \
+  PD__GFLAGS_VARIABLE_I(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
+#define DEFINE_uint32(name, val, txt)                                                    \
+  PD__GFLAGS_VARIABLE_U(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
+#define DEFINE_int64(name, val, txt)                                                     \
+  PD__GFLAGS_VARIABLE_I64(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
+#define DEFINE_uint64(name, val, txt)                                                    \
+  PD__GFLAGS_VARIABLE_U64(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
+#define DEFINE_double(name, val, txt)                                                    \
+  PD__GFLAGS_VARIABLE_D(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
+#define DEFINE_string(name, val, txt)                                                    \
+  PD__GFLAGS_VARIABLE_S(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
+
+#define DEFINE_validator(name, validator)                                                \
+  static const bool name##_validator_registered __attribute__((unused)) =                \
+      ::GFLAGS_NAMESPACE::RegisterFlagValidator(&FLAGS_##name, validator)
+
+#endif /* GFLAGS_GFLAGS_H_ */

@@ -1,0 +1,54 @@
+/* DECLARE_<type>(name): make FLAGS_<name> of another file known. As gflags 2.3 has it,
+ * for flags that are defined by the gflags/gflags.h beside this file. Needs nothing else. */
+#ifndef GFLAGS_DECLARE_H_
+#define GFLAGS_DECLARE_H_
+
+#include <stdint.h>
+
+#include <string>
+
+#define GFLAGS_NAMESPACE gflags
+
+#ifndef GFLAGS_IS_A_DLL
+#define GFLAGS_IS_A_DLL 0
+#endif
+
+/* Flags may be shared between the modules of a program, as gflags' are. */
+#ifdef _WIN32
+#define PD__GFLAGS_SHARED
+#else
+#define PD__GFLAGS_SHARED __attribute__((visibility("default")))
+#endif
+#ifndef GFLAGS_DLL_DECL
+#define GFLAGS_DLL_DECL PD__GFLAGS_SHARED
+#endif
+#ifndef GFLAGS_DLL_DECLARE_FLAG
+#define GFLAGS_DLL_DECLARE_FLAG PD__GFLAGS_SHARED
+#endif
+
+namespace GFLAGS_NAMESPACE {
+typedef int32_t int32;
+typedef uint32_t uint32;
+typedef int64_t int64;
+typedef uint64_t uint64;
+}  // namespace GFLAGS_NAMESPACE
+
+namespace fLS {
+typedef std::string clstring;
+}
+
+#define DECLARE_VARIABLE(type, shorttype, name)                                          \
+  namespace fL##shorttype {                                                              \
+    extern GFLAGS_DLL_DECLARE_FLAG type FLAGS_##name;                                    \
+  }                                                                                      \
+  using fL##shorttype::FLAGS_##name
+
+#define DECLARE_bool(name) DECLARE_VARIABLE(bool, B, name)
+#define DECLARE_int32(name) DECLARE_VARIABLE(::GFLAGS_NAMESPACE::int32, I, name)
+#define DECLARE_uint32(name) DECLARE_VARIABLE(::GFLAGS_NAMESPACE::uint32, U, name)
+#define DECLARE_int64(name) DECLARE_VARIABLE(::GFLAGS_NAMESPACE::int64, I64, name)
+#define DECLARE_uint64(name) DECLARE_VARIABLE(::GFLAGS_NAMESPACE::uint64, U64, name)
+#define DECLARE_double(name) DECLARE_VARIABLE(double, D, name)
+#define DECLARE_string(name) DECLARE_VARIABLE(::fLS::clstring &, S, name)
+
+#endif /* GFLAGS_DECLARE_H_ */

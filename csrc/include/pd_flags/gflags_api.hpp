@@ -1,0 +1,336 @@
+/* The functions of compat/gflags/gflags.h, in its namespace. */
+#ifndef PD_FLAGS_GFLAGS_API_HPP
+#define PD_FLAGS_GFLAGS_API_HPP
+
+#include <pd_flags/gflags_saver.hpp>
+
+namespace pd {
+namespace gflags_detail {
+
+/* ---- Validators ---- */
+
+/* A flag of another module whose validator this one has added. */
+struct added {
+  const void *variable;
+  checker check;
+  pd_hook hook;
+};
+
+PD__LOCAL inline std::map<const void *, added *> &all_added() {
+  static std::map<const void *, added *> all;
+  return all;
+}
+
+PD__LOCAL inline bool replace(void (**place)(), void (*function)()) {
+  if (function && *place && *place != function) return false;
+  *place = function;
+  return true;
+}
+
+template <class T>
+PD__LOCAL bool add_to_other(const T *variable, void (*function)()) {
+  pd_flag *flag = detail::flag_of(variable);
+  added *&place = all_added()[variable];
+  if (!flag) return false;
+  if (place) return replace(&place->check.function, function);
+  place = new added{variable, {info_of(flag).name, function, nullptr, nullptr}, 0};
+  return pd_validator_add(&flag, 1, ask<T>, &place->check, nullptr, &place->hook, nullptr) == PD_OK;
+}
+
+template <class T>
+PD__LOCAL bool add_validator(const T *variable,
+                             bool (*validate)(const char *, typename argument<T>::type)) {
+  void (*function)() = reinterpret_cast<void (*)()>(validate);
+  std::map<const void *, checker *> known = checkers();
+  auto at = known.find(variable);
+  if (at == known.end() && variable) return add_to_other(variable, function);
+  return at != known.end() && replace(&at->second->function, function);
+}
+
+/* ---- Definitions at run time ---- */
+
+PD__LOCAL inline const char *string_get(void *cell) {
+  return static_cast<std::string *>(cell)->c_str();
+}
+PD__LOCAL inline void string_put(void *cell, const char *value) {
+  *static_cast<std::string *>(cell) = value;
+}
+static const pd_cell_access string_access __attribute__((unused)) = {sizeof(pd_cell_access),
+                                                                     string_get, string_put};
+
+template <class T>
+PD__LOCAL void default_to(pd_flag_def *def, const T *value) {
+  pd_value &out = def->default_value;
+  if (def->type == PD_TYPE_bool) {
+    out.b = *value != 0;
+  } else if (def->type == PD_TYPE_double) {
+    out.f64 = static_cast<double>(*value);
+  } else {
+    out.i64 = static_cast<int64_t>(*value);
+  }
+}
+PD__LOCAL inline void default_to(pd_flag_def *def, const std::string *value) {
+  def->default_value.str = value->c_str();
+  def->access = &string_access;
+}
+
+template <class T>
+PD__LOCAL void define(const char *name, const char *help, const char *file, T *current,
+                      const T *fallback) {
+  pd_flag_def def;
+  pd_error err;
+  T now = *current;
+  pd_flag_def_init(&def, sizeof def, type_of<T>::type);
+  def.name = name;
+  def.help = help;
+  def.file = file;
+  def.cell = current;
+  def.assignable = true;
+  def.validate = ask<T>;
+  checker *check = new checker{name, nullptr, current, registered()};
+  def.context = check;
+  default_to(&def, fallback);
+  pd_flag *flag = nullptr;
+  pd_status status = pd_flag_register(&def, &flag, &err);
+  if (!flag) {
+    delete check;
+    die(std::string("ERROR: ") + err.message + "\n");
+    return;
+  }
+  registered() = check;
+  if (status != PD_OK) std::fprintf(stderr, "ERROR: %s\n", err.message);
+  if (status == PD_OK && now != *fallback && *current == *fallback) *current = now;
+}
+
+/* ---- The environment ---- */
+
+template <class T>
+PD__LOCAL T from_environment(const char *variable, T otherwise) {
+  pd_value value;
+  const char *text = std::getenv(variable);
+  if (!text) return otherwise;
+  if (text_to_value(type_of<T>::type, text, &value)) return value_as(value, T());
+  die(std::string("ERROR: error parsing env variable '") + variable + "' with value '" + text +
+      "'\n");
+  return otherwise;
+}
+
+}  // namespace gflags_detail
+}  // namespace pd
+
+namespace GFLAGS_NAMESPACE {
+
+#define PD__GFLAGS_API PD__LOCAL inline
+namespace detail_ = ::pd::gflags_detail;
+
+/* ---- Validators: one for a flag; NULL takes it away ---- */
+
+PD__GFLAGS_API bool RegisterFlagValidator(const bool *flag, bool (*validate)(const char *, bool)) {
+  return detail_::add_validator(flag, validate);
+}
+PD__GFLAGS_API bool RegisterFlagValidator(const int32 *flag, bool (*validate)(const char *, int32)) {
+  return detail_::add_validator(flag, validate);
+}
+PD__GFLAGS_API bool RegisterFlagValidator(const uint32 *flag,
+                                          bool (*validate)(const char *, uint32)) {
+  return detail_::add_validator(flag, validate);
+}
+PD__GFLAGS_API bool RegisterFlagValidator(const int64 *flag, bool (*validate)(const char *, int64)) {
+  return detail_::add_validator(flag, validate);
+}
+PD__GFLAGS_API bool RegisterFlagValidator(const uint64 *flag,
+                                          bool (*validate)(const char *, uint64)) {
+  return detail_::add_validator(flag, validate);
+}
+PD__GFLAGS_API bool RegisterFlagValidator(const double *flag,
+                                          bool (*validate)(const char *, double)) {
+  return detail_::add_validator(flag, validate);
+}
+PD__GFLAGS_API bool RegisterFlagValidator(const std::string *flag,
+                                          bool (*validate)(const char *, const std::string &)) {
+  return detail_::add_validator(flag, validate);
+}
+
+/* ---- Lists and help ---- */
+
+PD__GFLAGS_API void GetAllFlags(std::vector<CommandLineFlagInfo> *output) {
+  std::vector<CommandLineFlagInfo> all = detail_::all_flags();
+  output->insert(output->end(), all.begin(), all.end());
+}
+PD__GFLAGS_API void ShowUsageWithFlagsRestrict(const char *argv0, const char *part) {
+  detail_::show_flags_of(argv0, part ? part : "");
+}
+PD__GFLAGS_API void ShowUsageWithFlags(const char *argv0) {
+  ShowUsageWithFlagsRestrict(argv0, "");
+}
+PD__GFLAGS_API std::string DescribeOneFlag(const CommandLineFlagInfo &flag) {
+  return detail_::describe_text(flag);
+}
+
+/* ---- The program ---- */
+
+PD__GFLAGS_API void SetArgv(int argc, const char **argv) { detail_::keep_line(argc, argv); }
+PD__GFLAGS_API const std::vector<std::string> &GetArgvs() {
+  static std::vector<std::string> words;
+  pd_program program = detail_::program();
+  if (words.empty() && program.argv) words.assign(program.argv, program.argv + program.argc);
+  return words;
+}
+PD__GFLAGS_API const char *GetArgv() {
+  static std::string line;
+  if (!line.empty()) return line.c_str();
+  for (const std::string &word : GetArgvs()) line += (line.empty() ? "" : " ") + word;
+  return line.c_str();
+}
+PD__GFLAGS_API const char *GetArgv0() { return detail_::program_name(); }
+PD__GFLAGS_API uint32 GetArgvSum() {
+  uint32 sum = 0;
+  for (const char *at = GetArgv(); *at; at++) sum += static_cast<uint32>(*at);
+  return sum;
+}
+PD__GFLAGS_API const char *ProgramInvocationName() { return detail_::program_name(); }
+PD__GFLAGS_API const char *ProgramInvocationShortName() { return detail_::program_short_name(); }
+PD__GFLAGS_API void SetUsageMessage(const std::string &usage) {
+  pd_program made = {sizeof made, 0, nullptr, usage.c_str(), nullptr};
+  pd_program_set(&made, nullptr);
+}
+PD__GFLAGS_API const char *ProgramUsage() { return detail_::program_usage(); }
+PD__GFLAGS_API void SetVersionString(const std::string &version) {
+  pd_program made = {sizeof made, 0, nullptr, nullptr, version.c_str()};
+  pd_program_set(&made, nullptr);
+}
+PD__GFLAGS_API const char *VersionString() {
+  const char *version = detail_::program().version;
+  return version ? version : "";
+}
+
+/* ---- Flags by name ---- */
+
+PD__GFLAGS_API bool GetCommandLineOption(const char *name, std::string *output) {
+  detail_::handle flag = detail_::find(name ? name : "");
+  if (flag.exists()) *output = detail_::text_of(flag);
+  return flag.exists();
+}
+PD__GFLAGS_API bool GetCommandLineFlagInfo(const char *name, CommandLineFlagInfo *output) {
+  detail_::handle flag = detail_::find(name ? name : "");
+  if (flag.exists()) *output = detail_::describe(flag, detail_::checkers());
+  return flag.exists();
+}
+PD__GFLAGS_API CommandLineFlagInfo GetCommandLineFlagInfoOrDie(const char *name) {
+  CommandLineFlagInfo info = CommandLineFlagInfo();
+  if (!GetCommandLineFlagInfo(name, &info)) {
+    detail_::die(std::string("FATAL ERROR: flag name '") + (name ? name : "") +
+                 "' doesn't exist\n");
+  }
+  return info;
+}
+PD__GFLAGS_API std::string SetCommandLineOptionWithMode(const char *name, const char *value,
+                                                        FlagSettingMode mode) {
+  detail_::handle flag = detail_::find(name ? name : "");
+  detail_::reader reads(PD_SOURCE_RUNTIME);
+  pd_origin origin = {PD_SOURCE_RUNTIME, 0, nullptr, 0};
+  return flag.exists() && value ? reads.take(flag, value, mode, origin) : "";
+}
+PD__GFLAGS_API std::string SetCommandLineOption(const char *name, const char *value) {
+  return SetCommandLineOptionWithMode(name, value, SET_FLAGS_VALUE);
+}
+
+/* Puts all flags, their defaults and this module's validators back when it goes. */
+class FlagSaver {
+ public:
+  PD__GFLAGS_API FlagSaver() : state_(new detail_::state) {}
+  PD__GFLAGS_API ~FlagSaver() {
+    state_->restore();
+    delete state_;
+  }
+  FlagSaver(const FlagSaver &) = delete;
+  FlagSaver &operator=(const FlagSaver &) = delete;
+
+ private:
+  detail_::state *state_;
+} __attribute__((unused));
+
+/* ---- Flags as text ---- */
+
+PD__GFLAGS_API std::string CommandlineFlagsIntoString() {
+  return detail_::to_lines(detail_::all_flags(), "");
+}
+PD__GFLAGS_API bool ReadFlagsFromString(const std::string &text, const char *, bool fatal) {
+  return detail_::read_lines(text, nullptr, fatal);
+}
+PD__GFLAGS_API bool AppendFlagsIntoFile(const std::string &path, const char *program) {
+  FILE *file = std::fopen(path.c_str(), "a");
+  if (!file) return false;
+  std::string text = program ? std::string(program) + "\n" : "";
+  text += detail_::to_lines(detail_::all_flags(), "flagfile");
+  bool written = std::fputs(text.c_str(), file) >= 0;
+  return std::fclose(file) == 0 && written;
+}
+PD__GFLAGS_API bool ReadFromFlagsFile(const std::string &path, const char *, bool fatal) {
+  return detail_::read_lines(detail_::read_file(path.c_str()), path.c_str(), fatal);
+}
+
+/* ---- Defaults from the environment ---- */
+
+PD__GFLAGS_API bool BoolFromEnv(const char *variable, bool otherwise) {
+  return detail_::from_environment(variable, otherwise);
+}
+PD__GFLAGS_API int32 Int32FromEnv(const char *variable, int32 otherwise) {
+  return detail_::from_environment(variable, otherwise);
+}
+PD__GFLAGS_API uint32 Uint32FromEnv(const char *variable, uint32 otherwise) {
+  return detail_::from_environment(variable, otherwise);
+}
+PD__GFLAGS_API int64 Int64FromEnv(const char *variable, int64 otherwise) {
+  return detail_::from_environment(variable, otherwise);
+}
+PD__GFLAGS_API uint64 Uint64FromEnv(const char *variable, uint64 otherwise) {
+  return detail_::from_environment(variable, otherwise);
+}
+PD__GFLAGS_API double DoubleFromEnv(const char *variable, double otherwise) {
+  return detail_::from_environment(variable, otherwise);
+}
+PD__GFLAGS_API const char *StringFromEnv(const char *variable, const char *otherwise) {
+  const char *value = std::getenv(variable);
+  return value ? value : otherwise;
+}
+
+/* ---- The command line ---- */
+
+PD__GFLAGS_API void HandleCommandLineCompletions() { detail_::complete(); }
+PD__GFLAGS_API void HandleCommandLineHelpFlags() {
+  detail_::complete();
+  detail_::show_what_was_asked_for();
+}
+PD__GFLAGS_API uint32 ParseCommandLineFlags(int *argc, char ***argv, bool remove_flags) {
+  return detail_::parse(argc, argv, remove_flags, true);
+}
+PD__GFLAGS_API uint32 ParseCommandLineNonHelpFlags(int *argc, char ***argv, bool remove_flags) {
+  return detail_::parse(argc, argv, remove_flags, false);
+}
+PD__GFLAGS_API void AllowCommandLineReparsing() { detail_::may_come_later() = true; }
+PD__GFLAGS_API void ReparseCommandLineNonHelpFlags() {
+  std::vector<std::string> words = GetArgvs();
+  std::vector<char *> pointers;
+  for (std::string &word : words) pointers.push_back(&word[0]);
+  pointers.push_back(nullptr);
+  int argc = static_cast<int>(words.size());
+  char **argv = pointers.data();
+  ParseCommandLineNonHelpFlags(&argc, &argv, false);
+}
+/* Nothing is left to do: what the registry has belongs to the process. */
+PD__GFLAGS_API void ShutDownCommandLineFlags() {}
+
+/* What DEFINE_<type> was made of: a flag whose variables somebody has made by hand. */
+class FlagRegisterer {
+ public:
+  template <typename T>
+  PD__LOCAL FlagRegisterer(const char *name, const char *help, const char *file, T *current,
+                           T *fallback) {
+    detail_::define<T>(name, help, file, current, fallback);
+  }
+};
+
+}  // namespace GFLAGS_NAMESPACE
+
+#endif /* PD_FLAGS_GFLAGS_API_HPP */

@@ -1,0 +1,304 @@
+/* One flag as gflags' functions see it: of the registry, or a word of the command line. */
+#ifndef PD_FLAGS_GFLAGS_FLAG_HPP
+#define PD_FLAGS_GFLAGS_FLAG_HPP
+
+#include <pd_flags/gflags_words.hpp>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdlib>
+#include <map>
+
+namespace pd {
+namespace gflags_detail {
+
+namespace gf = ::GFLAGS_NAMESPACE;
+using gf::CommandLineFlagInfo;
+using gf::FlagSettingMode;
+
+/* ---- Text ---- */
+
+/* gflags shows doubles with all their digits. */
+__attribute__((format(printf, 1, 2))) PD__LOCAL inline std::string number_to_text(
+    const char *format, ...) {
+  char text[64];
+  va_list list;
+  va_start(list, format);
+  std::vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  return text;
+}
+
+PD__LOCAL inline std::string value_to_text(pd_type type, const pd_value &value) {
+  if (type == PD_TYPE_string) return value.str;
+  if (type == PD_TYPE_bool) return value.b ? "true" : "false";
+  if (type == PD_TYPE_double) return number_to_text("%.17g", value.f64);
+  bool with_sign = type == PD_TYPE_int32 || type == PD_TYPE_int64;
+  return with_sign ? number_to_text("%" PRId64, value.i64) : number_to_text("%" PRIu64, value.u64);
+}
+
+PD__LOCAL inline bool text_to_bool(const std::string &text, bool *out) {
+  static const char words[][6] = {"0", "1", "f", "t", "false", "true", "n", "y", "no", "yes"};
+  std::string low;
+  for (char c : text) low += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (low != words[i]) continue;
+    *out = i % 2 == 1;
+    return true;
+  }
+  return false;
+}
+
+/* As gflags reads values; blanks in front, which the registry refuses, are refused here. */
+PD__LOCAL inline bool text_to_value(pd_type type, const std::string &text, pd_value *out) {
+  const char *begin = text.c_str();
+  char *end = nullptr;
+  if (type == PD_TYPE_bool) return text_to_bool(text, &out->b);
+  if (type == PD_TYPE_string) return (out->str = begin) != nullptr;
+  if (text.empty() || std::strchr(" \t\n\v\f\r", *begin)) return false;
+  int base = begin[*begin == '-' || *begin == '+'] == '0' &&
+                     std::strchr("xX", begin[1 + (*begin == '-' || *begin == '+')]) &&
+                     begin[1 + (*begin == '-' || *begin == '+')]
+                 ? 16
+                 : 10;
+  errno = 0;
+  if (type == PD_TYPE_double) {
+    out->f64 = std::strtod(begin, &end);
+  } else if (type == PD_TYPE_int32 || type == PD_TYPE_int64) {
+    out->i64 = std::strtoll(begin, &end, base);
+  } else {
+    if (*begin == '-') return false;
+    out->u64 = std::strtoull(begin, &end, base);
+  }
+  if (errno != 0 || end != begin + text.size()) return false;
+  if (type == PD_TYPE_int32) return out->i64 >= INT32_MIN && out->i64 <= INT32_MAX;
+  return type != PD_TYPE_uint32 || out->u64 <= UINT32_MAX;
+}
+
+/* ---- Definitions of this module ---- */
+
+/* Those that a FlagRegisterer has made. */
+PD__LOCAL inline checker *&registered() {
+  static checker *first = nullptr;
+  return first;
+}
+
+/* By the address of the variable. */
+PD__LOCAL inline std::map<const void *, checker *> checkers() {
+  std::map<const void *, checker *> found;
+  const pd_flag_def *const *at = pd__module_v1.defs;
+  for (; at < pd__module_v1.defs_end; at++) {
+    if (!*at || !(*at)->assignable || !(*at)->validate) continue;
+    found[(*at)->cell] = static_cast<checker *>((*at)->context);
+  }
+  for (checker *each = registered(); each; each = each->next) found[each->variable] = each;
+  return found;
+}
+
+/* ---- A flag ---- */
+
+struct handle {
+  pd_flag *flag; /* of the registry; or NULL, and a word, or neither */
+  word *own;
+  bool exists() const { return flag || own; }
+};
+
+PD__LOCAL inline pd_flag_info info_of(const pd_flag *flag) {
+  pd_flag_info info;
+  std::memset(&info, 0, sizeof info);
+  info.size = sizeof info;
+  if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) info.type = PD_TYPE_bool;
+  return info;
+}
+
+/* Dashes in a name may stand for underscores. */
+PD__LOCAL inline handle find(const std::string &name) {
+  handle found = {nullptr, find_word(name)};
+  if (found.exists() || name.empty()) return found;
+  if (pd_flag_find(name.c_str(), &found.flag, nullptr) == PD_OK) return found;
+  std::string other = name;
+  for (char &c : other) c = c == '-' ? '_' : c;
+  return {nullptr, find_word(other)};
+}
+
+PD__LOCAL inline pd_type type_of_flag(const handle &of) {
+  return of.own ? of.own->type : info_of(of.flag).type;
+}
+
+PD__LOCAL inline std::string name_of(const handle &of) {
+  return of.own ? of.own->name : info_of(of.flag).name;
+}
+
+PD__LOCAL inline std::string help_of(const handle &of) {
+  return of.own ? of.own->help : info_of(of.flag).help;
+}
+
+PD__LOCAL inline std::string text_of_flag(const pd_flag *flag, const pd_flag_info &info) {
+  pd_flag_entry entry;
+  std::memset(&entry, 0, sizeof entry);
+  entry.size = sizeof entry;
+  if (info.sensitive) return "<redacted>";
+  if (pd_flag_get_entry(flag, 0, &entry, nullptr) != PD_OK) return "";
+  return value_to_text(info.type, entry.value);
+}
+
+PD__LOCAL inline std::string text_of_word(const word &own) {
+  if (own.type == PD_TYPE_string) return *static_cast<std::string *>(own.variable);
+  if (own.type == PD_TYPE_bool) return *static_cast<bool *>(own.variable) ? "true" : "false";
+  return number_to_text("%d", *static_cast<int32_t *>(own.variable));
+}
+
+PD__LOCAL inline std::string text_of(const handle &of) {
+  return of.own ? text_of_word(*of.own) : text_of_flag(of.flag, info_of(of.flag));
+}
+
+/* Whether somebody has set it, or assigned another value than the default. */
+PD__LOCAL inline bool is_given(const handle &of) {
+  if (of.flag) return info_of(of.flag).source != PD_SOURCE_DEFAULT;
+  if (text_of_word(*of.own) != of.own->fallback) of.own->given = true;
+  return of.own->given;
+}
+
+/* The variable of the definition, and the place for its validator if that is here. */
+PD__LOCAL inline const void *variable_of(const pd_flag *flag,
+                                         const std::map<const void *, checker *> &known,
+                                         checker **out) {
+  const void *variable = nullptr;
+  pd_cell_info cell;
+  cell.size = sizeof cell;
+  *out = nullptr;
+  for (size_t i = 0; pd_flag_get_cell(flag, i, &cell, nullptr) == PD_OK; i++) {
+    if (cell.kind != PD_KIND_DEFINE || !cell.address) continue;
+    variable = cell.address;
+    auto at = known.find(variable);
+    if (at == known.end()) continue;
+    *out = at->second;
+    break;
+  }
+  return variable;
+}
+
+PD__LOCAL inline CommandLineFlagInfo describe(const handle &of,
+                                              const std::map<const void *, checker *> &known) {
+  CommandLineFlagInfo made;
+  if (of.own) {
+    made = {of.own->name,     pd_type_name(of.own->type), of.own->help, text_of(of),
+            of.own->fallback, of.own->file,               false,        !is_given(of),
+            of.own->variable};
+    return made;
+  }
+  checker *check = nullptr;
+  made.flag_ptr = variable_of(of.flag, known, &check);
+  pd_flag_info info = info_of(of.flag);
+  made.name = info.name;
+  made.type = pd_type_name(info.type);
+  made.description = info.help;
+  made.current_value = text_of_flag(of.flag, info);
+  made.default_value = info.sensitive ? "<redacted>" : value_to_text(info.type, info.default_value);
+  made.filename = info.file;
+  made.has_validator_fn = check && check->function;
+  made.is_default = info.source == PD_SOURCE_DEFAULT;
+  return made;
+}
+
+/* ---- Setting ---- */
+
+PD__LOCAL inline std::string complain(const handle &of, const std::string &text, pd_status status,
+                                      const pd_error &err) {
+  pd_value value;
+  pd_type type = type_of_flag(of);
+  bool read = text_to_value(type, text, &value);
+  if (status == PD_ERR_REFUSED && read) {
+    return "ERROR: failed validation of new value '" + value_to_text(type, value) +
+           "' for flag '" + name_of(of) + "'\n";
+  }
+  if (status == PD_ERR_VALUE || (status == PD_ERR_RANGE && !read)) {
+    return "ERROR: illegal value '" + text + "' specified for " + pd_type_name(type) + " flag '" +
+           name_of(of) + "'\n";
+  }
+  return std::string("ERROR: ") + err.message + "\n";
+}
+
+PD__LOCAL inline bool accepts_text(const checker *check, pd_type type, const std::string &text) {
+  pd_value value;
+  if (!check || !check->function || !text_to_value(type, text, &value)) return true;
+  switch (type) {
+    case PD_TYPE_bool: return accepts(*check, value_as(value, bool()));
+    case PD_TYPE_int32: return accepts(*check, value_as(value, int32_t()));
+    case PD_TYPE_uint32: return accepts(*check, value_as(value, uint32_t()));
+    case PD_TYPE_int64: return accepts(*check, value_as(value, int64_t()));
+    case PD_TYPE_uint64: return accepts(*check, value_as(value, uint64_t()));
+    case PD_TYPE_double: return accepts(*check, value_as(value, double()));
+    default: return accepts(*check, text);
+  }
+}
+
+/* What had been assigned, or set at run time, before the line was read is hidden by the
+ * line in gflags, and by a rank above the line's here: the line then gets that rank. */
+PD__LOCAL inline pd_status give(pd_flag *flag, const std::string &text, pd_origin origin,
+                                pd_error *err) {
+  pd_assignment item;
+  std::memset(&item, 0, sizeof item);
+  item.flag = flag;
+  item.text = text.c_str();
+  pd_source now = info_of(flag).source;
+  if (now > origin.source && now == PD_SOURCE_RUNTIME) origin.source = PD_SOURCE_RUNTIME;
+  return pd_batch_set(&item, 1, &origin, nullptr, err);
+}
+
+/* The registry asks validators about what holds, which a default may not. */
+PD__LOCAL inline pd_status give_default(pd_flag *flag, const std::string &text, pd_error *err) {
+  checker *check = nullptr;
+  variable_of(flag, checkers(), &check);
+  if (!accepts_text(check, info_of(flag).type, text)) return PD_ERR_REFUSED;
+  return pd_flag_set_default(flag, text.c_str(), err);
+}
+
+PD__LOCAL inline bool give_word(word *own, const std::string &text) {
+  pd_value value;
+  if (!text_to_value(own->type, text, &value)) return false;
+  if (own->type == PD_TYPE_string) *static_cast<std::string *>(own->variable) = text;
+  if (own->type == PD_TYPE_bool) *static_cast<bool *>(own->variable) = value.b;
+  if (own->type == PD_TYPE_int32) {
+    *static_cast<int32_t *>(own->variable) = static_cast<int32_t>(value.i64);
+  }
+  return true;
+}
+
+PD__LOCAL inline pd_status set_word(word *own, const std::string &text, FlagSettingMode mode) {
+  pd_value value;
+  bool given = is_given({nullptr, own});
+  if (!text_to_value(own->type, text, &value)) return PD_ERR_VALUE;
+  if (mode == gf::SET_FLAGS_DEFAULT) own->fallback = value_to_text(own->type, value);
+  if (mode == gf::SET_FLAGS_DEFAULT && given) return PD_OK;
+  own->given = mode != gf::SET_FLAGS_DEFAULT;
+  return give_word(own, text) ? PD_OK : PD_ERR_VALUE;
+}
+
+/* Whether it was set; `message` tells, as gflags does. */
+PD__LOCAL inline bool set(const handle &of, const std::string &text, FlagSettingMode mode,
+                          const pd_origin &origin, std::string *message) {
+  pd_error err;
+  err.message[0] = '\0';
+  if (mode == gf::SET_FLAG_IF_DEFAULT && is_given(of)) {
+    *message = name_of(of) + " set to " + text_of(of);
+    return true;
+  }
+  pd_status status = of.own                          ? set_word(of.own, text, mode)
+                     : mode == gf::SET_FLAGS_DEFAULT ? give_default(of.flag, text, &err)
+                                                     : give(of.flag, text, origin, &err);
+  if (status != PD_OK) {
+    *message = complain(of, text, status, err);
+    return false;
+  }
+  std::string now = text_of(of);
+  if (mode == gf::SET_FLAGS_DEFAULT) now = describe(of, checkers()).default_value;
+  *message = name_of(of) + " set to " + now + "\n";
+  return true;
+}
+
+}  // namespace gflags_detail
+}  // namespace pd
+
+#endif /* PD_FLAGS_GFLAGS_FLAG_HPP */

@@ -1,0 +1,261 @@
+/* What gflags prints: help on flags, as text and as XML, and the program's version. */
+#ifndef PD_FLAGS_GFLAGS_REPORT_HPP
+#define PD_FLAGS_GFLAGS_REPORT_HPP
+
+#include <pd_flags/gflags_flag.hpp>
+
+#include <algorithm>
+
+namespace GFLAGS_NAMESPACE {
+
+/* Ends the program; tests put another function here, which may return. */
+extern GFLAGS_DLL_DECL void (*gflags_exitfunc)(int);
+PD__GFLAGS_ONCE void (*gflags_exitfunc)(int) = &exit;
+
+}  // namespace GFLAGS_NAMESPACE
+
+namespace pd {
+namespace gflags_detail {
+
+/* ---- The program ---- */
+
+PD__LOCAL inline pd_program program() {
+  pd_program found;
+  std::memset(&found, 0, sizeof found);
+  found.size = sizeof found;
+  pd_program_get(&found, nullptr);
+  return found;
+}
+
+PD__LOCAL inline const char *program_name() {
+  pd_program found = program();
+  return found.argv && found.argc > 0 ? found.argv[0] : "UNKNOWN";
+}
+
+PD__LOCAL inline const char *program_short_name() {
+  const char *name = program_name(), *slash = std::strrchr(name, '/');
+#ifdef _WIN32
+  const char *other = std::strrchr(slash ? slash : name, '\\');
+  slash = other ? other : slash;
+#endif
+  return slash ? slash + 1 : name;
+}
+
+PD__LOCAL inline const char *program_usage() {
+  const char *usage = program().usage;
+  return usage && *usage ? usage : "Warning: SetUsageMessage() never called";
+}
+
+/* ---- All flags ---- */
+
+PD__LOCAL inline bool comes_before(const CommandLineFlagInfo &a, const CommandLineFlagInfo &b) {
+  int order = a.filename.compare(b.filename);
+  return order != 0 ? order < 0 : a.name < b.name;
+}
+
+PD__LOCAL inline std::vector<CommandLineFlagInfo> all_flags() {
+  std::vector<CommandLineFlagInfo> found;
+  std::map<const void *, checker *> known = checkers();
+  for (word &each : words()) found.push_back(describe({nullptr, &each}, known));
+  for (pd_flag *flag = nullptr; (flag = pd_flag_next(flag)) != nullptr;) {
+    found.push_back(describe({flag, nullptr}, known));
+  }
+  std::sort(found.begin(), found.end(), comes_before);
+  return found;
+}
+
+/* What was compiled with STRIP_FLAG_HELP, or is hidden, isn't shown. */
+PD__LOCAL inline bool is_shown(const CommandLineFlagInfo &flag) {
+  handle found = find(flag.name);
+  return flag.description != gf::kStrippedFlagHelp && (!found.flag || !info_of(found.flag).hidden);
+}
+
+/* ---- One flag as text, in lines of less than 80 columns ---- */
+
+static constexpr size_t line_length = 80, indented = 6;
+
+/* `used` becomes the columns of the last line. */
+PD__LOCAL inline std::string wrap(const std::string &text, size_t *used) {
+  std::string made;
+  for (size_t at = 0; at < text.size();) {
+    size_t room = line_length - *used, left = text.size() - at;
+    size_t line = std::min(text.find('\n', at), text.size()) - at;
+    if (at > 0) made += "\n      ";
+    if (line == left && left < room) {
+      *used += left;
+      return made + text.substr(at);
+    }
+    if (line < left && line < room) {
+      made.append(text, at, line);
+      at += line + 1;
+    } else {
+      size_t cut = room - 1;
+      while (cut > 0 && !std::strchr(" \t\n\v\f\r", text[at + cut])) cut--;
+      if (cut == 0) {
+        *used = line_length;
+        return made + text.substr(at);
+      }
+      made.append(text, at, cut);
+      *used += cut;
+      for (at += cut; at < text.size() && std::strchr(" \t\n\v\f\r", text[at]);) at++;
+    }
+    if (at < text.size()) *used = indented;
+  }
+  return made;
+}
+
+PD__LOCAL inline void append(const std::string &part, std::string *text, size_t *used) {
+  bool fits = *used + 1 + part.size() < line_length;
+  *text += fits ? " " : "\n      ";
+  *used = (fits ? *used + 1 : indented) + part.size();
+  *text += part;
+}
+
+PD__LOCAL inline std::string describe_text(const CommandLineFlagInfo &flag) {
+  const char *quote = flag.type == "string" ? "\"" : "";
+  size_t used = 0;
+  std::string text = wrap("    -" + flag.name + " (" + flag.description + ")", &used);
+  append("type: " + flag.type, &text, &used);
+  append("default: " + (quote + flag.default_value) + quote, &text, &used);
+  if (!flag.is_default) append("currently: " + (quote + flag.current_value) + quote, &text, &used);
+  return text + "\n";
+}
+
+/* ---- Help ---- */
+
+PD__LOCAL inline void print(const std::string &text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+PD__LOCAL inline std::string directory_of(const std::string &file) {
+  size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash);
+}
+
+/* A part that begins with a slash may begin the path as well. */
+PD__LOCAL inline bool matches(const std::string &file, const std::vector<std::string> &parts) {
+  for (const std::string &part : parts) {
+    if (file.find(part) != std::string::npos) return true;
+    if (part[0] == '/' && file.compare(0, part.size() - 1, part, 1, std::string::npos) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Flags of source files with one of `parts` in their paths; of all if there are none. */
+PD__LOCAL inline void show_flags(const char *argv0, const std::vector<std::string> &parts) {
+  const char *slash = std::strrchr(argv0, '/');
+  std::string text = std::string(slash ? slash + 1 : argv0) + ": " + program_usage() + "\n";
+  std::string file;
+  bool found = false, apart = false; /* from the directory in front of it */
+  for (const CommandLineFlagInfo &flag : all_flags()) {
+    if ((!parts.empty() && !matches(flag.filename, parts)) || !is_shown(flag)) continue;
+    if (flag.filename != file) {
+      bool other = directory_of(flag.filename) != directory_of(file);
+      if (other && apart) text += "\n\n";
+      apart = apart || other;
+      text += "\n  Flags from " + flag.filename + ":\n";
+    }
+    file = flag.filename;
+    found = true;
+    text += describe_text(flag);
+  }
+  if (!found && !parts.empty()) text += "\n  No modules matched: use -help\n";
+  print(text);
+}
+
+PD__LOCAL inline void show_flags_of(const char *argv0, const std::string &part) {
+  std::vector<std::string> parts;
+  if (!part.empty()) parts.push_back(part);
+  show_flags(argv0, parts);
+}
+
+PD__LOCAL inline std::vector<std::string> program_files() {
+  std::string name = std::string("/") + program_short_name();
+  return {name + ".", name + "-main.", name + "_main."};
+}
+
+/* The flags of the directories that hold a source file of the program. */
+PD__LOCAL inline void show_package() {
+  std::string last;
+  std::vector<std::string> files = program_files();
+  for (const CommandLineFlagInfo &flag : all_flags()) {
+    std::string package = directory_of(flag.filename) + "/";
+    if (!matches(flag.filename, files) || package == last) continue;
+    show_flags_of(program_short_name(), package);
+    if (!last.empty()) {
+      std::fprintf(stderr, "Multiple packages contain a file=%s\n", program_short_name());
+    }
+    last = package;
+  }
+  if (last.empty()) {
+    std::fprintf(stderr, "Unable to find a package for file=%s\n", program_short_name());
+  }
+}
+
+PD__LOCAL inline std::string in_xml(const char *tag, const std::string &text) {
+  std::string made = std::string("<") + tag + ">";
+  for (char c : text) {
+    if (c == '&') {
+      made += "&amp;";
+    } else if (c == '<') {
+      made += "&lt;";
+    } else {
+      made += c;
+    }
+  }
+  return made + "</" + tag + ">";
+}
+
+PD__LOCAL inline void show_xml(const char *argv0) {
+  std::string text = "<?xml version=\"1.0\"?>\n<AllFlags>\n" + in_xml("program", argv0) + "\n" +
+                     in_xml("usage", program_usage()) + "\n";
+  for (const CommandLineFlagInfo &flag : all_flags()) {
+    if (!is_shown(flag)) continue;
+    text += "<flag>" + in_xml("file", flag.filename) + in_xml("name", flag.name) +
+            in_xml("meaning", flag.description) + in_xml("default", flag.default_value) +
+            in_xml("current", flag.current_value) + in_xml("type", flag.type) + "</flag>\n";
+  }
+  print(text + "</AllFlags>\n");
+}
+
+PD__LOCAL inline void show_version() {
+  const char *version = program().version;
+  bool known = version && *version;
+  print(program_short_name() + std::string(known ? " version " : "") + (known ? version : "") + "\n");
+#ifndef NDEBUG
+  print("Debug build (NDEBUG not #defined)\n");
+#endif
+}
+
+/* ---- The words that ask for it ---- */
+
+PD__LOCAL inline void show_what_was_asked_for() {
+  const char *name = program_short_name();
+  if (fLB::FLAGS_helpshort) {
+    show_flags(name, program_files());
+  } else if (fLB::FLAGS_help || fLB::FLAGS_helpfull) {
+    show_flags(name, {});
+  } else if (!fLS::FLAGS_helpon.empty()) {
+    show_flags_of(name, "/" + fLS::FLAGS_helpon + ".");
+  } else if (!fLS::FLAGS_helpmatch.empty()) {
+    show_flags_of(name, fLS::FLAGS_helpmatch);
+  } else if (fLB::FLAGS_helppackage) {
+    show_package();
+  } else if (fLB::FLAGS_helpxml) {
+    show_xml(name);
+  } else if (fLB::FLAGS_version) {
+    show_version();
+    gf::gflags_exitfunc(0);
+    return;
+  } else {
+    return;
+  }
+  gf::gflags_exitfunc(1);
+}
+
+}  // namespace gflags_detail
+}  // namespace pd
+
+#endif /* PD_FLAGS_GFLAGS_REPORT_HPP */

@@ -1,0 +1,123 @@
+/* Keeping all flags as they are, and putting them back; and the flags as a text. */
+#ifndef PD_FLAGS_GFLAGS_SAVER_HPP
+#define PD_FLAGS_GFLAGS_SAVER_HPP
+
+#include <pd_flags/gflags_line.hpp>
+
+namespace pd {
+namespace gflags_detail {
+
+/* A flag as it was. Text of a registry stays valid. */
+struct saved {
+  handle flag;
+  pd_type type;
+  std::string text;
+  std::string fallback;
+  bool given;
+  pd_origin origin;
+  checker *check;
+  void (*function)();
+};
+
+PD__LOCAL inline std::string default_of(const handle &of) {
+  if (of.own) return of.own->fallback;
+  pd_flag_info info = info_of(of.flag);
+  return value_to_text(info.type, info.default_value);
+}
+
+class state {
+ public:
+  PD__LOCAL inline state() {
+    std::map<const void *, checker *> known = checkers();
+    for (word &each : words()) save({nullptr, &each}, known);
+    for (pd_flag *flag = nullptr; (flag = pd_flag_next(flag)) != nullptr;) {
+      save({flag, nullptr}, known);
+    }
+  }
+
+  /* Validators aren't asked about what has been before. */
+  PD__LOCAL inline void restore() const {
+    for (const saved &each : saved_) {
+      if (each.check) each.check->function = nullptr;
+    }
+    for (const saved &each : saved_) {
+      if (each.flag.own) {
+        give_word(each.flag.own, each.text);
+        each.flag.own->given = each.given;
+        each.flag.own->fallback = each.fallback;
+      } else {
+        restore_flag(each);
+      }
+    }
+    for (const saved &each : saved_) {
+      if (each.check) each.check->function = each.function;
+    }
+  }
+
+ private:
+  PD__LOCAL inline void save(const handle &of, const std::map<const void *, checker *> &known) {
+    saved made = {of, type_of_flag(of), plain_text(of), default_of(of), is_given(of), {}, nullptr,
+                  nullptr};
+    pd_flag_entry entry;
+    std::memset(&entry, 0, sizeof entry);
+    entry.size = sizeof entry;
+    if (of.flag && pd_flag_get_entry(of.flag, 0, &entry, nullptr) == PD_OK) {
+      made.origin = entry.origin;
+    }
+    if (of.flag) variable_of(of.flag, known, &made.check);
+    if (made.check) made.function = made.check->function;
+    saved_.push_back(made);
+  }
+
+  /* Also of what isn't to be shown. */
+  PD__LOCAL static inline std::string plain_text(const handle &of) {
+    pd_flag_entry entry;
+    std::memset(&entry, 0, sizeof entry);
+    entry.size = sizeof entry;
+    if (of.own) return text_of(of);
+    if (pd_flag_get_entry(of.flag, 0, &entry, nullptr) != PD_OK) return "";
+    return value_to_text(type_of_flag(of), entry.value);
+  }
+
+  PD__LOCAL static inline void restore_flag(const saved &was) {
+    pd_flag *flag = was.flag.flag;
+    if (default_of(was.flag) != was.fallback) {
+      pd_flag_set_default(flag, was.fallback.c_str(), nullptr);
+    }
+    if (!was.given) {
+      if (is_given(was.flag)) pd_flag_reset(flag, nullptr);
+      return;
+    }
+    if (info_of(flag).source > was.origin.source) pd_flag_drop(flag, PD_SOURCE_RUNTIME, nullptr);
+    if (is_given(was.flag) && plain_text(was.flag) == was.text) return;
+    give(flag, was.text, was.origin, nullptr);
+  }
+
+  std::vector<saved> saved_;
+};
+
+PD__LOCAL inline std::string to_lines(const std::vector<CommandLineFlagInfo> &flags,
+                                      const char *but) {
+  std::string text;
+  for (const CommandLineFlagInfo &flag : flags) {
+    if (flag.name != but) text += "--" + flag.name + "=" + flag.current_value + "\n";
+  }
+  return text;
+}
+
+PD__LOCAL inline bool read_lines(const std::string &text, const char *path, bool fatal) {
+  state before;
+  reader reads(PD_SOURCE_RUNTIME);
+  reads.read_text(text, path, gf::SET_FLAGS_VALUE);
+  complete();
+  show_what_was_asked_for();
+  if (!reads.report()) return true;
+  if (fatal) gf::gflags_exitfunc(1);
+  before.restore();
+  return false;
+}
+
+}  // namespace gflags_detail
+}  // namespace pd
+
+#endif /* PD_FLAGS_GFLAGS_SAVER_HPP */
