@@ -8,20 +8,14 @@ the same; docs/gflags-differences.md has a row for every difference.
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 import shutil
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from gflags_source import Case, fetch, read_cases, variables
 from support import CC, CHECKED, INCLUDE, LIBDIR, ROOT, WARNINGS, build, run
-
-sys.path.insert(0, str(ROOT / "tests" / "matrix" / "peers"))
-
-import sources
 
 PROGRAM = ROOT / "tests" / "c" / "gflags_unittest.c"
 PAGE = ROOT / "docs" / "gflags-differences.md"
@@ -79,18 +73,9 @@ DIFFERENCES = {
 }
 
 
-class Case(NamedTuple):
-    name: str
-    status: int
-    shows: str
-    hides: str
-    program: str
-    words: list[str]
-
-
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sources.fetch(tmp_path_factory.mktemp("gflags"), "gflags")
+    return fetch(tmp_path_factory.mktemp("gflags"), "gflags")
 
 
 @pytest.fixture(scope="module")
@@ -117,22 +102,6 @@ def c(source: Path, place: Path, *flags: str) -> Path:
     compiler = [*CC, *WARNINGS, *CHECKED, f"-I{INCLUDE}", "-x", "c", *flags]
     run(*compiler, "-c", source, "-o", out)
     return out
-
-
-def read_cases(tree: Path) -> list[Case]:
-    text = (tree / "test" / "CMakeLists.txt").read_text("utf-8").replace("${SLASH}", "/")
-    cases = []
-    for line in re.findall(r"^#?add_gflags_test\s*\((.*)\)\s*$", text, re.MULTILINE):
-        name, status, shows, hides, program, *words = shlex.split(line)
-        cases.append(Case(name, int(status), shows, hides, program, words))
-    return cases
-
-
-def variables(tree: Path) -> dict[str, str]:
-    text = (tree / "cmake" / "execute_test.cmake").read_text("utf-8")
-    found = dict(re.findall(r'set \(ENV\{(\w+)\}\s+"(.*)"\)', text))
-    assert found["FLAGS_version"] == "true"
-    return {**os.environ, **found}
 
 
 def check(case: Case, tree: Path, programs: Path) -> None:

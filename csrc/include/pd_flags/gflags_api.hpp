@@ -5,7 +5,7 @@
 #include <pd_flags/gflags_saver.hpp>
 
 namespace pd {
-namespace gflags_detail {
+namespace gflags_detail PD__LOCAL {
 
 /* ---- Validators ---- */
 
@@ -240,14 +240,15 @@ class FlagSaver {
  public:
   PD__GFLAGS_API FlagSaver() : state_(new detail_::state) {}
   PD__GFLAGS_API ~FlagSaver() {
-    state_->restore();
-    delete state_;
+    detail_::state *state = static_cast<detail_::state *>(state_);
+    state->restore();
+    delete state;
   }
   FlagSaver(const FlagSaver &) = delete;
   FlagSaver &operator=(const FlagSaver &) = delete;
 
  private:
-  detail_::state *state_;
+  void *state_; /* of a type that stays in the module */
 } __attribute__((unused));
 
 /* ---- Flags as text ---- */

@@ -5,7 +5,7 @@
 #include <pd_flags/gflags_report.hpp>
 
 namespace pd {
-namespace gflags_detail {
+namespace gflags_detail PD__LOCAL {
 
 /* What somebody looks for. A `?` behind the word finds it anywhere in a name, a second one
  * in the path of the source too, a third one in the help; a `+` shows all that are found. */

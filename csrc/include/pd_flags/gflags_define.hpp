@@ -18,7 +18,7 @@ char dont_pass0toDEFINE_string(int) = delete;
 }  // namespace fLS
 
 namespace pd {
-namespace gflags_detail {
+namespace gflags_detail PD__LOCAL {
 
 /* The context of a flag's definition. Needs no initialiser: it may be given a validator
  * before any has run. */

@@ -11,7 +11,7 @@
 #include <map>
 
 namespace pd {
-namespace gflags_detail {
+namespace gflags_detail PD__LOCAL {
 
 namespace gf = ::GFLAGS_NAMESPACE;
 using gf::CommandLineFlagInfo;

@@ -13,7 +13,7 @@
 #endif
 
 namespace pd {
-namespace gflags_detail {
+namespace gflags_detail PD__LOCAL {
 
 /* Whether AllowCommandLineReparsing was called. */
 PD__LOCAL inline bool &may_come_later() {

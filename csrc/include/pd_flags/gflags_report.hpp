@@ -15,7 +15,7 @@ PD__GFLAGS_ONCE void (*gflags_exitfunc)(int) = &exit;
 }  // namespace GFLAGS_NAMESPACE
 
 namespace pd {
-namespace gflags_detail {
+namespace gflags_detail PD__LOCAL {
 
 /* ---- The program ---- */
 

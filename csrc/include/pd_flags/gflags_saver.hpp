@@ -5,7 +5,7 @@
 #include <pd_flags/gflags_line.hpp>
 
 namespace pd {
-namespace gflags_detail {
+namespace gflags_detail PD__LOCAL {
 
 /* A flag as it was. Text of a registry stays valid. */
 struct saved {

@@ -46,7 +46,7 @@ PD__GFLAGS_TEXT(FLAGS_tab_completion_word)
 PD__GFLAGS_WORD(fLI, int32_t, FLAGS_tab_completion_columns, 80)
 
 namespace pd {
-namespace gflags_detail {
+namespace gflags_detail PD__LOCAL {
 
 struct word {
   const char *name;
