@@ -361,6 +361,7 @@ PD__LOCAL inline bool report_refused() {
 
 PD__LOCAL inline uint32_t parse(int *argc, char ***argv, bool remove, bool help) {
   keep_line(*argc, const_cast<const char **>(*argv));
+  if (!pd_version()) die("ERROR: this process has no registry of flags: link libpd_flags, or load it\n");
   if (report_refused()) gf::gflags_exitfunc(1);
   reader reads(PD_SOURCE_ARGV);
   reads.read_files(fLS::FLAGS_flagfile, gf::SET_FLAGS_VALUE);
