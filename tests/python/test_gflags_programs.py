@@ -68,10 +68,11 @@ int main(int argc, char **argv) {
   const char *names[] = {"check", "fast", "level", "depth", "offset", "limit", "ratio", "mode",
                          "path", "empty"};
   for (const char *name : names) show(name);
-  std::cout << google::SetCommandLineOption("level", "10") << google::SetCommandLineOption("level", "3")
-            << google::SetCommandLineOptionWithMode("level", "4", google::SET_FLAG_IF_DEFAULT) << "|"
-            << google::SetCommandLineOptionWithMode("empty", "x", google::SET_FLAG_IF_DEFAULT)
-            << google::SetCommandLineOption("nobody", "1") << FLAGS_level << FLAGS_empty << "\n";
+  std::cout << google::SetCommandLineOption("level", "10");
+  std::cout << google::SetCommandLineOption("level", "3");
+  std::cout << google::SetCommandLineOptionWithMode("level", "4", google::SET_FLAG_IF_DEFAULT);
+  std::cout << "|" << google::SetCommandLineOption("nobody", "1") << FLAGS_level;
+  std::cout << google::SetCommandLineOptionWithMode("empty", "x", google::SET_FLAG_IF_DEFAULT);
   {
     google::FlagSaver saver;
     FLAGS_mode = "changed";
@@ -141,7 +142,9 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def comparable(text: str) -> str:
     """Leave out gflags' own flags, whose files and texts are others."""
     text = re.sub(r"\n+  Flags from \S*gflags\S*:\n(    .*\n(      .*\n)*)*", "", text)
-    return re.sub(r"<flag><file>\S*gflags\w*.cc</file>.*\n", "", text)
+    text = re.sub(r"(Did you really mean .*\?)\n", r"\1", text)  # has no end in gflags
+    text = re.sub(r"<flag><file>\S*gflags\w*.cc</file>.*\n", "", text)
+    return re.sub(r"\n+", "\n", text).strip()
 
 
 def test_a_program_does_and_tells_the_same_as_with_gflags(both):
@@ -176,16 +179,18 @@ def test_a_second_flag_of_a_name_ends_the_parsing_program_with_both_places(tmp_p
     plugin = write(tmp_path / "plugin.cc", CONFLICT)
     compiled(tmp_path / "libplugin.so", plugin, flags=("-shared", "-fPIC"), linked=False)
     env = preload(tmp_path / "libplugin.so")
-    for name, said in (("port", r"port: .*defined"), ("noport", r"noport: ")):
+    for name in ("port", "noport"):
         program = compiled(tmp_path / name, write(tmp_path / f"{name}.cc", MAIN % name))
         assert ending(program, "--sound=5") == (0, "sound 5\n")
         status, told = ending(program, "--sound=5", env=env)
-        assert status == (1 if name == "port" else 0), told
+        assert (status, told) == (0, "sound 5\n") or told.startswith("ERROR: ")
         if status:
-            assert re.search(rf"^ERROR: .*{said}", told) and "plugin.cc" in told
+            assert all(part in told for part in (f"'{name}'", f"{name}.cc:4", "plugin.cc:3"))
+        assert status == (name == "port")
     one_file = write(tmp_path / "one.cc", MAIN % "port" + 'DEFINE_bool(noport, true, "");')
     status, told = ending(compiled(tmp_path / "one", one_file))
-    assert status == 1 and "noport" in told
+    assert status == 1
+    assert "noport" in told
 
 
 SHARED = """
@@ -286,12 +291,13 @@ def test_completions_are_the_flags_that_a_word_may_become(both):
         assert status == 0
         return told.splitlines()
 
-    assert completions("--l") == ["--l"] or completions("--le") == ["--level"]
+    assert completions("--le") == ["--level"]
     assert completions("--tab_completion_w") == ["--tab_completion_word"]
     found = completions("--level")
-    assert len(found) == 2 and found[0].startswith("--level [6] Compression level, from 1 to 9,")
-    assert len(found[0]) == 80 and found[1] == "~"
-    assert any(line.startswith("--mode ['fast']") for line in completions("od?"))
+    assert found[0].startswith("--level [6] Compression level, from 1 to 9,")
+    assert [len(line) for line in found] == [80, 1]
+    assert found[1] == "~"
+    assert any(line.startswith("--mode ['fast']") for line in completions("e?"))
     assert any("--ratio" in line for line in completions("more???"))
     assert completions("nobody") == []
 

@@ -20,7 +20,7 @@
  *   the module leaves, after its last destructor (macOS: not at all).
  * - A default that isn't a constant (a function, an environment variable) is given when its
  *   turn among the initialisers of its file comes, by pd_flag_set_default: values that
- *   the flag has been given by then stand. Only such a default calls the library.
+ *   the flag has been given by then stand. Nothing is linked for it.
  * - One name in two files of a module is an error of the linker.
  * - Reading is a plain load, without synchronisation with a thread that sets the flag: as
  *   with the libraries that these headers stand for. */
@@ -28,6 +28,7 @@
 #define PD_FLAGS_ASSIGNABLE_HPP
 
 #include <pd_flags.h>
+#include <pd_flags/host.h>
 
 #include <cstdio>
 #include <cstring>
@@ -189,18 +190,28 @@ PD__LOCAL inline void text_release_all() {
 PD__INLINE constexpr const char *as_text(const char *text) { return text; }
 inline const char *as_text(const std::string &text) { return text.c_str(); }
 
+/* The host's functions, or NULL: nothing is linked for a default. */
+PD__LOCAL inline const pd_table *table_of_host() {
+  return pd__table_with(offsetof(pd_table, flag_set_default));
+}
+
 /* The flag that the variable follows; NULL: its definition hasn't joined, or was refused.
  * Not by name, which may have got a namespace in front. */
 PD__LOCAL inline pd_flag *flag_of(const void *cell) {
+  const pd_table *table = table_of_host();
   pd_flag *flag = nullptr;
-  while ((flag = pd_flag_next(flag)) != nullptr) {
+  while (table && (flag = table->flag_next(flag)) != nullptr) {
     pd_cell_info info;
     info.size = sizeof info;
-    for (size_t i = 0; pd_flag_get_cell(flag, i, &info, nullptr) == PD_OK; i++) {
+    for (size_t i = 0; table->flag_get_cell(flag, i, &info, nullptr) == PD_OK; i++) {
       if (info.address == cell) return flag;
     }
   }
   return nullptr;
+}
+
+PD__LOCAL inline bool set_default(pd_flag *flag, const char *text) {
+  return table_of_host()->flag_set_default(flag, text, nullptr) == PD_OK;
 }
 
 /* A number as the registry reads it: exactly, and whatever the locale has for a point.
@@ -237,7 +248,7 @@ template <class T, class M>
 PD__LOCAL bool give_default(definition<M> &def, T value) {
   pd_flag *flag = flag_of(def.cell);
   M given = static_cast<M>(value);
-  if (flag) return pd_flag_set_default(flag, as_number(given).text, nullptr) == PD_OK;
+  if (flag) return set_default(flag, as_number(given).text);
   def.default_value = given;
   *static_cast<T *>(def.cell) = value;
   return true;
@@ -246,7 +257,7 @@ PD__LOCAL bool give_default(definition<M> &def, T value) {
 PD__LOCAL inline bool give_text_default(definition<const char *> &def, const std::string &value) {
   text_cell &cell = *static_cast<text_cell *>(def.cell);
   pd_flag *flag = flag_of(def.cell);
-  if (flag) return pd_flag_set_default(flag, value.c_str(), nullptr) == PD_OK;
+  if (flag) return set_default(flag, value.c_str());
   std::string &text = text_make(cell);
   std::string &given = *reinterpret_cast<std::string *>(cell.given);
   text = given = value;

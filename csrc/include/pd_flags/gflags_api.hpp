@@ -33,8 +33,13 @@ PD__LOCAL bool add_to_other(const T *variable, void (*function)()) {
   added *&place = all_added()[variable];
   if (!flag) return false;
   if (place) return replace(&place->check.function, function);
-  place = new added{variable, {info_of(flag).name, function, nullptr, nullptr}, 0};
-  return pd_validator_add(&flag, 1, ask<T>, &place->check, nullptr, &place->hook, nullptr) == PD_OK;
+  const pd_table *table = detail::table_of_host(); /* a plugin with validators links nothing */
+  pd_flag_info info;
+  info.size = sizeof info;
+  if (table->flag_get_info(flag, &info, nullptr) != PD_OK) return false;
+  place = new added{variable, {info.name, function, nullptr, nullptr}, 0};
+  return table->validator_add(&flag, 1, ask<T>, &place->check, nullptr, &place->hook, nullptr) ==
+         PD_OK;
 }
 
 template <class T>

@@ -116,6 +116,15 @@ PD__LOCAL inline argument_of_line take_apart(const std::string &text) {
   return made;
 }
 
+/* A text with a dash where the help speaks of true or false: it may be the next flag. */
+PD__LOCAL inline void doubt(const argument_of_line &found) {
+  std::string help = help_of(found.flag);
+  bool like_a_bool = help.find("true") != std::string::npos || help.find("false") != std::string::npos;
+  if (found.value[0] != '-' || !like_a_bool || type_of_flag(found.flag) != PD_TYPE_string) return;
+  std::fprintf(stderr, "Did you really mean to set flag '%s' to the value '%s'?\n",
+               name_of(found.flag).c_str(), found.value.c_str());
+}
+
 class reader {
  public:
   /* Of a line; PD_SOURCE_RUNTIME for what a function of the program says. */
@@ -187,6 +196,7 @@ inline int reader::read_line(int *argc, char ***argv, bool remove) {
     if (!found.has_value) {
       if (i + 1 >= first && lacks_value(found, word)) break;
       found.value = words[++i];
+      doubt(found);
     }
     take(found.flag, found.value, gf::SET_FLAGS_VALUE, origin);
   }

@@ -4,8 +4,8 @@
  *     c++ -I<include>/compat -I<include> program.cc -lpd_flags
  *
  * DEFINE_<type>, DECLARE_<type> and validators need nothing on the link line, so that a
- * plugin can have them; a default that is no constant, and every other function, calls
- * the library. What is the same as in gflags 2.3, and what is better, is told in
+ * plugin can have them; every other function calls the library, or, with PD_HEADER_ONLY,
+ * the one that is in the process. What is the same as in gflags 2.3, and what is better, is told in
  * docs/gflags.md; names and meanings are gflags', the code is ours. */
 #ifndef GFLAGS_GFLAGS_H_
 #define GFLAGS_GFLAGS_H_
