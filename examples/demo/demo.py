@@ -85,7 +85,7 @@ def report(tools: list[Tool], paths: list[str]) -> bool:
 
 
 def print_flags() -> None:
-    flags = [pf.FLAGS[name] for name in pf.FLAGS]
+    flags = [flag for flag in pf.FLAGS.values() if not flag.hidden]
     print_table(
         [
             {

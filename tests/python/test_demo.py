@@ -67,12 +67,17 @@ def flags_of(out: str) -> dict[str, Row]:
     return {row["flag"]: row for row in rows}
 
 
-@pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The plugins and the C host, built by the examples' own Makefile."""
+@pytest.fixture(scope="session", params=["by hand", "of YAML"])
+def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plugins and the C host, built by the examples' own Makefiles; what holds for
+    flags that are written by hand holds for those that are made of YAML."""
     path = tmp_path_factory.mktemp("examples")
     flags = os.environ.get("CFLAGS", "-O2") + " -Werror"
-    made = run("make", "-C", EXAMPLES, f"BUILD={path}", f"LIBDIR={LIBDIR}", f"CFLAGS={flags}")
+    settings = (f"BUILD={path}", f"LIBDIR={LIBDIR}", f"CFLAGS={flags}")
+    made = run("make", "-C", EXAMPLES, *settings)
+    if request.param == "of YAML":
+        (path / "plugins").rename(path / "by_hand")
+        made = run("make", "-C", EXAMPLES / "yaml", *settings, f"PYTHON={sys.executable}")
     assert made.returncode == 0, made.stderr
     return path
 
@@ -115,9 +120,11 @@ def c_host(build: Path, plugins: list[Path]) -> Callable[..., Outcome]:
 
 
 @pytest.fixture(params=["demo", "c_host"])
-def host(request: pytest.FixtureRequest) -> Callable[..., Outcome]:
+def host(
+    request: pytest.FixtureRequest, demo: Callable[..., Outcome], c_host: Callable[..., Outcome]
+) -> Callable[..., Outcome]:
     """Each of the two hosts: what holds for one holds for the other."""
-    return request.getfixturevalue(request.param)
+    return {"demo": demo, "c_host": c_host}[request.param]
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef FLAGS_HEADER /* of ../../yaml, which brings the same flags */
+#include FLAGS_HEADER
+#else
 PD_DEFINE_string(digest_kind, "posix",
                  "Which CRC: posix as in cksum, ieee as in zlib, or castagnoli",
                  .choices = "posix|ieee|castagnoli", .category = "digest");
@@ -15,6 +18,7 @@ PD_DEFINE_int32(digest_buffer, 65536, "Bytes to read at a time", .min = 1, .max 
 
 /* The host's: how much to read of each file, 0 for all. */
 PD_IMPORT_int64(max_bytes, 0);
+#endif
 
 typedef struct digest {
   bool posix; /* highest bit first and the length at the end, unlike the others */

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef FLAGS_HEADER /* of ../../yaml, which brings the same flags */
+#include FLAGS_HEADER
+#else
 PD_DEFINE_bool(scan_lines, true, "Count lines, by their newline characters", .category = "scan");
 PD_DEFINE_bool(scan_words, true, "Count words, which white space divides", .category = "scan");
 PD_DEFINE_bool(scan_bytes, true, "Count bytes", .category = "scan");
@@ -14,6 +17,7 @@ PD_DEFINE_int32(scan_buffer, 65536, "Bytes to read at a time", .min = 1, .max = 
 
 /* The host's: how much to read of each file, 0 for all. */
 PD_IMPORT_int64(max_bytes, 0);
+#endif
 
 typedef struct counts {
   uint64_t lines;

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef FLAGS_HEADER /* of ../../yaml, which brings the same flags */
+#include FLAGS_HEADER
+#else
 PD_DEFINE_string(search_pattern, "TODO|FIXME",
                  "What to look for: a POSIX extended regular expression", .category = "search");
 PD_DEFINE_bool(search_ignore_case, false, "Take upper and lower case as alike",
@@ -19,6 +22,7 @@ PD_DEFINE_uint64(search_max, 0, "Stop after so many matching lines; 0: at the en
 
 /* The host's: how much to read of each file, 0 for all. */
 PD_IMPORT_int64(max_bytes, 0);
+#endif
 
 /* A regular expression that matches `text` alone; NULL when memory is out. */
 static char *quote(const char *text) {
