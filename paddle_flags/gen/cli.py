@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags._output import print_error, print_text
 from paddle_flags.errors import FlagError
-from paddle_flags.gen import cli_diff, fields, load_files
+from paddle_flags.gen import cli_diff, cli_import, fields, load_files
 from paddle_flags.gen.model import to_json
 from paddle_flags.gen.read import beside, read
 from paddle_flags.gen.render import LANGUAGES, SPLIT, render
@@ -161,7 +161,10 @@ def new_parser(program: str) -> argparse.ArgumentParser:
 
 
 # What `gen WORD ...` does instead: of a program's name and the words behind.
-COMMANDS: dict[str, Callable[[str, Sequence[str]], int]] = {"diff": cli_diff.run}
+COMMANDS: dict[str, Callable[[str, Sequence[str]], int]] = {
+    "diff": cli_diff.run,
+    "import": cli_import.run,
+}
 
 
 def run(words: Sequence[str], program: str) -> int:

@@ -1,0 +1,126 @@
+"""python -m paddle_flags gen import KIND ...: flags.yaml from what is there."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._output import print_error, print_text
+from paddle_flags.errors import FlagError
+from paddle_flags.gen import fields
+from paddle_flags.gen.importers import settle
+from paddle_flags.gen.problems import GenerateError
+from paddle_flags.gen.write import write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paddle_flags.gen.importers import Found
+
+WHOLE, WITH_LOSSES, FAILED = range(3)  # exit statuses
+HEAD = "# Imported from {}.\n"
+
+
+def _plugin(options: argparse.Namespace) -> Found:
+    from paddle_flags.gen.importers.plugin import import_plugin  # noqa: PLC0415 - one is used
+
+    return import_plugin(options.file, options.name, options.version)
+
+
+def _helpxml(options: argparse.Namespace) -> Found:
+    from paddle_flags.gen.importers import helpxml  # noqa: PLC0415 - as above
+
+    if options.program.endswith(".xml"):
+        return helpxml.import_file(options.program, options.name, options.version)
+    words = [options.program, *options.words]
+    return helpxml.import_program(words, options.name, options.version)
+
+
+def _argparse(options: argparse.Namespace) -> Found:
+    from paddle_flags.gen.importers.argparse_parser import import_parser  # noqa: PLC0415 - as above
+
+    return import_parser(options.parser, options.name, options.version)
+
+
+def _gflags(options: argparse.Namespace) -> Found:
+    from paddle_flags.gen.importers.gflags import import_sources  # noqa: PLC0415 - as above
+
+    return import_sources([options.source, *options.words], options.name, options.version)
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        program,
+        description="Make flags.yaml, and flags_compat.yaml where there is something to say, of"
+        " flags that are there. What the files can't say is told with its place.",
+        epilog="Ends with 0, with 1 when something couldn't be said, and with 2 when nothing was"
+        " written because of an error.",
+        allow_abbrev=False,
+    )
+    kinds = parser.add_subparsers(metavar="KIND", required=True)
+    for name, act, argument, summary in (
+        ("plugin", _plugin, "file", "a shared library, which is loaded"),
+        ("helpxml", _helpxml, "program", "a program, which is run; or FILE.xml, what it wrote"),
+        ("argparse", _argparse, "parser", "MODULE:ATTRIBUTE, a parser or what gives one"),
+        ("gflags", _gflags, "source", "C++ that defines flags by DEFINE_<type>"),
+    ):
+        kind = kinds.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        _add_options(kind)
+        kind.add_argument(argument, metavar=argument.upper(), help=summary)
+        kind.set_defaults(act=act)
+        if name == "helpxml":
+            more = "what the program is given before --helpxml"
+            kind.add_argument("words", nargs=argparse.REMAINDER, metavar="ARGUMENT", help=more)
+        elif name == "gflags":
+            kind.add_argument("words", nargs="*", metavar="SOURCE", help="more of them")
+    return parser
+
+
+def _add_options(kind: argparse.ArgumentParser) -> None:
+    kind.add_argument("-o", "--output", metavar="FILE", default="flags.yaml", help="%(default)s")
+    kind.add_argument("--force", action="store_true", help="replace files that are there")
+    kind.add_argument("--name", help="of the set; if not told, made of what is imported")
+    kind.add_argument("--version", metavar="X.Y.Z", default="", help="of the set")
+
+
+def run(program: str, words: Sequence[str]) -> int:
+    """Read the words behind `gen import`, and do what they say; gives the exit status."""
+    options = _parser(program).parse_args(words)
+    try:
+        found: Found = options.act(options)
+        texts = settle(found)
+        written = _write(texts, options, " ".join(words))
+    except FlagError as error:
+        for each in error.errors:
+            print_error(str(each))
+        return FAILED
+    for path in written:
+        print_text(path)
+    losses = _losses(found)
+    for line in losses:
+        print_error(line)
+    return WITH_LOSSES if losses else WHOLE
+
+
+def _write(texts: dict[str, str], options: Any, words: str) -> list[str]:
+    directory, name = os.path.split(options.output)
+    stem, extension = os.path.splitext(name)
+    files = {key: f"{stem}{key[len('flags') :]}{extension}" for key in fields.FILES}
+    for key, each in files.items():
+        path = os.path.join(directory, each)
+        if os.path.exists(path) and not (options.force and key in texts):
+            remedy = "; --force replaces it" if key in texts else f" beside {options.output}"
+            message = f"{path}: found a file, expected none{remedy}"
+            raise GenerateError(message)
+    head = HEAD.format(words if words.isprintable() else ascii(words))
+    write({files[key]: head + text for key, text in texts.items()}, directory or os.curdir)
+    return [os.path.join(directory, files[key]) for key in texts]
+
+
+def _losses(found: Found) -> list[str]:
+    try:
+        found.losses.stop()
+    except GenerateError as error:
+        return [f"{place}: {text}" if place else text for place, text in error.found]
+    return []

@@ -1,0 +1,225 @@
+"""The way back: from a normal form to the three YAML files that say the same."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.gen.model import Place
+from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paddle_flags.gen.model import Change, Flag, FlagSet
+
+Records = list[tuple[dict[str, Any], Place]]
+
+
+def to_trees(flags: FlagSet) -> dict[str, Mapping]:
+    """Give what reading the files would give, with the places of the normal form.
+
+    The keys are those of `fields.FILES`; a file that would be empty isn't there.
+    """
+    start = flags.at.get("") or Place(flags.name, 1, 1)
+    top: dict[str, Any] = {"name": flags.name, "version": flags.version or None}
+    documents: dict[str, dict[str, Any]] = {
+        "flags": top | {"flags": _flags(flags), "imports": _plain(flags.imports)},
+        "flags_compat": {
+            "aliases": _aliases(flags),
+            "renamed": [
+                ({"from": each.name, "to": each.flag, "version": each.version}, each.at[""])
+                for each in flags.renamed
+            ],
+            "retired": _plain(flags.retired),
+            "deprecated": _plain(flags.deprecated),
+            "implies": _implies(flags),
+        },
+        "flags_version": {"versions": _versions(flags)},
+    }
+    trees = {}
+    for name, document in documents.items():
+        said = {key: value for key, value in document.items() if value or key == "flags"}
+        if said:
+            trees[name] = _mapping(said, start)
+    return trees
+
+
+def _flags(flags: FlagSet) -> Records:
+    return [(_flag(flag), flag.at[""]) for flag in flags.flags]
+
+
+def _flag(flag: Flag) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": flag.name, "type": flag.type, "items": flag.items}
+    made |= {"default": _values(flag, flag.default), "help": flag.help}
+    if flag.min is not None or flag.max is not None:
+        made["range"] = [_values(flag, bound) for bound in (flag.min, flag.max)]
+    made |= {"choices": _values(flag, flag.choices), "unit": flag.unit}
+    made |= {"category": flag.category, "attributes": flag.attributes}
+    made |= {"owner": flag.owner, "since": flag.since}
+    needed = ("default", "help")
+    return {
+        key: value for key, value in made.items() if key in needed or value not in (None, "", [])
+    }
+
+
+_POWERS = [(1024**power, f"{prefix}iB") for power, prefix in enumerate("KMGTPE", 1)][::-1]
+
+
+def _values(flag: Flag, value: Any) -> Any:
+    """Give values as people write them: 64MiB."""
+    if isinstance(value, list) and flag.unit:
+        return [_values(flag, each) for each in value]
+    if flag.unit != "bytes" or not isinstance(value, int) or value <= 0:
+        return value
+    for factor, unit in _POWERS:
+        if value % factor == 0:
+            return Scalar(f"{value // factor}{unit}", plain=True, place=flag.at[""])
+    return value
+
+
+def _plain(records: list[Any]) -> Records:
+    """Give records whose fields are the keys of the files."""
+    return [
+        ({k: v for k, v in vars(each).items() if k != "at" and v is not None}, each.at[""])
+        for each in records
+    ]
+
+
+def _aliases(flags: FlagSet) -> Records:
+    groups = itertools.groupby(flags.aliases, lambda each: each.flag)
+    made = [(flag, list(group)) for flag, group in groups]
+    return [
+        ({"flag": flag, "names": [each.name for each in group]}, group[0].at[""])
+        for flag, group in made
+    ]
+
+
+def _implies(flags: FlagSet) -> Records:
+    return [
+        (
+            {
+                "flag": each.flag,
+                "value": each.value,
+                "sets": {setting.flag: setting.value for setting in each.sets},
+            },
+            each.at[""],
+        )
+        for each in flags.implies
+    ]
+
+
+def _versions(flags: FlagSet) -> Records:
+    return [
+        (
+            {
+                "version": version.version,
+                "changes": [(_change(each), each.at[""]) for each in version.changes],
+            },
+            version.at[""],
+        )
+        for version in flags.versions
+    ]
+
+
+def _change(change: Change) -> dict[str, Any]:
+    made: dict[str, Any] = {"flag": change.flag, "change": change.change}
+    if change.change != "meaning":
+        made |= {"from": change.before, "to": change.after}
+    return made | ({"note": change.note} if change.note else {})
+
+
+# ---- trees ----
+
+
+def _mapping(data: dict[str, Any], place: Place) -> Mapping:
+    return Mapping({k: (place, _node(v, place)) for k, v in data.items()}, place)
+
+
+def _node(value: Any, place: Place) -> Node:
+    if isinstance(value, Scalar):
+        return value
+    if isinstance(value, dict):
+        return _mapping(value, place)
+    if isinstance(value, tuple):  # a record with its own place
+        return _mapping(*value)
+    if isinstance(value, list):
+        return Sequence([_node(each, place) for each in value], place)
+    if isinstance(value, str):
+        return Scalar(value, plain=False, place=place)
+    return Scalar(_number(value), plain=True, place=place)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else repr(value)
+
+
+# ---- text ----
+
+# Text that needs no quotes, whoever reads it: of letters at its beginning, and no word
+# that means something.
+_WORD = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*( [A-Za-z0-9_./()-]+)*")
+_MEANS = re.compile(r"y|n|yes|no|on|off|true|false|null", re.IGNORECASE)
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def to_text(tree: Mapping) -> str:
+    """Give YAML: a block for each mapping, lists of scalars on one line."""
+    return "".join(f"{line}\n" for line in _lines(tree, 0))
+
+
+def _lines(node: Mapping, depth: int) -> Iterator[str]:
+    blank = "  " * depth
+    for name, (_, value) in node.entries.items():
+        key = quoted(name)
+        if isinstance(value, Mapping):
+            yield f"{blank}{key}:"
+            yield from _lines(value, depth + 1)
+        elif isinstance(value, Sequence) and any(isinstance(x, Mapping) for x in value.items):
+            yield f"{blank}{key}:"
+            for item in value.items:
+                assert isinstance(item, Mapping)  # noqa: S101 - lists aren't mixed
+                first, *others = _lines(item, depth + 2)
+                yield f"{blank}  - {first.lstrip()}"
+                yield from others
+        else:
+            yield from _value_lines(f"{blank}{key}: ", value, depth)
+
+
+def _value_lines(start: str, value: Node, depth: int) -> Iterator[str]:
+    if isinstance(value, Scalar) and not value.plain and _is_block(value.text):
+        yield f"{start}|-"
+        yield from ("  " * (depth + 1) + line if line else "" for line in value.text.split("\n"))
+    else:
+        yield start + _inline(value)
+
+
+def _is_block(text: str) -> bool:
+    lines = text.split("\n")
+    good = all(line.isprintable() for line in lines) and text == text.strip()
+    return len(lines) > 1 and good
+
+
+def _inline(value: Node) -> str:
+    if isinstance(value, Scalar):
+        return value.text if value.plain else quoted(value.text)
+    assert isinstance(value, Sequence)  # noqa: S101 - mappings have lines of their own
+    return f"[{', '.join(map(_inline, value.items))}]"
+
+
+def quoted(text: str) -> str:
+    """Give text as YAML has it, in quotes where it needs them."""
+    if _WORD.fullmatch(text) and not _MEANS.fullmatch(text):
+        return text
+    return f'"{"".join(map(_sign, text))}"'
+
+
+def _sign(sign: str) -> str:
+    if sign in _ESCAPES:
+        return _ESCAPES[sign]
+    if sign.isprintable():
+        return sign
+    return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"  # noqa: PLR2004

@@ -1,0 +1,113 @@
+"""Making flags.yaml from what is there: plugins, programs, parsers and sources.
+
+An importer gives a normal form in which everything knows where it was found, and tells
+what it can't say. `settle` takes it through the stages that a file goes through, with
+those places in all messages, and leaves out what is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.gen import fields
+from paddle_flags.gen.check import check
+from paddle_flags.gen.emit import to_text, to_trees
+from paddle_flags.gen.kinds import Read, WrongShape
+from paddle_flags.gen.normal import normalise
+from paddle_flags.gen.problems import GenerateError, Problems
+from paddle_flags.gen.read import Source
+from paddle_flags.gen.tree import Scalar, Sequence
+
+if TYPE_CHECKING:
+    from paddle_flags.gen.model import FlagSet, Place
+    from paddle_flags.gen.tree import Node
+
+NO_HELP = "Not told."  # the help of a flag that has none
+UNKNOWN_VERSION = "0.0.0"
+_NO_TEXT = re.compile("[\ud800-\udfff]")
+_PARTS = ("flags", "imports", "aliases", "renamed", "retired", "deprecated", "implies")
+_OF_FLAGS = ("aliases", "renamed", "deprecated", "implies")  # by their field `flag`
+
+
+@dataclass
+class Found:
+    """What an importer gives: flags, and what of them flags.yaml can't say."""
+
+    flags: FlagSet
+    losses: Problems = field(default_factory=Problems)
+
+    def lose(self, place: Place, what: str, found: object, expected: str) -> None:
+        """Tell what flags.yaml can't say; the flag itself is there."""
+        self.losses.add(place, what, found, expected)
+
+    def leave_out(self, place: Place, what: str, found: object, expected: str) -> None:
+        """Tell why a flag is left out."""
+        self.losses.add(place, what, found, f"{expected}; it is left out")
+
+
+def settle(found: Found) -> dict[str, str]:
+    """Give the texts of the files; what the stages refuse is told, and left out.
+
+    Raises GenerateError when the set itself is refused, as for its name.
+    """
+    while True:
+        trees = to_trees(found.flags)
+        try:
+            _run_stages(trees)
+        except GenerateError as error:
+            _drop(found, error)
+        else:
+            return {name: to_text(tree) for name, tree in trees.items()}
+
+
+def _run_stages(trees: dict[str, Any]) -> None:
+    problems = Problems()
+    for tree in trees.values():
+        _check_text(tree, problems)
+    problems.stop()
+    reads: dict[str, Read | None] = {}
+    for name, tree in trees.items():
+        try:
+            reads[name] = fields.FILES[name].read(tree, "", problems)
+        except WrongShape:
+            reads[name] = None
+    problems.stop()
+    flags = reads["flags"]
+    assert flags is not None  # noqa: S101 - else there were problems
+    source = Source({}, flags, reads.get("flags_compat"), reads.get("flags_version"))
+    check(normalise(source, problems), problems)
+    problems.stop()
+
+
+def _check_text(node: Node, problems: Problems) -> None:
+    """Tell bytes that are no text; Python has them as surrogates."""
+    if isinstance(node, Scalar):
+        if not node.text.isascii() and _NO_TEXT.search(node.text):
+            problems.add(node.place, "", "bytes that aren't UTF-8", "text")
+        return
+    inner = node.items if isinstance(node, Sequence) else [v for _, v in node.entries.values()]
+    for each in inner:
+        _check_text(each, problems)
+
+
+def _drop(found: Found, error: GenerateError) -> None:
+    """Leave out what the problems are about, which each know their record's own place."""
+    records = {id(each.at[""]): each for part in _PARTS for each in getattr(found.flags, part)}
+    bad = {id(place): text for place, text in error.found if id(place) in records}
+    if not bad:
+        raise error
+    for place, text in error.found:
+        if place is not None and id(place) in bad:
+            what, _, said = text.partition(": found ")
+            thing, _, expected = said.rpartition(", expected ")
+            found.leave_out(place, what, thing, expected)
+    gone = {records[each].name for each in bad if hasattr(records[each], "type")}
+    for part in _PARTS:
+        kept = [
+            each
+            for each in getattr(found.flags, part)
+            if id(each.at[""]) not in bad and not (part in _OF_FLAGS and each.flag in gone)
+        ]
+        setattr(found.flags, part, kept)

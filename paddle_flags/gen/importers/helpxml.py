@@ -1,0 +1,97 @@
+"""Flags of a program that has --helpxml: gflags programs, and our own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from paddle_flags.errors import FlagFileError
+from paddle_flags.gen.importers import NO_HELP, Found
+from paddle_flags.gen.importers.texts import from_text
+from paddle_flags.gen.model import TYPES, Flag, FlagSet, Place
+from paddle_flags.gen.problems import GenerateError, near, one_of, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SECONDS = 60  # that a program has for its help
+REDACTED = "<redacted>"
+# Where gflags defines what every program has: --help, --flagfile, ...
+_OF_GFLAGS = re.compile(r"(.*/)?gflags(_reporting|_completions)?\.cc")
+
+
+def import_program(words: Sequence[str], name: str | None, version: str) -> Found:
+    """Run a program with --helpxml and give its flags; raises FlagError when it has none."""
+    command = [*words, "--helpxml"]
+    try:
+        ended = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        message = f"{words[0]}: found no end of --helpxml within {SECONDS} seconds, expected one"
+        raise GenerateError(message) from error
+    except OSError as error:
+        message = f"{words[0]}: {os.strerror(error.errno or 0)}"
+        raise FlagFileError(message) from error
+    start = ended.stdout.find(b"<AllFlags>")
+    if start < 0:
+        last = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        more = f"; it said: {last[0]}" if last else ""
+        message = f"{words[0]}: --helpxml: found no <AllFlags>, expected flags as XML{more}"
+        raise GenerateError(message)
+    return from_xml(ended.stdout[start:], words[0], name, version)
+
+
+def import_file(path: str, name: str | None, version: str) -> Found:
+    """Give the flags of a file that --helpxml wrote."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        message = f"{path}: {os.strerror(error.errno or 0)}"
+        raise FlagFileError(message) from error
+    return from_xml(data, path, name, version)
+
+
+def from_xml(data: bytes, where: str, name: str | None, version: str) -> Found:
+    """Give the flags of XML."""
+    if b"<!DOCTYPE" in data:
+        message = f"{where}:1:1: found a document type, expected none"
+        raise GenerateError(message)
+    try:
+        root = ET.fromstring(data)  # noqa: S314 - as above
+    except ET.ParseError as error:
+        line, column = error.position
+        message = f"{where}:{line}:{column + 1}: found {error.msg}, expected XML of --helpxml"
+        raise GenerateError(message) from error
+    if root.tag != "AllFlags":
+        message = f"{where}:1:1: found <{root.tag}>, expected <AllFlags>"
+        raise GenerateError(message)
+    program = root.findtext("program") or where
+    stem = re.sub(r"\W", "_", os.path.basename(program).partition(".")[0])
+    found = Found(FlagSet(name or stem, version, at={"": Place(where, 1, 1)}))
+    for element in root.iter("flag"):
+        said = {each.tag: each.text or "" for each in element}
+        if not _OF_GFLAGS.fullmatch(said.get("file", "")):
+            _take(said, where, found)
+    return found
+
+
+def _take(said: dict[str, str], where: str, found: Found) -> None:
+    place = Place(said.get("file") or where, 1, 1)
+    name, kind, default = (said.get(key, "") for key in ("name", "type", "default"))
+    if kind not in TYPES:
+        hint = near(kind, TYPES)
+        found.leave_out(place, f"{name}: type", shown(kind), one_of(TYPES) + hint)
+        return
+    if default == REDACTED:
+        found.leave_out(place, f"{name}: default", "a hidden one", "one that can be seen")
+        return
+    meaning = said.get("meaning", "").strip()
+    if not meaning:
+        found.lose(place, f"{name}: help", "none", f"some; '{NO_HELP}' is written")
+    value: Any = from_text(default, kind)
+    text = meaning or NO_HELP
+    flag = Flag(name, kind, None, value, text, None, None, [], None, "", [], "", "", {"": place})
+    found.flags.flags.append(flag)

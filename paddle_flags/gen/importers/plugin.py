@@ -1,0 +1,107 @@
+"""Flags of a plugin: it is loaded, and the registry asked."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._plugin import load_plugin
+from paddle_flags.gen.importers import NO_HELP, UNKNOWN_VERSION, Found
+from paddle_flags.gen.importers.texts import advice, from_text
+from paddle_flags.gen.model import (
+    ATTRIBUTES,
+    Alias,
+    Deprecated,
+    Flag,
+    FlagSet,
+    Place,
+    Renamed,
+    Retired,
+)
+
+if TYPE_CHECKING:
+    from paddle_flags import Flag as Live
+
+_SCHEMA = re.compile(r"(\w+)_schema_[0-9a-f]{16}")  # the generator's own flag
+_RETIRED = re.compile(r"Retired in ([0-9]+\.[0-9]+\.[0-9]+): ")
+
+
+def import_plugin(path: str, name: str | None, version: str) -> Found:
+    """Load a plugin and give its flags; raises FlagError when it can't be loaded."""
+    plugin = load_plugin(path)
+    lives = list(plugin.flags.values())
+    generated = [match[1] for match in map(_schema, lives) if match]
+    stem = re.sub(r"\W", "_", os.path.basename(plugin.path).partition(".")[0])
+    chosen = name or next(iter(generated), stem.removeprefix("lib"))
+    found = Found(FlagSet(chosen, version, at={"": Place(plugin.path, 1, 1)}))
+    for live in lives:
+        if not _schema(live):
+            _take(live, found)
+    return found
+
+
+def _schema(live: Live[Any]) -> re.Match[str] | None:
+    own = live.hidden and live.read_only and live.type == "string"
+    return _SCHEMA.fullmatch(live.name) if own else None
+
+
+def _place(live: Live[Any]) -> Place:
+    return Place(live.file or live.module, live.line or 1, 1)
+
+
+def _take(live: Live[Any], found: Found) -> None:
+    place, flags = _place(live), found.flags
+    if live.retired is not None:
+        flags.retired.append(_retired(live, place, found))
+        return
+    flags.flags.append(_flag(live, place, found))
+    for each in live.aliases:
+        flags.aliases.append(Alias(each, live.name, at={"": _place(live)}))
+    for each in live.old_names:
+        version = _version(found, place, f"{live.name}: former name '{each}'")
+        flags.renamed.append(Renamed(each, live.name, version, at={"": _place(live)}))
+    if live.deprecated is not None:
+        version = _version(found, place, f"{live.name}: deprecated")
+        reason, instead = advice(live.deprecated)
+        at = {"": _place(live)}
+        flags.deprecated.append(Deprecated(live.name, version, instead, reason, at=at))
+
+
+def _version(found: Found, place: Place, what: str) -> str:
+    """Give the version that stands for the one that a plugin doesn't know."""
+    found.flags.version = found.flags.version or UNKNOWN_VERSION
+    version = found.flags.version
+    found.lose(place, what, "no version", f"the one that it came with; {version} is written")
+    return version
+
+
+def _retired(live: Live[Any], place: Place, found: Found) -> Retired:
+    reason, instead = advice(live.retired or "")
+    told = _RETIRED.match(live.help)
+    version = told[1] if told else _version(found, place, f"{live.name}: retired")
+    return Retired(live.name, live.type, version, instead, reason, at={"": place})
+
+
+def _flag(live: Live[Any], place: Place, found: Found) -> Flag:
+    if not live.help.strip():
+        found.lose(place, f"{live.name}: help", "none", f"some; '{NO_HELP}' is written")
+    default: Any = live.default
+    kind = live.items or live.type
+    unit = live.unit if not live.items else None
+    return Flag(
+        name=live.name,
+        type=live.type,
+        items=live.items,
+        default=list(default) if live.items else default,
+        help=live.help.strip() or NO_HELP,
+        min=live.min,
+        max=live.max,
+        choices=[from_text(each, kind, unit) for each in live.choices or ()],
+        unit=live.unit,
+        category=live.category,
+        attributes=[each for each in ATTRIBUTES if getattr(live, each)],
+        owner="",
+        since="",
+        at={"": place},
+    )

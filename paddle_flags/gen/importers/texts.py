@@ -1,0 +1,47 @@
+"""Values from the text in which registries and programs tell them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.gen.model import INTEGERS
+from paddle_flags.gen.values import quantity
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|[0-9]+)")
+_BOOLS = {"true": True, "false": False, "1": True, "0": False}
+
+
+def from_text(text: str, kind: str, unit: str | None = None) -> Any:
+    """Give the value of a scalar; text that isn't one is given back as it is."""
+    if kind == "bool":
+        return _BOOLS.get(text, text)
+    counted = quantity(text, unit) if unit else None
+    if counted is not None:
+        return _counted(counted, kind)
+    if kind in INTEGERS and _INTEGER.fullmatch(text):
+        return int(text, 16 if "x" in text.lower() else 10)
+    if kind == "double":
+        try:
+            return float.fromhex(text) if "x" in text.lower() else float(text)
+        except (ValueError, OverflowError):
+            return text
+    return text
+
+
+def _counted(counted: Fraction, kind: str) -> Any:
+    if kind == "double":
+        return float(counted)
+    return int(counted) if counted.denominator == 1 else str(counted)
+
+
+_ADVICE = re.compile(r"(.*); use --([A-Za-z_][A-Za-z0-9_]*)", re.DOTALL)
+
+
+def advice(text: str) -> tuple[str, str | None]:
+    """Give why a flag is on its way out, and the flag to use instead."""
+    match = _ADVICE.fullmatch(text)
+    return (match[1], match[2]) if match else (text, None)
