@@ -38,7 +38,7 @@ from paddle_flags.errors import (
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from paddle_flags._config import get_include
+    from paddle_flags._config import get_compat_include, get_include
     from paddle_flags._describe import describe
     from paddle_flags._dump import dump
     from paddle_flags._entry import FlagEntry
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 # What many programs never use is imported when it is asked for.
 _LATER = {
-    "_config": ("get_include",),
+    "_config": ("get_compat_include", "get_include"),
     "_describe": ("describe",),
     "_dump": ("dump",),
     "_entry": ("FlagEntry",),
@@ -132,6 +132,7 @@ __all__ = [
     "dump",
     "explain",
     "get",
+    "get_compat_include",
     "get_include",
     "load_plugin",
     "mutually_exclusive",

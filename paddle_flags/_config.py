@@ -9,8 +9,16 @@ _PACKAGE = os.path.dirname(os.path.realpath(__file__))
 
 
 def get_include() -> str:
-    """Give the directory of `pd_flags.h`: all that a plugin needs."""
+    """Give the directory of `pd_flags.h` and `pd_flags.hpp`: all that a plugin needs."""
     return os.path.join(_PACKAGE, "include")
+
+
+def get_compat_include() -> str:
+    """Give the directory of our `gflags/gflags.h`, `c10/util/Flags.h` and their like.
+
+    It goes before `get_include()`, which they need too.
+    """
+    return os.path.join(_PACKAGE, "include", "compat")
 
 
 def get_library_dir() -> str:
@@ -54,7 +62,9 @@ def libs() -> str:
 OPTIONS: dict[str, Callable[[], str]] = {
     "--cflags": cflags,
     "--includedir": get_include,
+    "--compatdir": get_compat_include,
     "--libs": libs,
+    "--libdir": get_library_dir,
     "--static": get_static_library,
     "--cmakedir": get_cmake_dir,
     "--pkgconfigdir": get_pkgconfig_dir,

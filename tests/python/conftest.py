@@ -10,12 +10,39 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Callable
 
+import packages
 import pytest
 from support import build_plugin, run, write
 
 import paddle_flags as pf
 
 _numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution."""
+    return next(packages.once(tmp_path_factory, "sdist", packages.make_sdist).iterdir())
+
+
+@pytest.fixture(scope="session")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that comes from the source distribution."""
+
+    def make(out: Path) -> None:
+        packages.make_wheel(sdist, out)
+
+    return next(packages.once(tmp_path_factory, "wheel", make).iterdir())
+
+
+@pytest.fixture(scope="session")
+def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> packages.Home:
+    """An environment with the wheel."""
+
+    def make(out: Path) -> None:
+        packages.make_home(wheel, out)
+
+    return packages.home_at(packages.once(tmp_path_factory, "home", make))
 
 
 @pytest.fixture

@@ -214,7 +214,7 @@ def test_config_prints_what_exists():
     assert cli("config", "--cflags").stdout == f"-I{include}\n"
     assert Path(cli("config", "--static").stdout.strip()).is_file()
     assert Path(cli("config", "--cmakedir").stdout.strip(), "paddle_flags-config.cmake").is_file()
-    assert Path(cli("config", "--pkgconfigdir").stdout.strip(), "pd_flags.pc").is_file()
+    assert Path(cli("config", "--pkgconfigdir").stdout.strip(), "paddle_flags.pc").is_file()
     assert "-lpd_flags" in cli("config", "--libs").stdout
 
 
