@@ -1,4 +1,4 @@
-"""The command line: python -m paddle_flags run|list|explain|doctor|config|completion|gen."""
+"""The command line: python -m paddle_flags run|list|explain|doctor|config|completion|gen|new."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
-from paddle_flags import __version__, _completion, _config, errors
+from paddle_flags import __version__, _completion, _config, _new, errors
 from paddle_flags._output import print_error, print_text
 from paddle_flags._parse import Reading, print_warnings, read_flags
 from paddle_flags._plugin import load_plugin
@@ -242,6 +242,7 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argume
     _add_config(commands)
     _add_completion(commands)
     commands.add_parser("gen", help=_GEN, add_help=False)  # main() gives it its words
+    _new.add_parser(commands, PROGRAM)
     return main_parser, dict(commands.choices)
 
 
@@ -414,9 +415,11 @@ def _complete_line(
 def _complete_plain(
     parser: argparse.ArgumentParser, words: list[str], word: str
 ) -> _completion.Answer:
-    """Complete a command that has no flags: config or completion."""
+    """Complete a command that has no flags: config, completion or new."""
     if word.startswith("-"):
         return _completion.match(_options_of(parser), word)
+    if words[-1] in ("--lang", "--dir"):
+        return _new.complete(words[-1], word)
     if words == ["completion"]:
         return _completion.match(map(_completion.Candidate, _completion.SHELLS), word)
     with_files = words[0] in ("completion", "gen")

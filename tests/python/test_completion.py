@@ -241,6 +241,8 @@ def test_what_is_nobodys_business_stays_as_it_was_typed(shell):
         ("--vers", ["--version"]),
         ("config --incl", ["--includedir"]),
         ("completion fi", ["fish"]),
+        ("new some --lang ru", ["some", "--lang", "rust"]),
+        ("new some --dir som", ["some", "--dir", "some flags.conf"]),
         ("list --lo", ["--long"]),
         ("list -p libal", ["-p", "libalpha.so"]),
         ("list --plugin=libal", ["--plugin=libalpha.so"]),

@@ -43,8 +43,10 @@ def build_rust(out: Path) -> None:
 
 def build_zig(out: Path) -> None:
     source = EXAMPLES / "zig" / "mixer.zig"
-    library = ["build-lib", "-dynamic", "-lc", "-fPIC", "-OReleaseSmall"]
-    run(*zig(), *library, source, f"-femit-bin={out}", cwd=out.parent)
+    record = ROOT / "paddle_flags" / "templates" / "zig" / "pd_flags.zig"
+    library = ["build-lib", "-dynamic", "-lc", "-fPIC", "-OReleaseSmall", f"-femit-bin={out}"]
+    modules = ["--dep", "pd_flags", f"-Mroot={source}", f"-Mpd_flags={record}"]
+    run(*zig(), *library, *modules, cwd=out.parent)
 
 
 class Example(NamedTuple):

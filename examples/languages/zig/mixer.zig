@@ -1,8 +1,9 @@
 //! A plugin in Zig with two flags. It links nothing of ours.
 //!
-//!     zig build-lib -dynamic -lc -fPIC -OReleaseSmall mixer.zig -femit-bin=libmixer.so
+//!     zig build-lib -dynamic -lc -fPIC -OReleaseSmall -femit-bin=libmixer.so \
+//!         --dep pd_flags -Mroot=mixer.zig -Mpd_flags=../../../paddle_flags/templates/zig/pd_flags.zig
 
-const pd = @import("pd_flags.zig");
+const pd = @import("pd_flags");
 
 var gain: i32 = 5;
 var device: [*:0]const u8 = "default";
