@@ -46,13 +46,14 @@ def compile_all(tree: Path, place: Path) -> list[Path]:
     return objects
 
 
-def write_pc(tree: Path, out: Path, version: str) -> None:
-    """Write the file for pkg-config. Windows has no run path, and no libdl."""
-    text = (tree / "csrc" / "cmake" / "pd_flags.pc.in").read_text("utf-8")
-    text = text.replace("@VERSION@", version).replace(" -Wl,-rpath,${libdir}", "")
-    text = re.sub(r"^#.*\n|^Libs\.private:.*\n", "", text, flags=re.MULTILINE)
-    out.parent.mkdir(parents=True)
-    out.write_text(text, "utf-8")
+def write_pcs(tree: Path, out: Path, version: str) -> None:
+    """Write the files for pkg-config. Windows has no run path, and no libdl."""
+    out.mkdir(parents=True)
+    for template in sorted((tree / "csrc" / "cmake").glob("*.pc.in")):
+        text = template.read_text("utf-8").replace("@VERSION@", version)
+        text = text.replace(" -Wl,-rpath,${libdir}", "").replace(" -pthread -ldl", "")
+        text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
+        (out / template.stem).write_text(text, "utf-8")
 
 
 def build_windows(tree: Path, place: Path) -> Path:
@@ -72,7 +73,7 @@ def build_windows(tree: Path, place: Path) -> Path:
     run(f"{TRIPLE}-gcc", "-r", "-nostdlib", *objects, "-o", whole)
     run(f"{TRIPLE}-ar", "rcsD", library / "libpd_flags.a", whole)
     shutil.copytree(include, package / "include", ignore=shutil.ignore_patterns(".*"))
-    write_pc(tree, library / "pkgconfig" / "pd_flags.pc", version)
+    write_pcs(tree, library / "pkgconfig", version)
     for name in ("LICENSE", "CHANGELOG.md"):
         shutil.copy(tree / name, package)
     return package

@@ -163,7 +163,7 @@ def test_a_program_for_windows_is_built_against_the_package_alone_and_runs(unpac
 def test_pkg_config_finds_the_package_for_windows(unpacked):
     (package,) = unpacked("*windows*.zip").iterdir()
     environment = {**os.environ, "PKG_CONFIG_LIBDIR": str(package / "lib" / "pkgconfig")}
-    shown = run(tool("pkg-config"), "--cflags", "--libs", "pd_flags", env=environment).stdout
+    shown = run(tool("pkg-config"), "--cflags", "--libs", "paddle_flags", env=environment).stdout
     assert [Path(word[2:]).resolve() for word in shown.split()[:2]] == [
         package / "include",
         package / "lib",
