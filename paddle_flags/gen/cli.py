@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import gc
 import json
 import os
 from typing import TYPE_CHECKING, Any, Callable
@@ -95,12 +96,17 @@ def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         return 0
     if options.file is None:
         parser.error("expected the path of flags.yaml")
+    collects = gc.isenabled()
+    gc.disable()  # all that is made lives to the end
     try:
         return _run(options)
     except FlagError as error:
         for each in error.errors:
             print_error(f"{each}")
         return 2
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -52,6 +52,8 @@ class _Renderer:
         self._stem = f"{flags.name}_flags"
         self._environment = _environment(templates)
         self._environment.globals |= self._globals()
+        order = {id(each): index for index, each in enumerate(flags.implies)}
+        self._environment.filters["number"] = lambda each: order[id(each)]
 
     def _globals(self) -> dict[str, Any]:
         living = [view for view in self._views if not view.retired]
@@ -98,9 +100,7 @@ class _Renderer:
         yield f"{self._stem}.md", self._text("reference.md")
         yield f"{self._stem}.html", self._text("reference.html")
         yield f"{self._stem}.flags", self._text("flagfile.flags")
-        config = self._text(
-            "config.schema.json", config_schema=_config_schema(self._set, self._views)
-        )
+        config = self._text("config.schema.json", properties=_properties(self._views))
         yield f"{self._stem}.schema.json", config
 
     def _names(self) -> dict[str, list[str]]:
@@ -180,8 +180,8 @@ def _categories(living: list[View]) -> list[tuple[str, list[View]]]:
     return list(found.items())
 
 
-def _json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, indent=indent, ensure_ascii=False)
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _docstring(text: str, indent: int) -> str:
@@ -191,21 +191,15 @@ def _docstring(text: str, indent: int) -> str:
     return '"""' + inside.replace("\n", "\n" + " " * indent) + '"""'
 
 
-def _config_schema(flags: FlagSet, all_views: list[View]) -> dict[str, Any]:
-    """Give the JSON Schema of a configuration file with these flags."""
+def _properties(all_views: list[View]) -> dict[str, Any]:
+    """Give the JSON Schemas of what a configuration file may hold."""
     properties: dict[str, Any] = {}
     for view in all_views:
         if view.retired:
             properties[view.name] = {"description": view.flag.help, "deprecated": True}
         elif "read_only" not in view.flag.attributes:
-            properties[view.name] = view.config_schema
-            properties |= dict.fromkeys(view.aliases, view.config_schema)
-            old = {**view.config_schema, "deprecated": True}
+            schema = view.config_schema
+            properties |= dict.fromkeys([view.name, *view.aliases], schema)
+            old = {**schema, "deprecated": True}
             properties |= {each.name: old for each in view.old_names}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"Flags of {flags.name}",
-        "$ref": "#/$defs/flags",
-        "unevaluatedProperties": False,
-        "$defs": {"flags": {"type": "object", "properties": properties}},
-    }
+    return properties

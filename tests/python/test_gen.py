@@ -157,6 +157,14 @@ def test_a_flag_more_changes_one_source_of_many_and_the_header(tmp_path):
     assert split(views(load(str(path))), 1000) == [views(load(str(path)))]
 
 
+def test_the_bench_generates_and_the_document_tells_its_figures(tmp_path):
+    ended = run(PYTHON, "-m", "bench.generate", "--flags", "300", cwd=ROOT)
+    assert re.search(r"^processor seconds +[\d.]+$", ended.stdout, re.MULTILINE)
+    recorded = json.loads((ROOT / "bench/results/generate.json").read_text("utf-8"))
+    told = (ROOT / "docs/performance.md").read_text("utf-8")
+    assert f"{recorded['processor seconds']:g} s of one core" in told
+
+
 # ---- templates ----
 
 
