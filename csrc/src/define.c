@@ -138,8 +138,21 @@ static void give_def(pd_flag *flag, const pd_flag_def *def) {
   }
 }
 
+/* Whether the module gave its variable another value before the registry came. The value
+ * is then put back, so that the next call about the flag takes it over. */
+static bool is_assigned(const pd__cell *cell, pd_value *value) {
+  const pd_flag_def *def = cell->def;
+  if (!def->assignable || !def->cell || !cell->module) return false;
+  *value = pd__variable_load(def);
+  if (pd__value_equal((pd_type)def->type, *value, def->default_value)) return false;
+  if (def->type == PD_TYPE_string) value->str = pd__intern(value->str);
+  return def->type != PD_TYPE_string || value->str;
+}
+
 static void take(pd__cell *cell, pd__report *waiting) {
   pd_flag *flag = pd__flag_meant(pd__cell_flag(cell));
+  pd_value assigned;
+  bool early = is_assigned(cell, &assigned);
   link_cell(flag, cell);
   if (cell->def->kind == PD_KIND_DEFINE && !flag->def) {
     pd_type was = flag->type;
@@ -151,6 +164,7 @@ static void take(pd__cell *cell, pd__report *waiting) {
     if (flag->entries) pd__flag_review(flag, was, waiting);
   }
   if (flag->def) pd__flag_publish(flag);
+  if (early) pd__variable_store(cell->def, assigned);
 }
 
 /* What waited for a flag that this cell has defined. Validators may run, without

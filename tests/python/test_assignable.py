@@ -10,8 +10,10 @@ from support import (
     CHECKED,
     CXX,
     INCLUDE,
+    LIBDIR,
     SANITIZE,
     WARNINGS,
+    build,
     build_plugin,
     build_program,
     run,
@@ -150,6 +152,49 @@ def test_a_plugin_takes_what_waits_for_it_and_gives_its_memory_back(tmp_path: Pa
         "assigned by the last of the destructors, so long!",
         "late=42",
         "late=42",
+    ]
+
+
+EARLY = """
+#include <dlfcn.h>
+#include <pd_flags/assignable.hpp>
+#include <cstdio>
+PD__ASSIGNABLE(int32, FLAGS_level, "level", , 6, "Compression level")
+PD__ASSIGNABLE(int32, FLAGS_same, "same", , 6, "Compression level")
+PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , "fast", "How")
+static void show(void *library, const char *name) {
+  pd_flag *flag = nullptr;
+  pd_flag_info info;
+  char text[100];
+  info.size = sizeof info;
+  auto find = reinterpret_cast<decltype(&pd_flag_find)>(dlsym(library, "pd_flag_find"));
+  auto get = reinterpret_cast<decltype(&pd_flag_get_text)>(dlsym(library, "pd_flag_get_text"));
+  auto tell = reinterpret_cast<decltype(&pd_flag_get_info)>(dlsym(library, "pd_flag_get_info"));
+  if (find(name, &flag, nullptr) || get(flag, text, sizeof text, nullptr, nullptr)) return;
+  if (tell(flag, &info, nullptr) == PD_OK) std::printf("%s %d\\n", text, info.source);
+}
+int main(int argc, char **argv) {
+  FLAGS_level = 9;
+  FLAGS_mode = "assigned before there was a registry, at some length";
+  void *library = dlopen(argv[argc - 1], RTLD_NOW);
+  if (!library) return 1;
+  std::printf("%d %s\\n", FLAGS_level, FLAGS_mode.c_str());
+  show(library, "level");
+  show(library, "mode");
+  show(library, "same");
+  return 0;
+}
+"""
+
+
+def test_what_was_assigned_before_there_was_a_registry_stays(tmp_path: Path) -> None:
+    source = write(tmp_path / "early.cpp", EARLY)
+    program = build(tmp_path / "early", source, flags=("-std=c++11", "-ldl"))
+    assert run(program, f"{LIBDIR}/libpd_flags.so").stdout.splitlines() == [
+        "9 assigned before there was a registry, at some length",
+        "9 4",
+        "assigned before there was a registry, at some length 4",
+        "6 0",
     ]
 
 

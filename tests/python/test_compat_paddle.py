@@ -17,6 +17,13 @@ COMPAT = f"-I{INCLUDE}/compat"
 
 DEFINED = """
 #include <paddle/common/flags.h>
+namespace phi {  // Paddle's flags.cc has functions of its own; they aren't called
+const ExportedFlagInfoMap &GetExportedFlagInfoMap() { return *GetMutableExportedFlagInfoMap(); }
+ExportedFlagInfoMap *GetMutableExportedFlagInfoMap() {
+  static ExportedFlagInfoMap map;
+  return &map;
+}
+}  // namespace phi
 static const double kShare = 0.92;
 PHI_DEFINE_EXPORTED_bool(check_nan_inf, false, "Stop at the first NaN or Inf");
 PHI_DEFINE_EXPORTED_int32(level, 6, "Level");

@@ -7,6 +7,13 @@
  * plugin can have them; every other function calls the library, or, with PD_HEADER_ONLY,
  * the one that is in the process. What is the same as in gflags 2.3, and what is better, is told in
  * docs/gflags.md; names and meanings are gflags', the code is ours. */
+/* Paddle and c10 ask for a real gflags, which is farther down the include path; its guard skips
+ * the rest. */
+#if defined(PADDLE_WITH_GFLAGS) || defined(C10_USE_GFLAGS)
+#pragma GCC system_header /* #include_next is an extension */
+#include_next <gflags/gflags.h>
+#endif
+
 #ifndef GFLAGS_GFLAGS_H_
 #define GFLAGS_GFLAGS_H_
 

@@ -1,5 +1,12 @@
 /* DECLARE_<type>(name): make FLAGS_<name> of another file known. As gflags 2.3 has it,
  * for flags that are defined by the gflags/gflags.h beside this file. Needs nothing else. */
+/* Paddle and c10 ask for a real gflags, which is farther down the include path; its guard skips
+ * the rest. */
+#if defined(PADDLE_WITH_GFLAGS) || defined(C10_USE_GFLAGS)
+#pragma GCC system_header /* #include_next is an extension */
+#include_next <gflags/gflags_declare.h>
+#endif
+
 #ifndef GFLAGS_DECLARE_H_
 #define GFLAGS_DECLARE_H_
 

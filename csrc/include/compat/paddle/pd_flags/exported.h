@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -91,25 +90,42 @@ PD__LOCAL inline bool pd_exported_info(const pd_flag *flag, FlagInfo *out) {
   return true;
 }
 
-/* Those that the registry has now, of all modules; what somebody put in by hand stays. */
+/* Not std::mutex, which mingw has in some builds alone. */
+class PD__LOCAL pd_exported_hold {
+ public:
+  explicit pd_exported_hold(char *busy) : busy_(busy) {
+    while (__atomic_test_and_set(busy_, __ATOMIC_ACQUIRE)) {
+    }
+  }
+  ~pd_exported_hold() { __atomic_clear(busy_, __ATOMIC_RELEASE); }
+  pd_exported_hold(const pd_exported_hold &) = delete;
+  pd_exported_hold &operator=(const pd_exported_hold &) = delete;
+
+ private:
+  char *busy_;
+};
+
+/* Those that the registry has now, of all modules; what somebody put in by hand stays. The
+ * registry is asked first: a watcher of it may ask for the map. */
 PD__LOCAL inline ExportedFlagInfoMap &pd_exported_flags() {
-  static std::mutex mutex;
   static ExportedFlagInfoMap map;
   static std::set<std::string> ours;
-  std::lock_guard<std::mutex> hold(mutex);
-  std::set<std::string> present;
+  static char busy = 0;
+  ExportedFlagInfoMap present;
   pd_flag *flag = nullptr;
   while ((flag = pd_flag_next(flag)) != nullptr) {
     FlagInfo info;
-    if (!pd_exported_info(flag, &info)) continue;
-    present.insert(info.name);
-    auto found = map.insert(std::make_pair(info.name, info)).first;
-    found->second.value_ptr = info.value_ptr; /* of a module that came in place of another */
+    if (pd_exported_info(flag, &info)) present[info.name] = info;
   }
+  pd_exported_hold hold(&busy);
   for (const std::string &name : ours) {
     if (!present.count(name)) map.erase(name);
   }
-  ours.swap(present);
+  ours.clear();
+  for (const auto &each : present) {
+    map.insert(each).first->second.value_ptr = each.second.value_ptr; /* of another module now */
+    ours.insert(each.first);
+  }
   return map;
 }
 

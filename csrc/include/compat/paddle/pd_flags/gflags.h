@@ -2,7 +2,7 @@
 #ifndef PD_COMPAT_PADDLE_GFLAGS_H
 #define PD_COMPAT_PADDLE_GFLAGS_H
 
-#include <paddle/pd_flags/real_gflags.h>
+#include <gflags/gflags.h>
 
 #include <string>
 #include <vector>
