@@ -64,6 +64,7 @@ def _check_range(flag: Flag, problems: Problems) -> bool:
 
 def _check_choices(flag: Flag, problems: Problems) -> bool:
     wrong = False
+    seen = set()
     for index, choice in enumerate(flag.choices):
         place, what = flag.at[f"choices.{index}"], f"{flag.name}: choices[{index}]"
         if choice is None:
@@ -74,9 +75,10 @@ def _check_choices(flag: Flag, problems: Problems) -> bool:
         elif not in_range(flag, choice):
             problems.add(place, what, shown(choice), f"a value in {range_text(flag)}")
             wrong = True
-        elif choice in flag.choices[:index]:
+        elif choice in seen:
             problems.add(place, what, f"{shown(choice)} again", "each choice once")
             wrong = True
+        seen.add(choice)
     return not wrong
 
 
@@ -94,11 +96,12 @@ def range_text(flag: Flag) -> str:
 
 def check_value(flag: Flag, value: Any, place: Any, what: str, problems: Problems) -> bool:
     """Tell if the flag can't have the value, which is of its type; None was told before."""
+    choices = set(flag.choices)
     for each in value if isinstance(value, list) else [value]:
         expected = ""
         if each is None:
             return False
-        if flag.choices and each not in flag.choices:
+        if choices and each not in choices:
             expected = f"one of {', '.join(map(str, flag.choices))}"
         elif flag.items is None and flag.type in NUMBERS and not in_range(flag, each):
             expected = f"a value in {range_text(flag)}"

@@ -29,6 +29,7 @@ _KEYWORDS = {
     **dict.fromkeys(_C.split(), "C"),
     **dict.fromkeys([*keyword.kwlist, "None", "True", "False"], "Python"),
 }
+_MACROS = ("EOF", "NULL", "assert", "errno", "linux", "stderr", "stdin", "stdout", "unix")
 _METHODS = ("get", "items", "keys", "update", "values")  # of FLAGS in Python
 # What does something on every command line, whichever flags there are.
 _COMMON = ("help", "flagfile", "fromenv", "tryfromenv", "undefok")
@@ -51,10 +52,11 @@ def check(flags: FlagSet, problems: Problems) -> None:
 
 
 def _check_set(flags: FlagSet, problems: Problems) -> None:
-    language = _KEYWORDS.get(flags.name)
-    if language:
-        found = f"'{flags.name}', a keyword of {language}"
-        problems.add(flags.at["name"], "name", found, "another name")
+    why = f"a keyword of {_KEYWORDS[flags.name]}" if flags.name in _KEYWORDS else ""
+    if flags.name in ("pd", "std"):
+        why = "a namespace of C++ that is taken"
+    if why:
+        problems.add(flags.at["name"], "name", f"'{flags.name}', {why}", "another name")
 
 
 def _all(flags: FlagSet) -> Iterator[Named]:
@@ -71,14 +73,17 @@ def _all(flags: FlagSet) -> Iterator[Named]:
 
 
 def _check_word(name: str, what: str, place: Place, problems: Problems) -> None:
+    own = what in ("flag", "import")  # others are on command lines alone
     why = ""
-    if name in _KEYWORDS:
+    if own and name in _KEYWORDS:
         why = f"a keyword of {_KEYWORDS[name]}"
-    elif name in _METHODS:
+    elif own and name in _MACROS:
+        why = "a macro of C"
+    elif own and name in _METHODS:
         why = "a method of FLAGS in Python"
     elif name in _COMMON:
         why = "which every command line has"
-    elif name.startswith("__"):
+    elif own and name.startswith("__"):
         why = "which C keeps for itself"
     if why:
         problems.add(place, what, f"'{name}', {why}", "another name")

@@ -163,6 +163,7 @@ class Items(Kind):
             found = f"a list of {count}" if count else "an empty list"
             raise refuse(node, what, self.expected, problems, found)
         values: list[Any] = []
+        seen: set[Any] = set()
         wrong = False
         for index, item in enumerate(node.items):
             try:
@@ -170,9 +171,11 @@ class Items(Kind):
             except WrongShape:
                 wrong = True
                 continue
-            if self.unique and any(_same(value, other) for other in values):
+            known = (type(value), value)
+            if self.unique and known in seen:
                 refuse(item, what, "each item once", problems, f"{shown(value)} again")
                 wrong = True
+            seen |= {known} if self.unique else set()
             values.append(value)
         if wrong:
             raise WrongShape
@@ -184,10 +187,6 @@ class Items(Kind):
         made |= {"minItems": self.least} if self.least else {}
         made |= {"maxItems": self.most} if self.most is not None else {}
         return made | ({"uniqueItems": True} if self.unique else {})
-
-
-def _same(a: Any, b: Any) -> bool:
-    return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)
 
 
 @dataclass

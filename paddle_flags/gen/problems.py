@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from paddle_flags.gen.model import Place
 
@@ -78,10 +78,32 @@ def _plain(value: Any) -> str:
     return "nothing" if value is None else str(value)
 
 
+_FEW = 200  # names that difflib compares in no time
+
+# The last names that were many, and them by what is left without one of their letters.
+_index: tuple[object, dict[str, str]] = (None, {})
+
+
+def _without_a_letter(name: str) -> Iterator[str]:
+    yield name
+    yield from (name[:at] + name[at + 1 :] for at in range(len(name)))
+
+
+def _near_of_many(name: str, known: Collection[str]) -> str | None:
+    """Give a name that is one letter off, or two that are exchanged."""
+    global _index  # noqa: PLW0603 - a cache
+    if _index[0] is not known:
+        _index = (known, {part: each for each in known for part in _without_a_letter(each)})
+    return next((_index[1][part] for part in _without_a_letter(name) if part in _index[1]), None)
+
+
 def near(name: str, known: Collection[str]) -> str:
     """Give "; did you mean 'x'?" if a known name is near, else ""."""
-    found = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
-    return f"; did you mean '{found[0]}'?" if found else ""
+    if len(known) > _FEW:
+        found = _near_of_many(name, known)
+    else:
+        found = next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.7)), None)
+    return f"; did you mean '{found}'?" if found else ""
 
 
 def one_of(words: Collection[str]) -> str:

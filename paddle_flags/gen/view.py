@@ -57,7 +57,7 @@ class View:
 
     @property
     def c_type(self) -> str:
-        """The type of FLAGS_<name> in C."""
+        """The type of FLAGS_<name> in C++."""
         return c_type(self.flag.type)
 
     @property
@@ -156,8 +156,8 @@ def _config_value(flag: Flag) -> dict[str, Any]:
 
 
 def c_type(kind: str) -> str:
-    """Give the type of FLAGS_<name> in C."""
-    return _C_TYPES.get(kind, f"{kind}_t")
+    """Give the type of FLAGS_<name> in C++, whatever flags are called."""
+    return _C_TYPES.get(kind, f"::{kind}_t")
 
 
 def python_type(kind: str, items: str | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -67,6 +68,8 @@ def write(files: Mapping[str, str], directory: str) -> list[str]:
 
 def _write_beside(directory: str, name: str, data: bytes) -> str:
     """Write a new file next to where it will be; gives its path."""
+    if os.path.isdir(os.path.join(directory, name)):
+        raise IsADirectoryError(errno.EISDIR, "", os.path.join(directory, name))
     handle, path = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
     try:
         with os.fdopen(handle, "wb") as file:

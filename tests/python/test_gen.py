@@ -131,7 +131,7 @@ def test_nothing_is_written_when_one_file_cannot_be(tmp_path):
     (out / "c").mkdir()
     (out / "c" / "full").touch()
     with pytest.raises(GenerateError, match=r"out/c: "):
-        put({"c": "2", "a": "2"}, str(out))
+        put({"a": "2", "c": "2"}, str(out))
     assert (out / "a").read_text() == "1"
     assert sorted(path.name for path in out.iterdir()) == ["a", "b", "c"]
 
@@ -246,6 +246,20 @@ def test_the_cpp_header_has_an_accessor_for_each_flag(made, tmp_path):
     flags = ("-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{INCLUDE}", f"-I{made}")
     run(*CXX, *flags, program, *objects, "-o", tmp_path / "main")
     run(tmp_path / "main")
+
+
+def test_flags_that_are_named_as_types_or_as_what_generated_code_needs_do_no_harm(tmp_path):
+    names = ("str", "int32_t", "uint64_t", "all", "find", "setting", "step", "info", "flags")
+    flags = "".join(f"- {{name: {n}, type: int32, default: 1, help: H}}\n" for n in names)
+    path = write(tmp_path / "flags.yaml", f"name: odd\nflags:\n{flags}")
+    write(tmp_path / "flags_compat.yaml", "implies:\n- {flag: all, value: 2, sets: {find: 3}}\n")
+    assert generate([str(path), "-o", str(tmp_path)], "prog") == 0
+    program = write(
+        tmp_path / "a.cpp", '#include "odd_flags.hpp"\nint f() { return odd::flags::str(); }'
+    )
+    warnings = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{INCLUDE}", "-fsyntax-only")
+    run(*CC, "-std=c99", *warnings, *sorted(tmp_path.glob("*.c")))
+    run(*CXX, "-std=c++11", *warnings, program)
 
 
 # ---- what it does ----

@@ -101,6 +101,19 @@ def test_behind_100_errors_one_tells_how_many_more(tmp_path):
     assert str(told.value.errors[-1]) == "50 more errors"
 
 
+def test_the_nearest_of_many_names_is_found_without_a_long_search(tmp_path):
+    path = tmp_path / "flags.yaml"
+    flags = "".join(ONE.replace("level", f"level_{index}", 1) for index in range(1000))
+    path.write_text(f"name: demo\nflags:\n{flags}")
+    compat = tmp_path / "compat.yaml"
+    wrong = "".join(f"- {{flag: lvel_{index}, names: [a{index}]}}\n" for index in range(1000))
+    compat.write_text(f"aliases:\n{wrong}- {{flag: mode, names: [m]}}\n")
+    with pytest.raises(GenerateError) as told:
+        load_files({"flags": str(path), "flags_compat": str(compat)})
+    assert str(told.value.errors[0]).endswith("; did you mean 'level_0'?")
+    assert str(told.value.errors[99]).endswith("; did you mean 'level_99'?")
+
+
 # ---- the schema for editors ----
 
 # Of these the schema says nothing: what JSON doesn't have, or what another key decides.

@@ -28,6 +28,22 @@ def use() -> int:
     level: int = FLAGS["level"].value + FLAGS["bs"].default
     return FLAGS.batch_size + len(text) + len(many) + level + FLAGS.host_threads
 """
+# Names that are types in stubs and headers.
+ODD = """
+name: odd
+flags:
+- {name: str, type: string, default: a, help: A}
+- {name: property, type: int32, default: 1, help: A, attributes: [read_only]}
+- {name: int32_t, type: int32, default: 1, help: A}
+- {name: Flag, type: string, items: string, default: [a], help: A}
+- {name: object, type: bool, default: true, help: A}
+"""
+USE_ODD = """
+from odd_flags import FLAGS
+text: str = FLAGS.str
+number: int = FLAGS.property + FLAGS["int32_t"].value
+items: tuple[str, ...] = FLAGS.Flag
+"""
 WRONG = [
     "FLAGS.batch_size = 'seven'",
     "text: str = FLAGS.batch_size",
@@ -43,6 +59,9 @@ WRONG = [
 def test_type_checkers_accept_a_right_program_and_reject_each_misuse(checker, tmp_path):
     generate([str(GOOD), "-o", str(tmp_path), "--lang", "python"], "prog")
     write(tmp_path / "right.py", RIGHT + "\n")
+    write(tmp_path / "odd.yaml", ODD)
+    generate([str(tmp_path / "odd.yaml"), "-o", str(tmp_path)], "prog")
+    write(tmp_path / "odd.py", USE_ODD)
     lines = ["from demo_flags import FLAGS", *WRONG]
     write(tmp_path / "wrong.py", "\n".join(lines).replace("\ntext:", "\ntext_:") + "\n")
     package(checker)
@@ -51,8 +70,9 @@ def test_type_checkers_accept_a_right_program_and_reject_each_misuse(checker, tm
     # An editable install is hidden from both.
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
     write(tmp_path / "pyrightconfig.json", json.dumps({"extraPaths": [str(ROOT)]}))
-    files = ("right.py", "wrong.py")
+    files = ("right.py", "odd.py", "wrong.py")
     told = run(*command, *files, cwd=tmp_path, env=environment, check=False).stdout
     found = {int(line) for line in re.findall(r"wrong\.py:(\d+):.*error", told)}
     assert "right.py" not in told
+    assert "odd" not in told
     assert found == set(range(2, len(lines) + 1)), told
