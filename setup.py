@@ -27,7 +27,7 @@ GCC = ["-fno-tree-dominator-opts", "-freorder-blocks-algorithm=simple"]  # clang
 GCC += ["-fno-align-loops", "-fno-align-jumps"]
 SMALL += ["-Os", "-fno-caller-saves"]
 HOT = {"argv", "change", "check", "conflict", "copies", "define", "entries"}
-HOT |= {"names", "parse", "record", "value"}
+HOT |= {"names", "parse", "record", "transaction", "value"}
 # nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
 # library calls its own functions, whoever else in the process has those names.
 LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]

@@ -29,16 +29,22 @@ static bool is_number(const char *text) {
 /* -5 and -.5 are values; -x and --x aren't. */
 static bool is_value(const char *text) { return !is_flag(text) || is_number(text + 1); }
 
+/* Take a word that is --name=value, of a flag that is known: the most frequent by far. */
+static bool read_whole(parse *run, const char *text) {
+  const char *name = text + 2, *equals = text[1] == '-' && *name != '-' ? strchr(name, '=') : NULL;
+  pd_flag *node = equals ? pd__names_resolve(name, (size_t)(equals - name)) : NULL;
+  pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
+  if (node) pd__given_text(&run->words.given, node, equals + 1, &origin);
+  return node != NULL;
+}
+
 /* Take the word apart, and the next one too where that is its value. */
 static void read_flag(parse *run, const char *text) {
+  if (read_whole(run, text)) return;
   pd__item item = pd__item_split(text);
   item.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
   pd__meaning meaning = pd__item_resolve(&item);
-  if (meaning.flag && item.text && *item.name != '-') { /* the most frequent by far */
-    pd__given_take(&run->words.given, &item, &meaning);
-    return;
-  }
   bool wants = pd__words_wants(&item, &meaning);
   if (wants && next && is_value(next)) {
     item.text = next;

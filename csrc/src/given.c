@@ -88,14 +88,19 @@ const char *pd__item_shown(const pd__item *item, char out[PD__SOURCE_SIZE]) {
   return out;
 }
 
+void pd__given_text(pd__given *given, pd_flag *node, const char *text, const pd_origin *origin) {
+  pd_error err;
+  pd_status status = pd__changes_try(&given->changes, node, text, (pd_value){0}, origin, &err);
+  if (status != PD_OK) find_error(given, &err);
+}
+
 static void add(pd__given *given, pd_flag *node, const pd__item *item, const char *text) {
   pd_error err;
-  pd_status status = PD_OK;
-  if (item->literal) status = pd__literal_check(node, text, item->literal, &item->origin, &err);
-  if (status == PD_OK) {
-    status = pd__changes_try(&given->changes, node, text, (pd_value){0}, &item->origin, &err);
+  if (item->literal && pd__literal_check(node, text, item->literal, &item->origin, &err) != PD_OK) {
+    find_error(given, &err);
+  } else {
+    pd__given_text(given, node, text, &item->origin);
   }
-  if (status != PD_OK) find_error(given, &err);
 }
 
 static void add_negated(pd__given *given, pd_flag *flag, const pd__item *item) {

@@ -57,6 +57,9 @@ const char *pd__item_shown(const pd__item *item, char out[PD__SOURCE_SIZE]);
 /* Take an item that means that; what is wrong with it is found. */
 void pd__given_take(pd__given *given, const pd__item *item, const pd__meaning *meaning);
 
+/* Take text for a flag, which `node` is or is an alias of. */
+void pd__given_text(pd__given *given, pd_flag *node, const char *text, const pd_origin *origin);
+
 /* Find an error. */
 PD__PRINTF(3, 4)
 void pd__given_fail(pd__given *given, pd_status status, const char *format, ...);
