@@ -24,7 +24,7 @@ pd_value pd__flag_value(const pd_flag *flag) {
 
 pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err) {
   if (flag->assignable) pd__flag_adopt((pd_flag *)flag);
-  if (flag->def) return PD_OK;
+  if (flag->defined) return PD_OK;
   return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone", flag->name);
 }
 
@@ -78,17 +78,19 @@ static pd_status refuse(const pd_flag *flag, const char *name, const pd_origin *
                         pd_error *err) {
   char source[PD__SOURCE_SIZE];
   pd__source_of(name, origin, source);
-  if (flag->def->read_only) return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
+  if (pd__flag_def(flag)->read_only)
+    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
   if (flag->frozen) return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source);
-  if (flag->def->retired && origin->source >= PD_SOURCE_RUNTIME) {
-    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source, flag->def->retired);
+  if (pd__flag_def(flag)->retired && origin->source >= PD_SOURCE_RUNTIME) {
+    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source,
+                    pd__flag_def(flag)->retired);
   }
   return pd__fail(err, PD_ERR_FROZEN,
                   "%s: can be set at startup only, and the command line has been parsed", source);
 }
 
 static bool is_open(const pd_flag *flag, const pd_origin *origin, bool early) {
-  const pd_flag_def *def = flag->def;
+  const pd_flag_def *def = pd__flag_def(flag);
   return !def->read_only && !flag->frozen && (!def->startup_only || !pd__startup_over || early) &&
          (!flag->special || !def->retired || origin->source < PD_SOURCE_RUNTIME);
 }
@@ -96,26 +98,26 @@ static bool is_open(const pd_flag *flag, const pd_origin *origin, bool early) {
 pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err) {
   pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK || is_open(flag, origin, false)) return status;
-  return refuse(flag, flag->def->name, origin, err);
+  return refuse(flag, pd__flag_def(flag)->name, origin, err);
 }
 
 pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err) {
   pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK || flag->type == type) return status;
-  return pd__fail(err, PD_ERR_TYPE, "%s: is %s, not %s", flag->def->name, pd_type_name(flag->type),
-                  pd_type_name(type));
+  return pd__fail(err, PD_ERR_TYPE, "%s: is %s, not %s", pd__flag_def(flag)->name,
+                  pd_type_name(flag->type), pd_type_name(type));
 }
 
 /* What a message shows of a value. */
 static const char *shown(const pd_flag *flag, const char *text, char quoted[PD__QUOTE_SIZE]) {
-  return flag->def->sensitive ? PD__REDACTED : pd__quote(quoted, text);
+  return pd__flag_def(flag)->sensitive ? PD__REDACTED : pd__quote(quoted, text);
 }
 
 static pd_status fail_value(pd_status status, const pd_flag *flag, const char *name,
                             const char *text, const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], why[256];
   pd__source_of(name, origin, source);
-  pd__value_complaint(flag->def, text, why, sizeof why);
+  pd__value_complaint(pd__flag_def(flag), text, why, sizeof why);
   return pd__fail(err, status, "%s=%s: %s", source, shown(flag, text, quoted), why);
 }
 
@@ -123,7 +125,7 @@ pd_status pd__literal_check(pd_flag *node, const char *text, uint32_t literal,
                             const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   const pd_flag *flag = pd__flag_meant(node);
-  const char *why = pd__literal_complaint(flag->def, literal);
+  const char *why = pd__literal_complaint(pd__flag_def(flag), literal);
   if (!why) return PD_OK;
   return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", pd__source_of(node->name, origin, source),
                   shown(flag, text, quoted), why);
@@ -154,7 +156,7 @@ static pd_status admit(const pd__change *change, const pd_flag *node, const pd_o
   pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK) return status;
   if (!is_open(flag, origin, early)) return refuse(flag, node->name, origin, err);
-  if (flag->special && (flag->def->retired || flag->def->deprecated))
+  if (flag->special && (pd__flag_def(flag)->retired || pd__flag_def(flag)->deprecated))
     pd__warn_of_flag(flag, origin);
   return PD_OK;
 }
@@ -167,8 +169,8 @@ static bool is_of(pd_type type, pd_value value) {
 
 static pd_status read_value(const pd_flag *flag, const char *text, pd_value *value) {
   if (!flag->plain) {
-    pd_status status = text ? pd__value_read(flag->def, text, value) : PD_OK;
-    return status == PD_OK ? pd__value_check(flag->def, *value) : status;
+    pd_status status = text ? pd__value_read(pd__flag_def(flag), text, value) : PD_OK;
+    return status == PD_OK ? pd__value_check(pd__flag_def(flag), *value) : status;
   }
   if (text) return pd__value_parse(flag->type, text, value);
   return is_of(flag->type, *value) ? PD_OK : PD_ERR_RANGE;
@@ -176,11 +178,11 @@ static pd_status read_value(const pd_flag *flag, const char *text, pd_value *val
 
 pd_status pd__change_prepare(pd__change *change, pd_flag *node, const char *text, pd_value value,
                              const pd_origin *origin, bool early, pd_error *err) {
-  pd_flag *flag = node->def ? node : pd__flag_meant(node);
+  pd_flag *flag = node->defined ? node : pd__flag_meant(node);
   *change = (pd__change){.flag = flag};
   if (!pd__flag_plain(flag)) {
     pd_status status = admit(change, node, origin, early, err);
-    if (status != PD_OK || flag->def->retired) return status;
+    if (status != PD_OK || pd__flag_def(flag)->retired) return status;
   }
   if (flag->type == PD_TYPE_string && !text && !value.str) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
@@ -200,7 +202,7 @@ pd_value pd__def_default(const pd_flag_def *def) {
 
 pd_value pd__flag_default(const pd_flag *flag) {
   const pd__entry *given = pd__flag_entry_of(flag, PD_SOURCE_DEFAULT);
-  return given ? given->value : pd__def_default(flag->def);
+  return given ? given->value : pd__def_default(pd__flag_def(flag));
 }
 
 const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source) {
@@ -212,14 +214,14 @@ const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source) {
 bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
   const pd__entry *entry = pd__flag_entry_of(flag, source);
   pd_value value;
-  return entry && pd__value_read(flag->def, text, &value) == PD_OK &&
+  return entry && pd__value_read(pd__flag_def(flag), text, &value) == PD_OK &&
          pd__value_equal(flag->type, entry->value, value);
 }
 
 void pd__flag_publish(pd_flag *flag) {
-  pd_value value = flag->entries ? flag->entries->value : pd__def_default(flag->def);
+  pd_value value = flag->entries ? flag->entries->value : pd__def_default(pd__flag_def(flag));
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
-  uint8_t state = (uint8_t)(flag->type | flag->def->list << 4);
+  uint8_t state = (uint8_t)(flag->type | pd__flag_def(flag)->list << 4);
   state |= flag->assignable ? PD__STATE_ASSIGNABLE : 0;
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
   for (pd__cell *cell = pd__flag_first_cell(flag); cell; cell = cell->next) {
@@ -231,9 +233,7 @@ void pd__flag_publish(pd_flag *flag) {
 static void publish_plain(pd_flag *flag) {
   pd_value value = flag->entries->value;
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
-  for (pd__cell *cell = pd__flag_first_cell(flag); cell; cell = cell->next) {
-    if (cell->def->cell) pd__cell_store(flag->type, cell->def->cell, value);
-  }
+  if (flag->variable) pd__cell_store(flag->type, flag->variable, value);
 }
 
 /* ---- Committing ---- */
@@ -246,7 +246,7 @@ void pd__change_commit(pd__change *change) {
   }
   if (change->flag->plain && change->flag->entries) {
     publish_plain(change->flag);
-  } else if (change->flag->def) {
+  } else if (change->flag->defined) {
     pd__flag_publish(change->flag);
   }
 }
@@ -274,7 +274,7 @@ static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
 /* For want of memory nothing is done: the next call will do it. */
 void pd__flag_adopt(pd_flag *flag) {
   pd_value value;
-  const pd__cell *cell = flag->def ? find_assigned(flag, &value) : NULL;
+  const pd__cell *cell = pd__flag_def(flag) ? find_assigned(flag, &value) : NULL;
   if (!cell) return;
   const pd_module *module = pd__cell_module(cell);
   pd_origin origin = {PD_SOURCE_RUNTIME, 0, module ? pd__module_path(module) : NULL, 0};
@@ -303,12 +303,12 @@ void pd__flag_drop_source(pd_flag *flag, pd_source source) {
 /* Bring an entry of type `was` to the flag's type, through text where they
  * differ. */
 static pd_status convert(pd_flag *flag, pd_type was, pd__entry *entry) {
-  if (was == flag->type) return pd__value_check(flag->def, entry->value);
+  if (was == flag->type) return pd__value_check(pd__flag_def(flag), entry->value);
   char number[PD__NUMBER_SIZE];
   const char *text = pd__value_text(was, entry->value, number);
   pd_value value;
-  pd_status status = pd__value_read(flag->def, text, &value);
-  if (status == PD_OK) status = pd__value_check(flag->def, value);
+  pd_status status = pd__value_read(pd__flag_def(flag), text, &value);
+  if (status == PD_OK) status = pd__value_check(pd__flag_def(flag), value);
   if (status != PD_OK) return status;
   if (flag->type == PD_TYPE_string) value.str = pd__intern(value.str);
   if (flag->type == PD_TYPE_string && !value.str) return PD_ERR_MEMORY;
@@ -351,7 +351,7 @@ static void review_past(pd_flag *flag, pd_type was, pd__entry *entry) {
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   for (pd__entry **at = &flag->entries; *at;) {
     pd__entry *entry = *at;
-    pd_status status = flag->def->read_only ? PD_ERR_READ_ONLY : convert(flag, was, entry);
+    pd_status status = pd__flag_def(flag)->read_only ? PD_ERR_READ_ONLY : convert(flag, was, entry);
     if (status == PD_OK) {
       review_past(flag, was, entry);
       at = &entry->next;

@@ -34,7 +34,7 @@ static const char *module_of(const pd_flag_def *def, const pd_module *module) {
 
 pd_module *pd__flag_owner(const pd_flag *flag) {
   const pd__cell *cell = pd__flag_first_cell(flag);
-  while (cell && cell->def != flag->def) cell = cell->next;
+  while (cell && cell->def != pd__flag_def(flag)) cell = cell->next;
   return cell ? pd__cell_module(cell) : NULL;
 }
 
@@ -76,9 +76,9 @@ static void place_of_cell(const pd__cell *cell, char out[PLACE_SIZE]) {
 /* The definition that has `node` already: of the registry or of the batch. */
 static const pd__cell *holder_of(const pd_flag *node, const pd__batch *all) {
   const pd_flag *flag = pd__flag_meant((pd_flag *)node);
-  const pd__cell *cell = flag->def ? pd__flag_first_cell(flag) : all->cells;
-  if (flag->def) {
-    while (cell->def != flag->def) cell = cell->next;
+  const pd__cell *cell = pd__flag_def(flag) ? pd__flag_first_cell(flag) : all->cells;
+  if (flag->defined) {
+    while (cell->def != pd__flag_def(flag)) cell = cell->next;
   } else {
     while (cell->def->kind == PD_KIND_IMPORT || !names(cell->def, node)) cell++;
   }
@@ -199,7 +199,7 @@ pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batc
 static const pd__cell *holder_of_name(const char *name, size_t length, const pd__batch *all) {
   const pd_flag *node = pd__names_find(name, length);
   if (!node) return NULL;
-  bool taken = node->def || pd__flag_extra(node)->alias_of || node->claim == all->number;
+  bool taken = node->defined || pd__flag_extra(node)->alias_of || node->claim == all->number;
   return taken ? holder_of(node, all) : NULL;
 }
 
@@ -259,7 +259,7 @@ pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t l
 pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_error *err) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd__cell *import = pd__flag_first_cell(node);
-  if (node->def || !import || pd__flag_extra(node)->alias_of) {
+  if (node->defined || !import || pd__flag_extra(node)->alias_of) {
     return PD_OK; /* its imports were checked */
   }
   for (; import; import = import->next) {

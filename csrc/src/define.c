@@ -23,7 +23,7 @@ static pd_status claim(const pd__cell *cell, pd_flag *node, bool free, const pd_
                        pd_error *err) {
   if (!node) return pd__fail_memory(err);
   if (!free || node->claim == all->number) return pd__conflict(cell, node, all, err);
-  node->claim = all->number;
+  node->claim = all->number & PD__CLAIM_MOST;
   return PD_OK;
 }
 
@@ -37,7 +37,7 @@ static pd_status check_aliases(const pd__cell *cell, const char *aliases, const 
     size_t length = pd__list_next(&cursor);
     pd_flag *other = pd__names_add(alias, length);
     const pd_flag *taken = other ? pd__flag_meant(other) : NULL;
-    bool free = other && !other->def && (taken == other || taken == node);
+    bool free = other && !other->defined && (taken == other || taken == node);
     status = claim(cell, other, free, all, err);
     if (status == PD_OK) status = pd__conflict_negation(cell, alias, length, all, err);
     if (status == PD_OK) status = pd__conflict_import(cell, other, err);
@@ -51,7 +51,7 @@ static pd_status check_definition(pd__cell *cell, pd_flag *node, const pd__batch
                                   pd_error *err) {
   const pd_flag_def *def = cell->def;
   size_t length = strlen(def->name);
-  bool free = node->def ? pd__def_same(node->def, def) : pd__flag_meant(node) == node;
+  bool free = node->defined ? pd__def_same(pd__flag_def(node), def) : pd__flag_meant(node) == node;
   pd_status status = claim(cell, node, free, all, err);
   if (status == PD_OK) status = pd__conflict_negation(cell, def->name, length, all, err);
   if (status == PD_OK) status = pd__conflict_import(cell, node, err);
@@ -80,17 +80,13 @@ static pd_status check(pd__cell *cell, const pd__batch *all, pd_error *err) {
 
 /* ---- Taking definitions ---- */
 
-/* Whether it is a variable of the flag's type. */
-static bool is_plain_cell(const pd_flag *flag, const pd__cell *cell) {
-  return cell->def->type == flag->type && !cell->def->access;
-}
-
+/* Behind the definition, which is the first. */
 static void link_cell(pd_flag *flag, pd__cell *cell) {
   cell->flag = flag->index + 1;
-  pd__cell **first = pd__flag_cells(flag);
-  cell->next = *first;
-  *first = cell;
-  flag->plain &= is_plain_cell(flag, cell);
+  pd__cell **at = pd__flag_cells(flag);
+  if (flag->defined) at = &(*at)->next;
+  cell->next = *at;
+  *at = cell;
   if (cell->def->assignable && cell->def->cell) pd__flag_make_assignable(flag);
 }
 
@@ -123,19 +119,33 @@ static void unlink_aliases(const pd_flag *flag, const char *aliases) {
 
 static bool asks(const pd_flag_def *def) { return def->validate || def->required; }
 
-static void give_def(pd_flag *flag, const pd_flag_def *def) {
-  if (flag->def) asking -= asks(flag->def);
-  flag->def = def;
-  flag->plain = false;
-  if (!def) return;
-  __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
+/* After a change of its cells. */
+static void look_again(pd_flag *flag) {
+  const pd__cell *first = pd__flag_first_cell(flag);
+  flag->plain = flag->defined && !first->next && pd__def_plain(first->def);
+  flag->variable = flag->plain ? first->def->cell : NULL;
+}
+
+/* The first cell has the definition. */
+static void set_defined(pd_flag *flag) {
+  const pd_flag_def *def = pd__flag_first_cell(flag)->def;
+  flag->defined = true;
   asking += asks(def);
   flag->name = def->name;
-  flag->plain = pd__def_plain(def);
-  flag->special = !flag->plain && (def->deprecated || def->retired || def->validate || def->watch);
-  for (const pd__cell *cell = pd__flag_first_cell(flag); cell; cell = cell->next) {
-    flag->plain &= is_plain_cell(flag, cell);
-  }
+  flag->special = def->deprecated || def->retired || def->validate || def->watch;
+  __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
+}
+
+/* The flag's cells begin with the one that defines it from now on. */
+static void begin(pd_flag *flag, pd__report *waiting) {
+  const pd_flag_def *def = pd__flag_first_cell(flag)->def;
+  pd_type was = flag->type;
+  set_defined(flag);
+  pd__names_list(flag);
+  flag->was_flag = true;
+  if (def->aliases) link_aliases(flag, def->aliases, false);
+  if (def->old_names) link_aliases(flag, def->old_names, true);
+  if (flag->entries) pd__flag_review(flag, was, waiting);
 }
 
 /* Whether the module gave its variable another value before the registry came. The value
@@ -154,16 +164,9 @@ static void take(pd__cell *cell, pd__report *waiting) {
   pd_value assigned;
   bool early = is_assigned(cell, &assigned);
   link_cell(flag, cell);
-  if (cell->def->kind == PD_KIND_DEFINE && !flag->def) {
-    pd_type was = flag->type;
-    give_def(flag, cell->def);
-    pd__names_list(flag);
-    flag->was_flag = true;
-    if (flag->def->aliases) link_aliases(flag, flag->def->aliases, false);
-    if (flag->def->old_names) link_aliases(flag, flag->def->old_names, true);
-    if (flag->entries) pd__flag_review(flag, was, waiting);
-  }
-  if (flag->def) pd__flag_publish(flag);
+  if (cell->def->kind == PD_KIND_DEFINE && !flag->defined) begin(flag, waiting);
+  look_again(flag);
+  if (flag->defined) pd__flag_publish(flag);
   if (early) pd__variable_store(cell->def, assigned);
 }
 
@@ -171,14 +174,14 @@ static void take(pd__cell *cell, pd__report *waiting) {
  * the lock: the flag may be gone then. */
 static void apply_waiting(const pd__cell *cell, pd__report *waiting) {
   pd_flag *flag = pd__cell_flag(cell);
-  if (flag->def == cell->def) pd__environment_apply(flag, waiting);
-  if (flag->def == cell->def) pd__pending_apply(flag, waiting);
+  if (pd__flag_def(flag) == cell->def) pd__environment_apply(flag, waiting);
+  if (pd__flag_def(flag) == cell->def) pd__pending_apply(flag, waiting);
 }
 
 /* The name of a definition that was refused may go with its module. */
 static void release(const pd__cell *cell) {
   pd_flag *node = pd__cell_flag(cell);
-  if (node && !node->def) pd__names_own(node, pd__intern(node->name));
+  if (node && !node->defined) pd__names_own(node, pd__intern(node->name));
 }
 
 /* Check those of a kind; *others counts the rest. */
@@ -200,7 +203,7 @@ static bool accept_kind(pd_kind kind, pd__cell *cells, size_t count, const pd__b
 /* Whether all of them may be defined. */
 static bool accept(pd__cell *cells, size_t count, pd__report *report) {
   static uint32_t transactions;
-  pd__batch all = {cells, ++transactions};
+  pd__batch all = {cells, ++transactions & PD__CLAIM_MOST};
   /* Imports last: they must suit the definitions that come with them. */
   size_t imports = 0, rest = 0;
   bool accepted = accept_kind(PD_KIND_DEFINE, cells, count, &all, report, &imports);
@@ -234,15 +237,13 @@ uint32_t pd__departures;
 /* The imports that remain read their own value again, and wait for the name that
  * they have, which may have been an alias. The values, and whether they are
  * frozen, stay for the next definition. */
-static void undefine(pd_flag *flag, const pd__platform_image *program) {
-  const char *name = flag->def->name;
-  uintptr_t address = (uintptr_t)name;
+static void undefine(pd_flag *flag, const pd_flag_def *def, const pd__platform_image *program) {
+  uintptr_t address = (uintptr_t)def->name;
   bool stays = program && address >= program->low && address < program->high;
-  unlink_aliases(flag, flag->def->aliases);
-  unlink_aliases(flag, flag->def->old_names);
-  pd__names_own(flag, stays ? name : pd__intern(name));
-  give_def(flag, NULL);
-  flag->assignable = false;
+  unlink_aliases(flag, def->aliases);
+  unlink_aliases(flag, def->old_names);
+  pd__names_own(flag, stays ? def->name : pd__intern(def->name));
+  flag->defined = flag->assignable = false;
   pd__flag_drop_source(flag, PD_SOURCE_DEFAULT);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   __atomic_fetch_add(&pd__departures, 1, __ATOMIC_RELEASE);
@@ -250,13 +251,27 @@ static void undefine(pd_flag *flag, const pd__platform_image *program) {
   *pd__flag_cells(flag) = NULL;
   while (cell) {
     pd__cell *next = cell->next;
-    if (cell->def->cell) {
-      pd__variable_store(cell->def, cell->def->default_value);
-    }
+    if (cell->def->cell) pd__variable_store(cell->def, cell->def->default_value);
     pd_flag *node = pd__names_find(cell->def->name, strlen(cell->def->name));
     link_cell(node ? node : flag, cell); /* a node that is lost keeps it */
     cell = next;
   }
+}
+
+/* The definition of a flag goes: another module's takes its place, if there is one. */
+static void replace(pd_flag *flag, const pd_flag_def *def, const pd__platform_image *program) {
+  pd__cell **first = pd__flag_cells(flag), **at = first;
+  asking -= asks(def);
+  while (*at && (*at)->def->kind != PD_KIND_DEFINE) at = &(*at)->next;
+  pd__cell *heir = *at;
+  if (!heir) {
+    undefine(flag, def, program);
+    return;
+  }
+  *at = heir->next;
+  heir->next = *first;
+  *first = heir;
+  set_defined(flag);
 }
 
 void pd__undefine(pd__cell *cells, size_t count, const pd__platform_image *program) {
@@ -265,15 +280,10 @@ void pd__undefine(pd__cell *cells, size_t count, const pd__platform_image *progr
     pd_flag *flag = pd__cell_flag(cell);
     if (!flag) continue;
     if (flag->assignable) pd__flag_adopt(flag);
+    bool defines = pd__flag_def(flag) == cell->def;
     unlink_cell(cell);
-    if (flag->def != cell->def) continue;
-    pd__cell *heir = pd__flag_first_cell(flag);
-    while (heir && heir->def->kind != PD_KIND_DEFINE) heir = heir->next;
-    if (heir) {
-      give_def(flag, heir->def);
-    } else {
-      undefine(flag, program);
-    }
+    if (defines) replace(flag, cell->def, program);
+    look_again(flag);
   }
 }
 
@@ -288,6 +298,7 @@ void pd__forget_between(uintptr_t low, uintptr_t high) {
       uintptr_t address = (uintptr_t)cell->def->cell;
       if (cell->module > 0 || address < low || address >= high) continue;
       ((pd_flag_def *)cell->def)->cell = NULL; /* our own copy, made by keep() */
+      look_again(flag);
       runtime_cells--;
     }
   }
@@ -339,7 +350,7 @@ static bool follows(const pd_flag *flag, const void *address) {
 /* With the lock: define, or find the same definition made before. */
 static pd_status register_one(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   pd_flag *flag = pd__names_borrow(def->name, strlen(def->name));
-  if (flag && flag->def && pd__def_same(flag->def, def) && follows(flag, def->cell)) {
+  if (flag && flag->defined && pd__def_same(pd__flag_def(flag), def) && follows(flag, def->cell)) {
     *out = flag;
     return PD_OK;
   }

@@ -118,8 +118,9 @@ void pd__entry_show(const pd_flag *flag, const pd__entry *entry, pd_flag_entry *
     out->origin = pd__entry_origin(entry);
     out->replaced = entry->replaced;
   } else {
-    out->value = pd__def_default(flag->def);
-    out->origin = (pd_origin){PD_SOURCE_DEFAULT, flag->def->line, pd__intern(flag->def->file), 0};
+    out->value = pd__def_default(pd__flag_def(flag));
+    out->origin = (pd_origin){PD_SOURCE_DEFAULT, pd__flag_def(flag)->line,
+                              pd__intern(pd__flag_def(flag)->file), 0};
     out->replaced = false;
   }
 }

@@ -28,8 +28,8 @@ static const char *text_of(const char *prefix, const char *name, size_t length,
 static pd_flag *look_up(const char *prefix, pd_flag *flag, char variable[PD__VARIABLE_SIZE],
                         const char **text) {
   pd_flag *node = flag;
-  *text = text_of(prefix, flag->def->name, strlen(flag->def->name), variable);
-  for (const char *cursor = pd__list_begin(flag->def->old_names); !*text && cursor;) {
+  *text = text_of(prefix, pd__flag_def(flag)->name, strlen(pd__flag_def(flag)->name), variable);
+  for (const char *cursor = pd__list_begin(pd__flag_def(flag)->old_names); !*text && cursor;) {
     const char *name = cursor;
     size_t length = pd__list_next(&cursor);
     *text = text_of(prefix, name, length, variable);
@@ -58,7 +58,7 @@ void pd__environment_read(const char *prefix, pd__changes *changes) {
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
     char variable[PD__VARIABLE_SIZE];
     const char *text;
-    pd_flag *node = flag->def ? look_up(prefix, flag, variable, &text) : NULL;
+    pd_flag *node = pd__flag_def(flag) ? look_up(prefix, flag, variable, &text) : NULL;
     if (!node) continue;
     /* A flag that is closed by now must not be refused what it has taken before. */
     if (pd__flag_has(flag, PD_SOURCE_ENVIRONMENT, text)) continue;

@@ -33,7 +33,7 @@ pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
 pd_flag *pd__do_flag_next(const pd_flag *previous) {
   pd__platform_lock();
   pd_flag *flag = pd__names_listed(previous);
-  while (flag && !flag->def) flag = pd__names_listed(flag);
+  while (flag && !flag->defined) flag = pd__names_listed(flag);
   pd__platform_unlock();
   return flag;
 }
@@ -48,7 +48,7 @@ static const char *lasting(const char *text, bool *stored) {
 
 bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   if (flag->assignable) pd__flag_adopt((pd_flag *)flag);
-  const pd_flag_def *def = flag->def;
+  const pd_flag_def *def = pd__flag_def(flag);
   bool stored = true;
   info->type = def->type;
   info->source = flag->entries ? (pd_source)flag->entries->source : PD_SOURCE_DEFAULT;
@@ -102,10 +102,10 @@ pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry
   size_t left = index;
   const pd__entry *found = pd__entries_at(flag, &left);
   if (left > 0) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", flag->def->name, index);
+    return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", pd__flag_def(flag)->name, index);
   }
   pd__entry_show(flag, found, entry);
-  bool lost = !found && flag->def->file && !entry->origin.place;
+  bool lost = !found && pd__flag_def(flag)->file && !entry->origin.place;
   return lost ? pd__fail_memory(err) : PD_OK;
 }
 
@@ -148,7 +148,7 @@ pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *
   if (status == PD_OK && cell) {
     fill_cell(flag, cell, &found);
   } else if (status == PD_OK) {
-    status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", flag->def->name, index);
+    status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", pd__flag_def(flag)->name, index);
   }
   pd__platform_unlock();
   pd__tell();

@@ -105,12 +105,14 @@ static void add(pd__given *given, pd_flag *node, const pd__item *item, const cha
 
 static void add_negated(pd__given *given, pd_flag *flag, const pd__item *item) {
   char source[PD__SOURCE_SIZE];
-  if (flag->def->type != PD_TYPE_bool) {
+  if (pd__flag_def(flag)->type != PD_TYPE_bool) {
     pd__given_fail(given, PD_ERR_ARGV, "%s: %s is %s, and only a bool can be negated",
-                   pd__item_shown(item, source), flag->def->name, pd_type_name(flag->type));
+                   pd__item_shown(item, source), pd__flag_def(flag)->name,
+                   pd_type_name(flag->type));
   } else if (item->text) {
     pd__given_fail(given, PD_ERR_ARGV, "%s: takes no value; write --%s=true or --%s=false",
-                   pd__item_shown(item, source), flag->def->name, flag->def->name);
+                   pd__item_shown(item, source), pd__flag_def(flag)->name,
+                   pd__flag_def(flag)->name);
   } else {
     add(given, flag, item, "false");
   }
@@ -119,9 +121,9 @@ static void add_negated(pd__given *given, pd_flag *flag, const pd__item *item) {
 static void fail_missing(pd__given *given, const pd_flag *flag, const char *name,
                          const pd__item *item) {
   char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
-  pd__value_expected(flag->def, expected, sizeof expected);
+  pd__value_expected(pd__flag_def(flag), expected, sizeof expected);
   pd__source_of(name, &item->origin, source);
-  if (item->next && !flag->def->sensitive) {
+  if (item->next && !pd__flag_def(flag)->sensitive) {
     pd__given_fail(given, PD_ERR_ARGV,
                    "%s: the value is missing before %s, expected %s; a value that begins with a "
                    "dash is written --%s=VALUE",
@@ -142,7 +144,7 @@ void pd__given_take(pd__given *given, const pd__item *item, const pd__meaning *m
     add_negated(given, flag, item);
   } else if (item->text) {
     add(given, meaning->node, item, item->text);
-  } else if (flag->def->type == PD_TYPE_bool) {
+  } else if (pd__flag_def(flag)->type == PD_TYPE_bool) {
     add(given, meaning->node, item, "true");
   } else {
     fail_missing(given, flag, meaning->node->name, item);
@@ -155,8 +157,9 @@ static void fail_kept(pd__given *given, const pd_flag *flag, const pd_origin *or
   size_t length = strlen(pd__place_of(origin, place));
   if (length > 2) length -= 2; /* ": " */
   pd__given_fail(given, PD_ERR_FROZEN, "--%s: %s, and the file no longer gives its value%s%.*s%s",
-                 flag->def->name, flag->frozen ? "is frozen" : "can be set at startup only",
-                 length ? " (" : "", (int)length, place, length ? ")" : "");
+                 pd__flag_def(flag)->name,
+                 flag->frozen ? "is frozen" : "can be set at startup only", length ? " (" : "",
+                 (int)length, place, length ? ")" : "");
 }
 
 void pd__given_drop_source(pd__given *given, pd_flag *flag, pd_source source) {

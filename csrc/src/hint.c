@@ -47,8 +47,8 @@ static bool begins(const char *name, const char *start, size_t length) {
 /* A flag that may be suggested under the name of `node`. */
 static bool is_known(const pd_flag *node, bool bools) {
   const pd_flag *alias_of = pd__flag_extra(node)->alias_of, *flag = alias_of ? alias_of : node;
-  if (!flag->def || flag->def->hidden || flag->def->retired) return false;
-  return !bools || flag->def->type == PD_TYPE_bool;
+  if (!flag->defined || pd__flag_def(flag)->hidden || pd__flag_def(flag)->retired) return false;
+  return !bools || pd__flag_def(flag)->type == PD_TYPE_bool;
 }
 
 /* What else a command line may say. */

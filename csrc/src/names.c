@@ -196,9 +196,9 @@ pd_flag *pd__flag_meant(pd_flag *node) {
 
 pd_flag *pd__names_resolve(const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
-  if (!node || node->def) return node;
+  if (!node || node->defined) return node;
   pd_flag *flag = pd__flag_meant(node);
-  if (!flag->def) return NULL;
+  if (!flag->defined) return NULL;
   if (node->old_name) pd__warn_of_name(node, flag);
   return node;
 }

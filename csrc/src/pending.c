@@ -58,7 +58,7 @@ void pd__pending_keep(pd__pending *pending) {
 void pd__pending_forget(pd_source source) {
   pd_flag *node;
   for (uint32_t i = 0; (node = pd__names_at(i)); i++) {
-    if (!node->def) pd__flag_drop_source(node, source);
+    if (!node->defined) pd__flag_drop_source(node, source);
     if (!node->has_extra) continue;
     for (pd__pending **at = &node->more.extra->pending; *at;) {
       pd__pending *each = *at;
@@ -114,17 +114,18 @@ static void gather_each(const char *names, bool is_bool, pd__pending **list) {
 static void fail_missing(const pd_flag *flag, const pd__pending *given, pd__report *report) {
   char expected[256], quoted[PD__QUOTE_SIZE];
   pd_error err;
-  pd__value_expected(flag->def, expected, sizeof expected);
-  pd__fail(&err, PD_ERR_ARGV,
-           "--%s: the value is missing, expected %s; before the flag is defined, only "
-           "--%s=%s is understood",
-           flag->def->name, expected, flag->def->name,
-           given->next && !flag->def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
+  pd__value_expected(pd__flag_def(flag), expected, sizeof expected);
+  pd__fail(
+      &err, PD_ERR_ARGV,
+      "--%s: the value is missing, expected %s; before the flag is defined, only "
+      "--%s=%s is understood",
+      pd__flag_def(flag)->name, expected, pd__flag_def(flag)->name,
+      given->next && !pd__flag_def(flag)->sensitive ? pd__quote(quoted, given->next) : "VALUE");
   pd__report_add(report, &err);
 }
 
 static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
-  bool is_bool = flag->def->type == PD_TYPE_bool;
+  bool is_bool = pd__flag_def(flag)->type == PD_TYPE_bool;
   const char *text = given->text;
   if (!text && is_bool) text = given->negated ? "false" : "true";
   if (!text) {
@@ -143,16 +144,16 @@ static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
 bool pd__pending_any(void) { return waiting > 0; }
 
 void pd__pending_apply(pd_flag *flag, pd__report *report) {
-  bool is_bool = flag->def->type == PD_TYPE_bool;
+  bool is_bool = pd__flag_def(flag)->type == PD_TYPE_bool;
   pd__pending *list = NULL;
   const char *name = flag->name;
   gather_all(name, strlen(name), is_bool, &list);
-  gather_each(flag->def->aliases, is_bool, &list);
-  gather_each(flag->def->old_names, is_bool, &list);
+  gather_each(pd__flag_def(flag)->aliases, is_bool, &list);
+  gather_each(pd__flag_def(flag)->old_names, is_bool, &list);
   while (list) {
     pd__pending *given = list;
     list = given->following;
-    if (flag->def) {
+    if (flag->defined) {
       apply(flag, given, report);
       free(given);
     } else { /* it left while a validator ran */

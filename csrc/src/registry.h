@@ -54,7 +54,7 @@ typedef struct pd__extra {
                            0: none */
 } pd__extra;
 
-/* A name. It is a flag while `def` is set, another name of one while it is an alias, and
+/* A name. It is a flag while it is defined, another name of one while it is an alias, and
  * otherwise waits for its definition with the cells that import it and the values that
  * a former definition was given. Nodes are never freed. There may be a million of them:
  * one fills a line of the cache, and what few have stands elsewhere. */
@@ -70,27 +70,29 @@ struct pd_flag {
   } number;
   const char *name; /* as in the definition, of whose module the text is; before and after
                        that as first met, stored for good */
-  const pd_flag_def *def;
+  void *variable;   /* of the one cell of a plain flag; or NULL */
   union {
-    pd__cell *cells;
+    pd__cell *cells;  /* first that of the definition, if there is one */
     pd__extra *extra; /* if has_extra: it has the cells */
   } more;
   pd__entry *entries; /* the current value first; none: the default */
   uint32_t index;     /* in the order in which names were met */
   uint32_t following; /* in the order of pd_flag_next: index + 1; 0: none */
-  uint32_t claim;     /* the definition under way that wants this name */
-  uint8_t state;      /* as pd_flag_get_state says; for readers without the lock */
-  bool truth;         /* the current value of a bool */
-  uint8_t type;       /* of `entries`; outlives the definition */
-  bool frozen : 1;    /* by pd_flag_freeze; outlives the definition */
+#define PD__CLAIM_MOST 0x7fffffffu
+  uint32_t claim : 31;  /* the definition under way that wants this name */
+  uint32_t defined : 1; /* the first cell has its definition */
+  uint8_t state;        /* as pd_flag_get_state says; for readers without the lock */
+  bool truth;           /* the current value of a bool */
+  uint8_t type;         /* of `entries`; outlives the definition */
+  bool frozen : 1;      /* by pd_flag_freeze; outlives the definition */
   bool has_extra : 1;
   bool was_flag : 1;   /* a definition has had this name or alias */
   bool old_name : 1;   /* as an alias: is deprecated */
   bool warned : 1;     /* of its use */
   bool special : 1;    /* the definition is deprecated or retired, or has a hook */
   bool assignable : 1; /* a module may assign to its variable */
-  bool plain : 1;      /* open to every value of its type; nobody is asked or told, for all
-                          that the definition says */
+  bool plain : 1;      /* its one cell is open to every value of the type; nobody is asked or
+                          told, for all that the definition says */
 };
 
 /* Whether a flag is plain, and nothing else was done to it. */
@@ -154,6 +156,11 @@ void pd__names_list(pd_flag *flag);
 
 /* The flag behind `previous` in that order, defined or not; NULL gives the first. */
 pd_flag *pd__names_listed(const pd_flag *previous);
+
+/* The definition of a flag; NULL: it isn't defined. */
+static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
+  return flag->defined ? pd__flag_first_cell(flag)->def : NULL;
+}
 
 /* ---- Near names (hint.c) ---- */
 

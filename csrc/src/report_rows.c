@@ -12,7 +12,7 @@ static bool look(const pd_flag *flag, pd__row *row, pd_status *status) {
   row->info.size = sizeof row->info;
   row->entry.size = sizeof row->entry;
   pd__platform_lock();
-  bool defined = flag->def != NULL;
+  bool defined = pd__flag_def(flag) != NULL;
   if (defined && !pd__flag_info(flag, &row->info)) *status = PD_ERR_MEMORY;
   if (defined && *status == PD_OK) *status = pd__flag_entry(flag, 0, &row->entry, NULL);
   pd__platform_unlock();

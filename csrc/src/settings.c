@@ -120,7 +120,7 @@ static void drop_old(pd__given *given) {
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
     const pd__item *item = pd__flag_extra(flag)->mark;
     bool drops = !item || pd__flag_check_open(flag, &item->origin, NULL) == PD_OK;
-    if (flag->def && drops) pd__given_drop_source(given, flag, PD_SOURCE_FILE);
+    if (flag->defined && drops) pd__given_drop_source(given, flag, PD_SOURCE_FILE);
   }
 }
 

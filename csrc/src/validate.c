@@ -98,14 +98,14 @@ static asked *add(question *all, pd__hook *hook, pd_validator validate, size_t c
 
 static void show(pd__changes *changes, shown *out, pd_flag *flag) {
   out->flag = flag;
-  out->def = flag->def;
+  out->def = pd__flag_def(flag);
   out->entry.size = sizeof out->entry;
   pd__entry_show(flag, entry_of(changes, flag), &out->entry);
 }
 
 static void add_definition(question *all, pd_flag *flag) {
-  if (!flag->def || !flag->def->validate || flag->def->retired) return;
-  asked *made = add(all, NULL, flag->def->validate, 1);
+  if (!flag->defined || !pd__flag_def(flag)->validate || pd__flag_def(flag)->retired) return;
+  asked *made = add(all, NULL, pd__flag_def(flag)->validate, 1);
   if (made) show(all->changes, &made->shown[0], flag);
 }
 
@@ -114,7 +114,7 @@ static void add_hook(question *all, pd__hook *hook) {
   hook->round = all->round;
   for (size_t i = 0; i < hook->count; i++) {
     const pd__target *target = &hook->targets[i];
-    if (!target->flag->def || target->flag->type != target->type) return;
+    if (!target->flag->defined || target->flag->type != target->type) return;
   }
   asked *made = add(all, hook, hook->validate, hook->count);
   if (!made) return;
@@ -142,7 +142,7 @@ static void collect(question *all) {
 static void check_required(pd__changes *changes) {
   pd_flag *flag;
   for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
-    const pd_flag_def *def = flag->def;
+    const pd_flag_def *def = pd__flag_def(flag);
     if (!def || !def->required) continue;
     const pd__entry *entry = entry_of(changes, flag);
     if (entry && entry->source > PD_SOURCE_DEFAULT) continue;
@@ -186,7 +186,7 @@ static bool holds(pd__changes *changes, const asked *list) {
     for (size_t i = 0; i < list->count; i++) {
       const shown *seen = &list->shown[i];
       pd_flag_entry now = {.size = sizeof now};
-      if (seen->flag->def != seen->def) return false;
+      if (pd__flag_def(seen->flag) != seen->def) return false;
       pd__entry_show(seen->flag, entry_of(changes, seen->flag), &now);
       if (now.origin.source != seen->entry.origin.source) return false;
       if (!pd__value_equal(seen->flag->type, now.value, seen->entry.value)) return false;
@@ -251,7 +251,7 @@ static void check_again(pd__changes *changes, const pd_flag_def *const *before) 
     pd_origin origin = entry ? pd__entry_origin(entry) : pd__at_run_time;
     pd_error err;
     pd_status status = PD_OK;
-    if (change->flag->def != before[i]) {
+    if (pd__flag_def(change->flag) != before[i]) {
       status = pd__fail(&err, PD_ERR_UNDEFINED, "%s: its module left, or came again, meanwhile",
                         change->flag->name);
     } else if (!changes->early) {
@@ -265,7 +265,7 @@ static void check_again(pd__changes *changes, const pd_flag_def *const *before) 
 static const pd_flag_def **defs_of(pd__changes *changes) {
   const pd_flag_def **defs = malloc((changes->count + 1) * sizeof *defs);
   for (size_t i = 0; defs && i < changes->count; i++) {
-    defs[i] = pd__changes_at(changes, i)->flag->def;
+    defs[i] = pd__flag_def(pd__changes_at(changes, i)->flag);
   }
   return defs;
 }

@@ -44,10 +44,10 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
   if (flag->warned) return;
   flag->warned = true;
   pd__source_of(flag->name, origin, source);
-  if (flag->def->retired) {
-    warn(source, "is retired, its value is ignored", flag->def->retired);
+  if (pd__flag_def(flag)->retired) {
+    warn(source, "is retired, its value is ignored", pd__flag_def(flag)->retired);
   } else {
-    warn(source, "is deprecated", flag->def->deprecated);
+    warn(source, "is deprecated", pd__flag_def(flag)->deprecated);
   }
 }
 

@@ -24,8 +24,8 @@ static bool add(pd__notice ***end, pd_flag *flag, pd__hook *hook) {
   pd__notice *made = calloc(1, sizeof *made);
   if (!made) return false;
   made->hook = hook;
-  made->watch = hook ? hook->watch : flag->def->watch;
-  made->context = hook ? hook->context : flag->def->context;
+  made->watch = hook ? hook->watch : pd__flag_def(flag)->watch;
+  made->context = hook ? hook->context : pd__flag_def(flag)->context;
   made->flag = flag;
   made->type = flag->type;
   made->before = pd__flag_value(flag);
@@ -37,7 +37,7 @@ static bool add(pd__notice ***end, pd_flag *flag, pd__hook *hook) {
 }
 
 static bool add_all(pd__notice ***end, pd_flag *flag) {
-  bool whole = !flag->def || !flag->def->watch || add(end, flag, NULL);
+  bool whole = !flag->defined || !pd__flag_def(flag)->watch || add(end, flag, NULL);
   for (pd__target *at = pd__flag_extra(flag)->targets; whole && at; at = at->next) {
     if (at->hook->watch) whole = add(end, flag, at->hook);
   }
@@ -84,7 +84,7 @@ void pd__notices_post(pd__notice *notices) {
     notice->next = NULL;
     bool same = flag->type == notice->type &&
                 pd__value_equal(flag->type, pd__flag_value(flag), notice->before);
-    if (same || !flag->def) {
+    if (same || !flag->defined) {
       discard(notice);
       continue;
     }
@@ -109,7 +109,7 @@ static pd__notice *take(void) {
 /* Whether it is still there: its module may have left since the change. */
 static bool stands(const pd__notice *notice) {
   if (notice->hook) return !notice->hook->removed;
-  const pd_flag_def *def = notice->flag->def;
+  const pd_flag_def *def = pd__flag_def(notice->flag);
   return def && def->watch == notice->watch;
 }
 

@@ -85,7 +85,7 @@ static int help_kind(const pd__item *item, bool *negated) {
 bool pd__words_know(const pd__item *item) {
   bool negated;
   pd__meaning meaning = pd__item_resolve(item);
-  if (meaning.flag) return !meaning.negated || meaning.flag->def->type == PD_TYPE_bool;
+  if (meaning.flag) return !meaning.negated || pd__flag_def(meaning.flag)->type == PD_TYPE_bool;
   return leads_to(item) >= 0 || help_kind(item, &negated) >= 0;
 }
 
@@ -281,7 +281,7 @@ static bool is_malformed(pd__words *words, const pd__item *item, const char *wor
 bool pd__words_wants(const pd__item *item, const pd__meaning *meaning) {
   bool negated;
   if (item->text) return false;
-  if (meaning->flag) return !meaning->negated && meaning->flag->def->type != PD_TYPE_bool;
+  if (meaning->flag) return !meaning->negated && pd__flag_def(meaning->flag)->type != PD_TYPE_bool;
   return leads_to(item) >= 0 || has_pattern(help_kind(item, &negated));
 }
 
