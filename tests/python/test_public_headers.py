@@ -1,0 +1,125 @@
+"""Every header that users include: alone, in every standard, and under clang-tidy.
+
+Headers are found by themselves: all in csrc/include, but for parts of others, which
+lie in a directory `pd_flags`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from mingw import compiler as mingw_compiler
+from support import ROOT, WARNINGS, run, tool, write
+from test_headers import EVERYTHING, NEWEST, STRICT, STRICT_C, STRICT_CXX
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INCLUDE = ROOT / "csrc" / "include"
+ON_PATH = [f"-I{INCLUDE / 'compat'}", f"-I{INCLUDE}"]
+PUBLIC = sorted(
+    path.relative_to(INCLUDE).as_posix().replace("compat/", "", 1)
+    for path in [*INCLUDE.rglob("*.h"), *INCLUDE.rglob("*.hpp")]
+    if "pd_flags" not in path.parent.parts
+)
+# What a user of it writes, where that is more than to include it.
+USES = {
+    "gflags/gflags.h": 'DEFINE_int32(a_gflag, 1, "A");\nDEFINE_string(a_gtext, "x", "A");',
+    "c10/util/Flags.h": 'C10_DEFINE_int(a_c10, 1, "A");\nC10_DEFINE_string(a_c10_text, "x", "A");',
+    "paddle/common/flags.h": 'PHI_DEFINE_EXPORTED_int32(a_phi, 1, "A");',
+}
+
+
+def compile_text(text: str, place: Path, command: list[str], *flags: str) -> None:
+    suffix = "cc" if "++" in command[0] else "c"
+    source = write(place / f"source.{suffix}", f"{text}\nextern int unit;")
+    run(tool(command[0]), *command[1:], *ON_PATH, *flags, "-fsyntax-only", source)
+
+
+def newest(place: Path, suffix: str, command: list[str]) -> str:
+    """The newest standard that a compiler knows."""
+    for standard in reversed([s for s in NEWEST[suffix] if "gnu" not in s]):
+        source = write(place / f"empty.{suffix}", "")
+        words = [tool(command[0]), *command[1:], f"-std={standard}", "-fsyntax-only", source]
+        if run(*words, check=False).returncode == 0:
+            return standard
+    raise AssertionError(command)
+
+
+def test_the_headers_are_found() -> None:
+    assert {"pd_flags.h", "gflags/gflags.h", "c10/util/Flags.h"} <= set(PUBLIC)
+    assert set(USES) <= set(PUBLIC)
+
+
+@pytest.mark.parametrize("header", PUBLIC)
+def test_a_header_brings_all_that_it_needs(header: str, tmp_path: Path) -> None:
+    text = f"#include <{header}>\n#include <{header}>\n{USES.get(header, '')}"
+    compile_text(text, tmp_path, ["clang++"], *WARNINGS, "-std=c++11")
+
+
+@pytest.mark.parametrize(
+    ("command", "standards"),
+    [
+        ("g++", ["c++11", "c++17", "newest"]),
+        ("clang++", ["c++14", "c++20"]),
+        ("x86_64-w64-mingw32-g++", ["c++11"]),
+    ],
+)
+def test_all_headers_together_compile_without_a_warning(
+    command: str, standards: list[str], tmp_path: Path
+) -> None:
+    # On Windows gcc may come without std::mutex, which Paddle's interface needs.
+    threads = "mingw" not in command or "Thread model: posix" in run(tool(command), "-v").stderr
+    headers = [name for name in PUBLIC if threads or not name.startswith("paddle/")]
+    text = "".join(f"#include <{name}>\n" for name in headers)
+    text += "\n".join(USES[name] for name in headers if name in USES)
+    for standard in standards:
+        known = newest(tmp_path, "cc", [command]) if standard == "newest" else standard
+        compile_text(text, tmp_path, [command], *WARNINGS, f"-std={known}")
+
+
+@pytest.mark.parametrize("by", ["gcc", "g++", "clang"])
+def test_the_header_compiles_for_windows_in_every_standard(by: str, tmp_path: Path) -> None:
+    command = [word for word in mingw_compiler(by) if not word.startswith("-L")]
+    suffix, kind, strict = ("cc", "c++", STRICT_CXX) if by == "g++" else ("c", "c", STRICT_C)
+    numbers = ("11", "14", "17", "20") if by == "g++" else ("99", "11", "17")
+    for standard in (*(kind + number for number in numbers), newest(tmp_path, suffix, command)):
+        compile_text(EVERYTHING, tmp_path, command, *STRICT, *strict, f"-std={standard}")
+
+
+def tidy(source: Path, *flags: str, checks: str = "") -> list[str]:
+    """What clang-tidy says of our headers, and of what their macros leave in a source."""
+    words = [tool("clang-tidy"), "--quiet", f"--config-file={ROOT / '.clang-tidy'}"]
+    chosen = [f"--checks={checks}"] if checks else []
+    filtered = f"--header-filter={INCLUDE}"
+    ended = run(*words, *chosen, filtered, source, "--", *flags, *ON_PATH, check=False)
+    return re.findall(r"^\S+: (?:error|warning): .*", ended.stdout, re.MULTILINE)
+
+
+# The function of a user in it may change what it gets a pointer to; this one doesn't.
+CALM = EVERYTHING.replace("return entries", "if (why) *why = 0;\n  return entries")
+
+
+@pytest.mark.parametrize(("suffix", "standard"), [("c", "c11"), ("cc", "c++17")])
+def test_clang_tidy_finds_nothing_in_the_header_and_its_macros(
+    suffix: str, standard: str, tmp_path: Path
+) -> None:
+    assert tidy(write(tmp_path / f"source.{suffix}", CALM), f"-std={standard}") == []
+
+
+def test_clang_tidy_would_see_it(tmp_path: Path) -> None:
+    wrong = CALM.replace("return *FLAGS_a_string", "if (sizeof(b) == 5) return 0;\n  return *b")
+    source = write(tmp_path / "source.c", wrong + "int f(char *p);\nint f(char *p) { return *p; }")
+    assert len(tidy(source, "-std=c11")) == 1
+
+
+def test_clang_tidy_finds_no_bug_in_the_headers_by_other_names(tmp_path: Path) -> None:
+    text = "".join(f"#include <{name}>\n" for name in PUBLIC) + "\n".join(USES.values())
+    calm = "-*,bugprone-*,clang-analyzer-*,portability-*,-bugprone-easily-swappable-parameters"
+    calm += ",-bugprone-macro-parentheses,-bugprone-narrowing-conversions"
+    calm += ",-bugprone-reserved-identifier,-bugprone-sizeof-expression"
+    calm += ",-bugprone-assignment-in-if-condition"
+    source = write(tmp_path / "source.cc", text)
+    assert tidy(source, "-std=c++17", checks=calm) == []
