@@ -86,6 +86,8 @@ def test_a_build_elsewhere_finds_headers_and_both_libraries(
         shown = home.run(built / name, plugin, *words, cwd=built).stdout
         assert shown == f"paddle_flags {VERSION}, level 9, factor 3\n"
         assert needs(built / name) == linked
+    words = ("--program_level=9", "--program_mode", "best")
+    assert home.run(built / "program", *words, cwd=built).stdout == "9 best\n"
     (used,) = re.findall(r"libpd_flags\.so => (\S+)", home.run("ldd", "host", cwd=built).stdout)
     assert used.startswith(str(home.path))
 
