@@ -32,6 +32,7 @@ typedef struct fast_state {
   PyObject *co_filename;
   PyObject *f_globals;
   PyObject *dunder_name;
+  pd_error_list *spare; /* an empty list, for the next one who sets; or NULL */
 } fast_state;
 
 /* ---- Convert (convert.c) ---- */

@@ -92,7 +92,11 @@ static int clear(PyObject *module) {
   return 0;
 }
 
-static void release(void *module) { clear(module); }
+static void release(void *module) {
+  fast_state *state = PyModule_GetState(module);
+  clear(module);
+  if (state) pd_error_list_free(__atomic_exchange_n(&state->spare, NULL, __ATOMIC_ACQ_REL));
+}
 
 static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
                                 {"is_main", is_main, METH_NOARGS, NULL},
