@@ -41,6 +41,11 @@ def get_pkgconfig_dir() -> str:
     return os.path.join(_PACKAGE, "lib", "pkgconfig")
 
 
+def get_makefile() -> str:
+    """Give the path of a makefile to include, which generates flags from YAML."""
+    return os.path.join(_PACKAGE, "gen", "paddle_flags.mk")
+
+
 def cflags() -> str:
     """Give the compiler arguments of a plugin or host, quoted for a shell."""
     import shlex  # noqa: PLC0415 - seldom used
@@ -68,4 +73,5 @@ OPTIONS: dict[str, Callable[[], str]] = {
     "--static": get_static_library,
     "--cmakedir": get_cmake_dir,
     "--pkgconfigdir": get_pkgconfig_dir,
+    "--makefile": get_makefile,
 }

@@ -1,0 +1,136 @@
+"""Flags from YAML in packages that setuptools builds.
+
+    from paddle_flags.gen.setuptools_hook import Flags, cmdclass
+
+    setup(
+        ext_modules=[Extension("counter._native", ["native.c"])],
+        cmdclass=cmdclass(Flags("flags.yaml", extension="counter._native", package="counter")),
+    )
+
+The sources are generated where objects are built, and compiled into the extension; the
+Python module and its stub go into the package; the YAML files go into the source
+distribution. What hasn't changed isn't written, and so not compiled again.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+from setuptools.errors import OptionError, SetupError
+
+from paddle_flags._config import get_include
+from paddle_flags.errors import FlagError
+from paddle_flags.gen import load_files
+from paddle_flags.gen.problems import near
+from paddle_flags.gen.read import beside
+from paddle_flags.gen.render import SPLIT, render
+from paddle_flags.gen.write import write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Flags:
+    """One file of flags, with those beside it, and where what is generated goes."""
+
+    file: str
+    extension: str | None = None  # the name of that which defines the flags
+    package: str | None = None  # the name of that which gets <name>_flags.py
+    templates: str | None = None
+    split: int = SPLIT
+
+    def inputs(self) -> list[str]:
+        """Give the YAML files, which must be in the source distribution."""
+        return list(beside(self.file).values())
+
+    def generate(self, languages: Sequence[str], directory: str) -> list[str]:
+        """Write what differs; gives the paths of all files."""
+        try:
+            flags = load_files(beside(self.file))
+            files = render(flags, languages, templates=self.templates, size=self.split)
+            write(files, directory)
+        except FlagError as error:
+            lines = "\n".join(str(each) for each in error.errors)
+            raise SetupError(f"flags can't be generated:\n{lines}") from error
+        return [os.path.join(directory, name) for name in files]
+
+
+class _BuildExtension(build_ext):
+    """Compiles generated sources into extensions."""
+
+    sets: tuple[Flags, ...]
+
+    def build_extensions(self) -> None:
+        """Generate, then build as always."""
+        known = {each.name: each for each in self.extensions}
+        for each in self.sets:
+            if each.extension is not None:
+                _extend(each, known, str(self.build_temp))
+        super().build_extensions()
+
+
+class _BuildPython(build_py):
+    """Puts generated modules into packages."""
+
+    sets: tuple[Flags, ...]
+
+    def run(self) -> None:
+        """Build as always, then generate."""
+        super().run()
+        for each in self.sets:
+            if each.package is not None:
+                each.generate(["python"], self._directory_of(each.package))
+
+    def _directory_of(self, package: str) -> str:
+        if self.editable_mode:
+            return str(self.get_package_dir(package))
+        return os.path.join(str(self.build_lib), *package.split("."))
+
+    def get_outputs(self, include_bytecode: bool = True) -> list[str]:  # noqa: FBT002 - as there
+        """Give what an installer puts in place."""
+        made = [
+            os.path.join(self._directory_of(each.package), name)
+            for each in self.sets
+            if each.package is not None
+            for name in render(load_files(beside(each.file)), ["python"])
+        ]
+        return [*super().get_outputs(include_bytecode), *made]
+
+    def get_source_files(self) -> list[str]:
+        """Give what a source distribution holds."""
+        inputs = (path for each in self.sets for path in each.inputs())
+        return [*super().get_source_files(), *inputs]  # type: ignore[no-untyped-call]
+
+
+def cmdclass(
+    *sets: Flags, ext: type[build_ext] = build_ext, py: type[build_py] = build_py
+) -> dict[str, Any]:
+    """Give what setup() takes as `cmdclass`; `ext` and `py` are commands of the project's own."""
+    return {
+        "build_ext": type("build_ext", _with(_BuildExtension, ext, build_ext), {"sets": sets}),
+        "build_py": type("build_py", _with(_BuildPython, py, build_py), {"sets": sets}),
+    }
+
+
+def _with(ours: type, theirs: type, base: type) -> tuple[type, ...]:
+    return (ours,) if theirs is base else (ours, theirs)
+
+
+def _extend(flags: Flags, known: dict[str, Any], build_temp: str) -> None:
+    extension = known.get(flags.extension or "")
+    if extension is None:
+        names = ", ".join(known) or "none"
+        hint = near(flags.extension or "", known)
+        message = f"extension: found '{flags.extension}', expected one of {names}{hint}"
+        raise OptionError(message)
+    stem = os.path.splitext(os.path.basename(flags.file))[0]
+    directory = os.path.join(build_temp, "pd_flags", extension.name, stem)
+    made = flags.generate(["c"], directory)
+    extension.sources = [*extension.sources, *(path for path in made if path.endswith(".c"))]
+    extension.depends = [*extension.depends, *(path for path in made if path.endswith(".h"))]
+    extension.include_dirs = [*extension.include_dirs, directory, get_include()]
