@@ -55,6 +55,7 @@ def test_the_wheel_holds_package_library_headers_and_build_files(installed, tmp_
         "lib/libpd_flags.a",
         "lib/cmake/paddle_flags/paddle_flags-config.cmake",
         "lib/cmake/paddle_flags/paddle_flags-config-version.cmake",
+        "lib/cmake/paddle_flags/pd_flags_generate.cmake",
         "lib/pkgconfig/paddle_flags.pc",
         "lib/pkgconfig/paddle_flags-compat.pc",
         "lib/pkgconfig/paddle_flags-headers.pc",
