@@ -25,19 +25,32 @@ class _Implied:
         self.value = tuple(value) if isinstance(value, list) else value
         self.sets = dict(sets)
         self._layer: override | None = None
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()  # of _layer alone: never held while flags are set
 
     def follow(self, flag: Flag[Any]) -> None:
-        """Let the layer be there while it is due."""
+        """Let the layer be there while it is due, though other threads set the flag."""
+        while True:
+            old = self._layer
+            if self._is_due(flag) == (old is not None):
+                return
+            if old is not None:
+                if self._swap(old, None):
+                    old.__exit__(None, None, None)
+                continue
+            new = override(self.sets)
+            new.__enter__()
+            if not self._swap(None, new):
+                new.__exit__(None, None, None)
+
+    def _is_due(self, flag: Flag[Any]) -> bool:
+        return bool(flag.defined and flag.value == self.value)
+
+    def _swap(self, old: override | None, new: override | None) -> bool:
         with self._lock:
-            wanted = flag.defined and flag.value == self.value
-            if wanted and self._layer is None:
-                layer = override(self.sets)
-                layer.__enter__()
-                self._layer = layer
-            elif not wanted and self._layer is not None:
-                layer, self._layer = self._layer, None
-                layer.__exit__(None, None, None)
+            if self._layer is not old:
+                return False
+            self._layer = new
+            return True
 
 
 def imply(name: str, value: object, sets: Mapping[str, object]) -> None:

@@ -368,22 +368,31 @@ def test_implied_values_come_and_go_with_the_flag_that_implies(made):
 
 
 THREADS = """
-import threading, paddle_flags as pf
-pf.load_plugin("./libdemo.so")
-def turn(value):
-    for _ in range(300):
-        pf.set("deterministic", value)
-threads = [threading.Thread(target=turn, args=(value,)) for value in (True, False) * 2]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-for value in (True, False, True, False):
-    pf.set("deterministic", value)
-    assert (pf.get("mode"), pf.get("batch_size")) == (("best", 1) if value else ("fast", 32))
+import sys, threading, paddle_flags as pf
+sys.setswitchinterval(1e-6)
+if sys.argv[1] == "native":
+    pf.load_plugin("./libdemo.so")
+else:
+    import demo_flags
+    demo_flags.define()
+flag = pf.FLAGS["deterministic"]
+def turn(start, value):
+    start.wait()
+    for index in range(100):
+        flag.value = value ^ bool(index % 2)
+for _ in range(40):
+    start = threading.Barrier(3)
+    threads = [threading.Thread(target=turn, args=(start, bool(n % 2))) for n in range(3)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    found = pf.get("mode"), pf.get("batch_size")
+    assert found == (("best", 1) if flag.value else ("fast", 32)), (flag.value, found)
 """
 
 
-def test_threads_that_set_a_flag_in_turn_leave_what_its_last_value_implies(made):
-    python(made, THREADS)
+@pytest.mark.parametrize("how", ["native", "python"])
+def test_threads_that_set_a_flag_in_turn_leave_what_its_last_value_implies(how, made):
+    python(made, THREADS, how)
 
 
 def test_doctor_tells_modules_of_two_versions_of_a_file_apart(made, tmp_path):
