@@ -246,6 +246,47 @@ def test_values_of_the_environment_reach_a_dll_that_comes_later(windows, level):
     assert lines == ["ok", "ok", f"joined, PD_ERR_CHOICE: {refused}", "31", "fast"]
 
 
+ASSIGNED = """
+#include <pd_flags/assignable.hpp>
+PD__ASSIGNABLE(int32, FLAGS_join_level, "join_level", , 6, "Level")
+PD__ASSIGNABLE_TEXT(FLAGS_join_mode, "join_mode", , "fast", "How to search")
+static std::string seen = FLAGS_join_mode;
+extern "C" __declspec(dllexport) const char *first() { return seen.c_str(); }
+extern "C" __declspec(dllexport) const char *mode() { return FLAGS_join_mode.c_str(); }
+extern "C" __declspec(dllexport) int assign() {
+  FLAGS_join_mode += ", but longer than a string that stands in itself";
+  return FLAGS_join_level = 9;
+}
+"""
+
+
+def test_variables_that_a_dll_assigns_to_are_flags(windows):
+    plugin = windows.dll("assigned", ASSIGNED, by="g++")
+    again = ["unload", plugin, "load", plugin, "text", plugin, "first"]
+    lines = windows.obey(
+        *("registry", windows.registry, "env FLAGS_ load", plugin, "text", plugin, "first call"),
+        *(plugin, "assign get join_level get join_mode", *again, "set join_mode 1 text", plugin),
+        *("mode", *again),
+        FLAGS_join_mode="given",
+    )
+    longer = "given, but longer than a string that stands in itself"
+    assert lines == [
+        *3 * ["ok"],
+        "given",
+        "9",
+        "9",
+        longer,
+        "ok",
+        "ok",
+        longer,
+        "ok",
+        "1",
+        "ok",
+        "ok",
+        "1",
+    ]
+
+
 def test_text_of_the_environment_is_utf_8(windows):
     text = '#include <pd_flags.h>\nPD_DEFINE_string(join_word, "", "A word");\n'
     plugin = windows.dll("word", text)

@@ -46,25 +46,27 @@ PD__LOCAL inline std::string help_refused(const pd_help &help) {
 
 /* A value that the program has set or assigned has a higher rank than the line, and would hide
  * it. In the libraries that these headers stand for, what comes later holds. */
-PD__LOCAL inline void compat_prevail(const std::string &name) {
+PD__LOCAL inline void compat_prevail(compat_line &line, const std::string &name) {
   pd_flag *flag = nullptr;
   pd_flag_info info;
   info.size = sizeof info;
   if (pd_flag_find(name.c_str(), &flag, nullptr) != PD_OK) return;
   if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) return;
-  if (info.source == PD_SOURCE_RUNTIME) pd_flag_drop(flag, PD_SOURCE_RUNTIME, nullptr);
+  if (info.source != PD_SOURCE_RUNTIME) return;
+  pd_error err; /* a validator may refuse what was hidden */
+  if (pd_flag_drop(flag, PD_SOURCE_RUNTIME, &err) != PD_OK) line.errors.push_back(err.message);
 }
 
 /* `word` is --name=value, or a list of names behind --fromenv= or --tryfromenv=. */
-PD__LOCAL inline void compat_prevail_all(const std::string &word) {
+PD__LOCAL inline void compat_prevail_all(compat_line &line, const std::string &word) {
   size_t equals = word.find('=');
   if (word.size() < 3 || equals == std::string::npos) return;
   std::string name = word.substr(2, equals - 2);
-  if (name != "fromenv" && name != "tryfromenv") return compat_prevail(name);
+  if (name != "fromenv" && name != "tryfromenv") return compat_prevail(line, name);
   for (size_t at = equals + 1, comma; at < word.size(); at = comma + 1) {
     comma = std::min(word.find(',', at), word.size());
     name = word.substr(at, comma - at);
-    if (std::getenv(("FLAGS_" + name).c_str())) compat_prevail(name);
+    if (std::getenv(("FLAGS_" + name).c_str())) compat_prevail(line, name);
   }
 }
 
@@ -93,8 +95,8 @@ PD__LOCAL inline bool compat_line_apply(compat_line &line, bool allow_pending) {
   if (status == PD_HELP) line.errors.push_back(help_refused(help));
   if (status != PD_OK && line.errors.empty()) line.errors.push_back(err.message);
   if (!line.errors.empty()) return false;
-  for (size_t i = 1; i < line.words.size(); i++) compat_prevail_all(line.words[i]);
-  return true;
+  for (size_t i = 1; i < line.words.size(); i++) compat_prevail_all(line, line.words[i]);
+  return line.errors.empty();
 }
 
 /* What the help texts of these libraries show of a flag. */
