@@ -1,8 +1,4 @@
-"""c10/util/Flags.h of compat/: c10's flags on our registry and on a real gflags.
-
-c10's own flag test defines a bool, reads it and assigns to it, which is done here as well: it
-comes with PyTorch's sources alone.
-"""
+"""c10/util/Flags.h of compat/: c10's flags on our registry and on a real gflags."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,24 @@ def build_archives(
 def fetch(directory: Path, package: str) -> Path:
     """Get a source package by this system's mirrors, whether it lists their sources or not."""
     require("dpkg-dev", program="dpkg-source")
+    place = download(directory, package)
+    (tree,) = place.glob(f"{package}-*/")
+    return tree
+
+
+def fetch_part(directory: Path, package: str, *parts: str) -> Path:
+    """Get nothing but some directories of a source package that is big."""
+    place = download(directory, package, "--tar-only")
+    (archive,) = place.glob("*.orig.tar.*")
+    with tarfile.open(archive) as tar:
+        top = tar.next().name.split("/")[0]
+        wanted = tuple(f"{top}/{part}/" for part in parts)
+        tar.extractall(place, [m for m in tar if m.name.startswith(wanted)], filter="data")
+    return place / top
+
+
+def download(directory: Path, package: str, *options: str) -> Path:
+    """Have apt get a source package; give the directory that it is in."""
     place = directory / f"{package}-source"
     (place / "lists" / "partial").mkdir(parents=True)
     wanted = ["--format", "deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)"]
@@ -52,6 +71,5 @@ def fetch(directory: Path, package: str) -> Path:
     apt += ["-o", "Dir::Etc::sourceparts=-", "-o", f"Dir::State::lists={place}/lists"]
     apt += ["-o", f"Dir::Cache={place}", "-o", "APT::Sandbox::User="]
     words(*apt, "update")
-    words(*apt, "source", package, cwd=place)
-    (tree,) = place.glob(f"{package}-*/")
-    return tree
+    words(*apt, "source", *options, package, cwd=place)
+    return place
