@@ -10,11 +10,13 @@ static const char *later_prefix;
 
 void pd__environment_variable(const char *prefix, const char *name, size_t length,
                               char out[PD__VARIABLE_SIZE]) {
-  snprintf(out, PD__VARIABLE_SIZE, "%s%.*s", prefix,
-           (int)(length > PD_NAME_MAX ? PD_NAME_MAX : length), name);
-  for (char *c = out + strlen(prefix); *c; c++) {
-    if (*c == '-' || *c == '.') *c = '_';
+  size_t before = strlen(prefix);
+  if (length > PD_NAME_MAX) length = PD_NAME_MAX;
+  memcpy(out, prefix, before);
+  for (size_t i = 0; i < length; i++) {
+    out[before + i] = name[i] == '-' || name[i] == '.' ? '_' : name[i];
   }
+  out[before + length] = '\0';
 }
 
 static const char *text_of(const char *prefix, const char *name, size_t length,
