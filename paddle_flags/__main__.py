@@ -77,10 +77,15 @@ def _own_options(parser: argparse.ArgumentParser) -> dict[str, bool]:
     }
 
 
+def _plugin_parts(plugin: str) -> tuple[str, str]:
+    """Give namespace and path of FILE or NAMESPACE=FILE."""
+    parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
+    return (parts[1], parts[2]) if parts else ("", plugin)
+
+
 def _load(plugin: str) -> None:
     """Load FILE or NAMESPACE=FILE."""
-    parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
-    namespace, file = (parts[1], parts[2]) if parts else ("", plugin)
+    namespace, file = _plugin_parts(plugin)
     if file.endswith((".py", ".pyw")):
         message = (
             f"{file}: is a Python program, expected a shared library; '{PROGRAM} run --show {file}'"
@@ -328,12 +333,14 @@ def _doctor(options: argparse.Namespace, words: list[str]) -> Action:
     from paddle_flags._doctor import examine, to_lines  # noqa: PLC0415 - seldom used
 
     refused: list[errors.FlagError] = []
+    refused_files: list[str] = []
     for plugin in options.plugin:
         try:
             _load(plugin)
         except errors.FlagError as error:
             refused.append(error)
-    report = examine(_flags(options, words, allow_pending=True), refused)
+            refused_files.append(_plugin_parts(plugin)[1])
+    report = examine(_flags(options, words, allow_pending=True), refused, refused_files)
 
     def act() -> None:
         print_text(json.dumps(report, indent=2) if options.json else "\n".join(to_lines(report)))

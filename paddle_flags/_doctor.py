@@ -111,6 +111,36 @@ def _schemas() -> Iterator[Report]:
             yield {"set": match[1], "hash": flag.default, "modules": modules}
 
 
+_SCHEMA_IN = re.compile(rb"\0((?!pd_|FLAGS_)[A-Za-z_]\w*)_schema_([0-9a-f]{16})(?=\0)")
+
+
+def _schemas_in(path: str) -> Iterator[Report]:
+    """Give the schemas of a file, whose flags aren't in the process."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:  # told elsewhere
+        return
+    for name, start in sorted(set(_SCHEMA_IN.findall(data))):
+        digest = re.search(b"\0(" + start + rb"[0-9a-f]{48})\0", data)
+        if digest:
+            yield {"set": name.decode(), "hash": digest[1].decode(), "modules": [path]}
+
+
+def _all_schemas(modules: Sequence[Report], files: Sequence[str]) -> list[Report]:
+    """Give those of the process, of files, and of modules that were refused."""
+    found = list(_schemas())
+    absent = [*(module["path"] for module in modules if module["errors"]), *files]
+    for path in dict.fromkeys(absent):
+        for schema in _schemas_in(path):
+            same = [each for each in found if each["hash"] == schema["hash"]]
+            if not same:
+                found.append(schema)
+            elif path not in same[0]["modules"]:
+                same[0]["modules"].append(path)
+    return found
+
+
 def _schema_problems(schemas: Sequence[Report]) -> Iterator[str]:
     """Tell sets of flags that modules were built from in several versions."""
     first: dict[str, Report] = {}
@@ -182,8 +212,13 @@ def _with_way(module: Report, copies: list[Report], binaries: list[Binary]) -> R
     return {**module, "joins": way}
 
 
-def examine(files: Sequence[str], refused: Sequence[FlagError] = ()) -> Report:
-    """Report on this process and on files; `refused` is what loading has met before."""
+def examine(
+    files: Sequence[str], refused: Sequence[FlagError] = (), plugins: Sequence[str] = ()
+) -> Report:
+    """Report on this process and on files.
+
+    `refused` is what loading has met before, and `plugins` the files that it was about.
+    """
     in_files: list[Binary] = []
     unread: list[FlagError] = []
     for path in files:
@@ -193,11 +228,12 @@ def examine(files: Sequence[str], refused: Sequence[FlagError] = ()) -> Report:
             unread.append(error)
     in_process = _process_binaries()
     copies = list(_copies())
+    modules = list(_modules())
     report: Report = {
-        "modules": [_with_way(module, copies, in_process) for module in _modules()],
+        "modules": [_with_way(module, copies, in_process) for module in modules],
         "copies": copies,
         "shared_flags": [each for each in _shared_flags() if not _SCHEMA.fullmatch(each["name"])],
-        "schemas": list(_schemas()),
+        "schemas": _all_schemas(modules, [*plugins, *files]),
         "pending": list(_pending()),
         "files": [binary._asdict() for binary in in_files],
         "other_libraries": _other_libraries([*in_process, *in_files]),

@@ -396,32 +396,33 @@ def test_threads_that_set_a_flag_in_turn_leave_what_its_last_value_implies(how, 
 
 
 def test_doctor_tells_modules_of_two_versions_of_a_file_apart(made, tmp_path):
-    newer = write(
-        tmp_path / "flags.yaml",
-        "name: demo\nversion: 1.3.0\nflags:\n"
-        "- {name: more, type: bool, default: true, help: More}\n",
-    )
-    assert generate([str(newer), "-o", str(tmp_path), "--lang", "c"], "prog") == 0
-    build_plugin(tmp_path / "libnewer.so", *sorted(tmp_path.glob("*.c")))
-    shutil.copy(made / "libdemo.so", tmp_path / "libtwin.so")
-    doctor = (
-        PYTHON,
-        "-m",
-        "paddle_flags",
-        "doctor",
-        "--json",
-        "-p",
-        made / "libdemo.so",
-        "-p",
-    )
-    assert json.loads(run(*doctor, tmp_path / "libtwin.so").stdout)["problems"] == []
-    ended = run(*doctor, tmp_path / "libnewer.so", check=False)
-    assert ended.returncode == 1
-    (problem,) = json.loads(ended.stdout)["problems"]
-    digests = [schema_hash(load(str(path)))[:16] for path in (newer, GOOD)]
-    assert (
-        f"has flags of another version than {made}/libdemo.so ({', not '.join(digests)})" in problem
-    )
+    texts = {  # one that has other flags, and one whose definition is refused
+        "newer": "- {name: more, type: bool, default: true, help: More}\n",
+        "other": "- {name: mode, type: int32, default: 1, help: More}\n",
+    }
+    digests = {"demo": schema_hash(load(str(GOOD)))[:16]}
+    for name, flag in texts.items():
+        head = "name: demo\nversion: 1.3.0\nflags:\n"
+        path = write(tmp_path / name / "flags.yaml", head + flag)
+        assert generate([str(path), "-o", str(path.parent), "--lang", "c"], "prog") == 0
+        build_plugin(tmp_path / f"lib{name}.so", *sorted(path.parent.glob("*.c")), flags=("-s",))
+        digests[name] = schema_hash(load(str(path)))[:16]
+    demo = shutil.copy(made / "libdemo.so", tmp_path)
+    shutil.copy(demo, tmp_path / "libtwin.so")
+    doctor = (PYTHON, "-m", "paddle_flags", "doctor", "--json", "-p", "./libdemo.so")
+    ended = run(*doctor, "-p", "./libtwin.so", cwd=tmp_path)
+    assert json.loads(ended.stdout)["problems"] == []
+    for words, name in (
+        (("-p", "./libnewer.so"), "./libnewer.so"),
+        (("-p", "./libother.so"), "./libother.so"),
+        (("libother.so",), "libother.so"),
+    ):
+        ended = run(*doctor, *words, cwd=tmp_path, check=False)
+        *_, problem = json.loads(ended.stdout)["problems"]
+        theirs = digests[name[-8:-3]]
+        expected = f"demo: {name} has flags of another version than ./libdemo.so ({theirs}, not "
+        assert problem.startswith(expected + digests["demo"])
+        assert ended.returncode == 1
 
 
 def test_help_alone_does_not_change_the_schema_and_all_else_does():
