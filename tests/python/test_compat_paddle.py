@@ -7,11 +7,12 @@ a package.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from support import INCLUDE, build, build_program, require, run, write
+from support import INCLUDE, build, build_plugin, build_program, require, run, write
 
 COMPAT = f"-I{INCLUDE}/compat"
 
@@ -100,6 +101,17 @@ int main(int argc, char **argv) {
               paddle::flags::StringFromEnv("PLACE", "nowhere").c_str());
   show();
 }
+"""
+
+OTHER = """
+#include <pd_flags.h>
+PD_DEFINE_int32(depth, 5, "Of another");
+"""
+
+REFUSED = """
+#include <paddle/common/flags.h>
+PD_DEFINE_int32(depth, 6, "Depth");
+int main(int argc, char **argv) { paddle::flags::ParseCommandLineFlags(&argc, &argv); }
 """
 
 SHOWN = [
@@ -197,3 +209,16 @@ def test_help_shows_the_flags_by_file_and_ends_with_1(program: Path) -> None:
     assert "defined.cpp:\n  --big: int64, Big (default: 1099511627776)\n" in ended.stdout
     assert "  --share: double, Share of memory (default: 0.92)\n" in ended.stdout
     assert show(program, "-h").stdout == ended.stdout
+
+
+def test_definitions_that_were_refused_are_errors_of_the_line(tmp_path: Path) -> None:
+    other = write(tmp_path / "other.c", OTHER)
+    library = build_plugin(tmp_path / "libother.so", other)
+    main = write(tmp_path / "main.cpp", REFUSED)
+    options = ("-std=c++11", COMPAT, f"-L{tmp_path}", f"-Wl,-rpath,{tmp_path}")
+    needed = ("-Wl,--no-as-needed", "-lother")
+    ended = run(build_program(tmp_path / "main", main, flags=(*options, *needed)), check=False)
+    assert library.exists()
+    assert (ended.returncode, ended.stdout) == (255, "")
+    told = r"paddle flags error: 'depth' is defined already, .*main\.cpp:3 .*other\.c:3 .*\n"
+    assert re.fullmatch(told, ended.stderr)

@@ -44,6 +44,24 @@ PD__LOCAL inline std::string help_refused(const pd_help &help) {
   return "no such flag";
 }
 
+/* A module whose definitions were refused has none of its flags: one has a name that is taken
+ * already, say, or a default outside its range. The originals end the process for less. */
+PD__LOCAL inline void compat_refused(compat_line &line) {
+  pd_module *module = nullptr;
+  while ((module = pd_module_next(module)) != nullptr) {
+    pd_module_info info;
+    info.size = sizeof info;
+    if (pd_module_get_info(module, &info, nullptr) != PD_OK) continue;
+    if (!info.present || info.status == PD_OK) continue;
+    pd_error_list *errors = pd_error_list_new();
+    pd_module_get_errors(module, errors, nullptr);
+    for (size_t i = 0; i < pd_error_list_count(errors); i++) {
+      line.errors.push_back(pd_error_list_at(errors, i)->message);
+    }
+    pd_error_list_free(errors);
+  }
+}
+
 /* A value that the program has set or assigned has a higher rank than the line, and would hide
  * it. In the libraries that these headers stand for, what comes later holds. */
 PD__LOCAL inline void compat_prevail(compat_line &line, const std::string &name) {
@@ -73,6 +91,7 @@ PD__LOCAL inline void compat_prevail_all(compat_line &line, const std::string &w
 /* Whether every word took effect; if not, or with errors already, none did and `errors` tells
  * why. */
 PD__LOCAL inline bool compat_line_apply(compat_line &line, bool allow_pending) {
+  compat_refused(line);
   if (!line.errors.empty()) return false;
   std::vector<char *> argv;
   for (std::string &word : line.words) argv.push_back(&word[0]);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +51,9 @@ def fetch_part(directory: Path, package: str, *parts: str) -> Path:
     """Get nothing but some directories of a source package that is big."""
     place = download(directory, package, "--tar-only")
     (archive,) = place.glob("*.orig.tar.*")
-    with tarfile.open(archive) as tar:
-        top = tar.next().name.split("/")[0]
-        wanted = tuple(f"{top}/{part}/" for part in parts)
-        tar.extractall(place, [m for m in tar if m.name.startswith(wanted)], filter="data")
-    return place / top
+    words("tar", "-xf", archive, "--wildcards", *(f"*/{part}/*" for part in parts), cwd=place)
+    (tree,) = place.glob(f"{package}-*/")
+    return tree
 
 
 def download(directory: Path, package: str, *options: str) -> Path:
