@@ -3,6 +3,8 @@
 #ifndef PD_FLAGS_ITEMS_H
 #define PD_FLAGS_ITEMS_H
 
+#include <stddef.h>
+
 /* What an item must be that can't be read, for messages. */
 #define PD__ITEM_EXPECTED                                                      \
   "text, in double quotes if it has quotes, line breaks or blanks at its ends"

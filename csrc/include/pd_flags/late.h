@@ -12,6 +12,15 @@
 extern "C" {
 #endif
 
+/* It never comes into the chain, and has itself as the next one instead. */
+static inline pd_status pd__late_refuse(pd_late_def *late, pd_status status, const char *why) {
+  late->next = late;
+  late->why = why;
+  late->status = (uint32_t)status;
+  __atomic_store_n(&late->seen, 1, __ATOMIC_RELEASE);
+  return status;
+}
+
 /* What became of it: PD_OK, also while no host is there; why it was refused; or
  * PD_ERR_UNSUPPORTED, because the host is too old. Any thread. */
 static inline pd_status pd_late_check(const pd_late_def *late, pd_error *err) {
@@ -19,7 +28,10 @@ static inline pd_status pd_late_check(const pd_late_def *late, pd_error *err) {
       (const pd_table *)(const void *)__atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
   if (__atomic_load_n(&late->seen, __ATOMIC_ACQUIRE)) {
     const char *why = __atomic_load_n(&late->why, __ATOMIC_ACQUIRE);
-    return why ? pd__refuse(err, (pd_status)late->status, why, "", "") : PD_OK;
+    int ours = late->next == late;
+    if (!why) return PD_OK;
+    return pd__refuse(err, (pd_status)late->status, ours ? late->def->name : why,
+                      ours ? ": " : "", ours ? why : "");
   }
   if (!table) return PD_OK;
   return pd__refuse(err, PD_ERR_UNSUPPORTED, late->def->name,
@@ -36,13 +48,14 @@ static inline pd_status pd_late_define(pd_late_def *late, pd_error *err) {
   pd_late_def *first = __atomic_load_n(&pd__module_v1.late, __ATOMIC_RELAXED);
   const pd_host *host;
   if (!pd__is_own(late)) {
-    return pd__refuse(err, PD_ERR_ARGUMENT, late->def->name,
-                      ": is not a static object of its module, as a flag must be", "");
+    pd__late_refuse(late, PD_ERR_ARGUMENT, "is not a static object, as a flag must be");
+    return pd_late_check(late, err);
   }
   /* A source that was built with an older header may have brought the record. */
   if (pd__module_v1.size < sizeof(pd_module_record)) {
-    return pd__refuse(err, PD_ERR_UNSUPPORTED, late->def->name,
-                      ": a part of the module was built with an older pd_flags.h", "");
+    pd__late_refuse(late, PD_ERR_UNSUPPORTED,
+                    "a part of the module was built with an older pd_flags.h");
+    return pd_late_check(late, err);
   }
   do late->next = first;
   while (!__atomic_compare_exchange_n(&pd__module_v1.late, &first, late, 0, __ATOMIC_SEQ_CST,

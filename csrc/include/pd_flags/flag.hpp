@@ -1,0 +1,379 @@
+/* pd::flag<T>, pd::import<T> and pd::ref<T>; pd_flags.hpp tells how they are used. */
+#ifndef PD_FLAGS_FLAG_HPP
+#define PD_FLAGS_FLAG_HPP
+
+#include <pd_flags/attributes.hpp>
+#include <pd_flags/cell.hpp>
+
+namespace pd {
+
+/* A function that on_change added. It needn't be kept: hooks end with their module. */
+class hook {
+ public:
+  PD__OWN hook() : number_(0) {}
+  PD__OWN explicit hook(pd_hook number) : number_(number) {}
+  /* No call begins after this. */
+  PD__OWN status remove() {
+    pd_error err;
+    pd_status code = inner::host::hook_remove(number_, &err);
+    return status(code, err);
+  }
+
+ private:
+  pd_hook number_;
+};
+
+namespace inner {
+
+/* The name of a flag, and where it is written. It stays as long as the module. */
+struct where {
+  const char *name;
+  const char *file;
+  uint32_t line;
+  PD__INLINE where(const char *text, const char *path = __builtin_FILE(),
+                   int number = __builtin_LINE())
+      : name(text), file(path), line(static_cast<uint32_t>(number)) {}
+};
+
+/* ---- Setting by handle ---- */
+
+PD__OWN inline pd_status set_cell(pd_flag *flag, bool v, pd_error *err) {
+  return host::flag_set_bool(flag, v, err);
+}
+PD__OWN inline pd_status set_cell(pd_flag *flag, int32_t v, pd_error *err) {
+  return host::flag_set_int32(flag, v, err);
+}
+PD__OWN inline pd_status set_cell(pd_flag *flag, uint32_t v, pd_error *err) {
+  return host::flag_set_uint32(flag, v, err);
+}
+PD__OWN inline pd_status set_cell(pd_flag *flag, int64_t v, pd_error *err) {
+  return host::flag_set_int64(flag, v, err);
+}
+PD__OWN inline pd_status set_cell(pd_flag *flag, uint64_t v, pd_error *err) {
+  return host::flag_set_uint64(flag, v, err);
+}
+PD__OWN inline pd_status set_cell(pd_flag *flag, double v, pd_error *err) {
+  return host::flag_set_double(flag, v, err);
+}
+PD__OWN inline pd_status set_cell(pd_flag *flag, const char *v, pd_error *err) {
+  return host::flag_set_string(flag, v, err);
+}
+
+template <class T, bool is_object>
+struct setter {
+  PD__OWN static pd_status set(pd_flag *flag, const T &value, pd_error *err) {
+    return set_cell(flag, type_of<T>::to(value), err);
+  }
+};
+template <class T>
+struct setter<T, true> {
+  PD__OWN static pd_status set(pd_flag *flag, const T &value, pd_error *err) {
+    return set_cell(flag, type_of<T>::format(value).c_str(), err);
+  }
+};
+
+PD__OWN inline std::string text_of(const pd_flag *flag) {
+  char text[256];
+  size_t length = 0;
+  if (host::flag_get_text(flag, text, sizeof text, &length, nullptr) != PD_OK) return "";
+  if (length < sizeof text) return text;
+  std::string whole(length + 1, '\0');
+  if (host::flag_get_text(flag, &whole[0], whole.size(), &length, nullptr) != PD_OK) return "";
+  whole.resize(std::strlen(whole.c_str())); /* it may have changed */
+  return whole;
+}
+
+/* ---- What flags and imports have in common ---- */
+
+struct variable_base {};
+
+/* Nothing it holds needs a destructor. */
+template <class T>
+class alignas(64) variable : variable_base {
+  static_assert(type_of<T>::known,
+                "not a type of flags: numbers, bool, std::string, const char *, enums with "
+                "pd_names, durations, std::vector, std::optional; or give your own type "
+                "bool pd_parse(const char *, T &, std::string &) and std::string "
+                "pd_format(const T &) in its own namespace");
+
+ public:
+  using value_type = typename cell_of<T, type_of<T>::object>::value_type;
+
+  variable(const variable &) = delete; /* get() gives the value */
+  variable &operator=(const variable &) = delete; /* set() sets it */
+
+  /* The value of now: for numbers one atomic load. A reference stays good as long as the
+   * module. Any thread. */
+  PD__INLINE value_type get() const { return cell_.get(); }
+  PD__INLINE value_type operator*() const { return get(); }
+  PD__INLINE operator value_type() const { return get(); }
+  PD__INLINE const T *operator->() const {
+    static_assert(type_of<T>::object, "-> is for flags of objects, such as std::string");
+    return address(get());
+  }
+
+  /* The name that the source gives it; in a namespace the registry has another one. */
+  PD__OWN const char *name() const { return def_.name; }
+
+  /* Why the registry doesn't have it; ok() also as long as there is none. */
+  PD__OWN pd::status status() const {
+    pd_error err;
+    pd_status code = pd_late_check(&late_, &err);
+    return pd::status(code, err);
+  }
+
+  /* Set at run time: validated, for all modules, told to all who watch. */
+  PD__OWN pd::status set(const T &value) {
+    return with([&](pd_flag *flag, pd_error *err) {
+      return setter<T, type_of<T>::object>::set(flag, value, err);
+    });
+  }
+  /* The same from text as on a command line. */
+  PD__OWN pd::status set_text(const std::string &text) {
+    return with([&](pd_flag *flag, pd_error *err) {
+      return host::flag_set_from_string(flag, text.c_str(), err);
+    });
+  }
+  /* Drop every value but the default. */
+  PD__OWN pd::status reset() { return with(host::flag_reset); }
+
+  /* As on a command line; "" while it isn't defined. */
+  PD__OWN std::string text() const { return text_of(handle()); }
+
+  /* For functions of pd_flags.h; null while nobody defines it. */
+  PD__OWN pd_flag *handle() const {
+    pd_flag *flag = __atomic_load_n(&late_.flag, __ATOMIC_ACQUIRE);
+    if (flag || def_.kind == PD_KIND_DEFINE) return flag;
+    return host::flag_find(def_.name, &flag, nullptr) == PD_OK ? flag : nullptr;
+  }
+
+  /* Call `function` after each change from now on: void(const T &) or void(). */
+  template <class F>
+  PD__OWN result<hook> on_change(F function) {
+    auto *added = new told_by<F>(*this, std::move(function));
+    pd_hook number = 0;
+    pd::status made = with([&](pd_flag *flag, pd_error *err) {
+      return host::watcher_add(flag, told_by<F>::call, added, told_by<F>::release, &number, err);
+    });
+    if (made.ok()) return hook(number);
+    delete added;
+    return made;
+  }
+
+ protected:
+  PD__OWN variable(const where &at, const T &value, pd_kind kind) : cell_(), late_(), def_() {
+    def_.size = sizeof def_;
+    def_.type = static_cast<uint8_t>(type_of<T>::type);
+    def_.kind = static_cast<uint8_t>(kind);
+    def_.list = static_cast<uint8_t>(type_of<T>::items);
+    def_.name = at.name;
+    def_.file = at.file;
+    def_.line = at.line;
+    def_.unit = type_of<T>::unit();
+    cell_.start(value, def_);
+    late_.size = sizeof late_;
+    late_.def = &def_;
+  }
+
+  PD__OWN void join() { pd_late_define(&late_, nullptr); }
+
+  cell_of<T, type_of<T>::object> cell_;
+  pd_late_def late_;
+  pd_flag_def def_;
+
+ private:
+  PD__INLINE static const T *address(const T &object) { return &object; }
+
+  template <class F>
+  struct told_by {
+    const variable &of;
+    watch_by<T, F> watch;
+    told_by(const variable &flag, F f) : of(flag), watch(std::move(f)) {}
+    PD__OWN static void call(pd_flag *, void *context) noexcept {
+      told_by *own = static_cast<told_by *>(context);
+      own->watch.call(&own->watch, own->of.get());
+    }
+    PD__OWN static void release(void *context) { delete static_cast<told_by *>(context); }
+  };
+
+  /* What `operation` does with the flag; or why there is none. */
+  template <class F>
+  PD__OWN pd::status with(F operation) const {
+    pd_error err;
+    pd_flag *flag = handle();
+    if (!flag) return why_none();
+    pd_status code = operation(flag, &err);
+    return pd::status(code, err);
+  }
+  PD__OWN pd::status why_none() const {
+    pd_error err;
+    pd_flag *flag = nullptr;
+    pd::status own = status();
+    if (!own.ok()) return own;
+    pd_status code = host::flag_find(def_.name, &flag, &err);
+    if (code != PD_OK) return pd::status(code, err);
+    return pd::status(PD_ERR_UNDEFINED, std::string(def_.name) + ": has not joined yet");
+  }
+};
+
+/* ---- Comparing ---- */
+
+template <class U>
+using if_value = when<!std::is_base_of<variable_base, U>::value>;
+
+template <class T, class U>
+PD__INLINE bool same(const T &a, const U &b) {
+  return a == b;
+}
+PD__INLINE bool same(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
+
+template <class T, class U, class = if_value<U>>
+PD__INLINE bool operator==(const variable<T> &flag, const U &value) {
+  return same(flag.get(), value);
+}
+template <class T, class U, class = if_value<U>>
+PD__INLINE bool operator!=(const variable<T> &flag, const U &value) {
+  return !same(flag.get(), value);
+}
+#if __cplusplus < 202002L
+template <class T, class U, class = if_value<U>>
+PD__INLINE bool operator==(const U &value, const variable<T> &flag) {
+  return same(flag.get(), value);
+}
+template <class T, class U, class = if_value<U>>
+PD__INLINE bool operator!=(const U &value, const variable<T> &flag) {
+  return !same(flag.get(), value);
+}
+#endif
+
+/* ---- Validators ---- */
+
+PD__INLINE void take(const pd_value &from, bool &to) { to = from.b; }
+PD__INLINE void take(const pd_value &from, int32_t &to) { to = static_cast<int32_t>(from.i64); }
+PD__INLINE void take(const pd_value &from, uint32_t &to) { to = static_cast<uint32_t>(from.u64); }
+PD__INLINE void take(const pd_value &from, int64_t &to) { to = from.i64; }
+PD__INLINE void take(const pd_value &from, uint64_t &to) { to = from.u64; }
+PD__INLINE void take(const pd_value &from, double &to) { to = from.f64; }
+PD__INLINE void take(const pd_value &from, const char *&to) { to = from.str; }
+
+template <class T>
+PD__OWN inline bool ask(const check<T> *checks, const T &value, std::string &why) {
+  for (; checks; checks = checks->next) {
+    if (!checks->call(checks, value, why)) return false;
+  }
+  return true;
+}
+
+template <class T, bool is_object>
+struct judge {
+  PD__OWN static bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
+    typename type_of<T>::cell cell;
+    take(given, cell);
+    return type_of<T>::fits(cell, why) && ask(checks, type_of<T>::from(cell), why);
+  }
+};
+template <class T>
+struct judge<T, true> {
+  PD__OWN static bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
+    T value{};
+    if (!type_of<T>::parse(given.str, value, why)) return false;
+    why.clear();
+    return ask<T>(checks, value, why);
+  }
+};
+
+template <class T>
+PD__OWN inline bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
+#if PD__EXCEPTIONS
+  try {
+    return judge<T, type_of<T>::object>::allow(given, checks, why);
+  } catch (const std::exception &e) {
+    why = e.what();
+  } catch (...) {
+    why.clear();
+  }
+  return false;
+#else
+  return judge<T, type_of<T>::object>::allow(given, checks, why);
+#endif
+}
+
+}  // namespace inner
+
+/* ---- Flags ---- */
+
+/* A flag of this module. A static object. */
+template <class T>
+class flag : public inner::variable<T> {
+  using base = inner::variable<T>;
+
+ public:
+  template <class... A>
+  PD__OWN flag(inner::where at, T value, const char *help, const A &...attributes)
+      : base(at, value, PD_KIND_DEFINE), checks_(), watches_() {
+    pd_flag_def &def = this->def_;
+    inner::making<T> making = {&def, &checks_, &watches_};
+    set_range(std::integral_constant<bool, inner::type_of<T>::ranged>());
+    inner::apply_all(making, attributes...);
+    def.help = help;
+    def.context = this;
+    set_choices(std::integral_constant<bool, inner::type_of<T>::object>());
+    if (checks_ || inner::type_of<T>::object || inner::type_of<T>::unit()) def.validate = validate;
+    if (watches_ || inner::type_of<T>::object) def.watch = changed;
+    this->join();
+    static_assert(std::is_trivially_destructible<flag>::value, "read until its module is gone");
+  }
+
+ private:
+  PD__OWN void set_range(std::true_type) {
+    inner::put(this->def_.min, inner::type_of<T>::low());
+    inner::put(this->def_.max, inner::type_of<T>::high());
+  }
+  PD__OWN void set_range(std::false_type) {}
+
+  PD__OWN void set_choices(std::true_type) {
+    std::string names = inner::type_of<T>::choices();
+    if (!this->def_.choices && !names.empty()) this->def_.choices = inner::keep(names);
+  }
+  PD__OWN void set_choices(std::false_type) {}
+
+  PD__OWN static bool validate(const pd_flag_entry *const *entries, void *context, char *why,
+                               size_t size) noexcept {
+    const flag *own = static_cast<const flag *>(context);
+    std::string expected;
+    if (inner::allow<T>(entries[0]->value, own->checks_, expected)) return true;
+    if (size > 0) pd__add_text(why, why + size, expected.c_str());
+    return false;
+  }
+
+  PD__OWN static void changed(pd_flag *, void *context) noexcept {
+    const flag *own = static_cast<const flag *>(context);
+    typename base::value_type value = own->get(); /* so that the object is made here */
+    for (inner::watch<T> *at = own->watches_; at; at = at->next) at->call(at, value);
+    (void)value;
+  }
+
+  inner::check<T> *checks_;
+  inner::watch<T> *watches_;
+};
+
+/* A cell of our own for a flag of another module, of the same type: it has `value` while
+ * nobody defines the name, and follows the flag whenever it comes. A static object. */
+template <class T>
+class import : public inner::variable<T> {
+ public:
+  PD__OWN import(inner::where at, T value) : inner::variable<T>(at, value, PD_KIND_IMPORT) {
+    this->join();
+  }
+};
+
+#if __cplusplus >= 201703L
+template <class T, class... A>
+flag(inner::where, T, const char *, const A &...) -> flag<T>;
+template <class T>
+import(inner::where, T) -> import<T>;
+#endif
+
+}  // namespace pd
+
+#endif /* PD_FLAGS_FLAG_HPP */

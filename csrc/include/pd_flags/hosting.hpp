@@ -1,0 +1,173 @@
+/* Functions of the registry for programs, and flags by name. */
+#ifndef PD_FLAGS_HOSTING_HPP
+#define PD_FLAGS_HOSTING_HPP
+
+#include <pd_flags/flag.hpp>
+
+#include <memory>
+
+namespace pd {
+namespace inner {
+
+PD__OWN inline pd_status get_cell(const pd_flag *flag, bool &v, pd_error *err) {
+  return host::flag_get_bool(flag, &v, err);
+}
+PD__OWN inline pd_status get_cell(const pd_flag *flag, int32_t &v, pd_error *err) {
+  return host::flag_get_int32(flag, &v, err);
+}
+PD__OWN inline pd_status get_cell(const pd_flag *flag, uint32_t &v, pd_error *err) {
+  return host::flag_get_uint32(flag, &v, err);
+}
+PD__OWN inline pd_status get_cell(const pd_flag *flag, int64_t &v, pd_error *err) {
+  return host::flag_get_int64(flag, &v, err);
+}
+PD__OWN inline pd_status get_cell(const pd_flag *flag, uint64_t &v, pd_error *err) {
+  return host::flag_get_uint64(flag, &v, err);
+}
+PD__OWN inline pd_status get_cell(const pd_flag *flag, double &v, pd_error *err) {
+  return host::flag_get_double(flag, &v, err);
+}
+PD__OWN inline pd_status get_cell(const pd_flag *flag, const char *&v, pd_error *err) {
+  return host::flag_get_string(flag, &v, err);
+}
+
+template <class T, bool is_object>
+struct getter {
+  PD__OWN static pd_status get(const pd_flag *flag, T &out, pd_error *err) {
+    typename type_of<T>::cell value{};
+    pd_status code = get_cell(flag, value, err);
+    if (code == PD_OK) out = type_of<T>::from(value);
+    return code;
+  }
+};
+template <class T>
+struct getter<T, true> {
+  PD__OWN static pd_status get(const pd_flag *flag, T &out, pd_error *err) {
+    const char *text = nullptr;
+    std::string why;
+    pd_status code = get_cell(flag, text, err);
+    if (code != PD_OK || type_of<T>::parse(text, out, why)) return code;
+    return pd__refuse(err, PD_ERR_VALUE, text, ": ", why.c_str());
+  }
+};
+
+/* The errors of one call. */
+class error_list {
+ public:
+  PD__OWN error_list() : list_(host::error_list_new()) {}
+  PD__OWN ~error_list() { host::error_list_free(list_); }
+  error_list(const error_list &) = delete;
+  error_list &operator=(const error_list &) = delete;
+  PD__OWN pd_error_list *get() const { return list_; }
+  PD__OWN void give(std::vector<status> *out) const {
+    if (!out) return;
+    for (size_t i = 0; i < host::error_list_count(list_); i++) {
+      const pd_error *err = host::error_list_at(list_, i);
+      out->push_back(status(err->status, *err));
+    }
+  }
+
+ private:
+  pd_error_list *list_;
+};
+
+}  // namespace inner
+
+/* Any flag of the process by its name: pd::find<int>("host_threads"). It stays good, and
+ * tells when nobody defines the flag any more. */
+template <class T>
+class ref {
+  static_assert(inner::type_of<T>::known, "not a type of flags");
+
+ public:
+  PD__OWN explicit ref(pd_flag *flag = nullptr) : flag_(flag) {}
+  PD__OWN result<T> get() const {
+    T value{};
+    pd_error err;
+    pd_status code = inner::getter<T, inner::type_of<T>::object>::get(flag_, value, &err);
+    if (code != PD_OK) return status(code, err);
+    return value;
+  }
+  PD__OWN status set(const T &value) const {
+    pd_error err;
+    pd_status code = inner::setter<T, inner::type_of<T>::object>::set(flag_, value, &err);
+    return status(code, err);
+  }
+  PD__OWN status reset() const {
+    pd_error err;
+    pd_status code = inner::host::flag_reset(flag_, &err);
+    return status(code, err);
+  }
+  PD__OWN std::string text() const { return inner::text_of(flag_); }
+  PD__OWN pd_flag *handle() const { return flag_; }
+
+ private:
+  pd_flag *flag_;
+};
+
+template <class T>
+PD__OWN inline result<ref<T>> find(const std::string &name) {
+  pd_error err;
+  pd_flag *flag = nullptr;
+  pd_status code = inner::host::flag_find(name.c_str(), &flag, &err);
+  if (code != PD_OK) return status(code, err);
+  ref<T> found(flag);
+  result<T> value = found.get();
+  if (!value.ok()) return value.status();
+  return found;
+}
+
+/* Set any flag from text, as a command line does. */
+PD__OWN inline status set(const std::string &name, const std::string &text) {
+  pd_error err;
+  pd_status code = inner::host::flag_set_by_name(name.c_str(), text.c_str(), &err);
+  return status(code, err);
+}
+
+/* Read the flags of a command line, as pd_parse_argv tells; PD_HELP: help was asked for.
+ * `errors` (may be null) receives all of them, the status is the first. */
+PD__OWN inline status parse(int &argc, char **argv, std::vector<status> *errors = nullptr,
+                            const pd_parse_options *options = nullptr) {
+  pd_error err;
+  inner::error_list list;
+  pd_parse_options all = pd_parse_options();
+  if (options) std::memcpy(&all, options, options->size < sizeof all ? options->size : sizeof all);
+  all.size = sizeof all;
+  if (!all.errors) all.errors = list.get();
+  pd_status code = inner::host::parse_argv(&argc, argv, &all, &err);
+  list.give(errors);
+  return status(code, err);
+}
+
+/* A library with flags. It stays loaded until unload. */
+class module {
+ public:
+  PD__OWN explicit module(pd_module *handle = nullptr) : handle_(handle) {}
+  PD__OWN pd_module *handle() const { return handle_; }
+  PD__OWN status unload() {
+    pd_error err;
+    pd_status code = inner::host::module_unload(handle_, &err);
+    return status(code, err);
+  }
+
+ private:
+  pd_module *handle_;
+};
+
+/* Load a shared library, with its flags under `name_space` and a dot if there is one. A
+ * value that waited for a flag of it and was refused is in `errors` alone. */
+PD__OWN inline result<module> load(const std::string &path, const std::string &name_space = "",
+                                   std::vector<status> *errors = nullptr) {
+  pd_error err;
+  pd_module *loaded = nullptr;
+  inner::error_list list;
+  const char *in = name_space.empty() ? nullptr : name_space.c_str();
+  pd_status code = inner::host::module_load_as(path.c_str(), in, list.get(), &loaded, &err);
+  list.give(errors);
+  if (!loaded) return status(code, err);
+  return module(loaded);
+}
+
+}  // namespace pd
+
+#endif /* PD_FLAGS_HOSTING_HPP */

@@ -1,0 +1,147 @@
+/* How pd_flags.hpp reaches the registry, and how it tells of errors. */
+#ifndef PD_FLAGS_STATUS_HPP
+#define PD_FLAGS_STATUS_HPP
+
+#include <pd_flags.h>
+#include <pd_flags/late.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+/* Each module has its own functions, and exports none: they lead to its own record. */
+#ifdef _WIN32
+#define PD__OWN
+#else
+#define PD__OWN __attribute__((visibility("hidden")))
+#endif
+
+#if __cplusplus >= 201703L
+#define PD__NODISCARD [[nodiscard]]
+#else
+#define PD__NODISCARD
+#endif
+
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+#define PD__EXCEPTIONS 1
+#else
+#define PD__EXCEPTIONS 0
+#endif
+
+namespace pd {
+
+class status;
+
+/* What or_throw and value_or_throw throw. */
+class error : public std::runtime_error {
+ public:
+  PD__OWN error(pd_status code, const std::string &message)
+      : std::runtime_error(message), code_(code) {}
+  PD__INLINE pd_status code() const noexcept { return code_; }
+
+ private:
+  pd_status code_;
+};
+
+namespace inner {
+
+/* pd_find(...) of the C header as host::find(...), through the host of this module. */
+namespace host {
+#define PD__CPP_S(name, parameters, arguments)                                 \
+  PD__OWN inline pd_status name parameters {                                   \
+    const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
+    return table ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
+  }
+#define PD__CPP_R(result, name, parameters, arguments)                         \
+  PD__OWN inline result name parameters {                                      \
+    const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
+    result none{};                                                             \
+    return table ? table->name arguments : none;                               \
+  }
+#define PD__CPP_V(name, parameters, arguments)                                 \
+  PD__OWN inline void name parameters {                                        \
+    const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
+    if (table) table->name arguments;                                          \
+  }
+PD_TABLE_MAP(PD__CPP_S, PD__CPP_R, PD__CPP_V)
+#undef PD__CPP_S
+#undef PD__CPP_R
+#undef PD__CPP_V
+}  // namespace host
+
+template <class>
+struct never {
+  static constexpr bool value = false;
+};
+
+template <class D>
+[[noreturn]] PD__OWN inline void raise(pd_status code, const std::string &message) {
+#if PD__EXCEPTIONS
+  throw error(code, message);
+#else
+  (void)code, (void)message;
+  static_assert(never<D>::value,
+                "or_throw needs exceptions, which this source is compiled without: look at ok()");
+  __builtin_trap();
+#endif
+}
+
+}  // namespace inner
+
+/* What came of an operation. */
+class PD__NODISCARD status {
+ public:
+  PD__OWN status() : code_(PD_OK) {}
+  PD__OWN status(pd_status code, std::string message) : code_(code), message_(std::move(message)) {}
+  PD__OWN status(pd_status code, const pd_error &err)
+      : code_(code), message_(code == PD_OK ? "" : err.message) {}
+
+  PD__OWN bool ok() const noexcept { return code_ == PD_OK; }
+  PD__OWN explicit operator bool() const noexcept { return ok(); }
+  PD__OWN pd_status code() const noexcept { return code_; }
+  /* What, where and what was expected, in one line; "" for success. */
+  PD__OWN const std::string &message() const noexcept { return message_; }
+
+  /* Throw pd::error unless ok(). */
+  template <class D = void>
+  PD__OWN void or_throw() const {
+    if (!ok()) inner::raise<D>(code_, message_);
+  }
+
+ private:
+  pd_status code_;
+  std::string message_;
+};
+
+/* A value, or why there is none. */
+template <class T>
+class PD__NODISCARD result {
+ public:
+  PD__OWN result(T value) : value_(std::move(value)) {}
+  PD__OWN result(pd::status why) : status_(std::move(why)), value_() {}
+
+  PD__OWN bool ok() const noexcept { return status_.ok(); }
+  PD__OWN explicit operator bool() const noexcept { return ok(); }
+  PD__OWN const pd::status &status() const noexcept { return status_; }
+
+  /* Only where ok(). */
+  PD__OWN T &operator*() noexcept { return value_; }
+  PD__OWN const T &operator*() const noexcept { return value_; }
+  PD__OWN T *operator->() noexcept { return &value_; }
+  PD__OWN const T *operator->() const noexcept { return &value_; }
+
+  PD__OWN T value_or(T other) const { return ok() ? value_ : std::move(other); }
+  template <class D = void>
+  PD__OWN const T &value_or_throw() const {
+    status_.template or_throw<D>();
+    return value_;
+  }
+
+ private:
+  pd::status status_;
+  T value_;
+};
+
+}  // namespace pd
+
+#endif /* PD_FLAGS_STATUS_HPP */

@@ -1,0 +1,409 @@
+/* What a pd::flag<T> may be: how its values stand in the registry, which has seven types,
+ * and how they are read and written as text. */
+#ifndef PD_FLAGS_TYPES_HPP
+#define PD_FLAGS_TYPES_HPP
+
+#include <pd_flags/items.h>
+#include <pd_flags/status.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+#if __cplusplus >= 201703L
+#include <optional>
+#include <string_view>
+#endif
+
+namespace pd {
+
+/* The names of an enum's values: `pd::names<E> pd_names(E)`, found by argument-dependent
+ * lookup, makes E a type of flags.
+ *
+ *     inline pd::names<mode> pd_names(mode) {
+ *       static const pd::name<mode> all[] = {{"fast", mode::fast}, {"best", mode::best}};
+ *       return all;
+ *     } */
+template <class E>
+struct name {
+  const char *text;
+  E value;
+};
+
+template <class E>
+class names {
+ public:
+  template <size_t N>
+  PD__OWN names(const name<E> (&all)[N]) : first_(all), count_(N) {}
+  PD__OWN const name<E> *begin() const { return first_; }
+  PD__OWN const name<E> *end() const { return first_ + count_; }
+
+ private:
+  const name<E> *first_;
+  size_t count_;
+};
+
+namespace inner {
+
+template <class...>
+struct make_void {
+  using type = void;
+};
+template <class... A>
+using void_t = typename make_void<A...>::type;
+template <bool condition>
+using when = typename std::enable_if<condition>::type;
+
+/* ---- Numbers as text, for items and optional values ---- */
+
+PD__OWN inline bool starts_number(const char *text) {
+  if (*text == '-') text++;
+  return *text >= '0' && *text <= '9';
+}
+
+template <class T>
+PD__OWN inline bool read_integer(const char *text, T &out) {
+  const char *digits = *text == '-' ? text + 1 : text;
+  int base = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') ? 16 : 10;
+  char *end = nullptr;
+  if (!starts_number(text) || (*text == '-' && std::is_unsigned<T>::value)) return false;
+  errno = 0;
+  if (std::is_unsigned<T>::value) {
+    unsigned long long value = std::strtoull(text, &end, base);
+    if (value > static_cast<unsigned long long>(std::numeric_limits<T>::max())) return false;
+    out = static_cast<T>(value);
+  } else {
+    long long value = std::strtoll(text, &end, base);
+    if (value < static_cast<long long>(std::numeric_limits<T>::min())) return false;
+    if (value > static_cast<long long>(std::numeric_limits<T>::max())) return false;
+    out = static_cast<T>(value);
+  }
+  return errno == 0 && *end == '\0';
+}
+
+/* strtod knows the locale's point alone. */
+PD__OWN inline bool read_double(const char *text, double &out) {
+  std::string copy(text);
+  size_t point = copy.find('.');
+  if (point != std::string::npos) copy.replace(point, 1, std::localeconv()->decimal_point);
+  char *end = nullptr;
+  const char *letters = *text == '-' ? text + 1 : text;
+  bool word = std::strcmp(letters, "inf") == 0 || std::strcmp(letters, "nan") == 0;
+  out = std::strtod(copy.c_str(), &end);
+  return (word || starts_number(text) || *letters == '.') && *end == '\0' && !copy.empty();
+}
+
+PD__OWN inline std::string write_double(double value) {
+  char text[40];
+  for (int digits = 15; digits <= 17; digits++) { /* the shortest that reads back */
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    double back = std::strtod(text, nullptr);
+    if (!(back < value) && !(back > value)) break;
+  }
+  std::string out(text);
+  std::string point = std::localeconv()->decimal_point;
+  size_t at = out.find(point);
+  return at == std::string::npos ? out : out.replace(at, point.size(), ".");
+}
+
+/* ---- Types ---- */
+
+/* What a T is: number, duration, text, or an object that is read from text. Below. */
+template <class T, class = void>
+struct type_of {
+  static constexpr bool known = false;
+};
+
+/* A type whose values stand in a cell of their own type, and are read by one load. */
+template <class T, class Cell, class Member, pd_type number>
+struct plain {
+  static constexpr bool known = true, object = false, ranged = true, fractional = false;
+  static constexpr pd_type type = number, items = static_cast<pd_type>(0);
+  using cell = Cell;
+  using member = Member;
+  PD__INLINE static const char *unit() { return nullptr; }
+  PD__INLINE static T from(cell value) { return static_cast<T>(value); }
+  PD__INLINE static cell to(const T &value) { return static_cast<cell>(value); }
+  PD__INLINE static member low() { return static_cast<member>(std::numeric_limits<T>::lowest()); }
+  PD__INLINE static member high() { return static_cast<member>(std::numeric_limits<T>::max()); }
+  PD__INLINE static bool fits(cell, std::string &) { return true; }
+};
+
+template <class T>
+struct is_number {
+  static constexpr bool value = std::is_integral<T>::value && sizeof(T) <= 8 &&
+                                !std::is_same<T, bool>::value &&
+                                !std::is_same<T, char>::value &&
+                                !std::is_same<T, wchar_t>::value &&
+                                !std::is_same<T, char16_t>::value &&
+                                !std::is_same<T, char32_t>::value;
+};
+
+template <class T, bool is_signed, bool is_long>
+struct integer;
+template <class T>
+struct integer<T, true, false> : plain<T, int32_t, int64_t, PD_TYPE_int32> {};
+template <class T>
+struct integer<T, true, true> : plain<T, int64_t, int64_t, PD_TYPE_int64> {};
+template <class T>
+struct integer<T, false, false> : plain<T, uint32_t, uint64_t, PD_TYPE_uint32> {};
+template <class T>
+struct integer<T, false, true> : plain<T, uint64_t, uint64_t, PD_TYPE_uint64> {};
+
+template <class T>
+struct type_of<T, when<is_number<T>::value>> : integer<T, std::is_signed<T>::value, (sizeof(T) > 4)> {
+  PD__OWN static bool parse(const char *text, T &out, std::string &why) {
+    why = "expected an integer";
+    return read_integer(text, out);
+  }
+  PD__OWN static std::string format(const T &value) { return std::to_string(value); }
+};
+
+template <>
+struct type_of<bool> : plain<bool, bool, bool, PD_TYPE_bool> {
+  static constexpr bool ranged = false;
+  PD__OWN static bool parse(const char *text, bool &out, std::string &why) {
+    static const char *const words[] = {"0", "1", "f", "t", "false", "true", "n", "y", "no", "yes"};
+    std::string lower;
+    for (; *text; text++) lower += static_cast<char>(*text | (*text >= 'A' && *text <= 'Z' ? 32 : 0));
+    why = "expected true or false";
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+      out = i % 2 == 1;
+      if (lower == words[i]) return true;
+    }
+    return false;
+  }
+  PD__OWN static std::string format(const bool &value) { return value ? "true" : "false"; }
+};
+
+template <>
+struct type_of<double> : plain<double, double, double, PD_TYPE_double> {
+  static constexpr bool fractional = true;
+  PD__INLINE static double low() { return -std::numeric_limits<double>::infinity(); }
+  PD__INLINE static double high() { return std::numeric_limits<double>::infinity(); }
+  PD__OWN static bool parse(const char *text, double &out, std::string &why) {
+    why = "expected a number";
+    return read_double(text, out);
+  }
+  PD__OWN static std::string format(const double &value) { return write_double(value); }
+};
+
+template <>
+struct type_of<float> : plain<float, double, double, PD_TYPE_double> {
+  static constexpr bool fractional = true;
+  PD__OWN static bool parse(const char *text, float &out, std::string &why) {
+    double value = 0;
+    why = "expected a number";
+    if (!read_double(text, value)) return false;
+    out = static_cast<float>(value);
+    return true;
+  }
+  PD__OWN static std::string format(const float &value) {
+    return write_double(static_cast<double>(value));
+  }
+};
+
+/* Durations are seconds, which the registry reads as 200ms or 1h30m. */
+template <class Rep, class Period>
+struct type_of<std::chrono::duration<Rep, Period>> {
+  using T = std::chrono::duration<Rep, Period>;
+  using seconds = std::chrono::duration<double>;
+  static constexpr bool known = true, object = false, ranged = true, fractional = true;
+  static constexpr pd_type type = PD_TYPE_double, items = static_cast<pd_type>(0);
+  using cell = double;
+  using member = double;
+  PD__INLINE static const char *unit() { return "seconds"; }
+  PD__INLINE static double count(double seconds) {
+    return seconds * static_cast<double>(Period::den) / static_cast<double>(Period::num);
+  }
+  /* To the nearest: 0.29 is a little less than 290 milliseconds. */
+  PD__INLINE static T from(double value) {
+    double half = std::is_floating_point<Rep>::value ? 0 : value < 0 ? -0.5 : 0.5;
+    return T(static_cast<Rep>(count(value) + half));
+  }
+  PD__INLINE static double to(const T &value) { return seconds(value).count(); }
+  PD__INLINE static double low() { return limit(-1); }
+  PD__INLINE static double high() { return limit(1); }
+  /* Within this, an integer of 64 bits and a double say the same. */
+  PD__INLINE static double limit(double sign) {
+    if (std::is_floating_point<Rep>::value) return sign * std::numeric_limits<double>::infinity();
+    double most = static_cast<double>(std::numeric_limits<Rep>::max());
+    most = most > 9e15 ? 9e15 : most;
+    return sign * most * static_cast<double>(Period::num) / static_cast<double>(Period::den);
+  }
+  PD__OWN static bool fits(double value, std::string &why) {
+    double off = count(value) - count(to(from(value)));
+    double room = (count(value) < 0 ? -count(value) : count(value)) * 1e-15 + 1e-6;
+    if (std::is_floating_point<Rep>::value || (off < room && -off < room)) return true;
+    why = "expected a multiple of " + write_double(to(T(1))) + "s";
+    return false;
+  }
+};
+
+/* Text as C has it: what it points to never changes and stays until the process ends. */
+template <>
+struct type_of<const char *> {
+  static constexpr bool known = true, object = false, ranged = false, fractional = false;
+  static constexpr pd_type type = PD_TYPE_string, items = static_cast<pd_type>(0);
+  using cell = const char *;
+  using member = const char *;
+  PD__INLINE static const char *unit() { return nullptr; }
+  PD__INLINE static const char *from(cell value) { return value ? value : ""; }
+  PD__INLINE static cell to(const char *value) { return value; }
+  PD__INLINE static member low() { return nullptr; }
+  PD__INLINE static member high() { return nullptr; }
+  PD__INLINE static bool fits(cell, std::string &) { return true; }
+};
+
+/* ---- Objects, which are read from text ---- */
+
+struct from_text {
+  static constexpr bool known = true, object = true, ranged = false, fractional = false;
+  static constexpr pd_type type = PD_TYPE_string, items = static_cast<pd_type>(0);
+  PD__INLINE static const char *unit() { return nullptr; }
+  PD__INLINE static std::string choices() { return std::string(); }
+};
+
+template <>
+struct type_of<std::string> : from_text {
+  PD__OWN static bool parse(const char *text, std::string &out, std::string &) {
+    out = text;
+    return true;
+  }
+  PD__OWN static std::string format(const std::string &value) { return value; }
+};
+
+#if __cplusplus >= 201703L
+/* The text of a value stays until the process ends. */
+template <>
+struct type_of<std::string_view> : from_text {
+  PD__OWN static bool parse(const char *text, std::string_view &out, std::string &) {
+    out = text;
+    return true;
+  }
+  PD__OWN static std::string format(const std::string_view &value) { return std::string(value); }
+};
+#endif
+
+/* Enums with pd_names. */
+template <class T>
+struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>> : from_text {
+  PD__OWN static bool parse(const char *text, T &out, std::string &why) {
+    for (const name<T> &each : pd_names(T())) {
+      if (std::strcmp(each.text, text) != 0) continue;
+      out = each.value;
+      return true;
+    }
+    why = "expected " + choices();
+    return false;
+  }
+  PD__OWN static std::string format(const T &value) {
+    for (const name<T> &each : pd_names(T())) {
+      if (each.value == value) return each.text;
+    }
+    return std::string(); /* which is none of the choices */
+  }
+  PD__OWN static std::string choices() {
+    std::string all;
+    for (const name<T> &each : pd_names(T())) all += (all.empty() ? "" : "|") + std::string(each.text);
+    return all;
+  }
+};
+
+/* Types of other people, with pd_parse and pd_format. An enum may have these instead. */
+template <class T>
+using parse_result = decltype(pd_parse(std::declval<const char *>(), std::declval<T &>(),
+                                       std::declval<std::string &>()));
+template <class T>
+using format_result = decltype(pd_format(std::declval<const T &>()));
+
+template <class T>
+struct type_of<T, void_t<parse_result<T>, format_result<T>>> : from_text {
+  PD__OWN static bool parse(const char *text, T &out, std::string &why) {
+    return pd_parse(text, out, why);
+  }
+  PD__OWN static std::string format(const T &value) { return pd_format(value); }
+};
+
+/* ---- Lists and optional values ---- */
+
+PD__OWN inline std::string quote_item(const std::string &item, bool alone) {
+  bool blank = !item.empty() && (std::strchr(" \t", item[0]) || std::strchr(" \t", item.back()));
+  bool empty = item.empty() && alone;
+  if (!blank && !empty && item.find_first_of(",\"\r\n") == std::string::npos) return item;
+  std::string out = "\"";
+  for (char c : item) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+PD__OWN inline bool next_item(const char **cursor, std::string &item) {
+  size_t length = 0;
+  const char *from = *cursor;
+  if (!pd__item_read(&from, nullptr, 0, &length)) return false;
+  item.assign(length + 1, '\0');
+  pd__item_read(cursor, &item[0], length + 1, &length);
+  item.resize(length);
+  return true;
+}
+
+/* A vector is a comma list, whose items the registry checks as well. */
+template <class U>
+struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
+  static constexpr pd_type items = type_of<U>::type;
+  PD__OWN static bool parse(const char *text, std::vector<U> &out, std::string &why) {
+    std::string item;
+    out.clear();
+    for (const char *cursor = *text ? text : nullptr; cursor;) {
+      U value{};
+      if (!next_item(&cursor, item)) return (why = "expected items with commas between"), false;
+      if (!type_of<U>::parse(item.c_str(), value, why)) {
+        why = "item " + std::to_string(out.size() + 1) + ": " + why;
+        return false;
+      }
+      out.push_back(std::move(value));
+    }
+    return true;
+  }
+  PD__OWN static std::string format(const std::vector<U> &value) {
+    std::string out;
+    for (size_t i = 0; i < value.size(); i++) {
+      out += (i ? "," : "") + quote_item(type_of<U>::format(value[i]), value.size() == 1);
+    }
+    return out;
+  }
+  PD__OWN static std::string choices() { return choices_of(static_cast<type_of<U> *>(nullptr)); }
+
+ private:
+  PD__OWN static std::string choices_of(const from_text *) { return type_of<U>::choices(); }
+  PD__OWN static std::string choices_of(const void *) { return std::string(); }
+};
+
+#if __cplusplus >= 201703L
+/* No text is no value. */
+template <class U>
+struct type_of<std::optional<U>, when<type_of<U>::known>> : from_text {
+  PD__OWN static bool parse(const char *text, std::optional<U> &out, std::string &why) {
+    out.reset();
+    if (!*text) return true;
+    U value{};
+    if (!type_of<U>::parse(text, value, why)) return false;
+    out = std::move(value);
+    return true;
+  }
+  PD__OWN static std::string format(const std::optional<U> &value) {
+    return value ? type_of<U>::format(*value) : std::string();
+  }
+};
+#endif
+
+}  // namespace inner
+
+}  // namespace pd
+
+#endif /* PD_FLAGS_TYPES_HPP */
