@@ -66,7 +66,7 @@ struct at_least_t : attribute {
   template <class T>
   PD__OWN void apply(making<T> &to) const {
     static_assert(type_of<T>::ranged, "a range is for flags of numbers and durations");
-    put(to.def->min, bound_of<T, V>::get(low));
+    inner::put(to.def->min, bound_of<T, V>::get(low));
   }
 };
 
@@ -76,7 +76,7 @@ struct at_most_t : attribute {
   template <class T>
   PD__OWN void apply(making<T> &to) const {
     static_assert(type_of<T>::ranged, "a range is for flags of numbers and durations");
-    put(to.def->max, bound_of<T, V>::get(high));
+    inner::put(to.def->max, bound_of<T, V>::get(high));
     if (bound_of<T, V>::below(high)) to.def->min.u64 = 1; /* an empty one, which is refused */
   }
 };
@@ -221,7 +221,7 @@ PD__OWN inline void apply_all(making<T> &to, const A &first, const More &...more
   static_assert(std::is_base_of<attribute, A>::value,
                 "behind the help text of a flag come attributes: pd::range(1, 9), pd::hidden, ...");
   first.apply(to);
-  apply_all(to, more...);
+  inner::apply_all(to, more...);
 }
 
 }  // namespace inner

@@ -19,7 +19,7 @@ class cell_of<T, false> {
   using value_type = T;
   PD__INLINE void start(const T &value, pd_flag_def &def) {
     cell_ = type_of<T>::to(value);
-    put(def.default_value, static_cast<typename type_of<T>::member>(cell_));
+    inner::put(def.default_value, static_cast<typename type_of<T>::member>(cell_));
     def.cell = &cell_;
   }
   PD__INLINE T get() const noexcept {
@@ -43,7 +43,7 @@ class cell_of<T, true> {
   using value_type = const T &;
 
   PD__OWN void start(const T &value, pd_flag_def &def) {
-    text_ = keep(type_of<T>::format(value));
+    text_ = inner::keep(type_of<T>::format(value));
     add(text_, new T(value));
     def.default_value.str = text_;
     def.cell = &text_;

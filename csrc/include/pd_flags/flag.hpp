@@ -62,13 +62,13 @@ PD__OWN inline pd_status set_cell(pd_flag *flag, const char *v, pd_error *err) {
 template <class T, bool is_object>
 struct setter {
   PD__OWN static pd_status set(pd_flag *flag, const T &value, pd_error *err) {
-    return set_cell(flag, type_of<T>::to(value), err);
+    return inner::set_cell(flag, type_of<T>::to(value), err);
   }
 };
 template <class T>
 struct setter<T, true> {
   PD__OWN static pd_status set(pd_flag *flag, const T &value, pd_error *err) {
-    return set_cell(flag, type_of<T>::format(value).c_str(), err);
+    return inner::set_cell(flag, type_of<T>::format(value).c_str(), err);
   }
 };
 
@@ -124,21 +124,21 @@ class alignas(64) variable : variable_base {
 
   /* Set at run time: validated, for all modules, told to all who watch. */
   PD__OWN pd::status set(const T &value) {
-    return with([&](pd_flag *flag, pd_error *err) {
-      return setter<T, type_of<T>::object>::set(flag, value, err);
+    return with([&](pd_flag *flag_, pd_error *error_) {
+      return setter<T, type_of<T>::object>::set(flag_, value, error_);
     });
   }
   /* The same from text as on a command line. */
   PD__OWN pd::status set_text(const std::string &text) {
-    return with([&](pd_flag *flag, pd_error *err) {
-      return host::flag_set_from_string(flag, text.c_str(), err);
+    return with([&](pd_flag *flag_, pd_error *error_) {
+      return host::flag_set_from_string(flag_, text.c_str(), error_);
     });
   }
   /* Drop every value but the default. */
   PD__OWN pd::status reset() { return with(host::flag_reset); }
 
   /* As on a command line; "" while it isn't defined. */
-  PD__OWN std::string text() const { return text_of(handle()); }
+  PD__OWN std::string text() const { return inner::text_of(handle()); }
 
   /* For functions of pd_flags.h; null while nobody defines it. */
   PD__OWN pd_flag *handle() const {
@@ -152,8 +152,8 @@ class alignas(64) variable : variable_base {
   PD__OWN result<hook> on_change(F function) {
     auto *added = new told_by<F>(*this, std::move(function));
     pd_hook number = 0;
-    pd::status made = with([&](pd_flag *flag, pd_error *err) {
-      return host::watcher_add(flag, told_by<F>::call, added, told_by<F>::release, &number, err);
+    pd::status made = with([&](pd_flag *flag_, pd_error *error_) {
+      return host::watcher_add(flag_, told_by<F>::call, added, told_by<F>::release, &number, error_);
     });
     if (made.ok()) return hook(number);
     delete added;
@@ -229,20 +229,20 @@ PD__INLINE bool same(const char *a, const char *b) { return std::strcmp(a, b) ==
 
 template <class T, class U, class = if_value<U>>
 PD__INLINE bool operator==(const variable<T> &flag, const U &value) {
-  return same(flag.get(), value);
+  return inner::same(flag.get(), value);
 }
 template <class T, class U, class = if_value<U>>
 PD__INLINE bool operator!=(const variable<T> &flag, const U &value) {
-  return !same(flag.get(), value);
+  return !inner::same(flag.get(), value);
 }
 #if __cplusplus < 202002L
 template <class T, class U, class = if_value<U>>
 PD__INLINE bool operator==(const U &value, const variable<T> &flag) {
-  return same(flag.get(), value);
+  return inner::same(flag.get(), value);
 }
 template <class T, class U, class = if_value<U>>
 PD__INLINE bool operator!=(const U &value, const variable<T> &flag) {
-  return !same(flag.get(), value);
+  return !inner::same(flag.get(), value);
 }
 #endif
 
@@ -268,8 +268,8 @@ template <class T, bool is_object>
 struct judge {
   PD__OWN static bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
     typename type_of<T>::cell cell;
-    take(given, cell);
-    return type_of<T>::fits(cell, why) && ask(checks, type_of<T>::from(cell), why);
+    inner::take(given, cell);
+    return type_of<T>::fits(cell, why) && inner::ask(checks, type_of<T>::from(cell), why);
   }
 };
 template <class T>
@@ -278,7 +278,7 @@ struct judge<T, true> {
     T value{};
     if (!type_of<T>::parse(given.str, value, why)) return false;
     why.clear();
-    return ask<T>(checks, value, why);
+    return inner::ask<T>(checks, value, why);
   }
 };
 

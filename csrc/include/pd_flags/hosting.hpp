@@ -35,7 +35,7 @@ template <class T, bool is_object>
 struct getter {
   PD__OWN static pd_status get(const pd_flag *flag, T &out, pd_error *err) {
     typename type_of<T>::cell value{};
-    pd_status code = get_cell(flag, value, err);
+    pd_status code = inner::get_cell(flag, value, err);
     if (code == PD_OK) out = type_of<T>::from(value);
     return code;
   }
@@ -45,7 +45,7 @@ struct getter<T, true> {
   PD__OWN static pd_status get(const pd_flag *flag, T &out, pd_error *err) {
     const char *text = nullptr;
     std::string why;
-    pd_status code = get_cell(flag, text, err);
+    pd_status code = inner::get_cell(flag, text, err);
     if (code != PD_OK || type_of<T>::parse(text, out, why)) return code;
     return pd__refuse(err, PD_ERR_VALUE, text, ": ", why.c_str());
   }

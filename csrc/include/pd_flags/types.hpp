@@ -72,7 +72,7 @@ PD__OWN inline bool read_integer(const char *text, T &out) {
   const char *digits = *text == '-' ? text + 1 : text;
   int base = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') ? 16 : 10;
   char *end = nullptr;
-  if (!starts_number(text) || (*text == '-' && std::is_unsigned<T>::value)) return false;
+  if (!inner::starts_number(text) || (*text == '-' && std::is_unsigned<T>::value)) return false;
   errno = 0;
   if (std::is_unsigned<T>::value) {
     unsigned long long value = std::strtoull(text, &end, base);
@@ -96,7 +96,7 @@ PD__OWN inline bool read_double(const char *text, double &out) {
   const char *letters = *text == '-' ? text + 1 : text;
   bool word = std::strcmp(letters, "inf") == 0 || std::strcmp(letters, "nan") == 0;
   out = std::strtod(copy.c_str(), &end);
-  return (word || starts_number(text) || *letters == '.') && *end == '\0' && !copy.empty();
+  return (word || inner::starts_number(text) || *letters == '.') && *end == '\0' && !copy.empty();
 }
 
 PD__OWN inline std::string write_double(double value) {
@@ -160,7 +160,7 @@ template <class T>
 struct type_of<T, when<is_number<T>::value>> : integer<T, std::is_signed<T>::value, (sizeof(T) > 4)> {
   PD__OWN static bool parse(const char *text, T &out, std::string &why) {
     why = "expected an integer";
-    return read_integer(text, out);
+    return inner::read_integer(text, out);
   }
   PD__OWN static std::string format(const T &value) { return std::to_string(value); }
 };
@@ -189,9 +189,9 @@ struct type_of<double> : plain<double, double, double, PD_TYPE_double> {
   PD__INLINE static double high() { return std::numeric_limits<double>::infinity(); }
   PD__OWN static bool parse(const char *text, double &out, std::string &why) {
     why = "expected a number";
-    return read_double(text, out);
+    return inner::read_double(text, out);
   }
-  PD__OWN static std::string format(const double &value) { return write_double(value); }
+  PD__OWN static std::string format(const double &value) { return inner::write_double(value); }
 };
 
 template <>
@@ -200,12 +200,12 @@ struct type_of<float> : plain<float, double, double, PD_TYPE_double> {
   PD__OWN static bool parse(const char *text, float &out, std::string &why) {
     double value = 0;
     why = "expected a number";
-    if (!read_double(text, value)) return false;
+    if (!inner::read_double(text, value)) return false;
     out = static_cast<float>(value);
     return true;
   }
   PD__OWN static std::string format(const float &value) {
-    return write_double(static_cast<double>(value));
+    return inner::write_double(static_cast<double>(value));
   }
 };
 
@@ -241,7 +241,7 @@ struct type_of<std::chrono::duration<Rep, Period>> {
     double off = count(value) - count(to(from(value)));
     double room = (count(value) < 0 ? -count(value) : count(value)) * 1e-15 + 1e-6;
     if (std::is_floating_point<Rep>::value || (off < room && -off < room)) return true;
-    why = "expected a multiple of " + write_double(to(T(1))) + "s";
+    why = "expected a multiple of " + inner::write_double(to(T(1))) + "s";
     return false;
   }
 };
@@ -361,7 +361,7 @@ struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
     out.clear();
     for (const char *cursor = *text ? text : nullptr; cursor;) {
       U value{};
-      if (!next_item(&cursor, item)) return (why = "expected items with commas between"), false;
+      if (!inner::next_item(&cursor, item)) return (why = "expected items with commas between"), false;
       if (!type_of<U>::parse(item.c_str(), value, why)) {
         why = "item " + std::to_string(out.size() + 1) + ": " + why;
         return false;
@@ -373,7 +373,7 @@ struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
   PD__OWN static std::string format(const std::vector<U> &value) {
     std::string out;
     for (size_t i = 0; i < value.size(); i++) {
-      out += (i ? "," : "") + quote_item(type_of<U>::format(value[i]), value.size() == 1);
+      out += (i ? "," : "") + inner::quote_item(type_of<U>::format(value[i]), value.size() == 1);
     }
     return out;
   }
