@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
+from joining import Maker, obey
 from support import CC, INCLUDE, LIBDIR, build, build_plugin, preload, run, write
+from test_late import LATE
+from test_unlinked import ASKS
 from versions import build_library, newer, older
 
 PLUGIN = """
@@ -150,4 +153,23 @@ except pf.FlagUnsupportedError as error:
     assert (
         ended.stdout
         == "5 True <Flag x: int64 = 5 (run time)>\n0.1.0 0.0.9 PD_ERR_UNSUPPORTED True\n"
+    )
+
+
+def test_modules_that_link_nothing_are_told_what_an_older_host_lacks(versions, tmp_path):
+    """Functions that it has work; late definitions stay undefined and say why."""
+    maker = Maker(tmp_path)
+    host, registry = maker.program("host"), versions["0.0.9"] / "libpd_flags.so"
+    asks = maker.plugin("asks", ASKS.replace("NAME", "c"))
+    late = maker.plugin("late", LATE.replace("NAME", "n").replace("OTHER", "n"))
+    lines = obey(host, "registry", registry, "open local", asks, "open local", late,
+                 "call", asks, "c_raise", "call", asks, "c_warn", "text", asks, "c_said",
+                 "get early_n", "call", late, "n_sum", "call", late, "n_add",
+                 "text", late, "n_said")  # fmt: skip
+    lacks = "the registry of this process is hosted by version 0.0.9, which lacks it"
+    assert lines[3:6] == ["0", "16", f"pd_warning_handle: {lacks}"]
+    assert lines[6:9] == ["1", "550", "16"]
+    assert lines[9] == (
+        "late_two_n: the registry of this process is hosted by a version that knows nothing of "
+        "definitions made while the program runs: 0.0.9"
     )

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from joining import REGISTRY, Maker, environment, obey, python
-from versions import build_library, older
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +59,6 @@ const char *NAME_said(void) {
   return pd_late_check(&two.late, &error) == PD_OK ? "fine" : error.message;
 }
 """
-HOSTS = "the registry of this process is hosted by a version that knows nothing of definitions"
 
 
 @pytest.fixture(scope="module")
@@ -157,14 +155,3 @@ def test_a_flag_that_is_no_static_object_is_refused_before_anybody_sees_it(host,
     lines = obey(host, "open local", alpha, "call", alpha, "alpha_heap", "registry", REGISTRY,
                  "call", alpha, "alpha_heap", "get late_heap get late_one_alpha")  # fmt: skip
     assert lines == ["ok", "1", "ok", "1", "PD_ERR_UNDEFINED: no flag is named 'late_heap'", "5"]
-
-
-def test_a_host_that_is_too_old_leaves_them_undefined_and_they_say_so(maker, host, alpha):
-    old = maker.directory / "old"
-    old.mkdir()
-    build_library(old, [older])
-    lines = obey(host, "registry", old / "libpd_flags.so", "open local", alpha,
-                 "get early_alpha", "call", alpha, "alpha_sum", "call", alpha, "alpha_add",
-                 "text", alpha, "alpha_said")  # fmt: skip
-    assert lines[2:5] == ["1", "550", "16"]
-    assert lines[5] == f"late_two_alpha: {HOSTS} made while the program runs: 0.0.9"

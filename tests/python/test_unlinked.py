@@ -9,7 +9,6 @@ import mingw
 import pytest
 from joining import REGISTRY, Maker, environment, obey, python
 from support import CC, CXX, INCLUDE, LIBDIR, ROOT, WARNINGS, build_plugin, run, tool, write
-from versions import build_library, older
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -210,31 +209,6 @@ def test_a_static_copy_in_another_plugin_hosts_for_those_that_link_nothing(maker
         "cxx_level",
     )
     assert lines == ["0", "56", "0", "56"]
-
-
-def test_an_older_host_is_asked_for_what_it_has_and_named_for_what_it_lacks(maker, host, asks):
-    old = maker.directory / "old"
-    old.mkdir()
-    build_library(old, [older])
-    path = asks["c"]
-    lines = answers(
-        host,
-        "registry",
-        old / "libpd_flags.so",
-        "open local",
-        path,
-        "call",
-        path,
-        "c_raise",
-        "call",
-        path,
-        "c_warn",
-        "text",
-        path,
-        "c_said",
-    )
-    lacks = "the registry of this process is hosted by version 0.0.9, which lacks it"
-    assert lines == ["0", "16", f"pd_warning_handle: {lacks}"]
 
 
 def test_what_needs_no_registry_says_what_the_library_says(maker):

@@ -71,6 +71,17 @@ int ask(void) {{
 }}
 const char *said(void) {{ return error.message; }}
 """
+# Flags that constructors of C++ define.
+OBJECTS = f"""
+#include <pd_flags.hpp>
+{EXPORT}
+static pd::flag<int> level{{"object_level", 6, "How hard to try", pd::range(0, 99)}};
+static pd::flag<std::vector<std::string>> paths{{"object_paths", {{"a", "b"}}, "Where to look"}};
+extern "C" EXPORT int objects();
+extern "C" EXPORT int on_stack();
+int objects() {{ return level + 100 * static_cast<int>(paths->size()); }}
+int on_stack() {{ return pd::flag<int>("object_local", 1, "On the stack").status().code(); }}
+"""
 # A module with a copy of the library, in whatever way it is linked.
 SETS = f"""
 #include <pd_flags.h>
@@ -186,6 +197,20 @@ def test_a_dll_that_links_nothing_calls_the_functions_of_the_registry(windows, l
     )
     none = "no registry is in this process: load libpd_flags, or what brings it, first"
     assert lines == ["ok", "16", f"pd_flag_find: {none}", "ok", "ok", "0", "7"]
+
+
+@pytest.mark.parametrize("first", ["registry", "plugin"])
+def test_objects_of_cpp_are_flags_of_their_dll(windows, first):
+    plugin = windows.dll("objects", OBJECTS, by="g++")
+    steps = [("registry", windows.registry), ("open local", plugin)]
+    steps.sort(reverse=first == "registry")
+    lines = windows.obey(
+        *(word for step in steps for word in step),
+        *("call", plugin, "objects set object_level 7 set object_paths a,b,c"),
+        *("call", plugin, "objects call", plugin, "on_stack close", plugin, "get object_level"),
+    )
+    gone = "PD_ERR_UNDEFINED: no flag is named 'object_level'"
+    assert lines[2:] == ["206", "ok", "ok", "307", "1", "ok", gone]
 
 
 def test_a_dll_reads_a_flag_of_another_dll_without_an_export_of_data(windows, level):

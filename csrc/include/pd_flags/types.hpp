@@ -87,6 +87,19 @@ PD__OWN inline bool read_integer(const char *text, T &out) {
   return errno == 0 && *end == '\0';
 }
 
+/* In place of std::to_string: gcc makes a unique symbol of a table in that, and glibc never
+ * unloads a library that has one. */
+template <class T>
+PD__OWN inline std::string write_integer(T value) {
+  char digits[24], *first = digits + sizeof digits - 1;
+  bool negative = value < T();
+  *first = '\0';
+  do *--first = "9876543210123456789"[9 + static_cast<int>(value % 10)];
+  while (value /= 10);
+  if (negative) *--first = '-';
+  return first;
+}
+
 /* strtod knows the locale's point alone. */
 PD__OWN inline bool read_double(const char *text, double &out) {
   std::string copy(text);
@@ -162,7 +175,7 @@ struct type_of<T, when<is_number<T>::value>> : integer<T, std::is_signed<T>::val
     why = "expected an integer";
     return inner::read_integer(text, out);
   }
-  PD__OWN static std::string format(const T &value) { return std::to_string(value); }
+  PD__OWN static std::string format(const T &value) { return inner::write_integer(value); }
 };
 
 template <>
@@ -363,7 +376,7 @@ struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
       U value{};
       if (!inner::next_item(&cursor, item)) return (why = "expected items with commas between"), false;
       if (!type_of<U>::parse(item.c_str(), value, why)) {
-        why = "item " + std::to_string(out.size() + 1) + ": " + why;
+        why = "item " + inner::write_integer(out.size() + 1) + ": " + why;
         return false;
       }
       out.push_back(std::move(value));
