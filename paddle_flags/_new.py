@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import keyword
 import os
 import re
@@ -78,6 +77,8 @@ def check_language(text: str) -> str:
     """Give a language, or name the nearest."""
     if text in LANGUAGES:
         return text
+    import difflib  # noqa: PLC0415 - seldom used
+
     near = difflib.get_close_matches(text.lower(), [*LANGUAGES, *_ALSO], 1, 0.5)
     hint = f"; did you mean '{_ALSO.get(near[0], near[0])}'?" if near else ""
     message = f"{text!r:.80}: expected one of {', '.join(LANGUAGES)}{hint}"

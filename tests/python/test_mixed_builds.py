@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -156,3 +157,12 @@ def test_the_settings_are_what_they_say(mixed: list[Path]) -> None:
     symbols = [run(tool("nm", "binutils"), "-D", path).stdout for path in (full, bare)]
     assert ["__cxa_throw" in text for text in symbols] == [True, False]
     assert ["dynamic_cast" in text for text in symbols] == [True, False]
+
+
+def test_no_setting_makes_a_plugin_export_what_is_the_header_s(mixed: list[Path]) -> None:
+    for path in mixed:
+        table = run(tool("readelf", "binutils"), "-W", "--dyn-syms", path).stdout
+        # GNU ld lists the bounds of a section as well, hidden, which loaders pass over.
+        symbols = re.findall(r" (?:DEFAULT|PROTECTED) +\d+ (\S+)$", table, re.MULTILINE)
+        assert {"level", "shared", "imported", "best"} <= set(symbols)
+        assert [name for name in symbols if "pd_" in name or "FLAGS" in name] == [], path
