@@ -52,6 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=SPLIT,
         help="flags in a C source, about; %(default)s if not told",
     )
+    _add_other_uses(parser)
+
+
+def _add_other_uses(parser: argparse.ArgumentParser) -> None:
+    """Add what writes no files."""
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--check", action="store_true", help="write nothing; end with 1 when a file is stale"

@@ -64,6 +64,7 @@ _MARKS = {
 _BAD = re.compile(
     "[\0-\b\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]|\r(?!\n)|\ufeff"
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")  # which \\u can write
 _TAB = re.compile(r"^ *(\t)", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 
@@ -153,7 +154,13 @@ class _Reader:
     def _safely(self, *, pure: bool) -> Iterator[Any]:
         library = self._yaml
         try:
-            yield from library.YAML(typ="safe", pure=pure).parse(self._text)
+            for event in library.YAML(typ="safe", pure=pure).parse(self._text):
+                text = getattr(event, "value", "")
+                if not text.isascii() and _SURROGATE.search(text):
+                    _refuse(self._at(event), "half of a character, as \\ud800", "whole ones")
+                yield event
+        except GenerateError:  # a ValueError, too
+            raise
         except (library.error.YAMLError, ValueError) as error:
             if not pure:  # libyaml words its errors in another way
                 for _ in self._safely(pure=True):
