@@ -1,4 +1,4 @@
-"""Modules in other languages than C and C++ join, and read what Python sets."""
+"""Modules in other languages than C join, and read what Python sets."""
 
 import sys
 import sysconfig
@@ -19,6 +19,10 @@ def build_cython(out: Path) -> None:
     source = out.with_suffix(".c")
     run(sys.executable, "-m", "cython", EXAMPLES / "cython" / "counter.pyx", "-o", source)
     run(*CC, *EXTENSION, source, "-o", out)
+
+
+def build_cpp(out: Path) -> None:
+    run(*CXX, "-std=c++11", *EXTENSION, EXAMPLES / "cpp" / "sampler.cpp", "-o", out)
 
 
 def build_pybind11(out: Path) -> None:
@@ -58,6 +62,7 @@ class Example(NamedTuple):
 
 
 LANGUAGES = {
+    build_cpp: Example("sampler", "cpp_points", "cpp_scale", "32 linear", "64 log"),
     build_cython: Example("counter", "cython_limit", "cython_unit", "100 word", "7 line"),
     build_pybind11: Example("tracer", "pybind_depth", "pybind_style", "8 tree", "9 list"),
     build_nanobind: Example("planner", "nanobind_steps", "nanobind_order", "12 depth", "3 breadth"),
@@ -106,7 +111,7 @@ except pf.FlagValueError as error:
 def built(request, tmp_path_factory):
     """Give an example and the path of its module."""
     example = LANGUAGES[request.param]
-    library = request.param in (build_rust, build_zig)
+    library = request.param in (build_cpp, build_rust, build_zig)
     suffix = ".plain.so" if library else sysconfig.get_config_var("EXT_SUFFIX")
     out = tmp_path_factory.mktemp(example.name) / f"{example.name}{suffix}"
     request.param(out)
