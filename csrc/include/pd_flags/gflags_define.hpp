@@ -27,7 +27,16 @@ struct checker {
   void (*function)();   /* bool (*)(const char *, T), or NULL */
   const void *variable; /* these two for those that a FlagRegisterer has made */
   checker *next;
+  const void *(*where)(); /* what FLAGS_x of a string refers to */
 };
+
+/* A library with a real gflags that defines a string flag of the same name makes FLAGS_x
+ * refer to its own string, which no registry of ours follows. */
+#ifdef __ELF__
+#define PD__GFLAGS_WRITABLE __attribute__((section(".data.pd_flags_text")))
+#else
+#define PD__GFLAGS_WRITABLE
+#endif
 
 template <class T>
 struct type_of;
@@ -95,7 +104,8 @@ PD__LOCAL bool ask(const pd_flag_entry *const *entries, void *context, char *, s
 
 #define PD__GFLAGS_VARIABLE(scope, T, tag, flag, text, value, help)                      \
   namespace scope {                                                                      \
-  static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr}; \
+  static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr, \
+                                                            nullptr};                    \
   PD__ASSIGNABLE(tag, flag, text, GFLAGS_DLL_DEFINE_FLAG, value, help,                   \
                  PD__GFLAGS_ATTRIBUTES(T, flag))                                         \
   }                                                                                      \
@@ -116,9 +126,12 @@ PD__LOCAL bool ask(const pd_flag_entry *const *entries, void *context, char *, s
 #define PD__GFLAGS_VARIABLE_S(flag, text, value, help)                                   \
   static_assert(sizeof(::fLS::dont_pass0toDEFINE_string(value)) > 0, "");                \
   namespace fLS {                                                                        \
-  static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr}; \
-  PD__ASSIGNABLE_TEXT(flag, text, GFLAGS_DLL_DEFINE_FLAG, value, help,                   \
+  static const void *pd__where_##flag();                                                 \
+  static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr, \
+                                                            pd__where_##flag};           \
+  PD__ASSIGNABLE_TEXT(flag, text, GFLAGS_DLL_DEFINE_FLAG PD__GFLAGS_WRITABLE, value, help, \
                       PD__GFLAGS_ATTRIBUTES(std::string, flag))                          \
+  static const void *pd__where_##flag() { return &flag; }                                \
   }                                                                                      \
   using fLS::flag
 

@@ -15,7 +15,6 @@
 
 #define PD__GFLAGS_WORD(scope, type, flag, value)                                        \
   namespace scope {                                                                      \
-  extern GFLAGS_DLL_DECL type flag;                                                      \
   PD__GFLAGS_ONCE type flag = value;                                                     \
   }
 
@@ -23,7 +22,6 @@
   namespace fLS {                                                                        \
   extern PD__LOCAL ::pd::detail::text_cell pd__word_##flag;                              \
   PD__GFLAGS_ONCE ::pd::detail::text_cell pd__word_##flag = {{0}, {0}, "", nullptr, 0};  \
-  extern GFLAGS_DLL_DECL clstring &flag;                                                 \
   PD__GFLAGS_ONCE clstring &flag = reinterpret_cast<clstring &>(pd__word_##flag.now);    \
   __attribute__((constructor(101), used)) static void pd__make_##flag(void) {            \
     ::pd::detail::text_make(pd__word_##flag);                                            \

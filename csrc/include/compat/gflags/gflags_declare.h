@@ -44,6 +44,30 @@ namespace fLS {
 typedef std::string clstring;
 }
 
+/* The words of the command line, which gflags has flags for. They don't have gflags'
+ * symbols: where a library brings a real gflags, that would initialise ours. */
+#define PD__GFLAGS_TEXT_OF_(prefix) #prefix
+#define PD__GFLAGS_TEXT_OF(prefix) PD__GFLAGS_TEXT_OF_(prefix)
+#define PD__GFLAGS_DECLARE(scope, type, name)                                            \
+  namespace scope {                                                                      \
+    extern GFLAGS_DLL_DECL type FLAGS_##name                                             \
+        __asm__(PD__GFLAGS_TEXT_OF(__USER_LABEL_PREFIX__) "pd_gflags_" #name);           \
+  }
+PD__GFLAGS_DECLARE(fLS, clstring &, flagfile)
+PD__GFLAGS_DECLARE(fLS, clstring &, fromenv)
+PD__GFLAGS_DECLARE(fLS, clstring &, tryfromenv)
+PD__GFLAGS_DECLARE(fLS, clstring &, undefok)
+PD__GFLAGS_DECLARE(fLB, bool, help)
+PD__GFLAGS_DECLARE(fLB, bool, helpfull)
+PD__GFLAGS_DECLARE(fLB, bool, helpshort)
+PD__GFLAGS_DECLARE(fLS, clstring &, helpon)
+PD__GFLAGS_DECLARE(fLS, clstring &, helpmatch)
+PD__GFLAGS_DECLARE(fLB, bool, helppackage)
+PD__GFLAGS_DECLARE(fLB, bool, helpxml)
+PD__GFLAGS_DECLARE(fLB, bool, version)
+PD__GFLAGS_DECLARE(fLS, clstring &, tab_completion_word)
+PD__GFLAGS_DECLARE(fLI, int32_t, tab_completion_columns)
+
 #define DECLARE_VARIABLE(type, shorttype, name)                                          \
   namespace fL##shorttype {                                                              \
     extern GFLAGS_DLL_DECLARE_FLAG type FLAGS_##name;                                    \

@@ -1,0 +1,216 @@
+/* A bridge to a real gflags in the process: its flags, glog's say, become flags of the
+ * registry, and are listed, read and set there.
+ *
+ *     #include <gflags/gflags.h> // the real one
+ *     #define PD_HEADER_ONLY     // or link libpd_flags
+ *     #include <pd_flags/bridge_gflags.hpp>
+ *     static const size_t bridged = pd::bridge_gflags();
+ *
+ * One module of the process does this, whichever links gflags. It stays in the process
+ * from then on, and so must the libraries that define the flags.
+ *
+ * The variables are gflags' own, so both sides have one value. What the registry sets is
+ * in FLAGS_x at once; what gflags sets, or a program assigns, the registry takes over at
+ * its next look, as set at run time. A validator of gflags is asked by setting the flag
+ * there and putting back what it had: for that moment other threads may see the new
+ * value, and the validator must not call the registry, for gflags holds its lock. */
+#ifndef PD_FLAGS_BRIDGE_GFLAGS_HPP
+#define PD_FLAGS_BRIDGE_GFLAGS_HPP
+
+#include <gflags/gflags.h>
+#include <pd_flags.h>
+
+#ifdef PD_FLAGS_GFLAGS_DEFINE_HPP
+#error "the bridge leads to a real gflags: take include/compat off the include path"
+#endif
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#ifndef _WIN32
+#include <dlfcn.h>
+#define PD__BRIDGE inline __attribute__((visibility("hidden")))
+#else
+#define PD__BRIDGE inline
+#endif
+
+namespace pd {
+namespace gflags_bridge {
+
+namespace gf = ::GFLAGS_NAMESPACE;
+using gf::CommandLineFlagInfo;
+
+/* ---- The variables ---- */
+
+PD__BRIDGE const char *get(void *cell) { return static_cast<std::string *>(cell)->c_str(); }
+PD__BRIDGE void put(void *cell, const char *value) { *static_cast<std::string *>(cell) = value; }
+static const pd_cell_access access = {sizeof(pd_cell_access), get, put};
+
+/* pd_type by gflags' name of it; 0: none. */
+PD__BRIDGE uint8_t type_named(const std::string &name) {
+  static const char names[][8] = {"bool", "int32", "uint32", "int64", "uint64", "double", "string"};
+  for (uint8_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (name == names[i]) return static_cast<uint8_t>(i + PD_TYPE_bool);
+  }
+  return 0;
+}
+
+PD__BRIDGE pd_value load(uint8_t type, const void *cell) {
+  pd_value value;
+  std::memset(&value, 0, sizeof value);
+  switch (type) {
+    case PD_TYPE_bool: value.b = *static_cast<const bool *>(cell); break;
+    case PD_TYPE_int32: value.i64 = *static_cast<const int32_t *>(cell); break;
+    case PD_TYPE_uint32: value.u64 = *static_cast<const uint32_t *>(cell); break;
+    case PD_TYPE_int64: value.i64 = *static_cast<const int64_t *>(cell); break;
+    case PD_TYPE_uint64: value.u64 = *static_cast<const uint64_t *>(cell); break;
+    case PD_TYPE_double: value.f64 = *static_cast<const double *>(cell); break;
+    default: value.str = static_cast<const std::string *>(cell)->c_str();
+  }
+  return value;
+}
+
+/* As assigned by the program: gflags asks nobody. */
+PD__BRIDGE void store(uint8_t type, void *cell, const pd_value &value) {
+  switch (type) {
+    case PD_TYPE_bool: *static_cast<bool *>(cell) = value.b; break;
+    case PD_TYPE_int32: *static_cast<int32_t *>(cell) = static_cast<int32_t>(value.i64); break;
+    case PD_TYPE_uint32: *static_cast<uint32_t *>(cell) = static_cast<uint32_t>(value.u64); break;
+    case PD_TYPE_int64: *static_cast<int64_t *>(cell) = value.i64; break;
+    case PD_TYPE_uint64: *static_cast<uint64_t *>(cell) = value.u64; break;
+    case PD_TYPE_double: *static_cast<double *>(cell) = value.f64; break;
+    default: *static_cast<std::string *>(cell) = value.str;
+  }
+}
+
+/* ---- Validators ---- */
+
+/* What a definition's context is; it lives forever. */
+struct bridged {
+  std::string name;
+  uint8_t type;
+  void *cell;
+};
+
+PD__BRIDGE std::string as_text(uint8_t type, const pd_value &value) {
+  if (type == PD_TYPE_string) return value.str;
+  if (type == PD_TYPE_bool) return value.b ? "true" : "false";
+  char text[40];
+  if (type == PD_TYPE_double) {
+    snprintf(text, sizeof text, "%.17g", value.f64);
+  } else if (type == PD_TYPE_int32 || type == PD_TYPE_int64) {
+    snprintf(text, sizeof text, "%lld", static_cast<long long>(value.i64));
+  } else {
+    snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(value.u64));
+  }
+  return text;
+}
+
+PD__BRIDGE bool is_accepted(const pd_flag_entry *const *entries, void *context, char *, size_t) {
+  const bridged &flag = *static_cast<const bridged *>(context);
+  CommandLineFlagInfo info;
+  if (!gf::GetCommandLineFlagInfo(flag.name.c_str(), &info) || !info.has_validator_fn) return true;
+  pd_value was = load(flag.type, flag.cell);
+  std::string kept = flag.type == PD_TYPE_string ? was.str : "";
+  if (flag.type == PD_TYPE_string) was.str = kept.c_str();
+  std::string text = as_text(flag.type, entries[0]->value);
+  bool accepted = !gf::SetCommandLineOption(flag.name.c_str(), text.c_str()).empty();
+  if (accepted) store(flag.type, flag.cell, was);
+  return accepted;
+}
+
+/* ---- Registering ---- */
+
+/* gflags' own words, which every command line of ours has in its own way. */
+PD__BRIDGE bool is_word(const std::string &name) {
+  static const char *const words[] = {"flagfile",    "fromenv",  "tryfromenv",
+                                      "undefok",     "help",     "helpfull",
+                                      "helpshort",   "helpon",   "helpmatch",
+                                      "helppackage", "helpxml",  "version",
+                                      "tab_completion_word",     "tab_completion_columns"};
+  for (const char *word : words) {
+    if (name == word) return true;
+  }
+  return false;
+}
+
+PD__BRIDGE bool is_known(const CommandLineFlagInfo &flag) {
+  pd_flag *known = nullptr;
+  pd_cell_info cell;
+  cell.size = sizeof cell;
+  if (pd_flag_find(flag.name.c_str(), &known, nullptr) != PD_OK) return false;
+  for (size_t i = 0; pd_flag_get_cell(known, i, &cell, nullptr) == PD_OK; i++) {
+    if (cell.address == flag.flag_ptr) return true;
+  }
+  return false;
+}
+
+/* The definition's default is the value of now at first, so that the variable keeps it. */
+PD__BRIDGE pd_status add(const CommandLineFlagInfo &info, pd_error *err) {
+  pd_flag_def def;
+  pd_flag *flag = nullptr;
+  uint8_t type = type_named(info.type);
+  pd_flag_def_init(&def, sizeof def, static_cast<pd_type>(type));
+  bridged *made = new bridged{info.name, type, const_cast<void *>(info.flag_ptr)};
+  std::string text = type == PD_TYPE_string ? get(made->cell) : "";
+  def.name = made->name.c_str();
+  def.help = info.description.c_str();
+  def.file = info.filename.c_str();
+  def.cell = made->cell;
+  def.assignable = true;
+  def.access = type == PD_TYPE_string ? &access : nullptr;
+  def.validate = is_accepted;
+  def.context = made;
+  def.default_value = load(type, made->cell);
+  if (type == PD_TYPE_string) def.default_value.str = text.c_str();
+  text = as_text(type, def.default_value);
+  pd_status status = pd_flag_register(&def, &flag, err);
+  if (!flag) {
+    delete made;
+    return status;
+  }
+  pd_origin origin = {PD_SOURCE_RUNTIME, 0, nullptr, 0};
+  pd_flag_entry now;
+  now.size = sizeof now;
+  bool waited = pd_flag_get_entry(flag, 0, &now, nullptr) == PD_OK &&
+                now.origin.source != PD_SOURCE_DEFAULT;
+  pd_assignment given = {flag, text.c_str(), PD_TYPE_string, {}};
+  if (!info.is_default && !waited) pd_batch_set(&given, 1, &origin, nullptr, nullptr);
+  if (!info.is_default) pd_flag_set_default(flag, info.default_value.c_str(), nullptr);
+  return status;
+}
+
+/* The registry calls code of this module. */
+PD__BRIDGE void stay() {
+#ifndef _WIN32
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void *>(&access), &here) && here.dli_fname) {
+    dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  }
+#endif
+}
+
+}  // namespace gflags_bridge
+
+/* Register the flags of the real gflags that aren't yet; call it again when libraries with
+ * further ones have been loaded. Gives how many there were. Each that was refused, since
+ * its name is taken, or whose waiting value was, is told in `errors` (NULL allowed). */
+PD__BRIDGE size_t bridge_gflags(std::vector<std::string> *errors = nullptr) {
+  size_t count = 0;
+  std::vector<gflags_bridge::CommandLineFlagInfo> all;
+  ::GFLAGS_NAMESPACE::GetAllFlags(&all);
+  gflags_bridge::stay();
+  for (const gflags_bridge::CommandLineFlagInfo &info : all) {
+    pd_error err;
+    if (gflags_bridge::is_word(info.name) || gflags_bridge::is_known(info)) continue;
+    if (gflags_bridge::add(info, &err) != PD_OK && errors) errors->push_back(err.message);
+    count += gflags_bridge::is_known(info);
+  }
+  return count;
+}
+
+}  // namespace pd
+
+#endif /* PD_FLAGS_BRIDGE_GFLAGS_HPP */
