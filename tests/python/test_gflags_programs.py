@@ -12,7 +12,7 @@ from support import CHECKED, CXX, INCLUDE, LIBDIR, preload, require, run, write
 
 OURS = [f"-I{Path(INCLUDE, 'compat')}", f"-I{INCLUDE}"]
 LINK = [f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags"]
-COMPILE = [*CXX, "-std=c++11", "-O0", "-g", *CHECKED, "-Wall", "-Wextra", "-Werror"]
+COMPILE = [*CXX, "-std=c++11", "-O0", *CHECKED, "-Wall", "-Wextra", "-Werror"]
 
 
 def compiled(out: Path, *sources: Path, flags: tuple[str, ...] = (), linked: bool = True) -> Path:

@@ -31,9 +31,10 @@ struct checker {
 };
 
 /* A library with a real gflags that defines a string flag of the same name makes FLAGS_x
- * refer to its own string, which no registry of ours follows. */
+ * refer to its own string, which no registry of ours follows. That is told and ends the
+ * program: so the reference is writable, and weak, or the compiler would know it. */
 #ifdef __ELF__
-#define PD__GFLAGS_WRITABLE __attribute__((section(".data.pd_flags_text")))
+#define PD__GFLAGS_WRITABLE __attribute__((section(".data.pd_flags_text"), weak))
 #else
 #define PD__GFLAGS_WRITABLE
 #endif
