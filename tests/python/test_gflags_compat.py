@@ -146,6 +146,6 @@ def test_a_module_exports_its_flags_and_nothing_of_the_headers(tmp_path):
     names = run("nm", "-DC", "--defined-only", out).stdout.splitlines()
     kept = [name.split(" ", 2)[2] for name in names]
     exported = r"gflags::(gflags_exitfunc$|CommandLineFlagInfo::)"
-    allowed = rf"FLAGS_|\b(std::|__gnu|operator |{exported})|^(run|_)"
+    allowed = rf"FLAGS_|^pd_gflags_|\b(std::|__gnu|operator |{exported})|^(run|_)"
     assert not [name for name in kept if not re.search(allowed, name)]
     assert "fLI::FLAGS_an_int32" in kept
