@@ -86,7 +86,7 @@ struct type_double {
 };
 
 template <class Type>
-constexpr typename Type::member lowest() {
+constexpr typename Type::member lowest() noexcept {
   using value = typename Type::value;
   return std::is_floating_point<value>::value
              ? static_cast<typename Type::member>(-std::numeric_limits<value>::infinity())
@@ -94,7 +94,7 @@ constexpr typename Type::member lowest() {
 }
 
 template <class Type>
-constexpr typename Type::member highest() {
+constexpr typename Type::member highest() noexcept {
   using value = typename Type::value;
   return std::is_floating_point<value>::value
              ? static_cast<typename Type::member>(std::numeric_limits<value>::infinity())
@@ -187,7 +187,7 @@ PD__LOCAL inline void text_release_all() {
 
 /* ---- Defaults that aren't constants ---- */
 
-PD__INLINE constexpr const char *as_text(const char *text) { return text; }
+PD__INLINE constexpr const char *as_text(const char *text) noexcept { return text; }
 inline const char *as_text(const std::string &text) { return text.c_str(); }
 
 /* The host's functions, or NULL: nothing is linked for a default. */
@@ -267,14 +267,16 @@ PD__LOCAL inline bool give_text_default(definition<const char *> &def, const std
 
 /* Nothing happens when the program starts where the default is a constant. */
 template <class T, class M>
-constexpr bool late_default(std::true_type, definition<M> &, T) {
+constexpr bool late_default(std::true_type, definition<M> &, T) noexcept {
   return true;
 }
 template <class T, class M>
 PD__LOCAL bool late_default(std::false_type, definition<M> &def, T value) {
   return give_default(def, value);
 }
-constexpr bool late_text(std::true_type, definition<const char *> &, const char *) { return true; }
+constexpr bool late_text(std::true_type, definition<const char *> &, const char *) noexcept {
+  return true;
+}
 PD__LOCAL inline bool late_text(std::false_type, definition<const char *> &def,
                                 const std::string &value) {
   return give_text_default(def, value);

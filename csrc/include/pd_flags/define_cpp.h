@@ -49,9 +49,9 @@ template <class T>
 struct optional {
   bool given;
   T value;
-  constexpr optional() : given(false), value() {}
-  constexpr optional(T v) : given(true), value(v) {}
-  constexpr T value_or(T other) const { return given ? value : other; }
+  constexpr optional() noexcept : given(false), value() {}
+  constexpr optional(T v) noexcept : given(true), value(v) {}
+  constexpr T value_or(T other) const noexcept { return given ? value : other; }
 };
 
 /* What may follow the value in PD_DEFINE. */
@@ -90,7 +90,7 @@ struct definition {
 template <class T>
 constexpr definition<T> define(pd_type type, pd_kind kind, uint32_t line, const char *file,
                                const char *name, void *cell, T value, T low, T high,
-                               attributes<T> a) {
+                               attributes<T> a) noexcept {
   static_assert(sizeof(definition<T>) == sizeof(pd_flag_def), "same layout as pd_flag_def");
   return {sizeof(pd_flag_def), line, static_cast<uint8_t>(type), static_cast<uint8_t>(kind),
           a.hidden.value, a.read_only.value, a.startup_only.value, a.sensitive.value,

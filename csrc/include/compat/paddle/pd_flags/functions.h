@@ -142,9 +142,9 @@ PD__LOCAL T GetFromEnv(const std::string &name, const T &default_value) {
   return value;
 }
 
-#define PD__FROM_ENV(name_, type)                                                \
-  PD__LOCAL inline type name_##FromEnv(const std::string &name, type default_value) { \
-    return GetFromEnv(name, default_value);                                      \
+#define PD__FROM_ENV(name_, type)                                                      \
+  PD__LOCAL inline type name_##FromEnv(const std::string &name, const type &value) {   \
+    return GetFromEnv(name, value);                                                    \
   }
 PD__FROM_ENV(Bool, bool)
 PD__FROM_ENV(Int32, int32_t)
