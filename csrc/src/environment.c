@@ -1,6 +1,5 @@
 #include "environment.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "platform.h"
