@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+_MOST_PAIRS = 2500
 
 # Whom a change breaks.
 CODE = "code"  # programs that read the flag, or set it, by its name and type
@@ -74,6 +75,14 @@ class _Comparison:
             if role in ("alias", "former name"):
                 self._now[name] = target
 
+        # What a flag that is gone may be called now; a look at all pairs takes its time.
+        arrived = self._new_flags.keys() - self._old_flags.keys() - {*self._now.values()}
+        pairs = len(arrived) * (len(self._old_flags) - len(self._now))
+        self._arrived = sorted(arrived) if pairs <= _MOST_PAIRS else []
+        self._retired = _by(new.retired, lambda each: each.name)
+        self._notes = _notes(old, new)
+        self._old_places, self._new_places = _places(old), _places(new)
+
     def all(self) -> Iterator[Difference]:
         yield from self._set()
         yield from self._flags()
@@ -108,7 +117,7 @@ class _Comparison:
             if new is None or (now != name and now in self._old_flags):
                 continue
             for each in compare_flags(old, new):
-                yield replace(each, note=self._note(new.name, each.kind))
+                yield replace(each, note=self._notes.get((new.name, each.kind), ""))
         for name, new in self._new_flags.items():
             if name not in taken:
                 yield self._added(new)
@@ -128,13 +137,12 @@ class _Comparison:
     def _removed(self, old: Flag) -> Difference:
         place = _at(old, "name")
         if self._new_names.get(old.name, ("",))[0] == "retired":
-            entry = _by(self._new.retired, lambda each: each.name)[old.name]
+            entry = self._retired[old.name]
             instead = f"; use '{entry.replacement}'" if entry.replacement else ""
             text = f"is retired, its values are ignored: {entry.reason}{instead}"
             breaks = (CODE, VALUES)
             return Difference(old.name, "retired", text, breaks, old.name, None, place)
-        arrived = self._new_flags.keys() - self._old_flags.keys()
-        text = f"is gone, and flags_compat.yaml doesn't say why{near(old.name, arrived)}"
+        text = f"is gone, and flags_compat.yaml doesn't say why{near(old.name, self._arrived)}"
         return Difference(old.name, "removed", text, (CODE, VALUES), old.name, None, place)
 
     def _added(self, new: Flag) -> Difference:
@@ -143,18 +151,6 @@ class _Comparison:
         if "required" in new.attributes:
             text, breaks = "is new, and must be given", (VALUES,)
         return Difference(new.name, "added", text, breaks, None, new.name, _at(new, "name"))
-
-    def _note(self, name: str, kind: str) -> str:
-        """Give what new entries of flags_version.yaml say about a change."""
-        known = {version.version for version in self._old.versions}
-        notes = [
-            change.note
-            for version in self._new.versions
-            if version.version not in known
-            for change in version.changes
-            if (change.flag, change.change) == (name, kind) and change.note
-        ]
-        return " ".join(notes)
 
     # ---- other names ----
 
@@ -165,7 +161,7 @@ class _Comparison:
         for name, (role, target) in self._new_names.items():
             if name not in self._old_names and role in ("alias", "former name"):
                 text = f"has the {role} '{name}'"
-                place = self._place_of(self._new, name)
+                place = self._new_places[name]
                 yield Difference(target, role, text, (), None, name, place)
 
     def _other_name(self, name: str, role: str, target: str) -> Iterator[Difference]:
@@ -176,7 +172,7 @@ class _Comparison:
         if (now, meant) == (role, wanted):
             return
         if role == "retired":
-            place = self._place_of(self._new if now else self._old, name)
+            place = (self._new_places if now else self._old_places)[name]
             text, breaks = f"{what} is unknown now", (VALUES,)
             if now:
                 meaning = "is a flag" if now == "flag" else f"means '{meant}'"
@@ -184,17 +180,13 @@ class _Comparison:
             yield Difference(subject, "retired", text, breaks, name, meant or None, place)
         elif meant and meant == wanted:
             text = f"'{name}' was its {role}, and is its {now} now"
-            place = self._place_of(self._new, name)
+            place = self._new_places[name]
             if now != "flag":
                 yield Difference(subject, now, text, (), name, name, place)
         elif wanted or now:
-            place = self._place_of(self._new if now else self._old, name)
+            place = (self._new_places if now else self._old_places)[name]
             text = f"{what} means '{meant}' now" if meant else f"{what} is gone"
             yield Difference(subject, role, text, (VALUES,), name, meant or None, place)
-
-    def _place_of(self, flags: FlagSet, name: str) -> Place | None:
-        named: list[Any] = [*flags.flags, *flags.aliases, *flags.renamed, *flags.retired]
-        return next((_at(each, "name") for each in named if each.name == name), None)
 
     def _entries(self, part: str, key: str) -> Iterator[Difference]:
         """Give changes of entries that don't change what a name means."""
@@ -283,9 +275,21 @@ class _Comparison:
         for part, key in keys.items():
             before = list(map(key, getattr(self._old, part)))
             after = list(map(key, getattr(self._new, part)))
-            if [k for k in before if k in after] != [k for k in after if k in before]:
+            both = {*before} & {*after}
+            if [key for key in before if key in both] != [key for key in after if key in both]:
                 text = f"'{part}' stand in another order"
                 yield Difference("", "order", text, place=_at(self._new, part))
+
+
+def _notes(old: FlagSet, new: FlagSet) -> dict[tuple[str, str], str]:
+    """Give what new entries of flags_version.yaml say, by flag and kind of change."""
+    known = {version.version for version in old.versions}
+    notes: dict[tuple[str, str], str] = {}
+    for version in new.versions:
+        for change in version.changes if version.version not in known else ():
+            key = (change.flag, change.change)
+            notes[key] = f"{notes.get(key, '')} {change.note}".strip()
+    return notes
 
 
 def _names(flags: FlagSet) -> dict[str, tuple[str, str]]:
@@ -294,6 +298,11 @@ def _names(flags: FlagSet) -> dict[str, tuple[str, str]]:
     found |= {each.name: ("alias", each.flag) for each in flags.aliases}
     found |= {each.name: ("former name", each.flag) for each in flags.renamed}
     return found | {each.name: ("retired", "") for each in flags.retired}
+
+
+def _places(flags: FlagSet) -> dict[str, Place | None]:
+    named: list[Any] = [*flags.flags, *flags.aliases, *flags.renamed, *flags.retired]
+    return {each.name: _at(each, "name") for each in named}
 
 
 def _cause(each: Implication) -> tuple[str, str]:

@@ -23,7 +23,8 @@ from paddle_flags.gen.emit import to_text, to_trees  # noqa: E402
 from paddle_flags.gen.importers import Found, settle  # noqa: E402
 from paddle_flags.gen.importers.cpp_tokens import tokenise  # noqa: E402
 from paddle_flags.gen.importers.cpp_values import NoConstant, constant  # noqa: E402
-from paddle_flags.gen.model import Flag, FlagSet, Place, to_data  # noqa: E402
+from paddle_flags.gen.importers.gflags import import_sources  # noqa: E402
+from paddle_flags.gen.model import TYPES, Flag, FlagSet, Place, to_data  # noqa: E402
 
 # All that a plugin's definitions tell. The versions in it are the one that --version says.
 FLAGS = r"""
@@ -274,6 +275,55 @@ def test_constants_are_what_they_are_in_cpp_or_refused(text, expected):
         assert type(value(text)) is type(expected)
 
 
+FRAGMENTS = st.sampled_from(
+    [
+        *("DEFINE_int32(", "DEFINE_string(a, ", '"b"', "1", "9" * 5000, "0x1p99999", ",", ")", "("),
+        *(
+            "-",
+            "<<",
+            "/",
+            "1.5f",
+            'R"(',
+            'R"x(',
+            ')x"',
+            '"',
+            "'",
+            "\\",
+            "\\\n",
+            "\n",
+            "//",
+            "/*",
+            "*/",
+        ),
+        *(
+            "#if 0\n",
+            "#else\n",
+            "#endif\n",
+            "#define X 1\n",
+            "#define",
+            "X",
+            "FLAGS_",
+            "é",
+            "\0",
+            "\r",
+        ),
+        *(r"\x", r"\u00", '"\\777"', r'"\xff"', "(" * 3000),
+    ]
+)
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(*[st.lists(FRAGMENTS, max_size=9).map("".join)] * 3, st.sampled_from(TYPES))
+def test_a_source_of_any_text_is_read_or_complained_of(tmp_path_factory, before, value, help, kind):
+    text = f"{before}\nDEFINE_{kind}(name, {value}, {help});"
+    path = tmp_path_factory.getbasetemp() / "any.cc"
+    path.write_text(text, "utf-8")
+    found = import_sources([str(path)], "any", "")
+    settle(found)
+    for flag in found.flags.flags:
+        assert flag.at[""].line <= text.count("\n") + 1
+
+
 def test_branches_that_are_never_compiled_are_left_out():
     text = textwrap.dedent("""
         #ifndef GUARD_H
@@ -303,7 +353,7 @@ def test_branches_that_are_never_compiled_are_left_out():
     """)
     found = tokenise("x", text)
     conditions = {token.text: token.condition for token in found.tokens}
-    assert conditions == {"a": "#if 1", "e": "#elif X", "f": "#else", "g": "#ifdef Y"}
+    assert conditions == {"a": "#if 1", "e": "#elif X", "f": "#else of #elif X", "g": "#ifdef Y"}
     assert found.problems == []
 
 

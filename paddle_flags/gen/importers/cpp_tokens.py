@@ -193,8 +193,10 @@ class _Tokeniser:
             self._conditions.append(_OVER)
         elif last == _OFF:
             self._conditions.append("" if word == "else" else f"#{word} {rest}")
+        elif word == "else":
+            self._conditions.append(f"#else of {last}")
         else:
-            self._conditions.append(f"#{word} {rest}".strip())
+            self._conditions.append(f"#{word} {rest}")
 
     def _define(self, rest: str, position: int) -> None:
         match = re.match(r"(\w+)(\([^)]*\))?\s*", rest)

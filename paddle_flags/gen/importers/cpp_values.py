@@ -28,6 +28,7 @@ _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)([uUlL
 _FLOAT = re.compile(
     r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F.]+[pP][-+]?[0-9]+)([fFlL]?)"
 )
+_LONGEST = 100  # characters of an integer; no type takes as many
 # Binary operators by how tightly they bind.
 _LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
 _INT, _LONG, _UNSIGNED, _UNSIGNED_LONG = range(4)
@@ -55,7 +56,10 @@ def constant(tokens: Sequence[Token]) -> Constant:
     if not tokens:
         raise NoConstant(None, "nothing", _EXPECTED)
     reader = _Reader(tokens)
-    value = reader.binary(0)
+    try:
+        value = reader.binary(0)
+    except RecursionError:
+        raise NoConstant(tokens[0], "brackets too deep", _EXPECTED) from None
     if reader.token is not None:
         raise NoConstant(reader.token, f"'{reader.token.text}'", "the end of the argument")
     return value.value if isinstance(value, _Integer) else value
@@ -133,12 +137,15 @@ class _Reader:
 def _number(token: Token) -> _Value:
     said = token.text.replace("'", "")
     match = _INTEGER.fullmatch(said)
-    if match:
+    if match and len(said) < _LONGEST:
         return _integer(token, match[1], match[2].lower())
     match = _FLOAT.fullmatch(said)
     if match is None or match[1].isdigit():  # 09 is an octal that isn't
         raise NoConstant(token, f"'{token.text}'", "a number")
-    value = float.fromhex(match[1]) if match[1][:2].lower() == "0x" else float(match[1])
+    try:
+        value = float.fromhex(match[1]) if match[1][:2].lower() == "0x" else float(match[1])
+    except (OverflowError, ValueError) as error:
+        raise NoConstant(token, f"'{token.text}'", "a number that a double can have") from error
     if match[2].lower() == "f":  # a float is what it is as a double
         value = _as_float(token, value)
     return value

@@ -11,7 +11,7 @@ from paddle_flags.gen.values import quantity
 if TYPE_CHECKING:
     from fractions import Fraction
 
-_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|[0-9]+)")
+_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]{1,99}|[0-9]{1,99})")
 _BOOLS = {"true": True, "false": False, "1": True, "0": False}
 
 
