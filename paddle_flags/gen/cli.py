@@ -168,7 +168,8 @@ def new_parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         f"{program} gen",
         description="Generate C, C++, Python and documents from the flags of a YAML file.",
-        epilog="gen diff OLD NEW tells what changed between two versions of the file.",
+        epilog="gen diff OLD NEW tells what changed between two versions of the file; gen import"
+        " makes one of a plugin, a program, an argparse parser or gflags sources.",
         allow_abbrev=False,
     )
     add_arguments(parser)

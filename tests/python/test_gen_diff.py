@@ -102,6 +102,7 @@ EDITS = [
     ("type: double, default: 0.5", "type: int32, default: 1", "ratio", "type", ("code", "values")),
     ("items: string, default: [a, b]", 'default: "a,b"', "hosts", "type", ("code", "values")),
     ("[1, 4096]", "[1, 1024]", "batch", "range", ("values",)),
+    ("[1, 4096]", "[2, 4096]", "batch", "range", ("values",)),
     ("[1, 4096]", "[null, 4096]", "batch", "range", ()),
     ("help: Part", "help: Part, range: [0, 1]", "ratio", "range", ("values",)),
     ("[fast, best]", "[fast, best, tiny]", "mode", "choices", ()),
