@@ -67,7 +67,7 @@ def flags_of(out: str) -> dict[str, Row]:
     return {row["flag"]: row for row in rows}
 
 
-@pytest.fixture(scope="session", params=["by hand", "of YAML"])
+@pytest.fixture(scope="session", params=["by_hand", "of_flags_yaml"])
 def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugins and the C host, built by the examples' own Makefiles; what holds for
     flags that are written by hand holds for those that are made of YAML."""
@@ -75,7 +75,7 @@ def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     flags = os.environ.get("CFLAGS", "-O2") + " -Werror"
     settings = (f"BUILD={path}", f"LIBDIR={LIBDIR}", f"CFLAGS={flags}")
     made = run("make", "-C", EXAMPLES, *settings)
-    if request.param == "of YAML":
+    if request.param == "of_flags_yaml":
         (path / "plugins").rename(path / "by_hand")
         made = run("make", "-C", EXAMPLES / "yaml", *settings, f"PYTHON={sys.executable}")
     assert made.returncode == 0, made.stderr
