@@ -32,7 +32,9 @@
 
 /* ---- What functions.h needs ---- */
 
+#ifndef PD__LOCAL
 #define PD__LOCAL
+#endif
 
 namespace paddle {
 namespace flags {
