@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 # One source for all: the flag that they share is one definition, met many times.
 SOURCE = """
 #include <pd_flags.h>
+#ifdef __cplusplus
+#include <pd_flags.hpp>
+#endif
 #define PASTE_(a, b) a##b
+#define TEXT_(a) #a
+#define TEXT(a) TEXT_(a)
 #define PASTE(a, b) PASTE_(a, b)
 #ifdef __cplusplus
 #define C extern "C" __attribute__((visibility("default")))
@@ -31,6 +36,12 @@ PD_IMPORT_int64(mixed_python, 1);
   PD_DEFINE_string(name##_mode, "fast", "Its own text", .choices = "fast|best");
 #define OWN(name) DEFINE_OWN(name)
 OWN(NAME)
+#ifdef __cplusplus
+static pd::flag<int> object{TEXT(NAME) "_object", 3, "An object", pd::range(1, 9)};
+#else
+PD_DEFINE_int32(no_object, 3, "As C has it");
+#define object FLAGS_no_object
+#endif
 
 #ifdef __cpp_exceptions
 static int thrown(int value) {
@@ -55,6 +66,7 @@ static int seen(void) { return 1; }
 
 C int level(void) { return seen() ? thrown(PASTE(FLAGS_, PASTE(NAME, _level))) : -1; }
 C int shared(void) { return FLAGS_mixed_shared; }
+C int held(void) { return object; }
 C int imported(void) { return (int)FLAGS_mixed_python; }
 C int best(void) {
   const char *mode = PASTE(FLAGS_, PASTE(NAME, _mode));
@@ -121,7 +133,8 @@ for number, name in enumerate(names):
     else:
         print(name, "takes what is out of range")
 own = [plugins[name].level() == n % 9 + 1 for n, name in enumerate(names)]
-print(all(own), see("shared"), see("imported"), see("best"))
+pf.FLAGS.update({n: 5 for n in pf.FLAGS if n.endswith("_object")})
+print(all(own), see("shared"), see("imported"), see("best"), see("held"))
 pf.check_modules()
 """
 
@@ -148,7 +161,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("how", ["load_plugin", "registry first", "registry last"])
 def test_plugins_of_every_setting_live_together(how: str, mixed: list[Path]) -> None:
     said = python(SCRIPT, how, *mixed)
-    assert said == ["2 2 5 0", "2 7 8 0", "True 7 8 1"]
+    assert said == ["2 2 5 0", "2 7 8 0", "True 7 8 1 5"]
 
 
 def test_the_settings_are_what_they_say(mixed: list[Path]) -> None:

@@ -107,7 +107,7 @@ class Shell(NamedTuple):
 @pytest.fixture
 def shell(home: Home, tmp_path: Path) -> Shell:
     """A shell with the installed wheel, in which compilers hurry, and one file is made of all."""
-    quick = {"CFLAGS": "-O0", "CXXFLAGS": "-O0 -std=c++20", "ZIGFLAGS": "-OReleaseSmall"}
+    quick = {"CFLAGS": "-O0", "CXXFLAGS": "-O0", "ZIGFLAGS": "-OReleaseSmall"}
     quick |= {"SKBUILD_CMAKE_BUILD_TYPE": "Debug"}
     quick |= {"SKBUILD_CMAKE_DEFINE": "CMAKE_UNITY_BUILD=ON;CMAKE_UNITY_BUILD_BATCH_SIZE=0"}
     own = {"PATH": f"{tmp_path / 'bin'}:{home.environment['PATH']}", "COLUMNS": "80"}

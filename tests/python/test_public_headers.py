@@ -26,6 +26,7 @@ PUBLIC = sorted(
 )
 # What a user of it writes, where that is more than to include it.
 USES = {
+    "pd_flags.hpp": 'static pd::flag<int> an_object{"an_object", 6, "A", pd::range(1, 9)};',
     "gflags/gflags.h": 'DEFINE_int32(a_gflag, 1, "A");\nDEFINE_string(a_gtext, "x", "A");',
     "c10/util/Flags.h": 'C10_DEFINE_int(a_c10, 1, "A");\nC10_DEFINE_string(a_c10_text, "x", "A");',
     "paddle/common/flags.h": 'PHI_DEFINE_EXPORTED_int32(a_phi, 1, "A");',
