@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import INCLUDE, build, build_plugin, build_program, require, run, write
+from support import CXX, INCLUDE, WARNINGS, build, build_plugin, build_program, require, run, write
 
 COMPAT = f"-I{INCLUDE}/compat"
 
@@ -222,3 +222,19 @@ def test_definitions_that_were_refused_are_errors_of_the_line(tmp_path: Path) ->
     assert (ended.returncode, ended.stdout) == (255, "")
     told = r"paddle flags error: 'depth' is defined already, .*main\.cpp:3 .*other\.c:3 .*\n"
     assert re.fullmatch(told, ended.stderr)
+
+
+def check_order(tmp_path: Path, *headers: str) -> subprocess.CompletedProcess[str]:
+    text = "".join(f"#include <{header}>\n" for header in headers)
+    source = write(
+        tmp_path / "order.cpp", text + 'PD_DEFINE_int32(a, 1, "");\nint b = FLAGS_a = 2;'
+    )
+    options = ("-std=c++11", f"-I{INCLUDE}", COMPAT, "-DPADDLE_WITH_GFLAGS", "-fsyntax-only")
+    return run(*CXX, *WARNINGS, *options, source, check=False)
+
+
+def test_on_a_real_gflags_our_header_comes_first_or_an_error_says_so(tmp_path: Path) -> None:
+    require("libgflags-dev", "gflags/gflags.h")
+    assert check_order(tmp_path, "c10/util/Flags.h", "paddle/common/flags.h").returncode == 0
+    ended = check_order(tmp_path, "paddle/common/flags.h", "pd_flags.h")
+    assert "include pd_flags.h in front of paddle/common/flags.h" in ended.stderr

@@ -27,6 +27,10 @@
 
 #include <pd_flags/record.h>
 
+#ifdef PD_COMPAT_PADDLE_GFLAGS_H
+#error "PD_DEFINE_<type> is Paddle's here: include pd_flags.h in front of paddle/common/flags.h"
+#endif
+
 #define PD__STRING_(x) #x
 #define PD__STRING(x) PD__STRING_(x)
 

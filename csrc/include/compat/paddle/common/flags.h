@@ -34,6 +34,26 @@
 #endif
 #endif
 
+#ifndef PADDLE_WITH_GFLAGS
+#include <pd_flags.h>
+#endif
+
+/* pd_flags.h has these names for variables that only the registry writes. */
+#undef PD_DEFINE_bool
+#undef PD_DEFINE_int32
+#undef PD_DEFINE_uint32
+#undef PD_DEFINE_int64
+#undef PD_DEFINE_uint64
+#undef PD_DEFINE_double
+#undef PD_DEFINE_string
+#undef PD_DECLARE_bool
+#undef PD_DECLARE_int32
+#undef PD_DECLARE_uint32
+#undef PD_DECLARE_int64
+#undef PD_DECLARE_uint64
+#undef PD_DECLARE_double
+#undef PD_DECLARE_string
+
 #ifdef PADDLE_WITH_GFLAGS
 #include <paddle/pd_flags/gflags.h>
 #else

@@ -10,22 +10,6 @@
 #define PD__PADDLE_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* pd_flags.h has these names for variables that only the registry writes. */
-#undef PD_DEFINE_bool
-#undef PD_DEFINE_int32
-#undef PD_DEFINE_uint32
-#undef PD_DEFINE_int64
-#undef PD_DEFINE_uint64
-#undef PD_DEFINE_double
-#undef PD_DEFINE_string
-#undef PD_DECLARE_bool
-#undef PD_DECLARE_int32
-#undef PD_DECLARE_uint32
-#undef PD_DECLARE_int64
-#undef PD_DECLARE_uint64
-#undef PD_DECLARE_double
-#undef PD_DECLARE_string
-
 #define PD__PADDLE_DEFINE(tag, name, ...)                                      \
   namespace paddle_flags {                                                     \
   PD__ASSIGNABLE(tag, FLAGS_##name, #name, PD__PADDLE_EXPORT, __VA_ARGS__)     \
