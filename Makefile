@@ -3,6 +3,7 @@
 # Settings: PYTHON= CC= CXX= VENV=, and ARGS= for pytest.
 PYTHON ?= python3
 VENV   ?= .venv
+PROFILE ?= full
 ifeq ($(origin CC),default)
 CC := cc
 endif
@@ -72,6 +73,10 @@ fuzz: check ## Fuzz for 10 minutes each, compare with gflags; ARGS="--seconds 30
 wheel: $(VENV)/dev ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel
 
+library: $(VENV)/dev ## Build the library alone into build/full; PROFILE=core, no-argv or no-report
+	PD_PROFILE=$(PROFILE) $(BIN)/python setup.py -q build_library \
+	  --build-lib build/$(PROFILE) --build-temp build/temp/$(PROFILE)
+
 sdist: $(VENV)/dev ## Build the source distribution into dist/
 	$(BIN)/python -m build --sdist
 
@@ -104,4 +109,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions abi asan tsan fuzz wheel sdist release clean check
+.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions abi asan tsan fuzz library wheel sdist release clean check

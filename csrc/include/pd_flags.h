@@ -120,7 +120,7 @@ extern "C" {
   X(ERR_ABI, 13, "module was built for another ABI version")                   \
   X(ERR_MEMORY, 14, "out of memory")                                           \
   X(HELP, 15, "help was asked for")                                            \
-  X(ERR_UNSUPPORTED, 16, "the copy that hosts the registry is too old for this") \
+  X(ERR_UNSUPPORTED, 16, "the copy that hosts the registry lacks this") \
   X(ERR_REFUSED, 17, "refused by a validator")                                 \
   X(ERR_FILE, 18, "file cannot be read")                                       \
   X(ERR_DEPTH, 19, "nested too deeply")
@@ -150,7 +150,8 @@ PD_API size_t pd_error_list_count(const pd_error_list *list);
 /* Borrowed until the list changes or is freed; NULL when `index` is too big. */
 PD_API const pd_error *pd_error_list_at(const pd_error_list *list, size_t index);
 
-/* The version of the library that runs, as PD_VERSION is that of the header. */
+/* The version of the library that runs, as PD_VERSION is that of the header; that of a
+ * small build has its profile behind, as in "0.1.0+core". */
 PD_API const char *pd_version(void);
 
 /* ------------------------------------------------------------------------

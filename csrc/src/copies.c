@@ -5,13 +5,14 @@
 
 #include "api.h"
 #include "platform.h"
+#include "profile.h"
 #include "registry.h"
 #include "sized.h"
 #include "text.h"
 
-#define OWN_S(name, parameters, arguments) pd__do_##name,
-#define OWN_R(result, name, parameters, arguments) pd__do_##name,
-#define OWN_V(name, parameters, arguments) pd__do_##name,
+#define OWN_S(name, parameters, arguments) PD__ROW(name),
+#define OWN_R(result, name, parameters, arguments) PD__ROW(name),
+#define OWN_V(name, parameters, arguments) PD__ROW(name),
 static const pd_table own_table = {
     {PD_ABI_VERSION, sizeof(pd_table), pd__module_join, pd__module_leave},
     PD_TABLE_MAP(OWN_S, OWN_R, OWN_V)};
@@ -21,7 +22,7 @@ const pd_host *const pd__own_host = &own_table.host;
 /* Modules and other copies find this one by its note. */
 extern pd_copy_record pd__copy_v1;
 PD__HIDDEN __attribute__((used))
-pd_copy_record pd__copy_v1 = {PD_ABI_VERSION, sizeof(pd_copy_record), NULL, PD_VERSION, 0};
+pd_copy_record pd__copy_v1 = {PD_ABI_VERSION, sizeof(pd_copy_record), NULL, PD__VERSION, 0};
 PD__PLATFORM_ANNOUNCE(pd__copy_v1);
 
 /* ---- Election ---- */
@@ -77,6 +78,23 @@ static const pd_host *elect(void) {
 static const pd_table *destination;
 static const pd_table *complete; /* the same, if it lacks no function */
 
+/* The functions, as the table has them: a row of pointers of one size. */
+#define FIRST offsetof(pd_table, error_list_new)
+typedef void (*row)(void);
+
+/* A host of an older version has a shorter table, and that of a small build has holes. */
+static bool has(const pd_table *table, size_t offset) {
+  row found = NULL;
+  if (offset < table->host.size) memcpy(&found, (const char *)table + offset, sizeof found);
+  return found != NULL;
+}
+
+static bool has_all(const pd_table *table) {
+  size_t offset = FIRST;
+  while (offset < sizeof *table && has(table, offset)) offset += sizeof(row);
+  return offset == sizeof *table;
+}
+
 /* Only one thread at a time arrives. Modules look for the host that the record
  * tells, so it is told before those that are there already are joined. */
 static const pd_table *arrive(void) {
@@ -92,8 +110,8 @@ static const pd_table *arrive(void) {
     if (host == &own_table.host) pd__join_those_before();
     table = (const pd_table *)(const void *)host;
     __atomic_store_n(&destination, table, __ATOMIC_RELEASE);
-    bool lacks = !table || table->host.size < sizeof *table;
-    __atomic_store_n(&complete, lacks ? NULL : table, __ATOMIC_RELEASE);
+    bool whole = !PD__LACKS_WAY && table && has_all(table);
+    __atomic_store_n(&complete, whole ? table : NULL, __ATOMIC_RELEASE);
   }
   __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
   pd__platform_leave_loader(entered);
@@ -145,8 +163,6 @@ pd_status pd__do_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) 
 
 /* ---- Forwarding ---- */
 
-/* The functions, as the table has them: a row of pointers of one size. */
-#define FIRST offsetof(pd_table, error_list_new)
 #define NAME_S(name, parameters, arguments) #name "\0"
 #define NAME_R(result, name, parameters, arguments) #name "\0"
 #define NAME_V(name, parameters, arguments) #name "\0"
@@ -154,7 +170,7 @@ static const char names[] = PD_TABLE_MAP(NAME_S, NAME_R, NAME_V);
 
 static const char *name_at(size_t offset) {
   const char *name = names;
-  for (; offset > FIRST; offset -= sizeof(void (*)(void))) name += strlen(name) + 1;
+  for (; offset > FIRST; offset -= sizeof(row)) name += strlen(name) + 1;
   return name;
 }
 
@@ -176,17 +192,16 @@ static pd_status fail_missing(const pd_table *table, size_t offset, pd_error *er
                   name, table->version());
 }
 
-/* A host of an older version has a shorter table. */
 static way find_way(size_t offset, pd_error *err) {
   const pd_table *table = find_host();
-  if (table && table->host.size > offset) return (way){table, PD_OK};
+  if (table && has(table, offset)) return (way){table, PD_OK};
   return (way){NULL, fail_missing(table, offset, err)};
 }
 
 /* One of these for each function: mostly it is in the table, and what else there is to
  * do is done in find_way, once. */
 #define WAY(name, err)                                                                             \
-  const pd_table *table = __atomic_load_n(&complete, __ATOMIC_ACQUIRE);                            \
+  const pd_table *table = PD__LACKS_WAY ? NULL : __atomic_load_n(&complete, __ATOMIC_ACQUIRE);     \
   const way to = table ? (way){table, PD_OK} : find_way(offsetof(pd_table, name), err)
 #define FORWARD_S(name, parameters, arguments)                                                     \
   pd_status pd_##name parameters {                                                                 \

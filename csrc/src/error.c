@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile.h"
 #include "utf8.h"
 
 struct pd_error_list {
@@ -151,4 +152,4 @@ void pd__report_add_all(pd__report *report, const pd_error_list *errors) {
   }
 }
 
-const char *pd__do_version(void) { return PD_VERSION; }
+const char *pd__do_version(void) { return PD__VERSION; }

@@ -39,7 +39,8 @@ pd__hook *pd__hooks_first(void);
 /* Whether somebody is to be asked, or told, of a change of the flag; or to be warned. */
 extern size_t pd__general_watchers; /* of every flag */
 static inline bool pd__hooks_concern(const pd_flag *flag) {
-  return flag->special || pd__general_watchers > 0 || pd__flag_extra(flag)->targets;
+  return !PD__LACKS_HOOKS &&
+         (flag->special || pd__general_watchers > 0 || pd__flag_extra(flag)->targets);
 }
 
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,

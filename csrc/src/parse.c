@@ -136,7 +136,7 @@ pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
 pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out) {
   char number[PD__UNIT_SIZE];
   pd_status status = pd__value_parse((pd_type)def->type, text, out);
-  if (status != PD_ERR_VALUE || !def->unit) return status;
+  if (status != PD_ERR_VALUE || !pd__def_unit(def)) return status;
   if (!pd__unit_expand(def->unit, text, number)) return PD_ERR_VALUE;
   return pd__value_parse((pd_type)def->type, number, out);
 }

@@ -98,7 +98,7 @@ static void gather(const char *name, size_t length, bool negated, pd__pending **
 static void gather_all(const char *name, size_t length, bool is_bool, pd__pending **list) {
   char negated[PD_NAME_MAX + 8];
   gather(name, length, false, list);
-  for (int i = 0; is_bool && i < 2; i++) {
+  for (int i = 0; !PD__LACKS_ARGV && is_bool && i < 2; i++) {
     int whole = snprintf(negated, sizeof negated, "no%s%.*s", i ? "_" : "", (int)length, name);
     gather(negated, (size_t)whole, true, list);
   }
@@ -128,13 +128,14 @@ static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
   bool is_bool = pd__flag_def(flag)->type == PD_TYPE_bool;
   const char *text = given->text;
   if (!text && is_bool) text = given->negated ? "false" : "true";
-  if (!text) {
+  if (!PD__LACKS_ARGV && !text) {
     fail_missing(flag, given, report);
     return;
   }
   pd_error err;
   pd_flag *node = given->negated ? flag : given->node;
-  if (pd__literal_check(node, text, given->literal, &given->origin, &err) == PD_OK) {
+  if (PD__LACKS_ARGV ||
+      pd__literal_check(node, text, given->literal, &given->origin, &err) == PD_OK) {
     pd__settle(node, text, &given->origin, report);
   } else {
     pd__report_add(report, &err);

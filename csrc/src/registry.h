@@ -302,6 +302,7 @@ void pd__tell_all(void);
 /* Without the lock: tell the watchers of what this thread has changed, and hand out
  * warnings. At the end of every function that may have changed something. */
 static inline void pd__tell(void) {
+  if (PD__LACKS_HOOKS) return;
   if (__atomic_load_n(&pd__notices_due, __ATOMIC_ACQUIRE) ||
       __atomic_load_n(&pd__warnings_due, __ATOMIC_ACQUIRE) ||
       __atomic_load_n(&pd__releases_due, __ATOMIC_ACQUIRE)) {

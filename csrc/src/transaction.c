@@ -7,12 +7,13 @@
 #include "registry.h"
 
 pd__change *pd__changes_at(pd__changes *changes, size_t index) {
-  return changes->more ? &changes->more[index] : &changes->single;
+  return !PD__LACKS_BATCH && changes->more ? &changes->more[index] : &changes->single;
 }
 
 /* Room for one more; NULL when memory is out. */
 static pd__change *add(pd__changes *changes) {
   if (changes->count == 0) return &changes->single;
+  if (PD__LACKS_BATCH) return NULL; /* it never makes two */
   if (changes->count >= changes->capacity) {
     size_t capacity = changes->capacity ? 2 * changes->capacity : 8;
     pd__change *more = realloc(changes->more, capacity * sizeof *more);
@@ -129,7 +130,8 @@ pd_status pd__changes_finish(pd__changes *changes) {
   pd__report *report = changes->report;
   pd__notice *notices = NULL;
   bool all = changes->ask_all && (pd__defs_ask() || pd__hooks_first());
-  if (report->status == PD_OK && (changes->hooked || all)) ask(changes, &notices);
+  bool hooked = !PD__LACKS_HOOKS && (changes->hooked || all);
+  if (report->status == PD_OK && hooked) ask(changes, &notices);
   for (size_t i = 0; report->status == PD_OK && i < changes->count; i++) {
     pd__change_commit(pd__changes_at(changes, i));
   }
@@ -138,7 +140,7 @@ pd_status pd__changes_finish(pd__changes *changes) {
   } else {
     give_up(changes);
   }
-  free(changes->more);
+  if (!PD__LACKS_BATCH) free(changes->more);
   changes->more = NULL;
   changes->count = changes->capacity = 0;
   changes->hooked = false;

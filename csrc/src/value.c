@@ -255,14 +255,14 @@ static pd_status check_items(const pd_flag_def *def, const char *list, bad_item 
 }
 
 bool pd__choice_valid(const pd_flag_def *def, const char *choice, size_t length) {
-  pd_flag_def item = def->list ? item_of(def) : *def;
+  pd_flag_def item = pd__def_list(def) ? item_of(def) : *def;
   pd_value value;
   return item.type == PD_TYPE_string || read_choice(&item, choice, length, &value);
 }
 
 pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
   bad_item bad;
-  return def->list ? check_items(def, value.str, &bad) : check_one(def, value);
+  return pd__def_list(def) ? check_items(def, value.str, &bad) : check_one(def, value);
 }
 
 /* ---- What is expected ---- */
@@ -305,7 +305,7 @@ static const char *noun(pd_type type, bool ranged) {
 
 /* Behind the number: " number of seconds". `amount` has room for 32 bytes. */
 static const char *of_unit(const pd_flag_def *def, char amount[32]) {
-  if (!def->unit) return "";
+  if (!pd__def_unit(def)) return "";
   snprintf(amount, 32, "%s of %.16s", def->type == PD_TYPE_double ? "" : " number", def->unit);
   return amount;
 }
@@ -319,7 +319,7 @@ static void expect(const pd_flag_def *def, pd_status read, char *buffer, size_t 
   bool low = numeric && !pd__value_equal(type, def->min, pd__type_min(type));
   bool high = numeric && !pd__value_equal(type, def->max, pd__type_max(type));
   low |= high && (type == PD_TYPE_uint32 || type == PD_TYPE_uint64); /* 0 says it best */
-  bool plain = def->unit && !overflow; /* the number of bits doesn't help */
+  bool plain = pd__def_unit(def) && !overflow; /* the number of bits doesn't help */
   const char *what = noun(type, plain || (low && high) || ((low || high) && !overflow));
   const char *of = of_unit(def, amount);
   bool huge = overflow && type == PD_TYPE_double && !(low && high);
@@ -339,13 +339,13 @@ static void expect(const pd_flag_def *def, pd_status read, char *buffer, size_t 
   } else {
     used = (size_t)snprintf(buffer, size, "%s%s%s", what, of, that);
   }
-  if (!def->unit || read != PD_ERR_VALUE || used >= size) return;
+  if (!pd__def_unit(def) || read != PD_ERR_VALUE || used >= size) return;
   snprintf(buffer + used, size - used, " (%s)", pd__unit_hint(def->unit));
 }
 
 void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
-  pd_flag_def item = def->list ? item_of(def) : *def;
-  int used = def->list ? snprintf(buffer, size, "a list with commas, each item ") : 0;
+  pd_flag_def item = pd__def_list(def) ? item_of(def) : *def;
+  int used = pd__def_list(def) ? snprintf(buffer, size, "a list with commas, each item ") : 0;
   expect(&item, PD_ERR_VALUE, buffer + used, size - (size_t)used);
 }
 
@@ -367,7 +367,7 @@ static void complain_of_item(const pd_flag_def *def, const char *list, char *buf
 
 void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer, size_t size) {
   pd_value ignored;
-  if (def->list) {
+  if (pd__def_list(def)) {
     complain_of_item(def, text, buffer, size);
     return;
   }

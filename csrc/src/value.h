@@ -4,6 +4,15 @@
 #define PD__VALUE_H
 
 #include "error.h"
+#include "profile.h"
+
+/* The list and the unit that a definition asks for. */
+static inline unsigned pd__def_list(const pd_flag_def *def) {
+  return PD__LACKS_READINGS ? 0 : def->list;
+}
+static inline const char *pd__def_unit(const pd_flag_def *def) {
+  return PD__LACKS_READINGS ? NULL : def->unit;
+}
 
 /* Room for a number or bool as text. */
 #define PD__NUMBER_SIZE 40

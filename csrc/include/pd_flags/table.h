@@ -3,7 +3,8 @@
  *
  * The order is a part of the binary contract (docs/abi.md): new functions go to the
  * end, none is ever taken out, and none changes. A host of an older version has a
- * shorter table: look at host.size before you call. */
+ * shorter table, and one of a small build 0 in place of what it lacks: look at host.size
+ * and at the pointer before you call. */
 #ifndef PD_FLAGS_TABLE_H
 #define PD_FLAGS_TABLE_H
 
