@@ -10,37 +10,18 @@ import os
 import platform
 import re
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 
 import mingw
 import pytest
-from support import CC, ROOT, run, tool, write
+from support import CC, ROOT, run, tool
 
 DIST = Path(os.environ.get("PD_RELEASED", ROOT / "dist"))
 MACHINE = platform.machine()
 
-HOST = """
-#include <stdio.h>
-#include <pd_flags.h>
-PD_DEFINE_int32(level, 6, "Level", .min = 1, .max = 9);
-int main(int argc, char **argv) {
-  pd_error error;
-  pd_module *plugin = NULL;
-  if (pd_module_load(argv[1], NULL, &plugin, &error)) return printf("%s\\n", error.message), 1;
-  if (pd_parse_argv(&argc, argv, NULL, &error)) return printf("%s\\n", error.message), 1;
-  pd_flag *rate = NULL;
-  double now = 0;
-  if (pd_flag_find("plugin_rate", &rate, &error) || pd_flag_get_double(rate, &now, &error)) {
-    return printf("%s\\n", error.message), 1;
-  }
-  return printf("%s %d %g\\n", pd_version(), (int)FLAGS_level, now), 0;
-}
-"""
-PLUGIN = """
-#include <pd_flags.h>
-PD_DEFINE_double(plugin_rate, 0.5, "Rate");
-"""
+HOST, PLUGIN = (ROOT / "tests" / "release" / name for name in ("host.c", "plugin.c"))
 
 
 def released(pattern: str) -> Path:
@@ -67,10 +48,6 @@ def libraries(place: Path) -> list[Path]:
     found = sorted((place / "paddle_flags").rglob("*.so"))
     assert [path.name.partition(".")[0] for path in found] == ["_fast", "_native", "libpd_flags"]
     return found
-
-
-def write_sources(place: Path) -> tuple[Path, Path]:
-    return write(place / "host.c", HOST), write(place / "plugin.c", PLUGIN)
 
 
 def version() -> str:
@@ -106,11 +83,10 @@ def test_the_manylinux_wheel_asks_for_glibc_2_17_at_most(unpacked):
 
 def test_the_library_of_the_manylinux_wheel_hosts_a_program(unpacked, tmp_path):
     package = unpacked("*manylinux*.whl") / "paddle_flags"
-    host, plugin = write_sources(tmp_path)
     include, library = f"-I{package / 'include'}", package / "lib"
-    run(*CC, "-shared", "-fPIC", include, plugin, "-o", tmp_path / "plugin.so")
+    run(*CC, "-shared", "-fPIC", include, PLUGIN, "-o", tmp_path / "plugin.so")
     linked = [f"-L{library}", f"-Wl,-rpath,{library}", "-lpd_flags"]
-    run(*CC, include, host, "-o", tmp_path / "host", *linked)
+    run(*CC, include, HOST, "-o", tmp_path / "host", *linked)
     words = [tmp_path / "plugin.so", "--level=7", "--plugin_rate=2"]
     assert run(tmp_path / "host", *words).stdout == f"{version()} 7 2\n"
 
@@ -118,12 +94,11 @@ def test_the_library_of_the_manylinux_wheel_hosts_a_program(unpacked, tmp_path):
 def test_the_library_of_the_musllinux_wheel_hosts_a_program_of_musl(unpacked, tmp_path):
     assert released("*musllinux*.whl").name.endswith(f"musllinux_1_2_{MACHINE}.whl")
     package = unpacked("*musllinux*.whl") / "paddle_flags"
-    host, plugin = write_sources(tmp_path)
     musl = tool("musl-gcc", "musl-tools")
     include, library = f"-I{package / 'include'}", package / "lib"
-    run(musl, "-shared", "-fPIC", include, plugin, "-o", tmp_path / "plugin.so")
+    run(musl, "-shared", "-fPIC", include, PLUGIN, "-o", tmp_path / "plugin.so")
     linked = [f"-L{library}", f"-Wl,-rpath,{library}", "-lpd_flags"]
-    run(musl, include, host, "-o", tmp_path / "host", *linked)
+    run(musl, include, HOST, "-o", tmp_path / "host", *linked)
     assert "ld-musl" in run("readelf", "-l", tmp_path / "host").stdout
     words = [tmp_path / "plugin.so", "--level=7", "--plugin_rate=2"]
     assert run(tmp_path / "host", *words).stdout == f"{version()} 7 2\n"
@@ -146,15 +121,14 @@ def test_the_modules_of_the_musllinux_wheel_need_python_the_library_and_musl_alo
 
 def test_a_program_for_windows_is_built_against_the_package_alone_and_runs(unpacked, tmp_path):
     (package,) = unpacked("*windows*.zip").iterdir()
-    host, plugin = write_sources(tmp_path)
     gcc = mingw.compiler("gcc")
     include, library = f"-I{package / 'include'}", f"-L{package / 'lib'}"
-    run(*gcc, "-shared", include, plugin, "-o", tmp_path / "plugin.dll")
+    run(*gcc, "-shared", include, PLUGIN, "-o", tmp_path / "plugin.dll")
     words = [tmp_path / "plugin.dll", "--level=7", "--plugin_rate=2"]
     for name, linked in (("shared", ["-lpd_flags"]), ("static", ["-l:libpd_flags.a"])):
         program = tmp_path / name / "host.exe"
         program.parent.mkdir()
-        run(*gcc, include, host, "-o", program, library, *linked)
+        run(*gcc, include, HOST, "-o", program, library, *linked)
         if name == "shared":
             shutil.copy(package / "bin" / "pd_flags.dll", program.parent)
         assert mingw.run_wine(program, *words).stdout.split() == [version(), "7", "2"]
@@ -196,3 +170,22 @@ def test_the_wheels_hold_the_same_files():
         with zipfile.ZipFile(released(f"*{kind}*.whl")) as archive:
             lists.append(sorted(name for name in archive.namelist() if not name.endswith("/")))
     assert lists[0] == lists[1]
+
+
+def test_the_workflow_keeps_to_the_schema_of_workflows():
+    check = [
+        sys.executable,
+        "-m",
+        "check_jsonschema",
+        "--builtin-schema",
+        "vendor.github-workflows",
+    ]
+    run(*check, ROOT / ".github" / "workflows" / "wheels.yml")
+
+
+def test_cibuildwheel_takes_its_settings_and_tries_every_cpython():
+    command = [sys.executable, "-m", "cibuildwheel", "--platform", "linux", ROOT]
+    named = run(*command, "--print-build-identifiers", cwd=ROOT).stdout.split()
+    for libc in ("manylinux", "musllinux"):
+        for minor in range(9, 14):
+            assert f"cp3{minor}-{libc}_{MACHINE}" in named
