@@ -28,6 +28,7 @@ SYSTEM = {
     "src/platform_windows.c": "locale wchar windows",
     "include/pd_flags/join_elf.h": "elf link",
     "include/pd_flags/join_macho.h": "mach-o/dyld mach-o/loader",
+    "include/pd_flags/gflags_line.hpp": "fnmatch",
     "python/fast.h": "Python",
     "python/flag.c": "structmember",
 }
@@ -56,7 +57,7 @@ def output(*command: object) -> str:
 def foreign_includes(sources: Path) -> list[str]:
     """Name the #include lines that aren't allowed."""
     found = []
-    places = ("src/*", "python/*", "include/*.h*", "include/pd_flags/*")
+    places = ("src/**/*.[ch]", "python/*.[ch]", "include/*.h*", "include/pd_flags/*.h*")
     for path in sorted(path for place in places for path in sources.glob(place)):
         name = path.relative_to(sources).as_posix()
         allowed = {*STANDARD.split(), *SYSTEM.get(name, "").split()}

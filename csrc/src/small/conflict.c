@@ -32,7 +32,7 @@ static pd_status refuse(const pd_flag_def *def, pd_status status, const pd_flag_
 pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batch *all,
                        pd_error *err) {
   (void)all;
-  return refuse(cell->def, PD_ERR_CONFLICT, pd__flag_meant((pd_flag *)node)->def, err);
+  return refuse(cell->def, PD_ERR_CONFLICT, pd__flag_def(pd__flag_meant((pd_flag *)node)), err);
 }
 
 pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t length,
@@ -46,7 +46,7 @@ pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t l
 }
 
 pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_error *err) {
-  bool checked = node->def || pd__flag_extra(node)->alias_of;
+  bool checked = node->defined || pd__flag_extra(node)->alias_of;
   const pd__cell *import = checked ? NULL : pd__flag_first_cell(node);
   while (import && import->def->type == cell->def->type) import = import->next;
   return import ? refuse(cell->def, PD_ERR_TYPE, import->def, err) : PD_OK;
@@ -64,7 +64,7 @@ static const pd_flag_def *find_together(const char *name, const pd__batch *all) 
 pd_status pd__conflict_of_import(const pd__cell *cell, const pd__batch *all, pd_error *err) {
   const char *name = cell->def->name;
   pd_flag *node = pd__names_find(name, strlen(name));
-  const pd_flag_def *def = node ? pd__flag_meant(node)->def : NULL;
+  const pd_flag_def *def = node ? pd__flag_def(pd__flag_meant(node)) : NULL;
   if (!def) def = find_together(name, all);
   if (!def || def->type == cell->def->type) return PD_OK;
   return refuse(cell->def, PD_ERR_TYPE, def, err);
