@@ -104,7 +104,7 @@ static void undefine(pd_module *module) {
 }
 
 static loading *find_load(void) {
-  loading *load = loads;
+  loading *load = PD__LACKS_LOADS ? NULL : loads;
   while (load && load->thread != pd__platform_thread()) load = load->outer;
   return load;
 }

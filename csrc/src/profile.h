@@ -28,11 +28,12 @@
 
 /* Conditions that take code out of files which stay: what command lines and files leave
  * behind; validators, watchers and warnings; lists and units; changes of several flags
- * together; the short way to a host that lacks nothing. */
+ * together; pd_module_load; the short way to a host that lacks nothing. */
 #define PD__LACKS_ARGV (PD_PROFILE >= PD__NO_ARGV)
 #define PD__LACKS_HOOKS (PD_PROFILE >= PD__CORE)
 #define PD__LACKS_READINGS (PD_PROFILE >= PD__CORE)
 #define PD__LACKS_BATCH (PD_PROFILE >= PD__CORE)
+#define PD__LACKS_LOADS (PD_PROFILE >= PD__CORE)
 #define PD__LACKS_WAY (PD_PROFILE >= PD__CORE)
 
 /* PD__ROW(name): the function of a row, or NULL where PD__WITHOUT_<name> is defined,

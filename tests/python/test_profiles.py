@@ -251,7 +251,8 @@ def test_the_core_refuses_a_definition_that_asks_for_what_it_lacks(host, tmp_pat
     plugin = build_plugin(tmp_path / "more.so", source, flags=("-Wno-pedantic",))
     opened, error = lines(host("core"), "open", plugin)
     assert opened == "opened"
-    assert error.startswith("PD_ERR_UNSUPPORTED: definition of 'more': has " + what)
+    assert error.startswith("PD_ERR_UNSUPPORTED: ")
+    assert f"more.c:8: definition of 'more': has {what}" in error
     assert f"{VERSION}+core" in error
 
 

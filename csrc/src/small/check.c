@@ -44,38 +44,32 @@ static bool range_valid(const pd_flag_def *def) {
 }
 
 /* What no core can do for a flag; or NULL. */
+#define LACKS(what) "has " what ", which " PD__VERSION " lacks"
 static const char *lacking(const pd_flag_def *def) {
-  if (def->validate) return "a validator";
-  if (def->watch) return "a watcher";
-  if (def->unit) return "a unit";
-  return def->list ? "a list" : NULL;
-}
-
-static pd_status refuse_lacking(const pd_flag_def *def, const char *what, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE];
-  return pd__fail(err, PD_ERR_UNSUPPORTED,
-                  "definition of '%s': has %s, which version " PD__VERSION " of the library lacks",
-                  pd__quote(quoted, def->name), what);
+  if (def->validate) return LACKS("a validator");
+  if (def->watch) return LACKS("a watcher");
+  if (def->unit) return LACKS("a unit");
+  return def->list ? LACKS("a list") : NULL;
 }
 
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
   if (!pd__type_known(def->type)) { /* NOLINT: what pd__def_convert refused isn't checked */
-    return pd__def_refuse(def, PD_ERR_TYPE, "expected a pd_type", err);
+    return pd__def_refuse(def, PD_ERR_TYPE, "no valid type", err);
   }
   if (def->kind > PD_KIND_IMPORT) {
-    return pd__def_refuse(def, PD_ERR_ABI, "expected a pd_kind", err);
+    return pd__def_refuse(def, PD_ERR_ABI, "no valid kind", err);
   }
   if (!def->name || !pd__name_valid(def->name, strlen(def->name)) || !names_valid(def->aliases) ||
       !names_valid(def->old_names)) {
-    return pd__def_refuse(def, PD_ERR_NAME, "expected names of letters, digits, _ . -", err);
+    return pd__def_refuse(def, PD_ERR_NAME, "no valid names", err);
   }
   const pd_cell_access *access = def->access;
   if (access && (def->type != PD_TYPE_string || !access->put || access->size < sizeof *access)) {
-    return pd__def_refuse(def, PD_ERR_ARGUMENT, "its access is not one of a string", err);
+    return pd__def_refuse(def, PD_ERR_ARGUMENT, "no valid access", err);
   }
   if (def->kind == PD_KIND_IMPORT) return PD_OK;
   const char *lack = lacking(def);
-  if (lack) return refuse_lacking(def, lack, err);
+  if (lack) return pd__def_refuse(def, PD_ERR_UNSUPPORTED, lack, err);
   if (!range_valid(def)) return pd__def_refuse(def, PD_ERR_RANGE, "no valid range", err);
   if (!choices_valid(def)) return pd__def_refuse(def, PD_ERR_CHOICE, "no valid choices", err);
   bool text = def->type == PD_TYPE_string;
@@ -86,7 +80,7 @@ pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
 
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {
   if (from->size < SMALLEST_DEF || from->size % _Alignof(pd_flag_def)) {
-    return pd__fail(err, PD_ERR_ABI, "a definition has %u bytes", from->size);
+    return pd__fail(err, PD_ERR_ABI, "a definition of %u bytes", from->size);
   }
   size_t known = from->size < sizeof *to ? from->size : sizeof *to;
   memset(to, 0, sizeof *to);
