@@ -28,6 +28,7 @@ SYSTEM = {
     "src/platform_windows.c": "locale wchar windows",
     "include/pd_flags/join_elf.h": "elf link",
     "include/pd_flags/join_macho.h": "mach-o/dyld mach-o/loader",
+    "include/pd_flags/bridge_gflags.hpp": "dlfcn gflags/gflags",
     "include/pd_flags/gflags_line.hpp": "fnmatch",
     "python/fast.h": "Python",
     "python/flag.c": "structmember",
