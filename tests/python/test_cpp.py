@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from typing import TYPE_CHECKING
 
 import pytest
 from joining import REGISTRY, Maker, environment, obey, python
-from support import CXX, INCLUDE, WARNINGS, build_plugin, run, tool, write
+from support import CXX, INCLUDE, SANITIZE, WARNINGS, build_plugin, run, tool, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +82,7 @@ WRONG = {
     ),
     "assigning": (
         'static pd::flag<int> a{"cpp_a", 1, "A"}; void f(); void f() { a = 5; }',
-        "delete",
+        "a flag is set by flag.set(value), which checks the value",
     ),
     "a default that doesn't fit": (
         'static pd::flag<int8_t> a{"cpp_a", 300, "A"};',
@@ -148,11 +149,31 @@ for _ in range(2):
     assert lines[3:] == [f"{names} 2006", "2200 0 7x5", wrong]
 
 
+@pytest.mark.skipif(bool(SANITIZE), reason="built for a sanitizer")
 def test_a_plugin_exports_nothing_of_ours(alpha):
     names = run("nm", "-DC", "--defined-only", alpha).stdout
     assert "alpha_area" in names
     assert not re.search(r" pd(::|_)", names), names
     assert not re.search(r"(?m)^\w+ u ", names), names  # which glibc would never unload
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="looks at x86-64 instructions")
+@pytest.mark.skipif(bool(SANITIZE), reason="built for a sanitizer")
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_a_read_of_a_number_is_one_load(maker, compiler):
+    text = """
+#include <pd_flags.hpp>
+static pd::flag<int> level{"cpp_level", 6, "Level"};
+extern "C" int read_level() { return level; }
+"""
+    source = write(maker.directory / "load.cc", text)
+    command = [tool(compiler, "clang" if compiler == "clang++" else None), "-std=c++11", "-O2"]
+    code = run(*command, f"-I{INCLUDE}", "-S", "-fPIC", source, "-o", "-").stdout
+    body = code.split("\nread_level:")[1].split("\tret")[0]
+    lines = [line.split("#")[0].strip() for line in body.splitlines()]
+    instructions = [each for each in lines if re.match(r"[a-z]", each) and each != "endbr64"]
+    assert len(instructions) == 1, instructions
+    assert re.match(r"movl?\s.*level.*, %eax", instructions[0])
 
 
 @pytest.mark.parametrize("standard", ["c++11", "c++14", "c++17", "c++20", "c++2b"])

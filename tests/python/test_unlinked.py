@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 import mingw
 import pytest
 from joining import REGISTRY, Maker, environment, obey, python
-from support import CC, CXX, INCLUDE, LIBDIR, ROOT, WARNINGS, build_plugin, run, tool, write
+from support import (
+    CC,
+    CXX,
+    INCLUDE,
+    LIBDIR,
+    ROOT,
+    WARNINGS,
+    build_plugin,
+    build_program,
+    run,
+    tool,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +49,7 @@ int NAME_raise(void) {
   if (status == PD_OK) status = pd_flag_set_int32(flag, level + 50, &error);
   return status != PD_OK || pd_flag_get_address(flag) ? (int)status : -1;
 }
-int NAME_warn(void) { return pd_warning_handle(0, 0, &error); }
+int NAME_warn(void) { return (int)pd_warning_handle(0, 0, &error); }
 const char *NAME_said(void) { return error.message; }
 """
 # The same text in two sources of one program: one links the library, one doesn't.
@@ -217,9 +229,7 @@ def test_what_needs_no_registry_says_what_the_library_says(maker):
         write(maker.directory / "own.c", "#define PD_HEADER_ONLY\n" + LOCAL.replace("NAME", "own")),
         write(maker.directory / "main.c", MAIN),
     ]
-    program = maker.directory / "both"
-    link = [f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags"]
-    run(*CC, f"-I{INCLUDE}", *sources, *link, "-o", program)
+    program = build_program(maker.directory / "both", *sources)
     theirs, ours = run(program).stdout, run(program, "inline").stdout
     assert "PD_ERR_DEPTH nested too deeply" in theirs
     assert "the list has 2 items, and none at 2" in theirs

@@ -101,6 +101,10 @@ class alignas(64) variable : variable_base {
 
   variable(const variable &) = delete; /* get() gives the value */
   variable &operator=(const variable &) = delete; /* set() sets it */
+  template <class U>
+  void operator=(const U &) const {
+    static_assert(never<U>::value, "a flag is set by flag.set(value), which checks the value");
+  }
 
   /* The value of now: for numbers one atomic load. A reference stays good as long as the
    * module. Any thread. */
@@ -308,6 +312,7 @@ class flag : public inner::variable<T> {
   using base = inner::variable<T>;
 
  public:
+  using base::operator=;
   template <class... A>
   PD__OWN flag(inner::where at, T value, const char *help, const A &...attributes)
       : base(at, value, PD_KIND_DEFINE), checks_(), watches_() {
@@ -362,6 +367,7 @@ class flag : public inner::variable<T> {
 template <class T>
 class import : public inner::variable<T> {
  public:
+  using inner::variable<T>::operator=;
   PD__OWN import(inner::where at, T value) : inner::variable<T>(at, value, PD_KIND_IMPORT) {
     this->join();
   }
