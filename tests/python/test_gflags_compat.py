@@ -131,8 +131,7 @@ STRICT = [
 ]
 
 
-@pytest.mark.parametrize("driver", ["g++", "clang++"])
-@pytest.mark.parametrize("standard", ["c++11", "c++20"])
+@pytest.mark.parametrize(("driver", "standard"), [("g++", "c++11"), ("clang++", "c++20")])
 def test_the_header_compiles_without_warnings(driver, standard, tmp_path):
     tool(driver, "clang" if driver == "clang++" else "g++")
     source = write(tmp_path / "everything.cc", EVERYTHING)

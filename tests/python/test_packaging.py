@@ -53,6 +53,8 @@ def test_the_wheel_holds_package_library_headers_and_build_files(installed, tmp_
         *files_under(tmp_path / "tree" / "paddle_flags"),
         "lib/libpd_flags.so",
         "lib/libpd_flags.a",
+        "lib/cmake/paddle_flags/gflags-config.cmake",
+        "lib/cmake/paddle_flags/gflags-config-version.cmake",
         "lib/cmake/paddle_flags/paddle_flags-config.cmake",
         "lib/cmake/paddle_flags/paddle_flags-config-version.cmake",
         "lib/cmake/paddle_flags/pd_flags_generate.cmake",
