@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -44,6 +45,9 @@ flags:
   - {name: low, type: int64, default: -9223372036854775808, help: Low}
   - {name: key, type: string, default: "\x07 é \u2028", help: "Secret é", attributes: [sensitive, read_only]}
   - {name: part, type: int32, default: 0, help: Part, attributes: [experimental, startup_only]}
+imports:
+  - {name: threads, type: int32, default: -3}
+  - {name: home, type: string, default: "/é"}
 """  # noqa: E501 - a line a flag
 COMPAT = """
 aliases:
@@ -94,15 +98,40 @@ def test_what_was_generated_built_and_loaded_comes_back_equal(tmp_path):
 
 
 def test_what_a_plugin_does_not_have_is_all_that_differs(tmp_path):
-    more = "  - {name: size, type: int32, default: 1, help: S, owner: us, since: 1.0.0}\n"
-    more += "imports:\n  - {name: threads, type: int32, default: 1}\n"
+    more = "  - {name: size, type: int32, default: 1, help: S, owner: us, since: 1.0.0}\nimports:"
     implies = "implies:\n  - {flag: mode, value: best, sets: {batch: 64}}\n"
-    path, plugin = generated_plugin(tmp_path, FLAGS + more, COMPAT + implies)
+    flags = FLAGS.replace("imports:", more)
+    path, plugin = generated_plugin(tmp_path, flags, COMPAT + implies)
     back = tmp_path / "back.yaml"
     command = [sys.executable, "-m", "paddle_flags", "gen", "import", "plugin", plugin]
-    run(*command, "-o", back, "--version", "2.1.0", check=False)
+    ended = run(*command, "-o", back, "--version", "2.1.0", check=False)
     found = compare(load(path), load(str(back)))
-    assert {each.kind for each in found} == {"owner", "since", "imports", "implies"}
+    assert {each.kind for each in found} == {"owner", "since", "implies"}
+    what = "mode: found a watcher, expected implied values, which a plugin doesn't tell"
+    assert len(re.findall(what, ended.stderr)) == 1
+
+
+def test_a_plugin_that_was_written_by_hand_tells_its_imports_and_functions(plugin, tmp_path):
+    made = plugin("""
+        static bool even(const pd_flag_entry *const *e, void *context, char *why, size_t size) {
+          (void)context, (void)why, (void)size;
+          return e[0]->value.i64 % 2 == 0;
+        }
+        PD_DEFINE_int32(pairs, 2, "Pairs", .validate = even);
+        PD_IMPORT_double(share, 0.25);
+    """)
+    out = tmp_path / "flags.yaml"
+    command = [sys.executable, "-m", "paddle_flags", "gen", "import", "plugin", made, "-o", out]
+    ended = run(*command, check=False)
+    assert ended.returncode == 1
+    told = f"{tmp_path}/plugin.c:7:1: pairs: found a validator, expected a range or choices\n"
+    assert ended.stderr == told
+    flags = load(str(out))
+    assert flags.name == "plugin"
+    assert [flag.name for flag in flags.flags] == ["pairs"]
+    assert [(each.name, each.type, each.default) for each in flags.imports] == [
+        ("share", "double", 0.25)
+    ]
 
 
 # ---- sources and programs of gflags ----

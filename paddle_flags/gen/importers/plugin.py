@@ -6,8 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._native import ffi, lib
 from paddle_flags._plugin import load_plugin
+from paddle_flags._status import to_text
+from paddle_flags._values import from_c, kind_of
 from paddle_flags.gen.importers import NO_HELP, UNKNOWN_VERSION, Found
+from paddle_flags.gen.importers.plugin_record import definitions
 from paddle_flags.gen.importers.texts import advice, from_text
 from paddle_flags.gen.model import (
     ATTRIBUTES,
@@ -15,6 +19,7 @@ from paddle_flags.gen.model import (
     Deprecated,
     Flag,
     FlagSet,
+    Import,
     Place,
     Renamed,
     Retired,
@@ -38,7 +43,26 @@ def import_plugin(path: str, name: str | None, version: str) -> Found:
     for live in lives:
         if not _schema(live):
             _take(live, found)
+    for definition in definitions(plugin.path):
+        _take_definition(definition, found)
     return found
+
+
+def _take_definition(definition: Any, found: Found) -> None:
+    """Take what the registry doesn't tell: imports, and functions of the plugin."""
+    name = to_text(definition.name)
+    place = Place(to_text(definition.file) or str(found.flags.at[""].file), definition.line or 1, 1)
+    if definition.kind == lib.PD_KIND_IMPORT:
+        kind = kind_of(definition)
+        default: Any = from_c(kind, definition.default_value)
+        found.flags.imports.append(Import(name, kind.name, default, at={"": place}))
+        return
+    if definition.size <= ffi.offsetof("pd_flag_def", "watch"):  # it knows of no functions
+        return
+    if definition.validate:
+        found.lose(place, name, "a validator", "a range or choices")
+    if definition.watch:
+        found.lose(place, name, "a watcher", "implied values, which a plugin doesn't tell")
 
 
 def _schema(live: Live[Any]) -> re.Match[str] | None:
