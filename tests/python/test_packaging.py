@@ -18,6 +18,7 @@ from support import INCLUDE, LIBDIR, ROOT, run
 from paddle_flags import _config
 
 VERSION = version("paddle_flags")
+CMAKE = ROOT / "csrc" / "cmake"
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
@@ -53,15 +54,8 @@ def test_the_wheel_holds_package_library_headers_and_build_files(installed, tmp_
         *files_under(tmp_path / "tree" / "paddle_flags"),
         "lib/libpd_flags.so",
         "lib/libpd_flags.a",
-        "lib/cmake/paddle_flags/gflags-config.cmake",
-        "lib/cmake/paddle_flags/gflags-config-version.cmake",
-        "lib/cmake/paddle_flags/paddle_flags-config.cmake",
-        "lib/cmake/paddle_flags/paddle_flags-config-version.cmake",
-        "lib/cmake/paddle_flags/pd_flags_generate.cmake",
-        "lib/pkgconfig/paddle_flags.pc",
-        "lib/pkgconfig/paddle_flags-compat.pc",
-        "lib/pkgconfig/paddle_flags-headers.pc",
-        "lib/pkgconfig/paddle_flags-static.pc",
+        *(f"lib/cmake/paddle_flags/{path.stem}" for path in CMAKE.glob("*.cmake.in")),
+        *(f"lib/pkgconfig/{path.stem}" for path in CMAKE.glob("*.pc.in")),
     }
     found = files_under(package)
     modules = {name for name in found if name.endswith(".so") and "/" not in name}
