@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from joining import REGISTRY, Maker, environment, obey, python
-from support import CXX, INCLUDE, SANITIZE, WARNINGS, build_plugin, run, tool, write
+from support import CXX, INCLUDE, SANITIZE, WARNINGS, build, build_plugin, run, tool, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +57,36 @@ int NAME_set() {
   return done.code();
 }
 const char *NAME_said() { return said.c_str(); }
+"""
+# Threads construct flags while another one brings the registry.
+RACE = """
+#include <pd_flags.hpp>
+#include <dlfcn.h>
+#include <thread>
+template <int number>
+static pd::flag<int> &numbered() {
+  static char name[20];
+  static int written = std::snprintf(name, sizeof name, "race_%d", number);
+  static pd::flag<int> flag{written > 0 ? name : "", number, "One of many"};
+  return flag;
+}
+template <int number>
+struct many {
+  static bool make() { return (numbered<number>() == number) & many<number - 1>::make(); }
+  static bool defined() { return numbered<number>().handle() && many<number - 1>::defined(); }
+};
+template <>
+struct many<0> {
+  static bool make() { return true; }
+  static bool defined() { return true; }
+};
+int main(int, char **argv) {
+  std::thread first(many<60>::make), second(many<30>::make);
+  bool loaded = dlopen(argv[1], RTLD_NOW) != nullptr;
+  first.join();
+  second.join();
+  return loaded && many<60>::defined() ? 0 : 1;
+}
 """
 # What is wrong, and a part of what a compiler says to it.
 WRONG = {
@@ -147,6 +177,13 @@ for _ in range(2):
     wrong = "beta.alpha_page=wide: expected <width>x<height>"
     assert lines[:3] == [f"{names} 1012", "2200 0 7x5", wrong]
     assert lines[3:] == [f"{names} 2006", "2200 0 7x5", wrong]
+
+
+def test_flags_that_threads_construct_while_the_registry_comes_are_all_defined(maker):
+    code = write(maker.directory / "race.cc", RACE)
+    program = build(maker.directory / "race", code, flags=("-std=c++11", "-pthread", "-ldl"))
+    for _ in range(20):
+        run(program, REGISTRY)
 
 
 @pytest.mark.skipif(bool(SANITIZE), reason="built for a sanitizer")
