@@ -72,7 +72,7 @@ static pd::flag<int> &numbered() {
 }
 template <int number>
 struct many {
-  static bool make() { return (numbered<number>() == number) & many<number - 1>::make(); }
+  static bool make() { return numbered<number>() == number && many<number - 1>::make(); }
   static bool defined() { return numbered<number>().handle() && many<number - 1>::defined(); }
 };
 template <>
