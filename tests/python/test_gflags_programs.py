@@ -412,6 +412,32 @@ def test_a_program_and_its_library_share_flags_and_validators(library, tmp_path)
         assert told == f"ERROR: failed validation of new value '{value}' for flag '{name}'\n"
 
 
+NEEDED = """
+#include <gflags/gflags.h>
+DEFINE_int32(needed, 0, "To be given");
+static bool positive(const char *, gflags::int32 value) { return value > 0; }
+DEFINE_validator(needed, positive);
+"""
+
+
+def test_a_default_that_a_validator_of_a_library_rejects_ends_the_program(library, tmp_path):
+    needed = compiled(
+        tmp_path / "libneeded.so",
+        write(tmp_path / "needed.cc", NEEDED),
+        flags=("-shared", "-fPIC"),
+        linked=False,
+    )
+    flags = (str(library), str(needed), f"-Wl,-rpath,{library.parent}:{tmp_path}")
+    flags = ("-Wl,--no-as-needed", *flags)
+    program = compiled(tmp_path / "user", write(tmp_path / "user.cc", USER), flags=flags)
+    told = "ERROR: --needed must be set on the commandline (default value fails validation)\n"
+    assert ending(program) == (1, told)
+    assert ending(program, "--needed=0")[1] == (
+        "ERROR: failed validation of new value '0' for flag 'needed'\n"
+    )
+    assert ending(program, "--needed=3")[0] == 0
+
+
 def start(text: str, *words: object) -> subprocess.CompletedProcess[str]:
     return run(sys.executable, "-c", f"import sys, paddle_flags as pf\n{text}", *words)
 
