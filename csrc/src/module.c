@@ -133,7 +133,7 @@ static bool define(pd__defs *defs, pd__lates lates, bool sound, pd__report *refu
  * joins whole or not at all; otherwise it is refused by itself. */
 static void join_late(pd_module *module, const loading *load) {
   pd_error err = {.status = module->status, .message = "its module was refused"};
-  pd__lates lates = pd__lates_of(module->record, false);
+  pd__lates lates = pd__lates_of(module->record, module->high, false);
   pd__report refused = {.list = module->errors, .first = &err}, waiting = {.list = module->errors};
   if (lates.first == lates.end) return;
   pd__defs *last = &module->defs;
@@ -189,7 +189,7 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
     __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
     module->record = record;
     pd__defs *defs = &module->defs;
-    pd__lates lates = pd__lates_of(record, true);
+    pd__lates lates = pd__lates_of(record, module->high, true);
     bool sound = pd__defs_read(defs, record, lates, module->name_space, module->number, &refused);
     if (!define(defs, lates, sound, &refused, &waiting)) pd__defs_drop(defs);
   }

@@ -159,8 +159,9 @@ void pd__defs_drop(pd__defs *defs) {
 
 /* ---- Definitions that come late ---- */
 
-pd__lates pd__lates_of(const pd_module_record *record, bool all) {
-  bool has = record->size >= offsetof(pd_module_record, late) + sizeof record->late;
+pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all) {
+  const size_t least = offsetof(pd_module_record, late) + sizeof record->late;
+  bool has = record->size >= least && high - (uintptr_t)record >= least;
   pd__lates lates = {.first = has ? __atomic_load_n(&record->late, __ATOMIC_SEQ_CST) : NULL};
   for (lates.end = lates.first; lates.end && (all || !lates.end->seen);) {
     lates.end = lates.end->next;

@@ -19,8 +19,9 @@ typedef struct pd__lates {
   pd_late_def *first, *end;
 } pd__lates;
 
-/* Those of a record; only those that nobody has seen, unless `all`. */
-pd__lates pd__lates_of(const pd_module_record *record, bool all);
+/* Those of a record in an image that ends at `high`; only those that nobody has seen,
+ * unless `all`. */
+pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all);
 
 /* Tell them what became of them. `refusal` NULL: those in `defs` are defined. */
 void pd__lates_settle(pd__lates lates, const pd__defs *defs, const pd_error *refusal);

@@ -40,7 +40,8 @@ static void join_late(void) {
                                   .default_value = {.i64 = 6},
                                   .max = {.i64 = 1000}};
   static const pd_flag_def *const list[] = {&def};
-  static pd_module_record record = {PD_ABI_VERSION, sizeof record, list, list + 1, NULL, NULL};
+  static pd_module_record record = {PD_ABI_VERSION, sizeof record, list, list + 1,
+                                    NULL,           NULL,          NULL};
   pd_flag *flag;
   late = 6;
   pd__module_join(&record);

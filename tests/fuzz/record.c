@@ -167,7 +167,7 @@ static void check_record(fuzz_bytes *in) {
   while (from.count < TEXTS_MOST && in->at < in->end) from.at[from.count++] = fuzz_text(in, '\0');
   for (size_t i = 0; i < count; i++) defs[i] = read_def(&numbers, &from, &cells[i]);
   memset(cells, 0, sizeof cells);
-  record = (pd_module_record){PD_ABI_VERSION, sizeof record, NULL, NULL, NULL, NULL};
+  record = (pd_module_record){PD_ABI_VERSION, sizeof record, NULL, NULL, NULL, NULL, NULL};
   record.defs = (const pd_flag_def *const *)defs;
   record.defs_end = record.defs + count;
   pd__module_join(&record);
@@ -248,7 +248,7 @@ static void check_image(fuzz_bytes *in) {
   if (size) memcpy(text, start + head, size);
   writable = calloc(1, WRITABLE);
   pd_module_record *sound = (void *)(writable + PLACE);
-  *sound = (pd_module_record){abi ? abi : 1, sizeof *sound, list, list + 2, NULL, NULL};
+  *sound = (pd_module_record){abi ? abi : 1, sizeof *sound, list, list + 2, NULL, NULL, NULL};
   uintptr_t base = (uintptr_t)text & ~(uintptr_t)0xfff;
   segments[0].p_vaddr = (uintptr_t)text - base;
   segments[0].p_memsz = size;
