@@ -133,14 +133,16 @@ namespace detail_ = ::pd::gflags_detail;
 PD__GFLAGS_API bool RegisterFlagValidator(const bool *flag, bool (*validate)(const char *, bool)) {
   return detail_::add_validator(flag, validate);
 }
-PD__GFLAGS_API bool RegisterFlagValidator(const int32 *flag, bool (*validate)(const char *, int32)) {
+PD__GFLAGS_API bool RegisterFlagValidator(const int32 *flag,
+                                          bool (*validate)(const char *, int32)) {
   return detail_::add_validator(flag, validate);
 }
 PD__GFLAGS_API bool RegisterFlagValidator(const uint32 *flag,
                                           bool (*validate)(const char *, uint32)) {
   return detail_::add_validator(flag, validate);
 }
-PD__GFLAGS_API bool RegisterFlagValidator(const int64 *flag, bool (*validate)(const char *, int64)) {
+PD__GFLAGS_API bool RegisterFlagValidator(const int64 *flag,
+                                          bool (*validate)(const char *, int64)) {
   return detail_::add_validator(flag, validate);
 }
 PD__GFLAGS_API bool RegisterFlagValidator(const uint64 *flag,

@@ -119,7 +119,8 @@ PD__LOCAL inline argument_of_line take_apart(const std::string &text) {
 /* A text with a dash where the help speaks of true or false: it may be the next flag. */
 PD__LOCAL inline void doubt(const argument_of_line &found) {
   std::string help = help_of(found.flag);
-  bool like_a_bool = help.find("true") != std::string::npos || help.find("false") != std::string::npos;
+  bool like_a_bool =
+      help.find("true") != std::string::npos || help.find("false") != std::string::npos;
   if (found.value[0] != '-' || !like_a_bool || type_of_flag(found.flag) != PD_TYPE_string) return;
   std::fprintf(stderr, "Did you really mean to set flag '%s' to the value '%s'?\n",
                name_of(found.flag).c_str(), found.value.c_str());
@@ -250,7 +251,8 @@ inline std::string reader::read_variables(const std::string &list, FlagSettingMo
       if (required) errors_[name] = "ERROR: " + variable + " not found in environment\n";
     } else if (depth_ == deepest || !std::strcmp(value, "fromenv") ||
                !std::strcmp(value, "tryfromenv")) {
-      errors_[name] = std::string("ERROR: infinite recursion on environment flag '") + value + "'\n";
+      errors_[name] =
+          std::string("ERROR: infinite recursion on environment flag '") + value + "'\n";
     } else {
       pd_origin origin = {source_, 0, variable.c_str(), 0};
       depth_++;
@@ -375,8 +377,8 @@ PD__LOCAL inline bool report_taken() {
     const checker &check = *each.second;
     if (!check.where || check.where() == each.first) continue;
     text += std::string("ERROR: flag '") + check.name +
-            "' is also defined by a library with a gflags of its own, which has taken its variable; "
-            "one of them needs another name\n";
+            "' is also defined by a library with a gflags of its own, which has taken its "
+            "variable; one of them needs another name\n";
   }
   std::fputs(text.c_str(), stderr);
   return !text.empty();
@@ -384,7 +386,9 @@ PD__LOCAL inline bool report_taken() {
 
 PD__LOCAL inline uint32_t parse(int *argc, char ***argv, bool remove, bool help) {
   keep_line(*argc, const_cast<const char **>(*argv));
-  if (!pd_version()) die("ERROR: this process has no registry of flags: link libpd_flags, or load it\n");
+  if (!pd_version()) {
+    die("ERROR: this process has no registry of flags: link libpd_flags, or load it\n");
+  }
   if (report_refused() || report_taken()) gf::gflags_exitfunc(1);
   reader reads(PD_SOURCE_ARGV);
   reads.read_files(fLS::FLAGS_flagfile, gf::SET_FLAGS_VALUE);

@@ -223,7 +223,8 @@ PD__LOCAL inline void show_xml(const char *argv0) {
 PD__LOCAL inline void show_version() {
   const char *version = program().version;
   bool known = version && *version;
-  print(program_short_name() + std::string(known ? " version " : "") + (known ? version : "") + "\n");
+  std::string text = program_short_name();
+  print(text + (known ? std::string(" version ") + version : "") + "\n");
 #ifndef NDEBUG
   print("Debug build (NDEBUG not #defined)\n");
 #endif
