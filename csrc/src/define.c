@@ -240,11 +240,11 @@ uint32_t pd__departures;
 static void undefine(pd_flag *flag, const pd_flag_def *def, const pd__platform_image *program) {
   uintptr_t address = (uintptr_t)def->name;
   bool stays = program && address >= program->low && address < program->high;
-  unlink_aliases(flag, def->aliases);
-  unlink_aliases(flag, def->old_names);
+  if (def->aliases) unlink_aliases(flag, def->aliases);
+  if (def->old_names) unlink_aliases(flag, def->old_names);
   pd__names_own(flag, stays ? def->name : pd__intern(def->name));
-  flag->defined = flag->assignable = false;
-  pd__flag_drop_source(flag, PD_SOURCE_DEFAULT);
+  flag->defined = flag->assignable = flag->plain = false;
+  if (flag->entries) pd__flag_drop_source(flag, PD_SOURCE_DEFAULT);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   __atomic_fetch_add(&pd__departures, 1, __ATOMIC_RELEASE);
   pd__cell *cell = *pd__flag_cells(flag);
@@ -283,7 +283,7 @@ void pd__undefine(pd__cell *cells, size_t count, const pd__platform_image *progr
     bool defines = pd__flag_def(flag) == cell->def;
     unlink_cell(cell);
     if (defines) replace(flag, cell->def, program);
-    look_again(flag);
+    if (flag->defined) look_again(flag);
   }
 }
 
