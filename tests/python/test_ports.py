@@ -71,10 +71,10 @@ def test_a_plugin_for_macos_holds_one_record_with_all_of_its_flags(tmp_path, tar
     texts = {"flags": FLAGS, "use": USE}
     sources = [write(tmp_path / f"{name}.{suffix}", text) for name, text in texts.items()]
     binary = compile_for(target, tmp_path / "plugin.dylib", driver, *options, *sources)
-    (record,) = records(binary, 1, 40)
+    (record,) = records(binary, 1, 48)
     listed = binary.get_section("__DATA", "__pd_flag_defs")
     bounds = (listed.virtual_address, listed.virtual_address + listed.size)
-    assert struct.unpack("<IIQQQQ", record) == (1, 40, *bounds, 0, 0)
+    assert struct.unpack("<IIQQQQQ", record) == (1, 48, *bounds, 0, 0, 0)
     pointers = [at for (at,) in struct.iter_unpack("<Q", bytes(listed.content)) if at]
     names = [
         struct.unpack("<Q", bytes(binary.get_content_from_virtual_address(at + 16, 8)))[0]
