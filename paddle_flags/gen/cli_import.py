@@ -32,8 +32,11 @@ def _helpxml(options: argparse.Namespace) -> Found:
     from paddle_flags.gen.importers import helpxml  # noqa: PLC0415 - as above
 
     if options.program.endswith(".xml"):
+        for word in (*options.words, *options.behind):
+            message = f"{word}: found an argument of a file, expected none"
+            raise GenerateError(message)
         return helpxml.import_file(options.program, options.name, options.version)
-    words = [options.program, *options.words]
+    words = [options.program, *options.words, *options.behind]
     return helpxml.import_program(words, options.name, options.version)
 
 
@@ -70,8 +73,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         kind.add_argument(argument, metavar=argument.upper(), help=summary)
         kind.set_defaults(act=act)
         if name == "helpxml":
-            more = "what the program is given before --helpxml"
-            kind.add_argument("words", nargs=argparse.REMAINDER, metavar="ARGUMENT", help=more)
+            more = "what the program is given before --helpxml; its options stand behind --"
+            kind.add_argument("words", nargs="*", metavar="ARGUMENT", help=more)
         elif name == "gflags":
             kind.add_argument("words", nargs="*", metavar="SOURCE", help="more of them")
     return parser
@@ -84,12 +87,32 @@ def _add_options(kind: argparse.ArgumentParser) -> None:
     kind.add_argument("--version", metavar="X.Y.Z", default="", help="of the set")
 
 
+def _read(program: str, words: Sequence[str]) -> argparse.Namespace:
+    """Read the words; those behind -- are another program's, as only helpxml runs one."""
+    parser = _parser(program)
+    runs = words[:1] == ["helpxml"] and "--" in words
+    end = words.index("--") if runs else len(words)
+    options, unknown = parser.parse_known_args(words[:end])
+    if unknown:
+        hint = "; those of the program stand behind --" if words[0] == "helpxml" else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    options.behind = words[end + 1 :]
+    return options
+
+
+def _miss_flags(found: Found) -> None:
+    flags = found.flags
+    if not (flags.flags or flags.imports or flags.retired or len(found.losses)):
+        found.losses.add(flags.at.get(""), "", "no flags", "some")
+
+
 def run(program: str, words: Sequence[str]) -> int:
     """Read the words behind `gen import`, and do what they say; gives the exit status."""
-    options = _parser(program).parse_args(words)
+    options = _read(program, words)
     try:
         found: Found = options.act(options)
         texts = settle(found)
+        _miss_flags(found)
         written = _write(texts, options, " ".join(words))
     except FlagError as error:
         for each in error.errors:

@@ -8,7 +8,7 @@
     )
 
 The sources are generated where objects are built, and compiled into the extension; the
-Python module and its stub go into the package; the YAML files go into the source
+Python module and its stub go into the package, with py.typed; the YAML files go into the source
 distribution. What hasn't changed isn't written, and so not compiled again.
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setuptools.command.build_ext import build_ext
@@ -32,6 +33,8 @@ from paddle_flags.gen.write import write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+TYPED = "py.typed"  # the mark of PEP 561
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ class _BuildPython(build_py):
         for each in self.sets:
             if each.package is not None:
                 each.generate(["python"], self._directory_of(each.package))
+                # Else no type checker reads the stub.
+                Path(self._directory_of(each.package), TYPED).touch()
 
     def _directory_of(self, package: str) -> str:
         if self.editable_mode:
@@ -97,9 +102,9 @@ class _BuildPython(build_py):
             os.path.join(self._directory_of(each.package), name)
             for each in self.sets
             if each.package is not None
-            for name in render(load_files(beside(each.file)), ["python"])
+            for name in (*render(load_files(beside(each.file)), ["python"]), TYPED)
         ]
-        return [*super().get_outputs(include_bytecode), *made]
+        return list(dict.fromkeys([*super().get_outputs(include_bytecode), *made]))
 
     def get_source_files(self) -> list[str]:
         """Give what a source distribution holds."""

@@ -143,6 +143,25 @@ def test_a_changed_file_beside_the_flags_is_noticed(ninja):
     beside.write_text(text)
 
 
+def test_a_file_beside_the_flags_that_goes_takes_its_sources_along(ninja):
+    ninja.edit()
+    beside = ninja.flags.with_name("flags_compat.yaml")
+    text = beside.read_text()
+    beside.write_text(
+        f"{text}implies:\n  - {{flag: pump_dry, value: true, sets: {{pump_rate: 1}}}}\n"
+    )
+    try:
+        ninja.build()
+        assert "pump_flags_implies.c" in {Path(name).name for name in ninja.times()}
+        beside.unlink()
+        ninja.build()
+        assert "pump_flags_implies.c" not in {Path(name).name for name in ninja.times()}
+        assert ninja.names() == FLAGS
+        assert "no work to do" in ninja.build()
+    finally:
+        beside.write_text(text)
+
+
 CPP = """
 cmake_minimum_required(VERSION 3.13)
 project(pump CXX)
@@ -174,6 +193,8 @@ def test_a_project_of_cpp_alone_is_built_by_make_as_well(home, tmp_path):
     assert objects(project.changed(project.build)) == []
     project.edit("Which way it pumps", "Where to")
     assert len(objects(project.changed(project.build))) == 1
+    (project.out / "made" / "pump_flags.h").unlink()
+    assert "pump_flags.h" in {Path(name).name for name in project.changed(project.build)}
 
 
 def test_a_call_that_is_wrong_says_what_was_expected(home, tmp_path):
@@ -204,6 +225,46 @@ def test_make_generates_compiles_and_then_has_nothing_to_do(home, tmp_path):
     project.edit()
     project.build()
     assert project.names() == FLAGS
+
+
+SHORT = """
+PYTHON ?= python3
+include $(shell $(PYTHON) -m paddle_flags config --makefile)
+$(eval $(call pd_flags_generate,../flags.yaml,build/flags,--lang $(LANGUAGES) --templates tp))
+
+libpump.so: pump.o $(flags_OBJECTS)
+\t$(CC) -shared $^ -o $@
+pump.o: ../pump.c $(flags_HEADERS)
+\t$(CC) $(flags_CPPFLAGS) -fPIC -c $< -o $@
+"""
+
+
+def test_make_notices_options_templates_and_what_is_gone(home, tmp_path):
+    make = (tool("make"), f"CC={CC[0]}", "CFLAGS=-O0 -fPIC", "LANGUAGES=c")
+    project = Project(home, tmp_path, "short", *make)
+    project.folder.joinpath("tp").mkdir(parents=True)
+    write(project.folder / "Makefile", SHORT)
+    project.build()
+    assert (project.folder / "libpump.so").is_file(), "the user's first target is the goal"
+    nothing = "make: 'libpump.so' is up to date.\n"
+    assert project.build() == nothing
+
+    def written(act: Callable[[], object]) -> set[str]:
+        act()
+        names = {Path(name).name for name in project.changed(project.build)}
+        assert project.build() == nothing
+        return names
+
+    header = project.out / "flags" / "pump_flags.h"
+    assert "pump_flags.h" in written(header.unlink)
+    template = project.folder / "tp" / "schema.c.j2"
+    own = (ROOT / "paddle_flags" / "gen" / "templates" / "schema.c.j2").read_text()
+    assert "pump_flags_schema.c" in written(lambda: write(template, f"{own}/* ours */\n"))
+    assert "pump_flags_schema.c" in written(lambda: write(template, f"{own}/* mine */\n"))
+    assert "pump_flags_schema.c" in written(template.unlink)
+    assert "pump_flags.c" in written(project.flags.with_name("flags_compat.yaml").unlink)
+    project.run(*make[:-1], "LANGUAGES=c,docs")
+    assert (project.out / "flags" / "pump_flags.md").is_file()
 
 
 # ---- setuptools ----
@@ -257,6 +318,7 @@ def test_a_source_distribution_holds_the_yaml_and_a_wheel_what_is_generated(home
     held = home.run(home.python, "-m", "zipfile", "-l", wheel, cwd=place).stdout
     assert "counter/counter_flags.py " in held
     assert "counter/counter_flags.pyi " in held
+    assert "counter/py.typed " in held, "else type checkers don't read the stub"
 
 
 MISTAKES = {

@@ -21,7 +21,7 @@ from paddle_flags.gen import load  # noqa: E402
 from paddle_flags.gen.cli import run as gen  # noqa: E402
 from paddle_flags.gen.diff import compare  # noqa: E402
 from paddle_flags.gen.emit import to_text, to_trees  # noqa: E402
-from paddle_flags.gen.importers import Found, settle  # noqa: E402
+from paddle_flags.gen.importers import Found, helpxml, settle  # noqa: E402
 from paddle_flags.gen.importers.cpp_tokens import tokenise  # noqa: E402
 from paddle_flags.gen.importers.cpp_values import NoConstant, constant  # noqa: E402
 from paddle_flags.gen.importers.gflags import import_sources  # noqa: E402
@@ -429,6 +429,33 @@ def test_a_program_without_helpxml_is_an_error_and_nothing_is_written(
     assert told.startswith(sys.executable)
     assert told.endswith(expected)
     assert not out.exists()
+
+
+EMPTY = "<AllFlags><program>tool</program></AllFlags>"
+
+
+def test_options_may_stand_behind_a_file_and_the_words_of_a_program_behind_dashes(tmp_path, capsys):
+    xml = write(tmp_path / "tool.xml", EMPTY)
+    told = [f"{xml}:1:1: found no flags, expected some"]
+    assert imported(capsys, "helpxml", xml, "-o", tmp_path / "f.yaml") == (1, told)
+    code = "import sys; sys.argv[1:] == ['--x', '--helpxml'] and print('<AllFlags></AllFlags>')"
+    words = (sys.executable, "-o", tmp_path / "g.yaml", "--", "-c", code, "--x")
+    assert imported(capsys, "helpxml", *words)[0] == 1
+    assert (tmp_path / "g.yaml").is_file()
+    with pytest.raises(SystemExit):
+        imported(capsys, "helpxml", sys.executable, "-c")
+    assert "unrecognized arguments: -c; those of the program stand" in capsys.readouterr().err
+
+
+def test_a_program_that_never_ends_is_an_error(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(helpxml, "SECONDS", 0.2)
+    code = (
+        "import subprocess as s, sys; s.run([sys.executable, '-c', 'import time; time.sleep(9)'])"
+    )
+    words = ("-o", tmp_path / "f.yaml", sys.executable, "--", "-c", code)
+    status, (told,) = imported(capsys, "helpxml", *words)
+    assert status == 2
+    assert told.endswith("found no end of --helpxml within 0.2 seconds, expected one")
 
 
 def test_xml_with_a_document_type_is_refused(tmp_path, capsys):

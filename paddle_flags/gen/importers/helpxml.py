@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -17,7 +18,7 @@ from paddle_flags.gen.problems import GenerateError, near, one_of, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECONDS = 60  # that a program has for its help
+SECONDS = 30  # that a program has for its help
 REDACTED = "<redacted>"
 # Where gflags defines what every program has: --help, --flagfile, ...
 _OF_GFLAGS = re.compile(r"(.*/)?gflags(_reporting|_completions)?\.cc")
@@ -25,22 +26,37 @@ _OF_GFLAGS = re.compile(r"(.*/)?gflags(_reporting|_completions)?\.cc")
 
 def import_program(words: Sequence[str], name: str | None, version: str) -> Found:
     """Run a program with --helpxml and give its flags; raises FlagError when it has none."""
-    command = [*words, "--helpxml"]
-    try:
-        ended = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired as error:
-        message = f"{words[0]}: found no end of --helpxml within {SECONDS} seconds, expected one"
-        raise GenerateError(message) from error
-    except OSError as error:
-        message = f"{words[0]}: {os.strerror(error.errno or 0)}"
-        raise FlagFileError(message) from error
-    start = ended.stdout.find(b"<AllFlags>")
+    output, errors = _run([*words, "--helpxml"])
+    start = output.find(b"<AllFlags>")
     if start < 0:
-        last = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        last = errors.decode(errors="replace").strip().splitlines()[-1:]
         more = f"; it said: {last[0]}" if last else ""
         message = f"{words[0]}: --helpxml: found no <AllFlags>, expected flags as XML{more}"
         raise GenerateError(message)
-    return from_xml(ended.stdout[start:], words[0], name, version)
+    return from_xml(output[start:], words[0], name, version)
+
+
+def _run(command: Sequence[str]) -> tuple[bytes, bytes]:
+    """Give what a program writes; files take it, since others may hold pipes open for ever."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        try:
+            subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            message = f"{command[0]}: found no end of --helpxml within {SECONDS} seconds"
+            raise GenerateError(f"{message}, expected one") from error
+        except OSError as error:
+            message = f"{command[0]}: {os.strerror(error.errno or 0)}"
+            raise FlagFileError(message) from error
+        output.seek(0)
+        errors.seek(0)
+        return output.read(), errors.read()
 
 
 def import_file(path: str, name: str | None, version: str) -> Found:
