@@ -1,6 +1,6 @@
 """Check that the library needs nothing but libc: what it includes, links and calls.
 
-dependencies.py [--sources DIRECTORY] [--library FILE]
+dependencies.py [--sources DIRECTORY] [--binary FILE]
 
 Headers of csrc/include/compat are as their originals, and left out.
 
@@ -90,10 +90,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--sources", type=Path, default=ROOT / "csrc", help="instead of csrc")
     built = ROOT / "paddle_flags" / "lib" / "libpd_flags.so"
-    parser.add_argument("--library", type=Path, default=built, help="instead of the one built")
+    parser.add_argument("--binary", type=Path, default=built, help="instead of the one built")
     options = parser.parse_args()
     found = foreign_includes(options.sources)
-    found += foreign_libraries(options.library) + foreign_calls(options.library)
+    found += foreign_libraries(options.binary) + foreign_calls(options.binary)
     if found:
         found.append("The library needs libc alone; what it may ask for is listed in " + __file__)
     sys.exit("\n".join(found) or None)

@@ -49,7 +49,7 @@ def test_a_library_or_a_function_outside_the_list_is_refused_by_name(tmp_path):
     library = tmp_path / "more.so"
     linked = ["-Wl,--no-as-needed", "-lm"]
     run(*CC, *CHECKED, "-shared", "-fPIC", source, "-o", library, *linked)
-    ended = guard("--library", library)
+    ended = guard("--binary", library)
     assert ended.returncode == 1
     assert "more.so: needs libm.so.6" in ended.stderr
     assert "more.so: calls puts" in ended.stderr
