@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.machinery
 import keyword
 import os
 import re
@@ -73,6 +74,35 @@ def check_name(name: str) -> str:
     return name
 
 
+# lib<name>.so is then that of the C library, or of a compiler, to who links with -l<name>.
+_OF_SYSTEM = """
+anl asan atomic c crypt dl gcc gcc_s gfortran gomp itm lsan m mvec nsl pthread quadmath resolv rt
+ssp stdc thread_db tsan ubsan unwind util
+""".split()  # noqa: SIM905 - read as words
+
+
+def check_free(name: str, language: str) -> None:
+    """Refuse a name under which the system or this Python has a library or module."""
+    if LANGUAGES[language].shared == "plugin":
+        taken = f"lib{name}.so is a library of the system" if name in _OF_SYSTEM else ""
+    else:
+        # `python -m` looks into the current directory too, where older projects may be.
+        path = [place for place in sys.path if place not in ("", os.getcwd())]
+        found = importlib.machinery.PathFinder.find_spec(name, path)
+        taken = f"is a module of this Python, {found.origin}" if found and found.origin else ""
+    if taken:
+        message = f"{name!r}: {taken}; expected a name of your own, such as '{name}_plugin'"
+        raise argparse.ArgumentTypeError(message)
+
+
+def check_directory(text: str) -> str:
+    """Give the path of a directory, which may not be there yet."""
+    if not text:
+        message = "'': expected the path of a new or an empty directory, such as 'alpha' or '.'"
+        raise argparse.ArgumentTypeError(message)
+    return text
+
+
 def check_language(text: str) -> str:
     """Give a language, or name the nearest."""
     if text in LANGUAGES:
@@ -127,6 +157,10 @@ def write_project(directory: str, texts: dict[str, str]) -> None:
 
 def _make_directory(path: str, made: list[str]) -> None:
     """Make a directory and those above it; note which are new."""
+    if os.path.lexists(path) and not os.path.isdir(path):
+        what = "is a file" if os.path.exists(path) else "is a link to nothing"
+        message = f"{path}: {what}; expected a new or an empty directory"
+        raise FileExistsError(message)
     if path and not os.path.isdir(path):
         _make_directory(os.path.dirname(path), made)
         os.mkdir(path)
@@ -162,7 +196,10 @@ def add_parser(commands: Any, program: str) -> None:
         help=", ".join(LANGUAGES),
     )
     parser.add_argument(
-        "--dir", metavar="DIRECTORY", help="where to write it: a new or an empty directory; NAME"
+        "--dir",
+        metavar="DIRECTORY",
+        type=check_directory,
+        help="where to write it: a new or an empty directory; NAME",
     )
     parser.set_defaults(act=lambda options: _write(parser, options))
 
@@ -177,13 +214,15 @@ def complete(option: str, word: str) -> _completion.Answer:
 
 def _write(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     directory = options.name if options.dir is None else options.dir
-    texts = render(options.name, options.lang)
     try:
+        check_free(options.name, options.lang)
+        texts = render(options.name, options.lang)
         write_project(directory, texts)
-    except FileExistsError as error:
-        parser.error(str(error))
-    except OSError as error:
-        parser.error(f"{error.filename}: {error.strerror}")
+    except argparse.ArgumentTypeError as error:
+        parser.error(f"argument NAME: {error}")
+    except OSError as error:  # a message of ours, or the system's
+        told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        parser.error(told)
     print_text(f"{directory}: {', '.join(sorted(texts))}")
     print_text(f"Next: cd {shlex.quote(directory)} && {LANGUAGES[options.lang].build}")
     print_text("README.md in it has all commands.")

@@ -177,8 +177,14 @@ def test_a_project_has_a_readme_that_names_its_files_and_nothing_is_left_to_fill
         (["alpha", "--lang", "fortran"], "expected one of c, cpp"),
         (["alpha"], "required: --lang"),
         (["--lang", "c"], "required: NAME"),
-        (["alpha", "--lang", "c", "--dir", "file"], "file"),
-        (["alpha", "--lang", "c", "--dir", "file/below"], "file"),
+        (["file", "--lang", "c"], "file: is a file; expected a new or an empty directory"),
+        (["alpha", "--lang", "c", "--dir", "file/below"], "file: is a file; expected a new"),
+        (["alpha", "--lang", "c", "--dir", "loose/x"], "loose: is a link to nothing; expected"),
+        (["alpha", "--lang", "c", "--dir", ""], "'': expected the path of a new or an empty"),
+        (["m", "--lang", "c"], "'m': libm.so is a library of the system; expected a name of"),
+        (["pthread", "--lang", "zig"], "libpthread.so is a library of the system; expected"),
+        (["pytest", "--lang", "cython"], "'pytest': is a module of this Python, "),
+        (["pytest", "--lang", "pybind11"], "your own, such as 'pytest_plugin'"),
         (["alpha", "--lang", "c", "--dir", "full"], "full: isn't empty; expected a new or an"),
     ],
 )
@@ -187,6 +193,7 @@ def test_what_it_cannot_do_is_said_and_nothing_is_written(
 ) -> None:
     write(tmp_path / "file", "")
     write(tmp_path / "full" / "file", "")
+    (tmp_path / "loose").symlink_to("nowhere")
     before = sorted(tmp_path.rglob("*"))
     ended = new(*words)
     assert (ended.status, ended.out) == (2, "")
@@ -197,6 +204,12 @@ def test_what_it_cannot_do_is_said_and_nothing_is_written(
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="Python 3.9 has no list of its modules")
 def test_the_name_of_a_standard_module_is_refused(new: Callable[..., Ended]) -> None:
     assert "'json': is a word" in new("json", "--lang", "cython").err
+
+
+def test_a_name_may_be_that_of_another_kind_of_thing(new: Callable[..., Ended]) -> None:
+    for name, language in (("pytest", "rust"), ("m", "cython"), ("z", "cpp")):
+        assert new(name, "--lang", language).status == 0
+    assert "isn't empty" in new("m", "--lang", "cython").err  # no module, though a directory
 
 
 def test_a_disk_that_fills_up_leaves_nothing(
