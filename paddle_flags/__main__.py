@@ -19,11 +19,12 @@ from paddle_flags._plugin import load_plugin
 from paddle_flags._report import LISTINGS, explain, flags_table, listing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 _WITH_FILES = ("-p", "--plugin", "--config")  # options whose value is a path
 
 Action = Callable[[], Any]
+Parsers = dict[str, argparse.ArgumentParser]
 Commands = Any  # argparse gives the type of its subparsers no public name
 
 PROGRAM = "python -m paddle_flags"
@@ -38,9 +39,6 @@ _GEN = "generate C, C++, Python and documents from the flags of a YAML file"
 
 # "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
 _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
-
-
-_TAKES_FILE = ("-p", "--plugin", "--config")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -188,7 +186,7 @@ def _add_completion(commands: Commands) -> None:
     )
 
 
-def _build_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def _build_parsers() -> tuple[argparse.ArgumentParser, Parsers]:
     main_parser = _Parser(
         PROGRAM, description="Flags of a process and its native plugins.", allow_abbrev=False
     )
@@ -372,7 +370,7 @@ def _prepare(command: str, parser: argparse.ArgumentParser, words: Sequence[str]
 
 def _complete(
     main_parser: argparse.ArgumentParser,
-    parsers: dict[str, argparse.ArgumentParser],
+    parsers: Parsers,
     words: list[str],
     word: str,
 ) -> _completion.Answer:
@@ -449,6 +447,28 @@ def _commands_of(parser: argparse.ArgumentParser) -> list[_completion.Candidate]
     ]
 
 
+def _near(word: str, known: Collection[str]) -> str:
+    from paddle_flags.gen.problems import near  # noqa: PLC0415 - seldom used
+
+    return near(word, known)
+
+
+def _act_plain(
+    main_parser: argparse.ArgumentParser, parsers: Parsers, words: Sequence[str]
+) -> None:
+    """Do a command that has no flags: config, completion or new."""
+    first = words[0] if words else "-"
+    if not first.startswith("-") and first not in parsers:
+        expected = f"expected one of {', '.join(parsers)}"
+        main_parser.error(f"{first}: no such command, {expected}{_near(first, parsers)}")
+    options, unknown = main_parser.parse_known_args(words)
+    if unknown:
+        parser = parsers.get(first, main_parser)
+        near = _near(unknown[0].partition("=")[0], _own_options(parser))
+        parser.error(f"{unknown[0]}: no such option or argument{near}")
+    options.act(options)
+
+
 def main(words: Sequence[str]) -> int:
     """Run one command; gives the exit status."""
     main_parser, parsers = _build_parsers()
@@ -460,8 +480,7 @@ def main(words: Sequence[str]) -> int:
 
         return run(words[1:], PROGRAM)
     if not words or words[0] not in _COMMANDS:
-        options = main_parser.parse_args(words)  # exits but for config and completion
-        options.act(options)
+        _act_plain(main_parser, parsers, words)
         return 0
     try:
         action = _prepare(words[0], parsers[words[0]], words[1:])

@@ -95,9 +95,11 @@ class Flag(FlagBase[T]):
 
         Raises FlagValueError, ReadOnlyFlagError or FrozenFlagError.
         """
+        data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self._sensitive))
+        item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
+        origin, _place = _origin(caller(1))  # which points at the place
         err = new_error()
-        data = to_bytes(text, f"{self._name}=", sensitive=self._sensitive)
-        check(lib.pd_flag_set_from_string(self.handle, data, err), err)
+        check(lib.pd_batch_set(item, 1, origin, ffi.NULL, err), err)
 
     @property
     def text(self) -> str:
@@ -427,10 +429,15 @@ def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: obj
     made.items[index].flag = flag.handle
 
 
-def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, layer: bool) -> int:
+def _origin(where: tuple[str, int]) -> tuple[Any, Any]:
+    """Give a `pd_origin *` at run time, and the text that must live as long as it."""
     file, line = where
     place = ffi.new("char[]", to_bytes(file))
-    origin = ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, place))
+    return ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, place)), place
+
+
+def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, layer: bool) -> int:
+    origin, _place = _origin(where)
     made = Assignments(len(wanted))
     refused: list[FlagError] = []  # C refuses the same, as they have no flag there
     for index, (flag, value) in enumerate(wanted):

@@ -85,6 +85,14 @@ def to_switch(name: str, value: bool) -> bool:
     raise errors.FlagTypeError(message)
 
 
+def _way_out(message: str) -> str:
+    """Tell what to do when the loader misses a function of ours, as glibc and musl say it."""
+    import re  # noqa: PLC0415 - seldom used
+
+    missed = re.search(r"undefined symbol: pd_\w|: pd_\w+: symbol not found", message)
+    return "; compile with -DPD_HEADER_ONLY, or link libpd_flags" if missed else ""
+
+
 def new_error() -> Any:
     """Give a pd_error for a call, as a `pd_error *`."""
     return ffi.new("pd_error *")
@@ -92,7 +100,10 @@ def new_error() -> Any:
 
 def to_exception(err: Any) -> errors.FlagError:
     """Give the exception that a filled pd_error stands for."""
-    exception = _CLASSES[err.status](to_text(err.message))
+    message = to_text(err.message)
+    if err.status == lib.PD_ERR_LOAD:
+        message += _way_out(message)
+    exception = _CLASSES[err.status](message)
     exception.status = to_text(lib.pd_status_name(err.status))
     return exception
 

@@ -102,11 +102,18 @@ def _exported(name: str) -> Flag[Any]:
     try:
         flag = find(name[len(PREFIX) :])
     except UndefinedFlagError as error:
-        raise NotExportedError(str(error)) from None
+        raise NotExportedError(_in_full(str(error))) from None
     if flag.category not in CATEGORIES:
         message = f"{name}: the flag is not exported: expected one of PHI_DEFINE_EXPORTED"
         raise NotExportedError(message)
     return flag
+
+
+def _in_full(message: str) -> str:
+    """Write the prefix, as the caller does, into a message about names of the registry."""
+    for words in ("is named '", "; did you mean '"):
+        message = message.replace(words, words + PREFIX)
+    return message
 
 
 def _writable(name: str) -> Flag[Any]:

@@ -187,7 +187,12 @@ def test_an_error_of_the_script_is_its_own(alpha, tmp_path):
         (["run", "--allow-pending", "--x=1", "--show", "-m", "x"], "--show: options come before"),
         (["list", "-p"], "-p/--plugin: expected one argument"),
         (["config"], "--includedir"),
-        (["lst"], "invalid choice: 'lst'"),
+        (["lst"], "lst: no such command, expected one of run, list, "),
+        (["confg"], "; did you mean 'config'?"),
+        (["newp"], "; did you mean 'new'?"),
+        (["config", "--cflag"], "--cflag: no such option or argument; did you mean '--cflags'?"),
+        (["config", "--nothing"], "--nothing: no such option or argument\n"),
+        (["completion", "bash", "--xyzzy=x"], "--xyzzy=x: no such option or argument\n"),
         ([], "COMMAND"),
     ],
 )

@@ -45,9 +45,11 @@ def test_a_place_in_the_source_is_told_for_each_way_to_set(name):
     places.append(flag.place)
     pf.FLAGS.update({name: 5})
     places.append(flag.place)
+    flag.set_from_string("6")
+    places.append(flag.place)
     lines = [int(place.rpartition(":")[2]) for place in places]
     assert all("test_flag.py:" in place for place in places)
-    assert [line - lines[0] for line in lines] == [0, 2, 4, 6]
+    assert [line - lines[0] for line in lines] == [0, 2, 4, 6, 8]
 
 
 def test_history_has_every_value_that_was_given_the_one_that_holds_first(name):

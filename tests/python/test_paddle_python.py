@@ -110,7 +110,7 @@ def test_either_all_flags_are_set_or_none_and_all_errors_are_told() -> None:
     with pytest.raises(pf.FlagError) as caught:
         set_flags({"FLAGS_pt_level": 3, "FLAGS_pt_levl": 1, "FLAGS_pt_share": "x", "pt_mode": "a"})
     assert [str(error) for error in caught.value.errors] == [
-        "no flag is named 'pt_levl'; did you mean 'pt_level'?",
+        "no flag is named 'FLAGS_pt_levl'; did you mean 'FLAGS_pt_level'?",
         "pt_share='x': expected float for a flag of type double, not str",
         "pt_mode: expected a name that begins with FLAGS_",
     ]

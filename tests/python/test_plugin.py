@@ -273,11 +273,22 @@ def test_what_cannot_be_loaded_is_named_with_the_reason(tmp_path, plugin):
             pf.load_plugin(path)
         assert str(refused.value).startswith(f"{path}: ")
         assert reason in str(refused.value)
+        assert "PD_HEADER_ONLY" not in str(refused.value)
         assert isinstance(refused.value, OSError)
     with pytest.raises(pf.FlagArgumentError, match="NUL"):
         pf.load_plugin("a\0b")
     with pytest.raises(TypeError):
         pf.load_plugin(12)
+
+
+def test_a_plugin_that_calls_the_registry_and_links_nothing_is_told_how_to(plugin):
+    calls = plugin("pd_status again(void) { return pd_flag_reset(0, 0); }")
+    assert calls.exists()
+    with pytest.raises(pf.PluginLoadError) as refused:
+        pf.load_plugin(calls)
+    told = "undefined symbol: pd_flag_reset; compile with -DPD_HEADER_ONLY, or link libpd_flags"
+    assert str(refused.value) == f"{calls}: {told}"
+    assert [str(error) for error in refused.value.errors] == [str(refused.value)]
 
 
 def test_a_bad_value_of_the_environment_comes_back_from_the_load(name, plugin, python):
