@@ -17,6 +17,7 @@ from support import (
     build_plugin,
     build_program,
     run,
+    tool,
     write,
 )
 
@@ -226,3 +227,30 @@ def test_one_name_in_two_files_of_a_module_does_not_link(tmp_path: Path) -> None
     ended = run(*command, "-shared", "-fPIC", *sources, "-o", tmp_path / "out.so", check=False)
     assert ended.returncode != 0
     assert "pd_flag_definition_level" in ended.stderr
+
+
+DEFAULTS = """
+#include <pd_flags/assignable.hpp>
+static const int64_t kLevel = 5;
+PD__ASSIGNABLE(int32, FLAGS_whole, "whole", , 1e6, "")
+PD__ASSIGNABLE(int32, FLAGS_other, "other", , kLevel, "")
+PD__ASSIGNABLE(double, FLAGS_share, "share", , 5, "")
+PD__ASSIGNABLE(int32, FLAGS_level, "level", , VALUE, "")
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_a_default_that_does_not_fit_is_told_by_the_compiler_once(
+    tmp_path: Path, compiler: str
+) -> None:
+    code = write(tmp_path / "defaults.cpp", DEFAULTS)
+    command = [tool(compiler, "clang" if compiler == "clang++" else None), "-std=c++11", "-Wextra"]
+    command += ["-Wuseless-cast"] if compiler == "g++" else []
+    command += [f"-I{INCLUDE}", "-fsyntax-only", code]
+    assert run(*command, "-Werror", "-DVALUE=6").stderr == ""
+    warned = run(*command, "-DVALUE=5000000000").stderr
+    assert warned.count("warning:") == 1
+    assert "705032704" in warned
+    refused = run(*command, '-DVALUE="six"', check=False)
+    assert refused.returncode != 0
+    assert "static_cast" not in refused.stderr

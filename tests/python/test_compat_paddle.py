@@ -179,6 +179,7 @@ def test_the_same_sources_show_the_same_on_a_real_gflags(tmp_path: Path, program
         (["argument"], ['"argument": expected --name=value or --name value']),
         (["--", "-"], 2 * ["expected"]),
         (["--level"], ["--level: the value is missing"]),
+        (["--levl"], ["--levl: no flag is named 'levl'; did you mean 'level'?"]),
         (["--mode", '"a b', "c"], ["--mode: the quote has no end"]),
         (["--fromenv=level"], ["FLAGS_level"]),
         (["--helpshort=1"], ["helpshort"]),

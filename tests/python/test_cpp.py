@@ -88,6 +88,23 @@ int main(int, char **argv) {
   return loaded && many<60>::defined() ? 0 : 1;
 }
 """
+# Types whose values aren't all of those that a double has.
+PARTIAL = """
+#include <pd_flags.hpp>
+using namespace std::chrono;
+static pd::flag<float> share{"share", 0.1f, "Share"};
+static pd::flag<float> part{"part", 0.1f, "Part", pd::range(0.0f, 0.7f)};
+static pd::flag<std::vector<float>> parts{"parts", {0.1f, 3.5f}, "Parts"};
+static pd::flag<milliseconds> nap{"nap", milliseconds(200), "Nap", pd::at_least(milliseconds(1))};
+static pd::flag<hours> day{"day", hours(2), "Day"};
+extern "C" int exact();
+int exact() { return share == 0.1f && part == 0.7f; }
+"""
+FOREVER = """
+#include <pd_flags.hpp>
+static pd::flag<std::chrono::nanoseconds> forever{
+    "forever", std::chrono::nanoseconds::max(), "Forever"};
+"""
 # What is wrong, and a part of what a compiler says to it.
 WRONG = {
     "a type that can't be read": (
@@ -177,6 +194,50 @@ for _ in range(2):
     wrong = "beta.alpha_page=wide: expected <width>x<height>"
     assert lines[:3] == [f"{names} 1012", "2200 0 7x5", wrong]
     assert lines[3:] == [f"{names} 2006", "2200 0 7x5", wrong]
+
+
+def test_floats_have_their_shortest_text_and_bounds_that_nobody_set_stay_open(maker):
+    code = write(maker.directory / "partial.cc", PARTIAL)
+    plugin = build_plugin(maker.directory / "libpartial.so", code, flags=("-std=c++11",))
+    code = write(maker.directory / "forever.cc", FOREVER)
+    forever = build_plugin(maker.directory / "libforever.so", code, flags=("-std=c++11",))
+    script = """
+import ctypes, sys
+import paddle_flags as pf
+plugin = pf.load_plugin(sys.argv[1])
+for name in plugin.flags:
+    flag = pf.FLAGS[name]
+    print(name, flag.default, flag.min, flag.max)
+for text in ["share=1e39", "parts=1,1e39", "part=0.71", "nap=0", "nap=1e30", "day=-1e30"]:
+    try:
+        pf.parse(["", "--" + text], exit=False)
+    except pf.FlagError as error:
+        print(error)
+pf.FLAGS.part = 0.7
+print(ctypes.CDLL(plugin.path).exact())
+try:
+    pf.load_plugin(sys.argv[2])
+except pf.FlagError as error:
+    print(error)
+"""
+    lines = python(script, plugin, forever, env=environment())
+    assert lines[:5] == [
+        "share 0.1 None None",
+        "part 0.1 0.0 0.7",
+        "parts (0.1, 3.5) None None",
+        "nap 0.2 0.001 None",
+        "day 7200.0 None None",
+    ]
+    assert lines[5:11] == [
+        "--share=1e+39: expected a number that a float can hold",
+        "--parts=1,1e39: item 2: expected a number that a float can hold",
+        "--part=0.71: expected a number in [0, 0.7]",
+        "--nap=0: expected a number of seconds >= 0.001",
+        "--nap=1e+30: expected at most 9000000000000s",
+        "--day=-1e+30: expected at least -3.24e+19s",
+    ]
+    assert lines[11] == "1"
+    assert "expected a number of seconds in [-9000000, 9000000]" in lines[12]
 
 
 def test_flags_that_threads_construct_while_the_registry_comes_are_all_defined(maker):

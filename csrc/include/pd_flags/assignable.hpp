@@ -54,35 +54,43 @@ namespace detail {
 
 /* ---- Types ---- */
 
+/* converted() takes a default as an initialiser does, so that the compiler warns of one that
+ * doesn't fit. */
 struct type_bool {
   using value = bool;
   using member = bool;
   static constexpr pd_type type = PD_TYPE_bool;
+  static constexpr value converted(value v) noexcept { return v; }
 };
 struct type_int32 {
   using value = int32_t;
   using member = int64_t;
   static constexpr pd_type type = PD_TYPE_int32;
+  static constexpr value converted(value v) noexcept { return v; }
 };
 struct type_uint32 {
   using value = uint32_t;
   using member = uint64_t;
   static constexpr pd_type type = PD_TYPE_uint32;
+  static constexpr value converted(value v) noexcept { return v; }
 };
 struct type_int64 {
   using value = int64_t;
   using member = int64_t;
   static constexpr pd_type type = PD_TYPE_int64;
+  static constexpr value converted(value v) noexcept { return v; }
 };
 struct type_uint64 {
   using value = uint64_t;
   using member = uint64_t;
   static constexpr pd_type type = PD_TYPE_uint64;
+  static constexpr value converted(value v) noexcept { return v; }
 };
 struct type_double {
   using value = double;
   using member = double;
   static constexpr pd_type type = PD_TYPE_double;
+  static constexpr value converted(value v) noexcept { return v; }
 };
 
 template <class Type>
@@ -336,19 +344,22 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
 #define PD__ASSIGNABLE(tag, flag, text, storage, value_, ...)                                  \
   PD__ASSIGNABLE_DECLARE(tag, flag, storage);                                                  \
   static constexpr bool pd__constant_##flag = __builtin_constant_p(value_);                    \
-  storage ::pd::detail::type_##tag::value flag =                                               \
-      pd__constant_##flag ? static_cast< ::pd::detail::type_##tag::value>(value_)              \
+  static const ::pd::detail::type_##tag::value pd__first_##flag =                              \
+      pd__constant_##flag ? ::pd::detail::type_##tag::converted(value_)                        \
                           : ::pd::detail::type_##tag::value();                                 \
+  storage ::pd::detail::type_##tag::value flag = pd__first_##flag;                             \
   PD__ASSIGNABLE_DEFINITION(                                                                   \
       ::pd::detail::type_##tag::member, ::pd::detail::type_##tag::type,                        \
       ::pd::detail::lowest< ::pd::detail::type_##tag>(),                                       \
-      ::pd::detail::highest< ::pd::detail::type_##tag>(), flag, text, &flag,                   \
-      pd__constant_##flag ? static_cast< ::pd::detail::type_##tag::value>(value_)              \
-                          : ::pd::detail::type_##tag::value(),                                 \
+      ::pd::detail::highest< ::pd::detail::type_##tag>(), flag, text, &flag, pd__first_##flag, \
       nullptr, __VA_ARGS__)                                                                    \
+  _Pragma("GCC diagnostic push")                                                               \
+  _Pragma("GCC diagnostic ignored \"-Wconversion\"") /* has been told above */                 \
   static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_default(      \
       std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag,                     \
-      static_cast< ::pd::detail::type_##tag::value>(value_));
+      pd__constant_##flag ? ::pd::detail::type_##tag::value()                                  \
+                          : ::pd::detail::type_##tag::converted(value_));                      \
+  _Pragma("GCC diagnostic pop")
 
 #define PD__ASSIGNABLE_TEXT(flag, text, storage, value_, ...)                                  \
   PD__ASSIGNABLE_TEXT_DECLARE(flag, storage);                                                  \

@@ -47,6 +47,12 @@ struct bound_of {
   PD__OWN static bool below(V value) { return std::is_unsigned<member>::value && value < V(); }
   PD__OWN static member get(V value) { return below(value) ? member() : static_cast<member>(value); }
 };
+template <class T>
+struct bound_of<T, float> {
+  static_assert(type_of<T>::fractional, "pd::range of an integer takes integers");
+  PD__OWN static bool below(float) { return false; }
+  PD__OWN static double get(float value) { return inner::widen(value); }
+};
 template <class Rep, class Period, class V>
 struct bound_of<std::chrono::duration<Rep, Period>, V> {
   using T = std::chrono::duration<Rep, Period>;

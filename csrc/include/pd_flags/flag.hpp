@@ -323,7 +323,7 @@ class flag : public inner::variable<T> {
     def.help = help;
     def.context = this;
     set_choices(std::integral_constant<bool, inner::type_of<T>::object>());
-    if (checks_ || inner::type_of<T>::object || inner::type_of<T>::unit()) def.validate = validate;
+    if (checks_ || inner::type_of<T>::partial) def.validate = validate;
     if (watches_ || inner::type_of<T>::object) def.watch = changed;
     this->join();
     static_assert(std::is_trivially_destructible<flag>::value, "read until its module is gone");
@@ -333,7 +333,18 @@ class flag : public inner::variable<T> {
   PD__OWN void set_range(std::true_type) {
     inner::put(this->def_.min, inner::type_of<T>::low());
     inner::put(this->def_.max, inner::type_of<T>::high());
+    open_range(std::integral_constant<bool, inner::type_of<T>::partial>());
   }
+  /* Bounds that the validator knows needn't stand in each message; a default beyond them is
+   * refused by them. */
+  PD__OWN void open_range(std::true_type) {
+    pd_flag_def &def = this->def_;
+    double first = def.default_value.f64;
+    if (!(first >= def.min.f64 && first <= def.max.f64)) return;
+    def.min.f64 = -std::numeric_limits<double>::infinity();
+    def.max.f64 = std::numeric_limits<double>::infinity();
+  }
+  PD__OWN void open_range(std::false_type) {}
   PD__OWN void set_range(std::false_type) {}
 
   PD__OWN void set_choices(std::true_type) {

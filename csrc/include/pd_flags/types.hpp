@@ -125,6 +125,19 @@ PD__OWN inline std::string write_double(double value) {
   return at == std::string::npos ? out : out.replace(at, point.size(), ".");
 }
 
+/* The double with the shortest text that reads back as the float: 0.1 for 0.1f. */
+PD__OWN inline double widen(float value) {
+  char text[40];
+  double wide = 0;
+  for (int digits = 6; digits <= 9; digits++) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
+    wide = std::strtod(text, nullptr);
+    bool exact = static_cast<float>(wide) >= value && static_cast<float>(wide) <= value;
+    if (exact) break;
+  }
+  return wide;
+}
+
 /* ---- Types ---- */
 
 /* What a T is: number, duration, text, or an object that is read from text. Below. */
@@ -137,6 +150,7 @@ struct type_of {
 template <class T, class Cell, class Member, pd_type number>
 struct plain {
   static constexpr bool known = true, object = false, ranged = true, fractional = false;
+  static constexpr bool partial = false; /* not every value of the cell is one of T: ask fits() */
   static constexpr pd_type type = number, items = static_cast<pd_type>(0);
   using cell = Cell;
   using member = Member;
@@ -209,16 +223,25 @@ struct type_of<double> : plain<double, double, double, PD_TYPE_double> {
 
 template <>
 struct type_of<float> : plain<float, double, double, PD_TYPE_double> {
-  static constexpr bool fractional = true;
+  static constexpr bool fractional = true, partial = true;
+  PD__INLINE static double low() { return -std::numeric_limits<double>::infinity(); }
+  PD__INLINE static double high() { return std::numeric_limits<double>::infinity(); }
+  PD__INLINE static double to(const float &value) { return inner::widen(value); }
+  PD__OWN static bool fits(double value, std::string &why) {
+    double most = static_cast<double>(std::numeric_limits<float>::max());
+    bool beyond = value > most ? value < high() : value < -most && value > low();
+    if (beyond) why = "expected a number that a float can hold";
+    return !beyond;
+  }
   PD__OWN static bool parse(const char *text, float &out, std::string &why) {
     double value = 0;
     why = "expected a number";
-    if (!inner::read_double(text, value)) return false;
+    if (!inner::read_double(text, value) || !fits(value, why)) return false;
     out = static_cast<float>(value);
     return true;
   }
   PD__OWN static std::string format(const float &value) {
-    return inner::write_double(static_cast<double>(value));
+    return inner::write_double(inner::widen(value));
   }
 };
 
@@ -228,6 +251,7 @@ struct type_of<std::chrono::duration<Rep, Period>> {
   using T = std::chrono::duration<Rep, Period>;
   using seconds = std::chrono::duration<double>;
   static constexpr bool known = true, object = false, ranged = true, fractional = true;
+  static constexpr bool partial = true;
   static constexpr pd_type type = PD_TYPE_double, items = static_cast<pd_type>(0);
   using cell = double;
   using member = double;
@@ -241,19 +265,24 @@ struct type_of<std::chrono::duration<Rep, Period>> {
     return T(static_cast<Rep>(count(value) + half));
   }
   PD__INLINE static double to(const T &value) { return seconds(value).count(); }
-  PD__INLINE static double low() { return limit(-1); }
-  PD__INLINE static double high() { return limit(1); }
+  PD__INLINE static double low() { return -high(); }
   /* Within this, an integer of 64 bits and a double say the same. */
-  PD__INLINE static double limit(double sign) {
-    if (std::is_floating_point<Rep>::value) return sign * std::numeric_limits<double>::infinity();
+  PD__INLINE static double high() {
+    if (std::is_floating_point<Rep>::value) return std::numeric_limits<double>::infinity();
     double most = static_cast<double>(std::numeric_limits<Rep>::max());
     most = most > 9e15 ? 9e15 : most;
-    return sign * most * static_cast<double>(Period::num) / static_cast<double>(Period::den);
+    return most * static_cast<double>(Period::num) / static_cast<double>(Period::den);
   }
   PD__OWN static bool fits(double value, std::string &why) {
+    if (std::is_floating_point<Rep>::value) return true;
+    if (!(value >= low() && value <= high())) {
+      why = value < low() ? "expected at least " : "expected at most ";
+      why += inner::write_double(value < low() ? low() : high()) + "s";
+      return false;
+    }
     double off = count(value) - count(to(from(value)));
     double room = (count(value) < 0 ? -count(value) : count(value)) * 1e-15 + 1e-6;
-    if (std::is_floating_point<Rep>::value || (off < room && -off < room)) return true;
+    if (off < room && -off < room) return true;
     why = "expected a multiple of " + inner::write_double(to(T(1))) + "s";
     return false;
   }
@@ -263,6 +292,7 @@ struct type_of<std::chrono::duration<Rep, Period>> {
 template <>
 struct type_of<const char *> {
   static constexpr bool known = true, object = false, ranged = false, fractional = false;
+  static constexpr bool partial = false;
   static constexpr pd_type type = PD_TYPE_string, items = static_cast<pd_type>(0);
   using cell = const char *;
   using member = const char *;
@@ -278,6 +308,7 @@ struct type_of<const char *> {
 
 struct from_text {
   static constexpr bool known = true, object = true, ranged = false, fractional = false;
+  static constexpr bool partial = true;
   static constexpr pd_type type = PD_TYPE_string, items = static_cast<pd_type>(0);
   PD__INLINE static const char *unit() { return nullptr; }
   PD__INLINE static std::string choices() { return std::string(); }

@@ -73,6 +73,15 @@ PD__LOCAL inline bool unquote(int argc, char **argv, int *i, std::string *value)
   return true;
 }
 
+/* Why there is no value behind `word`: nobody would have it, or it is missing. */
+PD__LOCAL inline std::string without_value(const std::string &word, const std::string &name) {
+  pd_flag *flag = nullptr;
+  pd_error err;
+  bool known = name == "flagfile" || name == "fromenv" || name == "tryfromenv" || name == "undefok";
+  known = known || undefined_allowed() || pd_flag_find(name.c_str(), &flag, &err) == PD_OK;
+  return word + ": " + (known ? "the value is missing" : err.message);
+}
+
 /* One flag at argv[*i], with its value in the same word or the next. */
 PD__LOCAL inline void read_flag(int argc, char **argv, int *i, pd::detail::compat_line *line) {
   std::string word = argv[*i], value;
@@ -83,7 +92,7 @@ PD__LOCAL inline void read_flag(int argc, char **argv, int *i, pd::detail::compa
   } else if (!name.empty() && *i + 1 < argc) {
     value = argv[++*i];
   } else if (!name.empty()) {
-    line->errors.push_back(word + ": the value is missing");
+    line->errors.push_back(without_value(word, name));
   }
   if (name.empty()) {
     line->errors.push_back("\"" + word + "\": expected --name=value or --name value");
