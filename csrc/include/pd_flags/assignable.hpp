@@ -60,37 +60,37 @@ struct type_bool {
   using value = bool;
   using member = bool;
   static constexpr pd_type type = PD_TYPE_bool;
-  static constexpr value converted(value v) noexcept { return v; }
+  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
 };
 struct type_int32 {
   using value = int32_t;
   using member = int64_t;
   static constexpr pd_type type = PD_TYPE_int32;
-  static constexpr value converted(value v) noexcept { return v; }
+  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
 };
 struct type_uint32 {
   using value = uint32_t;
   using member = uint64_t;
   static constexpr pd_type type = PD_TYPE_uint32;
-  static constexpr value converted(value v) noexcept { return v; }
+  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
 };
 struct type_int64 {
   using value = int64_t;
   using member = int64_t;
   static constexpr pd_type type = PD_TYPE_int64;
-  static constexpr value converted(value v) noexcept { return v; }
+  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
 };
 struct type_uint64 {
   using value = uint64_t;
   using member = uint64_t;
   static constexpr pd_type type = PD_TYPE_uint64;
-  static constexpr value converted(value v) noexcept { return v; }
+  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
 };
 struct type_double {
   using value = double;
   using member = double;
   static constexpr pd_type type = PD_TYPE_double;
-  static constexpr value converted(value v) noexcept { return v; }
+  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
 };
 
 template <class Type>
