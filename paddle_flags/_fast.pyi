@@ -38,7 +38,7 @@ class RegistryBase:
 def connect(
     flag: type[FlagBase[Any]],
     failures: dict[int, BaseException],
-    warnings: list[str],
+    warnings: list[Warning],
     settle: Callable[[], None],
     refuse: Callable[[int], None],
     /,

@@ -9,6 +9,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._registry import find, override
+from paddle_flags._status import leave_warning, settle
+from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +18,15 @@ if TYPE_CHECKING:
     from paddle_flags._flag import Flag
 
 _made: dict[str, list[_Implied]] = {}
+
+
+class _Layer(override):
+    """Values whose place, in messages and explanations, is the flag that implies them."""
+
+    def __init__(self, sets: Mapping[str, object], flag: Flag[Any]) -> None:
+        super().__init__(sets)
+        value = "" if flag.sensitive else f"={flag.text}"
+        self._where = f"implied by --{flag.name}{value}", 0
 
 
 class _Implied:
@@ -37,8 +48,13 @@ class _Implied:
                 if self._swap(old, None):
                     old.__exit__(None, None, None)
                 continue
-            new = override(self.sets)
-            new.__enter__()
+            new = _Layer(self.sets, flag)
+            try:
+                new.__enter__()
+            except FlagError as error:  # C calls this: nothing can be raised through it
+                why = "; ".join(str(each) for each in error.errors)
+                leave_warning(UserWarning(f"{why}; nothing that is implied is set"))
+                return
             if not self._swap(None, new):
                 new.__exit__(None, None, None)
 
@@ -63,3 +79,4 @@ def imply(name: str, value: object, sets: Mapping[str, object]) -> None:
     flag = find(name)
     flag.watch(made.follow)
     made.follow(flag)
+    settle()

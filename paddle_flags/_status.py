@@ -111,7 +111,7 @@ def to_exception(err: Any) -> errors.FlagError:
 # What callbacks leave behind: they run inside calls of C, which nothing can be raised
 # through. Failures are those of a thread.
 failures: dict[int, BaseException] = {}
-warnings_left: list[str] = []
+warnings_left: list[Warning] = []
 
 
 def leave_failure(error: BaseException | None) -> None:
@@ -121,14 +121,14 @@ def leave_failure(error: BaseException | None) -> None:
         failures[get_ident()] = error
 
 
-def leave_warning(message: str) -> None:
+def leave_warning(message: Warning) -> None:
     """Warn when C has returned: a filter may make the warning an exception."""
     warnings_left.append(message)
 
 
-def take_warnings() -> list[str]:
+def take_warnings() -> list[Warning]:
     """Give the warnings that nobody has seen, which are seen by that."""
-    taken: list[str] = []
+    taken: list[Warning] = []
     try:
         while True:
             taken.append(warnings_left.pop(0))  # one by one: other threads take, too
@@ -144,7 +144,7 @@ def warn() -> None:
     while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
         level, frame = level + 1, frame.f_back
     for message in take_warnings():
-        warnings.warn(message, errors.DeprecatedFlagWarning, stacklevel=level)
+        warnings.warn(message, stacklevel=level)
 
 
 def _interrupted() -> BaseException | None:
@@ -217,7 +217,7 @@ class ErrorList:
 
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
 def pd_python_warn(message: Any, context: Any) -> None:  # noqa: ARG001 - C passes it
-    leave_warning(to_text(message))
+    leave_warning(errors.DeprecatedFlagWarning(to_text(message)))
 
 
 def _end() -> None:

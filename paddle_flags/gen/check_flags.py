@@ -90,16 +90,18 @@ def in_range(flag: Flag, value: Any) -> bool:
 
 def range_text(flag: Flag) -> str:
     """Give "[1, 9]", with nothing where there is no bound."""
+    if flag.min is None and flag.max is None:
+        return "none"
     low, high = ("" if bound is None else str(bound) for bound in (flag.min, flag.max))
     return f"[{low}, {high}]"
 
 
 def check_value(flag: Flag, value: Any, place: Any, what: str, problems: Problems) -> bool:
-    """Tell if the flag can't have the value, which is of its type; None was told before."""
+    """Tell if the flag can't have the value, which is of its type; a None was told before."""
     choices = set(flag.choices)
     for each in value if isinstance(value, list) else [value]:
         expected = ""
-        if each is None:
+        if each is None or None in choices:
             return False
         if choices and each not in choices:
             expected = f"one of {', '.join(map(str, flag.choices))}"

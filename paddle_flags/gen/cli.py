@@ -13,6 +13,7 @@ from paddle_flags._output import print_error, print_text
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import cli_diff, cli_import, fields, load_files
 from paddle_flags.gen.model import to_json
+from paddle_flags.gen.problems import near
 from paddle_flags.gen.read import beside, read
 from paddle_flags.gen.render import LANGUAGES, SPLIT, render
 from paddle_flags.gen.write import differing, left_over, write
@@ -188,4 +189,8 @@ def run(words: Sequence[str], program: str) -> int:
     if words and words[0] in COMMANDS:
         return COMMANDS[words[0]](f"{program} gen {words[0]}", words[1:])
     parser = new_parser(program)
+    if words and not words[0].startswith("-") and not os.path.exists(words[0]):
+        hint = near(words[0], COMMANDS)
+        if hint:
+            parser.error(f"{words[0]}: found no such file or command{hint}")
     return main(parser, parser.parse_args(words))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.errors import FlagUnsupportedError
 from paddle_flags.gen import facts
-from paddle_flags.gen.problems import GenerateError
+from paddle_flags.gen.model import Place
+from paddle_flags.gen.problems import GenerateError, Problems, near, one_of
 from paddle_flags.gen.values import to_flagfile, to_text
 from paddle_flags.gen.view import (
     HASH_DIGITS,
@@ -104,7 +106,9 @@ class _Renderer:
         yield f"{self._stem}.md", self._text("reference.md")
         yield f"{self._stem}.html", self._text("reference.html")
         yield f"{self._stem}.flags", self._text("flagfile.flags")
-        config = self._text("config.schema.json", properties=_properties(self._views))
+        properties = _properties(self._views)
+        alike = {_either_dash(name): name for name in properties if "_" in name or "-" in name}
+        config = self._text("config.schema.json", properties=properties, alike=alike)
         yield f"{self._stem}.schema.json", config
 
     def _names(self) -> dict[str, list[str]]:
@@ -149,8 +153,8 @@ def _environment(templates: str | None) -> Any:
         why = "templates need Jinja2: pip install 'paddle_flags[gen]'"
         raise FlagUnsupportedError(why) from error
     own = os.path.join(os.path.dirname(__file__), "templates")
-    if templates is not None and not os.path.isdir(templates):
-        raise GenerateError(f"{templates}: no such directory of templates")
+    if templates is not None:
+        _check_templates(templates, own)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*([templates] if templates else []), own]),
         autoescape=jinja2.select_autoescape(["html.j2"], default_for_string=False),
@@ -181,6 +185,27 @@ def _environment(templates: str | None) -> Any:
     return environment
 
 
+def _check_templates(directory: str, own: str) -> None:
+    """Refuse a template that none of ours is called after, and no other one names."""
+    if not os.path.isdir(directory):
+        raise GenerateError(f"{directory}: no such directory of templates")
+    known = sorted(name for name in os.listdir(own) if name.endswith(".j2"))
+    there = sorted(name for name in os.listdir(directory) if name.endswith(".j2"))
+    strange = [name for name in there if name not in known]
+    texts = [Path(directory, name).read_bytes() for name in there] if strange else []
+    problems = Problems()
+    for name in strange:
+        if not any(name.encode() in text for text in texts):
+            expected = one_of(known) + ", or a file that a template includes" + near(name, known)
+            problems.add(
+                Place(os.path.join(directory, name), 1, 1),
+                "",
+                "a template that nothing uses",
+                expected,
+            )
+    problems.stop()
+
+
 def _categories(living: list[View]) -> list[tuple[str, list[View]]]:
     found: dict[str, list[View]] = {}
     for view in living:
@@ -200,7 +225,13 @@ def _docstring(text: str, indent: int) -> str:
     """Give a docstring; its lines are indented by so many blanks."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     inside = "".join(c if c.isprintable() or c == "\n" else f"\\u{ord(c):04x}" for c in escaped)
-    return '"""' + inside.replace("\n", "\n" + " " * indent) + '"""'
+    first, *more = (line.rstrip() for line in inside.split("\n"))
+    return '"""' + "\n".join([first, *(line and " " * indent + line for line in more)]) + '"""'
+
+
+def _either_dash(name: str) -> str:
+    """Give a pattern for which - and _ are alike, as for the reader."""
+    return "^" + re.sub("[-_]", "[-_]", name.replace(".", "[.]")) + "$"
 
 
 def _properties(all_views: list[View]) -> dict[str, Any]:

@@ -167,8 +167,12 @@ class _Reader:
                     pass
             mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
             line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-            found = f"text that isn't YAML ({_reason(error)})"
-            _refuse(Place(self._path, line, column), found, "YAML 1.2")
+            said = _reason(error)
+            expected = "YAML 1.2"
+            if "mapping values are not allowed" in said:
+                expected += ", keys below one another, and text with ': ' in quotes"
+            found = f"text that isn't YAML ({said})"
+            _refuse(Place(self._path, line, column), found, expected)
 
     def _at(self, event: Any) -> Place:
         mark = event.start_mark

@@ -30,6 +30,11 @@ class Unfit(Exception):  # noqa: N818 - never leaves the generator
     """A value doesn't suit; the text says what was expected."""
 
 
+def suffixes(unit: str) -> list[str]:
+    """Give what may stand behind a number."""
+    return list(_SUFFIXES[unit])
+
+
 def quantity(text: str, unit: str) -> Fraction | None:
     """Give what "64MiB" or "1h30m" counts, or None."""
     if len(text.encode()) > _LONGEST:
@@ -72,9 +77,17 @@ def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
         fits = low <= value <= high
     if not fits or isinstance(raw, Odd):
         in_quotes = ", in quotes" if kind == "string" and not isinstance(raw, list) else ""
-        raise Unfit(expected(kind, unit) + in_quotes)
+        raise Unfit(expected(kind, unit) + in_quotes + _unit_hint(raw, kind, unit))
     made: Scalar = value
     return made
+
+
+def _unit_hint(raw: Any, kind: str, unit: str | None) -> str:
+    """Give what a quantity needs, where there is no unit."""
+    if unit is not None or type(raw) is not str or kind in ("bool", "string"):
+        return ""
+    needed = next((each for each in _SUFFIXES if quantity(raw, each) is not None), None)
+    return f"; a quantity needs 'unit: {needed}'" if needed else ""
 
 
 def _counted(text: str, kind: str, unit: str) -> Any:

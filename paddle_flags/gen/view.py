@@ -8,8 +8,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.gen.model import Flag, FlagSet, to_data
-from paddle_flags.gen.values import to_text
+from paddle_flags.gen.model import INTEGERS, Flag, FlagSet, to_data
+from paddle_flags.gen.values import suffixes, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,15 +144,35 @@ def _config_value(flag: Flag) -> dict[str, Any]:
     kind = flag.items or flag.type
     names = {"bool": "boolean", "double": "number", "string": "string"}
     wanted: dict[str, Any] = {"type": names.get(kind, "integer")}
-    bounds = {"minimum": flag.min, "maximum": flag.max}
+    natural = INTEGERS.get(kind, (None, None))
+    said = [flag.min, flag.max]
+    bounds = {
+        key: natural[side] if said[side] is None else said[side]
+        for side, key in enumerate(("minimum", "maximum"))
+    }
     wanted |= {key: bound for key, bound in bounds.items() if bound is not None}
     if flag.choices:
         wanted = {"enum": flag.choices}
-    if flag.items:
-        wanted = {"type": "array", "items": wanted}
-    elif kind == "string":
-        return wanted
-    return {"anyOf": [wanted, {"type": "string"}]}
+    text = {"type": "string", **_text_pattern(kind, flag.unit)}
+    if kind != "string":
+        wanted = {"anyOf": [wanted, text]}
+    if flag.items:  # as text, with commas between the items
+        wanted = {"anyOf": [{"type": "array", "items": wanted}, {"type": "string"}]}
+    return wanted
+
+
+def _text_pattern(kind: str, unit: str | None) -> dict[str, str]:
+    """Give what text for integers and quantities looks like; the rest is left to the reader."""
+    if kind not in INTEGERS and unit is None:
+        return {}
+    number = r"[0-9]+|0[xX][0-9a-fA-F]+"
+    if kind == "double":
+        number = r"[0-9.]+([eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F.]+([pP][-+]?[0-9]+)?"
+        number += r"|[iI][nN][fF].*|[nN][aA][nN]"
+    if unit is not None:
+        more = "+" if unit == "seconds" else ""
+        number += rf"|(([0-9]+\.?[0-9]*|\.[0-9]+)({'|'.join(suffixes(unit))})){more}"
+    return {"pattern": f"^[-+]?({number})$"}
 
 
 def c_type(kind: str) -> str:

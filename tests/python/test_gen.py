@@ -367,6 +367,25 @@ def test_implied_values_come_and_go_with_the_flag_that_implies(made):
     ]
 
 
+REFUSED = """
+import warnings, paddle_flags as pf
+from demo_flags import FLAGS, define
+define()
+pf.validator("batch_size", message="expected anything but 1")(lambda value: value != 1)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    FLAGS.deterministic = True
+print(FLAGS.deterministic, FLAGS.batch_size, FLAGS.mode, *(each.message for each in told))
+"""
+
+
+def test_an_implied_value_that_is_refused_is_one_warning(made):
+    ended = python(made, REFUSED)
+    why = "implied by --deterministic=true: batch_size=1: expected anything but 1"
+    assert ended.stdout.strip() == f"True 32 fast {why}; nothing that is implied is set"
+    assert ended.stderr == ""
+
+
 THREADS = """
 import sys, threading, paddle_flags as pf
 sys.setswitchinterval(1e-6)
@@ -451,6 +470,15 @@ def test_the_reference_shows_every_flag_and_nothing_in_a_text_is_markup(made):
         assert "cr\\et" not in document
 
 
+def test_no_line_of_what_is_generated_ends_with_blanks(tmp_path):
+    flags = copy_of_good(tmp_path)
+    flags.write_text(flags.read_text("utf-8").replace("help: Seed", 'help: "Seed\\n\\nof all"'))
+    files = render(load(str(flags)))
+    assert any("of all" in text for text in files.values())
+    bad = [name for name, text in files.items() if re.search(r"[ \t]$", text, re.MULTILINE)]
+    assert bad == []
+
+
 def test_the_flagfile_gives_every_flag_its_default(made):
     lines = [line[2:] for line in (made / "demo_flags.flags").read_text("utf-8").splitlines()]
     given = write(made / "given.flags", "\n".join(line for line in lines if line.startswith("--")))
@@ -473,6 +501,8 @@ def test_the_schema_of_configuration_files_accepts_what_parse_does(made):
         {"cache": "1GiB"},
         {"shards": [1]},
         {"buffer": 8192},
+        {"batch-size": "0x10", "high": 2**64 - 1, "keep": "1h30m", "shards": ["1", 2]},
+        {"shards": "1,2", "rate": "inf"},
     ):
         assert judge.is_valid(good), good
     for bad in (
@@ -481,5 +511,11 @@ def test_the_schema_of_configuration_files_accepts_what_parse_does(made):
         {"mode": "slow"},
         {"shards": [1.5]},
         {"build": "x"},
+        {"batch-size": 0},
+        {"keep": -1},
+        {"seed": 2**64},
+        {"shards": [2**31]},
+        {"keep": "1parsec"},
+        {"seed": "one"},
     ):
         assert not judge.is_valid(bad), bad

@@ -57,6 +57,53 @@ def test_a_reader_without_libyaml_tells_the_same(monkeypatch):
     assert told == (ROOT / "tests/golden/gen.txt").read_text("utf-8").splitlines()
 
 
+HINTS = {
+    "help: Note: this": ", keys below one another, and text with ': ' in quotes",
+    "default: 2MiB": "; a quantity needs 'unit: bytes'",
+    "default: 1h": "; a quantity needs 'unit: seconds'",
+}
+
+
+@pytest.mark.parametrize("line", HINTS)
+def test_what_a_common_mistake_needs_is_told(tmp_path, line):
+    path = tmp_path / "flags.yaml"
+    key = line.partition(":")[0]
+    path.write_text(f"name: demo\nflags:\n{re.sub(f'{key}: .*', line, ONE)}")
+    with pytest.raises(GenerateError) as told:
+        load_files({"flags": str(path)})
+    assert [str(each).endswith(HINTS[line]) for each in told.value.errors] == [True], told.value
+
+
+def test_a_choice_that_is_refused_is_all_that_is_told(tmp_path):
+    path, compat = tmp_path / "flags.yaml", tmp_path / "flags_compat.yaml"
+    two = ONE.replace("level", "other") + ONE + "  choices: [6, x]\n"
+    path.write_text(f"name: demo\nflags:\n{two}")
+    compat.write_text("implies:\n- {flag: other, value: 1, sets: {level: 7}}\n")
+    with pytest.raises(GenerateError) as told:
+        load_files({"flags": str(path), "flags_compat": str(compat)})
+    (error,) = told.value.errors
+    assert "level: choices[1]: found 'x', expected an integer" in str(error)
+
+
+def test_a_word_that_is_nearly_a_command_is_told(capsys):
+    with pytest.raises(SystemExit):
+        generate(["dif", "a.yaml", "b.yaml"], "prog")
+    told = capsys.readouterr().err
+    assert "dif: found no such file or command; did you mean 'diff'?" in told
+
+
+def test_a_template_that_nothing_uses_is_an_error(tmp_path, capsys):
+    (tmp_path / "refrence.md.j2").write_text("{% include 'part.j2' %}")
+    (tmp_path / "part.j2").write_text("")
+    words = ["good/flags.yaml", "-o", str(tmp_path / "out"), "--templates", str(tmp_path)]
+    assert generate(words, "prog") == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith(f"{tmp_path}/refrence.md.j2:1:1: found a template that nothing uses, ")
+    assert told.endswith("; did you mean 'reference.md.j2'?")
+    (tmp_path / "refrence.md.j2").rename(tmp_path / "reference.md.j2")
+    assert generate(words, "prog") == 0
+
+
 def test_100000_flags_are_too_many(tmp_path):
     flags = "".join(ONE.replace("level", f"level_{index}", 1) for index in range(100_000))
     path = tmp_path / "flags.yaml"

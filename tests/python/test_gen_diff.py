@@ -94,6 +94,11 @@ def test_equal_files_have_no_difference_however_they_are_spelled(sets):
     assert gen(["diff", old, new], "gen") == 0
 
 
+def test_a_range_that_comes_or_goes_is_told_in_words(sets):
+    old, new = map(load, sets(("help: Part", "help: Part, range: [0, 1]")))
+    assert "ratio: range: is [0.0, 1.0], was none\n" in to_lines(old, new, compare(old, new))
+
+
 NEW = "  - {name: wide, type: bool, help: W, default: "
 # One edit, and what is told of it.
 EDITS = [
