@@ -88,8 +88,9 @@ class _BuildPython(build_py):
         for each in self.sets:
             if each.package is not None:
                 each.generate(["python"], self._directory_of(each.package))
-                # Else no type checker reads the stub.
-                Path(self._directory_of(each.package), TYPED).touch()
+                mark = Path(self._directory_of(each.package), TYPED)
+                if not mark.exists():  # without it, no type checker reads the stub
+                    mark.touch()
 
     def _directory_of(self, package: str) -> str:
         if self.editable_mode:

@@ -73,6 +73,9 @@ class Project:
         return sorted(word[len("pump_") :] for word in words if "_schema_" not in word)
 
 
+IMPLIED = "implies:\n- {flag: pump_dry, value: true, sets: {pump_rate: 1}}\n"
+
+
 def objects(names: set[str]) -> list[str]:
     return sorted(Path(name).name for name in names if name.endswith(".o"))
 
@@ -147,9 +150,7 @@ def test_a_file_beside_the_flags_that_goes_takes_its_sources_along(ninja):
     ninja.edit()
     beside = ninja.flags.with_name("flags_compat.yaml")
     text = beside.read_text()
-    beside.write_text(
-        f"{text}implies:\n  - {{flag: pump_dry, value: true, sets: {{pump_rate: 1}}}}\n"
-    )
+    beside.write_text(text + IMPLIED)
     try:
         ninja.build()
         assert "pump_flags_implies.c" in {Path(name).name for name in ninja.times()}
@@ -182,6 +183,8 @@ def test_a_project_of_cpp_alone_is_built_by_make_as_well(home, tmp_path):
     project.folder.mkdir()
     write(project.folder / "CMakeLists.txt", CPP)
     write(project.folder / "pump.cc", PUMP)
+    with open(project.flags.with_name("flags_compat.yaml"), "a") as compat:
+        compat.write(IMPLIED)
     found = project.run(home.python, "-m", "paddle_flags", "config", "--cmakedir").stdout.strip()
     settings = (f"-Dpaddle_flags_DIR={found}", f"-DCMAKE_CXX_COMPILER={CXX[0]}")
     make = ("-G", "Unix Makefiles")
@@ -195,6 +198,10 @@ def test_a_project_of_cpp_alone_is_built_by_make_as_well(home, tmp_path):
     assert len(objects(project.changed(project.build))) == 1
     (project.out / "made" / "pump_flags.h").unlink()
     assert "pump_flags.h" in {Path(name).name for name in project.changed(project.build)}
+    project.flags.with_name("flags_compat.yaml").unlink()
+    project.build()
+    assert not (project.out / "made" / "pump_flags_implies.c").exists()
+    assert project.names() == FLAGS
 
 
 def test_a_call_that_is_wrong_says_what_was_expected(home, tmp_path):
