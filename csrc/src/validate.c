@@ -270,10 +270,24 @@ static const pd_flag_def **defs_of(pd__changes *changes) {
   return defs;
 }
 
+/* Take over what modules have assigned to the flags that validators will be shown. */
+static void adopt(pd__changes *changes) {
+  if (changes->ask_all) pd__adopt_all();
+  for (size_t i = 0; !changes->ask_all && i < changes->count; i++) {
+    const pd_flag *flag = pd__changes_at(changes, i)->flag;
+    for (pd__target *at = pd__flag_extra(flag)->targets; at; at = at->next) {
+      for (size_t k = 0; k < at->hook->count; k++) {
+        pd_flag *other = at->hook->targets[k].flag;
+        if (other->assignable) pd__flag_adopt(other);
+      }
+    }
+  }
+}
+
 /* Gives whether all is said. */
 static bool ask_once(pd__changes *changes) {
   question all = {.changes = changes};
-  pd__adopt_all();
+  adopt(changes);
   all.end = &all.first;
   propose(changes);
   collect(&all);

@@ -123,6 +123,27 @@ TEST(hooks_of_a_definition_get_its_context) {
   CHECK(told == 1);
 }
 
+static bool fits(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)context, (void)why, (void)size;
+  return entries[0]->value.i64 < entries[1]->value.i64;
+}
+
+TEST(a_validator_of_several_flags_is_shown_what_was_assigned_to_the_others) {
+  static int32_t low = 1, high = 9;
+  pd_flag_def def;
+  pd_flag *flags[2];
+  flags[0] = define_level(&low);
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_int32);
+  def.name = "high";
+  def.default_value.i64 = 9;
+  def.cell = &high;
+  flags[1] = define(&def);
+  CHECK(pd_validator_add(flags, 2, fits, NULL, NULL, NULL, NULL) == PD_OK);
+  high = 5;
+  CHECK(pd_flag_set_int32(flags[0], 6, NULL) == PD_ERR_REFUSED);
+  CHECK(pd_flag_set_int32(flags[0], 4, NULL) == PD_OK);
+}
+
 /* ---- A string of another kind ---- */
 
 typedef struct counted {
