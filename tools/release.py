@@ -157,7 +157,8 @@ def build_musllinux(sdist: Path, out: Path) -> None:
     Every musl takes both names for itself.
     """
     need("musl-gcc", "apt-get install musl-tools")
-    built = build_wheel(sdist, WORK / "musllinux", CC="musl-gcc")
+    cc = str(ROOT / "tools" / "musl_cc.sh")
+    built = build_wheel(sdist, WORK / "musllinux", CC=cc)
     content = fresh(built.parent / "content")
     run(sys.executable, "-m", "wheel", "unpack", "--dest", content, built)
     (tree,) = content.iterdir()

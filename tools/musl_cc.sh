@@ -1,0 +1,9 @@
+#!/bin/sh
+# musl-gcc for extensions of a Python that was built for glibc: without the directories of
+# its libraries, and with what pyconfig.h of Debian includes behind musl's own headers.
+for word; do
+  shift
+  case $word in -L/*) continue ;; esac
+  set -- "$@" "$word"
+done
+exec musl-gcc "$@" -idirafter /usr/include
