@@ -83,8 +83,8 @@ static pd_status check(pd__cell *cell, const pd__batch *all, pd_error *err) {
 /* Behind the definition, which is the first. */
 static void link_cell(pd_flag *flag, pd__cell *cell) {
   cell->flag = flag->index + 1;
-  pd__cell **at = pd__flag_cells(flag);
-  if (flag->defined) at = &(*at)->next;
+  pd__cell **at = pd__flag_cells(flag), *first = *at;
+  if (flag->defined && first) at = &first->next;
   cell->next = *at;
   *at = cell;
   if (cell->def->assignable && cell->def->cell) pd__flag_make_assignable(flag);
@@ -280,7 +280,7 @@ void pd__undefine(pd__cell *cells, size_t count, const pd__platform_image *progr
     pd_flag *flag = pd__cell_flag(cell);
     if (!flag) continue;
     if (flag->assignable) pd__flag_adopt(flag);
-    bool defines = pd__flag_def(flag) == cell->def;
+    bool defines = flag->defined && pd__flag_first_cell(flag) == cell;
     unlink_cell(cell);
     if (defines) replace(flag, cell->def, program);
     if (flag->defined) look_again(flag);

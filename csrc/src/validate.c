@@ -263,7 +263,7 @@ static void check_again(pd__changes *changes, const pd_flag_def *const *before) 
 
 /* The definitions that the changes are for; NULL when memory is out. */
 static const pd_flag_def **defs_of(pd__changes *changes) {
-  const pd_flag_def **defs = malloc((changes->count + 1) * sizeof *defs);
+  const pd_flag_def **defs = calloc(changes->count + 1, sizeof *defs);
   for (size_t i = 0; defs && i < changes->count; i++) {
     defs[i] = pd__flag_def(pd__changes_at(changes, i)->flag);
   }
