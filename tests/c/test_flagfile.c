@@ -9,7 +9,7 @@ static pd_error_list *errors;
 static const char *program = "/usr/bin/server";
 
 static void start(void) {
-  char directory[] = "/tmp/flagfile-XXXXXX";
+  char directory[] = "flagfile-XXXXXX"; /* in the directory of the test run */
   CHECK(mkdtemp(directory) && chdir(directory) == 0);
   pd_flag_def def = definition(PD_TYPE_int32, "count");
   def.max.i64 = 100;

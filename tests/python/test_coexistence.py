@@ -76,6 +76,12 @@ def theirs(tmp_path_factory) -> list[Path]:
     return [*paths, place / "libglog_user.so"]
 
 
+@pytest.fixture(autouse=True)
+def _logs(monkeypatch, tmp_path):
+    """Let glog write what it logs into the test's directory."""
+    monkeypatch.setenv("GOOGLE_LOG_DIR", str(tmp_path))
+
+
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_a_python_host_and_its_plugins_keep_to_themselves(first, theirs, tmp_path):
     plugin = ROOT / "tests" / "matrix" / "plugin.c"

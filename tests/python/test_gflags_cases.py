@@ -105,7 +105,7 @@ def c(source: Path, place: Path, *flags: str) -> Path:
 
 
 def check(case: Case, tree: Path, programs: Path) -> None:
-    words = ["--test_tmpdir=/tmp", "--srcdir=.", *case.words]
+    words = [f"--test_tmpdir={programs}", "--srcdir=.", *case.words]
     ended = run(
         programs / case.program, *words, check=False, cwd=tree / "test", env=variables(tree)
     )
