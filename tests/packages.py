@@ -1,9 +1,10 @@
-"""Packages that are built once for a whole test run, and an environment with the wheel."""
+"""What is built once for a whole test run: packages, an environment with the wheel, objects."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -11,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Callable, NamedTuple
 
 import pytest
-from support import ROOT, run
+from support import INCLUDE, ROOT, WARNINGS, run, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 # A package is built for its users: without sanitizers and a test run's options.
 BUILD_ENVIRONMENT = {
@@ -50,6 +51,19 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
             make(place / "made")
             (place / "done").touch()
     return place / "made"
+
+
+def library_object(factory: pytest.TempPathFactory, compiler: Sequence[str], *flags: str) -> Path:
+    """Compile the library into one object, once for all tests that have it inside."""
+    command, options = [tool(compiler[0]), *compiler[1:]], [*WARNINGS, f"-I{INCLUDE}", *flags]
+    options += ["-std=gnu11", "-g", "-O1", "-fPIC", "-pthread"]
+
+    def make(out: Path) -> None:
+        run(*command, *options, "-c", *sorted((ROOT / "csrc" / "src").glob("*.c")), cwd=out)
+        run("ld", "-r", *sorted(out.glob("*.o")), "-o", out / "pd_flags.o")
+
+    named = [Path(command[0]).resolve().name, *command[1:], *flags]  # cc is gcc
+    return once(factory, re.sub(r"[^\w=,-]", "_", "".join(named)), make) / "pd_flags.o"
 
 
 def make_sdist(out: Path) -> None:

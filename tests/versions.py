@@ -65,11 +65,10 @@ def build_library(
     for function in changes:
         assert callable(function)
         function(tree)
-    options = ["-std=gnu11", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-pthread"]
-    sources = sorted((tree / "src").glob("*.c"))
-    shared = [*compiler, *options, f"-I{tree / 'include'}"]
+    options = ["-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", f"-I{tree / 'include'}"]
+    sources, whole = sorted((tree / "src").glob("*.c")), directory / "pd_flags.o"
+    run(*compiler, *options, "-pthread", "-r", "-nostdlib", *sources, "-o", whole)
     link = ["-shared", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
-    run(*shared, *sources, *link, "-o", directory / "libpd_flags.so", "-ldl")
-    run(*shared, "-r", "-nostdlib", *sources, "-o", directory / "pd_flags.o")
-    run(archiver, "rcs", directory / "libpd_flags.a", directory / "pd_flags.o")
+    run(*compiler, "-pthread", whole, *link, "-o", directory / "libpd_flags.so", "-ldl")
+    run(archiver, "rcs", directory / "libpd_flags.a", whole)
     return directory

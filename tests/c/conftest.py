@@ -2,7 +2,7 @@
 
 A line ` * Built with: <arguments>` in a source adds arguments for the compiler, and
 ` * Also built with (<label>): <arguments>` makes a second build, whose items carry the label.
-$SOURCES stands for the library's own sources, compiled in; without it the program links
+$LIBRARY stands for an object of the whole library, compiled in; without it the program links
 libpd_flags. plugins/<name>.c become shared libraries in the directory that $PLUGINS stands for;
 the programs find it in their environment.
 """
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 import support
+from packages import library_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SOURCES = support.ROOT / "csrc" / "src"
 TEST = re.compile(r"^TEST\((\w+)\)", re.MULTILINE)
 BUILT_WITH = re.compile(r"^ \* (?:Also built|Built) with(?: \((\w+)\))?:(.*)$", re.MULTILINE)
 PLUGINS = pytest.StashKey[Path]()
@@ -66,10 +66,7 @@ class TestItem(pytest.Item):
 
 
 def expand(arguments: str, directory: Path) -> list[str]:
-    words = []
-    for word in arguments.replace("$PLUGINS", str(directory)).split():
-        words += sorted(map(str, SOURCES.glob("*.c"))) if word == "$SOURCES" else [word]
-    return words
+    return arguments.replace("$PLUGINS", str(directory)).split()
 
 
 def build_program(config: pytest.Config, source: Path, arguments: str) -> Path:
@@ -79,17 +76,24 @@ def build_program(config: pytest.Config, source: Path, arguments: str) -> Path:
         directory = plugins(config)
         out = directory.parent / f"{source.stem}-{len(made)}" / "program"
         flags = ("-pthread", *expand(arguments, directory))
-        if "$SOURCES" not in arguments:
+        if "$LIBRARY" not in arguments:
             made[source, arguments] = support.build_program(out, source, flags=flags)
         else:
+            checks = [word for word in (*support.CHECKED, *flags) if "sanitize" in word]
+            library = library_object(factory(config), support.CC, *checks)
+            flags = tuple(str(library) if word == "$LIBRARY" else word for word in flags)
             made[source, arguments] = support.build(out, source, flags=(*flags, "-ldl"))
     return made[source, arguments]
+
+
+def factory(config: pytest.Config) -> pytest.TempPathFactory:
+    return config._tmp_path_factory  # type: ignore[attr-defined,no-any-return] # noqa: SLF001
 
 
 def plugins(config: pytest.Config) -> Path:
     """Build plugins/*.c, once in a session: the directory that they are in."""
     if PLUGINS not in config.stash:
-        directory = config._tmp_path_factory.mktemp("c", numbered=True) / "plugins"  # type: ignore[attr-defined] # noqa: SLF001
+        directory = factory(config).mktemp("c", numbered=True) / "plugins"
         directory.mkdir()
         for source in sorted((Path(__file__).parent / "plugins").glob("*.c")):
             found = BUILT_WITH.search(source.read_text("utf-8"))

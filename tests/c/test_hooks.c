@@ -1,5 +1,5 @@
 /* Validators, groups and watchers.
- * Also built with (tsan): -fsanitize=thread $SOURCES
+ * Also built with (tsan): -fsanitize=thread $LIBRARY
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* Reads without the lock: from a signal handler, and while a flag changes its type.
  *
- * Also built with (tsan): -fsanitize=thread $SOURCES
+ * Also built with (tsan): -fsanitize=thread $LIBRARY
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /*
- * Also built with (tsan): -fsanitize=thread $SOURCES
+ * Also built with (tsan): -fsanitize=thread $LIBRARY
  */
 #include <pthread.h>
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import ROOT, SANITIZE, build, missing, run, tool
+from packages import library_object
+from support import CC, ROOT, SANITIZE, build, missing, run, tool
 
 import paddle_flags as pf
 from paddle_flags._native import ffi, lib
 
 FNM_PATHNAME = 1
-SOURCES = sorted((ROOT / "csrc" / "src").glob("*.c"))
 AGAIN = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -77,7 +77,7 @@ def test_quoted_values_are_those_of_bash(flag, tmp_path, parts):
     assert set_by(file, flag, "program") == ended.stdout.decode("utf-8", "surrogateescape")
 
 
-def test_a_setuid_process_takes_nothing_from_the_environment(tmp_path):
+def test_a_setuid_process_takes_nothing_from_the_environment(tmp_path_factory, tmp_path):
     if os.getuid() != 0:
         missing("the right to change owners", "run as root")
     if SANITIZE:
@@ -85,7 +85,7 @@ def test_a_setuid_process_takes_nothing_from_the_environment(tmp_path):
     program = build(
         tmp_path / "program",
         ROOT / "tests" / "c" / "bad_input.c",
-        *SOURCES,
+        library_object(tmp_path_factory, CC),
         flags=("-std=gnu11", "-pthread", "-ldl"),
     )
     owned = Path(shutil.copy(program, tmp_path / "owned"))

@@ -11,11 +11,13 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from support import INCLUDE, LIBDIR, ROOT, SANITIZE, WARNINGS, run, tool, write
+from packages import library_object
+from support import INCLUDE, LIBDIR, SANITIZE, WARNINGS, run, tool, write
 
 if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
+    from typing import Callable
 
 C_STANDARDS = ["c99", "gnu99", "c11", "gnu11", "c17", "gnu17"]
 CXX_STANDARDS = ["c++11", "gnu++11", "c++14", "gnu++14", "c++17", "gnu++17", "c++20", "gnu++20"]
@@ -458,18 +460,20 @@ int main(void) {
 """
 
 
-def run_under_tsan(place: Path, compiler: str, suffix: str, *flags: str) -> str:
+@pytest.fixture
+def under_tsan(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """Build program and library for ThreadSanitizer; give what it says."""
+
+    def start(compiler: str, suffix: str, *flags: str) -> str:
+        library = library_object(tmp_path_factory, [DRIVERS["c"][compiler]], "-fsanitize=thread")
+        return run_under_tsan(place, library, compiler, suffix, *flags)
+
+    return start
+
+
+def run_under_tsan(place: Path, library: Path, compiler: str, suffix: str, *flags: str) -> str:
     checked = ["-fsanitize=thread", "-O1", "-g"]
-    sources = sorted((ROOT / "csrc" / "src").glob("*.c"))
-    program, library = place / f"race-{compiler}-{suffix}", place / f"tsan-{compiler}.o"
-    c = [tool(DRIVERS["c"][compiler]), *checked, "-fPIC", f"-I{INCLUDE}", "-std=gnu11"]
-    if not library.exists():
-        objects = []
-        for source in sources:
-            objects.append(place / f"{source.stem}-{compiler}.o")
-            run(*c, "-c", source, "-o", objects[-1])
-        run("ld", "-r", *objects, "-o", library)
+    program = place / f"race-{compiler}-{suffix}"
     compile_text(place, compiler, suffix, RACE, *checked, *flags)
     driver = DRIVERS[suffix][compiler]
     run(driver, *checked, place / "source.o", library, "-o", program, "-pthread", "-ldl")
@@ -482,10 +486,10 @@ def run_under_tsan(place: Path, compiler: str, suffix: str, *flags: str) -> str:
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("suffix", ["c", "cc"])
 def test_reading_while_another_thread_sets_is_no_race(
-    place: Path, compiler: str, suffix: str
+    under_tsan: Callable[..., str], compiler: str, suffix: str
 ) -> None:
-    assert run_under_tsan(place, compiler, suffix) == "0\n"
+    assert under_tsan(compiler, suffix) == "0\n"
 
 
-def test_the_sanitizer_would_see_a_plain_read(place: Path) -> None:
-    assert "data race" in run_under_tsan(place, "gcc", "c", "-DPLAIN")
+def test_the_sanitizer_would_see_a_plain_read(under_tsan: Callable[..., str]) -> None:
+    assert "data race" in under_tsan("gcc", "c", "-DPLAIN")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from joining import LEVEL, Maker
+from packages import library_object
 from support import INCLUDE, ROOT, SANITIZE, build_program, run, tool
 
 if TYPE_CHECKING:
@@ -34,11 +35,13 @@ def test_loading_and_setting_at_once_neither_locks_up_nor_crashes(
 
 
 @pytest.mark.skipif(bool(SANITIZE), reason="one sanitizer at a time")
-def test_loading_and_setting_at_once_is_no_race(maker: Maker, plugins: list[Path]) -> None:
+def test_loading_and_setting_at_once_is_no_race(
+    maker: Maker, plugins: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     program = maker.directory / "tsan"
-    sources = sorted((ROOT / "csrc" / "src").glob("*.c"))
+    library = library_object(tmp_path_factory, ["gcc"], "-fsanitize=thread")
     options = ["-std=gnu11", "-g", "-O1", "-fsanitize=thread", f"-I{INCLUDE}", "-pthread"]
-    run(tool("gcc"), *options, SOURCE, *sources, "-o", program, "-ldl")
+    run("gcc", *options, SOURCE, library, "-o", program, "-ldl")
     ended = run(program, 40, *plugins, check=False)
     if "unexpected memory mapping" in ended.stderr:  # more random addresses than it bears
         ended = run(tool("setarch", "util-linux"), "-R", program, 40, *plugins, check=False)

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 from joining import LEVEL, Maker, python
+from packages import library_object
 from support import INCLUDE, ROOT, SANITIZE, build_plugin, build_program, run, tool, write
 
 STRESS = ROOT / "tests" / "c" / "stress.c"  # STRESS_SEED and STRESS_SECONDS are its variables
 RELOAD = ROOT / "tests" / "c" / "reload.c"
-SOURCES = sorted((ROOT / "csrc" / "src").glob("*.c"))
+CHECKS = {
+    "thread": ("-fsanitize=thread",),
+    "address,undefined": ("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+}
 CODE = """
 #include <pd_flags.h>
 PD_DEFINE_int32(stress_000_level, 6, "How hard to try", .min = 0, .max = 99);
@@ -30,23 +34,24 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def build_reload(place: Path, *flags: str) -> tuple[Path, Path]:
+def build_reload(factory: pytest.TempPathFactory, place: Path, *flags: str) -> tuple[Path, Path]:
     """Build the program and its plugin, the library compiled in."""
-    options = [tool("gcc"), "-std=gnu11", "-g", "-O1", f"-I{INCLUDE}", "-pthread", *flags]
-    run(*options, RELOAD, *SOURCES, "-o", place / "reload", "-ldl")
+    library = library_object(factory, ["gcc"], *flags)
+    options = ["gcc", "-std=gnu11", "-g", "-O1", f"-I{INCLUDE}", "-pthread", *flags]
+    run(*options, RELOAD, library, "-o", place / "reload", "-ldl")
     source = write(place / "level.c", LEVEL)
     run(*options, "-shared", "-fPIC", source, "-o", place / "liblevel.so")
     return place / "reload", place / "liblevel.so"
 
 
-def test_10000_reloads_lose_no_value_and_leak_nothing(tmp_path):
-    program, plugin = build_reload(tmp_path, "-fsanitize=address", "-fno-omit-frame-pointer")
+def test_10000_reloads_lose_no_value_and_leak_nothing(tmp_path_factory, tmp_path):
+    program, plugin = build_reload(tmp_path_factory, tmp_path, *CHECKS["address,undefined"])
     ended = run(program, 10000, plugin)
     assert ended.stdout + ended.stderr == "done\n"
 
 
-def test_loading_unloading_and_reloading_is_clean_under_valgrind(tmp_path):
-    program, plugin = build_reload(tmp_path)
+def test_loading_unloading_and_reloading_is_clean_under_valgrind(tmp_path_factory, tmp_path):
+    program, plugin = build_reload(tmp_path_factory, tmp_path)
     checks = ["--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite,possible"]
     quiet = [tool("valgrind"), "-q", *checks, "--errors-for-leak-kinds=definite,possible"]
     ended = run(*quiet, program, 40, plugin)
@@ -67,12 +72,12 @@ def test_random_operations_on_8_threads_do_what_the_model_says(tmp_path):
 
 
 @pytest.mark.skipif(bool(SANITIZE), reason="one sanitizer at a time")
-@pytest.mark.parametrize("kinds", ["thread", "address,undefined"])
-def test_random_operations_on_8_threads_are_clean(tmp_path, kinds):
-    options = ["-std=gnu11", "-g", "-O1", f"-fsanitize={kinds}", "-fno-sanitize-recover=all"]
+@pytest.mark.parametrize("kinds", CHECKS)
+def test_random_operations_on_8_threads_are_clean(tmp_path_factory, tmp_path, kinds):
+    library = library_object(tmp_path_factory, ["gcc"], *CHECKS[kinds])
+    options = ["-std=gnu11", "-g", "-O1", *CHECKS[kinds], f"-I{INCLUDE}", "-pthread"]
     program = tmp_path / "stress"
-    sources = [STRESS, *SOURCES, f"-I{INCLUDE}", "-pthread", "-ldl"]
-    run(tool("gcc"), *options, *sources, "-o", program)
+    run("gcc", *options, STRESS, library, "-o", program, "-ldl")
     run_model(program, tmp_path)
 
 
