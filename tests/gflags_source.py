@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "matrix" / "peers"))
 
 import sources
 
-fetch = sources.fetch
+fetch, fetch_part = sources.fetch, sources.fetch_part
 
 
 class Case(NamedTuple):

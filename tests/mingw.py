@@ -7,7 +7,6 @@ import functools
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +79,9 @@ def wine_environment(**variables: str) -> dict[str, str]:
 @functools.cache
 def prefix() -> str:
     """Give the directory that holds Windows, one for all runs of a user; the first makes it."""
-    place = Path(tempfile.gettempdir()) / f"paddle_flags-wine-{os.getuid()}"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    place = caches / "paddle_flags-wine"
+    caches.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, **QUIET, "WINEPREFIX": str(place)}
     with Path(f"{place}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -62,6 +62,18 @@ def cases(platform: Platform) -> Iterator[Case]:
             yield case
 
 
+def draw_sample(every: list[Case], size: int) -> list[Case]:
+    """Draw cases, always alike; first those that bring a value that an axis hasn't had."""
+    drawn = random.Random("sample").sample(every, len(every))
+    seen: set[tuple[int, object]] = set()
+    bringing, others = [], []
+    for case in drawn:
+        values = set(enumerate(case))
+        (others if values <= seen else bringing).append(case)
+        seen |= values
+    return [*bringing, *others][:size]
+
+
 class Builder:
     """Builds libraries, plugins and hosts, each once, into one directory."""
 
@@ -223,7 +235,7 @@ def run_platform(name: str, sample: int | None, write: Path | None) -> bool:
     platform = PLATFORMS[name]
     chosen = list(cases(platform))
     if sample:
-        chosen = random.Random("sample").sample(chosen, sample)
+        chosen = draw_sample(chosen, sample)
     directory = Path(tempfile.mkdtemp(prefix="matrix"))
     try:
         outcomes = run_all(platform, chosen, directory)

@@ -164,7 +164,7 @@ def edge_files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="session")
 def large_file(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """More than 50 MB of lines, the same in every run."""
+    """More than 10 MB of lines, the same in every run."""
     choose = random.Random(2024)
     letters = "abcdefgXYZ0189.,é"
     words = ["".join(choose.choices(letters, k=choose.randint(1, 9))) for _ in range(999)]
@@ -172,9 +172,9 @@ def large_file(tmp_path_factory: pytest.TempPathFactory) -> str:
     block = "\n".join(lines).encode()
     path = tmp_path_factory.mktemp("large") / "large.txt"
     with path.open("wb") as file:
-        for number in range(50_000_000 // len(block) + 1):
+        for number in range(10_000_000 // len(block) + 1):
             file.write(b"block %d " % number + block)
-    assert path.stat().st_size >= 50_000_000
+    assert path.stat().st_size >= 10_000_000
     return str(path)
 
 

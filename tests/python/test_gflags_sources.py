@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
-from gflags_source import fetch
+from gflags_source import fetch, fetch_part
 from support import CHECKED, CXX, INCLUDE, LIBDIR, require, run
 
 PACKAGE_DIR = Path(LIBDIR, "cmake", "paddle_flags")
@@ -70,7 +70,7 @@ def rocksdb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the programs that write and read dumps of a database; their directory."""
     require("librocksdb-dev", "rocksdb/db_dump_tool.h")
     place = tmp_path_factory.mktemp("rocksdb")
-    tree = fetch(place, "rocksdb")
+    tree = fetch_part(place, "rocksdb", "tools/dump", "include", "util")
     for name in ("rocksdb_dump", "rocksdb_undump"):
         source = tree / "tools" / "dump" / f"{name}.cc"
         flags = ["-std=c++17", "-O0", "-DGFLAGS=1", f"-I{INCLUDE}/compat", f"-I{INCLUDE}"]
