@@ -60,6 +60,11 @@ static void set_by_name(void) {
   for (int i = 0; i < COUNT; i++) failed |= pd_flag_set_by_name(names[i], "17", NULL) != PD_OK;
 }
 
+static void set_all(void) {
+  register_all();
+  set_by_name();
+}
+
 static void set_int32(void) {
   for (int i = 0; i < COUNT; i++) failed |= pd_flag_set_int32(flags[i], 17, NULL) != PD_OK;
 }
@@ -97,6 +102,7 @@ static const struct {
     {"leave", join, leave},
     {"find", register_all, find},
     {"set_by_name", register_all, set_by_name},
+    {"set_again", set_all, set_by_name},
     {"set_int32", register_all, set_int32},
     {"get_int32", register_all, get_int32},
     {"parse", register_all, parse},

@@ -91,6 +91,7 @@ static pd_status run_parse(parse *run, pd_error *err) {
   if (prefix && !(prefix = pd__intern(prefix))) return pd__fail_memory(err);
   if (options->settings) pd__settings_give(options->settings, &run->words);
   given->changes.report = &given->report;
+  pd__changes_reserve(&given->changes, (size_t)run->argc);
   if (prefix) pd__environment_read(prefix, &given->changes);
   read_words(run);
   if (pd__words_help(&run->words, &help)) {

@@ -131,28 +131,18 @@ pd_status pd__literal_check(pd_flag *node, const char *text, uint32_t literal,
                   shown(flag, text, quoted), why);
 }
 
-/* Make the entry that will hold the value, which suits. */
-static pd_status make_entry(pd__change *change, pd_value value, const pd_origin *origin,
+/* Store the texts of a value, which suits, and of where it came from for good. */
+static pd_status keep_texts(const pd_flag *flag, pd_value *value, pd_origin *origin,
                             pd_error *err) {
-  bool text = change->flag->type == PD_TYPE_string;
-  const char *place = origin->place;
-  if (text && !(value.str = pd__intern(value.str))) return pd__fail_memory(err);
-  if (place && !(place = pd__intern(place))) return pd__fail_memory(err);
-  pd__entry *entry = pd__entry_new();
-  if (!entry) return pd__fail_memory(err);
-  *entry = (pd__entry){.value = value,
-                       .place = place,
-                       .line = origin->line,
-                       .column = origin->column,
-                       .source = origin->source};
-  change->what.entry = entry;
+  bool text = flag->type == PD_TYPE_string;
+  if (text && !(value->str = pd__intern(value->str))) return pd__fail_memory(err);
+  if (origin->place && !(origin->place = pd__intern(origin->place))) return pd__fail_memory(err);
   return PD_OK;
 }
 
 /* PD_OK, or why the flag takes nothing from there. */
-static pd_status admit(const pd__change *change, const pd_flag *node, const pd_origin *origin,
-                       bool early, pd_error *err) {
-  pd_flag *flag = change->flag;
+static pd_status admit(pd_flag *flag, const pd_flag *node, const pd_origin *origin, bool early,
+                       pd_error *err) {
   pd_status status = pd__flag_check_defined(flag, err);
   if (status != PD_OK) return status;
   if (!is_open(flag, origin, early)) return refuse(flag, node->name, origin, err);
@@ -167,31 +157,100 @@ static bool is_of(pd_type type, pd_value value) {
   return type != PD_TYPE_uint32 || value.u64 <= UINT32_MAX;
 }
 
-static pd_status read_value(const pd_flag *flag, const char *text, pd_value *value) {
-  if (!flag->plain) {
-    pd_status status = text ? pd__value_read(pd__flag_def(flag), text, value) : PD_OK;
-    return status == PD_OK ? pd__value_check(pd__flag_def(flag), *value) : status;
-  }
+static inline pd_status read_plain(const pd_flag *flag, const char *text, pd_value *value) {
   if (text) return pd__value_parse(flag->type, text, value);
   return is_of(flag->type, *value) ? PD_OK : PD_ERR_RANGE;
 }
 
-pd_status pd__change_prepare(pd__change *change, pd_flag *node, const char *text, pd_value value,
-                             const pd_origin *origin, bool early, pd_error *err) {
-  pd_flag *flag = node->defined ? node : pd__flag_meant(node);
-  *change = (pd__change){.flag = flag};
-  if (!pd__flag_plain(flag)) {
-    pd_status status = admit(change, node, origin, early, err);
-    if (status != PD_OK || pd__flag_def(flag)->retired) return status;
-  }
-  if (flag->type == PD_TYPE_string && !text && !value.str) {
+static pd_status read_value(const pd_flag *flag, const char *text, pd_value *value) {
+  if (!flag->not_plain) return read_plain(flag, text, value);
+  pd_status status = text ? pd__value_read(pd__flag_def(flag), text, value) : PD_OK;
+  return status == PD_OK ? pd__value_check(pd__flag_def(flag), *value) : status;
+}
+
+/* Read what the flag is to be given, `text` or else *value, and store it for good, with
+ * where it came from. */
+static pd_status read_given(const pd_flag *flag, const pd_flag *node, const char *text,
+                            pd_value *value, pd_origin *origin, pd_error *err) {
+  if (flag->type == PD_TYPE_string && !text && !value->str) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
   }
-  pd_status status = read_value(flag, text, &value);
-  if (status == PD_OK) return make_entry(change, value, origin, err);
+  pd_status status = read_value(flag, text, value);
+  if (status == PD_OK) return keep_texts(flag, value, origin, err);
   char number[PD__NUMBER_SIZE];
-  if (!text) text = pd__value_text(flag->type, value, number);
+  if (!text) text = pd__value_text(flag->type, *value, number);
   return fail_value(status, flag, node->name, text, origin, err);
+}
+
+/* An entry, and one for the value of now if that is brief, or may be by then. */
+static pd_status hold_entry(pd__change *change, pd_value value, const pd_origin *origin, bool spare,
+                            pd_error *err) {
+  pd__entry *entry = pd__entry_new(value, origin);
+  change->action = PD__GIVE;
+  change->what.entry = entry;
+  if (entry && spare) entry->next = pd__entry_new(value, origin);
+  if (entry && (entry->next || !spare)) return PD_OK;
+  pd__change_drop(change);
+  return pd__fail_memory(err);
+}
+
+/* Whether a flag needs no entry for a value of this origin. */
+static inline bool is_brief(const pd_flag *flag, uintptr_t brief) {
+  return pd__flag_plain(flag) && !flag->changing &&
+         (!flag->given.brief || flag->given.brief == brief);
+}
+
+static void hold_brief(pd__change *change, pd_flag *flag, pd_value value, uintptr_t brief) {
+  change->flag = flag;
+  change->what.value = value;
+  change->number = (uint32_t)(brief >> 5);
+  change->action = PD__GIVE_BRIEF;
+  change->source = brief >> 1 & 15;
+}
+
+/* Keep the value, which suits, for the commit. */
+static pd_status hold(pd__change *change, pd_value value, const pd_origin *origin, pd_error *err) {
+  pd_flag *flag = change->flag;
+  uintptr_t brief = pd__brief(origin->source, origin->line);
+  if (!pd__brief_fits(origin) || !is_brief(flag, brief)) {
+    return hold_entry(change, value, origin, flag->changing || pd__flag_brief(flag), err);
+  }
+  hold_brief(change, flag, value, brief);
+  return PD_OK;
+}
+
+pd_status pd__change_open(pd__change *change, pd_error *err) {
+  if (change->action != PD__GIVE_BRIEF) return PD_OK;
+  pd_origin origin = {(pd_source)change->source, change->number, NULL, 0};
+  return hold_entry(change, change->what.value, &origin, false, err);
+}
+
+static __attribute__((noinline)) pd_status prepare(pd__change *change, pd_flag *node,
+                                                   const char *text, pd_value value,
+                                                   const pd_origin *origin, bool early,
+                                                   pd_error *err) {
+  pd_flag *flag = node->defined ? node : pd__flag_meant(node);
+  pd_origin kept = *origin;
+  *change = (pd__change){.flag = flag};
+  if (!pd__flag_plain(flag)) {
+    pd_status status = admit(flag, node, origin, early, err);
+    if (status != PD_OK || pd__flag_def(flag)->retired) return status;
+  }
+  pd_status status = read_given(flag, node, text, &value, &kept, err);
+  return status == PD_OK ? hold(change, value, &kept, err) : status;
+}
+
+/* Most changes are of plain flags, need no entry, and tell no error. */
+pd_status pd__change_prepare(pd__change *change, pd_flag *node, const char *text, pd_value value,
+                             const pd_origin *origin, bool early, pd_error *err) {
+  uintptr_t brief = pd__brief(origin->source, origin->line);
+  pd_value given = value;
+  if (is_brief(node, brief) && node->type != PD_TYPE_string && pd__brief_fits(origin) &&
+      read_plain(node, text, &given) == PD_OK) {
+    hold_brief(change, node, given, brief);
+    return PD_OK;
+  }
+  return prepare(change, node, text, value, origin, early, err);
 }
 
 pd_value pd__def_default(const pd_flag_def *def) {
@@ -201,25 +260,23 @@ pd_value pd__def_default(const pd_flag_def *def) {
 }
 
 pd_value pd__flag_default(const pd_flag *flag) {
-  const pd__entry *given = pd__flag_entry_of(flag, PD_SOURCE_DEFAULT);
+  pd__entry room;
+  const pd__entry *given = pd__flag_entry_of(flag, PD_SOURCE_DEFAULT, &room);
   return given ? given->value : pd__def_default(pd__flag_def(flag));
 }
 
-const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source) {
-  const pd__entry *entry = flag->entries;
-  while (entry && entry->source != source) entry = entry->next;
-  return entry;
-}
-
 bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text) {
-  const pd__entry *entry = pd__flag_entry_of(flag, source);
+  pd__entry room;
+  const pd__entry *entry = pd__flag_entry_of(flag, source, &room);
   pd_value value;
   return entry && pd__value_read(pd__flag_def(flag), text, &value) == PD_OK &&
          pd__value_equal(flag->type, entry->value, value);
 }
 
 void pd__flag_publish(pd_flag *flag) {
-  pd_value value = flag->entries ? flag->entries->value : pd__def_default(pd__flag_def(flag));
+  const pd__entry *entry = pd__flag_entries(flag);
+  pd_value value = entry ? entry->value : pd__def_default(pd__flag_def(flag));
+  if (pd__flag_brief(flag)) value = pd__flag_value(flag);
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
   uint8_t state = (uint8_t)(flag->type | pd__flag_def(flag)->list << 4);
   state |= flag->assignable ? PD__STATE_ASSIGNABLE : 0;
@@ -229,25 +286,45 @@ void pd__flag_publish(pd_flag *flag) {
   }
 }
 
-/* The same of a plain flag that has an entry: its state is what it was. */
-static void publish_plain(pd_flag *flag) {
-  pd_value value = flag->entries->value;
-  pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
-  if (flag->variable) pd__cell_store(flag->type, flag->variable, value);
+/* The same of a plain flag that has a value: its state is what it was. */
+static void publish_plain(pd_flag *flag, pd_value value) {
+  pd__cells_store(flag->type, pd__flag_address(flag, flag->type), flag->variable, value);
 }
 
 /* ---- Committing ---- */
 
-void pd__change_commit(pd__change *change) {
+void pd__change_drop(pd__change *change) {
+  pd__entry *entry = pd__change_entry(change);
+  change->flag->changing = false;
+  if (!entry) return;
+  pd__entry_free(entry->next);
+  pd__entry_free(entry);
+  change->what.entry = NULL;
+}
+
+static void commit_entries(const pd__change *change) {
+  pd_flag *flag = change->flag;
   if (change->action != PD__GIVE) {
     pd__entries_drop(change);
   } else if (change->what.entry) {
-    pd__entries_give(change->flag, change->what.entry);
+    pd__entries_give(flag, change->what.entry);
   }
-  if (change->flag->plain && change->flag->entries) {
-    publish_plain(change->flag);
-  } else if (change->flag->defined) {
-    pd__flag_publish(change->flag);
+  const pd__entry *entry = pd__flag_entries(flag);
+  if (!flag->not_plain && entry) {
+    publish_plain(flag, entry->value);
+  } else if (flag->defined) {
+    pd__flag_publish(flag);
+  }
+}
+
+void pd__change_commit(pd__change *change) {
+  pd_flag *flag = change->flag;
+  flag->changing = false;
+  if (change->action == PD__GIVE_BRIEF) {
+    flag->given.brief = pd__brief((pd_source)change->source, change->number);
+    publish_plain(flag, change->what.value);
+  } else {
+    commit_entries(change);
   }
 }
 
@@ -278,9 +355,11 @@ void pd__flag_adopt(pd_flag *flag) {
   if (!cell) return;
   const pd_module *module = pd__cell_module(cell);
   pd_origin origin = {PD_SOURCE_RUNTIME, 0, module ? pd__module_path(module) : NULL, 0};
-  pd__change change = {.flag = flag};
   pd__report report = {.list = NULL};
-  if (make_entry(&change, value, &origin, NULL) != PD_OK) return;
+  if (keep_texts(flag, &value, &origin, NULL) != PD_OK) return;
+  pd__change change = {.flag = flag};
+  change.what.entry = pd__entry_new(value, &origin);
+  if (!change.what.entry) return;
   pd__changes all = {.report = &report, .forced = true, .count = 1, .single = change};
   all.hooked = pd__hooks_concern(flag);
   pd__changes_finish(&all);
@@ -349,7 +428,7 @@ static void review_past(pd_flag *flag, pd_type was, pd__entry *entry) {
 }
 
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
-  for (pd__entry **at = &flag->entries; *at;) {
+  for (pd__entry **at = &flag->given.entries; *at;) {
     pd__entry *entry = *at;
     pd_status status = pd__flag_def(flag)->read_only ? PD_ERR_READ_ONLY : convert(flag, was, entry);
     if (status == PD_OK) {

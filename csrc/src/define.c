@@ -47,9 +47,17 @@ static pd_status check_aliases(const pd__cell *cell, const char *aliases, const 
   return status;
 }
 
+/* Whether the definition can meet no other one but by its name: most are so. */
+static bool stands_alone(const pd_flag_def *def, const pd_flag *node) {
+  bool negates = def->name[0] == 'n' && def->name[1] == 'o';
+  bool simple = def->type != PD_TYPE_bool && def->type != PD_TYPE_string;
+  return simple && !negates && !def->aliases && !def->old_names && !node->more.cells;
+}
+
 static pd_status check_definition(pd__cell *cell, pd_flag *node, const pd__batch *all,
                                   pd_error *err) {
   const pd_flag_def *def = cell->def;
+  if (stands_alone(def, node)) return claim(cell, node, true, all, err);
   size_t length = strlen(def->name);
   bool free = node->defined ? pd__def_same(pd__flag_def(node), def) : pd__flag_meant(node) == node;
   pd_status status = claim(cell, node, free, all, err);
@@ -72,7 +80,7 @@ static pd_status check(pd__cell *cell, const pd__batch *all, pd_error *err) {
     size_t length = strlen(def->name);
     node = import ? pd__names_add(def->name, length) : pd__names_borrow(def->name, length);
   }
-  if (!node) return pd__fail_memory(err);
+  if (!node || !pd__entries_open(node)) return pd__fail_memory(err); /* it may cease to be plain */
   cell->flag = node->index + 1;
   if (import) return pd__conflict_of_import(cell, all, err);
   return check_definition(cell, node, all, err);
@@ -122,8 +130,9 @@ static bool asks(const pd_flag_def *def) { return def->validate || def->required
 /* After a change of its cells. */
 static void look_again(pd_flag *flag) {
   const pd__cell *first = pd__flag_first_cell(flag);
-  flag->plain = flag->defined && !first->next && pd__def_plain(first->def);
-  flag->variable = flag->plain ? first->def->cell : NULL;
+  bool plain = flag->defined && !first->next && pd__def_plain(first->def);
+  flag->not_plain = !plain;
+  flag->variable = plain ? first->def->cell : NULL;
 }
 
 /* The first cell has the definition. */
@@ -145,7 +154,7 @@ static void begin(pd_flag *flag, pd__report *waiting) {
   flag->was_flag = true;
   if (def->aliases) link_aliases(flag, def->aliases, false);
   if (def->old_names) link_aliases(flag, def->old_names, true);
-  if (flag->entries) pd__flag_review(flag, was, waiting);
+  if (flag->given.entries) pd__flag_review(flag, was, waiting);
 }
 
 /* Whether the module gave its variable another value before the registry came. The value
@@ -243,8 +252,9 @@ static void undefine(pd_flag *flag, const pd_flag_def *def, const pd__platform_i
   if (def->aliases) unlink_aliases(flag, def->aliases);
   if (def->old_names) unlink_aliases(flag, def->old_names);
   pd__names_own(flag, stays ? def->name : pd__intern(def->name));
-  flag->defined = flag->assignable = flag->plain = false;
-  if (flag->entries) pd__flag_drop_source(flag, PD_SOURCE_DEFAULT);
+  flag->defined = flag->assignable = false;
+  flag->not_plain = true;
+  if (flag->given.entries) pd__flag_drop_source(flag, PD_SOURCE_DEFAULT);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   __atomic_fetch_add(&pd__departures, 1, __ATOMIC_RELEASE);
   pd__cell *cell = *pd__flag_cells(flag);

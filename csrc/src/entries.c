@@ -6,10 +6,22 @@
 
 static pd__entry *unused;
 
-pd__entry *pd__entry_new(void) {
+static void fill(pd__entry *entry, pd_value value, const pd_origin *origin) {
+  *entry = (pd__entry){.value = value,
+                       .place = origin->place,
+                       .line = origin->line,
+                       .column = origin->column,
+                       .source = origin->source};
+}
+
+pd__entry *pd__entry_new(pd_value value, const pd_origin *origin) {
   pd__entry *made = unused;
-  if (!made) return pd__forever(sizeof *made);
-  unused = made->next;
+  if (made) {
+    unused = made->next;
+  } else {
+    made = pd__forever(sizeof *made);
+  }
+  if (made) fill(made, value, origin);
   return made;
 }
 
@@ -22,7 +34,32 @@ void pd__entry_free(pd__entry *entry) {
   entry->past->next = entry;
 }
 
+/* ---- The one that is brief ---- */
+
+static const pd__entry *show_brief(const pd_flag *flag, pd__entry *room) {
+  pd_origin origin = pd__brief_origin(flag->given.brief);
+  fill(room, pd__flag_value(flag), &origin);
+  return room;
+}
+
+bool pd__entries_open(pd_flag *flag) {
+  if (!pd__flag_brief(flag)) return true;
+  pd_origin origin = pd__brief_origin(flag->given.brief);
+  pd__entry *entry = pd__entry_new(pd__flag_value(flag), &origin);
+  if (entry) flag->given.entries = entry;
+  return entry != NULL;
+}
+
 /* ---- The list ---- */
+
+const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source, pd__entry *room) {
+  if (pd__flag_brief(flag)) {
+    return pd__brief_origin(flag->given.brief).source == source ? show_brief(flag, room) : NULL;
+  }
+  const pd__entry *entry = flag->given.entries;
+  while (entry && entry->source != source) entry = entry->next;
+  return entry;
+}
 
 void pd__entry_add_past(pd__entry *entry, pd__entry *old) {
   pd__entry *newest = entry->past;
@@ -67,7 +104,14 @@ static void replace(pd__entry **at, pd__entry *entry) {
 }
 
 void pd__entries_give(pd_flag *flag, pd__entry *entry) {
-  pd__entry **at = &flag->entries;
+  pd__entry *spare = entry->next;
+  if (pd__flag_brief(flag)) {
+    show_brief(flag, spare);
+    flag->given.entries = spare;
+  } else {
+    pd__entry_free(spare);
+  }
+  pd__entry **at = &flag->given.entries;
   if (!entry->layer && entry->source == PD_SOURCE_RUNTIME && *at && (*at)->layer) {
     entry->layer = (*at)->layer;
     entry->source = PD_SOURCE_LAYER;
@@ -81,8 +125,8 @@ void pd__entries_give(pd_flag *flag, pd__entry *entry) {
   }
 }
 
-const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index) {
-  const pd__entry *entry = flag->entries;
+const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index, pd__entry *room) {
+  const pd__entry *entry = pd__flag_brief(flag) ? show_brief(flag, room) : flag->given.entries;
   while (entry && *index > entry->replaces) {
     *index -= 1 + entry->replaces;
     entry = entry->next;
@@ -94,16 +138,21 @@ const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index) {
   return past;
 }
 
-static bool drops(const pd__change *change, const pd__entry *entry) {
-  if (change->action == PD__DROP_LAYER) return entry->layer == change->what.layer;
-  if (change->action == PD__DROP_ALL) return entry->source != PD_SOURCE_DEFAULT;
-  return entry->source == change->source;
+static bool drops(const pd__change *change, pd_source source, uint64_t layer) {
+  if (change->action == PD__DROP_LAYER) return layer == change->what.layer;
+  if (change->action == PD__DROP_ALL) return source != PD_SOURCE_DEFAULT;
+  return source == change->source;
 }
 
 void pd__entries_drop(const pd__change *change) {
-  for (pd__entry **at = &change->flag->entries; *at;) {
+  pd_flag *flag = change->flag;
+  if (pd__flag_brief(flag)) {
+    if (drops(change, pd__brief_origin(flag->given.brief).source, 0)) flag->given.entries = NULL;
+    return;
+  }
+  for (pd__entry **at = &flag->given.entries; *at;) {
     pd__entry *entry = *at;
-    if (drops(change, entry)) {
+    if (drops(change, (pd_source)entry->source, entry->layer)) {
       *at = entry->next;
       pd__entry_free(entry);
     } else {

@@ -51,7 +51,9 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   const pd_flag_def *def = pd__flag_def(flag);
   bool stored = true;
   info->type = def->type;
-  info->source = flag->entries ? (pd_source)flag->entries->source : PD_SOURCE_DEFAULT;
+  const pd__entry *entry = pd__flag_entries(flag);
+  info->source = entry ? (pd_source)entry->source : PD_SOURCE_DEFAULT;
+  if (pd__flag_brief(flag)) info->source = pd__brief_origin(flag->given.brief).source;
   info->line = def->line;
   info->hidden = def->hidden;
   info->read_only = def->read_only;
@@ -100,7 +102,8 @@ pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error
 
 pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err) {
   size_t left = index;
-  const pd__entry *found = pd__entries_at(flag, &left);
+  pd__entry room;
+  const pd__entry *found = pd__entries_at(flag, &left, &room);
   if (left > 0) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", pd__flag_def(flag)->name, index);
   }
@@ -247,8 +250,9 @@ pd_status pd__do_flag_set_from_string(pd_flag *flag, const char *text, pd_error 
 pd_status pd__do_flag_set_by_name(const char *name, const char *text, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
+  size_t length = strlen(name);
   pd__platform_lock();
-  pd_flag *node = pd__names_resolve(name, strlen(name));
+  pd_flag *node = pd__names_resolve(name, length);
   pd_status status =
       node ? pd__give(node, text, (pd_value){0}, &pd__at_run_time, err) : fail_undefined(name, err);
   pd__platform_unlock();

@@ -165,7 +165,8 @@ static void fail_kept(pd__given *given, const pd_flag *flag, const pd_origin *or
 void pd__given_drop_source(pd__given *given, pd_flag *flag, pd_source source) {
   pd_error err;
   pd__report wrong = {.first = &err};
-  const pd__entry *entry = pd__flag_entry_of(flag, source);
+  pd__entry room;
+  const pd__entry *entry = pd__flag_entry_of(flag, source, &room);
   if (!entry) return;
   pd_origin origin = pd__entry_origin(entry);
   if (pd__flag_check_open(flag, &origin, NULL) != PD_OK) {

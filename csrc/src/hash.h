@@ -31,14 +31,25 @@ static inline uint64_t pd__hash_mix(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-/* The last word of a long text overlaps the one before it. */
-static inline uint32_t pd__hash_text(const char *text, size_t length) {
+/* Whether two texts of this length are the same. */
+static inline int pd__hash_same(const char *a, const char *b, size_t length) {
+  if (length == 0) return 1;
+  if (length < 8) return pd__hash_rest(a, length) == pd__hash_rest(b, length);
+  size_t last = length - 8;
+  for (size_t at = 0; at < last; at += 8) {
+    if (pd__hash_word(a + at) != pd__hash_word(b + at)) return 0;
+  }
+  return pd__hash_word(a + last) == pd__hash_word(b + last);
+}
+
+/* The highest bits are the best. The last word of a long text overlaps the one before it. */
+static inline uint64_t pd__hash_text(const char *text, size_t length) {
   uint64_t hash = length;
   if (length == 0) return 0;
-  if (length < 8) return (uint32_t)pd__hash_mix(hash, pd__hash_rest(text, length));
+  if (length < 8) return pd__hash_mix(hash, pd__hash_rest(text, length));
   const char *last = text + length - 8;
   for (; text < last; text += 8) hash = pd__hash_mix(hash, pd__hash_word(text));
-  return (uint32_t)pd__hash_mix(hash, pd__hash_word(last));
+  return pd__hash_mix(hash, pd__hash_word(last));
 }
 
 #endif /* PD__HASH_H */

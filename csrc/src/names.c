@@ -13,14 +13,18 @@
 
 _Static_assert(sizeof(pd_flag) == LINE || sizeof(void *) != 8, "a node fills a line");
 
-typedef struct slot {
-  uint32_t hash;
-  uint32_t node; /* index + 1; 0: free */
-} slot;
+/* From the top: the first bits of the name's hash, its length, the node's index + 1; 0:
+ * free. Names of one hash and another length need no look at the node. */
+typedef uint64_t slot;
+#define NODE_BITS 28
+#define LENGTH_BITS 8
+_Static_assert(PD__NODES_MOST == (1u << NODE_BITS) - 1 && PD_NAME_MAX < 1u << LENGTH_BITS,
+               "a slot holds every index, and the length of every name");
 
 static struct {
   slot *slots;
   uint32_t capacity; /* 0 or a power of two */
+  uint32_t shift;    /* of a slot: leaves so many bits that it is an index of the slots */
   char **chunks;     /* of malloc: in each, nodes begin with the next line */
   uint32_t chunk_room;
   uint32_t count;
@@ -30,12 +34,16 @@ static struct {
 
 static char fold(char c) { return c == '-' ? '_' : c; }
 
-static bool same_name(const char *stored, const char *name, size_t length) {
-  if (!strncmp(stored, name, length)) return stored[length] == '\0';
+static __attribute__((noinline)) bool same_folded(const char *stored, const char *name,
+                                                  size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (fold(stored[i]) != fold(name[i])) return false;
   }
-  return stored[length] == '\0';
+  return true;
+}
+
+static inline bool same_name(const char *stored, const char *name, size_t length) {
+  return pd__hash_same(stored, name, length) || same_folded(stored, name, length);
 }
 
 /* ---- Eight bytes at a time: a high bit set in each byte, or not ---- */
@@ -78,33 +86,52 @@ pd_flag *pd__names_at(uint32_t index) { return index < names.count ? node_at(ind
 
 /* ---- The table ---- */
 
-/* The slot that holds the name, or the free one where it belongs. */
-static inline slot *probe(const char *name, size_t length, uint32_t hash) {
+/* All of a slot but its node. */
+static inline slot key_of(const char *name, size_t length) {
+  slot hash = pd__hash_text(name, length) >> (NODE_BITS + LENGTH_BITS);
+  return (hash << LENGTH_BITS | length) << NODE_BITS;
+}
+
+static inline pd_flag *node_of(slot taken) {
+  return node_at((uint32_t)(taken & PD__NODES_MOST) - 1);
+}
+
+/* The slot that holds the name, or the free one where it belongs; its node, or NULL. What a
+ * caller will look at next is fetched while the names are compared. */
+static inline __attribute__((always_inline)) slot *probe(const char *name, size_t length, slot key,
+                                                         pd_flag **node) {
   uint32_t last = names.capacity - 1;
-  for (uint32_t at = hash & last;; at = (at + 1) & last) {
+  for (uint32_t at = (uint32_t)(key >> names.shift);; at = (at + 1) & last) {
     slot *candidate = &names.slots[at];
-    if (!candidate->node) return candidate;
-    if (candidate->hash != hash) continue;
-    if (same_name(node_at(candidate->node - 1)->name, name, length)) return candidate;
+    *node = NULL;
+    if (!*candidate) return candidate;
+    if ((*candidate ^ key) >> NODE_BITS) continue;
+    *node = node_of(*candidate);
+    __builtin_prefetch((*node)->variable);
+    if (same_name((*node)->name, name, length)) return candidate;
   }
 }
 
 /* Names are filed as if each `-` in them were a `_`. Few have one: they are looked for
  * once more. */
 static bool fold_name(const char *name, size_t length, char out[PD_NAME_MAX + 1]) {
-  if (length > PD_NAME_MAX || !memchr(name, '-', length)) return false;
+  if (!memchr(name, '-', length)) return false;
   for (size_t i = 0; i < length; i++) out[i] = fold(name[i]);
   return true;
 }
 
-pd_flag *pd__names_find(const char *name, size_t length) {
+static __attribute__((noinline)) pd_flag *find_folded(const char *name, size_t length) {
   char folded[PD_NAME_MAX + 1];
-  if (!names.capacity) return NULL;
-  const slot *found = probe(name, length, pd__hash_text(name, length));
-  if (!found->node && fold_name(name, length, folded)) {
-    found = probe(folded, length, pd__hash_text(folded, length));
-  }
-  return found->node ? node_at(found->node - 1) : NULL;
+  pd_flag *node = NULL;
+  if (fold_name(name, length, folded)) probe(folded, length, key_of(folded, length), &node);
+  return node;
+}
+
+pd_flag *pd__names_find(const char *name, size_t length) {
+  pd_flag *node;
+  if (!names.capacity || length > PD_NAME_MAX) return NULL;
+  probe(name, length, key_of(name, length), &node);
+  return node ? node : find_folded(name, length);
 }
 
 /* Seven eighths full: most names are found in the first line that is looked at. */
@@ -112,19 +139,22 @@ static bool is_full(uint64_t capacity, uint64_t count) { return 8 * count > 7 * 
 
 bool pd__names_reserve(size_t count) {
   uint32_t capacity = names.capacity ? names.capacity : 64;
+  if (count > PD__NODES_MOST - names.count) return false;
   while (is_full(capacity, names.count + (uint64_t)count)) capacity *= 2;
   if (capacity == names.capacity) return true;
   slot *slots = calloc(capacity, sizeof *slots);
   if (!slots) return false;
+  uint32_t shift = 64 - (uint32_t)__builtin_ctz(capacity);
   for (uint32_t i = 0; i < names.capacity; i++) {
-    if (!names.slots[i].node) continue;
-    uint32_t at = names.slots[i].hash & (capacity - 1);
-    while (slots[at].node) at = (at + 1) & (capacity - 1);
+    if (!names.slots[i]) continue;
+    uint32_t at = (uint32_t)(names.slots[i] >> shift);
+    while (slots[at]) at = (at + 1) & (capacity - 1);
     slots[at] = names.slots[i];
   }
   free(names.slots);
   names.slots = slots;
   names.capacity = capacity;
+  names.shift = shift;
   return true;
 }
 
@@ -149,17 +179,19 @@ static pd_flag *add(const char *name, size_t length, bool borrow) {
   if (is_full(names.capacity, names.count + 1ull) && !pd__names_reserve(1)) return NULL;
   char folded[PD_NAME_MAX + 1];
   const char *filed = fold_name(name, length, folded) ? folded : name;
-  uint32_t hash = pd__hash_text(filed, length);
-  slot *found = probe(filed, length, hash);
-  if (found->node) return node_at(found->node - 1);
+  slot key = key_of(filed, length);
+  pd_flag *node;
+  slot *found = probe(filed, length, key, &node);
+  if (node) return node;
   const char *own = borrow ? name : pd__names_stored(name, length);
   if (!own) return NULL;
   if (names.count % CHUNK == 0 && !new_chunk()) return NULL;
   uint32_t index = names.count++;
-  pd_flag *node = pd__names_at(index);
+  node = node_at(index);
   node->index = index;
   node->name = own;
-  *found = (slot){hash, index + 1};
+  node->not_plain = true;
+  *found = key | (index + 1);
   return node;
 }
 
@@ -175,13 +207,16 @@ const char *pd__names_stored(const char *name, size_t length) {
   return pd__intern(text);
 }
 
-void pd__names_own(pd_flag *node, const char *stored) { node->name = stored ? stored : ""; }
+void pd__names_own(pd_flag *node, const char *stored) {
+  static const char lost[PD_NAME_MAX + 1]; /* as long as the slot may say */
+  node->name = stored ? stored : lost;
+}
 
 const pd__extra pd__no_extra = {.cells = NULL};
 
 pd__extra *pd__flag_make_extra(pd_flag *node) {
   if (node->has_extra) return node->more.extra;
-  pd__extra *made = pd__forever(sizeof *made);
+  pd__extra *made = pd__entries_open(node) ? pd__forever(sizeof *made) : NULL;
   if (!made) return NULL;
   *made = (pd__extra){.cells = node->more.cells};
   node->more.extra = made;

@@ -111,9 +111,8 @@ static inline bool parse_few_digits(const char *text, uint64_t *out) {
   return !*at && at > text && at - text <= 9;
 }
 
-pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
-  bool integer = type >= PD_TYPE_int32 && type <= PD_TYPE_uint64;
-  if (integer && parse_few_digits(text, &out->u64)) return PD_OK;
+static __attribute__((noinline)) pd_status parse_any(pd_type type, const char *text,
+                                                     pd_value *out) {
   switch (type) {
     case PD_TYPE_bool:
       return parse_bool(text, &out->b);
@@ -130,6 +129,12 @@ pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
       return PD_OK;
   }
   return PD_ERR_TYPE;
+}
+
+pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
+  bool integer = type >= PD_TYPE_int32 && type <= PD_TYPE_uint64;
+  if (integer && parse_few_digits(text, &out->u64)) return PD_OK;
+  return parse_any(type, text, out);
 }
 
 /* A plain number means the same with a unit as without. */

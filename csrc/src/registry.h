@@ -54,6 +54,9 @@ typedef struct pd__extra {
                            0: none */
 } pd__extra;
 
+/* Nodes that there can be. */
+#define PD__NODES_MOST 0xfffffffu
+
 /* A name. It is a flag while it is defined, another name of one while it is an alias, and
  * otherwise waits for its definition with the cells that import it and the values that
  * a former definition was given. Nodes are never freed. There may be a million of them:
@@ -75,29 +78,54 @@ struct pd_flag {
     pd__cell *cells;  /* first that of the definition, if there is one */
     pd__extra *extra; /* if has_extra: it has the cells */
   } more;
-  pd__entry *entries; /* the current value first; none: the default */
+  union {
+    pd__entry *entries; /* the current value first; none: the default */
+    uintptr_t brief;    /* odd: the current value alone, as pd__brief makes it */
+  } given;
   uint32_t index;     /* in the order in which names were met */
   uint32_t following; /* in the order of pd_flag_next: index + 1; 0: none */
-#define PD__CLAIM_MOST 0x7fffffffu
-  uint32_t claim : 31;  /* the definition under way that wants this name */
+#define PD__CLAIM_MOST 0x3fffffffu
+  uint32_t claim : 30;  /* the definition under way that wants this name */
   uint32_t defined : 1; /* the first cell has its definition */
+  uint32_t warned : 1;  /* of its use */
   uint8_t state;        /* as pd_flag_get_state says; for readers without the lock */
   bool truth;           /* the current value of a bool */
-  uint8_t type;         /* of `entries`; outlives the definition */
+  uint8_t type;         /* of the values; outlives the definition */
+  bool was_flag : 1;    /* a definition has had this name or alias */
+  bool old_name : 1;    /* as an alias: is deprecated */
+  bool special : 1;     /* the definition is deprecated or retired, or has a hook */
   bool frozen : 1;      /* by pd_flag_freeze; outlives the definition */
   bool has_extra : 1;
-  bool was_flag : 1;   /* a definition has had this name or alias */
-  bool old_name : 1;   /* as an alias: is deprecated */
-  bool warned : 1;     /* of its use */
-  bool special : 1;    /* the definition is deprecated or retired, or has a hook */
   bool assignable : 1; /* a module may assign to its variable */
-  bool plain : 1;      /* its one cell is open to every value of the type; nobody is asked or
-                          told, for all that the definition says */
+  bool not_plain : 1;  /* plain: its one cell is open to every value of the type; nobody is
+                          asked or told, for all that the definition says */
+  bool changing : 1;   /* a value is prepared and not committed */
 };
 
 /* Whether a flag is plain, and nothing else was done to it. */
 static inline bool pd__flag_plain(const pd_flag *flag) {
-  return flag->plain && !flag->frozen && !flag->assignable && !flag->has_extra;
+  return !flag->frozen && !flag->has_extra && !flag->assignable && !flag->not_plain;
+}
+
+/* Most flags that are given a value are given one, by an argument or by the program, and
+ * it is the current one, which the node has. Then its origin is a word, and there is no
+ * entry: while the flag is plain and has nothing extra, or isn't defined. */
+#define PD__BRIEF_LINES (UINTPTR_MAX >> 5 < UINT32_MAX ? (uint32_t)(UINTPTR_MAX >> 5) : UINT32_MAX)
+static inline uintptr_t pd__brief(pd_source source, uint32_t line) {
+  return (uintptr_t)line << 5 | (uintptr_t)source << 1 | 1;
+}
+static inline bool pd__brief_fits(const pd_origin *origin) {
+  bool fits = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_RUNTIME;
+  return fits && !origin->place && !origin->column && origin->line < PD__BRIEF_LINES;
+}
+static inline pd_origin pd__brief_origin(uintptr_t brief) {
+  return (pd_origin){(pd_source)(brief >> 1 & 15), (uint32_t)(brief >> 5), NULL, 0};
+}
+static inline bool pd__flag_brief(const pd_flag *flag) { return flag->given.brief & 1; }
+
+/* The entries of a flag that isn't brief. */
+static inline pd__entry *pd__flag_entries(const pd_flag *flag) {
+  return pd__flag_brief(flag) ? NULL : flag->given.entries;
 }
 
 /* ---- Names (names.c) ---- */
@@ -214,37 +242,52 @@ extern bool pd__startup_over;
 
 typedef enum pd__action {
   PD__GIVE,        /* an entry */
+  PD__GIVE_BRIEF,  /* a value without one */
   PD__DROP_ALL,    /* every value but the default */
   PD__DROP_SOURCE, /* the values of one source */
   PD__DROP_LAYER   /* those of one layer */
 } pd__action;
 
-/* A checked change of one flag, with all the memory that it needs. */
+/* A checked change of one flag, with all the memory that it needs. A long command line has
+ * one for each argument. */
 typedef struct pd__change {
   pd_flag *flag;
   union {
-    pd__entry *entry; /* to give; NULL: nothing */
+    pd__entry *entry; /* to give; NULL: nothing. Its `next` is a spare one, or NULL: for the
+                         value of before, should that be brief */
+    pd_value value;   /* to give */
     pd_layer layer;   /* to drop */
   } what;
-  uint8_t action;   /* pd__action */
-  uint8_t source;   /* to drop */
-  uint32_t earlier; /* one of its flag, while they are being looked at: its index + 1; 0: none */
+  uint32_t number; /* the line, if brief; of others, while they are being looked at, the earlier
+                      change of the flag: its index + 1; 0: none */
+  uint8_t action;  /* pd__action */
+  uint8_t source;  /* if brief, or to drop */
 } pd__change;
 
-/* The entry that a change gives; NULL: none. */
+/* The entry that a change gives, if it has one; NULL: none. */
 static inline pd__entry *pd__change_entry(const pd__change *change) {
   return change->action == PD__GIVE ? change->what.entry : NULL;
 }
 
-/* Check that the flag may take the value, and make the entry that will hold it. `node`
- * is the flag, or the alias that messages are to call it by.
+/* Whether it does nothing: a retired flag was to be given a value. */
+static inline bool pd__change_idle(const pd__change *change) {
+  return change->action == PD__GIVE && !change->what.entry;
+}
+
+/* Check that the flag may take the value, and make the entry that will hold it, if it needs
+ * one. `node` is the flag, or the alias that messages are to call it by.
  * `text` wins over `value`. On error nothing is held. A retired flag takes nothing:
- * the entry is NULL. `early`: the flag is being defined, startup may be over. */
+ * the change is idle. `early`: the flag is being defined, startup may be over. */
 pd_status pd__change_prepare(pd__change *change, pd_flag *node, const char *text, pd_value value,
                              const pd_origin *origin, bool early, pd_error *err);
 
+/* Give a value that is brief an entry, since others are to look at the change before it is
+ * committed. */
+pd_status pd__change_open(pd__change *change, pd_error *err);
+
 /* Can't fail; frees nothing that a reader may hold. */
 void pd__change_commit(pd__change *change);
+void pd__change_drop(pd__change *change);
 
 /* Changes that are made together. Start with zeros; `report` collects their errors. */
 typedef struct pd__changes {
@@ -259,6 +302,9 @@ typedef struct pd__changes {
   pd__change *more;  /* all of them, once there are two */
   pd__change single; /* the first as long as it is alone */
 } pd__changes;
+
+/* Room for so many, where that is known; for want of memory nothing is done. */
+void pd__changes_reserve(pd__changes *changes, size_t count);
 
 /* The change at `index`. */
 pd__change *pd__changes_at(pd__changes *changes, size_t index);
@@ -314,8 +360,8 @@ static inline void pd__tell(void) {
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
 void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
 
-/* What `source` gave last; NULL: nothing. */
-const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source);
+/* What `source` gave last, which may be put into `room`; NULL: nothing. */
+const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source, pd__entry *room);
 
 /* Whether `source` gave the flag the value that `text` reads as. */
 bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text);
@@ -323,17 +369,21 @@ bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text);
 /* ---- The values that a flag was given (entries.c) ---- */
 
 /* NULL when memory is out. */
-pd__entry *pd__entry_new(void);
+pd__entry *pd__entry_new(pd_value value, const pd_origin *origin);
 void pd__entry_free(pd__entry *entry);
 
 /* Let `entry` remember `old`, which it replaces, as the newest of at most PD_ENTRIES_KEPT. */
 void pd__entry_add_past(pd__entry *entry, pd__entry *old);
 
-/* The entry at *index, as pd_flag_get_entry counts. NULL: the default, if *index
- * has become 0, or none. */
-const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index);
+/* The entry at *index, as pd_flag_get_entry counts; it may be put into `room`. NULL: the
+ * default, if *index has become 0, or none. */
+const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index, pd__entry *room);
 
-/* Put an entry in its place by its source, and take away those that a change drops. */
+/* Make an entry of what is brief; false when memory is out. */
+bool pd__entries_open(pd_flag *flag);
+
+/* Put an entry in its place by its source, and take away those that a change drops.
+ * Behind the entry may be a spare one, as in a change. */
 void pd__entries_give(pd_flag *flag, pd__entry *entry);
 void pd__entries_drop(const pd__change *change);
 

@@ -79,7 +79,7 @@ static stored **probe(const char *text, uint32_t hash) {
 const char *pd__intern(const char *text) {
   if (!text || (!strings.capacity && !grow())) return NULL;
   size_t length = strlen(text);
-  uint32_t hash = pd__hash_text(text, length);
+  uint32_t hash = (uint32_t)pd__hash_text(text, length);
   stored **slot = probe(text, hash);
   if (*slot) return (*slot)->text;
   if (4 * strings.count >= 3 * strings.capacity) {

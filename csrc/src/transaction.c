@@ -10,23 +10,26 @@ pd__change *pd__changes_at(pd__changes *changes, size_t index) {
   return !PD__LACKS_BATCH && changes->more ? &changes->more[index] : &changes->single;
 }
 
+void pd__changes_reserve(pd__changes *changes, size_t capacity) {
+  if (PD__LACKS_BATCH || capacity <= changes->capacity || capacity < 2) return;
+  pd__change *more = realloc(changes->more, capacity * sizeof *more);
+  if (!more) return;
+  if (!changes->more) more[0] = changes->single;
+  changes->more = more;
+  changes->capacity = capacity;
+}
+
 /* Room for one more; NULL when memory is out. */
 static pd__change *add(pd__changes *changes) {
+  if (changes->count < changes->capacity) return &changes->more[changes->count];
   if (changes->count == 0) return &changes->single;
-  if (PD__LACKS_BATCH) return NULL; /* it never makes two */
-  if (changes->count >= changes->capacity) {
-    size_t capacity = changes->capacity ? 2 * changes->capacity : 8;
-    pd__change *more = realloc(changes->more, capacity * sizeof *more);
-    if (!more) return NULL;
-    if (!changes->more) more[0] = changes->single;
-    changes->more = more;
-    changes->capacity = capacity;
-  }
-  return &changes->more[changes->count];
+  pd__changes_reserve(changes, changes->capacity ? 2 * changes->capacity : 8);
+  return changes->count < changes->capacity ? &changes->more[changes->count] : NULL;
 }
 
 static void count(pd__changes *changes, const pd__change *change) {
   changes->count++;
+  if (change->action <= PD__GIVE_BRIEF) change->flag->changing = true;
   changes->hooked |= pd__hooks_concern(change->flag);
 }
 
@@ -41,9 +44,9 @@ pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text,
   pd__change *change = add(changes);
   if (!change) return pd__fail_memory(err);
   pd_status status = pd__change_prepare(change, node, text, value, origin, changes->early, err);
-  if (status != PD_OK || !change->what.entry) return status;
+  if (status != PD_OK || pd__change_idle(change)) return status;
   if (changes->layer) {
-    change->what.entry->layer = changes->layer & PD__LAYER_MOST;
+    change->what.entry->layer = changes->layer & PD__LAYER_MOST; /* a layer's is never brief */
     change->what.entry->source = PD_SOURCE_LAYER;
   }
   count(changes, change);
@@ -75,7 +78,8 @@ static bool is_open(pd__changes *changes, const pd_flag *flag, const pd_origin *
 }
 
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
-  const pd__entry *entry = pd__flag_entry_of(flag, source);
+  pd__entry room;
+  const pd__entry *entry = pd__flag_entry_of(flag, source, &room);
   pd__change drop = {.flag = flag, .action = PD__DROP_SOURCE, .source = (uint8_t)source};
   if (!entry) return;
   pd_origin origin = pd__entry_origin(entry);
@@ -85,7 +89,8 @@ void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
 void pd__changes_reset(pd__changes *changes, pd_flag *flag) {
   pd__change drop = {.flag = flag, .action = PD__DROP_ALL};
   if (!is_open(changes, flag, &pd__at_run_time)) return;
-  if (flag->entries && flag->entries->layer > 0) {
+  const pd__entry *entry = pd__flag_entries(flag);
+  if (entry && entry->layer > 0) {
     pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time);
   } else {
     add_drop(changes, &drop);
@@ -98,19 +103,19 @@ void pd__changes_pop(pd__changes *changes, pd_flag *flag, pd_layer layer) {
 }
 
 static void give_up(pd__changes *changes) {
-  for (size_t i = 0; i < changes->count; i++) {
-    pd__change *change = pd__changes_at(changes, i);
-    pd__entry_free(pd__change_entry(change));
-    if (change->action == PD__GIVE) change->what.entry = NULL;
-  }
+  for (size_t i = 0; i < changes->count; i++) pd__change_drop(pd__changes_at(changes, i));
 }
 
-/* Room for what validators and watchers are asked about each flag. */
+/* Room for what validators and watchers are asked about each flag. While they are asked,
+ * others may give flags values too. */
 static pd_status make_extras(pd__changes *changes, pd_error *err) {
-  for (size_t i = 0; i < changes->count; i++) {
-    if (!pd__flag_make_extra(pd__changes_at(changes, i)->flag)) return pd__fail_memory(err);
+  pd_status status = PD_OK;
+  for (size_t i = 0; status == PD_OK && i < changes->count; i++) {
+    pd__change *change = pd__changes_at(changes, i);
+    status = pd__change_open(change, err);
+    if (status == PD_OK && !pd__flag_make_extra(change->flag)) status = pd__fail_memory(err);
   }
-  return PD_OK;
+  return status;
 }
 
 /* Ask the validators, and gather the watchers. */
@@ -151,7 +156,7 @@ pd_status pd__give(pd_flag *node, const char *text, pd_value value, const pd_ori
                    pd_error *err) {
   pd__change change;
   pd_status status = pd__change_prepare(&change, node, text, value, origin, false, err);
-  if (status != PD_OK || !change.what.entry) return status;
+  if (status != PD_OK || pd__change_idle(&change)) return status;
   if (pd__hooks_concern(change.flag)) {
     pd__report report = {.first = err};
     pd__changes changes = {.report = &report, .hooked = true, .count = 1, .single = change};

@@ -42,7 +42,7 @@ static void propose(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     pd__change *change = pd__changes_at(changes, i);
     pd__extra *extra = pd__flag_make_extra(change->flag); /* pd__changes_finish made it */
-    change->earlier = extra->change;
+    change->number = extra->change;
     extra->change = (uint32_t)i + 1;
   }
 }
@@ -55,18 +55,19 @@ static void forget_proposals(pd__changes *changes) {
 
 /* What is set at run time goes to the topmost layer. */
 static pd_source rank_of(const pd__entry *entry, const pd_flag *flag) {
-  bool layered = flag->entries && flag->entries->layer;
+  bool layered = flag->given.entries && flag->given.entries->layer;
   return layered && entry->source == PD_SOURCE_RUNTIME ? PD_SOURCE_LAYER : (pd_source)entry->source;
 }
 
 /* The entry that will hold; NULL: the default. The later of one rank wins, and what a
  * change drops, those before it can't give. */
 static const pd__entry *entry_of(pd__changes *changes, const pd_flag *flag) {
-  const pd__entry *best = NULL, *entry = flag->entries;
-  unsigned dropped = 0; /* a bit for each source */
+  const pd__entry *best = NULL;
+  const pd__entry *entry = flag->given.entries; /* none that concerns a hook is brief */
+  unsigned dropped = 0;                         /* a bit for each source */
   for (uint32_t i = pd__flag_extra(flag)->change; i > 0;) {
     const pd__change *at = pd__changes_at(changes, i - 1);
-    i = at->earlier;
+    i = at->number;
     if (at->action == PD__DROP_ALL) dropped = ~(1u << PD_SOURCE_DEFAULT);
     if (at->action == PD__DROP_SOURCE) dropped |= 1u << at->source;
     const pd__entry *given = pd__change_entry(at);
@@ -129,7 +130,7 @@ static void collect(question *all) {
   all->round = ++round;
   for (size_t i = 0; i < all->changes->count; i++) {
     const pd__change *change = pd__changes_at(all->changes, i);
-    if (change->earlier || all->changes->ask_all) continue;
+    if (change->number || all->changes->ask_all) continue;
     add_definition(all, change->flag);
     for (pd__target *at = pd__flag_extra(change->flag)->targets; at; at = at->next)
       add_hook(all, at->hook);

@@ -151,7 +151,7 @@ bool pd__def_plain(const pd_flag_def *def) {
   uintptr_t texts = (uintptr_t)def->unit | (uintptr_t)def->choices | (uintptr_t)def->deprecated |
                     (uintptr_t)def->retired;
   uintptr_t code = (uintptr_t)def->validate | (uintptr_t)def->watch | (uintptr_t)def->access;
-  bool closed = def->read_only | def->startup_only;
+  bool closed = def->read_only | def->startup_only | def->required;
   return !texts && !code && !closed && !def->list && has_whole_range(def);
 }
 
@@ -379,17 +379,26 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
 
 /* A store of what is there already would only take the line from its readers, and the
  * page from the file that it is shared with. */
-#define CELL_STORE(name, number, ctype, member)                                                    \
+#define STORE(ctype, cell, fresh)                                                                  \
+  do {                                                                                             \
+    ctype there;                                                                                   \
+    __atomic_load((ctype *)(cell), &there, __ATOMIC_RELAXED);                                      \
+    if (memcmp(&there, &(fresh), sizeof there) != 0)                                               \
+      __atomic_store((ctype *)(cell), &(fresh), __ATOMIC_RELEASE);                                 \
+  } while (0)
+#define CELLS_STORE(name, number, ctype, member)                                                   \
   case PD_TYPE_##name: {                                                                           \
     ctype fresh = (ctype)value.member;                                                             \
-    pd_value wanted = {.u64 = 0};                                                                  \
-    wanted.member = fresh;                                                                         \
-    if (pd__cell_load(type, cell).u64 == wanted.u64) return;                                       \
-    __atomic_store((ctype *)cell, &fresh, __ATOMIC_RELEASE);                                       \
+    STORE(ctype, cell, fresh);                                                                     \
+    if (second) STORE(ctype, second, fresh);                                                       \
     return;                                                                                        \
   }
+void pd__cells_store(pd_type type, void *cell, void *second, pd_value value) {
+  switch (type) { PD_TYPE_MAP(CELLS_STORE) }
+}
+
 void pd__cell_store(pd_type type, void *cell, pd_value value) {
-  switch (type) { PD_TYPE_MAP(CELL_STORE) }
+  pd__cells_store(type, cell, NULL, value);
 }
 
 #define CELL_LOAD(name, number, ctype, member)                                                     \

@@ -1,0 +1,192 @@
+/* The values that flags were given, and where each came from: the first one of a plain
+ * flag has no entry of its own until somebody needs it. */
+#define CHECK_DEFINES_FLAGS
+#include "check.h"
+
+PD_DEFINE_int32(first, 1, "So that the program has a record");
+
+static pd_flag *define_one(const char *name, pd_type type) {
+  pd_flag_def def = definition(type, name);
+  def.file = "alpha.c";
+  def.line = 12;
+  pd_flag *flag;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  return flag;
+}
+
+/* "run time 0: 3, argv 1: 2, default 12: 0": all that the flag has, the current one first. */
+static const char *entries_of(const pd_flag *flag, bool text) {
+  static char all[512];
+  pd_flag_entry entry = {.size = sizeof entry};
+  size_t used = 0;
+  for (size_t i = 0; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {
+    const char *replaced = entry.replaced ? "was " : "";
+    used += (size_t)snprintf(all + used, sizeof all - used, "%s%s%s %u: ", i ? ", " : "", replaced,
+                             pd_source_name(entry.origin.source), entry.origin.line);
+    used += text ? (size_t)snprintf(all + used, sizeof all - used, "%s", entry.value.str)
+                 : (size_t)snprintf(all + used, sizeof all - used, "%d", (int)entry.value.i64);
+  }
+  return all;
+}
+
+static pd_status parse(int count, const char *const *words) {
+  char *argv[8] = {(char[]){"program"}};
+  int argc = count + 1;
+  for (int i = 0; i < count; i++) argv[i + 1] = (char *)words[i];
+  return pd_parse_argv(&argc, argv, NULL, &err);
+}
+#define PARSE(...)                                                                                 \
+  parse((int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)),                             \
+        (const char *[]){__VA_ARGS__})
+
+static void set_from_file(pd_flag *flag, const char *text) {
+  pd_assignment item = {.flag = flag, .text = text};
+  pd_origin origin = {PD_SOURCE_FILE, 7, "flags.conf", 3};
+  CHECK_OK(pd_batch_set(&item, 1, &origin, NULL, &err));
+}
+
+TEST(an_argument_and_a_set_are_remembered_with_their_place) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  CHECK_STR(entries_of(level, false), "default 12: 0");
+  CHECK_OK(PARSE("stay", "--level=2"));
+  CHECK_STR(entries_of(level, false), "argv 2: 2, default 12: 0");
+  CHECK_OK(pd_flag_set_int32(level, 3, &err));
+  CHECK_STR(entries_of(level, false), "run time 0: 3, argv 2: 2, default 12: 0");
+  CHECK_OK(pd_flag_drop(level, PD_SOURCE_RUNTIME, &err));
+  CHECK_STR(entries_of(level, false), "argv 2: 2, default 12: 0");
+  CHECK_STR(text_of(level), "2");
+  CHECK_OK(pd_flag_drop(level, PD_SOURCE_ARGV, &err));
+  CHECK_STR(entries_of(level, false), "default 12: 0");
+  CHECK_STR(text_of(level), "0");
+}
+
+TEST(a_source_that_gave_nothing_drops_nothing) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  CHECK_OK(pd_flag_set_int32(level, 3, &err));
+  CHECK_OK(pd_flag_drop(level, PD_SOURCE_ARGV, &err));
+  CHECK_STR(entries_of(level, false), "run time 0: 3, default 12: 0");
+  CHECK_OK(pd_flag_reset(level, &err));
+  CHECK_STR(entries_of(level, false), "default 12: 0");
+}
+
+TEST(arguments_for_one_flag_are_all_remembered) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  CHECK_OK(PARSE("--level=1", "--level=2", "--level=3"));
+  CHECK_STR(entries_of(level, false), "argv 3: 3, was argv 2: 2, was argv 1: 1, default 12: 0");
+  CHECK_OK(PARSE("--level=4"));
+  CHECK_STR(entries_of(level, false),
+            "argv 1: 4, was argv 3: 3, was argv 2: 2, was argv 1: 1, default 12: 0");
+}
+
+TEST(a_line_that_is_refused_leaves_no_trace_in_the_flags_it_named) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  CHECK_STATUS(PARSE("--level=1", "--level=2", "--level=x"), PD_ERR_VALUE,
+               "--level=x: expected a 32-bit integer");
+  CHECK_STR(entries_of(level, false), "default 12: 0");
+  CHECK_OK(PARSE("--level=5"));
+  CHECK_STR(entries_of(level, false), "argv 1: 5, default 12: 0");
+}
+
+TEST(a_lower_source_that_comes_later_stands_below) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  CHECK_OK(pd_flag_set_int32(level, 3, &err));
+  set_from_file(level, "9");
+  CHECK_STR(entries_of(level, false), "run time 0: 3, file 7: 9, default 12: 0");
+  CHECK_OK(PARSE("--level=4"));
+  CHECK_STR(entries_of(level, false), "run time 0: 3, argv 1: 4, file 7: 9, default 12: 0");
+  CHECK_STR(text_of(level), "3");
+}
+
+TEST(a_layer_hides_a_value_and_gives_it_back) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  pd_layer layer;
+  CHECK_OK(pd_flag_set_int32(level, 3, &err));
+  pd_assignment item = {.flag = level, .text = "8"};
+  CHECK_OK(pd_layer_push(&item, 1, NULL, NULL, &layer, &err));
+  CHECK_STR(entries_of(level, false), "layer 0: 8, run time 0: 3, default 12: 0");
+  CHECK_OK(pd_layer_pop(layer, &err));
+  CHECK_STR(entries_of(level, false), "run time 0: 3, default 12: 0");
+  CHECK_STR(text_of(level), "3");
+}
+
+static char seen[128];
+
+static bool look(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)context, (void)why, (void)size;
+  snprintf(seen, sizeof seen, "%d from %s %u", (int)entries[0]->value.i64,
+           pd_source_name(entries[0]->origin.source), entries[0]->origin.line);
+  return true;
+}
+
+TEST(a_validator_that_comes_later_is_shown_the_value_of_before) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  CHECK_OK(PARSE("stay", "stay", "--level=4"));
+  CHECK_OK(pd_validator_add(&level, 1, look, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_flags_validate(NULL, &err));
+  CHECK_STR(seen, "4 from argv 3");
+  CHECK_OK(pd_flag_set_int32(level, 5, &err));
+  CHECK_STR(seen, "5 from run time 0");
+  CHECK_STR(entries_of(level, false), "run time 0: 5, argv 3: 4, default 12: 0");
+}
+
+static int told;
+
+static void watch(pd_flag *flag, void *context) {
+  (void)flag, (void)context;
+  told++;
+}
+
+TEST(a_watcher_of_all_flags_and_a_validator_see_a_plain_flag_alike) {
+  pd_flag *level = define_one("level", PD_TYPE_int32), *other = define_one("other", PD_TYPE_int32);
+  CHECK_OK(pd_watcher_add(NULL, watch, NULL, NULL, NULL, &err));
+  CHECK_OK(PARSE("--level=4", "--other=1", "--other=2"));
+  CHECK(told == 2);
+  CHECK_STR(entries_of(other, false), "argv 3: 2, was argv 2: 1, default 12: 0");
+  CHECK_OK(pd_validator_add(&level, 1, look, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_flag_set_int32(level, 5, &err));
+  CHECK_STR(seen, "5 from run time 0");
+  CHECK_OK(pd_flag_drop(level, PD_SOURCE_RUNTIME, &err));
+  CHECK_STR(seen, "4 from argv 1");
+  CHECK(told == 4);
+}
+
+TEST(text_is_remembered_as_it_was_given) {
+  pd_flag *mode = define_one("mode", PD_TYPE_string);
+  char text[] = "fast";
+  CHECK_OK(pd_flag_set_string(mode, text, &err));
+  text[0] = 'l';
+  CHECK_STR(entries_of(mode, true), "run time 0: fast, default 12: ");
+  CHECK_OK(PARSE("--mode=best"));
+  CHECK_STR(entries_of(mode, true), "run time 0: fast, argv 1: best, default 12: ");
+}
+
+/* The program's record leaves, and comes again with one other definition. */
+static pd_flag *join_again(pd_type type, const pd_flag_def **defs, pd_flag_def *def) {
+  const pd_host *host = pd__module_v1.host;
+  host->module_leave(&pd__module_v1);
+  *def = definition(type, "other");
+  def->file = "alpha.c";
+  def->line = 12;
+  defs[0] = def;
+  pd__module_v1.defs = defs;
+  pd__module_v1.defs_end = defs + 1;
+  host->module_join(&pd__module_v1);
+  pd_flag *flag;
+  CHECK_OK(pd_flag_find("other", &flag, &err));
+  return flag;
+}
+
+TEST(a_value_finds_the_next_definition_whatever_its_type) {
+  static const pd_flag_def *defs[1];
+  static pd_flag_def number, text, again;
+  CHECK(FLAGS_first == 1);
+  pd_flag *flag = join_again(PD_TYPE_int32, defs, &number);
+  CHECK_OK(pd_flag_set_int32(flag, 31, &err));
+  CHECK(join_again(PD_TYPE_string, defs, &text) == flag);
+  CHECK_STR(entries_of(flag, true), "run time 0: 31, default 12: ");
+  CHECK_STR(text_of(flag), "31");
+  CHECK_OK(pd_flag_reset(flag, &err));
+  CHECK_OK(pd_flag_set_string(flag, "x", &err));
+  CHECK(join_again(PD_TYPE_int32, defs, &again) == flag);
+  CHECK_STR(entries_of(flag, false), "default 12: 0");
+}
