@@ -196,7 +196,7 @@ static pd_status hold_entry(pd__change *change, pd_value value, const pd_origin 
 
 /* Whether a flag needs no entry for a value of this origin. */
 static inline bool is_brief(const pd_flag *flag, uintptr_t brief) {
-  return pd__flag_plain(flag) && !flag->changing &&
+  return !PD__LACKS_SHORTCUTS && pd__flag_plain(flag) && !flag->changing &&
          (!flag->given.brief || flag->given.brief == brief);
 }
 
@@ -213,22 +213,21 @@ static pd_status hold(pd__change *change, pd_value value, const pd_origin *origi
   pd_flag *flag = change->flag;
   uintptr_t brief = pd__brief(origin->source, origin->line);
   if (!pd__brief_fits(origin) || !is_brief(flag, brief)) {
-    return hold_entry(change, value, origin, flag->changing || pd__flag_brief(flag), err);
+    bool spare = !PD__LACKS_SHORTCUTS && (flag->changing || pd__flag_brief(flag));
+    return hold_entry(change, value, origin, spare, err);
   }
   hold_brief(change, flag, value, brief);
   return PD_OK;
 }
 
 pd_status pd__change_open(pd__change *change, pd_error *err) {
-  if (change->action != PD__GIVE_BRIEF) return PD_OK;
+  if (PD__LACKS_SHORTCUTS || change->action != PD__GIVE_BRIEF) return PD_OK;
   pd_origin origin = {(pd_source)change->source, change->number, NULL, 0};
   return hold_entry(change, change->what.value, &origin, false, err);
 }
 
-static __attribute__((noinline)) pd_status prepare(pd__change *change, pd_flag *node,
-                                                   const char *text, pd_value value,
-                                                   const pd_origin *origin, bool early,
-                                                   pd_error *err) {
+PD__ASIDE pd_status prepare(pd__change *change, pd_flag *node, const char *text, pd_value value,
+                            const pd_origin *origin, bool early, pd_error *err) {
   pd_flag *flag = node->defined ? node : pd__flag_meant(node);
   pd_origin kept = *origin;
   *change = (pd__change){.flag = flag};
@@ -260,8 +259,7 @@ pd_value pd__def_default(const pd_flag_def *def) {
 }
 
 pd_value pd__flag_default(const pd_flag *flag) {
-  pd__entry room;
-  const pd__entry *given = pd__flag_entry_of(flag, PD_SOURCE_DEFAULT, &room);
+  const pd__entry *given = pd__flag_entry_of(flag, PD_SOURCE_DEFAULT, NULL); /* never brief */
   return given ? given->value : pd__def_default(pd__flag_def(flag));
 }
 
@@ -295,7 +293,7 @@ static void publish_plain(pd_flag *flag, pd_value value) {
 
 void pd__change_drop(pd__change *change) {
   pd__entry *entry = pd__change_entry(change);
-  change->flag->changing = false;
+  if (!PD__LACKS_SHORTCUTS) change->flag->changing = false;
   if (!entry) return;
   pd__entry_free(entry->next);
   pd__entry_free(entry);
@@ -319,8 +317,8 @@ static void commit_entries(const pd__change *change) {
 
 void pd__change_commit(pd__change *change) {
   pd_flag *flag = change->flag;
-  flag->changing = false;
-  if (change->action == PD__GIVE_BRIEF) {
+  if (!PD__LACKS_SHORTCUTS) flag->changing = false;
+  if (!PD__LACKS_SHORTCUTS && change->action == PD__GIVE_BRIEF) {
     flag->given.brief = pd__brief((pd_source)change->source, change->number);
     publish_plain(flag, change->what.value);
   } else {
@@ -356,10 +354,9 @@ void pd__flag_adopt(pd_flag *flag) {
   const pd_module *module = pd__cell_module(cell);
   pd_origin origin = {PD_SOURCE_RUNTIME, 0, module ? pd__module_path(module) : NULL, 0};
   pd__report report = {.list = NULL};
-  if (keep_texts(flag, &value, &origin, NULL) != PD_OK) return;
   pd__change change = {.flag = flag};
-  change.what.entry = pd__entry_new(value, &origin);
-  if (!change.what.entry) return;
+  if (keep_texts(flag, &value, &origin, NULL) != PD_OK) return;
+  if (hold_entry(&change, value, &origin, false, NULL) != PD_OK) return;
   pd__changes all = {.report = &report, .forced = true, .count = 1, .single = change};
   all.hooked = pd__hooks_concern(flag);
   pd__changes_finish(&all);

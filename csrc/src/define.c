@@ -57,7 +57,7 @@ static bool stands_alone(const pd_flag_def *def, const pd_flag *node) {
 static pd_status check_definition(pd__cell *cell, pd_flag *node, const pd__batch *all,
                                   pd_error *err) {
   const pd_flag_def *def = cell->def;
-  if (stands_alone(def, node)) return claim(cell, node, true, all, err);
+  if (!PD__LACKS_SHORTCUTS && stands_alone(def, node)) return claim(cell, node, true, all, err);
   size_t length = strlen(def->name);
   bool free = node->defined ? pd__def_same(pd__flag_def(node), def) : pd__flag_meant(node) == node;
   pd_status status = claim(cell, node, free, all, err);
@@ -317,36 +317,42 @@ void pd__forget_between(uintptr_t low, uintptr_t high) {
 /* `text` stored for good. What is said of one definition is often said of the next:
  * `last` is that. */
 static bool keep_text(const char **text, const char **last) {
-  if (!*text) return true;
   if (!*last || strcmp(*text, *last) != 0) *last = pd__intern(*text);
   *text = *last;
   return *text != NULL;
 }
 
-/* Name and help, which are seldom said twice, stand behind the definition. */
-static char *keep_behind(const char **text, char *at) {
-  size_t size = strlen(*text) + 1;
-  *text = memcpy(at, *text, size);
-  return at + size;
+/* Name and help are seldom said twice. */
+static bool keep_once(const char **text) {
+  return !*text || (*text = pd__forever_text(*text, strlen(*text) + 1));
+}
+
+/* Texts that many definitions share. */
+static const uint8_t shared[] = {
+    offsetof(pd_flag_def, file),       offsetof(pd_flag_def, category),
+    offsetof(pd_flag_def, aliases),    offsetof(pd_flag_def, choices),
+    offsetof(pd_flag_def, module),     offsetof(pd_flag_def, unit),
+    offsetof(pd_flag_def, deprecated), offsetof(pd_flag_def, retired),
+    offsetof(pd_flag_def, old_names),
+};
+
+static const char **text_at(pd_flag_def *def, size_t offset) {
+  return (const char **)(void *)((char *)def + offset);
 }
 
 /* A copy of `def` that lives forever; NULL when memory is out. */
 static pd_flag_def *keep(const pd_flag_def *def) {
   static pd_flag_def last;
-  size_t help = def->help ? strlen(def->help) + 1 : 0;
-  pd_flag_def *kept = pd__forever(sizeof *kept + strlen(def->name) + 1 + help);
+  pd_flag_def *kept = pd__forever(sizeof *kept);
   if (!kept) return NULL;
   *kept = *def;
-  char *behind = keep_behind(&kept->name, (char *)(kept + 1));
-  if (help) keep_behind(&kept->help, behind);
-  bool whole =
-      keep_text(&kept->file, &last.file) && keep_text(&kept->category, &last.category) &&
-      keep_text(&kept->aliases, &last.aliases) && keep_text(&kept->choices, &last.choices) &&
-      keep_text(&kept->module, &last.module) && keep_text(&kept->unit, &last.unit) &&
-      keep_text(&kept->deprecated, &last.deprecated) && keep_text(&kept->retired, &last.retired) &&
-      keep_text(&kept->old_names, &last.old_names);
+  bool whole = keep_once(&kept->name) && keep_once(&kept->help);
+  for (size_t i = 0; whole && i < sizeof shared; i++) {
+    const char **text = text_at(kept, shared[i]);
+    if (*text) whole = keep_text(text, text_at(&last, shared[i]));
+  }
   const char **text = &kept->default_value.str;
-  if (whole && kept->type == PD_TYPE_string) whole = keep_text(text, &last.default_value.str);
+  if (kept->type == PD_TYPE_string) whole &= keep_text(text, &last.default_value.str);
   return whole ? kept : NULL;
 }
 

@@ -108,7 +108,7 @@ void pd__entries_give(pd_flag *flag, pd__entry *entry) {
   if (pd__flag_brief(flag)) {
     show_brief(flag, spare);
     flag->given.entries = spare;
-  } else {
+  } else if (!PD__LACKS_SHORTCUTS) {
     pd__entry_free(spare);
   }
   pd__entry **at = &flag->given.entries;

@@ -34,8 +34,7 @@ static struct {
 
 static char fold(char c) { return c == '-' ? '_' : c; }
 
-static __attribute__((noinline)) bool same_folded(const char *stored, const char *name,
-                                                  size_t length) {
+PD__ASIDE bool same_folded(const char *stored, const char *name, size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (fold(stored[i]) != fold(name[i])) return false;
   }
@@ -98,8 +97,7 @@ static inline pd_flag *node_of(slot taken) {
 
 /* The slot that holds the name, or the free one where it belongs; its node, or NULL. What a
  * caller will look at next is fetched while the names are compared. */
-static inline __attribute__((always_inline)) slot *probe(const char *name, size_t length, slot key,
-                                                         pd_flag **node) {
+PD__INLINE slot *probe(const char *name, size_t length, slot key, pd_flag **node) {
   uint32_t last = names.capacity - 1;
   for (uint32_t at = (uint32_t)(key >> names.shift);; at = (at + 1) & last) {
     slot *candidate = &names.slots[at];
@@ -120,7 +118,7 @@ static bool fold_name(const char *name, size_t length, char out[PD_NAME_MAX + 1]
   return true;
 }
 
-static __attribute__((noinline)) pd_flag *find_folded(const char *name, size_t length) {
+PD__ASIDE pd_flag *find_folded(const char *name, size_t length) {
   char folded[PD_NAME_MAX + 1];
   pd_flag *node = NULL;
   if (fold_name(name, length, folded)) probe(folded, length, key_of(folded, length), &node);
@@ -208,7 +206,7 @@ const char *pd__names_stored(const char *name, size_t length) {
 }
 
 void pd__names_own(pd_flag *node, const char *stored) {
-  static const char lost[PD_NAME_MAX + 1]; /* as long as the slot may say */
+  static char lost[PD_NAME_MAX + 1]; /* as long as its slot may say, and never written */
   node->name = stored ? stored : lost;
 }
 

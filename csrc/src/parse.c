@@ -111,8 +111,7 @@ static inline bool parse_few_digits(const char *text, uint64_t *out) {
   return !*at && at > text && at - text <= 9;
 }
 
-static __attribute__((noinline)) pd_status parse_any(pd_type type, const char *text,
-                                                     pd_value *out) {
+PD__ASIDE pd_status parse_any(pd_type type, const char *text, pd_value *out) {
   switch (type) {
     case PD_TYPE_bool:
       return parse_bool(text, &out->b);

@@ -28,13 +28,27 @@
 
 /* Conditions that take code out of files which stay: what command lines and files leave
  * behind; validators, watchers and warnings; lists and units; changes of several flags
- * together; pd_module_load; the short way to a host that lacks nothing. */
+ * together; pd_module_load; the short way to a host that lacks nothing; what is there for
+ * speed alone. */
+#define PD__LACKS_SHORTCUTS (PD_PROFILE >= PD__NO_REPORT)
 #define PD__LACKS_ARGV (PD_PROFILE >= PD__NO_ARGV)
 #define PD__LACKS_HOOKS (PD_PROFILE >= PD__CORE)
 #define PD__LACKS_READINGS (PD_PROFILE >= PD__CORE)
 #define PD__LACKS_BATCH (PD_PROFILE >= PD__CORE)
 #define PD__LACKS_LOADS (PD_PROFILE >= PD__CORE)
 #define PD__LACKS_WAY (PD_PROFILE >= PD__CORE)
+
+/* A function on the way that most calls go, and one beside it. */
+#if PD__LACKS_SHORTCUTS
+#define PD__INLINE static inline
+#else
+#define PD__INLINE static inline __attribute__((always_inline))
+#endif
+#if PD_PROFILE >= PD__CORE
+#define PD__ASIDE static
+#else
+#define PD__ASIDE static __attribute__((noinline))
+#endif
 
 /* PD__ROW(name): the function of a row, or NULL where PD__WITHOUT_<name> is defined,
  * whose comma moves NULL to the second place. */

@@ -121,7 +121,9 @@ static inline bool pd__brief_fits(const pd_origin *origin) {
 static inline pd_origin pd__brief_origin(uintptr_t brief) {
   return (pd_origin){(pd_source)(brief >> 1 & 15), (uint32_t)(brief >> 5), NULL, 0};
 }
-static inline bool pd__flag_brief(const pd_flag *flag) { return flag->given.brief & 1; }
+static inline bool pd__flag_brief(const pd_flag *flag) {
+  return !PD__LACKS_SHORTCUTS && flag->given.brief & 1;
+}
 
 /* The entries of a flag that isn't brief. */
 static inline pd__entry *pd__flag_entries(const pd_flag *flag) {

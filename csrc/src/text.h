@@ -8,6 +8,9 @@
 /* `size` bytes, aligned for pointers and numbers; NULL when memory is out. Never freed. */
 void *pd__forever(size_t size);
 
+/* A copy of `size` bytes, the NUL among them; the same of it. */
+char *pd__forever_text(const char *text, size_t size);
+
 /* The one stored copy of `text`; NULL for NULL and when memory is out, which
  * can't be for text that is stored already. */
 const char *pd__intern(const char *text);

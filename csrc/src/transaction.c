@@ -21,15 +21,18 @@ void pd__changes_reserve(pd__changes *changes, size_t capacity) {
 
 /* Room for one more; NULL when memory is out. */
 static pd__change *add(pd__changes *changes) {
-  if (changes->count < changes->capacity) return &changes->more[changes->count];
+  if (!PD__LACKS_BATCH && changes->count < changes->capacity) {
+    return &changes->more[changes->count];
+  }
   if (changes->count == 0) return &changes->single;
+  if (PD__LACKS_BATCH) return NULL; /* it never makes two */
   pd__changes_reserve(changes, changes->capacity ? 2 * changes->capacity : 8);
   return changes->count < changes->capacity ? &changes->more[changes->count] : NULL;
 }
 
 static void count(pd__changes *changes, const pd__change *change) {
   changes->count++;
-  if (change->action <= PD__GIVE_BRIEF) change->flag->changing = true;
+  if (!PD__LACKS_SHORTCUTS && change->action <= PD__GIVE_BRIEF) change->flag->changing = true;
   changes->hooked |= pd__hooks_concern(change->flag);
 }
 

@@ -377,24 +377,39 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
 
 /* ---- Cells ---- */
 
+/* Any object of their size. */
+typedef uint8_t __attribute__((may_alias)) byte_bits;
+typedef uint32_t __attribute__((may_alias)) word_bits;
+typedef uint64_t __attribute__((may_alias)) long_bits;
+
 /* A store of what is there already would only take the line from its readers, and the
  * page from the file that it is shared with. */
-#define STORE(ctype, cell, fresh)                                                                  \
+#define STORE(bits_of, at, fresh)                                                                  \
   do {                                                                                             \
-    ctype there;                                                                                   \
-    __atomic_load((ctype *)(cell), &there, __ATOMIC_RELAXED);                                      \
-    if (memcmp(&there, &(fresh), sizeof there) != 0)                                               \
-      __atomic_store((ctype *)(cell), &(fresh), __ATOMIC_RELEASE);                                 \
+    if (__atomic_load_n((bits_of *)(at), __ATOMIC_RELAXED) != (bits_of)(fresh))                    \
+      __atomic_store_n((bits_of *)(at), (bits_of)(fresh), __ATOMIC_RELEASE);                       \
   } while (0)
-#define CELLS_STORE(name, number, ctype, member)                                                   \
-  case PD_TYPE_##name: {                                                                           \
-    ctype fresh = (ctype)value.member;                                                             \
-    STORE(ctype, cell, fresh);                                                                     \
-    if (second) STORE(ctype, second, fresh);                                                       \
-    return;                                                                                        \
-  }
+#define STORE_BOTH(bits_of)                                                                        \
+  do {                                                                                             \
+    STORE(bits_of, cell, fresh);                                                                   \
+    if (second) STORE(bits_of, second, fresh);                                                     \
+  } while (0)
+
+static bool is_word(pd_type type) {
+  return type == PD_TYPE_int32 || type == PD_TYPE_uint32 ||
+         (type == PD_TYPE_string && sizeof(char *) == 4);
+}
+
 void pd__cells_store(pd_type type, void *cell, void *second, pd_value value) {
-  switch (type) { PD_TYPE_MAP(CELLS_STORE) }
+  uint64_t fresh = type == PD_TYPE_string ? (uintptr_t)value.str : value.u64;
+  if (type == PD_TYPE_bool) {
+    fresh = value.b;
+    STORE_BOTH(byte_bits);
+  } else if (is_word(type)) {
+    STORE_BOTH(word_bits);
+  } else {
+    STORE_BOTH(long_bits);
+  }
 }
 
 void pd__cell_store(pd_type type, void *cell, pd_value value) {
