@@ -44,7 +44,7 @@
 #else
 #define PD__INLINE static inline __attribute__((always_inline))
 #endif
-#if PD_PROFILE >= PD__CORE
+#if PD_PROFILE == PD__CORE
 #define PD__ASIDE static
 #else
 #define PD__ASIDE static __attribute__((noinline))
