@@ -15,7 +15,7 @@ from support import CC, INCLUDE, LIBDIR, ROOT, SANITIZE, build_plugin, run, writ
 
 VERSION = version("paddle_flags")
 PROFILES = ["no-report", "no-argv", "core"]
-MOST = {"no-report": 110_592, "no-argv": 90_112, "core": 49_152}
+MOST = {"no-report": 106_496, "no-argv": 90_112, "core": 49_152}
 CORE_ADDS_MOST = 32_768
 HOST = ROOT / "tests" / "c" / "profile_host.c"
 ALPHA = """
