@@ -193,3 +193,27 @@ TEST(ten_thousand_names_are_all_found) {
     CHECK(found == flags[i]);
   }
 }
+
+/* So many that some have the same hash, as far as the table keeps it. */
+TEST(three_hundred_thousand_names_are_each_a_flag_of_its_own) {
+  enum { MANY = 300000 };
+  pd_flag *last = NULL;
+  char name[32];
+  for (int i = 0; i < MANY; i++) {
+    pd_flag_def def = definition(PD_TYPE_int32, name);
+    pd_flag *flag = NULL;
+    snprintf(name, sizeof name, "flag_%06d_of_many", i);
+    def.default_value.i64 = i;
+    CHECK_OK(pd_flag_register(&def, &flag, &err));
+    CHECK(flag != last);
+    last = flag;
+  }
+  for (int i = 0; i < MANY; i++) {
+    pd_flag *found;
+    int32_t value;
+    snprintf(name, sizeof name, "flag_%06d_of_many", i);
+    CHECK_OK(pd_flag_find(name, &found, &err));
+    CHECK_OK(pd_flag_get_int32(found, &value, &err));
+    CHECK(value == i);
+  }
+}
