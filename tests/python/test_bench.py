@@ -11,13 +11,14 @@ import subprocess
 import sys
 
 import pytest
-from support import ROOT, package, require, tool
+from support import ROOT, SANITIZE, package, require, tool
 
 sys.path.insert(0, str(ROOT))
 
 from bench import document, instructions, rows, table
 
 COMMITTED = ROOT / "bench" / "results"
+pytestmark = pytest.mark.skipif(bool(SANITIZE), reason="what is measured is what ships")
 
 
 def bench(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from documents import Block, blocks, commands
-from support import ROOT
+from support import ROOT, SANITIZE
 
 import paddle_flags as pf
 
@@ -49,6 +49,7 @@ def check_console(block: Block, folder: Path) -> None:
         assert ended.stdout == expected, f"line {block.line}: $ {command}"
 
 
+@pytest.mark.skipif(bool(SANITIZE), reason="a sanitizer's runtime makes the linker talk")
 @pytest.mark.parametrize("document", RUN_HERE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_snippet_of_a_document_works(document, tmp_path):
     for block in blocks(document.read_text("utf-8")):
