@@ -160,6 +160,7 @@ bool pd__names_reserve(size_t count) {
 
 static bool new_chunk(void) {
   uint32_t chunk = names.count / CHUNK;
+  if (names.count > PD__NODES_MOST - CHUNK) return false;
   if (chunk == names.chunk_room) {
     uint32_t room = names.chunk_room ? 2 * names.chunk_room : 16;
     char **chunks = realloc(names.chunks, room * sizeof *chunks);
