@@ -15,7 +15,7 @@ class FlagEntry(NamedTuple):
     value: Any
     """`<redacted>` of a sensitive flag."""
     source: str
-    """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"` or `"layer"`."""
+    """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"` or `"override"`."""
     place: str | None
     """`"main.py:12"`, `"argv[2]"`, the name of a variable, or None where unknown."""
     replaced: bool = False

@@ -404,14 +404,14 @@ def _name_of(handle: Any) -> str:
     return to_text(info.name)
 
 
-def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, layer: bool = False) -> int:
-    """Set all flags or none; with `layer` on top of their values. Gives the layer's number.
+def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool = False) -> int:
+    """Set all flags or none; with `push` as an override on top of their values. Gives the number of that.
 
     An error in place of a flag is raised with those of the others.
     """
     while True:
         try:
-            return _assign(wanted, where, layer=layer)
+            return _assign(wanted, where, push=push)
         except FlagError:
             # Types are known from the last time; look again before giving up.
             flags = [flag for flag, _ in wanted if isinstance(flag, Flag)]
@@ -436,7 +436,7 @@ def _origin(where: tuple[str, int]) -> tuple[Any, Any]:
     return ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, place)), place
 
 
-def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, layer: bool) -> int:
+def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool) -> int:
     origin, _place = _origin(where)
     made = Assignments(len(wanted))
     refused: list[FlagError] = []  # C refuses the same, as they have no flag there
@@ -445,11 +445,11 @@ def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, layer: bool
             _fill(made, index, flag, value)
         except FlagError as error:
             refused.append(error)
-    number = ffi.new("pd_layer *")
+    number = ffi.new("pd_override *")
     errors = ErrorList()
     err = new_error()
-    if layer:
-        status = lib.pd_layer_push(made.items, len(wanted), origin, errors.pointer, number, err)
+    if push:
+        status = lib.pd_override_push(made.items, len(wanted), origin, errors.pointer, number, err)
     else:
         status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
     if status != lib.PD_OK:

@@ -30,18 +30,18 @@ class _Layer(override):
 
 
 class _Implied:
-    """A layer on flags that comes and goes with the value of another one."""
+    """An override on flags that comes and goes with the value of another one."""
 
     def __init__(self, value: object, sets: Mapping[str, object]) -> None:
         self.value = tuple(value) if isinstance(value, list) else value
         self.sets = dict(sets)
-        self._layer: override | None = None
-        self._lock = threading.Lock()  # of _layer alone: never held while flags are set
+        self._override: override | None = None
+        self._lock = threading.Lock()  # of _override alone: never held while flags are set
 
     def follow(self, flag: Flag[Any]) -> None:
-        """Let the layer be there while it is due, though other threads set the flag."""
+        """Let the override be there while it is due, though other threads set the flag."""
         while True:
-            old = self._layer
+            old = self._override
             if self._is_due(flag) == (old is not None):
                 return
             if old is not None:
@@ -63,9 +63,9 @@ class _Implied:
 
     def _swap(self, old: override | None, new: override | None) -> bool:
         with self._lock:
-            if self._layer is not old:
+            if self._override is not old:
                 return False
-            self._layer = new
+            self._override = new
             return True
 
 

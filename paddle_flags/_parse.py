@@ -157,7 +157,7 @@ class _Call:
         )
 
     def run(self, words: list[str], settings: Any, err: Any) -> list[str] | int | None:
-        self._options.settings = settings
+        self._options.config = settings
         return parse_argv(words, _address(self._options), _address(err))
 
 

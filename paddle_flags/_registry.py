@@ -197,19 +197,19 @@ class override:  # noqa: N801 - reads as a statement
         @override({"beta.port": 80}, alpha_level=1)
         def function(): ...  # or async def, or a generator
 
-    All values are checked before the first takes effect. The values are a layer
-    on top of those that the flags have: layers may end in any order, on any
+    All values are checked before the first takes effect. The values are an override
+    on top of those that the flags have: overrides may end in any order, on any
     thread, and native code sees the topmost one. Setting a flag inside the block
-    changes the topmost layer alone, so the end of the block undoes it.
+    changes the topmost override alone, so the end of the block undoes it.
     """
 
     def __init__(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
         self._values = _named(values, named)
         self._where = caller(1)
-        self._layers: list[int] = []
+        self._pushed: list[int] = []
 
     def __enter__(self) -> None:
-        self._layers.append(assign(self._wanted(), self._where, layer=True))
+        self._pushed.append(assign(self._wanted(), self._where, push=True))
 
     def _wanted(self) -> list[Assignment]:
         return _by_flag(self._values)
@@ -220,11 +220,11 @@ class override:  # noqa: N801 - reads as a statement
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if not self._layers:
+        if not self._pushed:
             message = "this override has ended already, or never begun"
             raise FlagArgumentError(message)
         err = new_error()
-        check(lib.pd_layer_pop(self._layers.pop(), err), err)
+        check(lib.pd_override_pop(self._pushed.pop(), err), err)
 
     def __call__(self, function: F) -> F:
         """Decorate a function: each of its calls has the values from start to end."""
@@ -234,23 +234,23 @@ class override:  # noqa: N801 - reads as a statement
         return _decorated(self, function)  # type: ignore[no-any-return]
 
 
-def _decorated(layer: override, function: Any) -> Any:
+def _decorated(scope: override, function: Any) -> Any:
     import functools  # noqa: PLC0415 - seldom used
     import inspect  # noqa: PLC0415
 
     @functools.wraps(function)
     def plain(*args: Any, **named: Any) -> Any:
-        with layer:
+        with scope:
             return function(*args, **named)
 
     @functools.wraps(function)
     def generator(*args: Any, **named: Any) -> Any:
-        with layer:
+        with scope:
             return (yield from function(*args, **named))
 
     @functools.wraps(function)
     async def coroutine(*args: Any, **named: Any) -> Any:
-        with layer:
+        with scope:
             return await function(*args, **named)
 
     if inspect.isasyncgenfunction(function):

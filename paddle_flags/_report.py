@@ -94,8 +94,8 @@ def _fate(entry: FlagEntry, holding: FlagEntry) -> str:
         return "holds"
     if entry.replaced:
         return "replaced by a later one"
-    above = {"layer": "a layer", "file": "a file"}.get(holding.source, holding.source)
-    return "hidden by a layer above" if entry.source == "layer" else f"hidden by {above}"
+    above = {"override": "an override", "file": "a file"}.get(holding.source, holding.source)
+    return "hidden by an override above" if entry.source == "override" else f"hidden by {above}"
 
 
 def _facts_of(flag: Flag[Any]) -> dict[str, str]:

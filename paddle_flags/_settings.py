@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
-# How a file wrote a value, as pd_settings_add wants it.
+# How a file wrote a value, as pd_config_add wants it.
 _LITERALS = {
     "text": 0,
     "integer": lib.PD_TYPE_int64,
@@ -46,8 +46,8 @@ class Sources:
         self._files = [(path, os.path.abspath(path)) for path in _paths(config)]
 
     def read(self) -> Any:
-        """Give the `pd_settings *` of what the files say, and of what is wrong in them."""
-        settings = ffi.gc(lib.pd_settings_new(), lib.pd_settings_free)
+        """Give the `pd_config *` of what the files say, and of what is wrong in them."""
+        settings = ffi.gc(lib.pd_config_new(), lib.pd_config_free)
         for shown, path in self._files:
             suffix = os.path.splitext(path)[1].lower()
             if suffix in _files.FLAGFILES:
@@ -60,14 +60,14 @@ class Sources:
     def _read_flagfile(self, settings: Any, path: str) -> None:
         found = ErrorList()
         err = new_error()
-        status = lib.pd_settings_add_flagfile(
+        status = lib.pd_config_add_flagfile(
             settings, to_bytes(path), to_bytes(self.program), found.pointer, err
         )
         if status == lib.PD_OK:
             return
         count = lib.pd_error_list_count(found.pointer)
         for error in [lib.pd_error_list_at(found.pointer, i) for i in range(count)] or [err]:
-            _call(lib.pd_settings_fail, settings, error)
+            _call(lib.pd_config_fail, settings, error)
 
 
 def _read_file(settings: Any, path: str, shown: str) -> None:
@@ -80,12 +80,12 @@ def _read_file(settings: Any, path: str, shown: str) -> None:
         if setting.is_list:
             literal = lib.PD_TYPE_string + 16 * literal
         name, text = to_bytes(setting.name), to_bytes(setting.text)
-        _call(lib.pd_settings_add, settings, name, text, literal, origin)
+        _call(lib.pd_config_add, settings, name, text, literal, origin)
     error = new_error()
     error.status = lib.PD_ERR_FILE
     for problem in reading.problems:
         error.message = to_bytes(problem)[: ffi.sizeof(error.message) - 1]
-        _call(lib.pd_settings_fail, settings, error)
+        _call(lib.pd_config_fail, settings, error)
 
 
 def _call(function: Any, *arguments: Any) -> None:
@@ -152,7 +152,7 @@ def reload() -> list[FlagChange]:
         before = _snapshot(all_flags())
         found = ErrorList()
         err = new_error()
-        if lib.pd_settings_apply(settings, _last.allow_pending, found.pointer, err) != lib.PD_OK:
+        if lib.pd_config_apply(settings, _last.allow_pending, found.pointer, err) != lib.PD_OK:
             raise found.gather(err, errors.FlagParseError)
         settle()
         return _changes(before)

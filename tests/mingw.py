@@ -44,7 +44,7 @@ def build_library(directory: Path, changes: Sequence[object] = ()) -> Path:
         function(tree)
     gcc = [*compiler("gcc"), "-std=gnu11", "-O1", *OPTIONS, f"-I{tree / 'include'}"]
     gcc += ["-Wall", "-Wextra", "-Werror"]
-    sources = sorted((tree / "src").glob("*.c"))
+    sources = sorted((tree / "src").rglob("*.c"))
     imports = f"-Wl,--out-implib,{directory / 'libpd_flags.dll.a'}"
     out = directory / "pd_flags.dll"
     run(*gcc, "-DPD_BUILDING_LIBRARY", "-shared", *sources, imports, "-o", out)

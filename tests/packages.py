@@ -59,7 +59,7 @@ def library_object(factory: pytest.TempPathFactory, compiler: Sequence[str], *fl
     options += ["-std=gnu11", "-g", "-O1", "-fPIC", "-pthread"]
 
     def make(out: Path) -> None:
-        run(*command, *options, "-c", *sorted((ROOT / "csrc" / "src").glob("*.c")), cwd=out)
+        run(*command, *options, "-c", *sorted((ROOT / "csrc" / "src").rglob("*.c")), cwd=out)
         run("ld", "-r", *sorted(out.glob("*.o")), "-o", out / "pd_flags.o")
 
     named = [Path(command[0]).resolve().name, *command[1:], *flags]  # cc is gcc

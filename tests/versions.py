@@ -66,7 +66,7 @@ def build_library(
         assert callable(function)
         function(tree)
     options = ["-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", f"-I{tree / 'include'}"]
-    sources, whole = sorted((tree / "src").glob("*.c")), directory / "pd_flags.o"
+    sources, whole = sorted((tree / "src").rglob("*.c")), directory / "pd_flags.o"
     run(*compiler, *options, "-pthread", "-r", "-nostdlib", *sources, "-o", whole)
     link = ["-shared", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
     run(*compiler, "-pthread", whole, *link, "-o", directory / "libpd_flags.so", "-ldl")

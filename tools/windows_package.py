@@ -34,7 +34,7 @@ def compile_all(tree: Path, place: Path) -> list[Path]:
     gcc = shutil.which(f"{TRIPLE}-gcc")
     if not gcc:
         sys.exit(f"{TRIPLE}-gcc is missing: apt-get install gcc-mingw-w64-x86-64")
-    sources = sorted((tree / "csrc" / "src").glob("*.c"))
+    sources = sorted((tree / "csrc" / "src").rglob("*.c"))
     objects = [place / f"{source.stem}.o" for source in sources]
     flags = [*COMPILE, f"-I{tree / 'csrc' / 'include'}", f"-ffile-prefix-map={tree}=."]
 

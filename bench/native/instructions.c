@@ -81,15 +81,15 @@ static void parse(void) {
   failed |= pd_parse_argv(&argc, argv, NULL, NULL) != PD_OK;
 }
 
-static void layer(void) {
+static void override(void) {
   pd_assignment items[COUNT];
-  pd_layer made;
+  pd_override made;
   memset(items, 0, sizeof items);
   for (int i = 0; i < COUNT; i++) {
     items[i] = (pd_assignment){.flag = flags[i], .type = PD_TYPE_int32, .value.i64 = 3};
   }
-  failed |= pd_layer_push(items, COUNT, NULL, NULL, &made, NULL) != PD_OK ||
-            pd_layer_pop(made, NULL) != PD_OK;
+  failed |= pd_override_push(items, COUNT, NULL, NULL, &made, NULL) != PD_OK ||
+            pd_override_pop(made, NULL) != PD_OK;
 }
 
 static const struct {
@@ -106,7 +106,7 @@ static const struct {
     {"set_int32", register_all, set_int32},
     {"get_int32", register_all, get_int32},
     {"parse", register_all, parse},
-    {"layer", register_all, layer},
+    {"override", register_all, override},
 };
 
 /* callgrind counts from the call of this function to its return. */

@@ -192,7 +192,7 @@ typedef union pd_value {
   X(ENVIRONMENT, 2, "environment")                                             \
   X(ARGV, 3, "argv")                                                           \
   X(RUNTIME, 4, "run time")                                                    \
-  X(LAYER, 5, "layer")
+  X(OVERRIDE, 5, "override")
 
 #define PD_SOURCE_ENUM(name, number, text) PD_SOURCE_##name = number,
 typedef enum pd_source { PD_SOURCE_MAP(PD_SOURCE_ENUM) } pd_source;
@@ -377,10 +377,10 @@ PD_API pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info,
 
 /* The values that the flag was given, the current one at index 0 and the default
  * last: by rank, the latest of a source first. Of those that were replaced, at
- * least the last PD_ENTRIES_KEPT of each source; of those that came from the very
+ * least the last PD_HISTORY_KEPT of each source; of those that came from the very
  * same place one after the other, only the last. PD_ERR_ARGUMENT: `index` is too
  * big. */
-#define PD_ENTRIES_KEPT 15
+#define PD_HISTORY_KEPT 15
 PD_API pd_status pd_flag_get_entry(const pd_flag *flag, size_t index,
                                    pd_flag_entry *entry, pd_error *err);
 
@@ -456,8 +456,8 @@ PD_API pd_status pd_flag_set_from_string(pd_flag *flag, const char *text,
 PD_API pd_status pd_flag_set_by_name(const char *name, const char *text,
                                      pd_error *err);
 
-/* Drop every value but the default. With a layer on the flag, the topmost
- * layer takes the default instead, and popping it undoes the reset. */
+/* Drop every value but the default. With an override on the flag, the topmost
+ * override takes the default instead, and popping it undoes the reset. */
 PD_API pd_status pd_flag_reset(pd_flag *flag, pd_error *err);
 
 /* Give the flag another default, from text, as long as it is defined by any module: what
@@ -466,7 +466,7 @@ PD_API pd_status pd_flag_reset(pd_flag *flag, pd_error *err);
 PD_API pd_status pd_flag_set_default(pd_flag *flag, const char *text, pd_error *err);
 
 /* Drop the value that one source gave; PD_OK also where it gave none.
- * PD_ERR_ARGUMENT: `source` is default or layer. */
+ * PD_ERR_ARGUMENT: `source` is default or override. */
 PD_API pd_status pd_flag_drop(pd_flag *flag, pd_source source, pd_error *err);
 
 /* Refuse every later change of the flag with PD_ERR_FROZEN, until unfreeze, also
@@ -491,19 +491,19 @@ PD_API pd_status pd_batch_set(const pd_assignment *items, size_t count,
                               const pd_origin *origin, pd_error_list *errors,
                               pd_error *err);
 
-/* A layer: values on top of all others, until popped, in any order and on any
- * thread. While a flag has a layer, setting it at run time changes its topmost
- * layer, so popping the layer brings back what was there before. */
-typedef uint64_t pd_layer;
+/* An override: values on top of all others, until popped, in any order and on any
+ * thread. While a flag has an override, setting it at run time changes its topmost
+ * override, so popping the override brings back what was there before. */
+typedef uint64_t pd_override;
 
-/* As pd_batch_set; `origin` tells the place, its source is taken as layer. */
-PD_API pd_status pd_layer_push(const pd_assignment *items, size_t count,
+/* As pd_batch_set; `origin` tells the place, its source is taken as override. */
+PD_API pd_status pd_override_push(const pd_assignment *items, size_t count,
                                const pd_origin *origin, pd_error_list *errors,
-                               pd_layer *out, pd_error *err);
+                               pd_override *out, pd_error *err);
 
-/* PD_ERR_ARGUMENT: there is no such layer, or no longer. Frozen flags don't
+/* PD_ERR_ARGUMENT: there is no such override, or no longer. Frozen flags don't
  * hinder it. */
-PD_API pd_status pd_layer_pop(pd_layer layer, pd_error *err);
+PD_API pd_status pd_override_pop(pd_override override, pd_error *err);
 
 /* ------------------------------------------------------------------------
  * Validators and watchers
@@ -513,7 +513,7 @@ PD_API pd_status pd_layer_pop(pd_layer layer, pd_error *err);
 typedef uint64_t pd_hook;
 
 /* Ask `function` before any of `count` flags changes, whoever sets it: on every
- * source, for batches and layers, but not when a layer ends. pd_parse_argv asks all
+ * source, for batches and overrides, but not when an override ends. pd_parse_argv asks all
  * validators. The flags' types are those of now: while one is undefined, or has
  * another type, the function isn't called. `release` (NULL allowed) is called with
  * `context` when no call can come any more. When the module that holds `function`
@@ -596,11 +596,11 @@ PD_API pd_status pd_pending_check(pd_error_list *errors, pd_error *err);
  * Settings: what files say, collected first and applied together
  */
 
-/* Owned by the caller, used by one thread at a time. pd_settings_new gives NULL
+/* Owned by the caller, used by one thread at a time. pd_config_new gives NULL
  * when memory is out. */
-typedef struct pd_settings pd_settings;
-PD_API pd_settings *pd_settings_new(void);
-PD_API void pd_settings_free(pd_settings *settings);
+typedef struct pd_config pd_config;
+PD_API pd_config *pd_config_new(void);
+PD_API void pd_config_free(pd_config *config);
 
 /* Add a value; all text is copied. `literal` tells how the file wrote it: 0 for
  * text, which suits every flag; the type of a number or bool, which a string flag
@@ -608,18 +608,18 @@ PD_API void pd_settings_free(pd_settings *settings);
  * for a list, which only a list flag takes, plus 16 times the type of a number or
  * bool in it, which a list of strings refuses.
  * `origin` tells the place; its source is taken as file. */
-PD_API pd_status pd_settings_add(pd_settings *settings, const char *name,
+PD_API pd_status pd_config_add(pd_config *config, const char *name,
                                  const char *text, uint32_t literal,
                                  const pd_origin *origin, pd_error *err);
 
-/* Add an error of a file, to be told among the others in its place: settings that
+/* Add an error of a file, to be told among the others in its place: config that
  * have one are refused as a whole. */
-PD_API pd_status pd_settings_fail(pd_settings *settings, const pd_error *error,
+PD_API pd_status pd_config_fail(pd_config *config, const pd_error *error,
                                   pd_error *err);
 
 /* Add what a flagfile says; the grammar is told at pd_parse_argv. `program` chooses
  * among the sections of the file; NULL: only what every program reads. */
-PD_API pd_status pd_settings_add_flagfile(pd_settings *settings, const char *path,
+PD_API pd_status pd_config_add_flagfile(pd_config *config, const char *path,
                                           const char *program, pd_error_list *errors,
                                           pd_error *err);
 
@@ -628,7 +628,7 @@ PD_API pd_status pd_settings_add_flagfile(pd_settings *settings, const char *pat
  * defined the values wait if `allow_pending`, and are errors otherwise; those for
  * flags whose module has gone wait anyhow. A flag that is frozen may keep the value
  * that it has; another one is an error. */
-PD_API pd_status pd_settings_apply(const pd_settings *settings, bool allow_pending,
+PD_API pd_status pd_config_apply(const pd_config *config, bool allow_pending,
                                    pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------
@@ -681,8 +681,8 @@ typedef struct pd_parse_options {
                             only --name=value, --name and --noname can */
   const char *env_prefix; /* as pd_environment_enable, before argv; NULL: none */
   pd_error_list *errors; /* receives every error; NULL allowed */
-  const pd_settings *settings; /* of files, below environment and argv, as
-                                  pd_settings_apply; NULL: none */
+  const pd_config *config; /* of files, below environment and argv, as
+                                  pd_config_apply; NULL: none */
   pd_help *help;         /* receives what was asked for, with PD_HELP; or NULL */
   int *first;            /* receives the index of the first argument, unless the
                             line is left; or NULL */

@@ -4,7 +4,7 @@
 #ifndef PD__API_H
 #define PD__API_H
 
-#include "error.h"
+#include "base/error.h"
 
 #include <pd_flags/table.h>
 

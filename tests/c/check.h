@@ -72,11 +72,11 @@ static inline void check_status(const char *file, int line, const char *what, pd
 #define CHECK_OK(call) CHECK_STATUS(call, PD_OK, "")
 
 /* Settings that a test needn't free: what stays reachable is no leak. */
-__attribute__((unused)) static pd_settings *check_settings[64];
-static inline pd_settings *new_settings(void) {
-  pd_settings **at = check_settings;
+__attribute__((unused)) static pd_config *check_config[64];
+static inline pd_config *new_config(void) {
+  pd_config **at = check_config;
   while (*at) at++;
-  return *at = pd_settings_new();
+  return *at = pd_config_new();
 }
 
 /* ---- Flags for tests ---- */

@@ -32,8 +32,8 @@ typedef struct owned {
   char name[TEXT];
   bool has_argv, has_run, frozen;
   int argv, run;
-  int layers[LAYERS]; /* values, the topmost last */
-  pd_layer numbers[LAYERS];
+  int overrides[LAYERS]; /* values, the topmost last */
+  pd_override numbers[LAYERS];
   int depth;
   pd_hook watcher, validator; /* 0: none */
   unsigned told, due;         /* calls of the watcher */
@@ -91,7 +91,7 @@ static int normal(const owned *one, int value) {
 }
 
 static int current(const owned *one) {
-  if (one->depth) return one->layers[one->depth - 1];
+  if (one->depth) return one->overrides[one->depth - 1];
   return one->has_run ? one->run : one->has_argv ? one->argv : 0;
 }
 
@@ -154,7 +154,7 @@ static pd_status expected(const owned *one, int value) {
 
 static void give(owned *one, int value) {
   if (one->depth) {
-    one->layers[one->depth - 1] = normal(one, value);
+    one->overrides[one->depth - 1] = normal(one, value);
   } else {
     one->has_run = true;
     one->run = normal(one, value);
@@ -225,7 +225,7 @@ static void reset(actor *who) {
   pd_status status = pd_flag_reset(one->flag, NULL);
   MUST_BE(who, status, one->frozen ? PD_ERR_FROZEN : PD_OK);
   if (status == PD_OK && one->depth) {
-    one->layers[one->depth - 1] = 0;
+    one->overrides[one->depth - 1] = 0;
   } else if (status == PD_OK) {
     one->has_run = one->has_argv = false;
   }
@@ -236,14 +236,14 @@ static void push(actor *who) {
   char text[TEXT];
   owned *one = any_of(who);
   int value = any_value(who, one), before = current(one);
-  pd_layer layer = 0;
+  pd_override override = 0;
   if (one->depth == LAYERS) return;
   pd_assignment item = {.flag = one->flag, .text = text_of(one, value, text)};
-  pd_status status = pd_layer_push(&item, 1, NULL, NULL, &layer, NULL);
+  pd_status status = pd_override_push(&item, 1, NULL, NULL, &override, NULL);
   MUST_BE(who, status, expected(one, value));
   if (status == PD_OK) {
-    one->numbers[one->depth] = layer;
-    one->layers[one->depth++] = normal(one, value);
+    one->numbers[one->depth] = override;
+    one->overrides[one->depth++] = normal(one, value);
   }
   check(who, one, before);
 }
@@ -253,11 +253,11 @@ static void pop(actor *who) {
   int before = current(one);
   if (!one->depth) return;
   int at = (int)pick(who, (unsigned)one->depth);
-  pd_layer layer = one->numbers[at];
-  MUST_BE(who, pd_layer_pop(layer, NULL), PD_OK);
-  MUST_BE(who, pd_layer_pop(layer, NULL), PD_ERR_ARGUMENT);
+  pd_override override = one->numbers[at];
+  MUST_BE(who, pd_override_pop(override, NULL), PD_OK);
+  MUST_BE(who, pd_override_pop(override, NULL), PD_ERR_ARGUMENT);
   for (one->depth--; at < one->depth; at++) {
-    one->layers[at] = one->layers[at + 1];
+    one->overrides[at] = one->overrides[at + 1];
     one->numbers[at] = one->numbers[at + 1];
   }
   check(who, one, before);
@@ -280,14 +280,14 @@ static void hook(actor *who) {
     MUST_BE(who, pd_watcher_add(one->flag, watch, one, NULL, at, NULL), PD_OK);
   } else if (current(one) != REFUSED && one->argv != REFUSED && one->run != REFUSED) {
     for (int i = 0; i < one->depth; i++) {
-      if (one->layers[i] == REFUSED) return;
+      if (one->overrides[i] == REFUSED) return;
     }
     MUST_BE(who, pd_validator_add(&one->flag, 1, refuse_one, NULL, NULL, at, NULL), PD_OK);
   }
 }
 
 /* A command line asks the validators of everybody's flags: one may have a value that the
- * end of a layer has shown, which its validator refuses; and what others set meanwhile may
+ * end of an override has shown, which its validator refuses; and what others set meanwhile may
  * go on changing for too long. */
 static bool is_of_others(const owned *one, pd_status status, const pd_error *err) {
   return status == PD_ERR_REFUSED && !strstr(err->message, one->name);
@@ -346,7 +346,7 @@ static void set_pair(actor *who) {
   status = pd_flag_set_int64(left, value, NULL); /* which right may no longer have */
   if (status != PD_ERR_REFUSED) MUST_BE(who, status, PD_OK);
   pd_error_list *errors = pd_error_list_new();
-  status = pd_flags_validate(errors, NULL); /* a layer that ended may show a refused value */
+  status = pd_flags_validate(errors, NULL); /* an override that ended may show a refused value */
   if (status != PD_ERR_REFUSED) MUST_BE(who, status, PD_OK);
   for (size_t i = 0; i < pd_error_list_count(errors); i++) {
     MUST(who, !strstr(pd_error_list_at(errors, i)->message, "two equal numbers"));

@@ -12,11 +12,11 @@ static void check_values(const char *of_a, const char *of_b) {
   CHECK_STR(text_of(b), of_b);
 }
 
-static pd_layer push(pd_flag *flag, const char *text) {
+static pd_override push(pd_flag *flag, const char *text) {
   pd_assignment item = {.flag = flag, .text = text};
-  pd_layer layer;
-  CHECK_OK(pd_layer_push(&item, 1, NULL, NULL, &layer, &err));
-  return layer;
+  pd_override override;
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  return override;
 }
 
 TEST(a_batch_sets_all_its_flags_from_text_or_typed_values) {
@@ -62,7 +62,7 @@ TEST(a_batch_cannot_pretend_to_be_a_default_or_a_layer) {
   pd_origin origin = {PD_SOURCE_DEFAULT, 0, NULL, 0};
   CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_ARGUMENT,
                "origin->source is 0, expected file, environment, argv or run time");
-  origin.source = PD_SOURCE_LAYER;
+  origin.source = PD_SOURCE_OVERRIDE;
   CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_ARGUMENT,
                "origin->source is 5, expected file, environment, argv or run time");
 }
@@ -71,76 +71,76 @@ TEST(a_layer_covers_what_was_there_until_it_is_popped) {
   start();
   CHECK_OK(pd_flag_set_int32(a, 1, &err));
   pd_assignment items[] = {{.flag = a, .text = "2"}, {.flag = b, .text = "two"}};
-  pd_layer layer;
-  CHECK_OK(pd_layer_push(items, 2, NULL, NULL, &layer, &err));
+  pd_override override;
+  CHECK_OK(pd_override_push(items, 2, NULL, NULL, &override, &err));
   check_values("2", "two");
-  CHECK_OK(pd_layer_pop(layer, &err));
+  CHECK_OK(pd_override_pop(override, &err));
   check_values("1", "");
 }
 
 TEST(layers_are_popped_in_any_order) {
   start();
-  pd_layer one = push(a, "1"), two = push(a, "2"), three = push(a, "3");
-  CHECK_OK(pd_layer_pop(two, &err));
+  pd_override one = push(a, "1"), two = push(a, "2"), three = push(a, "3");
+  CHECK_OK(pd_override_pop(two, &err));
   CHECK_STR(text_of(a), "3");
-  CHECK_OK(pd_layer_pop(three, &err));
+  CHECK_OK(pd_override_pop(three, &err));
   CHECK_STR(text_of(a), "1");
-  CHECK_OK(pd_layer_pop(one, &err));
+  CHECK_OK(pd_override_pop(one, &err));
   CHECK_STR(text_of(a), "0");
 }
 
 TEST(a_layer_is_popped_once) {
   start();
-  pd_layer layer = push(a, "1");
+  pd_override override = push(a, "1");
   char message[128];
-  snprintf(message, sizeof message, "no layer has the number %llu, or it is popped already",
-           (unsigned long long)layer);
-  CHECK_OK(pd_layer_pop(layer, &err));
-  CHECK_STATUS(pd_layer_pop(layer, &err), PD_ERR_ARGUMENT, message);
-  CHECK_STATUS(pd_layer_pop(0, &err), PD_ERR_ARGUMENT,
-               "no layer has the number 0, or it is popped already");
+  snprintf(message, sizeof message, "no override has the number %llu, or it is popped already",
+           (unsigned long long)override);
+  CHECK_OK(pd_override_pop(override, &err));
+  CHECK_STATUS(pd_override_pop(override, &err), PD_ERR_ARGUMENT, message);
+  CHECK_STATUS(pd_override_pop(0, &err), PD_ERR_ARGUMENT,
+               "no override has the number 0, or it is popped already");
 }
 
 TEST(setting_a_flag_under_a_layer_changes_the_layer) {
   start();
   CHECK_OK(pd_flag_set_int32(a, 1, &err));
-  pd_layer below = push(a, "2"), top = push(a, "3");
+  pd_override below = push(a, "2"), top = push(a, "3");
   CHECK_OK(pd_flag_set_int32(a, 4, &err));
   CHECK_STR(text_of(a), "4");
-  CHECK_OK(pd_layer_pop(top, &err));
+  CHECK_OK(pd_override_pop(top, &err));
   CHECK_STR(text_of(a), "2");
-  CHECK_OK(pd_layer_pop(below, &err));
+  CHECK_OK(pd_override_pop(below, &err));
   CHECK_STR(text_of(a), "1");
 }
 
 TEST(a_lower_source_goes_below_a_layer) {
   start();
-  pd_layer layer = push(a, "2");
+  pd_override override = push(a, "2");
   pd_assignment item = {.flag = a, .text = "7"};
   pd_origin origin = {PD_SOURCE_FILE, 1, "flags.conf", 0};
   CHECK_OK(pd_batch_set(&item, 1, &origin, NULL, &err));
   CHECK_STR(text_of(a), "2");
-  CHECK_OK(pd_layer_pop(layer, &err));
+  CHECK_OK(pd_override_pop(override, &err));
   CHECK_STR(text_of(a), "7");
 }
 
 TEST(a_reset_under_a_layer_is_undone_with_the_layer) {
   start();
   CHECK_OK(pd_flag_set_int32(a, 1, &err));
-  pd_layer layer = push(a, "2");
+  pd_override override = push(a, "2");
   CHECK_OK(pd_flag_reset(a, &err));
   CHECK_STR(text_of(a), "0");
-  CHECK_OK(pd_layer_pop(layer, &err));
+  CHECK_OK(pd_override_pop(override, &err));
   CHECK_STR(text_of(a), "1");
 }
 
 TEST(a_layer_with_a_bad_value_changes_nothing) {
   start();
   pd_assignment items[] = {{.flag = b, .text = "x"}, {.flag = a, .text = "x"}};
-  pd_layer layer = 77;
-  CHECK_STATUS(pd_layer_push(items, 2, NULL, NULL, &layer, &err), PD_ERR_VALUE,
+  pd_override override = 77;
+  CHECK_STATUS(pd_override_push(items, 2, NULL, NULL, &override, &err), PD_ERR_VALUE,
                "a=x: expected a 32-bit integer");
-  CHECK(layer == 77);
+  CHECK(override == 77);
   check_values("0", "");
 }
 
@@ -148,39 +148,39 @@ TEST(a_layer_tells_its_place) {
   start();
   pd_assignment item = {.flag = a, .text = "2"};
   pd_origin origin = {PD_SOURCE_RUNTIME, 33, "test.py", 0};
-  pd_layer layer;
-  CHECK_OK(pd_layer_push(&item, 1, &origin, NULL, &layer, &err));
+  pd_override override;
+  CHECK_OK(pd_override_push(&item, 1, &origin, NULL, &override, &err));
   pd_flag_entry entry = {.size = sizeof entry};
   CHECK_OK(pd_flag_get_entry(a, 0, &entry, &err));
-  CHECK(entry.origin.source == PD_SOURCE_LAYER && entry.origin.line == 33);
+  CHECK(entry.origin.source == PD_SOURCE_OVERRIDE && entry.origin.line == 33);
   CHECK_STR(entry.origin.place, "test.py");
 }
 
 TEST(freezing_a_flag_hinders_a_push_but_not_a_pop) {
   start();
-  pd_layer layer = push(a, "2");
+  pd_override override = push(a, "2");
   CHECK_OK(pd_flag_freeze(a, &err));
   pd_assignment item = {.flag = a, .text = "3"};
-  pd_layer other;
-  CHECK_STATUS(pd_layer_push(&item, 1, NULL, NULL, &other, &err), PD_ERR_FROZEN, "a: is frozen");
-  CHECK_OK(pd_layer_pop(layer, &err));
+  pd_override other;
+  CHECK_STATUS(pd_override_push(&item, 1, NULL, NULL, &other, &err), PD_ERR_FROZEN, "a: is frozen");
+  CHECK_OK(pd_override_pop(override, &err));
   CHECK_STR(text_of(a), "0");
 }
 
 TEST(one_flag_may_stand_twice_in_a_layer) {
   start();
   pd_assignment items[] = {{.flag = a, .text = "1"}, {.flag = a, .text = "2"}};
-  pd_layer layer;
-  CHECK_OK(pd_layer_push(items, 2, NULL, NULL, &layer, &err));
+  pd_override override;
+  CHECK_OK(pd_override_push(items, 2, NULL, NULL, &override, &err));
   CHECK_STR(text_of(a), "2");
-  CHECK_OK(pd_layer_pop(layer, &err));
+  CHECK_OK(pd_override_pop(override, &err));
   CHECK_STR(text_of(a), "0");
 }
 
 TEST(an_empty_layer_can_be_pushed_and_popped) {
-  pd_layer layer;
-  CHECK_OK(pd_layer_push(NULL, 0, NULL, NULL, &layer, &err));
-  CHECK_OK(pd_layer_pop(layer, &err));
-  CHECK_STATUS(pd_layer_push(NULL, 1, NULL, NULL, &layer, &err), PD_ERR_ARGUMENT, "items is NULL");
-  CHECK_STATUS(pd_layer_push(NULL, 0, NULL, NULL, NULL, &err), PD_ERR_ARGUMENT, "out is NULL");
+  pd_override override;
+  CHECK_OK(pd_override_push(NULL, 0, NULL, NULL, &override, &err));
+  CHECK_OK(pd_override_pop(override, &err));
+  CHECK_STATUS(pd_override_push(NULL, 1, NULL, NULL, &override, &err), PD_ERR_ARGUMENT, "items is NULL");
+  CHECK_STATUS(pd_override_push(NULL, 0, NULL, NULL, NULL, &err), PD_ERR_ARGUMENT, "out is NULL");
 }

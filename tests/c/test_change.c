@@ -221,5 +221,5 @@ TEST(the_value_of_one_source_can_be_dropped) {
   CHECK_OK(pd_flag_drop(flag, PD_SOURCE_ARGV, &err));
   CHECK_STR(text_of(flag), "6");
   CHECK(pd_flag_drop(flag, PD_SOURCE_DEFAULT, &err) == PD_ERR_ARGUMENT);
-  CHECK(pd_flag_drop(flag, PD_SOURCE_LAYER, &err) == PD_ERR_ARGUMENT);
+  CHECK(pd_flag_drop(flag, PD_SOURCE_OVERRIDE, &err) == PD_ERR_ARGUMENT);
 }

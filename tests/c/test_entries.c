@@ -99,12 +99,12 @@ TEST(a_lower_source_that_comes_later_stands_below) {
 
 TEST(a_layer_hides_a_value_and_gives_it_back) {
   pd_flag *level = define_one("level", PD_TYPE_int32);
-  pd_layer layer;
+  pd_override override;
   CHECK_OK(pd_flag_set_int32(level, 3, &err));
   pd_assignment item = {.flag = level, .text = "8"};
-  CHECK_OK(pd_layer_push(&item, 1, NULL, NULL, &layer, &err));
-  CHECK_STR(entries_of(level, false), "layer 0: 8, run time 0: 3, default 12: 0");
-  CHECK_OK(pd_layer_pop(layer, &err));
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  CHECK_STR(entries_of(level, false), "override 0: 8, run time 0: 3, default 12: 0");
+  CHECK_OK(pd_override_pop(override, &err));
   CHECK_STR(entries_of(level, false), "run time 0: 3, default 12: 0");
   CHECK_STR(text_of(level), "3");
 }

@@ -263,9 +263,9 @@ TEST(settings_take_flagfiles_too) {
   setenv("FLAGS_text", "from the environment", 1);
   write_file("f", "--count=5\n--fromenv=text\n--dry_run\n--tryfromenv=other\n");
   write_file("g", "--flagfile=f\nserver\n--count=6\n--undefok=foo\n--foo=1\n");
-  pd_settings *settings = new_settings();
-  CHECK_OK(pd_settings_add_flagfile(settings, "g", program, errors, &err));
-  CHECK_OK(pd_settings_apply(settings, false, errors, &err));
+  pd_config *config = new_config();
+  CHECK_OK(pd_config_add_flagfile(config, "g", program, errors, &err));
+  CHECK_OK(pd_config_apply(config, false, errors, &err));
   CHECK_STR(text_of(count), "6");
   CHECK_STR(text_of(text), "from the environment");
   CHECK_STR(text_of(dry_run), "true");
@@ -273,9 +273,9 @@ TEST(settings_take_flagfiles_too) {
   CHECK_OK(pd_flag_get_entry(text, 0, &entry, &err));
   CHECK(entry.origin.source == PD_SOURCE_FILE && entry.origin.line == 2);
   CHECK_STR(entry.origin.place, "f");
-  settings = new_settings();
-  CHECK_OK(pd_settings_add_flagfile(settings, "g", NULL, errors, &err));
-  CHECK_OK(pd_settings_apply(settings, false, errors, &err));
+  config = new_config();
+  CHECK_OK(pd_config_add_flagfile(config, "g", NULL, errors, &err));
+  CHECK_OK(pd_config_apply(config, false, errors, &err));
   CHECK_STR(text_of(count), "5");
 }
 
@@ -283,29 +283,29 @@ TEST(a_wrong_flagfile_adds_nothing_to_settings) {
   start();
   write_file("good", "--count=5\n");
   write_file("bad", "--count=6\n--text=$'\n--version\n--count 7\n");
-  pd_settings *settings = new_settings();
-  CHECK_OK(pd_settings_add_flagfile(settings, "good", NULL, NULL, &err));
-  CHECK_STATUS(pd_settings_add_flagfile(settings, "bad", NULL, errors, &err), PD_ERR_FILE,
+  pd_config *config = new_config();
+  CHECK_OK(pd_config_add_flagfile(config, "good", NULL, NULL, &err));
+  CHECK_STATUS(pd_config_add_flagfile(config, "bad", NULL, errors, &err), PD_ERR_FILE,
                "bad:2: --text: expected a ' at the end of $'");
   CHECK(pd_error_list_count(errors) == 2);
-  CHECK_STATUS(pd_settings_add_flagfile(settings, "none", NULL, NULL, &err), PD_ERR_FILE,
+  CHECK_STATUS(pd_config_add_flagfile(config, "none", NULL, NULL, &err), PD_ERR_FILE,
                "none: no such file");
-  CHECK_STATUS(pd_settings_add_flagfile(settings, "", NULL, NULL, &err), PD_ERR_FILE,
+  CHECK_STATUS(pd_config_add_flagfile(config, "", NULL, NULL, &err), PD_ERR_FILE,
                "the path is empty");
-  CHECK_OK(pd_settings_apply(settings, false, NULL, &err));
+  CHECK_OK(pd_config_apply(config, false, NULL, &err));
   CHECK_STR(text_of(count), "5");
-  CHECK_STATUS(pd_settings_add_flagfile(NULL, "f", NULL, NULL, &err), PD_ERR_ARGUMENT,
-               "settings is NULL");
-  CHECK_STATUS(pd_settings_add_flagfile(settings, NULL, NULL, NULL, &err), PD_ERR_ARGUMENT,
+  CHECK_STATUS(pd_config_add_flagfile(NULL, "f", NULL, NULL, &err), PD_ERR_ARGUMENT,
+               "config is NULL");
+  CHECK_STATUS(pd_config_add_flagfile(config, NULL, NULL, NULL, &err), PD_ERR_ARGUMENT,
                "path is NULL");
 }
 
 TEST(the_words_of_a_settings_file_are_judged_when_they_are_applied) {
   start();
   write_file("f", "--version\n--cuont=1\n--nodry_run\n");
-  pd_settings *settings = new_settings();
-  CHECK_OK(pd_settings_add_flagfile(settings, "f", NULL, NULL, &err));
-  CHECK_STATUS(pd_settings_apply(settings, false, errors, &err), PD_ERR_UNDEFINED,
+  pd_config *config = new_config();
+  CHECK_OK(pd_config_add_flagfile(config, "f", NULL, NULL, &err));
+  CHECK_STATUS(pd_config_apply(config, false, errors, &err), PD_ERR_UNDEFINED,
                "f:1: --version: no such flag");
   CHECK(pd_error_list_count(errors) == 2);
 }

@@ -77,20 +77,20 @@ TEST(a_validator_refuses_a_value_from_every_source_and_nothing_changes) {
   CHECK_STATUS(pd_flag_set_from_string(a, "100", &err), PD_ERR_REFUSED, why);
   pd_assignment items[] = {{.flag = b, .text = "7"}, {.flag = a, .text = "100"}};
   CHECK_STATUS(pd_batch_set(items, 2, NULL, NULL, &err), PD_ERR_REFUSED, why);
-  pd_layer layer;
-  CHECK_STATUS(pd_layer_push(items, 2, NULL, NULL, &layer, &err), PD_ERR_REFUSED, why);
+  pd_override override;
+  CHECK_STATUS(pd_override_push(items, 2, NULL, NULL, &override, &err), PD_ERR_REFUSED, why);
   CHECK_STATUS(pd_pending_set("a", "100", NULL, &err), PD_ERR_REFUSED, why);
   CHECK_OK(pd_flag_reset(a, &err));
   CHECK_STATUS(parse("--b=7", "--a=100"), PD_ERR_REFUSED, "--a=100: expected less than 100");
   setenv("X_a", "100", 1);
   CHECK_STATUS(pd_environment_enable("X_", NULL, &err), PD_ERR_REFUSED,
                "environment: X_a=100: expected less than 100");
-  pd_settings *settings = pd_settings_new();
+  pd_config *config = pd_config_new();
   pd_origin origin = {PD_SOURCE_FILE, 3, "x.toml", 5};
-  CHECK_OK(pd_settings_add(settings, "a", "100", (pd_type)0, &origin, &err));
-  CHECK_STATUS(pd_settings_apply(settings, false, NULL, &err), PD_ERR_REFUSED,
+  CHECK_OK(pd_config_add(config, "a", "100", (pd_type)0, &origin, &err));
+  CHECK_STATUS(pd_config_apply(config, false, NULL, &err), PD_ERR_REFUSED,
                "x.toml:3:5: --a=100: expected less than 100");
-  pd_settings_free(settings);
+  pd_config_free(config);
   CHECK(value_of(a) == 0 && value_of(b) == 0);
 }
 
@@ -120,13 +120,13 @@ TEST(a_validator_sees_a_new_value_that_comes_to_light_with_it) {
   pd_origin origin = {PD_SOURCE_FILE, 1, "x.toml", 1};
   const char *texts[] = {"7", "200", "9"};
   for (int i = 0; i < 3; i++) {
-    pd_settings *settings = pd_settings_new();
-    CHECK_OK(pd_settings_add(settings, "a", "1", 0, &origin, &err));
-    CHECK_OK(pd_settings_add(settings, "a", texts[i], 0, &origin, &err));
+    pd_config *config = pd_config_new();
+    CHECK_OK(pd_config_add(config, "a", "1", 0, &origin, &err));
+    CHECK_OK(pd_config_add(config, "a", texts[i], 0, &origin, &err));
     if (i == 1) guard(a);
-    pd_status status = pd_settings_apply(settings, false, NULL, &err);
+    pd_status status = pd_config_apply(config, false, NULL, &err);
     CHECK(status == (i == 1 ? PD_ERR_REFUSED : PD_OK));
-    pd_settings_free(settings);
+    pd_config_free(config);
   }
   CHECK(seen[0] == 9 && value_of(a) == 9 && asked == 2);
 }
@@ -168,11 +168,11 @@ TEST(several_validators_of_a_flag_are_all_asked_and_all_refusals_are_told) {
 TEST(the_end_of_a_layer_asks_nobody) {
   define_two();
   pd_assignment item = {.flag = a, .text = "1"};
-  pd_layer layer;
+  pd_override override;
   CHECK_OK(pd_flag_set_int64(a, 500, &err));
-  CHECK_OK(pd_layer_push(&item, 1, NULL, NULL, &layer, &err));
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
   guard(a);
-  CHECK_OK(pd_layer_pop(layer, &err));
+  CHECK_OK(pd_override_pop(override, &err));
   CHECK(asked == 0 && value_of(a) == 500);
   CHECK_STATUS(pd_flags_validate(NULL, &err), PD_ERR_REFUSED, "a=500: expected less than 100");
 }
@@ -304,12 +304,12 @@ static void check_group(pd_group group, const char *none, const char *one, const
   CHECK_OK(pd_group_add(group, flags, 2, &hook, &err));
   for (int given = 0; given <= 2; given++) {
     pd_assignment items[] = {{.flag = a, .text = "1"}, {.flag = b, .text = "1"}};
-    pd_layer layer;
-    pd_status status = given ? pd_layer_push(items, (size_t)given, NULL, NULL, &layer, &err)
+    pd_override override;
+    pd_status status = given ? pd_override_push(items, (size_t)given, NULL, NULL, &override, &err)
                              : pd_flags_validate(NULL, &err);
     CHECK(status == (expected[given] ? PD_ERR_REFUSED : PD_OK));
     if (expected[given]) CHECK_STR(err.message, expected[given]);
-    if (given && status == PD_OK) CHECK_OK(pd_layer_pop(layer, &err));
+    if (given && status == PD_OK) CHECK_OK(pd_override_pop(override, &err));
   }
   CHECK_OK(pd_hook_remove(hook, &err));
 }
@@ -346,7 +346,7 @@ TEST(a_required_flag_must_be_on_the_line_or_have_a_value_before) {
 TEST(a_watcher_is_told_of_every_change_and_of_nothing_else) {
   define_two();
   pd_assignment item = {.flag = a, .text = "4"};
-  pd_layer layer;
+  pd_override override;
   CHECK_OK(pd_watcher_add(a, count, &told, NULL, NULL, &err));
   CHECK_OK(pd_flag_set_int64(a, 3, &err));
   CHECK(told == 1 && seen[0] == 3);
@@ -355,9 +355,9 @@ TEST(a_watcher_is_told_of_every_change_and_of_nothing_else) {
   CHECK_OK(pd_flag_set_int64(b, 3, &err));
   CHECK(pd_flag_set_from_string(a, "x", &err) != PD_OK);
   CHECK(told == 1);
-  CHECK_OK(pd_layer_push(&item, 1, NULL, NULL, &layer, &err));
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
   CHECK(told == 2 && seen[0] == 4);
-  CHECK_OK(pd_layer_pop(layer, &err));
+  CHECK_OK(pd_override_pop(override, &err));
   CHECK(told == 3 && seen[0] == 3);
   CHECK_OK(pd_flag_drop(a, PD_SOURCE_RUNTIME, &err));
   CHECK(told == 4 && seen[0] == 5);

@@ -247,19 +247,19 @@ TEST(a_value_waits_or_it_does_not) {
   run(&(scenario){nothing, let_wait, check_none_waits, check_one_waits}, 3);
 }
 
-static pd_layer layer;
+static pd_override override;
 
 static pd_status push(void) {
   pd_assignment items[] = {{.flag = number, .text = "1"}, {.flag = text, .text = "after"}};
   pd_error_list *errors = pd_error_list_new(); /* may be NULL */
-  pd_status status = pd_layer_push(items, 2, NULL, errors, &layer, &err);
+  pd_status status = pd_override_push(items, 2, NULL, errors, &override, &err);
   pd_error_list_free(errors);
   return status;
 }
 
 static void check_pushed(void) {
   check_batch();
-  CHECK_OK(pd_layer_pop(layer, &err));
+  CHECK_OK(pd_override_pop(override, &err));
   check_before();
 }
 
@@ -321,20 +321,20 @@ TEST(a_flagfile_is_taken_whole_or_not_at_all) {
       9);
 }
 
-static pd_status apply_settings(void) {
-  pd_settings *settings = pd_settings_new();
+static pd_status apply_config(void) {
+  pd_config *config = pd_config_new();
   err = (pd_error){PD_ERR_MEMORY, "out of memory"};
-  if (!settings) return PD_ERR_MEMORY;
-  pd_status status = pd_settings_add(settings, "number", "2", 0, NULL, &err);
-  if (status == PD_OK) status = pd_settings_add_flagfile(settings, flagfile, NULL, NULL, &err);
-  if (status == PD_OK) status = pd_settings_add(settings, "number", "1", 0, NULL, &err);
-  if (status == PD_OK) status = pd_settings_apply(settings, true, NULL, &err);
-  pd_settings_free(settings);
+  if (!config) return PD_ERR_MEMORY;
+  pd_status status = pd_config_add(config, "number", "2", 0, NULL, &err);
+  if (status == PD_OK) status = pd_config_add_flagfile(config, flagfile, NULL, NULL, &err);
+  if (status == PD_OK) status = pd_config_add(config, "number", "1", 0, NULL, &err);
+  if (status == PD_OK) status = pd_config_apply(config, true, NULL, &err);
+  pd_config_free(config);
   return status;
 }
 
 TEST(settings_are_applied_whole_or_not_at_all) {
-  run(&(scenario){define_two_and_a_file, apply_settings, check_no_values, check_batch_and_remove},
+  run(&(scenario){define_two_and_a_file, apply_config, check_no_values, check_batch_and_remove},
       9);
 }
 

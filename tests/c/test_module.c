@@ -187,15 +187,15 @@ TEST(a_layer_may_be_popped_while_its_flags_module_is_away) {
   pd_module *alpha = load("alpha");
   pd_flag *level = find("alpha_level");
   pd_assignment item = {.flag = level, .text = "2"};
-  pd_layer one, two;
-  CHECK_OK(pd_layer_push(&item, 1, NULL, NULL, &one, &err));
+  pd_override one, two;
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &one, &err));
   item.text = "3";
-  CHECK_OK(pd_layer_push(&item, 1, NULL, NULL, &two, &err));
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &two, &err));
   unload(alpha);
-  CHECK_OK(pd_layer_pop(two, &err));
+  CHECK_OK(pd_override_pop(two, &err));
   load("alpha");
   CHECK_STR(text_of(level), "2");
-  CHECK_OK(pd_layer_pop(one, &err));
+  CHECK_OK(pd_override_pop(one, &err));
   CHECK_STR(text_of(level), "6");
 }
 

@@ -290,10 +290,10 @@ TEST(help_tells_the_current_value_and_where_it_comes_from) {
     CHECK_OK(pd_batch_set(&item, 1, &given[i].origin, NULL, &err));
     CHECK(strstr(flags_help(80), given[i].text));
   }
-  pd_layer layer;
+  pd_override override;
   pd_origin place = {PD_SOURCE_RUNTIME, 4, "x.py", 0};
-  CHECK_OK(pd_layer_push(&item, 1, &place, NULL, &layer, &err));
-  CHECK(strstr(flags_help(80), "[now: 7 by a layer at x.py:4]"));
+  CHECK_OK(pd_override_push(&item, 1, &place, NULL, &override, &err));
+  CHECK(strstr(flags_help(80), "[now: 7 by an override at x.py:4]"));
 }
 
 TEST(hidden_flags_are_in_the_full_help_alone_and_retired_ones_in_none) {

@@ -116,10 +116,10 @@ TEST(modules_come_and_go_while_others_list_and_set) {
 static void *push_and_pop(void *index) {
   pd_assignment item = {.flag = number, .type = PD_TYPE_int64, .value = {.i64 = 5}};
   for (int i = 0; i < ROUNDS; i++) {
-    pd_layer layer;
+    pd_override override;
     item.value.i64 = (int64_t)(uintptr_t)index;
-    CHECK(pd_layer_push(&item, 1, NULL, NULL, &layer, NULL) == PD_OK);
-    CHECK(pd_layer_pop(layer, NULL) == PD_OK);
+    CHECK(pd_override_push(&item, 1, NULL, NULL, &override, NULL) == PD_OK);
+    CHECK(pd_override_pop(override, NULL) == PD_OK);
   }
   return NULL;
 }

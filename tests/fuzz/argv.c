@@ -83,12 +83,12 @@ static pd_parse_options options_of(fuzz_bytes *in, pd_help *help, int *first) {
   options.help = bits & 64 ? help : NULL;
   options.first = first;
   if (!(values & 1)) return options;
-  pd_settings *settings = pd_settings_new();
-  pd_settings_add(settings, "i", values & 2 ? "77" : "x", 0, NULL, NULL);
-  pd_settings_add(settings, values & 4 ? "list" : "s", "1,2", values & 8 ? PD_TYPE_string : 0, NULL,
+  pd_config *config = pd_config_new();
+  pd_config_add(config, "i", values & 2 ? "77" : "x", 0, NULL, NULL);
+  pd_config_add(config, values & 4 ? "list" : "s", "1,2", values & 8 ? PD_TYPE_string : 0, NULL,
                   NULL);
-  if (values & 16) pd_settings_add(settings, "unheard", "1", 0, NULL, NULL);
-  options.settings = settings;
+  if (values & 16) pd_config_add(config, "unheard", "1", 0, NULL, NULL);
+  options.config = config;
   return options;
 }
 
@@ -117,6 +117,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz_drop(&before);
   for (int i = 0; i < now.argc; i++) free(now.words[i]);
   pd_error_list_free(options.errors);
-  pd_settings_free((pd_settings *)options.settings);
+  pd_config_free((pd_config *)options.config);
   return 0;
 }

@@ -40,18 +40,18 @@ static pd_status parse(const char *path, pd_error_list *errors, pd_error *err) {
   return pd_parse_argv(&argc, argv, &options, err);
 }
 
-/* Through settings, which are kept and given later; twice, which is no change. */
+/* Through config, which are kept and given later; twice, which is no change. */
 static pd_status settle(pd_error_list *errors, pd_error *err) {
-  pd_settings *settings = pd_settings_new();
-  pd_status status = pd_settings_add_flagfile(settings, FUZZ_FILES "0", "dir/fuzz", errors, err);
-  if (status == PD_OK) status = pd_settings_apply(settings, false, errors, err);
+  pd_config *config = pd_config_new();
+  pd_status status = pd_config_add_flagfile(config, FUZZ_FILES "0", "dir/fuzz", errors, err);
+  if (status == PD_OK) status = pd_config_apply(config, false, errors, err);
   if (status == PD_OK) {
     fuzz_state after = fuzz_take();
-    REQUIRE(pd_settings_apply(settings, false, NULL, NULL) == PD_OK);
+    REQUIRE(pd_config_apply(config, false, NULL, NULL) == PD_OK);
     REQUIRE(fuzz_unchanged(&after));
     fuzz_drop(&after);
   }
-  pd_settings_free(settings);
+  pd_config_free(config);
   return status;
 }
 

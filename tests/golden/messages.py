@@ -297,14 +297,14 @@ def wrong_calls() -> None:
     options = ffi.cast("pd_parse_options *", newer)
     options.size = len(newer)
     newer[len(newer) - 1] = b"x"
-    late = ffi.new("pd_origin *", (lib.PD_SOURCE_LAYER, 0, null, 0))
+    late = ffi.new("pd_origin *", (lib.PD_SOURCE_OVERRIDE, 0, null, 0))
     flags = ffi.new("pd_flag *[]", [flag])
     cases = {
         "cell": lambda e: lib.pd_flag_get_cell(flag, 7, sized("pd_cell_info"), e),
         "entry": lambda e: lib.pd_flag_get_entry(flag, 7, sized("pd_flag_entry"), e),
         "pending": lambda e: lib.pd_pending_get(70, sized("pd_pending_info"), e),
         "copy": lambda e: lib.pd_copy_get_info(7, sized("pd_copy_info"), e),
-        "layer": lambda e: lib.pd_layer_pop(7, e),
+        "override": lambda e: lib.pd_override_pop(7, e),
         "hook": lambda e: lib.pd_hook_remove(70000, e),
         "group": lambda e: lib.pd_group_add(7, flags, 1, null, e),
         "no flags": lambda e: lib.pd_group_add(0, flags, 0, null, e),

@@ -85,8 +85,8 @@ def test_history_tells_what_a_layer_was_given_until_it_ends(name):
     with pf.override({name: 2}):
         flag.value = 3
         assert [(entry.value, entry.source) for entry in flag.history] == [
-            (3, "layer"),
-            (2, "layer"),
+            (3, "override"),
+            (2, "override"),
             (1, "default"),
         ]
     assert [entry.value for entry in flag.history] == [1]
@@ -470,7 +470,7 @@ def test_override_ends_with_its_block(name):
     flag = pf.define(name, 1)
     flag.value = 2
     with pf.override({name: 3}):
-        assert (flag.value, flag.source) == (3, "layer")
+        assert (flag.value, flag.source) == (3, "override")
         with pf.override(**{name: 4}):
             assert flag.value == 4
         assert flag.value == 3
@@ -488,12 +488,12 @@ def test_override_ends_when_an_exception_leaves_its_block(name):
 
 def test_overrides_end_in_any_order_and_on_any_thread(name):
     flag = pf.define(name, 0)
-    layers = [pf.override({name: number}) for number in (1, 2, 3)]
-    for layer in layers:
-        layer.__enter__()
+    overrides = [pf.override({name: number}) for number in (1, 2, 3)]
+    for override in overrides:
+        override.__enter__()
     seen = []
     for index in (1, 2, 0):
-        thread = threading.Thread(target=layers[index].__exit__, args=(None, None, None))
+        thread = threading.Thread(target=overrides[index].__exit__, args=(None, None, None))
         thread.start()
         thread.join()
         seen.append(flag.value)
@@ -543,11 +543,11 @@ def test_override_refuses_what_it_cannot_decorate(name):
 
 def test_an_override_ends_once(name):
     pf.define(name, 0)
-    layer = pf.override({name: 1})
-    with layer:
+    override = pf.override({name: 1})
+    with override:
         pass
     with pytest.raises(pf.FlagArgumentError, match="has ended already"):
-        layer.__exit__(None, None, None)
+        override.__exit__(None, None, None)
 
 
 def test_an_override_with_one_bad_value_changes_nothing(name):

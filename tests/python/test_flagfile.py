@@ -23,13 +23,13 @@ AGAIN = settings(max_examples=200, suppress_health_check=[HealthCheck.function_s
 
 def set_by(flagfile: Path, name: str, program: str) -> str:
     """Give the value of a flag after the file was applied."""
-    made = lib.pd_settings_new()
+    made = lib.pd_config_new()
     error = ffi.new("pd_error *")
     path = str(flagfile).encode()
-    status = lib.pd_settings_add_flagfile(made, path, program.encode(), ffi.NULL, error)
+    status = lib.pd_config_add_flagfile(made, path, program.encode(), ffi.NULL, error)
     if status == lib.PD_OK:
-        status = lib.pd_settings_apply(made, False, ffi.NULL, error)
-    lib.pd_settings_free(made)
+        status = lib.pd_config_apply(made, False, ffi.NULL, error)
+    lib.pd_config_free(made)
     assert status == lib.PD_OK, ffi.string(error.message)
     return pf.FLAGS[name].value
 

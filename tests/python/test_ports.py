@@ -10,7 +10,7 @@ from support import ROOT, package, run, write, zig
 TARGETS = ["x86_64-macos", "aarch64-macos"]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 INCLUDE = f"-I{ROOT / 'csrc' / 'include'}"
-SOURCES = sorted((ROOT / "csrc" / "src").glob("*.c"))
+SOURCES = sorted((ROOT / "csrc" / "src").rglob("*.c"))
 
 FLAGS = """
 #include <pd_flags.h>

@@ -55,11 +55,11 @@ extern "C" {
     (const pd_assignment *items, size_t count, const pd_origin *origin, pd_error_list *errors,     \
      pd_error *err),                                                                               \
     (items, count, origin, errors, err))                                                           \
-  S(layer_push,                                                                                    \
+  S(override_push,                                                                                    \
     (const pd_assignment *items, size_t count, const pd_origin *origin, pd_error_list *errors,     \
-     pd_layer *out, pd_error *err),                                                                \
+     pd_override *out, pd_error *err),                                                                \
     (items, count, origin, errors, out, err))                                                      \
-  S(layer_pop, (pd_layer layer, pd_error * err), (layer, err))                                     \
+  S(override_pop, (pd_override override, pd_error * err), (override, err))                                     \
   S(environment_enable, (const char *prefix, pd_error_list *errors, pd_error *err),                \
     (prefix, errors, err))                                                                         \
   S(parse_argv, (int *argc, char **argv, const pd_parse_options *options, pd_error *err),          \
@@ -103,21 +103,21 @@ extern "C" {
   S(flags_validate, (pd_error_list *errors, pd_error *err), (errors, err))                         \
   S(warning_handle, (pd_warning_handler handler, void *context, pd_error *err),                    \
     (handler, context, err))                                                                       \
-  R(pd_settings *, settings_new, (void), ())                                                       \
-  V(settings_free, (pd_settings * settings), (settings))                                           \
-  S(settings_add,                                                                                  \
-    (pd_settings *settings, const char *name, const char *text, uint32_t literal,                  \
+  R(pd_config *, config_new, (void), ())                                                       \
+  V(config_free, (pd_config * config), (config))                                           \
+  S(config_add,                                                                                  \
+    (pd_config *config, const char *name, const char *text, uint32_t literal,                  \
      const pd_origin *origin, pd_error *err),                                                      \
-    (settings, name, text, literal, origin, err))                                                  \
-  S(settings_add_flagfile,                                                                         \
-    (pd_settings *settings, const char *path, const char *program, pd_error_list *errors,          \
+    (config, name, text, literal, origin, err))                                                  \
+  S(config_add_flagfile,                                                                         \
+    (pd_config *config, const char *path, const char *program, pd_error_list *errors,          \
      pd_error *err),                                                                               \
-    (settings, path, program, errors, err))                                                        \
-  S(settings_fail, (pd_settings * settings, const pd_error *error, pd_error *err),                 \
-    (settings, error, err))                                                                        \
-  S(settings_apply,                                                                                \
-    (const pd_settings *settings, bool allow_pending, pd_error_list *errors, pd_error *err),       \
-    (settings, allow_pending, errors, err))                                                        \
+    (config, path, program, errors, err))                                                        \
+  S(config_fail, (pd_config * config, const pd_error *error, pd_error *err),                 \
+    (config, error, err))                                                                        \
+  S(config_apply,                                                                                \
+    (const pd_config *config, bool allow_pending, pd_error_list *errors, pd_error *err),       \
+    (config, allow_pending, errors, err))                                                        \
   S(report_help,                                                                                   \
     (const pd_report_options *options, pd_writer write, void *context, pd_error *err),             \
     (options, write, context, err))                                                                \

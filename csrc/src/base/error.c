@@ -1,0 +1,155 @@
+#include "error.h"
+
+#include "../api.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile.h"
+#include "utf8.h"
+
+struct pd_error_list {
+  pd_error *items;
+  size_t count;
+  size_t capacity;
+};
+
+/* Give the length of the UTF-8 character at `text`; 0 for a byte that doesn't
+ * begin one, and for control characters. */
+static size_t character_length(const char *text) {
+  uint32_t code;
+  size_t length = pd__utf8_length(text, &code);
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : length;
+}
+
+/* Paths and choices come unquoted: keep the message one line of UTF-8, also
+ * where it was cut. */
+static void tidy(char *message) {
+  char *out = message;
+  for (const char *at = message; *at;) {
+    size_t length = character_length(at);
+    if (length == 0) {
+      *out++ = '?';
+      at++;
+    } else {
+      memmove(out, at, length);
+      out += length;
+      at += length;
+    }
+  }
+  *out = '\0';
+}
+
+pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
+  if (!err) return status;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(err->message, sizeof err->message, format, arguments);
+  va_end(arguments);
+  err->status = status;
+  tidy(err->message);
+  return status;
+}
+
+pd_status pd__fail_null(pd_error *err, const char *parameter) {
+  return pd__fail(err, PD_ERR_ARGUMENT, "%s is NULL", parameter);
+}
+
+pd_status pd__fail_memory(pd_error *err) { return pd__fail(err, PD_ERR_MEMORY, "out of memory"); }
+
+const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text) {
+  const char *at = text;
+  size_t used = 0;
+  while (*at && used < PD__QUOTE_SIZE - 8) {
+    size_t length = character_length(at);
+    if (length == 0) {
+      used += (size_t)snprintf(out + used, 5, "\\x%02x", (unsigned char)*at++);
+    } else {
+      memcpy(out + used, at, length);
+      used += length;
+      at += length;
+    }
+  }
+  strcpy(out + used, *at ? "..." : "");
+  return out;
+}
+
+pd_status pd__fail_load(const char *path, const char *why, pd_error *err) {
+  char shown[PD__QUOTE_SIZE], reason[PD__QUOTE_SIZE * 4];
+  size_t used = 0;
+  for (; *why && used < sizeof reason - 1; why++) reason[used++] = *why == '\n' ? ' ' : *why;
+  reason[used] = '\0';
+  bool fits = strlen(path) < 512 && !strpbrk(path, "\n\r\t");
+  if (!*path) return pd__fail(err, PD_ERR_LOAD, "%s", reason);
+  return pd__fail(err, PD_ERR_LOAD, "%s: %s", fits ? path : pd__quote(shown, path), reason);
+}
+
+#define STATUS_NAME(name, number, text)                                                            \
+  case PD_##name:                                                                                  \
+    return "PD_" #name;
+const char *pd_status_name(pd_status status) {
+  switch (status) { PD_STATUS_MAP(STATUS_NAME) }
+  return "unknown";
+}
+
+#define STATUS_TEXT(name, number, text)                                                            \
+  case PD_##name:                                                                                  \
+    return text;
+const char *pd_status_text(pd_status status) {
+  switch (status) { PD_STATUS_MAP(STATUS_TEXT) }
+  return "unknown";
+}
+
+pd_error_list *pd__do_error_list_new(void) { return calloc(1, sizeof(pd_error_list)); }
+
+void pd__do_error_list_free(pd_error_list *list) {
+  if (!list) return;
+  free(list->items);
+  free(list);
+}
+
+size_t pd__do_error_list_count(const pd_error_list *list) { return list ? list->count : 0; }
+
+const pd_error *pd__do_error_list_at(const pd_error_list *list, size_t index) {
+  return list && index < list->count ? &list->items[index] : NULL;
+}
+
+/* When memory is out the list ends here; the first error and the status still
+ * reach the caller. */
+static void append(pd_error_list *list, const pd_error *err) {
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity ? 2 * list->capacity : 4;
+    pd_error *items = realloc(list->items, capacity * sizeof *items);
+    if (!items) return;
+    list->items = items;
+    list->capacity = capacity;
+  }
+  list->items[list->count++] = *err;
+}
+
+void pd__report_add(pd__report *report, const pd_error *err) {
+  if (report->list) append(report->list, err);
+  if (report->status != PD_OK) return;
+  report->status = err->status;
+  if (report->first) *report->first = *err;
+}
+
+void pd__report_fail(pd__report *report, pd_status status, const char *format, ...) {
+  pd_error err = {.status = status};
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(err.message, sizeof err.message, format, arguments);
+  va_end(arguments);
+  tidy(err.message);
+  pd__report_add(report, &err);
+}
+
+void pd__report_add_all(pd__report *report, const pd_error_list *errors) {
+  for (size_t i = 0; i < pd__do_error_list_count(errors); i++) {
+    pd__report_add(report, pd__do_error_list_at(errors, i));
+  }
+}
+
+const char *pd__do_version(void) { return PD__VERSION; }

@@ -1,0 +1,193 @@
+/* The definitions of a module's record. */
+#include "record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../definition/namespace.h"
+#include "../base/text.h"
+
+/* Whether the registry needs a copy of a definition: it has another size, or
+ * gets another name. */
+static bool needs_copy(const pd_flag_def *def, const char *name_space) {
+  return def->size != sizeof *def || (*name_space && def->kind == PD_KIND_DEFINE);
+}
+
+/* Room for a cell for each definition. */
+static bool make_room(pd__defs *defs, size_t most) {
+  *defs = (pd__defs){.count = 0};
+  defs->cells = malloc((most + 1) * sizeof *defs->cells);
+  return defs->cells && pd__names_reserve(most);
+}
+
+/* Room for a copy of each of `left` definitions, the first time that one is needed. */
+static pd_flag_def *make_copy(pd__defs *defs, size_t left) {
+  if (!defs->converted) defs->converted = malloc(left * sizeof *defs->converted);
+  return defs->converted ? &defs->converted[defs->copies++] : NULL;
+}
+
+/* ---- Their order ---- */
+
+/* Definitions of one source file, one after the other. */
+typedef struct run {
+  size_t from;
+  const char *file;
+  uint32_t line; /* of the last one */
+  bool rises, falls;
+} run;
+
+static int compare_lines(const void *a, const void *b) {
+  uint32_t left = ((const pd__cell *)a)->def->line, right = ((const pd__cell *)b)->def->line;
+  return (left > right) - (left < right);
+}
+
+static void turn_round(pd__cell *cells, size_t count) {
+  for (size_t i = 0; i < count / 2; i++) {
+    pd__cell first = cells[i];
+    cells[i] = cells[count - 1 - i];
+    cells[count - 1 - i] = first;
+  }
+}
+
+/* Compilers are free to emit a file's definitions in any order, and gcc turns
+ * it round; listings follow the source. */
+static void end_run(const run *at, const pd__defs *defs) {
+  pd__cell *cells = defs->cells + at->from;
+  size_t count = defs->count - at->from;
+  if (at->rises) return;
+  if (at->falls) {
+    turn_round(cells, count);
+  } else {
+    qsort(cells, count, sizeof *cells, compare_lines);
+  }
+}
+
+static bool is_in(const run *at, const pd_flag_def *def) {
+  return at->file == def->file || (at->file && def->file && !strcmp(at->file, def->file));
+}
+
+/* A definition comes next. */
+static void follow(run *at, const pd__defs *defs, const pd_flag_def *def) {
+  if (defs->count > 0 && is_in(at, def)) {
+    at->rises &= def->line >= at->line;
+    at->falls &= def->line < at->line;
+  } else {
+    end_run(at, defs);
+    *at = (run){.from = defs->count, .file = def->file, .rises = true, .falls = true};
+  }
+  at->line = def->line;
+}
+
+/* ---- Reading ---- */
+
+static pd_status copy_def(const pd_flag_def *def, const char *name_space, pd_flag_def *copy,
+                          pd_error *err) {
+  pd_status status = pd__def_convert(def, copy, err);
+  if (status != PD_OK || !*name_space || copy->kind != PD_KIND_DEFINE) return status;
+  return pd__namespace_apply(name_space, copy, err);
+}
+
+/* The definition as the registry takes it: checked, and a copy where one is needed; NULL:
+ * refused. */
+static const pd_flag_def *read_one(pd__defs *defs, const pd_flag_def *def, size_t left,
+                                   const char *name_space, pd_error *err) {
+  if (needs_copy(def, name_space)) {
+    pd_flag_def *copy = make_copy(defs, left);
+    pd_status status = copy ? copy_def(def, name_space, copy, err) : pd__fail_memory(err);
+    if (status != PD_OK) return NULL;
+    def = copy;
+  }
+  return pd__def_check(def, err) == PD_OK ? def : NULL;
+}
+
+/* Definitions under way from a record to `defs`. */
+typedef struct reading {
+  pd__defs *defs;
+  run current;
+  size_t left;
+  const char *name_space;
+  uint32_t module;
+  pd__report *report;
+} reading;
+
+static void read_next(reading *to, const pd_flag_def *def) {
+  pd_error err;
+  pd__defs *defs = to->defs;
+  def = def ? read_one(defs, def, to->left, to->name_space, &err) : NULL;
+  if (def) {
+    follow(&to->current, defs, def);
+    defs->cells[defs->count++] = (pd__cell){.def = def, .module = to->module};
+  } else {
+    pd__report_add(to->report, &err);
+  }
+  to->left--;
+}
+
+bool pd__defs_read(pd__defs *defs, const pd_module_record *record, pd__lates lates,
+                   const char *name_space, uint32_t module, pd__report *report) {
+  reading to = {defs, {.rises = true}, 0, name_space, module, report};
+  size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0;
+  to.left = listed;
+  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) to.left++;
+  if (!make_room(defs, to.left)) {
+    pd_error err;
+    pd__fail_memory(&err);
+    pd__report_add(report, &err);
+    return false;
+  }
+  for (size_t i = 0; i < listed; i++) {
+    if (record->defs[i]) read_next(&to, record->defs[i]);
+  }
+  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) read_next(&to, at->def);
+  end_run(&to.current, defs);
+  return report->status == PD_OK;
+}
+
+void pd__defs_drop(pd__defs *defs) {
+  pd__defs *more = defs->more;
+  free(defs->cells);
+  free(defs->converted);
+  *defs = (pd__defs){.cells = NULL};
+  while (more) {
+    pd__defs *next = more->more;
+    free(more->cells);
+    free(more->converted);
+    free(more);
+    more = next;
+  }
+}
+
+/* ---- Definitions that come late ---- */
+
+pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all) {
+  const size_t least = offsetof(pd_module_record, late) + sizeof record->late;
+  bool has = record->size >= least && high - (uintptr_t)record >= least;
+  pd__lates lates = {.first = has ? __atomic_load_n(&record->late, __ATOMIC_SEQ_CST) : NULL};
+  for (lates.end = lates.first; lates.end && (all || !lates.end->seen);) {
+    lates.end = lates.end->next;
+  }
+  return lates;
+}
+
+/* The copy that a definition has in a namespace has its cell. */
+static pd_flag *flag_of(const pd_flag_def *def, const pd__defs *defs) {
+  for (size_t i = 0; i < defs->count; i++) {
+    const pd__cell *cell = &defs->cells[i];
+    if (cell->def->kind != PD_KIND_DEFINE) continue;
+    if (cell->def == def || (def->cell && cell->def->cell == def->cell)) {
+      return pd__cell_flag(cell);
+    }
+  }
+  return NULL;
+}
+
+void pd__lates_settle(pd__lates lates, const pd__defs *defs, const pd_error *refusal) {
+  const char *why = refusal ? pd__intern(refusal->message) : NULL;
+  if (refusal && !why) why = "out of memory";
+  for (pd_late_def *late = lates.first; late != lates.end; late = late->next) {
+    late->status = refusal ? (uint32_t)refusal->status : PD_OK;
+    __atomic_store_n(&late->why, why, __ATOMIC_RELEASE);
+    __atomic_store_n(&late->flag, refusal ? NULL : flag_of(late->def, defs), __ATOMIC_RELEASE);
+    __atomic_store_n(&late->seen, 1, __ATOMIC_RELEASE);
+  }
+}

@@ -1,0 +1,98 @@
+/* macOS: images. */
+#include "platform.h"
+
+#ifdef __APPLE__
+
+#include <dlfcn.h>
+#include <mach-o/dyld.h>
+#include <mach-o/fat.h>
+#include <mach-o/loader.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "posix.h"
+
+typedef struct mach_header_64 header;
+
+/* The addresses of an image: from its header, where the segment __TEXT begins, to
+ * the end of its last segment. Those of the system share segments. */
+static void image_of(const header *at, const char *path, pd__platform_image *image) {
+  uint64_t text = 0, end = 0;
+  const char *command = (const char *)(at + 1);
+  for (uint32_t i = 0; i < at->ncmds; i++) {
+    const struct segment_command_64 *segment = (const void *)command;
+    command += segment->cmdsize;
+    if (segment->cmd != LC_SEGMENT_64 || segment->initprot == 0) continue;
+    bool first = strncmp(segment->segname, SEG_TEXT, sizeof segment->segname) == 0;
+    if (first) text = segment->vmaddr;
+    if (!first && (at->flags & MH_DYLIB_IN_CACHE)) continue;
+    if (segment->vmaddr + segment->vmsize > end) end = segment->vmaddr + segment->vmsize;
+  }
+  image->path = path ? path : "";
+  image->stays = false;
+  image->low = (uintptr_t)at;
+  image->high = (uintptr_t)at + (uintptr_t)(end - text);
+}
+
+static void visit_image(const header *at, const char *path, pd__records kind, pd__visitor *visit,
+                        void *context) {
+  bool module = kind == PD__RECORDS_OF_MODULES;
+  size_t size = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
+  pd__platform_image image;
+  if (at->flags & MH_DYLIB_IN_CACHE) return; /* of the system: it has no records */
+  image_of(at, path, &image);
+  const pd__note *note = NULL;
+  while ((note = pd__next_note(at, note, (uint32_t)kind, size))) {
+    visit(note->record, &image, context);
+  }
+}
+
+void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
+  Dl_info wanted = {.dli_fbase = NULL};
+  if (inside && !dladdr(inside, &wanted)) return;
+  for (uint32_t i = _dyld_image_count(); i-- > 0;) {
+    const void *at = _dyld_get_image_header(i);
+    if (!at || (inside && at != wanted.dli_fbase)) continue;
+    visit_image(at, _dyld_get_image_name(i), kind, visit, context);
+  }
+}
+
+bool pd__platform_with_image(const void *address, pd__platform_use *use, void *context) {
+  Dl_info found;
+  pd__platform_image image;
+  if (!dladdr(address, &found)) return false;
+  image_of(found.dli_fbase, found.dli_fname, &image);
+  use(&image, context);
+  return true;
+}
+
+const char *pd__posix_complaint(int fd, uint64_t size) {
+  header start = {.magic = 0};
+  (void)size;
+  ssize_t length = pread(fd, &start, sizeof start, 0);
+  if (length < (ssize_t)sizeof start.magic) return "is not a shared library";
+  if (start.magic == FAT_CIGAM || start.magic == FAT_CIGAM_64) return NULL; /* of several builds */
+  if (start.magic != MH_MAGIC_64) return "is not a shared library";
+  if (length < (ssize_t)sizeof start) return "is cut short";
+  bool shared = start.filetype == MH_DYLIB || start.filetype == MH_BUNDLE;
+  return shared ? NULL : "is a program or an object file, expected a shared library";
+}
+
+/* A handle tells nothing, but opening an image once more gives the same one. Its
+ * low bits are the loader's. */
+const void *pd__posix_inside(void *handle) {
+  for (uint32_t i = _dyld_image_count(); i-- > 0;) {
+    const char *path = _dyld_get_image_name(i);
+    void *again = path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (again) dlclose(again);
+    if (again && (uintptr_t)again >> 2 == (uintptr_t)handle >> 2) return _dyld_get_image_header(i);
+  }
+  return NULL;
+}
+
+const char *pd__platform_getenv(const char *variable) {
+  return issetugid() ? NULL : getenv(variable);
+}
+
+#endif /* __APPLE__ */

@@ -1,0 +1,192 @@
+/* What Linux and macOS have in common: the lock, opening, the locale. */
+#define _GNU_SOURCE
+#include "platform.h"
+
+#ifndef _WIN32
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __APPLE__
+#include <xlocale.h>
+#endif
+
+#include "posix.h"
+
+/* ---- Lock ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void pd__platform_lock(void) { pthread_mutex_lock(&lock); }
+void pd__platform_unlock(void) { pthread_mutex_unlock(&lock); }
+
+void pd__platform_yield(void) { sched_yield(); }
+
+/* Constructors run under another lock than walks. */
+uintptr_t pd__platform_enter_loader(void) { return 0; }
+void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
+
+/* dladdr tells the name by which the loader knows the image: with it, dlopen
+ * finds the image itself and looks at no file. The program has no need. */
+void pd__platform_settle(const pd_copy_record *own) {
+  Dl_info info;
+  pthread_atfork(pd__platform_lock, pd__platform_unlock, pd__platform_unlock);
+  if (dladdr(own, &info) && info.dli_fname) {
+    void *self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (self) dlclose(self);
+  }
+}
+
+uintptr_t pd__platform_thread(void) { return (uintptr_t)pthread_self(); }
+uint64_t pd__platform_process(void) { return (uint64_t)getpid(); }
+
+/* ---- Opening ---- */
+
+/* What is wrong with the file in a user's words, or NULL where only the loader
+ * can tell. */
+static const char *complaint_about(const char *path) {
+  struct stat status;
+  if (!*path) return "the path is empty, expected that of a shared library";
+  if (stat(path, &status) != 0) return errno == ENOENT ? "no such file" : strerror(errno);
+  if (S_ISDIR(status.st_mode)) return "is a directory, expected a shared library";
+  if (!S_ISREG(status.st_mode)) return "is not a file, expected a shared library";
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return strerror(errno);
+  const char *complaint = pd__posix_complaint(fd, (uint64_t)status.st_size);
+  close(fd);
+  return complaint;
+}
+
+/* The loader's words without the path that they often begin with. */
+static const char *loader_words(const char *path) {
+  const char *words = dlerror();
+  if (!words) return "the loader refused it";
+  size_t length = strlen(path);
+  const char *behind =
+      strncmp(words, "./", 2) == 0 && strchr(path, '/') == NULL ? words + 2 : words;
+  bool repeats = strncmp(behind, path, length) == 0 && !strncmp(behind + length, ": ", 2);
+  return repeats ? behind + length + 2 : words;
+}
+
+/* dlopen takes a name without a slash for a search. */
+static void *open_file(const char *path) {
+  if (strchr(path, '/')) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  char *here = malloc(strlen(path) + 3);
+  if (!here) return NULL; /* and no words of the loader's */
+  void *handle = dlopen(strcat(strcpy(here, "./"), path), RTLD_NOW | RTLD_LOCAL);
+  free(here);
+  return handle;
+}
+
+pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err) {
+  const char *complaint = complaint_about(path);
+  if (complaint) return pd__fail_load(path, complaint, err);
+  *handle = open_file(path);
+  if (!*handle) return pd__fail_load(path, loader_words(path), err);
+  *inside = pd__posix_inside(*handle);
+  if (!*inside) {
+    pd__fail_load(path, loader_words(path), err);
+    dlclose(*handle);
+    return PD_ERR_LOAD;
+  }
+  return PD_OK;
+}
+
+void pd__platform_close(void *handle) { dlclose(handle); }
+
+/* A path without a slash is opened as one in the current directory. */
+bool pd__platform_is_path(const char *asked, const char *path) {
+  bool here = !strchr(asked, '/') && !strncmp(path, "./", 2);
+  return !strcmp(asked, here ? path + 2 : path);
+}
+
+/* ---- Reading ---- */
+
+static const char *kind_of(const struct stat *status) {
+  if (S_ISREG(status->st_mode)) return NULL;
+  if (S_ISDIR(status->st_mode)) return "is a directory, expected a regular file";
+  if (S_ISFIFO(status->st_mode)) return "is a FIFO, expected a regular file";
+  return "is a device or a socket, expected a regular file";
+}
+
+/* The file's descriptor, or -1 and *why. What isn't a file isn't opened, for that may
+ * do something; it may have become one meanwhile. */
+static int open_regular(const char *path, struct stat *status, const char **why) {
+  int fd = -1;
+  if (!*path) {
+    *why = "the path is empty";
+  } else if (stat(path, status) != 0) {
+    *why = errno == ENOENT ? "no such file" : strerror(errno);
+  } else if (!(*why = kind_of(status))) {
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, status) != 0) *why = strerror(errno);
+    if (fd >= 0 && !*why) *why = kind_of(status);
+  }
+  if (fd >= 0 && *why) close(fd);
+  return *why ? -1 : fd;
+}
+
+static const char out_of_memory[] = "";
+
+/* The file may grow, and those of /proc don't know their size. */
+static const char *read_all(int fd, size_t size, size_t most, char **out, size_t *length) {
+  size_t capacity = size + 2;
+  *length = 0;
+  for (;;) {
+    char *larger = realloc(*out, capacity);
+    if (!larger) return out_of_memory;
+    *out = larger;
+    ssize_t got = read(fd, larger + *length, capacity - 1 - *length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return strerror(errno);
+    larger[*length + (size_t)got] = '\0';
+    if (got == 0) return NULL;
+    *length += (size_t)got;
+    if (*length > most) return PD__TOO_BIG;
+    if (*length == capacity - 1) capacity = 2 * capacity + 4096;
+  }
+}
+
+pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
+                            char why[PD__READ_SIZE]) {
+  struct stat status;
+  const char *complaint = NULL;
+  *out = NULL;
+  int fd = open_regular(path, &status, &complaint);
+  if (fd >= 0) {
+    bool fits = (uintmax_t)status.st_size <= most;
+    complaint = fits ? read_all(fd, (size_t)status.st_size, most, out, length) : PD__TOO_BIG;
+    close(fd);
+  }
+  if (!complaint && fd >= 0) return PD_OK;
+  snprintf(why, PD__READ_SIZE, "%s", complaint);
+  free(*out);
+  return complaint == out_of_memory ? PD_ERR_MEMORY : PD_ERR_FILE;
+}
+
+/* ---- Locale ---- */
+
+double pd__platform_strtod(const char *text) {
+  static locale_t c_locale;
+  locale_t locale = __atomic_load_n(&c_locale, __ATOMIC_ACQUIRE);
+  if (!locale) {
+    locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t none = (locale_t)0;
+    if (!__atomic_compare_exchange_n(&c_locale, &none, locale, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+      freelocale(locale);
+      locale = none;
+    }
+  }
+  return strtod_l(text, NULL, locale);
+}
+
+#endif /* _WIN32 */

@@ -1,0 +1,422 @@
+/* Windows. Paths, messages and the environment are UTF-8 on our side. */
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#endif
+
+#include "platform.h"
+
+#ifdef _WIN32
+
+#include <locale.h>
+#include <pd_flags/image_pe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "../base/text.h"
+
+#if !__USE_MINGW_ANSI_STDIO
+#error "compile with -D__USE_MINGW_ANSI_STDIO=1: Microsoft's printf lacks what C asks for"
+#endif
+
+/* Functions of ntdll, which programs don't link. */
+static pd__procedure ntdll(const char *name) {
+  return pd__get_procedure(pd__get_module("ntdll.dll"), name);
+}
+
+/* ---- Lock ---- */
+
+static SRWLOCK lock = SRWLOCK_INIT;
+
+/* RtlDllShutdownInProgress; NULL in copies that don't host. */
+static BOOLEAN(NTAPI *is_ending)(void);
+
+/* A process that ends has killed all threads but one, and one of them may have had
+ * the lock. */
+void pd__platform_lock(void) {
+  if (!is_ending || !is_ending()) AcquireSRWLockExclusive(&lock);
+}
+
+void pd__platform_unlock(void) {
+  if (!is_ending || !is_ending()) ReleaseSRWLockExclusive(&lock);
+}
+
+void pd__platform_yield(void) { Sleep(0); }
+
+uintptr_t pd__platform_thread(void) { return GetCurrentThreadId(); }
+
+/* One that ends is as a forked child: the other threads are gone. */
+uint64_t pd__platform_process(void) { return is_ending && is_ending() ? 0 : GetCurrentProcessId(); }
+
+void pd__platform_settle(const pd_copy_record *own) {
+  HMODULE image;
+  DWORD how = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
+  GetModuleHandleExW(how, (const wchar_t *)(const void *)own, &image);
+  is_ending = (BOOLEAN(NTAPI *)(void))ntdll("RtlDllShutdownInProgress");
+}
+
+/* The loader's own lock, which a thread may take again. */
+uintptr_t pd__platform_enter_loader(void) {
+  ULONG_PTR cookie = 0;
+  pd__procedure found = ntdll("LdrLockLoaderLock");
+  ((LONG(NTAPI *)(ULONG, ULONG *, ULONG_PTR *))found)(0, NULL, &cookie);
+  return cookie;
+}
+
+void pd__platform_leave_loader(uintptr_t entered) {
+  pd__procedure found = ntdll("LdrUnlockLoaderLock");
+  ((LONG(NTAPI *)(ULONG, ULONG_PTR))found)(0, entered);
+}
+
+/* ---- Text ---- */
+
+/* NULL where memory is out. For free. */
+static char *utf8_of(const wchar_t *text, int length) {
+  int size = WideCharToMultiByte(CP_UTF8, 0, text, length, NULL, 0, NULL, NULL);
+  char *out = malloc((size_t)size + 1);
+  if (!out) return NULL;
+  WideCharToMultiByte(CP_UTF8, 0, text, length, out, size, NULL, NULL);
+  out[size] = '\0';
+  return out;
+}
+
+/* NULL where memory is out, or the text isn't UTF-8. For free. */
+static wchar_t *wide_of(const char *text) {
+  int size = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
+  wchar_t *out = size ? malloc((size_t)size * sizeof *out) : NULL;
+  if (out) MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, out, size);
+  return out;
+}
+
+/* The path from its drive on; NULL where memory is out, or it isn't UTF-8. For free. */
+static wchar_t *full_path(const char *path) {
+  wchar_t *given = wide_of(path);
+  DWORD size = given ? GetFullPathNameW(given, 0, NULL, NULL) : 0;
+  wchar_t *out = size ? malloc(size * sizeof *out) : NULL;
+  if (out) GetFullPathNameW(given, size, out, NULL);
+  free(given);
+  return out;
+}
+
+/* ---- Images ---- */
+
+typedef struct walk {
+  pd__records kind;
+  const void *inside; /* NULL: every image */
+  pd__visitor *visit;
+  pd__platform_use *use; /* instead: of the image alone */
+  void *context;
+  bool met;
+} walk;
+
+static void visit_notes(const walk *run, const pd__image *image,
+                        const pd__platform_image *described) {
+  bool module = run->kind == PD__RECORDS_OF_MODULES;
+  uint32_t size = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
+  const pd__note *note = NULL;
+  while ((note = pd__next_note(image, note, run->kind, size))) {
+    run->visit(note->record, described, run->context);
+  }
+}
+
+static void visit_image(const pd__image *image, void *context, unsigned char *stop) {
+  walk *run = context;
+  uintptr_t low = (uintptr_t)image->base, high = low + image->size;
+  if (run->inside && ((uintptr_t)run->inside < low || (uintptr_t)run->inside >= high)) return;
+  char *path = utf8_of(image->path, image->path_size / (int)sizeof(wchar_t));
+  pd__platform_image described = {.path = path ? path : "", .low = low, .high = high};
+  if (run->use) {
+    run->use(&described, run->context);
+  } else {
+    visit_notes(run, image, &described);
+  }
+  free(path);
+  run->met = true;
+  *stop = run->inside != NULL;
+}
+
+void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
+  walk run = {.kind = kind, .inside = inside, .visit = visit, .context = context};
+  pd__each_image(visit_image, &run);
+}
+
+bool pd__platform_with_image(const void *address, pd__platform_use *use, void *context) {
+  walk run = {.inside = address, .use = use, .context = context};
+  pd__each_image(visit_image, &run);
+  return run.met;
+}
+
+/* ---- Opening ---- */
+
+/* The system's words for an error, in one line; NULL where it has none. For free. */
+static char *words_for(DWORD code) {
+  wchar_t words[400] = L"";
+  DWORD how = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
+  DWORD length = FormatMessageW(how, NULL, code, 0, words, 400, NULL);
+  while (length > 0 && wcschr(L"\r\n .", words[length - 1])) length--;
+  return utf8_of(words, (int)length);
+}
+
+static pd_status fail_system(const char *path, DWORD code, pd_error *err) {
+  char *text = words_for(code);
+  pd_status status = pd__fail_load(path, text && *text ? text : "the loader refused it", err);
+  free(text);
+  return status;
+}
+
+static bool is_missing(DWORD code) {
+  return code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND;
+}
+
+static bool read_at(HANDLE file, uint32_t offset, void *out, uint32_t size) {
+  OVERLAPPED place = {.Offset = offset};
+  DWORD got = 0;
+  return ReadFile(file, out, size, &got, &place) && got == size;
+}
+
+static bool cut_short(HANDLE file, uint32_t sections, unsigned count) {
+  LARGE_INTEGER size;
+  if (!GetFileSizeEx(file, &size)) return false;
+  for (unsigned i = 0; i < count; i++) {
+    IMAGE_SECTION_HEADER section;
+    if (!read_at(file, sections + i * (uint32_t)sizeof section, &section, sizeof section)) {
+      return true;
+    }
+    if ((LONGLONG)section.PointerToRawData + section.SizeOfRawData > size.QuadPart) return true;
+  }
+  return false;
+}
+
+static const char *complaint_about_pe(HANDLE file) {
+  IMAGE_DOS_HEADER dos;
+  struct {
+    DWORD signature;
+    IMAGE_FILE_HEADER file;
+  } header;
+  if (!read_at(file, 0, &dos, 2) || dos.e_magic != IMAGE_DOS_SIGNATURE) {
+    return "is not a shared library";
+  }
+  if (!read_at(file, 0, &dos, sizeof dos)) return "is cut short";
+  uint32_t at = (uint32_t)dos.e_lfanew;
+  if (!read_at(file, at, &header, sizeof header)) return "is cut short";
+  if (header.signature != IMAGE_NT_SIGNATURE) return "is not a shared library";
+  if (header.file.Machine != IMAGE_FILE_MACHINE_AMD64) return "was built for another architecture";
+  if (!(header.file.Characteristics & IMAGE_FILE_DLL)) {
+    return "is a program or an object file, expected a shared library";
+  }
+  uint32_t sections = at + (uint32_t)sizeof header + header.file.SizeOfOptionalHeader;
+  return cut_short(file, sections, header.file.NumberOfSections) ? "is cut short" : NULL;
+}
+
+/* What is wrong with the file in a user's words, or what the system says of it.
+ * PD_OK where only the loader can tell. */
+static pd_status check_file(const char *path, const wchar_t *full, pd_error *err) {
+  DWORD attributes = GetFileAttributesW(full);
+  if (attributes == INVALID_FILE_ATTRIBUTES) {
+    DWORD code = GetLastError();
+    return is_missing(code) ? pd__fail_load(path, "no such file", err)
+                            : fail_system(path, code, err);
+  }
+  if (attributes & FILE_ATTRIBUTE_DIRECTORY) {
+    return pd__fail_load(path, "is a directory, expected a shared library", err);
+  }
+  HANDLE file = CreateFileW(full, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL,
+                            OPEN_EXISTING, 0, NULL);
+  if (file == INVALID_HANDLE_VALUE) return fail_system(path, GetLastError(), err);
+  const char *complaint = complaint_about_pe(file);
+  CloseHandle(file);
+  return complaint ? pd__fail_load(path, complaint, err) : PD_OK;
+}
+
+/* Where the loader looks for what the DLL at `full` needs: beside it, and in PATH,
+ * where the system's own directories stand. NULL where memory is out. For free. */
+static wchar_t *search_path(const wchar_t *full) {
+  size_t directory = (size_t)(wcsrchr(full, L'\\') - full);
+  DWORD size = GetEnvironmentVariableW(L"PATH", NULL, 0);
+  wchar_t *out = malloc((directory + size + 2) * sizeof *out);
+  if (!out) return NULL;
+  wmemcpy(out, full, directory);
+  out[directory] = L';';
+  out[directory + 1] = L'\0';
+  if (size) GetEnvironmentVariableW(L"PATH", out + directory + 1, size);
+  return out;
+}
+
+static bool is_there(const char *name, const wchar_t *directories) {
+  wchar_t *wide = wide_of(name), found[4]; /* too short: its length tells */
+  bool there =
+      !wide || GetModuleHandleW(wide) || SearchPathW(directories, wide, NULL, 4, found, NULL) > 0;
+  free(wide);
+  return there;
+}
+
+/* The first name among the imports of a mapped image that isn't there, or NULL. */
+static const char *missing_import(const char *base, const wchar_t *directories) {
+  const IMAGE_NT_HEADERS64 *header =
+      (const void *)(base + ((const IMAGE_DOS_HEADER *)(const void *)base)->e_lfanew);
+  DWORD at = header->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
+  const IMAGE_IMPORT_DESCRIPTOR *import = (const void *)(base + at);
+  for (; at && import->Name; import++) {
+    if (!is_there(base + import->Name, directories)) return base + import->Name;
+  }
+  return NULL;
+}
+
+/* The loader doesn't say which DLL it misses: look at what the image imports. */
+static pd_status fail_missing(const char *path, const wchar_t *full, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE], why[PD__QUOTE_SIZE + 64] = "a library that it needs was not found";
+  HMODULE mapped = LoadLibraryExW(full, NULL, LOAD_LIBRARY_AS_IMAGE_RESOURCE);
+  wchar_t *directories = search_path(full);
+  if (mapped && directories) {
+    const char *base = (const char *)((uintptr_t)mapped & ~(uintptr_t)3); /* marks of the handle */
+    const char *missing = missing_import(base, directories);
+    if (missing) {
+      snprintf(why, sizeof why, "needs %s, which was not found", pd__quote(quoted, missing));
+    }
+  }
+  free(directories);
+  if (mapped) FreeLibrary(mapped);
+  return pd__fail_load(path, why, err);
+}
+
+static pd_status open_full(const char *path, const wchar_t *full, void **handle, pd_error *err) {
+  pd_status status = check_file(path, full, err);
+  if (status != PD_OK) return status;
+  DWORD mode; /* messages come back, and don't open a window */
+  SetThreadErrorMode(SEM_FAILCRITICALERRORS | SEM_NOOPENFILEERRORBOX, &mode);
+  *handle = LoadLibraryExW(full, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
+  DWORD code = GetLastError();
+  SetThreadErrorMode(mode, NULL);
+  if (*handle) return PD_OK;
+  return code == ERROR_MOD_NOT_FOUND ? fail_missing(path, full, err) : fail_system(path, code, err);
+}
+
+pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err) {
+  if (!*path)
+    return pd__fail_load(path, "the path is empty, expected that of a shared library", err);
+  wchar_t *full = full_path(path);
+  if (!full) return pd__fail_load(path, "the path is not UTF-8 text", err);
+  pd_status status = open_full(path, full, handle, err);
+  free(full);
+  *inside = *handle;
+  return status;
+}
+
+void pd__platform_close(void *handle) { FreeLibrary(handle); }
+
+/* Letters of either case name one file. */
+bool pd__platform_is_path(const char *asked, const char *path) {
+  wchar_t *left = full_path(asked), *right = full_path(path);
+  bool same = left && right && CompareStringOrdinal(left, -1, right, -1, TRUE) == CSTR_EQUAL;
+  free(left);
+  free(right);
+  return same;
+}
+
+/* ---- Reading ---- */
+
+static pd_status say(char why[PD__READ_SIZE], const char *text) {
+  snprintf(why, PD__READ_SIZE, "%s", text && *text ? text : "can't be read");
+  return PD_ERR_FILE;
+}
+
+static pd_status say_system(char why[PD__READ_SIZE], DWORD code) {
+  char *words = is_missing(code) ? NULL : words_for(code);
+  say(why, is_missing(code) ? "no such file" : words);
+  free(words);
+  return PD_ERR_FILE;
+}
+
+static pd_status read_all(HANDLE file, size_t most, char **out, size_t *length,
+                          char why[PD__READ_SIZE]) {
+  LARGE_INTEGER size;
+  DWORD got = 0;
+  if (GetFileType(file) != FILE_TYPE_DISK)
+    return say(why, "is a device or a pipe, expected a regular file");
+  if (!GetFileSizeEx(file, &size)) return say_system(why, GetLastError());
+  if ((uint64_t)size.QuadPart > most) return say(why, PD__TOO_BIG);
+  *out = malloc((size_t)size.QuadPart + 1);
+  if (!*out) return PD_ERR_MEMORY;
+  if (!ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
+    say_system(why, GetLastError());
+    free(*out);
+    return PD_ERR_FILE;
+  }
+  (*out)[got] = '\0';
+  *length = got;
+  return PD_OK;
+}
+
+pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
+                            char why[PD__READ_SIZE]) {
+  if (!*path) return say(why, "the path is empty");
+  wchar_t *full = full_path(path);
+  if (!full) return say(why, "the path isn't UTF-8");
+  DWORD attributes = GetFileAttributesW(full);
+  bool there = attributes != INVALID_FILE_ATTRIBUTES;
+  pd_status status = PD_ERR_FILE;
+  if (there && attributes & FILE_ATTRIBUTE_DIRECTORY) {
+    say(why, "is a directory, expected a regular file");
+  } else {
+    HANDLE file = there ? CreateFileW(full, GENERIC_READ,
+                                      FILE_SHARE_READ | FILE_SHARE_DELETE | FILE_SHARE_WRITE, NULL,
+                                      OPEN_EXISTING, 0, NULL)
+                        : INVALID_HANDLE_VALUE;
+    if (file == INVALID_HANDLE_VALUE) {
+      say_system(why, GetLastError());
+    } else {
+      status = read_all(file, most, out, length, why);
+      CloseHandle(file);
+    }
+  }
+  free(full);
+  return status;
+}
+
+/* ---- Environment and locale ---- */
+
+/* The text is stored for good, once. */
+const char *pd__platform_getenv(const char *variable) {
+  const char *out = NULL;
+  wchar_t *name = wide_of(variable);
+  DWORD size = name ? GetEnvironmentVariableW(name, NULL, 0) : 0;
+  wchar_t *text = size ? malloc(size * sizeof *text) : NULL;
+  if (text && GetEnvironmentVariableW(name, text, size) < size) {
+    char *copy = utf8_of(text, -1);
+    out = pd__intern(copy);
+    free(copy);
+  }
+  free(text);
+  free(name);
+  return out;
+}
+
+/* As strtod, with another text in the place of the point; false: not read whole. */
+static bool read_with_point(const char *text, const char *point, double *out) {
+  size_t whole = strcspn(text, ".");
+  char *end, *copy = malloc(strlen(text) + strlen(point) + 1);
+  if (!copy) return false;
+  memcpy(copy, text, whole);
+  strcpy(copy + whole, text[whole] ? point : "");
+  strcat(copy, text[whole] ? text + whole + 1 : "");
+  *out = strtod(copy, &end);
+  bool all = !*end;
+  free(copy);
+  return all;
+}
+
+/* Microsoft's _strtod_l takes a locale, but reads no hexadecimal, inf or nan, and
+ * older ones round wrongly. mingw's own strtod wants the point of the process's
+ * locale, which may change on another thread meanwhile. */
+double pd__platform_strtod(const char *text) {
+  char *end;
+  double value = strtod(text, &end);
+  for (int tries = 0; *end && tries < 9; tries++) {
+    if (read_with_point(text, localeconv()->decimal_point, &value)) break;
+  }
+  return value;
+}
+
+#endif /* _WIN32 */

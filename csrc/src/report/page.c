@@ -1,0 +1,146 @@
+/* Words on lines of a limited width, as a terminal counts it. */
+#include <string.h>
+
+#include "report.h"
+#include "../base/utf8.h"
+
+/* ---- Characters ---- */
+
+typedef struct range {
+  uint32_t first;
+  uint32_t last;
+} range;
+
+static bool is_in(const range *ranges, size_t count, uint32_t code) {
+  for (size_t i = 0; i < count; i++) {
+    if (code >= ranges[i].first && code <= ranges[i].last) return true;
+  }
+  return false;
+}
+
+/* The columns of a character: marks that stand on others take none, those of East
+ * Asia and pictures take two. */
+static size_t columns_of(uint32_t code) {
+  static const range none[] = {
+      {0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},    {0x610, 0x61a},   {0x64b, 0x65f},
+      {0x900, 0x902},   {0xe31, 0xe31},   {0xe34, 0xe3a},    {0xe47, 0xe4e},   {0x1ab0, 0x1aff},
+      {0x1dc0, 0x1dff}, {0x200b, 0x200f}, {0x202a, 0x202e},  {0x2060, 0x2064}, {0x20d0, 0x20ff},
+      {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef}};
+  static const range two[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},
+                              {0xa960, 0xa97c},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
+                              {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
+                              {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
+                              {0x20000, 0x3fffd}};
+  if (code < 0x300) return 1;
+  if (is_in(none, sizeof none / sizeof *none, code)) return 0;
+  return is_in(two, sizeof two / sizeof *two, code) ? 2 : 1;
+}
+
+typedef struct character {
+  size_t length; /* bytes */
+  size_t columns;
+  bool escaped; /* shown as \xHH: a terminal would obey it, or can't show it */
+} character;
+
+static character look(const char *text) {
+  uint32_t code;
+  size_t length = pd__utf8_length(text, &code);
+  bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+  bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  if (length > 0 && !control && !turns) return (character){length, columns_of(code), false};
+  if (length == 0) length = 1;
+  return (character){length, 4 * length, true};
+}
+
+static size_t columns_between(const char *text, const char *end) {
+  size_t columns = 0;
+  while (text < end) {
+    character next = look(text);
+    columns += next.columns;
+    text += next.length;
+  }
+  return columns;
+}
+
+/* ---- Styles ---- */
+
+static void set_style(pd__page *page, pd__style style) {
+  static const char codes[][8] = {"",        "\x1b[1;32m", "\x1b[1;36m", "\x1b[36m",
+                                  "\x1b[2m", "\x1b[33m",   "\x1b[31m"};
+  if (!page->color || style == page->style) return;
+  if (page->style != PD__PLAIN) pd__out_text(page->out, "\x1b[0m");
+  pd__out_text(page->out, codes[style]);
+  page->style = style;
+}
+
+/* ---- Lines ---- */
+
+void pd__page_newline(pd__page *page) {
+  set_style(page, PD__PLAIN);
+  pd__out_text(page->out, "\n");
+  page->column = 0;
+  page->owed = 0;
+  page->apart = false;
+}
+
+void pd__page_go(pd__page *page, size_t column) {
+  if (column > page->column) page->owed = column - page->column;
+  page->apart = false;
+}
+
+static void wrap(pd__page *page) {
+  pd__page_newline(page);
+  pd__page_go(page, page->indent);
+}
+
+/* Blanks of the style that stands before and behind them belong to it. */
+static void pay(pd__page *page, pd__style style) {
+  if (page->owed > 0 && page->style != style) set_style(page, PD__PLAIN);
+  for (; page->owed > 0; page->owed--, page->column++) pd__out_text(page->out, " ");
+  set_style(page, style);
+}
+
+void pd__page_glue(pd__page *page, pd__style style, const char *text, size_t length) {
+  for (const char *end = text + length; text < end;) {
+    character next = look(text);
+    bool fits = page->column + page->owed + next.columns <= page->width;
+    if (!fits && page->column > page->indent) wrap(page);
+    pay(page, style);
+    if (next.escaped) {
+      for (size_t i = 0; i < next.length; i++) pd__out_hex(page->out, text[i]);
+    } else {
+      pd__out_add(page->out, text, next.length);
+    }
+    page->column += next.columns;
+    page->apart = true;
+    text += next.length;
+  }
+}
+
+bool pd__page_fits(const pd__page *page, const char *text, size_t length) {
+  return page->indent + columns_between(text, text + length) <= page->width;
+}
+
+void pd__page_word(pd__page *page, pd__style style, const char *text, size_t length) {
+  if (page->apart && page->owed == 0) page->owed = 1;
+  size_t start = page->column + page->owed;
+  bool fits = start + columns_between(text, text + length) <= page->width;
+  bool fits_below = pd__page_fits(page, text, length) || start >= page->width;
+  if (!fits && page->apart && fits_below) wrap(page);
+  pd__page_glue(page, style, text, length);
+}
+
+void pd__page_words(pd__page *page, pd__style style, const char *text) {
+  while (*text) {
+    size_t length = strcspn(text, " \t\r\n");
+    if (length > 0) pd__page_word(page, style, text, length);
+    text += length;
+    for (; *text && strchr(" \t\r\n", *text); text++) {
+      if (*text != '\n') {
+        page->owed++;
+      } else if (text[strspn(text, " \t\r\n")]) {
+        wrap(page);
+      }
+    }
+  }
+}

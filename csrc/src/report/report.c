@@ -1,0 +1,88 @@
+/* The public functions that write reports. */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../api.h"
+#include "../base/sized.h"
+
+#define WIDTH 80
+#define LEAST_WIDTH 40
+
+/* Today's form of what the caller asks for, with a value in every field. */
+static pd_status take_options(const pd_report_options *from, pd_report_options *options,
+                              pd_help *help, pd_error *err) {
+  pd_status status = PD_OK;
+  *help = (pd_help){.size = sizeof *help, .kind = PD_HELP_ALL, .pattern = ""};
+  *options = (pd_report_options){.size = sizeof *options};
+  if (from) {
+    status = pd__sized_check(from, PD__SIZE_UP_TO(pd_report_options, color), "options", err);
+    if (status == PD_OK) status = pd__sized_take(from, options, sizeof *options, "options", err);
+  }
+  if (status == PD_OK && options->help) {
+    status = pd__sized_check(options->help, PD__SIZE_UP_TO(pd_help, pattern), "help", err);
+    if (status == PD_OK) status = pd__sized_take(options->help, help, sizeof *help, "help", err);
+  }
+  if (status == PD_OK && (unsigned)help->kind > PD_HELP_VERSION) {
+    status = pd__fail(err, PD_ERR_ARGUMENT, "help->kind is %d, expected %d or less",
+                      (int)help->kind, PD_HELP_VERSION);
+  }
+  if (!help->pattern) help->pattern = "";
+  options->help = help;
+  options->program = pd__base_name(options->program ? options->program : "program");
+  if (options->width == 0) options->width = WIDTH;
+  if (options->width < LEAST_WIDTH) options->width = LEAST_WIDTH;
+  return status;
+}
+
+static void write_version(const pd_report_options *options, pd__out *out) {
+  pd__out_text(out, options->program);
+  if (options->version && *options->version) {
+    pd__out_text(out, " version ");
+    pd__out_text(out, options->version);
+  }
+  pd__out_text(out, "\n");
+}
+
+static void write_flags(pd__rows *rows, const pd_report_options *options, pd__out *out) {
+  pd__rows_choose(rows, options->help->kind, options->help->pattern, options->program);
+  if (options->help->kind == PD_HELP_XML) {
+    pd__report_xml(rows, options, out);
+  } else {
+    pd__rows_group(rows, options->program);
+    pd__report_help(rows, options, out);
+  }
+}
+
+pd_status pd__do_report_help(const pd_report_options *from, pd_writer write, void *context,
+                             pd_error *err) {
+  if (!write) return pd__fail_null(err, "write");
+  pd_report_options options;
+  pd_help help;
+  pd__rows rows = {.count = 0};
+  pd__out out = {.length = 0};
+  pd_status status = take_options(from, &options, &help, err);
+  if (status != PD_OK) return status;
+  if (help.kind == PD_HELP_VERSION) {
+    write_version(&options, &out);
+  } else {
+    status = pd__rows_collect(&rows, err);
+    if (status == PD_OK) write_flags(&rows, &options, &out);
+  }
+  free(rows.items);
+  return status == PD_OK ? pd__out_finish(&out, write, context, err) : status;
+}
+
+pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_error *err) {
+  if (!write) return pd__fail_null(err, "write");
+  pd__rows rows = {.count = 0};
+  pd__out out = {.length = 0};
+  pd_status status = pd__rows_collect(&rows, err);
+  if (status == PD_OK) {
+    pd__rows_group(&rows, "");
+    pd__report_flagfile(&rows, all, &out);
+  }
+  free(rows.items);
+  return status == PD_OK ? pd__out_finish(&out, write, context, err) : status;
+}

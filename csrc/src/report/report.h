@@ -1,0 +1,123 @@
+/* Reports: what is written about all flags. A report is made of a picture of the
+ * flags, without the lock, and is complete before its first byte is handed out. */
+#ifndef PD__REPORT_H
+#define PD__REPORT_H
+
+#include "../base/error.h"
+
+/* What stands in the place of a sensitive value. */
+#define PD__REDACTED "<redacted>"
+
+/* ---- Text that grows (report_text.c). Start with zeros. ---- */
+
+typedef struct pd__out {
+  char *text; /* ends with a NUL; NULL as long as there is none */
+  size_t length;
+  size_t capacity;
+  bool failed; /* memory was out: the text isn't whole */
+} pd__out;
+
+void pd__out_add(pd__out *out, const char *text, size_t length);
+void pd__out_text(pd__out *out, const char *text);
+
+/* Write `byte` as "\xHH". */
+void pd__out_hex(pd__out *out, char byte);
+
+/* Write `byte` with a backslash, if it is a line break, a tab, a backslash or `quote`;
+ * false: it isn't. */
+bool pd__out_escape(pd__out *out, char byte, char quote);
+
+/* Begin again, with the memory that is there. */
+void pd__out_clear(pd__out *out);
+
+/* Hand the text out, unless it isn't whole, and free it. */
+pd_status pd__out_finish(pd__out *out, pd_writer write, void *context, pd_error *err);
+
+/* ---- The flags (report_rows.c). Start with zeros. ---- */
+
+/* One flag as it was when the report began; all text lives forever. */
+typedef struct pd__row {
+  pd_flag_info info;
+  pd_flag_entry entry; /* the current value */
+  size_t index;        /* in the order of definition */
+  size_t module;       /* the least index of its module, and */
+  size_t group;        /* of its category there, plus 1; 0 goes first */
+} pd__row;
+
+typedef struct pd__rows {
+  pd__row *items;
+  size_t count;
+  size_t capacity;
+} pd__rows;
+
+pd_status pd__rows_collect(pd__rows *rows, pd_error *err);
+
+/* Bring those of one module and category together: the program's module first, and
+ * flags without a category before others; beyond that in the order of definition. */
+void pd__rows_group(pd__rows *rows, const char *program);
+
+/* Whether a module or category begins at `index`. */
+bool pd__rows_begins_group(const pd__rows *rows, size_t index);
+
+/* Write the heading of the group of `row`: "libalpha.so, Memory". */
+void pd__row_heading(const pd__row *row, pd__out *out);
+
+/* Write a value of the flag for people: "64MiB", or <redacted> (report_value.c). */
+void pd__row_value(const pd__row *row, pd_value value, pd__out *out);
+
+/* Write a number that limits those of the flag. */
+void pd__row_bound(const pd__row *row, pd_value value, pd__out *out);
+
+/* Keep those that the help of `kind` tells of. */
+void pd__rows_choose(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program);
+
+/* The last part of a path; both kinds of slash separate. */
+const char *pd__base_name(const char *path);
+
+/* ---- Lines of a limited width (report_page.c) ---- */
+
+typedef enum pd__style {
+  PD__PLAIN,
+  PD__HEADING,
+  PD__NAME,   /* what is typed as it stands */
+  PD__HOLDER, /* what stands for a value */
+  PD__FAINT,
+  PD__CHANGED,
+  PD__WARNING
+} pd__style;
+
+typedef struct pd__page {
+  pd__out *out;
+  size_t width;  /* columns */
+  size_t indent; /* of the lines that wrapping begins */
+  size_t column; /* that are written on this line */
+  size_t owed;   /* blanks that come before the next character, so that no line ends with one */
+  bool color;
+  bool apart; /* a word stands before: the next one needs a blank */
+  pd__style style;
+} pd__page;
+
+/* Words separated by blanks; line breaks of the text, and blanks in a line, stay. */
+void pd__page_words(pd__page *page, pd__style style, const char *text);
+
+/* Text that blanks don't part, behind a blank. */
+void pd__page_word(pd__page *page, pd__style style, const char *text, size_t length);
+
+/* Whether a line of its own is enough for the text. */
+bool pd__page_fits(const pd__page *page, const char *text, size_t length);
+
+/* Text right behind what stands there. */
+void pd__page_glue(pd__page *page, pd__style style, const char *text, size_t length);
+
+void pd__page_newline(pd__page *page);
+
+/* Go to `column`, where that is still ahead on this line. */
+void pd__page_go(pd__page *page, size_t column);
+
+/* ---- The reports ---- */
+
+void pd__report_help(const pd__rows *rows, const pd_report_options *options, pd__out *out);
+void pd__report_xml(pd__rows *rows, const pd_report_options *options, pd__out *out);
+void pd__report_flagfile(pd__rows *rows, bool all, pd__out *out);
+
+#endif /* PD__REPORT_H */

@@ -1,0 +1,115 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "../platform/platform.h"
+#include "../registry/registry.h"
+#include "report.h"
+
+/* ---- The picture ---- */
+
+/* False: its module has left. */
+static bool look(const pd_flag *flag, pd__row *row, pd_status *status) {
+  row->info.size = sizeof row->info;
+  row->entry.size = sizeof row->entry;
+  pd__platform_lock();
+  bool defined = pd__flag_def(flag) != NULL;
+  if (defined && !pd__flag_info(flag, &row->info)) *status = PD_ERR_MEMORY;
+  if (defined && *status == PD_OK) *status = pd__flag_entry(flag, 0, &row->entry, NULL);
+  pd__platform_unlock();
+  return defined;
+}
+
+static bool make_room(pd__rows *rows) {
+  if (rows->count < rows->capacity) return true;
+  size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
+  pd__row *items = realloc(rows->items, capacity * sizeof *items);
+  if (!items) return false;
+  rows->items = items;
+  rows->capacity = capacity;
+  return true;
+}
+
+pd_status pd__rows_collect(pd__rows *rows, pd_error *err) {
+  pd_status status = PD_OK;
+  const pd_flag *flag = NULL;
+  while ((flag = pd__do_flag_next(flag))) {
+    if (!make_room(rows)) return pd__fail_memory(err);
+    pd__row row = {.index = rows->count};
+    if (!look(flag, &row, &status)) continue;
+    if (status != PD_OK) return pd__fail_memory(err);
+    rows->items[rows->count++] = row;
+  }
+  return PD_OK;
+}
+
+/* ---- Groups ---- */
+
+const char *pd__base_name(const char *path) {
+  const char *base = path;
+  for (; *path; path++) {
+    if (*path == '/' || *path == '\\') base = path + 1;
+  }
+  return base;
+}
+
+static int compare_sizes(size_t a, size_t b) { return (a > b) - (a < b); }
+
+static int by_module(const void *left, const void *right) {
+  const pd__row *a = left, *b = right;
+  int order = strcmp(a->info.module, b->info.module);
+  if (order == 0) order = strcmp(a->info.category, b->info.category);
+  return order ? order : compare_sizes(a->index, b->index);
+}
+
+static int by_group(const void *left, const void *right) {
+  const pd__row *a = left, *b = right;
+  int order = compare_sizes(a->module, b->module);
+  if (order == 0) order = compare_sizes(a->group, b->group);
+  return order ? order : compare_sizes(a->index, b->index);
+}
+
+static bool same_module(const pd__row *a, const pd__row *b) {
+  return !strcmp(a->info.module, b->info.module);
+}
+
+static bool same_group(const pd__row *a, const pd__row *b) {
+  return same_module(a, b) && !strcmp(a->info.category, b->info.category);
+}
+
+/* Number the rows of [first, last), which are of one module, by `least`. */
+static void number(pd__rows *rows, size_t first, size_t last, const char *program) {
+  pd__row *items = rows->items;
+  size_t least = items[first].index;
+  for (size_t i = first; i < last; i++) {
+    bool begins = i == first || !same_group(&items[i - 1], &items[i]);
+    if (items[i].index < least) least = items[i].index;
+    items[i].group = begins ? items[i].index + 1 : items[i - 1].group;
+    if (!*items[i].info.category) items[i].group = 0;
+  }
+  bool own = !strcmp(pd__base_name(items[first].info.module), program);
+  for (size_t i = first; i < last; i++) items[i].module = own ? 0 : least + 1;
+}
+
+void pd__rows_group(pd__rows *rows, const char *program) {
+  if (rows->count == 0) return;
+  qsort(rows->items, rows->count, sizeof *rows->items, by_module);
+  size_t first = 0;
+  for (size_t i = 1; i <= rows->count; i++) {
+    if (i < rows->count && same_module(&rows->items[first], &rows->items[i])) continue;
+    number(rows, first, i, program);
+    first = i;
+  }
+  qsort(rows->items, rows->count, sizeof *rows->items, by_group);
+}
+
+bool pd__rows_begins_group(const pd__rows *rows, size_t index) {
+  return index == 0 || !same_group(&rows->items[index - 1], &rows->items[index]);
+}
+
+void pd__row_heading(const pd__row *row, pd__out *out) {
+  const char *module = pd__base_name(row->info.module);
+  pd__out_text(out, *module ? module : "other");
+  if (!*row->info.category) return;
+  pd__out_text(out, ", ");
+  pd__out_text(out, row->info.category);
+}

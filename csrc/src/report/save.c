@@ -1,0 +1,94 @@
+/* The values of now as a flagfile that gives them again. */
+#include <string.h>
+
+#include "report.h"
+#include "../base/utf8.h"
+#include "../value/value.h"
+
+/* Whether the reader would take another value from the bare text. */
+static bool needs_quotes(const char *text) {
+  size_t length = strlen(text);
+  if (length == 0) return false;
+  if (!strncmp(text, "$'", 2) || strchr(" \t", *text) || strchr(" \t", text[length - 1]))
+    return true;
+  while (*text) {
+    uint32_t code;
+    size_t bytes = pd__utf8_length(text, &code);
+    if (bytes == 0 || code < 0x20 || code == 0x7f) return true;
+    text += bytes;
+  }
+  return false;
+}
+
+static void write_character(pd__out *out, const char *at, size_t length) {
+  bool control = (unsigned char)*at < 0x20 || *at == 0x7f;
+  if (pd__out_escape(out, *at, '\'')) return;
+  if (length == 0 || control) {
+    pd__out_hex(out, *at);
+  } else {
+    pd__out_add(out, at, length);
+  }
+}
+
+/* As $'...' of bash. */
+static void write_quoted(pd__out *out, const char *text) {
+  pd__out_text(out, "$'");
+  while (*text) {
+    uint32_t code;
+    size_t length = pd__utf8_length(text, &code);
+    write_character(out, text, length);
+    text += length ? length : 1;
+  }
+  pd__out_text(out, "'");
+}
+
+/* Why the value can't or needn't be given again, or NULL. */
+static const char *reason(const pd_flag_info *info) {
+  if (*info->retired) return "retired";
+  if (info->sensitive) return "sensitive";
+  return info->read_only ? "read-only" : NULL;
+}
+
+static void write_row(const pd__row *row, pd__out *out) {
+  char buffer[PD__NUMBER_SIZE];
+  const char *why = reason(&row->info);
+  pd__out_text(out, why ? "# --" : "--");
+  pd__out_text(out, row->info.name);
+  if (why) {
+    pd__out_text(out, ": left out, ");
+    pd__out_text(out, why);
+  } else {
+    const char *text = pd__value_text(row->info.type, row->entry.value, buffer);
+    pd__out_text(out, "=");
+    if (needs_quotes(text)) {
+      write_quoted(out, text);
+    } else {
+      pd__out_text(out, text);
+    }
+  }
+  pd__out_text(out, "\n");
+}
+
+/* A comment is one line, whatever the name of a module or category holds. */
+static void write_heading(const pd__row *row, pd__out *out) {
+  pd__out_text(out, out->length ? "\n# " : "# ");
+  size_t start = out->length;
+  pd__row_heading(row, out);
+  for (size_t i = start; i < out->length; i++) {
+    if ((unsigned char)out->text[i] < 0x20) out->text[i] = ' ';
+  }
+  pd__out_text(out, "\n");
+}
+
+void pd__report_flagfile(pd__rows *rows, bool all, pd__out *out) {
+  size_t kept = 0;
+  for (size_t i = 0; i < rows->count; i++) {
+    bool given = rows->items[i].entry.origin.source != PD_SOURCE_DEFAULT;
+    if (all || given) rows->items[kept++] = rows->items[i];
+  }
+  rows->count = kept;
+  for (size_t i = 0; i < kept; i++) {
+    if (pd__rows_begins_group(rows, i)) write_heading(&rows->items[i], out);
+    write_row(&rows->items[i], out);
+  }
+}

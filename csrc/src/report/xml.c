@@ -1,0 +1,87 @@
+/* Help as gflags writes it for programs: one element a flag, all text in elements. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "../base/utf8.h"
+#include "../value/value.h"
+
+/* Whether XML 1.0 can have the character at all. */
+static bool is_allowed(uint32_t code) {
+  if (code < 0x20) return code == '\t' || code == '\n' || code == '\r';
+  return code != 0xfffe && code != 0xffff;
+}
+
+/* What stands for a character that can't stand for itself, or NULL: a lone > can,
+ * and gflags leaves it; a reader takes \r for the \n of another system. */
+static const char *entity(const char *at, uint32_t code, const char *text) {
+  switch (code) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return at - text >= 2 && at[-1] == ']' && at[-2] == ']' ? "&gt;" : NULL;
+    case '\r':
+      return "&#13;";
+    default:
+      return is_allowed(code) ? NULL : "\xef\xbf\xbd";
+  }
+}
+
+static void write_text(pd__out *out, const char *text) {
+  for (const char *at = text; *at;) {
+    uint32_t code;
+    size_t length = pd__utf8_length(at, &code);
+    const char *instead = length ? entity(at, code, text) : "\xef\xbf\xbd";
+    if (instead) {
+      pd__out_text(out, instead);
+    } else {
+      pd__out_add(out, at, length);
+    }
+    at += length ? length : 1;
+  }
+}
+
+static void write_element(pd__out *out, const char *tag, const char *text) {
+  pd__out_text(out, "<");
+  pd__out_text(out, tag);
+  pd__out_text(out, ">");
+  write_text(out, text);
+  pd__out_text(out, "</");
+  pd__out_text(out, tag);
+  pd__out_text(out, ">");
+}
+
+static const char *value_of(const pd__row *row, pd_value value, char buffer[PD__NUMBER_SIZE]) {
+  return row->info.sensitive ? PD__REDACTED : pd__value_text(row->info.type, value, buffer);
+}
+
+static void write_flag(pd__out *out, const pd__row *row) {
+  char buffer[PD__NUMBER_SIZE];
+  pd__out_text(out, "<flag>");
+  write_element(out, "file", row->info.file);
+  write_element(out, "name", row->info.name);
+  write_element(out, "meaning", row->info.help);
+  write_element(out, "default", value_of(row, row->info.default_value, buffer));
+  write_element(out, "current", value_of(row, row->entry.value, buffer));
+  write_element(out, "type", pd_type_name(row->info.type));
+  pd__out_text(out, "</flag>\n");
+}
+
+static int by_file(const void *left, const void *right) {
+  const pd__row *a = left, *b = right;
+  int order = strcmp(a->info.file, b->info.file);
+  return order ? order : strcmp(a->info.name, b->info.name);
+}
+
+void pd__report_xml(pd__rows *rows, const pd_report_options *options, pd__out *out) {
+  if (rows->count > 0) qsort(rows->items, rows->count, sizeof *rows->items, by_file);
+  pd__out_text(out, "<?xml version=\"1.0\"?>\n<AllFlags>\n");
+  write_element(out, "program", options->program);
+  pd__out_text(out, "\n");
+  write_element(out, "usage", options->usage ? options->usage : "");
+  pd__out_text(out, "\n");
+  for (size_t i = 0; i < rows->count; i++) write_flag(out, &rows->items[i]);
+  pd__out_text(out, "</AllFlags>\n");
+}
