@@ -1,175 +1,255 @@
-/* The values that a flag was given: a list, the current one first. */
+/* The values that a flag was given. The one that holds stands in the flag itself; a list has the
+ * others, by rank, the latest of a source first. */
 #include "registry.h"
+
+#include <stdlib.h>
+
 #include "../base/text.h"
 
 /* ---- Memory ---- */
 
 static pd__entry *unused;
+static size_t unused_count;
 
-static void fill(pd__entry *entry, pd_value value, const pd_origin *origin) {
-  *entry = (pd__entry){.value = value,
-                       .place = origin->place,
-                       .line = origin->line,
-                       .column = origin->column,
-                       .source = origin->source};
+bool pd__history_reserve(size_t count) {
+  while (unused_count < count) {
+    pd__entry *made = pd__forever(sizeof *made);
+    if (!made) return false;
+    pd__entry_free(made);
+  }
+  return true;
 }
 
-pd__entry *pd__entry_new(pd_value value, const pd_origin *origin) {
+pd__entry *pd__entry_take(pd_value value, const pd_origin *origin) {
   pd__entry *made = unused;
-  if (made) {
-    unused = made->next;
-  } else {
-    made = pd__forever(sizeof *made);
-  }
-  if (made) fill(made, value, origin);
+  unused = made->next;
+  unused_count--;
+  *made = (pd__entry){.value = value,
+                      .place = origin->place,
+                      .line = origin->line,
+                      .column = origin->column,
+                      .source = (uint8_t)origin->source};
   return made;
 }
 
 void pd__entry_free(pd__entry *entry) {
-  if (!entry) return;
   entry->next = unused;
   unused = entry;
-  if (!entry->past) return;
-  unused = entry->past->next; /* from the oldest to the newest */
-  entry->past->next = entry;
+  unused_count++;
 }
 
-/* ---- The one that is brief ---- */
-
-static const pd__entry *show_brief(const pd_flag *flag, pd__entry *room) {
-  pd_origin origin = pd__brief_origin(flag->given.brief);
-  fill(room, pd__flag_value(flag), &origin);
-  return room;
+static void free_at(pd__entry **at) {
+  pd__entry *entry = *at;
+  *at = entry->next;
+  pd__entry_free(entry);
 }
 
-bool pd__entries_open(pd_flag *flag) {
-  if (!pd__flag_brief(flag)) return true;
-  pd_origin origin = pd__brief_origin(flag->given.brief);
-  pd__entry *entry = pd__entry_new(pd__flag_value(flag), &origin);
-  if (entry) flag->given.entries = entry;
-  return entry != NULL;
+/* ---- Giving ---- */
+
+/* Text of places is stored once: its address tells. */
+static bool same_place(const pd_origin *a, const pd_origin *b) {
+  return a->line == b->line && a->place == b->place && a->column == b->column &&
+         a->source == b->source;
 }
 
-/* ---- The list ---- */
-
-const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source, pd__entry *room) {
-  if (pd__flag_brief(flag)) {
-    return pd__brief_origin(flag->given.brief).source == source ? show_brief(flag, room) : NULL;
-  }
-  const pd__entry *entry = flag->given.entries;
-  while (entry && entry->source != source) entry = entry->next;
-  return entry;
-}
-
-void pd__entry_add_past(pd__entry *entry, pd__entry *old) {
-  pd__entry *newest = entry->past;
-  old->replaced = true;
-  old->past = NULL;
-  entry->past = old;
-  if (!newest) {
-    old->next = old;
-    entry->replaces = 1;
-    return;
-  }
-  old->next = newest->next;
-  newest->next = old;
-  if (entry->replaces < PD_HISTORY_KEPT) {
-    entry->replaces++;
-    return;
-  }
-  pd__entry *oldest = old->next;
-  old->next = oldest->next;
-  pd__entry_free(oldest);
-}
-
-/* Text is stored once: its address tells. */
-static bool same_place(const pd__entry *a, const pd__entry *b) {
-  return a->line == b->line && a->place == b->place && a->column == b->column;
-}
-
-/* Put `entry` in the place of the one at `at`, of the same source. A line of code that
- * sets a flag again and again isn't remembered for each time. */
-static void replace(pd__entry **at, pd__entry *entry) {
-  pd__entry *old = *at;
-  if (same_place(old, entry)) {
-    old->value = entry->value;
-    pd__entry_free(entry);
-    return;
-  }
-  entry->next = old->next;
-  entry->past = old->past;
-  entry->replaces = old->replaces;
-  *at = entry;
-  pd__entry_add_past(entry, old);
-}
-
-void pd__entries_give(pd_flag *flag, pd__entry *entry) {
-  pd__entry *spare = entry->next;
-  if (pd__flag_brief(flag)) {
-    show_brief(flag, spare);
-    flag->given.entries = spare;
-  } else if (!PD__LACKS_SHORTCUTS) {
-    pd__entry_free(spare);
-  }
-  pd__entry **at = &flag->given.entries;
-  if (!entry->override && entry->source == PD_SOURCE_RUNTIME && *at && (*at)->override) {
-    entry->override = (*at)->override;
-    entry->source = PD_SOURCE_OVERRIDE;
-  }
-  while (*at && (*at)->source > entry->source) at = &(*at)->next;
-  if (*at && (*at)->source == entry->source && (*at)->override == entry->override) {
-    replace(at, entry);
-  } else {
-    entry->next = *at;
-    *at = entry;
-  }
-}
-
-const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index, pd__entry *room) {
-  const pd__entry *entry = pd__flag_brief(flag) ? show_brief(flag, room) : flag->given.entries;
-  while (entry && *index > entry->replaces) {
-    *index -= 1 + entry->replaces;
-    entry = entry->next;
-  }
-  if (!entry || *index == 0) return entry;
-  const pd__entry *past = entry->past;
-  for (size_t i = *index; i <= entry->replaces; i++) past = past->next; /* the oldest first */
-  *index = 0;
-  return past;
-}
-
-static bool drops(const pd__change *change, pd_source source, uint64_t override) {
-  if (change->action == PD__DROP_OVERRIDE) return override == change->what.override;
-  if (change->action == PD__DROP_ALL) return source != PD_SOURCE_DEFAULT;
-  return source == change->source;
-}
-
-void pd__entries_drop(const pd__change *change) {
-  pd_flag *flag = change->flag;
-  if (pd__flag_brief(flag)) {
-    if (drops(change, pd__brief_origin(flag->given.brief).source, 0)) flag->given.entries = NULL;
-    return;
-  }
-  for (pd__entry **at = &flag->given.entries; *at;) {
-    pd__entry *entry = *at;
-    if (drops(change, (pd_source)entry->source, entry->override)) {
-      *at = entry->next;
-      pd__entry_free(entry);
+/* A value of `source` stands before the list at `at`: those of the source in it are replaced, and
+ * only the last of them are kept. */
+static void settle(pd__entry **at, uint8_t source) {
+  size_t kept = 0;
+  while (*at) {
+    if ((*at)->source != source) {
+      at = &(*at)->next;
+    } else if (kept == PD_HISTORY_KEPT) {
+      free_at(at);
     } else {
-      at = &entry->next;
+      (*at)->replaced = true;
+      kept++;
+      at = &(*at)->next;
     }
   }
 }
 
-void pd__entry_show(const pd_flag *flag, const pd__entry *entry, pd_flag_entry *out) {
-  if (entry) {
-    out->value = entry->value;
-    out->origin = pd__entry_origin(entry);
-    out->replaced = entry->replaced;
-  } else {
-    out->value = pd__def_default(pd__flag_def(flag));
-    out->origin = (pd_origin){PD_SOURCE_DEFAULT, pd__flag_def(flag)->line,
-                              pd__intern(pd__flag_def(flag)->file), 0};
-    out->replaced = false;
+/* A line of code that sets a flag again and again isn't remembered for each time. */
+void pd__entries_push(pd__entry **list, pd__entry *fresh) {
+  pd_origin mine = pd__entry_origin(fresh);
+  if (*list) {
+    pd_origin theirs = pd__entry_origin(*list);
+    if (same_place(&mine, &theirs)) {
+      (*list)->value = fresh->value;
+      pd__entry_free(fresh);
+      return;
+    }
   }
+  fresh->next = *list;
+  *list = fresh;
+  settle(&fresh->next, fresh->source);
+}
+
+static void set_current(pd_flag *flag, const pd_origin *origin) {
+  flag->assigned = true;
+  flag->source = (uint8_t)origin->source;
+  flag->place = origin->place;
+  flag->line = origin->line;
+  flag->column = origin->column;
+}
+
+static void set_base(pd_flag *flag, pd_value value) {
+  if (pd__flag_override(flag)) {
+    flag->extra->base = value;
+  } else {
+    pd__flag_store(flag, value);
+  }
+}
+
+/* Below the current value: in its place by its rank. */
+static void give_below(pd_flag *flag, pd_value value, const pd_origin *origin) {
+  pd__entry **at = &flag->history;
+  uint32_t rank = pd__source_rank(origin->source);
+  while (*at && pd__source_rank((pd_source)(*at)->source) > rank) at = &(*at)->next;
+  pd__entries_push(at, pd__entry_take(value, origin));
+}
+
+void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
+  pd_origin current = pd__flag_origin(flag);
+  if (flag->assigned && pd__source_rank(current.source) > pd__source_rank(origin->source)) {
+    give_below(flag, value, origin);
+    return;
+  }
+  if (flag->assigned && !same_place(&current, origin)) {
+    pd__entry *old = pd__entry_take(pd__flag_base(flag), &current);
+    old->next = flag->history;
+    flag->history = old;
+    settle(&flag->history, (uint8_t)origin->source);
+  }
+  set_current(flag, origin);
+  set_base(flag, value);
+}
+
+/* ---- Dropping ---- */
+
+/* The first of the others holds now; or the default. */
+static void promote(pd_flag *flag) {
+  pd__entry *next = flag->history;
+  if (!next) {
+    flag->assigned = false;
+    flag->source = PD_SOURCE_DEFAULT;
+    return;
+  }
+  pd_origin origin = pd__entry_origin(next);
+  set_current(flag, &origin);
+  if (flag->defined) {
+    set_base(flag, next->value);
+  } else if (pd__flag_override(flag)) {
+    flag->extra->base = next->value;
+  } else {
+    pd__cell_store(flag->type, pd__flag_address(flag, flag->type), next->value);
+  }
+  free_at(&flag->history);
+}
+
+typedef struct dropping {
+  bool all; /* but the default */
+  pd_source source;
+} dropping;
+
+static bool is_kept(pd_flag *flag, pd__entry *entry, bool current, void *context) {
+  const dropping *what = context;
+  (void)flag;
+  (void)current;
+  return what->all ? entry->source == PD_SOURCE_DEFAULT : entry->source != what->source;
+}
+
+void pd__history_drop(pd_flag *flag, pd_source source) {
+  dropping what = {.source = source};
+  pd__history_filter(flag, is_kept, &what);
+}
+
+void pd__history_drop_all(pd_flag *flag) {
+  dropping what = {.all = true};
+  pd__history_filter(flag, is_kept, &what);
+}
+
+/* The current value as an entry, which `keeps` may change. */
+static bool keeps_current(pd_flag *flag, pd__keeps *keeps, void *context) {
+  pd__entry now = {.value = pd__flag_base(flag),
+                   .place = flag->place,
+                   .line = flag->line,
+                   .column = flag->column,
+                   .source = flag->source};
+  if (!keeps(flag, &now, true, context)) return false;
+  if (pd__flag_override(flag)) {
+    flag->extra->base = now.value;
+  } else {
+    pd__cell_store(flag->type, pd__flag_address(flag, flag->type), now.value);
+  }
+  return true;
+}
+
+void pd__history_filter(pd_flag *flag, pd__keeps *keeps, void *context) {
+  if (!flag->assigned) return;
+  bool kept = keeps_current(flag, keeps, context);
+  for (pd__entry **at = &flag->history; *at;) {
+    if (keeps(flag, *at, !(*at)->replaced, context)) {
+      at = &(*at)->next;
+    } else {
+      free_at(at);
+    }
+  }
+  if (!kept) promote(flag);
+}
+
+/* ---- Looking ---- */
+
+bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {
+  if (!flag->assigned) return false;
+  const pd__entry *entry = flag->history;
+  if (flag->source == source) {
+    *out = (pd__entry){.value = pd__flag_base(flag),
+                       .place = flag->place,
+                       .line = flag->line,
+                       .column = flag->column,
+                       .source = flag->source};
+    return true;
+  }
+  while (entry && entry->source != source) entry = entry->next;
+  if (entry) *out = *entry;
+  return entry != NULL;
+}
+
+static void show(pd_flag_entry *out, pd_value value, pd_origin origin, bool replaced) {
+  out->value = value;
+  out->origin = origin;
+  out->replaced = replaced;
+}
+
+static void show_default(const pd_flag *flag, pd_flag_entry *out) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern(def->file), 0};
+  show(out, pd__def_default(def), origin, false);
+}
+
+/* Step through a list; gives whether the entry at *left was in it. */
+static bool step(const pd__entry *entry, size_t *left, pd_flag_entry *out) {
+  for (; entry && *left > 0; --*left) entry = entry->next;
+  if (!entry) return false;
+  show(out, entry->value, pd__entry_origin(entry), entry->replaced);
+  return true;
+}
+
+bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
+  size_t left = index;
+  for (const pd__overridden *at = pd__flag_override(flag); at; at = at->below) {
+    if (step(at->values, &left, out)) return true;
+  }
+  if (flag->assigned && left-- == 0) {
+    show(out, pd__flag_base(flag), pd__flag_origin(flag), false);
+    return true;
+  }
+  if (flag->assigned && step(flag->history, &left, out)) return true;
+  if (left == 0) show_default(flag, out);
+  return left == 0;
+}
+
+void pd__history_show_current(const pd_flag *flag, pd_flag_entry *out) {
+  pd__history_at(flag, 0, out);
 }

@@ -1,133 +1,130 @@
-/* The one table of the process: names, flags, their cells and the values that
- * they were given.
+/* The table of the process: names, flags, their cells and values; and the one way in which a
+ * value changes. This layer may use base, platform and value. It knows definitions as data
+ * (pd_flag_def), and nothing of modules, command lines or files.
  *
- * Everything here needs the lock of platform.h, unless it says otherwise, and
- * nothing here calls foreign code while it is held. */
+ * Four types carry it: a pd_flag has a name and a value; a pd__cell ties a variable of a module
+ * to a flag; a pd_module is an image whose code or variables are used; a pd__operation is one
+ * call of the library, with everything that it holds.
+ *
+ * Everything here needs the registry's lock unless it says otherwise. No code of a module runs
+ * while the lock is held, but for the access functions of compat strings. */
 #ifndef PD__REGISTRY_H
 #define PD__REGISTRY_H
 
-#include "../api.h"
+#include "../base/arena.h"
 #include "../base/error.h"
 #include "../platform/platform.h"
 #include "../value/value.h"
 
-/* A definition or import that a flag has in a module; the variable is def->cell. */
+typedef struct pd__pending pd__pending; /* definition/pending.h */
+
+/* A definition or an import that a flag has in a module; the variable is def->cell. */
 typedef struct pd__cell {
   const pd_flag_def *def;
   struct pd__cell *next; /* of the same flag */
+  pd_module *module;     /* the image that it is in; NULL: none is known */
   uint32_t flag;         /* whose list it is in: its index + 1; 0: none */
-  uint32_t module;       /* its number; 0: pd_flag_register */
+  bool registered;       /* by pd_flag_register: cell and definition are memory of ours */
 } pd__cell;
 
-/* One value that a flag was given. */
-#define PD__OVERRIDE_MOST 0xfffffffffffu /* nobody makes as many */
+/* ---- The values that a flag was given (history.c, override.c) ---- */
+
+/* One value that a flag was given and that doesn't hold now. */
 typedef struct pd__entry {
-  pd_value value;    /* a string is interned */
-  const char *place; /* of the origin, interned; with the next three */
+  pd_value value; /* text is stored for good; so is that of the place */
+  const char *place;
   uint32_t line;
   uint32_t column;
-  uint64_t override : 44; /* 0: none */
-  uint64_t source : 4;
-  uint64_t replaced : 1;  /* a later one of the same source, or override, stands before it */
-  uint64_t replaces : 15; /* entries; in `past` */
-  struct pd__entry *past; /* the newest of those that it replaced, in a circle: the oldest is
-                             behind it */
-  struct pd__entry *next; /* of another source or override, below it; of a replaced one: newer */
+  uint8_t source;
+  bool replaced; /* by a later one of the same source, or override */
+  struct pd__entry *next;
 } pd__entry;
 
 static inline pd_origin pd__entry_origin(const pd__entry *entry) {
   return (pd_origin){(pd_source)entry->source, entry->line, entry->place, entry->column};
 }
 
-typedef struct pd__target pd__target; /* hooks.c: a flag of a validator or watcher */
+/* What an override did to one flag. */
+typedef struct pd__overridden {
+  pd_flag *flag;
+  pd_override number;
+  pd__entry *values;             /* the newest first: the others are replaced */
+  struct pd__overridden *above;  /* of the same flag */
+  struct pd__overridden *below;  /* of the same flag */
+  struct pd__overridden *others; /* of the same override */
+} pd__overridden;
 
-typedef struct pd__pending pd__pending; /* pending.h */
+/* ---- Flags ---- */
 
-/* What few names have. */
+typedef struct pd__hook pd__hook;
+
+/* A place in the list of a flag's hooks. */
+typedef struct pd__target {
+  pd__hook *hook;
+  pd_flag *flag;
+  uint8_t type; /* of the flag when the hook was added */
+  struct pd__target *previous, *next;
+} pd__target;
+
+/* Rarely needed fields of a name, allocated on first use. */
 typedef struct pd__extra {
-  pd__cell *cells;      /* as those of a flag without this */
-  pd_flag *alias_of;    /* an alias: the flag that it is a name of */
-  pd__pending *pending; /* given while nobody defined the name; in order */
-  const void *mark;     /* of the operation under way */
-  pd__target *targets;  /* validators and watchers that were added */
-  uint32_t change;      /* the last one of those that are being looked at: its index + 1;
-                           0: none */
+  pd_flag *alias_of;           /* an alias: the flag that it is a name of */
+  pd__pending *pending;        /* values for the name while it is undefined, in order */
+  pd__target *hooks;           /* validators and watchers that were added */
+  pd__target *last_hook;
+  pd__overridden *overrides;   /* the topmost first */
+  pd_value base;               /* the value below the overrides, while there are some */
+  struct pd__secret *secrets;  /* texts that a sensitive flag has published */
 } pd__extra;
 
-/* Nodes that there can be. */
-#define PD__NODES_MOST 0xfffffffu
+/* The value, in the form of a cell. Who still reads it as it was when a definition of another
+ * type comes must find no pointer in a number, nor a number in a bool: each has its place. */
+typedef union pd__number {
+  int32_t i32;
+  int64_t i64;
+  double f64;
+} pd__number;
 
 /* A name. It is a flag while it is defined, another name of one while it is an alias, and
- * otherwise waits for its definition with the cells that import it and the values that
- * a former definition was given. Nodes are never freed. There may be a million of them:
- * one fills a line of the cache, and what few have stands elsewhere. */
+ * otherwise it is kept by what waits for it: imports, pending values, the values of a former
+ * definition. A name that was ever a flag stays for good, since there are handles to it. */
 struct pd_flag {
-  /* The current value, in the form of a cell. Who still reads it as it was when
-   * a definition of another type has come must find no pointer in a number, nor
-   * a number in a bool. */
-  const char *text;
-  union {
-    int32_t i32;
-    int64_t i64;
-    double f64;
-  } number;
-  const char *name; /* as in the definition, of whose module the text is; before and after
-                       that as first met, stored for good */
-  void *variable;   /* of the one cell of a plain flag; or NULL */
-  union {
-    pd__cell *cells;  /* first that of the definition, if there is one */
-    pd__extra *extra; /* if has_extra: it has the cells */
-  } more;
-  union {
-    pd__entry *entries; /* the current value first; none: the default */
-    uintptr_t brief;    /* odd: the current value alone, as pd__brief makes it */
-  } given;
-  uint32_t index;     /* in the order in which names were met */
-  uint32_t following; /* in the order of pd_flag_next: index + 1; 0: none */
-#define PD__CLAIM_MOST 0x3fffffffu
-  uint32_t claim : 30;  /* the definition under way that wants this name */
-  uint32_t defined : 1; /* the first cell has its definition */
-  uint32_t warned : 1;  /* of its use */
+  const char *text;     /* the value of a string */
+  pd__number number;    /* the value of a number */
+  const char *name;     /* as the definition spells it, of whose module the text is; of others
+                           as first met, stored for good */
+  void *variable;       /* of the definition; NULL: none, or only access functions reach it */
+  const char *place;    /* of the last value that isn't an override's, with the next three */
+  uint32_t line;
+  uint32_t column;
+  uint32_t generation;  /* of the definition: another number whenever that changes */
+  uint8_t source;
   uint8_t state;        /* as pd_flag_get_state says; for readers without the lock */
-  bool truth;           /* the current value of a bool */
   uint8_t type;         /* of the values; outlives the definition */
-  bool was_flag : 1;    /* a definition has had this name or alias */
-  bool old_name : 1;    /* as an alias: is deprecated */
-  bool special : 1;     /* the definition is deprecated or retired, or has a hook */
-  bool frozen : 1;      /* by pd_flag_freeze; outlives the definition */
-  bool has_extra : 1;
-  bool assignable : 1; /* a module may assign to its variable */
-  bool not_plain : 1;  /* plain: its one cell is open to every value of the type; nobody is
-                          asked or told, for all that the definition says */
-  bool changing : 1;   /* a value is prepared and not committed */
+  bool truth;           /* the value of a bool */
+  bool assigned;        /* it was given a value: place, line, column and source tell of it */
+  bool defined;         /* the first cell has its definition */
+  bool single;          /* there is one cell, and its variable, if any, is `variable` */
+  bool simple;          /* the definition takes every value of the type, from everywhere */
+  bool hooked;          /* the definition has a validator or a watcher */
+  bool frozen;          /* by pd_flag_freeze; outlives the definition */
+  bool assignable;      /* a module may assign to its variable */
+  bool warned;          /* of its use */
+  pd__cell *cells;      /* first that of the definition, if there is one */
+  pd__entry *history;   /* hidden and replaced values: by rank, the latest of a source first */
+  pd__extra *extra;     /* NULL: none of it is needed */
+  uint32_t index;       /* of the node */
+  uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
+  uint32_t claim;       /* the last operation that dealt with the name */
+  bool known;           /* a definition has had this name or alias: there may be handles */
+  bool old_name;        /* as an alias: it is deprecated */
 };
 
-/* Whether a flag is plain, and nothing else was done to it. */
-static inline bool pd__flag_plain(const pd_flag *flag) {
-  return !flag->frozen && !flag->has_extra && !flag->assignable && !flag->not_plain;
+static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
+  return flag->defined ? flag->cells->def : NULL;
 }
-
-/* Most flags that are given a value are given one, by an argument or by the program, and
- * it is the current one, which the node has. Then its origin is a word, and there is no
- * entry: while the flag is plain and has nothing extra, or isn't defined. */
-#define PD__BRIEF_LINES (UINTPTR_MAX >> 5 < UINT32_MAX ? (uint32_t)(UINTPTR_MAX >> 5) : UINT32_MAX)
-static inline uintptr_t pd__brief(pd_source source, uint32_t line) {
-  return (uintptr_t)line << 5 | (uintptr_t)source << 1 | 1;
-}
-static inline bool pd__brief_fits(const pd_origin *origin) {
-  bool fits = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_RUNTIME;
-  return fits && !origin->place && !origin->column && origin->line < PD__BRIEF_LINES;
-}
-static inline pd_origin pd__brief_origin(uintptr_t brief) {
-  return (pd_origin){(pd_source)(brief >> 1 & 15), (uint32_t)(brief >> 5), NULL, 0};
-}
-static inline bool pd__flag_brief(const pd_flag *flag) {
-  return !PD__LACKS_SHORTCUTS && flag->given.brief & 1;
-}
-
-/* The entries of a flag that isn't brief. */
-static inline pd__entry *pd__flag_entries(const pd_flag *flag) {
-  return pd__flag_brief(flag) ? NULL : flag->given.entries;
+static inline pd_origin pd__flag_origin(const pd_flag *flag) {
+  return (pd_origin){(pd_source)flag->source, flag->line, flag->place, flag->column};
 }
 
 /* ---- Names (names.c) ---- */
@@ -138,359 +135,280 @@ bool pd__name_valid(const char *name, size_t length);
 /* The node of a name (`-` and `_` alike), or NULL; doesn't follow aliases. */
 pd_flag *pd__names_find(const char *name, size_t length);
 
-/* The same, made where it is missing; NULL when memory is out. */
+/* The same, made where it is missing; NULL when memory is out. A new node borrows `name` until
+ * it is defined or pd__names_keep is called. */
 pd_flag *pd__names_add(const char *name, size_t length);
-
-/* The same; a new node borrows the name until it is defined, or pd__names_own. */
-pd_flag *pd__names_borrow(const char *name, size_t length);
 
 /* Room for so many more; false when memory is out. */
 bool pd__names_reserve(size_t count);
 
-/* Give a node that has no definition any more, or got none, its name, which is stored for
- * good. NULL, for want of memory: the node is lost, nobody finds it again. */
-void pd__names_own(pd_flag *node, const char *stored);
-
-/* What few names have: to read (zeros where there is nothing), and to write (NULL when
- * memory is out). */
-extern const pd__extra pd__no_extra;
-static inline const pd__extra *pd__flag_extra(const pd_flag *node) {
-  return node->has_extra ? node->more.extra : &pd__no_extra;
-}
-pd__extra *pd__flag_make_extra(pd_flag *node);
-
-/* The cells of a flag, or of a name that is imported, in a list. */
-static inline pd__cell **pd__flag_cells(pd_flag *node) {
-  return node->has_extra ? &node->more.extra->cells : &node->more.cells;
-}
-static inline pd__cell *pd__flag_first_cell(const pd_flag *node) {
-  return node->has_extra ? node->more.extra->cells : node->more.cells;
-}
-
-/* The flag that an alias is for, else the node itself. */
-pd_flag *pd__flag_meant(pd_flag *node);
-
-/* The node at `index`; NULL past the last. */
-pd_flag *pd__names_at(uint32_t index);
-
-/* The node of a name that means a flag: the flag itself, or an alias of it; NULL:
- * undefined. Somebody gave the name: if it is deprecated, they are warned. */
-pd_flag *pd__names_resolve(const char *name, size_t length);
-
-/* The name, stored for good; NULL when memory is out, which can't be for a name
+/* Store the text of a node's name for good; false when memory is out, which can't be for a name
  * that is stored already. */
-const char *pd__names_stored(const char *name, size_t length);
+bool pd__names_keep(pd_flag *node, const char *name, size_t length);
+
+/* Forget a node that nothing needs any more: it was never a flag, and nothing waits for it. */
+void pd__names_release(pd_flag *node);
+
+/* The node behind `previous`, in any order; NULL gives the first. */
+pd_flag *pd__names_next(const pd_flag *previous);
+pd_flag *pd__names_at(uint32_t index);
 
 /* Put a flag at the end of the order of pd_flag_next, unless it is there. */
 void pd__names_list(pd_flag *flag);
-
-/* The flag behind `previous` in that order, defined or not; NULL gives the first. */
 pd_flag *pd__names_listed(const pd_flag *previous);
 
-/* The definition of a flag; NULL: it isn't defined. */
-static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
-  return flag->defined ? pd__flag_first_cell(flag)->def : NULL;
+/* The rarely needed fields; NULL when memory is out. */
+pd__extra *pd__flag_extra(pd_flag *node);
+
+/* A number for flag->claim that no other operation has. */
+uint32_t pd__next_claim(void);
+
+/* ---- What a name means (resolve.c) ---- */
+
+typedef struct pd__meaning {
+  pd_flag *flag; /* NULL: undefined */
+  pd_flag *node; /* the flag, or the alias that it was named by */
+  bool negated;  /* it was named as --noname */
+} pd__meaning;
+
+/* The flag that an alias is for, else the node itself. */
+static inline pd_flag *pd__flag_meant(pd_flag *node) {
+  return node->extra && node->extra->alias_of ? node->extra->alias_of : node;
 }
 
-/* ---- Near names (hint.c) ---- */
+/* The node of a name that means a flag: the flag, or an alias of it; NULL: undefined. If the
+ * name is deprecated there is a warning. */
+pd_flag *pd__resolve(const char *name, size_t length);
 
-/* Write the known flag that `name` is nearest to, if one is near, as
- * "; did you mean 'x'?" with `prefix` before the name; otherwise "". A `prefix`
- * that is NULL asks for the name of a flag; with one it may be the negation of one
- * too, or another word of a command line. */
-#define PD__HINT_SIZE (PD_NAME_MAX + 40)
-void pd__names_hint(const char *name, size_t length, const char *prefix, char out[PD__HINT_SIZE]);
+/* The same, where --noname may turn a bool off. */
+pd__meaning pd__resolve_negated(const char *name, size_t length);
 
-/* ---- One definition by itself (check.c) ---- */
+/* Fail because no flag has the name, with the nearest one that does. */
+pd_status pd__fail_undefined(const char *name, pd_error *err);
 
-/* Copy a definition of another version's size into today's form. No lock. */
-pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err);
+/* ---- Suggestions (suggest.c) ---- */
 
-/* Check all of it that can be checked without the registry. No lock. */
-pd_status pd__def_check(const pd_flag_def *def, pd_error *err);
+/* Write the known flag that `name` is nearest to, if one is near, as "; did you mean 'x'?" with
+ * `prefix` before the name; otherwise "". A `prefix` that is NULL asks for the name of a flag;
+ * with one it may be the negation of one too, or another option of a command line. */
+#define PD__SUGGESTION_SIZE (PD_NAME_MAX + 40)
+void pd__suggest(const char *name, size_t length, const char *prefix,
+                 char out[PD__SUGGESTION_SIZE]);
 
-/* Fail because of what the definition says. No lock. */
-pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *why, pd_error *err);
+/* ---- Modules: images whose code or variables are used (image.c) ---- */
 
-/* ---- Definitions (define.c) ---- */
+struct pd_module {
+  const char *path; /* as the loader knows it; stored for good */
+  uintptr_t low, high;
+  uint32_t generation; /* another number for each arrival */
+  bool present;
+  bool stays;      /* it never leaves: the program, or linked so */
+  bool has_record; /* it tells when it leaves */
+  uint32_t opened; /* by pd_module_load, not counting what was undone */
+  uint32_t pinned; /* by operations, while it is open */
+  void *handle;    /* of the loader, while it is open or still to be closed */
+  uint32_t closing; /* times that the handle is to be closed when nothing pins it any more */
+  uint32_t registrations; /* hooks and definitions of an image without a record: while there are
+                             some, `reference` keeps it */
+  void *reference;
+  pd_module *next;
+  const char *name_space;     /* of its definitions; "" for none; stored for good */
+  struct pd__membership *membership; /* module/module.h; NULL: it has never joined */
+};
 
-/* Define all of `count` definitions or none. cells[i].def points at a
- * definition that pd__def_check accepted; on success the cells belong to the
- * registry until pd__undefine. Refusals go to `report`. Then apply what waited
- * for the names; a value that doesn't suit goes to `waiting` and is dropped. */
-bool pd__define(pd__cell *cells, size_t count, pd__report *report, pd__report *waiting);
-
-/* The flag of a cell; NULL: none. */
-pd_flag *pd__cell_flag(const pd__cell *cell);
-
-/* Whether a definition is required or has a validator. */
-bool pd__defs_ask(void);
-
-/* Take the cells away. A flag that no definition is left of is undefined. `program`: the
- * cells are those of its record, and text in it remains; NULL: of another module. */
-void pd__undefine(pd__cell *cells, size_t count, const pd__platform_image *program);
-
-/* How often a flag was undefined. As long as this stays, so do the types of all
- * flags; for readers without the lock. */
-extern uint32_t pd__departures;
-
-/* Take away the cells of pd_flag_register that lie between two addresses. */
-void pd__forget_between(uintptr_t low, uintptr_t high);
-
-/* ---- Values (change.c) ---- */
-
-/* True once a command line has been parsed: startup-only flags are frozen. */
-extern bool pd__startup_over;
-
-typedef enum pd__action {
-  PD__GIVE,        /* an entry */
-  PD__GIVE_BRIEF,  /* a value without one */
-  PD__DROP_ALL,    /* every value but the default */
-  PD__DROP_SOURCE, /* the values of one source */
-  PD__DROP_OVERRIDE   /* those of one override */
-} pd__action;
-
-/* A checked change of one flag, with all the memory that it needs. A long command line has
- * one for each argument. */
-typedef struct pd__change {
-  pd_flag *flag;
-  union {
-    pd__entry *entry; /* to give; NULL: nothing. Its `next` is a spare one, or NULL: for the
-                         value of before, should that be brief */
-    pd_value value;   /* to give */
-    pd_override override;   /* to drop */
-  } what;
-  uint32_t number; /* the line, if brief; of others, while they are being looked at, the earlier
-                      change of the flag: its index + 1; 0: none */
-  uint8_t action;  /* pd__action */
-  uint8_t source;  /* if brief, or to drop */
-} pd__change;
-
-/* The entry that a change gives, if it has one; NULL: none. */
-static inline pd__entry *pd__change_entry(const pd__change *change) {
-  return change->action == PD__GIVE ? change->what.entry : NULL;
+static inline bool pd__module_has(const pd_module *module, uintptr_t address) {
+  return address >= module->low && address < module->high;
 }
 
-/* Whether it does nothing: a retired flag was to be given a value. */
-static inline bool pd__change_idle(const pd__change *change) {
-  return change->action == PD__GIVE && !change->what.entry;
-}
+/* The image that an address lies in, if it is known; else NULL. */
+pd_module *pd__module_at(const void *address);
 
-/* Check that the flag may take the value, and make the entry that will hold it, if it needs
- * one. `node` is the flag, or the alias that messages are to call it by.
- * `text` wins over `value`. On error nothing is held. A retired flag takes nothing:
- * the change is idle. `early`: the flag is being defined, startup may be over. */
-pd_status pd__change_prepare(pd__change *change, pd_flag *node, const char *text, pd_value value,
-                             const pd_origin *origin, bool early, pd_error *err);
+/* An image arrives, or is met for the first time; NULL when memory is out. */
+pd_module *pd__module_add(const pd__platform_image *image);
+pd_module *pd__module_next(const pd_module *previous);
 
-/* Give a value that is brief an entry, since others are to look at the change before it is
- * committed. */
-pd_status pd__change_open(pd__change *change, pd_error *err);
+/* No lock. The image that `address` lies in; NULL: in none, or memory is out. */
+pd_module *pd__module_of(const void *address);
 
-/* Can't fail; frees nothing that a reader may hold. */
-void pd__change_commit(pd__change *change);
-void pd__change_drop(pd__change *change);
+/* No lock. Something of the module is about to be registered: where the image wouldn't tell when
+ * it leaves, it is kept until pd__module_unregister. NULL is allowed. */
+void pd__module_register(pd_module *module);
 
-/* Changes that are made together. Start with zeros; `report` collects their errors. */
-typedef struct pd__changes {
-  pd__report *report;
-  pd_override override; /* that the values are to be; 0: none */
-  bool early;     /* as for pd__change_prepare */
-  bool forced;    /* no validator is asked */
-  bool ask_all;   /* every validator is, also of flags that don't change */
-  bool hooked;    /* somebody is to be asked, or told */
-  size_t count;
-  size_t capacity;   /* of `more` */
-  pd__change *more;  /* all of them, once there are two */
-  pd__change single; /* the first as long as it is alone */
-} pd__changes;
+/* With the lock; the image may leave when the operation ends. */
+void pd__module_unregister(struct pd__operation *operation, pd_module *module);
 
-/* Room for so many, where that is known; for want of memory nothing is done. */
-void pd__changes_reserve(pd__changes *changes, size_t count);
+/* With the lock. Close a handle of pd_module_load, at the end of the operation or later. */
+void pd__module_close(struct pd__operation *operation, pd_module *module);
 
-/* The change at `index`. */
-pd__change *pd__changes_at(pd__changes *changes, size_t index);
+/* ---- Operations (operation.c) ---- */
 
-/* Prepare to give a flag a value; `node` as in pd__change_prepare. An error goes to `err`,
- * or to the report. */
-pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                          const pd_origin *origin, pd_error *err);
-void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin);
+typedef struct pd__notice pd__notice; /* notify.c */
+typedef struct pd__pin pd__pin;       /* pin.c */
+typedef struct pd__held pd__held;     /* hook.c */
+typedef struct pd__closing pd__closing;
 
-/* Prepare to take away what `source` gave an open flag, if it gave anything. */
-void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
+/* One call of the library. Whatever it allocates lies in its arena; whatever it keeps in the
+ * process is listed here. So it ends alike in all ways: on success, on an error, and when a
+ * callback doesn't return because its thread is cancelled or an exception passes through. */
+typedef struct pd__operation {
+  pd__arena arena;
+  pd__pin *pins;          /* images that are kept while code of theirs is called */
+  pd__held *held;         /* hooks that are kept while they are called */
+  pd__notice *notices;    /* watchers to notify when the lock is let go */
+  pd__notice **notices_end;
+  pd__closing *closing;   /* handles to close without the lock */
+  bool locked;
+  bool in_loader;         /* a constructor or destructor is running: no hook may wait */
+} pd__operation;
 
-/* Prepare to take all but the default from an open flag; with an override on it, the
- * topmost override is given the default instead. */
-void pd__changes_reset(pd__changes *changes, pd_flag *flag);
+/* Take the lock, and let go of it; then notify watchers, hand out warnings, release contexts and
+ * close what may leave. */
+void pd__operation_begin(pd__operation *operation);
+void pd__operation_end(pd__operation *operation);
+void pd__operation_lock(pd__operation *operation);
+void pd__operation_unlock(pd__operation *operation);
 
-/* Prepare to take away the values of an override. */
-void pd__changes_pop(pd__changes *changes, pd_flag *flag, pd_override override);
+/* Let go of all that the operation holds, without calling anybody. */
+void pd__operation_abandon(pd__operation *operation);
 
-/* Ask the validators, then commit all if there was no error, otherwise drop all.
- * Gives the report's status. Lets go of the lock while it calls a validator; from
- * the commit on it holds it. pd__tell is due when it is let go. */
-pd_status pd__changes_finish(pd__changes *changes);
+/* A variable of this kind ends in order however its function is left. */
+#define PD__OPERATION(name)                                                                        \
+  pd__operation name __attribute__((cleanup(pd__operation_abandon))) = {.locked = false}
 
-/* All of it for one value: as pd__change_prepare, then pd__changes_finish. */
-pd_status pd__give(pd_flag *node, const char *text, pd_value value, const pd_origin *origin,
-                   pd_error *err);
+/* ---- Pins (pin.c) ---- */
 
-/* Give one value to a flag that is being defined; `node` as in pd__change_prepare. */
-void pd__settle(pd_flag *node, const char *text, const pd_origin *origin, pd__report *report);
+typedef enum pd__pinning {
+  PD__PINNED,   /* the image stays while the operation goes on */
+  PD__UNPINNED, /* pd__pins_take must be called, without the lock; then look again */
+  PD__LEAVING   /* it can't be kept: nothing of it may be called */
+} pd__pinning;
 
-/* What is to be told, for readers without the lock. */
-extern size_t pd__notices_due;
-extern bool pd__warnings_due; /* there are some, and a handler */
-extern bool pd__releases_due; /* hooks that are removed */
+/* Keep an image while code of it is called, or a change that its code must judge is prepared.
+ * NULL, for code in no image, is its owner's matter. */
+pd__pinning pd__pin(pd__operation *operation, pd_module *module);
 
-void pd__tell_all(void);
+/* No lock: ask the loader for the images that pd__pin wanted. */
+void pd__pins_take(pd__operation *operation);
 
-/* Without the lock: tell the watchers of what this thread has changed, and hand out
- * warnings. At the end of every function that may have changed something. */
-static inline void pd__tell(void) {
-  if (PD__LACKS_HOOKS) return;
-  if (__atomic_load_n(&pd__notices_due, __ATOMIC_ACQUIRE) ||
-      __atomic_load_n(&pd__warnings_due, __ATOMIC_ACQUIRE) ||
-      __atomic_load_n(&pd__releases_due, __ATOMIC_ACQUIRE)) {
-    pd__tell_all();
-  }
-}
+/* ---- The value of a flag (flag.c) ---- */
 
-/* Warn, once, of a deprecated name of `flag`, and of a deprecated or retired flag. */
-void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
-void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
+#define PD__STATE_ASSIGNABLE 0x80
+#define PD__STATE_PLAIN (0xf | PD__STATE_ASSIGNABLE) /* the type alone: read without the lock */
 
-/* What `source` gave last, which may be put into `room`; NULL: nothing. */
-const pd__entry *pd__flag_entry_of(const pd_flag *flag, pd_source source, pd__entry *room);
+/* The registry's own copy of the value, while the flag is of that type. No lock. */
+void *pd__flag_address(const pd_flag *flag, pd_type type);
+pd_value pd__flag_value(const pd_flag *flag);
 
-/* Whether `source` gave the flag the value that `text` reads as. */
-bool pd__flag_has(const pd_flag *flag, pd_source source, const char *text);
+/* The value below the overrides. */
+pd_value pd__flag_base(const pd_flag *flag);
 
-/* ---- The values that a flag was given (entries.c) ---- */
-
-/* NULL when memory is out. */
-pd__entry *pd__entry_new(pd_value value, const pd_origin *origin);
-void pd__entry_free(pd__entry *entry);
-
-/* Let `entry` remember `old`, which it replaces, as the newest of at most PD_HISTORY_KEPT. */
-void pd__entry_add_past(pd__entry *entry, pd__entry *old);
-
-/* The entry at *index, as pd_flag_get_entry counts; it may be put into `room`. NULL: the
- * default, if *index has become 0, or none. */
-const pd__entry *pd__entries_at(const pd_flag *flag, size_t *index, pd__entry *room);
-
-/* Make an entry of what is brief; false when memory is out. */
-bool pd__entries_open(pd_flag *flag);
-
-/* Put an entry in its place by its source, and take away those that a change drops.
- * Behind the entry may be a spare one, as in a change. */
-void pd__entries_give(pd_flag *flag, pd__entry *entry);
-void pd__entries_drop(const pd__change *change);
-
-/* Remove what `source` gave; for flags that nobody defines, since nobody is told. */
-void pd__flag_drop_source(pd_flag *flag, pd_source source);
-
-/* Check the values that waited for the definition, of type `was`; drop the
- * ones that don't suit, with an error each. */
-void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
-
-/* The default, with its text interned, which was done on definition. */
+/* The default of the definition, with its text stored; that, unless pd_flag_set_default gave
+ * another one. */
 pd_value pd__def_default(const pd_flag_def *def);
-
-/* The same, unless pd_flag_set_default gave another one. */
 pd_value pd__flag_default(const pd_flag *flag);
+
+/* Bring the value that holds to the node and all cells. */
+void pd__flag_publish(pd_flag *flag);
+
+/* After a change of the flag's cells. */
+void pd__flag_look_again(pd_flag *flag);
+
+/* Make the variable unknown to readers without the lock, and wait for the few instructions that
+ * one may be in. */
+void pd__flag_hide_variable(pd_flag *flag);
+
+/* Without the lock: what the module has assigned, of a number; else the last committed value. */
+pd_value pd__flag_peek(const pd_flag *flag, pd_type type);
 
 /* A module may assign to its variable of the flag, from now on. */
 void pd__flag_make_assignable(pd_flag *flag);
 
-/* Take over what a module has assigned to its variable of the flag; of all flags. */
-void pd__flag_adopt(pd_flag *flag);
-void pd__adopt_all(void);
+/* Take over what modules have assigned to their variables of the flag; of all flags. */
+void pd__flag_adopt(pd__operation *operation, pd_flag *flag);
+void pd__adopt_all(pd__operation *operation);
 
-/* The value that holds, as the entries say, to the node and all cells. */
-void pd__flag_publish(pd_flag *flag);
+/* PD_OK, with the current value, or why there is none. */
+pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err);
 
-pd_value pd__flag_value(const pd_flag *flag);
+/* ---- History (history.c) ---- */
 
-/* An entry as hosts see it; NULL stands for the default. */
-void pd__entry_show(const pd_flag *flag, const pd__entry *entry, pd_flag_entry *out);
+/* Room for so many more entries, so that giving and dropping values can't fail. */
+bool pd__history_reserve(size_t count);
 
-/* What stands for the values of a sensitive flag wherever people read. */
-#define PD__REDACTED "<redacted>"
+/* Give a flag a value that isn't an override's. */
+void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin);
 
-/* The node's own copy of the value, while the flag is of that type. No lock. */
-void *pd__flag_address(const pd_flag *flag, pd_type type);
+/* Drop what `source` gave; all but the default. The caller publishes. */
+void pd__history_drop(pd_flag *flag, pd_source source);
+void pd__history_drop_all(pd_flag *flag);
 
-/* What pd_flag_get_state tells. No lock. */
-#define PD__STATE_ASSIGNABLE 0x80
-#define PD__STATE_PLAIN (0xf | PD__STATE_ASSIGNABLE) /* the type alone: read without the lock */
-static inline uint8_t pd__flag_state(const pd_flag *flag) {
-  return __atomic_load_n(&flag->state, __ATOMIC_ACQUIRE);
+/* What `source` gave last, into *out; false: nothing. */
+bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
+
+/* The entry at `index`, as pd_flag_get_entry counts, into *out; false: there is none. */
+bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
+
+/* What holds now, into *out, as hosts see it. */
+void pd__history_show_current(const pd_flag *flag, pd_flag_entry *out);
+
+/* Keep the values that `keeps` keeps, which may change them; the others go. `current` tells it
+ * that the value isn't a replaced one. */
+typedef bool pd__keeps(pd_flag *flag, pd__entry *entry, bool current, void *context);
+void pd__history_filter(pd_flag *flag, pd__keeps *keeps, void *context);
+
+/* Entries, for lists of others; the room is reserved. */
+pd__entry *pd__entry_take(pd_value value, const pd_origin *origin);
+void pd__entry_free(pd__entry *entry);
+
+/* Put `fresh` on top of a list of values of one source; of those that it replaces, a bounded
+ * number is kept. One from the same place is taken over. */
+void pd__entries_push(pd__entry **list, pd__entry *fresh);
+
+/* ---- Overrides (override.c) ---- */
+
+/* Room for what an override does to `count` flags; its number, or 0 when memory is out. */
+pd_override pd__override_new(size_t count);
+
+/* Give a flag a value of an override that is being made, or of its topmost one. */
+void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin);
+
+static inline pd__overridden *pd__flag_override(const pd_flag *flag) {
+  return flag->extra ? flag->extra->overrides : NULL;
 }
 
-/* Where a value came from, up to the name: "flags.conf:3: ", "environment: ", or "".
- * Gives `out`. */
+/* ---- Where a value came from, for messages (origin.c) ---- */
+
+extern const pd_origin pd__at_run_time;
+
+/* Up to the name: "flags.conf:3: ", "environment: ", or "". Gives `out`. */
 #define PD__PLACE_SIZE (PD_NAME_MAX + 32)
 const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]);
 
-/* Where a value came from, as the beginning of a message about it. Gives `out`. */
+/* As the beginning of a message about the value. Gives `out`. */
 #define PD__SOURCE_SIZE (3 * PD_NAME_MAX + 64)
 const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD__SOURCE_SIZE]);
 
 /* An origin that a host may give: no default, no override. NULL is allowed. */
 pd_status pd__origin_check(const pd_origin *origin, pd_error *err);
 
-/* PD_OK, or why the flag takes no value from `origin`: undefined, read-only,
- * frozen. */
-pd_status pd__flag_check_open(const pd_flag *flag, const pd_origin *origin, pd_error *err);
+/* What stands for the values of a sensitive flag wherever people read. */
+#define PD__REDACTED "<redacted>"
 
-/* PD_OK, with the value of now, or why there is none. */
-pd_status pd__flag_check_defined(const pd_flag *flag, pd_error *err);
-pd_status pd__flag_check_type(const pd_flag *flag, pd_type type, pd_error *err);
+/* ---- Warnings (warning.c) ---- */
 
-/* PD_OK, or why the flag takes no text that a file wrote so; as in pd_config_add.
- * `node` as in pd__change_prepare. */
-pd_status pd__literal_check(pd_flag *node, const char *text, uint32_t literal,
-                            const pd_origin *origin, pd_error *err);
+/* Warn, once, of a deprecated name of `flag`; of a deprecated or retired flag. */
+void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
+void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
 
-/* Check a flag and the type of what it is to be given; text suits every type. */
-pd_status pd__assignment_check(const pd_assignment *item, pd_error *err);
+/* No lock: hand out warnings. */
+void pd__warnings_deliver(pd__operation *operation);
 
-extern const pd_origin pd__at_run_time;
+/* ---- What is listed of a flag (inspect.c) ---- */
 
-/* The module that a flag's first definition stands in, or NULL. */
-pd_module *pd__flag_owner(const pd_flag *flag);
-
-/* ---- What is told of a flag (flag.c) ---- */
+/* True once a command line has been parsed: startup-only flags are frozen. */
+extern bool pd__startup_over;
 
 /* Fill all but the size, for a flag that is defined. False: memory is out. */
 bool pd__flag_info(const pd_flag *flag, pd_flag_info *info);
-
-/* The same of pd_flag_get_entry. */
-pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err);
-
-/* ---- Modules (module.c) ---- */
-
-const char *pd__module_path(const pd_module *module);
-
-/* The path of the module with a record that the address is in; NULL: none is known. */
-const char *pd__module_path_at(const void *inside);
-
-/* The module of a cell; NULL: none. */
-pd_module *pd__cell_module(const pd__cell *cell);
-
-/* What pd_host offers. No lock. */
-void pd__module_join(pd_module_record *record);
-void pd__module_leave(pd_module_record *record);
-
-/* Join the modules that were here before the registry. No lock. */
-void pd__join_those_before(void);
-
-/* ---- Copies (copies.c) ---- */
-
-/* This copy, as modules see it when it hosts the registry. */
-extern const pd_host *const pd__own_host;
 
 #endif /* PD__REGISTRY_H */

@@ -1,0 +1,80 @@
+#include "arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALLEST_BLOCK 1024u
+#define LARGEST_BLOCK 65536u
+
+struct pd__block {
+  pd__block *next;
+  char *memory; /* behind the block itself, or malloc's own */
+  size_t size;
+  size_t used;
+};
+
+void pd__wipe(void *memory, size_t size) {
+  memset(memory, 0, size);
+  __asm__ volatile("" : : "r"(memory) : "memory");
+}
+
+static pd__block *add_block(pd__arena *arena, size_t least) {
+  size_t size = arena->blocks ? 2 * arena->blocks->size : SMALLEST_BLOCK;
+  if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
+  if (size < least) size = least;
+  pd__block *fresh = malloc(sizeof *fresh + size);
+  if (!fresh) return NULL;
+  *fresh = (pd__block){arena->blocks, (char *)(fresh + 1), size, 0};
+  arena->blocks = fresh;
+  return fresh;
+}
+
+static void *take(pd__arena *arena, size_t size) {
+  pd__block *block = arena->blocks;
+  size = (size + 7) & ~(size_t)7;
+  if (!block || size > block->size - block->used) block = add_block(arena, size);
+  if (!block) return NULL;
+  void *taken = block->memory + block->used;
+  block->used += size;
+  return taken;
+}
+
+void *pd__arena_take(pd__arena *arena, size_t size) {
+  void *taken = take(arena, size);
+  return taken ? memset(taken, 0, size) : NULL;
+}
+
+char *pd__arena_text(pd__arena *arena, const char *text, size_t length) {
+  char *copy = take(arena, length + 1);
+  if (!copy) return NULL;
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  return copy;
+}
+
+void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size) {
+  pd__block *block = memory ? malloc(sizeof *block) : NULL;
+  if (!block) {
+    free(memory);
+    return NULL;
+  }
+  /* It is full, and stands behind the one that pieces are taken from. */
+  *block = (pd__block){NULL, memory, size, size};
+  if (arena->blocks) {
+    block->next = arena->blocks->next;
+    arena->blocks->next = block;
+  } else {
+    arena->blocks = block;
+  }
+  return memory;
+}
+
+void pd__arena_free(pd__arena *arena) {
+  while (arena->blocks) {
+    pd__block *block = arena->blocks;
+    arena->blocks = block->next;
+    pd__wipe(block->memory, block->used);
+    if (block->memory != (char *)(block + 1)) free(block->memory);
+    free(block);
+  }
+}

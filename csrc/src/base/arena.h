@@ -1,0 +1,30 @@
+/* Memory of one operation: taken piece by piece, freed all at once. */
+#ifndef PD__ARENA_H
+#define PD__ARENA_H
+
+#include <stddef.h>
+
+typedef struct pd__block pd__block;
+
+/* Start with zeros. */
+typedef struct pd__arena {
+  pd__block *blocks; /* the newest first */
+} pd__arena;
+
+/* `size` bytes, zeroed, aligned for pointers and numbers; NULL when memory is out. */
+void *pd__arena_take(pd__arena *arena, size_t size);
+
+/* A copy of `length` bytes with a NUL behind; NULL when memory is out. */
+char *pd__arena_text(pd__arena *arena, const char *text, size_t length);
+
+/* Let the arena free `memory`, which is malloc's and holds `size` bytes. NULL, with the memory
+ * freed, when there is no memory to note it; NULL for NULL. */
+void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size);
+
+/* Overwrite and free all of it: it may hold secrets. */
+void pd__arena_free(pd__arena *arena);
+
+/* Overwrite memory; no compiler takes this for useless. */
+void pd__wipe(void *memory, size_t size);
+
+#endif /* PD__ARENA_H */
