@@ -4,7 +4,8 @@ A line ` * Built with: <arguments>` in a source adds arguments for the compiler,
 ` * Also built with (<label>): <arguments>` makes a second build, whose items carry the label.
 $LIBRARY stands for an object of the whole library, compiled in; without it the program links
 libpd_flags. plugins/<name>.c become shared libraries in the directory that $PLUGINS stands for;
-the programs find it in their environment.
+the programs find it in their environment. $SOURCES stands for csrc/src: a source of it that is
+compiled in can be tested by functions that the library doesn't export.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class TestItem(pytest.Item):
 
 
 def expand(arguments: str, directory: Path) -> list[str]:
-    return arguments.replace("$PLUGINS", str(directory)).split()
+    sources = support.ROOT / "csrc" / "src"
+    return arguments.replace("$PLUGINS", str(directory)).replace("$SOURCES", str(sources)).split()
 
 
 def build_program(config: pytest.Config, source: Path, arguments: str) -> Path:

@@ -7,6 +7,7 @@
 
 #include "hash.h"
 #include "profile.h"
+#include "table.h"
 
 /* Blocks are a quarter of what there is already, so that little of them stays unused. */
 #define SMALLEST_BLOCK 16384u
@@ -55,59 +56,54 @@ char *pd__forever_text(const char *text, size_t size) {
   return own ? memcpy(own, text, size) : NULL;
 }
 
-/* Open addressing with linear probing, at most three quarters full. */
-typedef struct stored {
-  uint32_t hash;
-  char text[];
-} stored;
+/* ---- Texts that are stored once ---- */
+
+/* Each chunk has twice the room of the one before, so that none ever moves. */
+#define FIRST_CHUNK 256u /* a power of two */
+#define CHUNKS 24
 
 static struct {
-  stored **slots;
-  size_t capacity; /* 0 or a power of two */
-  size_t count;
-} strings;
+  pd__table table;
+  const char **chunks[CHUNKS];
+  uint32_t count;
+} texts;
 
-static int grow(void) {
-  size_t capacity = strings.capacity ? 2 * strings.capacity : 256;
-  stored **slots = calloc(capacity, sizeof *slots);
-  if (!slots) return 0;
-  for (size_t i = 0; i < strings.capacity; i++) {
-    if (!strings.slots[i]) continue;
-    size_t slot = strings.slots[i]->hash & (capacity - 1);
-    while (slots[slot]) slot = (slot + 1) & (capacity - 1);
-    slots[slot] = strings.slots[i];
-  }
-  free(strings.slots);
-  strings.slots = slots;
-  strings.capacity = capacity;
-  return 1;
+typedef struct place {
+  uint32_t chunk;
+  uint32_t at; /* in it */
+} place;
+
+static place place_of(uint32_t index) {
+  uint32_t chunk = 31 - (uint32_t)__builtin_clz(index / FIRST_CHUNK + 1);
+  return (place){chunk, index - ((1u << chunk) - 1) * FIRST_CHUNK};
 }
 
-/* The slot that holds the text, or the free one where it belongs. */
-static stored **probe(const char *text, uint32_t hash) {
-  size_t slot = hash & (strings.capacity - 1);
-  for (; strings.slots[slot]; slot = (slot + 1) & (strings.capacity - 1)) {
-    stored *candidate = strings.slots[slot];
-    if (candidate->hash == hash && !strcmp(candidate->text, text)) break;
-  }
-  return &strings.slots[slot];
+static const char *text_of(uint32_t item) {
+  place found = place_of(item - 1);
+  return texts.chunks[found.chunk][found.at];
 }
+
+/* Where to put the pointer of the next text; NULL when memory is out. */
+static const char **next_place(void) {
+  if (texts.count == PD__TABLE_MOST) return NULL;
+  place next = place_of(texts.count);
+  const char ***chunk = &texts.chunks[next.chunk];
+  if (!*chunk) *chunk = malloc(((size_t)FIRST_CHUNK << next.chunk) * sizeof **chunk);
+  return *chunk ? &(*chunk)[next.at] : NULL;
+}
+
+static bool same_text(uint32_t item, const void *text) { return !strcmp(text_of(item), text); }
 
 const char *pd__intern(const char *text) {
-  if (!text || (!strings.capacity && !grow())) return NULL;
+  if (!text) return NULL;
   size_t length = strlen(text);
   uint32_t hash = (uint32_t)pd__hash_text(text, length);
-  stored **slot = probe(text, hash);
-  if (*slot) return (*slot)->text;
-  if (4 * strings.count >= 3 * strings.capacity) {
-    if (!grow()) return NULL;
-    slot = probe(text, hash);
-  }
-  stored *fresh = pd__forever(sizeof *fresh + length + 1);
-  if (!fresh) return NULL;
-  fresh->hash = hash;
-  memcpy(fresh->text, text, length + 1);
-  *slot = fresh;
-  strings.count++;
-  return fresh->text;
+  uint32_t item = pd__table_find(&texts.table, hash, same_text, text);
+  if (item) return text_of(item);
+  const char **at = next_place();
+  if (!at || !pd__table_reserve(&texts.table, 1)) return NULL;
+  char *own = pd__forever_text(text, length + 1);
+  if (!own) return NULL;
+  pd__table_add(&texts.table, hash, ++texts.count);
+  return *at = own;
 }

@@ -63,6 +63,10 @@ const char *pd__platform_getenv(const char *variable);
 pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
                             char why[PD__READ_SIZE]);
 
+/* Fill `out` with bytes that nobody can foretell. False: the system has none at hand, and
+ * nobody waits until it has. */
+bool pd__platform_random(void *out, size_t size);
+
 /* strtod in the C locale, for text that is known to be a number. */
 double pd__platform_strtod(const char *text);
 

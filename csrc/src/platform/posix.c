@@ -17,6 +17,8 @@
 #include <unistd.h>
 #ifdef __APPLE__
 #include <xlocale.h>
+#else
+#include <sys/syscall.h>
 #endif
 
 #include "posix.h"
@@ -171,6 +173,31 @@ pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *l
   free(*out);
   return complaint == out_of_memory ? PD_ERR_MEMORY : PD_ERR_FILE;
 }
+
+/* ---- Random bytes ---- */
+
+#ifdef __APPLE__
+
+bool pd__platform_random(void *out, size_t size) {
+  arc4random_buf(out, size);
+  return true;
+}
+
+#else
+
+#define WITHOUT_WAITING 1 /* GRND_NONBLOCK */
+
+/* By the number of the call: older C libraries have no function for it. */
+bool pd__platform_random(void *out, size_t size) {
+  for (size_t filled = 0; filled < size;) {
+    long got = syscall(SYS_getrandom, (char *)out + filled, size - filled, WITHOUT_WAITING);
+    if (got > 0) filled += (size_t)got;
+    if (got <= 0 && errno != EINTR) return false;
+  }
+  return true;
+}
+
+#endif
 
 /* ---- Locale ---- */
 

@@ -1,5 +1,6 @@
 /* Windows. Paths, messages and the environment are UTF-8 on our side. */
 #ifdef _WIN32
+#define _CRT_RAND_S /* declares rand_s */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #endif
@@ -373,6 +374,19 @@ pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *l
   }
   free(full);
   return status;
+}
+
+/* ---- Random bytes ---- */
+
+/* Microsoft's C library asks RtlGenRandom, whose DLL this one then doesn't name. */
+bool pd__platform_random(void *out, size_t size) {
+  for (size_t filled = 0; filled < size; filled += sizeof(unsigned)) {
+    unsigned word;
+    size_t left = size - filled;
+    if (rand_s(&word) != 0) return false;
+    memcpy((char *)out + filled, &word, left < sizeof word ? left : sizeof word);
+  }
+  return true;
 }
 
 /* ---- Environment and locale ---- */

@@ -1,0 +1,90 @@
+#include "table.h"
+
+#include <stdlib.h>
+
+#define SMALLEST 64u /* slots */
+
+/* Slots of the old array that each addition moves. The new array has room for at least
+ * three eighths of the old one's slots more, so a quarter of that many additions, with four
+ * slots each, have moved all before it is full. */
+#define STEP 4u
+
+/* Three quarters: behind that, probes get long. */
+static size_t most_in(size_t capacity) { return capacity / 4 * 3; }
+
+static bool is_taken(const pd__table_slot *slot) {
+  return slot->item && slot->item != PD__TABLE_REMOVED;
+}
+
+/* Put an item that isn't there into the array that has room. */
+static void put(pd__table *table, pd__table_slot item) {
+  size_t last = table->now.capacity - 1, at = item.hash & last;
+  while (is_taken(&table->now.slots[at])) at = (at + 1) & last;
+  if (!table->now.slots[at].item) table->used++;
+  table->now.slots[at] = item;
+}
+
+static void move(pd__table *table, size_t slots) {
+  for (; table->left > 0 && slots > 0; slots--) {
+    pd__table_slot *slot = &table->old.slots[table->moved++];
+    if (!is_taken(slot)) continue;
+    put(table, *slot);
+    slot->item = PD__TABLE_REMOVED; /* what stands behind it is still found */
+    table->left--;
+  }
+  if (table->left > 0 || !table->old.slots) return;
+  free(table->old.slots);
+  table->old = (pd__table_part){.slots = NULL};
+}
+
+/* Large arrays of calloc are zeroed by the system, page by page when they are used. */
+static bool replace(pd__table *table, size_t capacity) {
+  pd__table_slot *slots = calloc(capacity, sizeof *slots);
+  if (!slots) return false;
+  move(table, SIZE_MAX);
+  table->old = table->now;
+  table->now = (pd__table_part){slots, capacity};
+  table->moved = table->used = 0;
+  table->left = table->count;
+  move(table, 0);
+  return true;
+}
+
+/* Where half of the slots are those of removed items, an array of the same size has room
+ * again. */
+bool pd__table_reserve(pd__table *table, size_t more) {
+  size_t needed, capacity = table->now.capacity ? table->now.capacity : SMALLEST;
+  if (more > PD__TABLE_MOST - table->count) return false;
+  if (table->used + table->left + more <= most_in(table->now.capacity)) return true;
+  needed = table->count + more;
+  if (needed > most_in(capacity) / 2) capacity *= 2;
+  while (needed > most_in(capacity)) capacity *= 2;
+  return replace(table, capacity);
+}
+
+bool pd__table_add(pd__table *table, uint32_t hash, uint32_t item) {
+  if (!pd__table_reserve(table, 1)) return false;
+  move(table, STEP);
+  put(table, (pd__table_slot){hash, item});
+  table->count++;
+  return true;
+}
+
+static bool remove_from(pd__table_part part, uint32_t hash, uint32_t item) {
+  if (!part.slots) return false;
+  for (size_t at = hash & (part.capacity - 1);; at = (at + 1) & (part.capacity - 1)) {
+    if (!part.slots[at].item) return false;
+    if (part.slots[at].item != item) continue;
+    part.slots[at].item = PD__TABLE_REMOVED;
+    return true;
+  }
+}
+
+void pd__table_remove(pd__table *table, uint32_t hash, uint32_t item) {
+  if (remove_from(table->now, hash, item)) {
+    table->count--;
+  } else if (remove_from(table->old, hash, item)) {
+    table->count--;
+    table->left--;
+  }
+}

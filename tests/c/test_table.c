@@ -1,0 +1,158 @@
+/* Functions that the library keeps to itself, compiled in.
+ *
+ * Built with: -I$SOURCES $SOURCES/base/table.c $SOURCES/base/hash.c
+ */
+#include "check.h"
+
+#include <base/hash.h>
+#include <base/table.h>
+
+/* ---- Hashes ---- */
+
+/* What Python from 3.11 on, whose hash this is, gives with PYTHONHASHSEED=0. */
+TEST(texts_have_the_hashes_of_siphash_1_3) {
+  static const struct {
+    const char *text;
+    uint64_t hash;
+  } known[] = {
+      {"", 0xd1fba762150c532cu},          {"a", 0x407448d2b89b1813u},
+      {"siphash", 0x8264ceeccb16bcbeu},   {"12345678", 0x3489982430560a87u},
+      {"123456789", 0x0fbc0f0007965fcfu}, {"a text of some 20 bytes", 0x35ea7fe85896b238u}};
+  pd__hash_seed((const uint64_t[2]){0, 0});
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    CHECK(pd__hash_text(known[i].text, strlen(known[i].text)) == known[i].hash);
+  }
+  CHECK(pd__hash_text("", 1) == 0x68a914128e01e473u);
+}
+
+TEST(each_word_of_the_key_changes_the_hash) {
+  pd__hash_seed((const uint64_t[2]){0, 0});
+  uint64_t none = pd__hash_text("a", 1);
+  pd__hash_seed((const uint64_t[2]){1, 0});
+  uint64_t first = pd__hash_text("a", 1);
+  pd__hash_seed((const uint64_t[2]){0, 1});
+  uint64_t second = pd__hash_text("a", 1);
+  CHECK(none != first && none != second && first != second);
+}
+
+/* ---- Tables ---- */
+
+/* Items that have their own number as key; a key's hash is one of a few, or its own. */
+static uint32_t spread;
+static uint32_t hash_of(uint32_t key) { return key % spread; }
+static bool same_key(uint32_t item, const void *key) { return item == *(const uint32_t *)key; }
+
+static bool has(const pd__table *table, uint32_t key) {
+  return pd__table_find(table, hash_of(key), same_key, &key) == key;
+}
+
+static void add(pd__table *table, uint32_t key) { CHECK(pd__table_add(table, hash_of(key), key)); }
+
+static void free_table(pd__table *table) {
+  free(table->now.slots);
+  free(table->old.slots);
+}
+
+TEST(nothing_is_found_in_an_empty_table) {
+  pd__table table = {.count = 0};
+  spread = 1;
+  CHECK(!has(&table, 1));
+}
+
+TEST(all_items_are_found_while_the_table_grows) {
+  pd__table table = {.count = 0};
+  spread = UINT32_MAX;
+  for (uint32_t key = 1; key <= 5000; key++) {
+    add(&table, key);
+    for (uint32_t other = 1; other <= 5001; other++) CHECK(has(&table, other) == (other <= key));
+  }
+  free_table(&table);
+}
+
+TEST(items_of_one_hash_are_told_apart) {
+  pd__table table = {.count = 0};
+  spread = 2;
+  for (uint32_t key = 1; key <= 300; key++) add(&table, key);
+  for (uint32_t key = 1; key <= 310; key++) CHECK(has(&table, key) == (key <= 300));
+  free_table(&table);
+}
+
+/* A model of a byte for each key says what must be found. */
+static void come_and_go(uint32_t hashes, uint32_t keys, uint32_t steps) {
+  pd__table table = {.count = 0};
+  unsigned char *there = calloc(keys + 1, 1);
+  uint64_t random = 1;
+  size_t count = 0;
+  spread = hashes;
+  for (uint32_t step = 0; step < steps; step++) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    uint32_t key = 1 + (uint32_t)(random >> 33) % keys;
+    CHECK(has(&table, key) == there[key]);
+    if (there[key]) {
+      pd__table_remove(&table, hash_of(key), key);
+      count--;
+    } else {
+      add(&table, key);
+      count++;
+    }
+    there[key] = !there[key];
+    CHECK(table.count == count);
+    CHECK(has(&table, key) == there[key]);
+  }
+  for (uint32_t key = 1; key <= keys; key++) CHECK(has(&table, key) == there[key]);
+  free(there);
+  free_table(&table);
+}
+
+TEST(items_that_come_and_go_are_found_while_they_are_there) {
+  come_and_go(UINT32_MAX, 60000, 400000);
+  come_and_go(1000, 3000, 100000);
+  come_and_go(1, 40, 20000);
+}
+
+TEST(a_table_stays_small_where_as_many_items_go_as_come) {
+  pd__table table = {.count = 0};
+  spread = UINT32_MAX;
+  for (uint32_t key = 1; key <= 100000; key++) {
+    add(&table, key);
+    if (key > 20) pd__table_remove(&table, hash_of(key - 20), key - 20);
+  }
+  CHECK(table.count == 20);
+  CHECK(table.now.capacity <= 128);
+  free_table(&table);
+}
+
+TEST(one_addition_moves_a_few_items) {
+  pd__table table = {.count = 0};
+  spread = UINT32_MAX;
+  for (uint32_t key = 1; key <= 200000; key++) {
+    size_t left = table.left;
+    add(&table, key);
+    CHECK(left <= table.left + 4);
+  }
+  free_table(&table);
+}
+
+TEST(what_was_reserved_takes_no_memory_later) {
+  pd__table table = {.count = 0};
+  spread = UINT32_MAX;
+  for (uint32_t key = 1; key <= 100; key++) add(&table, key);
+  CHECK(pd__table_reserve(&table, 10000));
+  const pd__table_slot *slots = table.now.slots;
+  for (uint32_t key = 101; key <= 10100; key++) add(&table, key);
+  CHECK(table.now.slots == slots);
+  CHECK(pd__table_reserve(&table, 10) && pd__table_reserve(&table, 100000));
+  for (uint32_t key = 1; key <= 10101; key++) CHECK(has(&table, key) == (key <= 10100));
+  free_table(&table);
+}
+
+TEST(more_items_than_fit_are_refused) {
+  pd__table table = {.count = 0};
+  spread = UINT32_MAX;
+  CHECK(!pd__table_reserve(&table, SIZE_MAX));
+  CHECK(!pd__table_reserve(&table, (size_t)PD__TABLE_MOST + 1));
+  add(&table, 7);
+  CHECK(!pd__table_reserve(&table, PD__TABLE_MOST));
+  CHECK(has(&table, 7));
+  free_table(&table);
+}
