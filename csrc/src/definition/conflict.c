@@ -1,4 +1,4 @@
-#include "conflict.h"
+#include "definition.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,14 +28,9 @@ bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b) {
          same_text(a->old_names, b->old_names);
 }
 
-static const char *module_of(const pd_flag_def *def, const pd_module *module) {
-  return def->module ? def->module : module ? pd__module_path(module) : "";
-}
-
-pd_module *pd__flag_owner(const pd_flag *flag) {
-  const pd__cell *cell = pd__flag_first_cell(flag);
-  while (cell && cell->def != pd__flag_def(flag)) cell = cell->next;
-  return cell ? pd__cell_module(cell) : NULL;
+static const char *module_of(const pd__cell *cell) {
+  if (cell->def->module) return cell->def->module;
+  return cell->module ? cell->module->path : "";
 }
 
 /* The end of a path tells more than its beginning. */
@@ -47,7 +42,7 @@ static const char *tail(const char *path, size_t most) {
 /* "int32 at alpha.c:12 in libalpha.so", as much of it as is known. */
 #define PLACE_SIZE 320
 static void place_of(const pd_flag_def *def, const char *module, char out[PLACE_SIZE]) {
-  size_t used = (size_t)snprintf(out, PLACE_SIZE, "%s", pd_type_name(def->type));
+  size_t used = (size_t)snprintf(out, PLACE_SIZE, "%s", pd__type_name(def->type));
   if (def->file) {
     used += (size_t)snprintf(out + used, PLACE_SIZE - used, " at %s", tail(def->file, 100));
     if (def->line) used += (size_t)snprintf(out + used, PLACE_SIZE - used, ":%u", def->line);
@@ -70,13 +65,15 @@ static bool names(const pd_flag_def *def, const pd_flag *node) {
 }
 
 static void place_of_cell(const pd__cell *cell, char out[PLACE_SIZE]) {
-  place_of(cell->def, module_of(cell->def, pd__cell_module(cell)), out);
+  place_of(cell->def, module_of(cell), out);
 }
 
+static bool is_alias(const pd_flag *node) { return node->extra && node->extra->alias_of; }
+
 /* The definition that has `node` already: of the registry or of the batch. */
-static const pd__cell *holder_of(const pd_flag *node, const pd__batch *all) {
+static const pd__cell *holder_of(const pd_flag *node, const pd__batch *batch) {
   const pd_flag *flag = pd__flag_meant((pd_flag *)node);
-  const pd__cell *cell = pd__flag_def(flag) ? pd__flag_first_cell(flag) : all->cells;
+  const pd__cell *cell = pd__flag_def(flag) ? flag->cells : batch->cells;
   if (flag->defined) {
     while (cell->def != pd__flag_def(flag)) cell = cell->next;
   } else {
@@ -145,7 +142,7 @@ static void differ_in_range(differences *found, const pd_flag_def *mine,
 }
 
 static const char *item_type(const pd_flag_def *def) {
-  return def->list ? pd_type_name((pd_type)def->list) : "none";
+  return def->list ? pd__type_name((pd_type)def->list) : "none";
 }
 
 static void compare(const pd_flag_def *mine, const pd_flag_def *theirs, differences *found) {
@@ -168,9 +165,9 @@ static void compare(const pd_flag_def *mine, const pd_flag_def *theirs, differen
   differ_in_text(found, "help", mine->help, theirs->help);
 }
 
-pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batch *all,
+pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batch *batch,
                        pd_error *err) {
-  const pd__cell *holder = holder_of(node, all);
+  const pd__cell *holder = holder_of(node, batch);
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], as[PD__QUOTE_SIZE + 32] = "";
   char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
   differences found = {0, ""};
@@ -196,11 +193,11 @@ pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batc
 /* ---- Negation ---- */
 
 /* The flag that has the name: of the registry, or a definition under way. */
-static const pd__cell *holder_of_name(const char *name, size_t length, const pd__batch *all) {
+static const pd__cell *holder_of_name(const char *name, size_t length, const pd__batch *batch) {
   const pd_flag *node = pd__names_find(name, length);
   if (!node) return NULL;
-  bool taken = node->defined || pd__flag_extra(node)->alias_of || node->claim == all->number;
-  return taken ? holder_of(node, all) : NULL;
+  bool taken = node->defined || is_alias(node) || node->claim == batch->claim;
+  return taken ? holder_of(node, batch) : NULL;
 }
 
 static pd_status ambiguous(const pd__cell *cell, const char *whole, const char *negated,
@@ -216,7 +213,7 @@ static pd_status ambiguous(const pd__cell *cell, const char *whole, const char *
 
 /* A flag that the bool's --nox or --no_x would be. */
 static pd_status check_negations(const pd__cell *cell, const char *name, size_t length,
-                                 const pd__batch *all, pd_error *err) {
+                                 const pd__batch *batch, pd_error *err) {
   char text[PD_NAME_MAX + 4];
   memcpy(text, "no_", 3);
   memcpy(text + 3, name, length);
@@ -224,7 +221,7 @@ static pd_status check_negations(const pd__cell *cell, const char *name, size_t 
   for (size_t more = 3; more > 1; more--) {
     char *negated = text + 3 - more;
     memcpy(negated, "no", 2);
-    const pd__cell *holder = holder_of_name(negated, length + more, all);
+    const pd__cell *holder = holder_of_name(negated, length + more, batch);
     if (holder) return ambiguous(cell, negated, text + 3, holder, err);
   }
   return PD_OK;
@@ -232,13 +229,13 @@ static pd_status check_negations(const pd__cell *cell, const char *name, size_t 
 
 /* A bool that the name, which begins with no, would turn off. */
 static pd_status check_negated(const pd__cell *cell, const char *name, size_t length,
-                               const pd__batch *all, pd_error *err) {
+                               const pd__batch *batch, pd_error *err) {
   char own[PD_NAME_MAX + 1];
   memcpy(own, name, length);
   own[length] = '\0';
   bool dash = own[2] == '-' || own[2] == '_';
   for (size_t skip = 2; skip < length && skip < 3 + (size_t)dash; skip++) {
-    const pd__cell *holder = holder_of_name(own + skip, length - skip, all);
+    const pd__cell *holder = holder_of_name(own + skip, length - skip, batch);
     if (holder && holder->def->type == PD_TYPE_bool) {
       return ambiguous(cell, own, own + skip, holder, err);
     }
@@ -247,19 +244,19 @@ static pd_status check_negated(const pd__cell *cell, const char *name, size_t le
 }
 
 pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t length,
-                                const pd__batch *all, pd_error *err) {
+                                const pd__batch *batch, pd_error *err) {
   pd_status status = PD_OK;
-  if (cell->def->type == PD_TYPE_bool) status = check_negations(cell, name, length, all, err);
+  if (cell->def->type == PD_TYPE_bool) status = check_negations(cell, name, length, batch, err);
   bool negates = length > 2 && name[0] == 'n' && name[1] == 'o';
-  return status == PD_OK && negates ? check_negated(cell, name, length, all, err) : status;
+  return status == PD_OK && negates ? check_negated(cell, name, length, batch, err) : status;
 }
 
 /* ---- Imports ---- */
 
 pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_error *err) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
-  const pd__cell *import = pd__flag_first_cell(node);
-  if (node->defined || !import || pd__flag_extra(node)->alias_of) {
+  const pd__cell *import = node->cells;
+  if (node->defined || !import || is_alias(node)) {
     return PD_OK; /* its imports were checked */
   }
   for (; import; import = import->next) {
@@ -267,14 +264,14 @@ pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_erro
     place_of_cell(cell, mine);
     place_of_cell(import, theirs);
     return pd__fail(err, PD_ERR_TYPE, "'%s' is imported already, as %s; expected %s, refused: %s",
-                    import->def->name, theirs, pd_type_name(import->def->type), mine);
+                    import->def->name, theirs, pd__type_name(import->def->type), mine);
   }
   return PD_OK;
 }
 
-pd_status pd__conflict_of_import(const pd__cell *cell, const pd__batch *all, pd_error *err) {
+pd_status pd__conflict_of_import(const pd__cell *cell, const pd__batch *batch, pd_error *err) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
-  const pd__cell *holder = holder_of_name(cell->def->name, strlen(cell->def->name), all);
+  const pd__cell *holder = holder_of_name(cell->def->name, strlen(cell->def->name), batch);
   if (!holder || holder->def->type == cell->def->type) return PD_OK;
   place_of_cell(cell, mine);
   place_of_cell(holder, theirs);

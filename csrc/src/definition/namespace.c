@@ -1,10 +1,9 @@
-#include "namespace.h"
+#include "definition.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../registry/registry.h"
 #include "../base/text.h"
 
 pd_status pd__namespace_check(const char *name_space, pd_error *err) {

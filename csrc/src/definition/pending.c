@@ -4,46 +4,89 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../platform/platform.h"
 #include "../base/sized.h"
 #include "../base/text.h"
+#include "definition.h"
 
 static size_t waiting; /* values, for all names */
 
-pd_status pd__pending_prepare(const char *name, size_t length, const char *text, const char *next,
-                              const pd_origin *origin, pd__pending **out, pd_error *err) {
-  char copy[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE];
-  if (!pd__name_valid(name, length)) {
-    int most = (int)(length > PD_NAME_MAX ? PD_NAME_MAX + 1 : length);
-    snprintf(copy, sizeof copy, "%.*s", most, name);
-    return pd__fail(err, PD_ERR_NAME, "'%s' can't be the name of a flag", pd__quote(quoted, copy));
+/* ---- Making and forgetting ---- */
+
+static size_t room_of(const char *text) { return text ? strlen(text) + 1 : 0; }
+
+static const char *put(char **at, const char *text, size_t length) {
+  if (!text) return NULL;
+  char *copy = *at;
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  *at += length + 1;
+  return copy;
+}
+
+static pd__pending *copy(const pd__awaiting *given) {
+  size_t size = sizeof(pd__pending) + given->length + 1 + room_of(given->text) +
+                room_of(given->next) + room_of(given->origin.place);
+  pd__pending *made = malloc(size);
+  if (!made) return NULL;
+  char *at = (char *)(made + 1);
+  *made = (pd__pending){.origin = given->origin,
+                        .literal = given->literal,
+                        .excused = given->excused,
+                        .size = size};
+  made->name = put(&at, given->name, given->length);
+  made->text = put(&at, given->text, given->text ? strlen(given->text) : 0);
+  made->next = put(&at, given->next, given->next ? strlen(given->next) : 0);
+  const char *place = given->origin.place;
+  made->origin.place = put(&at, place, place ? strlen(place) : 0);
+  return made;
+}
+
+pd_status pd__pending_prepare(const pd__awaiting *given, pd__pending **out, pd_error *err) {
+  char shown[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE];
+  if (!pd__name_valid(given->name, given->length)) {
+    int most = (int)(given->length > PD_NAME_MAX ? PD_NAME_MAX + 1 : given->length);
+    snprintf(shown, sizeof shown, "%.*s", most, given->name);
+    return pd__fail(err, PD_ERR_NAME, "'%s' can't be the name of a flag", pd__quote(quoted, shown));
   }
-  pd__pending *made = malloc(sizeof *made);
+  pd__pending *made = copy(given);
   if (!made) return pd__fail_memory(err);
-  *made = (pd__pending){
-      .node = pd__names_add(name, length),
-      .name = pd__names_stored(name, length),
-      .text = pd__intern(text),
-      .next = pd__intern(next),
-      .origin = {origin->source, origin->line, pd__intern(origin->place), origin->column}};
-  if (!made->node || !pd__flag_make_extra(made->node) || !made->name || (text && !made->text) ||
-      (next && !made->next) || (origin->place && !made->origin.place)) {
+  made->node = pd__names_add(made->name, given->length);
+  if (!made->node || !pd__flag_extra(made->node)) {
+    if (made->node) pd__names_release(made->node);
     free(made);
     return pd__fail_memory(err);
   }
+  made->node->extra->prepared++;
   *out = made;
   return PD_OK;
+}
+
+/* It may hold a secret, and the text of its node's name. */
+static void release(pd__pending *pending) {
+  pd_flag *node = pending->node;
+  if (!pd__names_release(node) && node->name == pending->name) {
+    if (!pd__names_keep(node, pending->name, strlen(pending->name))) pd__names_lose(node);
+  }
+  pd__wipe(pending, pending->size);
+  free(pending);
+}
+
+void pd__pending_drop(pd__pending *pending) {
+  pending->node->extra->prepared--;
+  release(pending);
 }
 
 /* A flag keeps so many values of a source; those before them needn't wait. */
 void pd__pending_keep(pd__pending *pending) {
   static uint64_t last;
-  pd__pending **end = &pd__flag_make_extra(pending->node)->pending, **oldest = NULL;
+  pd__extra *extra = pending->node->extra;
+  pd__pending **end = &extra->pending, **oldest = NULL;
   size_t others = 0;
   for (; *end; end = &(*end)->following) {
     if ((*end)->origin.source != pending->origin.source) continue;
     if (others++ == 0) oldest = end;
   }
+  extra->prepared--;
   pending->order = ++last;
   pending->following = NULL;
   *end = pending;
@@ -52,23 +95,23 @@ void pd__pending_keep(pd__pending *pending) {
   pd__pending *dropped = *oldest;
   *oldest = dropped->following;
   waiting--;
-  free(dropped);
+  release(dropped);
 }
 
 void pd__pending_forget(pd_source source) {
-  pd_flag *node;
-  for (uint32_t i = 0; (node = pd__names_at(i)); i++) {
-    if (!node->defined) pd__flag_drop_source(node, source);
-    if (!node->has_extra) continue;
-    for (pd__pending **at = &node->more.extra->pending; *at;) {
+  for (pd_flag *node = NULL; (node = pd__names_next(node));) {
+    if (!node->defined) pd__history_drop(node, source);
+    for (pd__pending **at = node->extra ? &node->extra->pending : NULL; at && *at;) {
       pd__pending *each = *at;
-      if (each->origin.source == source) {
-        *at = each->following;
-        waiting--;
-        free(each);
-      } else {
+      if (each->origin.source != source) {
         at = &each->following;
+        continue;
       }
+      *at = each->following;
+      waiting--;
+      bool last = !*at && at == &node->extra->pending;
+      release(each);
+      if (last) break; /* the node may be gone */
     }
   }
 }
@@ -78,8 +121,8 @@ void pd__pending_forget(pd_source source) {
 /* Move what waits under a name to `list`, which is in the order of arrival. */
 static void gather(const char *name, size_t length, bool negated, pd__pending **list) {
   pd_flag *node = pd__names_find(name, length);
-  if (!node || !node->has_extra) return;
-  for (pd__pending **at = &node->more.extra->pending; *at;) {
+  if (!node || !node->extra) return;
+  for (pd__pending **at = &node->extra->pending; *at;) {
     pd__pending *taken = *at;
     if (negated && taken->text) {
       at = &taken->following;
@@ -87,6 +130,7 @@ static void gather(const char *name, size_t length, bool negated, pd__pending **
     }
     *at = taken->following;
     waiting--;
+    node->extra->prepared++;
     taken->negated = negated;
     pd__pending **place = list;
     while (*place && (*place)->order < taken->order) place = &(*place)->following;
@@ -98,7 +142,7 @@ static void gather(const char *name, size_t length, bool negated, pd__pending **
 static void gather_all(const char *name, size_t length, bool is_bool, pd__pending **list) {
   char negated[PD_NAME_MAX + 8];
   gather(name, length, false, list);
-  for (int i = 0; !PD__LACKS_ARGV && is_bool && i < 2; i++) {
+  for (int i = 0; is_bool && i < 2; i++) {
     int whole = snprintf(negated, sizeof negated, "no%s%.*s", i ? "_" : "", (int)length, name);
     gather(negated, (size_t)whole, true, list);
   }
@@ -114,49 +158,44 @@ static void gather_each(const char *names, bool is_bool, pd__pending **list) {
 static void fail_missing(const pd_flag *flag, const pd__pending *given, pd__report *report) {
   char expected[256], quoted[PD__QUOTE_SIZE];
   pd_error err;
-  pd__value_expected(pd__flag_def(flag), expected, sizeof expected);
-  pd__fail(
-      &err, PD_ERR_ARGV,
-      "--%s: the value is missing, expected %s; before the flag is defined, only "
-      "--%s=%s is understood",
-      pd__flag_def(flag)->name, expected, pd__flag_def(flag)->name,
-      given->next && !pd__flag_def(flag)->sensitive ? pd__quote(quoted, given->next) : "VALUE");
+  const pd_flag_def *def = pd__flag_def(flag);
+  pd__value_expected(def, expected, sizeof expected);
+  pd__fail(&err, PD_ERR_ARGV,
+           "--%s: the value is missing, expected %s; before the flag is defined, only "
+           "--%s=%s is understood",
+           def->name, expected, def->name,
+           given->next && !def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
   pd__report_add(report, &err);
 }
 
-static void apply(pd_flag *flag, const pd__pending *given, pd__report *report) {
+static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *given,
+                  pd__report *report) {
   bool is_bool = pd__flag_def(flag)->type == PD_TYPE_bool;
   const char *text = given->text;
   if (!text && is_bool) text = given->negated ? "false" : "true";
-  if (!PD__LACKS_ARGV && !text) {
+  if (!text) {
     fail_missing(flag, given, report);
     return;
   }
-  pd_error err;
   pd_flag *node = given->negated ? flag : given->node;
-  if (PD__LACKS_ARGV ||
-      pd__literal_check(node, text, given->literal, &given->origin, &err) == PD_OK) {
-    pd__settle(node, text, &given->origin, report);
-  } else {
-    pd__report_add(report, &err);
-  }
+  pd__settle(operation, node, text, &given->origin, given->literal, report);
 }
 
 bool pd__pending_any(void) { return waiting > 0; }
 
-void pd__pending_apply(pd_flag *flag, pd__report *report) {
-  bool is_bool = pd__flag_def(flag)->type == PD_TYPE_bool;
+void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  bool is_bool = def->type == PD_TYPE_bool;
   pd__pending *list = NULL;
-  const char *name = flag->name;
-  gather_all(name, strlen(name), is_bool, &list);
-  gather_each(pd__flag_def(flag)->aliases, is_bool, &list);
-  gather_each(pd__flag_def(flag)->old_names, is_bool, &list);
+  gather_all(def->name, strlen(def->name), is_bool, &list);
+  gather_each(def->aliases, is_bool, &list);
+  gather_each(def->old_names, is_bool, &list);
   while (list) {
     pd__pending *given = list;
     list = given->following;
     if (flag->defined) {
-      apply(flag, given, report);
-      free(given);
+      apply(operation, flag, given, report);
+      pd__pending_drop(given);
     } else { /* it left while a validator ran */
       pd__pending_keep(given);
     }
@@ -172,28 +211,38 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   if (!origin) origin = &pd__at_run_time;
   pd_status status = pd__origin_check(origin, err);
   if (status != PD_OK) return status;
-  pd__platform_lock();
-  pd_flag *node = pd__names_resolve(name, strlen(name));
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd_flag *node = pd__resolve(name, strlen(name));
   if (node) {
-    status = pd__give(pd__flag_meant(node), text, (pd_value){0}, origin, err);
+    status = pd__assign(&operation, pd__flag_meant(node), text, (pd_value){0}, origin, err);
   } else {
+    pd__awaiting given = {.name = name, .length = strlen(name), .text = text, .origin = *origin};
     pd__pending *made = NULL;
-    status = pd__pending_prepare(name, strlen(name), text, NULL, origin, &made, err);
+    status = pd__pending_prepare(&given, &made, err);
     if (made) pd__pending_keep(made);
   }
-  pd__platform_unlock();
-  pd__tell();
+  pd__operation_end(&operation);
   return status;
 }
 
 /* Step through all that waits: NULL gives the first. */
 static const pd__pending *next(const pd__pending *previous) {
   if (previous && previous->following) return previous->following;
-  pd_flag *node;
-  for (uint32_t i = previous ? previous->node->index + 1 : 0; (node = pd__names_at(i)); i++) {
-    if (pd__flag_extra(node)->pending) return node->more.extra->pending;
+  pd_flag *node = previous ? previous->node : NULL;
+  while ((node = pd__names_next(node))) {
+    if (node->extra && node->extra->pending) return node->extra->pending;
   }
   return NULL;
+}
+
+/* Whoever asks may keep the text: it is stored for good then. */
+static bool show(const pd__pending *at, pd_pending_info *info) {
+  info->name = pd__intern(at->name);
+  info->text = pd__intern(at->text);
+  info->origin = at->origin;
+  info->origin.place = pd__intern(at->origin.place);
+  return info->name && (info->text || !at->text) && (info->origin.place || !at->origin.place);
 }
 
 pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
@@ -204,13 +253,12 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
   size_t left = index;
   const pd__pending *at = next(NULL);
   for (; at && left > 0; left--) at = next(at);
-  if (at) {
-    found.name = at->name;
-    found.text = at->text;
-    found.origin = at->origin;
+  if (!at) {
+    status = pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu pending values", index);
+  } else if (show(at, &found)) {
     pd__sized_give(info, &found, sizeof found);
   } else {
-    status = pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu pending values", index);
+    status = pd__fail_memory(err);
   }
   pd__platform_unlock();
   return status;
@@ -218,10 +266,10 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
 
 /* The value may be a secret: only its flag would tell. */
 static void report_unclaimed(const pd__pending *at, pd__report *report) {
-  char source[PD__SOURCE_SIZE], hint[PD__HINT_SIZE];
-  pd__names_hint(at->name, strlen(at->name), "", hint);
+  char source[PD__SOURCE_SIZE], suggestion[PD__SUGGESTION_SIZE];
+  pd__suggest(at->name, strlen(at->name), "", suggestion);
   pd__report_fail(report, PD_ERR_UNDEFINED, "%s: nobody has defined this flag%s",
-                  pd__source_of(at->name, &at->origin, source), hint);
+                  pd__source_of(at->name, &at->origin, source), suggestion);
 }
 
 /* Each costs a search among all names. */

@@ -72,6 +72,11 @@ void pd__flag_look_again(pd_flag *flag) {
   __atomic_store_n(&flag->variable, variable, __ATOMIC_RELEASE);
 }
 
+void pd__flag_new_generation(pd_flag *flag) {
+  static uint32_t last;
+  __atomic_store_n(&flag->generation, ++last, __ATOMIC_RELEASE);
+}
+
 /* ---- What modules assign ---- */
 
 static uint32_t assignables; /* variables that there have been */

@@ -1,6 +1,6 @@
 /* The values that a flag was given. The one that holds stands in the flag itself; a list has the
  * others, by rank, the latest of a source first. */
-#include "registry.h"
+#include "change.h"
 
 #include <stdlib.h>
 
@@ -161,17 +161,17 @@ static bool is_kept(pd_flag *flag, pd__entry *entry, bool current, void *context
 
 void pd__history_drop(pd_flag *flag, pd_source source) {
   dropping what = {.source = source};
-  pd__history_filter(flag, is_kept, &what);
+  pd__history_filter(flag, pd__flag_base(flag), is_kept, &what);
 }
 
 void pd__history_drop_all(pd_flag *flag) {
   dropping what = {.all = true};
-  pd__history_filter(flag, is_kept, &what);
+  pd__history_filter(flag, pd__flag_base(flag), is_kept, &what);
 }
 
 /* The current value as an entry, which `keeps` may change. */
-static bool keeps_current(pd_flag *flag, pd__keeps *keeps, void *context) {
-  pd__entry now = {.value = pd__flag_base(flag),
+static bool keeps_current(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
+  pd__entry now = {.value = base,
                    .place = flag->place,
                    .line = flag->line,
                    .column = flag->column,
@@ -185,9 +185,9 @@ static bool keeps_current(pd_flag *flag, pd__keeps *keeps, void *context) {
   return true;
 }
 
-void pd__history_filter(pd_flag *flag, pd__keeps *keeps, void *context) {
+void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
   if (!flag->assigned) return;
-  bool kept = keeps_current(flag, keeps, context);
+  bool kept = keeps_current(flag, base, keeps, context);
   for (pd__entry **at = &flag->history; *at;) {
     if (keeps(flag, *at, !(*at)->replaced, context)) {
       at = &(*at)->next;

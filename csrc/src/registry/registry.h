@@ -46,12 +46,11 @@ static inline pd_origin pd__entry_origin(const pd__entry *entry) {
 
 /* What an override did to one flag. */
 typedef struct pd__overridden {
-  pd_flag *flag;
+  pd_flag *flag;                 /* NULL: popped, or its values didn't suit a new definition */
   pd_override number;
   pd__entry *values;             /* the newest first: the others are replaced */
   struct pd__overridden *above;  /* of the same flag */
   struct pd__overridden *below;  /* of the same flag */
-  struct pd__overridden *others; /* of the same override */
 } pd__overridden;
 
 /* ---- Flags ---- */
@@ -70,6 +69,7 @@ typedef struct pd__target {
 typedef struct pd__extra {
   pd_flag *alias_of;           /* an alias: the flag that it is a name of */
   pd__pending *pending;        /* values for the name while it is undefined, in order */
+  uint32_t prepared;           /* values that will wait, unless their operation fails */
   pd__target *hooks;           /* validators and watchers that were added */
   pd__target *last_hook;
   pd__overridden *overrides;   /* the topmost first */
@@ -146,8 +146,12 @@ bool pd__names_reserve(size_t count);
  * that is stored already. */
 bool pd__names_keep(pd_flag *node, const char *name, size_t length);
 
-/* Forget a node that nothing needs any more: it was never a flag, and nothing waits for it. */
-void pd__names_release(pd_flag *node);
+/* Forget a node that nothing needs any more: it was never a flag, and nothing waits for it. False:
+ * it is needed. */
+bool pd__names_release(pd_flag *node);
+
+/* For want of memory for its name: nobody finds the node again. */
+void pd__names_lose(pd_flag *node);
 
 /* The node behind `previous`, in any order; NULL gives the first. */
 pd_flag *pd__names_next(const pd_flag *previous);
@@ -310,12 +314,16 @@ pd_value pd__flag_default(const pd_flag *flag);
 /* Bring the value that holds to the node and all cells. */
 void pd__flag_publish(pd_flag *flag);
 
-/* After a change of the flag's cells. */
+/* After a change of the flag's cells; of its definition. */
 void pd__flag_look_again(pd_flag *flag);
+void pd__flag_new_generation(pd_flag *flag);
 
 /* Make the variable unknown to readers without the lock, and wait for the few instructions that
  * one may be in. */
 void pd__flag_hide_variable(pd_flag *flag);
+
+/* The child of a fork: nobody else reads. */
+void pd__flag_forget_peeking(void);
 
 /* Without the lock: what the module has assigned, of a number; else the last committed value. */
 pd_value pd__flag_peek(const pd_flag *flag, pd_type type);
@@ -352,9 +360,10 @@ bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
 void pd__history_show_current(const pd_flag *flag, pd_flag_entry *out);
 
 /* Keep the values that `keeps` keeps, which may change them; the others go. `current` tells it
- * that the value isn't a replaced one. */
+ * that the value isn't a replaced one; `base` is what pd__flag_base gives, or gave while the flag
+ * had another type. */
 typedef bool pd__keeps(pd_flag *flag, pd__entry *entry, bool current, void *context);
-void pd__history_filter(pd_flag *flag, pd__keeps *keeps, void *context);
+void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context);
 
 /* Entries, for lists of others; the room is reserved. */
 pd__entry *pd__entry_take(pd_value value, const pd_origin *origin);
@@ -366,7 +375,7 @@ void pd__entries_push(pd__entry **list, pd__entry *fresh);
 
 /* ---- Overrides (override.c) ---- */
 
-/* Room for what an override does to `count` flags; its number, or 0 when memory is out. */
+/* Room for what an override does to at most `count` flags; its number, or 0 when memory is out. */
 pd_override pd__override_new(size_t count);
 
 /* Give a flag a value of an override that is being made, or of its topmost one. */
@@ -403,6 +412,9 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
 /* No lock: hand out warnings. */
 void pd__warnings_deliver(pd__operation *operation);
 
+/* The module leaves; if it has the warning handler, warnings are kept again. */
+void pd__warnings_leave(pd__operation *operation, const pd_module *module);
+
 /* ---- What is listed of a flag (inspect.c) ---- */
 
 /* True once a command line has been parsed: startup-only flags are frozen. */
@@ -410,5 +422,11 @@ extern bool pd__startup_over;
 
 /* Fill all but the size, for a flag that is defined. False: memory is out. */
 bool pd__flag_info(const pd_flag *flag, pd_flag_info *info);
+
+/* The same of pd_flag_get_entry. */
+pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err);
+
+/* Overwrite all texts that a sensitive flag has published. */
+void pd__flag_wipe(pd_flag *flag);
 
 #endif /* PD__REGISTRY_H */

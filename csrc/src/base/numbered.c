@@ -1,0 +1,53 @@
+#include "numbered.h"
+
+#include <stdlib.h>
+
+/* The first row whose number is `number` or more. */
+static size_t search(const pd__numbered *list, uint64_t number) {
+  size_t low = 0, high = list->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (list->rows[middle].number < number) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+uint64_t pd__numbered_add(pd__numbered *list, void *item) {
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity ? 2 * list->capacity : 16;
+    pd__numbered_row *rows = realloc(list->rows, capacity * sizeof *rows);
+    if (!rows) return 0;
+    list->rows = rows;
+    list->capacity = capacity;
+  }
+  list->rows[list->count++] = (pd__numbered_row){++list->last, item};
+  return list->last;
+}
+
+void *pd__numbered_find(const pd__numbered *list, uint64_t number) {
+  size_t at = search(list, number);
+  return at < list->count && list->rows[at].number == number ? list->rows[at].item : NULL;
+}
+
+/* Once more than half are removed, the others close up. */
+void pd__numbered_remove(pd__numbered *list, uint64_t number) {
+  size_t at = search(list, number), kept = 0;
+  if (at == list->count || list->rows[at].number != number || !list->rows[at].item) return;
+  list->rows[at].item = NULL;
+  if (2 * ++list->removed <= list->count) return;
+  for (size_t i = 0; i < list->count; i++) {
+    if (list->rows[i].item) list->rows[kept++] = list->rows[i];
+  }
+  list->count = kept;
+  list->removed = 0;
+}
+
+void *pd__numbered_after(const pd__numbered *list, uint64_t number) {
+  size_t at = search(list, number + 1);
+  while (at < list->count && !list->rows[at].item) at++;
+  return at < list->count ? list->rows[at].item : NULL;
+}

@@ -1,0 +1,96 @@
+/* Definitions: what is checked of one by itself and of one against the others, how a module's are
+ * taken all together or not at all, and the values that wait for them. This layer may use base,
+ * platform, value and registry.
+ *
+ * A definition is a pd_flag_def; a pd__cell ties it to its flag; a pd__pending is a value for a name
+ * that isn't defined. Everything here needs the lock unless it says otherwise. */
+#ifndef PD__DEFINITION_H
+#define PD__DEFINITION_H
+
+#include "../registry/change.h"
+
+/* ---- One definition by itself (verify.c). No lock. ---- */
+
+/* Copy a definition of another version's size into today's form. */
+pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err);
+
+/* Check all of it that can be checked without the registry. */
+pd_status pd__def_check(const pd_flag_def *def, pd_error *err);
+
+/* Fail because of what the definition says. */
+pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *why, pd_error *err);
+
+/* ---- One against the others (conflict.c) ---- */
+
+/* The definitions that are checked together. */
+typedef struct pd__batch {
+  pd__operation *operation;
+  const pd__cell *cells;
+  uint32_t claim; /* in flag->claim of the names that they take */
+} pd__batch;
+
+/* The same line of source, compiled into two modules. */
+bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b);
+
+/* Another definition has the name `node` already. Fills the error with both places. */
+pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batch *batch,
+                       pd_error *err);
+
+/* Of a bool `b` and a flag `nob` one could never be given on a command line: PD_ERR_CONFLICT where
+ * `name`, which `cell` takes, makes such a pair. */
+pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t length,
+                                const pd__batch *batch, pd_error *err);
+
+/* PD_ERR_TYPE where an import that waits for `node` has another type; where `cell` imports a flag
+ * with another type than it has. */
+pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_error *err);
+pd_status pd__conflict_of_import(const pd__cell *cell, const pd__batch *batch, pd_error *err);
+
+/* ---- Defining (define.c) ---- */
+
+/* Define all of `count` definitions or none. cells[i].def points at a definition that
+ * pd__def_check accepted; on success the cells belong to the registry until pd__undefine. Refusals
+ * go to `report`. Then apply what waited for the names; a value that doesn't suit goes to `waiting`
+ * and is dropped. Validators may run then, without the lock. */
+bool pd__define(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report,
+                pd__report *waiting);
+
+/* The two parts of it: whether all may be defined, and defining them. */
+bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report);
+void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count,
+                     pd__report *waiting);
+
+/* The flag of a cell; NULL: none. */
+pd_flag *pd__cell_flag(const pd__cell *cell);
+
+/* Take cells away. A flag that no definition is left of is undefined. */
+void pd__undefine(pd__operation *operation, pd__cell *cells, size_t count);
+
+/* Check the values that a former definition, of type `was`, left: those that don't suit go, with
+ * an error each (review.c). */
+void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
+
+/* Where values for new flags come from, besides those that wait: the environment, once it is
+ * enabled. One source; NULL: none. */
+typedef void pd__late_source(pd__operation *operation, pd_flag *flag, pd__report *report);
+void pd__define_from(pd__late_source *source);
+
+/* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
+void pd__settle(pd__operation *operation, pd_flag *node, const char *text, const pd_origin *origin,
+                uint32_t literal, pd__report *report);
+
+/* ---- Definitions at run time (register.c) ---- */
+
+/* The module leaves: so do definitions whose code or variable is in it. */
+void pd__registered_leave(pd__operation *operation, const pd_module *module);
+
+/* ---- Namespaces (namespace.c) ---- */
+
+/* PD_ERR_NAME: it can't begin the name of a flag. No lock. */
+pd_status pd__namespace_check(const char *name_space, pd_error *err);
+
+/* Put the namespace before the names of a definition, which is a copy. The texts are stored for
+ * good: the definition may be refused, but a module that is loaded again has the same. */
+pd_status pd__namespace_apply(const char *name_space, pd_flag_def *def, pd_error *err);
+
+#endif /* PD__DEFINITION_H */

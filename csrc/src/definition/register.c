@@ -1,0 +1,175 @@
+/* Definitions at run time: copies of ours, with all of their text. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "definition.h"
+
+/* A definition of pd_flag_register. Its text stands behind it. */
+typedef struct registered {
+  pd__cell cell;
+  pd_flag_def def;
+  pd_module *modules[4]; /* that its variable and its code are in; NULL: in none */
+  struct registered *previous, *next; /* of those that may leave */
+} registered;
+
+static registered *leaving; /* those that may leave, the newest first */
+
+/* ---- Copying ---- */
+
+static const size_t texts[] = {
+    offsetof(pd_flag_def, name),       offsetof(pd_flag_def, help),
+    offsetof(pd_flag_def, file),       offsetof(pd_flag_def, category),
+    offsetof(pd_flag_def, aliases),    offsetof(pd_flag_def, choices),
+    offsetof(pd_flag_def, module),     offsetof(pd_flag_def, unit),
+    offsetof(pd_flag_def, deprecated), offsetof(pd_flag_def, retired),
+    offsetof(pd_flag_def, old_names),
+};
+#define TEXTS (sizeof texts / sizeof *texts)
+
+static const char **text_at(pd_flag_def *def, size_t i) {
+  return (const char **)(void *)((char *)def + texts[i]);
+}
+
+static void copy_text(const char **text, char **at) {
+  if (!*text) return;
+  size_t size = strlen(*text) + 1;
+  *text = memcpy(*at, *text, size);
+  *at += size;
+}
+
+/* NULL when memory is out. */
+static registered *copy(const pd_flag_def *def) {
+  pd_flag_def whole = *def;
+  bool text = def->type == PD_TYPE_string;
+  size_t size = text ? strlen(def->default_value.str) + 1 : 0;
+  for (size_t i = 0; i < TEXTS; i++) {
+    const char *each = *text_at(&whole, i);
+    size += each ? strlen(each) + 1 : 0;
+  }
+  registered *made = malloc(sizeof *made + size);
+  if (!made) return NULL;
+  *made = (registered){.def = *def};
+  char *at = (char *)(made + 1);
+  for (size_t i = 0; i < TEXTS; i++) copy_text(text_at(&made->def, i), &at);
+  if (text) copy_text(&made->def.default_value.str, &at);
+  made->cell = (pd__cell){.def = &made->def, .registered = true};
+  return made;
+}
+
+/* ---- Registering ---- */
+
+/* The images that a definition needs, found without the lock. */
+static void find_modules(const pd_flag_def *def, pd_module *modules[4]) {
+  const void *used[] = {def->cell, (const void *)(uintptr_t)def->validate,
+                        (const void *)(uintptr_t)def->watch, def->access};
+  for (size_t i = 0; i < 4; i++) {
+    modules[i] = used[i] ? pd__module_of(used[i]) : NULL;
+    pd__module_register(modules[i]);
+  }
+}
+
+static void let_go(pd__operation *operation, pd_module *const modules[4]) {
+  for (size_t i = 0; i < 4; i++) pd__module_unregister(operation, modules[i]);
+}
+
+/* Code is what must be kept while it is called. */
+static pd_module *module_of(pd_module *const modules[4]) {
+  pd_module *code = modules[1] ? modules[1] : modules[2];
+  return code ? code : modules[0];
+}
+
+static void link_registered(registered *one) {
+  bool stays = true;
+  for (size_t i = 0; i < 4; i++) stays &= !one->modules[i] || one->modules[i]->stays;
+  if (stays) return;
+  one->next = leaving;
+  if (leaving) leaving->previous = one;
+  leaving = one;
+}
+
+static void unlink_registered(registered *one) {
+  *(one->previous ? &one->previous->next : &leaving) = one->next;
+  if (one->next) one->next->previous = one->previous;
+}
+
+/* Whether the flag has no need of a further cell. */
+static bool follows(const pd_flag *flag, const void *address) {
+  const pd__cell *cell = flag->cells;
+  while (address && cell && cell->def->cell != address) cell = cell->next;
+  return cell != NULL;
+}
+
+/* With the lock: define, or find the same definition made before. *taken: the modules are. */
+static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
+                              pd_module *const modules[4], pd_flag **out, bool *taken,
+                              pd_error *err) {
+  pd_flag *flag = pd__names_find(def->name, strlen(def->name));
+  if (flag && flag->defined && pd__def_same(pd__flag_def(flag), def) && follows(flag, def->cell)) {
+    *out = flag;
+    return PD_OK;
+  }
+  registered *made = copy(def);
+  if (!made) return pd__fail_memory(err);
+  memcpy(made->modules, modules, sizeof made->modules);
+  made->cell.module = module_of(modules);
+  pd__report refused = {.first = err}, waiting = {.first = err};
+  if (!pd__define_check(operation, &made->cell, 1, &refused)) {
+    free(made);
+    return refused.status;
+  }
+  *taken = true;
+  link_registered(made);
+  flag = pd__cell_flag(&made->cell);
+  *out = flag; /* the cell may go while validators run */
+  pd__define_take(operation, &made->cell, 1, &waiting);
+  return waiting.status;
+}
+
+static pd_status check(const pd_flag_def *def, pd_error *err) {
+  pd_status status = pd__def_check(def, err);
+  if (status != PD_OK || def->kind == PD_KIND_DEFINE) return status;
+  return pd__def_refuse(def, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE", err);
+}
+
+pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
+  if (!def) return pd__fail_null(err, "def");
+  pd_flag_def read;
+  pd_module *modules[4];
+  pd_flag *flag = NULL;
+  bool taken = false;
+  pd_status status = pd__def_convert(def, &read, err);
+  if (status == PD_OK) status = check(&read, err);
+  if (status != PD_OK) return status;
+  find_modules(&read, modules);
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  if (!read.module && modules[0]) read.module = modules[0]->path;
+  status = register_one(&operation, &read, modules, &flag, &taken, err);
+  if (!taken) let_go(&operation, modules);
+  pd__operation_end(&operation);
+  if (out && flag) *out = flag;
+  return status;
+}
+
+/* ---- Leaving ---- */
+
+static bool uses(const registered *one, const pd_module *module) {
+  const pd_flag_def *def = &one->def;
+  return pd__module_has(module, (uintptr_t)def->cell) ||
+         pd__module_has(module, (uintptr_t)def->validate) ||
+         pd__module_has(module, (uintptr_t)def->watch) ||
+         pd__module_has(module, (uintptr_t)def->access);
+}
+
+void pd__registered_leave(pd__operation *operation, const pd_module *module) {
+  for (registered *each = leaving; each;) {
+    registered *next = each->next;
+    if (uses(each, module)) {
+      unlink_registered(each);
+      pd__undefine(operation, &each->cell, 1);
+      let_go(operation, each->modules);
+      free(each);
+    }
+    each = next;
+  }
+}

@@ -1,0 +1,76 @@
+/* The values that a former definition left, looked at by the next one. */
+#include <string.h>
+
+#include "../base/text.h"
+#include "definition.h"
+
+typedef struct review {
+  pd_type was;
+  pd__report *report;
+} review;
+
+/* Bring a value of type `was` to the flag's type, through text where they differ. */
+static pd_status convert(pd_flag *flag, pd_type was, pd_value *value) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  if (def->read_only) return PD_ERR_READ_ONLY;
+  if (was == flag->type) return pd__value_check(def, *value);
+  char number[PD__NUMBER_SIZE];
+  const char *text = pd__value_text(was, *value, number);
+  pd_value fresh;
+  pd_status status = pd__value_read(def, text, &fresh);
+  if (status == PD_OK) status = pd__value_check(def, fresh);
+  if (status != PD_OK) return status;
+  if (flag->type == PD_TYPE_string && !(fresh.str = pd__intern(fresh.str))) return PD_ERR_MEMORY;
+  *value = fresh;
+  return PD_OK;
+}
+
+static void fail(pd_status status, const pd_flag *flag, const pd__entry *entry,
+                 const review *under) {
+  char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
+  pd_error err;
+  pd_origin origin = pd__entry_origin(entry);
+  if (status == PD_ERR_READ_ONLY) {
+    pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &origin, source));
+  } else if (status == PD_ERR_MEMORY) {
+    pd__fail_memory(&err);
+  } else {
+    const char *text = pd__value_text(under->was, entry->value, number);
+    pd__fail_value(status, flag, flag->name, text, &origin, &err);
+  }
+  pd__report_add(under->report, &err);
+}
+
+/* Nobody hears of values that were replaced. */
+static bool suits(pd_flag *flag, pd__entry *entry, bool current, void *context) {
+  const review *under = context;
+  pd_status status = convert(flag, under->was, &entry->value);
+  if (status != PD_OK && current) fail(status, flag, entry, under);
+  return status == PD_OK;
+}
+
+static void review_override(pd__overridden *at, review *under) {
+  for (pd__entry **entry = &at->values; *entry;) {
+    if (suits(at->flag, *entry, !(*entry)->replaced, under)) {
+      entry = &(*entry)->next;
+    } else {
+      pd__entry *gone = *entry;
+      *entry = gone->next;
+      pd__entry_free(gone);
+    }
+  }
+  if (!at->values) pd__override_drop(at);
+}
+
+/* The values lie in the node and below the overrides as they were, of the old type. */
+void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
+  review under = {was, report};
+  bool below = pd__flag_override(flag) != NULL;
+  pd_value base = below ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
+  pd__history_filter(flag, base, suits, &under);
+  for (pd__overridden *at = pd__flag_override(flag); at;) {
+    pd__overridden *below = at->below;
+    review_override(at, &under);
+    at = below;
+  }
+}

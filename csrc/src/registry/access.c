@@ -1,0 +1,217 @@
+/* Finding, reading and setting flags, for hosts. */
+#include <string.h>
+
+#include "change.h"
+
+pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
+  if (!name) return pd__fail_null(err, "name");
+  if (!out) return pd__fail_null(err, "out");
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd_flag *node = pd__resolve(name, strlen(name));
+  if (node) *out = pd__flag_meant(node);
+  pd_status status = node ? PD_OK : pd__fail_undefined(name, err);
+  pd__operation_end(&operation);
+  return status;
+}
+
+pd_flag *pd__do_flag_next(const pd_flag *previous) {
+  pd__platform_lock();
+  pd_flag *flag = pd__names_listed(previous);
+  while (flag && !flag->defined) flag = pd__names_listed(flag);
+  pd__platform_unlock();
+  return flag;
+}
+
+/* ---- Reading, without the lock: a signal handler may have interrupted its holder ---- */
+
+/* A message needs the lock, and so does what a module may have assigned. */
+static pd_status get_locked(pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd_status status = pd__flag_check_type(&operation, flag, type, err);
+  if (status == PD_OK) *value = pd__flag_value(flag);
+  pd__operation_end(&operation);
+  return status;
+}
+
+/* The definition may leave, and one of another type come, between the look at its type and that
+ * at its value: then it has another generation. */
+static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_value *value,
+                     pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  if (!out) return pd__fail_null(err, "out");
+  for (;;) {
+    uint32_t before = __atomic_load_n(&flag->generation, __ATOMIC_ACQUIRE);
+    uint8_t state = __atomic_load_n(&flag->state, __ATOMIC_ACQUIRE);
+    if ((state & 0xf) != type) {
+      if (!err) return state ? PD_ERR_TYPE : PD_ERR_UNDEFINED;
+      return get_locked((pd_flag *)flag, type, value, err);
+    }
+    bool assignable = state & PD__STATE_ASSIGNABLE;
+    if (assignable && err) return get_locked((pd_flag *)flag, type, value, err);
+    *value = assignable ? pd__flag_peek(flag, type)
+                        : pd__cell_load(type, pd__flag_address(flag, type));
+    if (__atomic_load_n(&flag->generation, __ATOMIC_RELAXED) == before) return PD_OK;
+  }
+}
+
+#define DEFINE_GET(name, number, ctype, member)                                                    \
+  pd_status pd__do_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err) {               \
+    pd_value value = {.u64 = 0};                                                                   \
+    pd_status status = get(flag, PD_TYPE_##name, out, &value, err);                                \
+    if (status == PD_OK) *out = (ctype)value.member;                                               \
+    return status;                                                                                 \
+  }
+PD_TYPE_MAP(DEFINE_GET) /* NOLINT: pd__fail gives no PD_OK */
+
+pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_t *length,
+                               pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  if (!buffer && size > 0) return pd__fail_null(err, "buffer");
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd_status status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
+  if (status == PD_OK) {
+    size_t whole = pd__value_format(flag->type, pd__flag_value(flag), buffer, size);
+    if (length) *length = whole;
+  }
+  pd__operation_end(&operation);
+  return status;
+}
+
+const void *pd__do_flag_get_address(const pd_flag *flag) {
+  if (!flag) return NULL;
+  return pd__flag_address(flag, (pd_type)__atomic_load_n(&flag->type, __ATOMIC_RELAXED));
+}
+
+const uint8_t *pd__do_flag_get_state(const pd_flag *flag) { return flag ? &flag->state : NULL; }
+
+/* ---- Setting ---- */
+
+static pd_status set(pd_flag *flag, const char *text, pd_type type, pd_value value,
+                     const pd_origin *origin, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd_status status = text ? PD_OK : pd__flag_check_type(&operation, flag, type, err);
+  if (status == PD_OK) status = pd__assign(&operation, flag, text, value, origin, err);
+  pd__operation_end(&operation);
+  return status;
+}
+
+#define DEFINE_SET(name, number, ctype, member_)                                                   \
+  pd_status pd__do_flag_set_##name(pd_flag *flag, ctype value, pd_error *err) {                    \
+    return set(flag, NULL, PD_TYPE_##name, (pd_value){.member_ = value}, &pd__at_run_time, err);   \
+  }
+PD_TYPE_MAP(DEFINE_SET)
+
+pd_status pd__do_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err) {
+  if (!text) return pd__fail_null(err, "text");
+  return set(flag, text, PD_TYPE_string, (pd_value){0}, &pd__at_run_time, err);
+}
+
+pd_status pd__do_flag_set_by_name(const char *name, const char *text, pd_error *err) {
+  if (!name) return pd__fail_null(err, "name");
+  if (!text) return pd__fail_null(err, "text");
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd_flag *node = pd__resolve(name, strlen(name));
+  pd_status status = node ? pd__assign(&operation, node, text, (pd_value){0}, &pd__at_run_time, err)
+                          : pd__fail_undefined(name, err);
+  pd__operation_end(&operation);
+  return status;
+}
+
+pd_status pd__do_flag_set_default(pd_flag *flag, const char *text, pd_error *err) {
+  static const pd_origin origin = {PD_SOURCE_DEFAULT, 0, NULL, 0};
+  if (!flag) return pd__fail_null(err, "flag");
+  if (!text) return pd__fail_null(err, "text");
+  return set(flag, text, PD_TYPE_string, (pd_value){0}, &origin, err);
+}
+
+pd_status pd__do_batch_set(const pd_assignment *items, size_t count, const pd_origin *origin,
+                           pd_error_list *errors, pd_error *err) {
+  if (!items && count > 0) return pd__fail_null(err, "items");
+  pd_status status = pd__origin_check(origin, err);
+  if (status != PD_OK) return status;
+  pd__report report = {.list = errors, .first = err};
+  pd__changes changes;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd__changes_begin(&changes, &operation, &report);
+  pd__changes_add_all(&changes, items, count, origin ? origin : &pd__at_run_time);
+  status = pd__changes_finish(&changes);
+  pd__operation_end(&operation);
+  return status;
+}
+
+/* ---- Taking values away ---- */
+
+pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  pd__report report = {.first = err};
+  pd__changes changes;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd__changes_begin(&changes, &operation, &report);
+  pd__changes_reset(&changes, flag);
+  pd_status status = pd__changes_finish(&changes);
+  pd__operation_end(&operation);
+  return status;
+}
+
+pd_status pd__do_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  pd_origin origin = {source, 0, NULL, 0};
+  pd_status status = pd__origin_check(&origin, err);
+  if (status != PD_OK) return status;
+  pd__report report = {.first = err};
+  pd__changes changes;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd__changes_begin(&changes, &operation, &report);
+  pd__changes_drop(&changes, flag, source);
+  status = pd__changes_finish(&changes);
+  pd__operation_end(&operation);
+  return status;
+}
+
+static pd_status check_sensitive(pd__operation *operation, pd_flag *flag, pd_error *err) {
+  pd_status status = pd__flag_check_defined(operation, flag, err);
+  if (status != PD_OK || pd__flag_def(flag)->sensitive) return status;
+  return pd__fail(err, PD_ERR_ARGUMENT, "%s: is not sensitive: only secrets are wiped", flag->name);
+}
+
+/* The default holds before the texts go: no reader that comes later finds them. */
+pd_status pd__do_flag_wipe(pd_flag *flag, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  pd__report report = {.first = err};
+  pd__changes changes;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd_status status = check_sensitive(&operation, flag, err);
+  if (status == PD_OK) {
+    pd__changes_begin(&changes, &operation, &report);
+    pd__changes_reset(&changes, flag);
+    status = pd__changes_finish(&changes);
+  }
+  if (status == PD_OK) pd__flag_wipe(flag);
+  pd__operation_end(&operation);
+  return status;
+}
+
+static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd_status status = pd__flag_check_defined(&operation, flag, err);
+  if (status == PD_OK) flag->frozen = frozen;
+  pd__operation_end(&operation);
+  return status;
+}
+
+pd_status pd__do_flag_freeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, true, err); }
+pd_status pd__do_flag_unfreeze(pd_flag *flag, pd_error *err) {
+  return set_frozen(flag, false, err);
+}

@@ -1,0 +1,153 @@
+/* Changes that are made together. */
+#include "change.h"
+
+#include <string.h>
+
+#include "hook.h"
+
+void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__report *report) {
+  *changes = (pd__changes){.operation = operation, .report = report, .capacity = 1};
+  changes->items = &changes->single;
+}
+
+void pd__changes_reserve(pd__changes *changes, size_t capacity) {
+  if (capacity <= changes->capacity) return;
+  pd__change *items =
+      pd__arena_take(&changes->operation->arena, capacity * sizeof *items);
+  if (!items) return;
+  memcpy(items, changes->items, changes->count * sizeof *items);
+  changes->items = items;
+  changes->capacity = capacity;
+}
+
+/* Room for one more; NULL when memory is out. */
+static pd__change *next(pd__changes *changes) {
+  if (changes->count == changes->capacity) {
+    pd__changes_reserve(changes, changes->capacity < 8 ? 8 : 2 * changes->capacity);
+  }
+  return changes->count < changes->capacity ? &changes->items[changes->count] : NULL;
+}
+
+/* The change that next() has given is one of them. */
+static void add(pd__changes *changes) {
+  pd_flag *flag = changes->items[changes->count++].flag;
+  changes->hooked |= pd__hooks_concern(flag);
+}
+
+pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
+                          const pd_origin *origin, uint32_t literal, pd_error *err) {
+  pd__change *change = next(changes);
+  if (!change) return pd__fail_memory(err);
+  *change = (pd__change){.flag = pd__flag_meant(node),
+                         .node = node,
+                         .text = text,
+                         .value = value,
+                         .origin = *origin,
+                         .literal = (uint8_t)literal};
+  pd_status status = pd__prepare(change, changes, err);
+  if (status == PD_OK && change->action != PD__IDLE) add(changes);
+  return status;
+}
+
+void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
+                     const pd_origin *origin) {
+  pd_error err;
+  pd_status status = pd__changes_try(changes, node, text, value, origin, 0, &err);
+  if (status != PD_OK) pd__report_add(changes->report, &err);
+}
+
+static pd_status check_assignment(pd__operation *operation, const pd_assignment *item,
+                                  pd_error *err) {
+  if (!item->flag) return pd__fail_null(err, "flag");
+  return item->text ? PD_OK : pd__flag_check_type(operation, item->flag, item->type, err);
+}
+
+void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_t count,
+                         const pd_origin *origin) {
+  pd__changes_reserve(changes, count);
+  for (size_t i = 0; i < count; i++) {
+    pd_error err;
+    if (check_assignment(changes->operation, &items[i], &err) != PD_OK) {
+      pd__report_add(changes->report, &err);
+    } else {
+      pd__changes_add(changes, items[i].flag, items[i].text, items[i].value, origin);
+    }
+  }
+}
+
+/* ---- Those that aren't given as values ---- */
+
+static void add_plain(pd__changes *changes, const pd__change *wanted) {
+  pd__change *change = next(changes);
+  if (change) {
+    *change = *wanted;
+    change->node = change->flag;
+    change->generation = change->flag->generation;
+    add(changes);
+  } else {
+    pd__report_memory(changes->report);
+  }
+}
+
+void pd__changes_adopt(pd__changes *changes, pd_flag *flag, pd_value value,
+                       const pd_origin *origin) {
+  add_plain(changes, &(pd__change){.flag = flag, .value = value, .origin = *origin});
+}
+
+static bool is_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
+  pd_error err;
+  if (pd__flag_check_open(changes->operation, flag, origin, &err) == PD_OK) return true;
+  pd__report_add(changes->report, &err);
+  return false;
+}
+
+void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
+  pd__entry given;
+  if (!pd__history_find(flag, source, &given)) return;
+  pd_origin origin = pd__entry_origin(&given);
+  if (!is_open(changes, flag, &origin)) return;
+  add_plain(changes, &(pd__change){.flag = flag, .action = PD__DROP, .origin = origin});
+}
+
+void pd__changes_reset(pd__changes *changes, pd_flag *flag) {
+  if (!is_open(changes, flag, &pd__at_run_time)) return;
+  if (pd__flag_override(flag)) {
+    pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time);
+  } else {
+    add_plain(changes,
+              &(pd__change){.flag = flag, .action = PD__RESET, .origin = pd__at_run_time});
+  }
+}
+
+void pd__changes_pop(pd__changes *changes, pd__overridden *overridden) {
+  add_plain(changes, &(pd__change){
+                         .flag = overridden->flag, .action = PD__POP, .overridden = overridden});
+}
+
+/* ---- The end ---- */
+
+pd_status pd__changes_finish(pd__changes *changes) {
+  pd__report *report = changes->report;
+  pd_error err;
+  bool asks = changes->hooked || (changes->ask_all && pd__hooks_ask());
+  if (report->status == PD_OK && asks && !changes->forced) {
+    if (pd__hooks_check_depth(&err) == PD_OK) {
+      pd__validate(changes);
+    } else {
+      pd__report_add(report, &err);
+    }
+  }
+  if (report->status == PD_OK && !changes->postponed && pd__commit(changes, &err) != PD_OK) {
+    pd__report_add(report, &err);
+  }
+  return report->status;
+}
+
+pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
+                     const pd_origin *origin, pd_error *err) {
+  pd__report report = {.first = err};
+  pd__changes changes;
+  pd__changes_begin(&changes, operation, &report);
+  pd_status status = pd__changes_try(&changes, node, text, value, origin, 0, err);
+  return status == PD_OK ? pd__changes_finish(&changes) : status;
+}

@@ -1,0 +1,132 @@
+/* The one way in which a value changes: resolve (resolve.c), read and check (prepare.c), ask the
+ * validators (validate.c), commit (commit.c), notify the watchers (notify.c). Changes that are
+ * made together go through each stage together, so all of them take effect or none does.
+ *
+ * Everything here needs the lock. */
+#ifndef PD__CHANGE_H
+#define PD__CHANGE_H
+
+#include "registry.h"
+
+typedef enum pd__action {
+  PD__ASSIGN, /* give a value */
+  PD__RESET,  /* drop every value but the default */
+  PD__DROP,   /* drop the value of one source */
+  PD__POP,    /* drop that of one override */
+  PD__IDLE    /* do nothing: the flag is retired */
+} pd__action;
+
+/* A change of one flag. Text is the caller's until the commit. */
+typedef struct pd__change {
+  pd_flag *flag;
+  pd_flag *node;             /* the flag, or the alias that it was named by */
+  const char *text;          /* to be read; NULL: `value` was given */
+  pd_value value;
+  pd_origin origin;          /* of PD__DROP, its source */
+  pd__overridden *overridden; /* of PD__POP */
+  uint32_t generation;       /* of the definition that it was prepared for */
+  uint8_t action;            /* pd__action */
+  uint8_t type;              /* of the flag then */
+  uint8_t literal;           /* how a file wrote it, as in pd_config_add; 0: as text */
+} pd__change;
+
+typedef struct pd__changes {
+  pd__operation *operation;
+  pd__report *report;   /* collects the errors */
+  pd_override override; /* the values are to be one; its number, once it is made */
+  bool pushes;          /* they are to be one */
+  bool early;           /* the flag is being defined: startup may be over */
+  bool forced;          /* no validator is asked */
+  bool ask_all;         /* every validator is, also of flags that don't change */
+  bool hooked;          /* somebody is to be asked, or notified */
+  bool postponed;       /* a hook that may wait can't be asked in a constructor */
+  size_t count, capacity;
+  pd__change *items;
+  pd__change single; /* `items` as long as there is one */
+} pd__changes;
+
+void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__report *report);
+
+/* Room for so many, where that is known; for want of memory nothing is done. */
+void pd__changes_reserve(pd__changes *changes, size_t count);
+
+/* Prepare to give a flag a value: `text`, or else `value`. An error goes to `err`; to the
+ * report. */
+pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
+                          const pd_origin *origin, uint32_t literal, pd_error *err);
+void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
+                     const pd_origin *origin);
+
+/* The same of assignments, whose flags and types are checked. */
+void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments, size_t count,
+                         const pd_origin *origin);
+
+/* Prepare to take over what a module has assigned; to drop what `source` gave an open flag, if it
+ * gave anything; to reset an open flag (with an override on it, that is given the default); to end
+ * what an override does. */
+void pd__changes_adopt(pd__changes *changes, pd_flag *flag, pd_value value,
+                       const pd_origin *origin);
+void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
+void pd__changes_reset(pd__changes *changes, pd_flag *flag);
+void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);
+
+/* All that is left to do: ask the validators, then commit all if there was no error. Gives the
+ * report's status. Lets go of the lock while validators run; from the commit on it holds it. */
+pd_status pd__changes_finish(pd__changes *changes);
+
+/* All of it for one value. */
+pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
+                     const pd_origin *origin, pd_error *err);
+
+/* ---- Read and check (prepare.c) ---- */
+
+/* Read the value, and check that the flag may take it. Pure: nothing is stored. */
+pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err);
+
+/* The lock was let go: check again what may have changed, and prepare again what was prepared
+ * for another definition. Errors go to the report. */
+void pd__prepare_again(pd__changes *changes);
+
+/* PD_OK, or why the flag takes no value from `origin`: undefined, read-only, frozen. */
+pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
+                              pd_error *err);
+pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type,
+                              pd_error *err);
+
+/* Why a value doesn't suit a flag; `name` is the one that it was given by. */
+pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
+                         const pd_origin *origin, pd_error *err);
+
+/* What a change gives the flag: the same as its origin's source, but for run time under an
+ * override. */
+static inline pd_source pd__change_source(const pd__change *change) {
+  bool below = change->origin.source != PD_SOURCE_RUNTIME || !pd__flag_override(change->flag);
+  return below ? change->origin.source : PD_SOURCE_OVERRIDE;
+}
+
+/* ---- The stages behind (validate.c, commit.c, notify.c) ---- */
+
+/* Refusals go to the report. */
+void pd__validate(pd__changes *changes);
+
+/* All or nothing: for want of memory nothing. */
+pd_status pd__commit(pd__changes *changes, pd_error *err);
+
+/* Before the commit, which can't fail: gather the watchers of a flag. After it: leave those whose
+ * flags have changed to the end of the operation. */
+pd__notice **pd__notices_begin(pd__operation *operation);
+pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err);
+void pd__notices_post(pd__operation *operation, pd__notice **from);
+void pd__notices_discard(pd__operation *operation, pd__notice **from);
+
+/* No lock: notify. */
+void pd__notices_deliver(pd__operation *operation);
+
+/* ---- Behind the other files of the layer ---- */
+
+/* Store a value, which is of the flag's type, in the node and all cells. */
+void pd__flag_store(pd_flag *flag, pd_value value);
+
+void pd__override_drop(pd__overridden *from);
+
+#endif /* PD__CHANGE_H */

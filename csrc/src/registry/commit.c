@@ -1,0 +1,154 @@
+/* The commit: first everything that can fail, then everything that takes effect. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/text.h"
+#include "change.h"
+#include "hook.h"
+
+/* A text that a sensitive flag has published: nobody else has it. */
+typedef struct pd__secret {
+  struct pd__secret *next;
+  size_t size;
+  char text[];
+} pd__secret;
+
+/* ---- What can fail ---- */
+
+static const char *keep_secret(pd_flag *flag, const char *text) {
+  size_t size = strlen(text) + 1;
+  pd__extra *extra = pd__flag_extra(flag);
+  pd__secret *made = extra ? extra->secrets : NULL;
+  while (made && strcmp(made->text, text) != 0) made = made->next;
+  if (made) return made->text;
+  made = extra ? malloc(sizeof *made + size) : NULL;
+  if (!made) return NULL;
+  made->size = size;
+  memcpy(made->text, text, size);
+  made->next = extra->secrets;
+  extra->secrets = made;
+  return made->text;
+}
+
+/* Publish the text of a value, so that readers may keep its address. What is given again has its
+ * text already. */
+static bool keep_text(pd__change *change) {
+  pd_flag *flag = change->flag;
+  if (flag->type != PD_TYPE_string) return true;
+  const char *text = change->value.str;
+  if (flag->text && !strcmp(flag->text, text)) {
+    change->value.str = flag->text;
+    return true;
+  }
+  bool sensitive = flag->defined && pd__flag_def(flag)->sensitive;
+  change->value.str = sensitive ? keep_secret(flag, text) : pd__intern(text);
+  return change->value.str != NULL;
+}
+
+/* Many values come from one place: `last` is where the one before came from. */
+static bool keep_place(pd__change *change, const char **given, const char **kept) {
+  const char **place = &change->origin.place;
+  if (*place != *given) {
+    *given = *place;
+    *kept = pd__intern(*place);
+  }
+  bool whole = *kept || !*place;
+  *place = *kept;
+  return whole;
+}
+
+/* Whether committing may take an entry of the history. */
+static bool needs_entry(const pd__change *change, bool repeated) {
+  return change->flag->assigned || change->origin.source == PD_SOURCE_OVERRIDE || repeated ||
+         pd__flag_override(change->flag);
+}
+
+static bool reserve(pd__changes *changes) {
+  const char *given = NULL, *kept = NULL;
+  size_t entries = 0;
+  uint32_t claim = changes->count > 1 ? pd__next_claim() : 0;
+  for (size_t i = 0; i < changes->count; i++) {
+    pd__change *change = &changes->items[i];
+    if (change->action != PD__ASSIGN) continue;
+    bool repeated = claim && change->flag->claim == claim;
+    if (claim) change->flag->claim = claim;
+    entries += needs_entry(change, repeated);
+    if (!keep_text(change) || !keep_place(change, &given, &kept)) return false;
+    if (changes->pushes && !pd__flag_extra(change->flag)) return false;
+  }
+  if (entries > 0 && !pd__history_reserve(entries)) return false;
+  return !changes->pushes || (changes->override = pd__override_new(changes->count)) != 0;
+}
+
+/* ---- What takes effect ---- */
+
+static void assign(const pd__changes *changes, const pd__change *change) {
+  pd_flag *flag = change->flag;
+  const pd__overridden *top = pd__flag_override(flag);
+  if (changes->pushes) {
+    pd__override_give(flag, changes->override, change->value, &change->origin);
+    pd__flag_store(flag, change->value);
+  } else if (top && change->origin.source == PD_SOURCE_RUNTIME) {
+    pd__override_give(flag, top->number, change->value, &change->origin);
+    pd__flag_store(flag, change->value);
+  } else {
+    pd__history_give(flag, change->value, &change->origin);
+  }
+}
+
+static void commit_one(const pd__changes *changes, const pd__change *change) {
+  pd_flag *flag = change->flag;
+  switch ((pd__action)change->action) {
+    case PD__ASSIGN:
+      assign(changes, change);
+      return;
+    case PD__RESET:
+      pd__history_drop_all(flag);
+      break;
+    case PD__DROP:
+      pd__history_drop(flag, change->origin.source);
+      break;
+    case PD__POP:
+      pd__override_drop(change->overridden);
+      break;
+    case PD__IDLE:
+      return;
+  }
+  if (flag->defined) pd__flag_publish(flag);
+}
+
+/* Gather the watchers of each flag, once. */
+static pd_status gather(pd__changes *changes, pd_error *err) {
+  pd_status status = PD_OK;
+  uint32_t claim = pd__next_claim();
+  for (size_t i = 0; status == PD_OK && i < changes->count; i++) {
+    pd_flag *flag = changes->items[i].flag;
+    if (flag->claim == claim) continue;
+    flag->claim = claim;
+    status = pd__notices_add(changes, flag, err);
+  }
+  return status;
+}
+
+pd_status pd__commit(pd__changes *changes, pd_error *err) {
+  pd__operation *operation = changes->operation;
+  pd__notice **from = pd__notices_begin(operation);
+  pd_status status = changes->hooked ? gather(changes, err) : PD_OK;
+  if (status == PD_OK && !reserve(changes)) status = pd__fail_memory(err);
+  if (status != PD_OK) {
+    pd__notices_discard(operation, from);
+    return status;
+  }
+  for (size_t i = 0; i < changes->count; i++) commit_one(changes, &changes->items[i]);
+  if (changes->hooked) pd__notices_post(operation, from);
+  return PD_OK;
+}
+
+/* ---- Wiping ---- */
+
+/* Its current text is the default. */
+void pd__flag_wipe(pd_flag *flag) {
+  for (pd__secret *each = flag->extra ? flag->extra->secrets : NULL; each; each = each->next) {
+    if (each->text != flag->text) pd__wipe(each->text, each->size);
+  }
+}

@@ -1,0 +1,216 @@
+/* Validators and watchers that were added. */
+#include "hook.h"
+
+#include <stdlib.h>
+
+#include "../base/numbered.h"
+
+#define DEEPEST 32
+
+static pd__numbered hooks;
+size_t pd__general_watchers;
+static size_t asking; /* definitions that every command line is shown to */
+
+/* Removed, and no call is under way: to be released. */
+static pd__hook *finished;
+
+pd__hook *pd__hooks_after(pd_hook number) { return pd__numbered_after(&hooks, number); }
+
+bool pd__hooks_ask(void) { return asking > 0 || hooks.count > hooks.removed; }
+
+void pd__hooks_count_definition(const pd_flag_def *def, int change) {
+  if (def->validate || def->required) asking += (size_t)change;
+}
+
+/* ---- Adding ---- */
+
+pd_status pd__hook_check_flags(pd_flag *const *flags, size_t count, pd_error *err) {
+  for (size_t i = 0; i < count; i++) {
+    if (!flags[i]) return pd__fail(err, PD_ERR_ARGUMENT, "flags[%zu] is NULL", i);
+    if (!flags[i]->defined) {
+      return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone",
+                      flags[i]->name);
+    }
+    if (!pd__flag_extra(flags[i])) return pd__fail_memory(err);
+  }
+  return PD_OK;
+}
+
+static void link_target(pd__target *target) {
+  pd__extra *extra = target->flag->extra;
+  target->previous = extra->last_hook;
+  *(extra->last_hook ? &extra->last_hook->next : &extra->hooks) = target;
+  extra->last_hook = target;
+}
+
+static void unlink_target(pd__target *target) {
+  pd__extra *extra = target->flag->extra;
+  *(target->previous ? &target->previous->next : &extra->hooks) = target->next;
+  *(target->next ? &target->next->previous : &extra->last_hook) = target->previous;
+}
+
+pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
+                       pd_error *err) {
+  pd_status status = pd__hook_check_flags(flags, count, err);
+  if (status != PD_OK) return status;
+  pd__hook *made = calloc(1, sizeof *made + count * sizeof *made->targets);
+  pd_hook number = made ? pd__numbered_add(&hooks, made) : 0;
+  if (!number) {
+    free(made);
+    return pd__fail_memory(err);
+  }
+  *made = *like;
+  made->number = number;
+  made->count = count;
+  if (count == 0) pd__general_watchers++;
+  for (size_t i = 0; i < count; i++) {
+    made->targets[i] = (pd__target){.hook = made, .flag = flags[i], .type = flags[i]->type};
+    link_target(&made->targets[i]);
+  }
+  if (out) *out = number;
+  return PD_OK;
+}
+
+/* ---- Removing ---- */
+
+static void finish(pd__hook *hook) {
+  hook->finished = finished;
+  __atomic_store_n(&finished, hook, __ATOMIC_RELEASE);
+}
+
+static void remove_hook(pd__hook *hook) {
+  pd__numbered_remove(&hooks, hook->number);
+  for (size_t i = 0; i < hook->count; i++) unlink_target(&hook->targets[i]);
+  hook->removed = true;
+  if (hook->count == 0) pd__general_watchers--;
+  if (hook->calls == 0) finish(hook);
+}
+
+/* An operation's hold of a hook. */
+struct pd__held {
+  pd__hook *hook;
+  pd__held *next;
+};
+
+bool pd__hook_hold(pd__operation *operation, pd__hook *hook) {
+  pd__held *held = pd__arena_take(&operation->arena, sizeof *held);
+  if (!held) return false;
+  *held = (pd__held){hook, operation->held};
+  operation->held = held;
+  hook->calls++;
+  return true;
+}
+
+void pd__hooks_let_go(pd__operation *operation) {
+  for (; operation->held; operation->held = operation->held->next) {
+    pd__hook *hook = operation->held->hook;
+    if (--hook->calls == 0 && hook->removed) finish(hook);
+  }
+}
+
+static uintptr_t function_of(const pd__hook *hook) {
+  return hook->watch ? (uintptr_t)hook->watch : (uintptr_t)hook->validate;
+}
+
+void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
+  (void)operation;
+  for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) {
+    if (pd__module_has(module, (uintptr_t)hook->release)) hook->release = NULL; /* it goes, too */
+    if (pd__module_has(module, function_of(hook))) remove_hook(hook);
+  }
+}
+
+/* With the lock. Whom to call to release a hook, whose image is pinned; NULL: nobody. */
+static void (*releaser_of(pd__operation *operation, pd__hook *hook))(void *) {
+  while (hook->release) {
+    pd__pinning how = pd__pin(operation, hook->releasing);
+    if (how == PD__PINNED) return hook->release;
+    if (how == PD__LEAVING) return NULL;
+    pd__operation_unlock(operation);
+    pd__pins_take(operation);
+    pd__operation_lock(operation);
+  }
+  return NULL;
+}
+
+void pd__hooks_release(pd__operation *operation) {
+  while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE)) {
+    pd__operation_lock(operation);
+    pd__hook *hook = finished;
+    if (hook) finished = hook->finished;
+    void (*release)(void *) = hook ? releaser_of(operation, hook) : NULL;
+    void *context = hook ? hook->context : NULL;
+    if (hook) {
+      pd__module_unregister(operation, hook->module);
+      pd__module_unregister(operation, hook->releasing);
+      free(hook);
+    }
+    pd__operation_unlock(operation);
+    if (release) release(context);
+  }
+}
+
+/* ---- Depth ---- */
+
+static _Thread_local unsigned depth;
+
+void pd__hooks_enter(void) { depth++; }
+void pd__hooks_exit(int *unused) {
+  (void)unused;
+  depth--;
+}
+
+pd_status pd__hooks_check_depth(pd_error *err) {
+  if (depth < DEEPEST) return PD_OK;
+  return pd__fail(err, PD_ERR_DEPTH,
+                  "validators and watchers set flags %d deep, one inside the other: most likely "
+                  "in a circle",
+                  DEEPEST);
+}
+
+/* ---- For hosts ---- */
+
+static pd_status add(pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
+                     pd_error *err) {
+  like->module = pd__module_of((const void *)function_of(like));
+  if (like->release) like->releasing = pd__module_of((const void *)(uintptr_t)like->release);
+  pd__module_register(like->module);
+  pd__module_register(like->releasing);
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd_status status = pd__hook_add(like, flags, count, out, err);
+  if (status != PD_OK) {
+    pd__module_unregister(&operation, like->module);
+    pd__module_unregister(&operation, like->releasing);
+  }
+  pd__operation_end(&operation);
+  return status;
+}
+
+pd_status pd__do_validator_add(pd_flag *const *flags, size_t count, pd_validator function,
+                               void *context, void (*release)(void *), pd_hook *out,
+                               pd_error *err) {
+  if (!flags) return pd__fail_null(err, "flags");
+  if (count == 0) return pd__fail(err, PD_ERR_ARGUMENT, "count is 0, expected some flags");
+  if (!function) return pd__fail_null(err, "function");
+  pd__hook like = {.validate = function, .context = context, .release = release};
+  return add(&like, flags, count, out, err);
+}
+
+pd_status pd__do_watcher_add(pd_flag *flag, pd_watcher function, void *context,
+                             void (*release)(void *), pd_hook *out, pd_error *err) {
+  if (!function) return pd__fail_null(err, "function");
+  pd__hook like = {.watch = function, .context = context, .release = release};
+  return add(&like, &flag, flag ? 1 : 0, out, err);
+}
+
+pd_status pd__do_hook_remove(pd_hook number, pd_error *err) {
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd__hook *hook = pd__numbered_find(&hooks, number);
+  if (hook) remove_hook(hook);
+  pd__operation_end(&operation);
+  if (hook) return PD_OK;
+  return pd__fail(err, PD_ERR_ARGUMENT, "no hook has the number %llu, or it is removed already",
+                  (unsigned long long)number);
+}

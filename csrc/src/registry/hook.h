@@ -1,0 +1,72 @@
+/* Validators and watchers: code of modules that is called around a change, never with the lock
+ * held. Everything here needs the lock, unless it says otherwise. */
+#ifndef PD__HOOK_H
+#define PD__HOOK_H
+
+#include "registry.h"
+
+/* It stays in memory while it is called. */
+struct pd__hook {
+  pd_hook number;
+  pd_validator validate; /* one of these two */
+  pd_watcher watch;
+  void *context;
+  void (*release)(void *);
+  pd_module *module;    /* that the function is in; NULL: none is known */
+  pd_module *releasing; /* that `release` is in */
+  size_t calls;         /* of operations that hold it */
+  uint64_t round;       /* the last question that it was asked in */
+  bool waits;           /* it may wait for a lock of Python: not called in constructors */
+  bool removed;
+  pd__hook *finished;   /* the next of those that are removed and not called any more */
+  size_t count;         /* of targets; 0: a watcher of every flag */
+  pd__target targets[];
+};
+
+/* In the order in which they were added; `number` 0 gives the first. */
+pd__hook *pd__hooks_after(pd_hook number);
+
+/* Watchers of every flag. */
+extern size_t pd__general_watchers;
+
+/* Whether somebody is to be asked, or notified, of a change of the flag. */
+static inline bool pd__hooks_concern(const pd_flag *flag) {
+  return flag->hooked || pd__general_watchers > 0 || (flag->extra && flag->extra->hooks);
+}
+
+/* Whether anything must be asked about a whole command line: a definition is required or has a
+ * validator, or a hook was added. */
+bool pd__hooks_ask(void);
+void pd__hooks_count_definition(const pd_flag_def *def, int change);
+
+/* Hold a hook while the operation goes on. False: memory is out. */
+bool pd__hook_hold(pd__operation *operation, pd__hook *hook);
+void pd__hooks_let_go(pd__operation *operation);
+
+/* The module leaves, or the code between its addresses does: so do its hooks. */
+void pd__hooks_leave(pd__operation *operation, const pd_module *module);
+
+/* No lock: release the contexts that no call needs any more. */
+void pd__hooks_release(pd__operation *operation);
+
+/* PD_ERR_DEPTH where this thread is in too many calls of hooks, one inside the other. No lock. */
+pd_status pd__hooks_check_depth(pd_error *err);
+void pd__hooks_enter(void);
+void pd__hooks_exit(int *unused);
+
+/* Around a call of a hook: the depth is right however it ends. */
+#define PD__IN_HOOK()                                                                              \
+  int in_hook __attribute__((cleanup(pd__hooks_exit), unused)) = (pd__hooks_enter(), 0)
+
+/* Room for what a validator writes. */
+#define PD__WHY_SIZE 512
+
+/* group.c: what PD_GROUP_MAP says of `context`, a group. No lock. */
+bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size);
+
+/* hook.c: add a hook that is like another one, with a module found. */
+pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
+                       pd_error *err);
+pd_status pd__hook_check_flags(pd_flag *const *flags, size_t count, pd_error *err);
+
+#endif /* PD__HOOK_H */

@@ -1,0 +1,105 @@
+/* The images that the registry knows: modules that have joined, and those that registered
+ * something. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/text.h"
+#include "registry.h"
+
+/* A module that leaves keeps its node, since there may be handles to it, and the next one from
+ * the same path takes it over. */
+static pd_module *modules, **modules_end = &modules;
+
+pd_module *pd__module_next(const pd_module *previous) {
+  return previous ? previous->next : modules;
+}
+
+pd_module *pd__module_at(const void *address) {
+  pd_module *module = modules;
+  while (module && !(module->present && pd__module_has(module, (uintptr_t)address))) {
+    module = module->next;
+  }
+  return module;
+}
+
+/* Whatever was at its addresses has left without a word, having no record. */
+static void replace(const pd__platform_image *image) {
+  for (pd_module *old = modules; old; old = old->next) {
+    bool overlaps = old->low < image->high && image->low < old->high;
+    if (overlaps && !old->has_record) old->present = false;
+  }
+}
+
+static pd_module *find_absent(const char *path) {
+  pd_module *module = modules;
+  while (module && (module->path != path || module->present)) module = module->next;
+  return module;
+}
+
+static pd_module *make(const char *path) {
+  pd_module *made = pd__forever(sizeof *made);
+  if (!made) return NULL;
+  *made = (pd_module){.path = path, .name_space = ""};
+  *modules_end = made;
+  modules_end = &made->next;
+  return made;
+}
+
+pd_module *pd__module_add(const pd__platform_image *image) {
+  static uint32_t generations;
+  const char *path = pd__intern(image->path);
+  if (!path) return NULL;
+  replace(image);
+  pd_module *module = find_absent(path);
+  if (!module && !(module = make(path))) return NULL;
+  module->present = true;
+  module->generation = ++generations;
+  module->low = image->low;
+  module->high = image->high;
+  module->stays = image->stays;
+  module->has_record = false;
+  module->opened = module->pinned = module->closing = module->registrations = 0;
+  module->handle = module->reference = NULL;
+  return module;
+}
+
+/* ---- Looking one up by an address ---- */
+
+static void note_record(void *record, const pd__platform_image *image, void *found) {
+  (void)record;
+  (void)image;
+  *(bool *)found = true;
+}
+
+pd_module *pd__module_of(const void *address) {
+  bool has_record = false;
+  pd__platform_lock();
+  pd_module *module = pd__module_at(address);
+  pd__platform_unlock();
+  if (module) return module;
+  pd__platform_image *image = pd__platform_image_at(address);
+  if (!image) return NULL;
+  pd__platform_visit(PD__RECORDS_OF_MODULES, address, note_record, &has_record);
+  pd__platform_lock();
+  module = pd__module_at(address);
+  if (!module) {
+    module = pd__module_add(image);
+    if (module) module->has_record = has_record;
+  }
+  pd__platform_unlock();
+  free(image);
+  return module;
+}
+
+void pd__module_register(pd_module *module) {
+  if (!module || module->stays || module->has_record) return;
+  void *reference = pd__platform_hold(module->path, module->low);
+  pd__platform_lock();
+  module->registrations++;
+  if (!module->reference) {
+    module->reference = reference;
+    reference = NULL;
+  }
+  pd__platform_unlock();
+  if (reference) pd__platform_close(reference);
+}

@@ -1,0 +1,125 @@
+/* What is listed of a flag, for hosts and reports. */
+#include "../base/sized.h"
+#include "../base/text.h"
+#include "registry.h"
+
+/* Text for a result: stored for good, since the module may leave. Clears *stored
+ * when memory is out. */
+static const char *lasting(const char *text, bool *stored) {
+  const char *kept = pd__intern(text ? text : "");
+  if (!kept) *stored = false;
+  return kept;
+}
+
+static bool texts(const pd_flag *flag, const pd_flag_def *def, pd_flag_info *info) {
+  bool stored = true;
+  const pd_module *module = flag->cells->module;
+  info->name = lasting(def->name, &stored);
+  info->help = lasting(def->help, &stored);
+  info->file = lasting(def->file, &stored);
+  info->category = lasting(def->category, &stored);
+  info->aliases = lasting(def->aliases, &stored);
+  info->choices = lasting(def->choices, &stored);
+  info->module = lasting(def->module || !module ? def->module : module->path, &stored);
+  info->unit = lasting(def->unit, &stored);
+  info->deprecated = lasting(def->deprecated, &stored);
+  info->retired = lasting(def->retired, &stored);
+  info->old_names = lasting(def->old_names, &stored);
+  return stored;
+}
+
+bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  info->type = def->type;
+  info->source = flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
+  if (pd__flag_override(flag)) info->source = PD_SOURCE_OVERRIDE;
+  info->line = def->line;
+  info->hidden = def->hidden;
+  info->read_only = def->read_only;
+  info->startup_only = def->startup_only;
+  info->frozen = flag->frozen || (def->startup_only && pd__startup_over);
+  info->owner = flag->cells->registered ? NULL : flag->cells->module;
+  info->default_value = pd__flag_default(flag);
+  info->min = def->min;
+  info->max = def->max;
+  info->cells = 0;
+  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
+    info->cells += cell->def->cell && cell->def->type == def->type;
+  }
+  info->sensitive = def->sensitive;
+  info->experimental = def->experimental;
+  info->required = def->required;
+  info->list = def->list;
+  return texts(flag, def, info);
+}
+
+pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  pd_flag_info found = {.size = sizeof found};
+  pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_flag_info, cells), "info", err);
+  if (status != PD_OK) return status;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
+  if (status == PD_OK && !pd__flag_info(flag, &found)) status = pd__fail_memory(err);
+  pd__operation_end(&operation);
+  if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
+  return status;
+}
+
+pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  if (!pd__history_at(flag, index, entry)) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", def->name, index);
+  }
+  bool is_default = entry->origin.source == PD_SOURCE_DEFAULT;
+  bool lost = is_default && entry->origin.line && def->file && !entry->origin.place;
+  return lost ? pd__fail_memory(err) : PD_OK;
+}
+
+pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
+                                pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  pd_flag_entry found = {.size = sizeof found};
+  pd_status status = pd__sized_check(entry, PD__SIZE_UP_TO(pd_flag_entry, origin), "entry", err);
+  if (status != PD_OK) return status;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
+  if (status == PD_OK) status = pd__flag_entry(flag, index, &found, err);
+  pd__operation_end(&operation);
+  if (status == PD_OK) pd__sized_give(entry, &found, sizeof found);
+  return status;
+}
+
+static void fill_cell(const pd_flag *flag, const pd__cell *cell, pd_cell_info *info) {
+  const pd_flag_def *def = cell->def;
+  info->kind = (pd_kind)def->kind;
+  info->type = (pd_type)def->type;
+  info->module = cell->registered ? NULL : cell->module;
+  info->address = def->cell;
+  info->in_step =
+      !def->cell || (def->type == flag->type &&
+                     pd__value_equal(flag->type, pd__variable_load(def), pd__flag_value(flag)));
+}
+
+pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *info,
+                               pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  pd_cell_info found = {.size = sizeof found};
+  pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_cell_info, in_step), "info", err);
+  if (status != PD_OK) return status;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
+  const pd__cell *cell = flag->cells;
+  for (size_t left = index; cell && left > 0; left--) cell = cell->next;
+  if (status == PD_OK && cell) {
+    fill_cell(flag, cell, &found);
+  } else if (status == PD_OK) {
+    status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", pd__flag_def(flag)->name, index);
+  }
+  pd__operation_end(&operation);
+  if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
+  return status;
+}

@@ -1,0 +1,190 @@
+/* The table of names, over nodes that never move. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/hash.h"
+#include "../base/table.h"
+#include "../base/text.h"
+#include "registry.h"
+
+#define CHUNK 512u /* nodes that are allocated together */
+
+static struct {
+  pd__table table;
+  pd_flag **chunks;
+  uint32_t chunk_room;
+  uint32_t count;        /* nodes that have been made */
+  pd_flag *released;     /* those that are free again, linked by next_listed */
+  uint32_t first_listed; /* index + 1; 0: none */
+  pd_flag *last_listed;
+} names;
+
+static char fold(char c) { return c == '-' ? '_' : c; }
+
+static bool same_folded(const char *stored, const char *name, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    if (fold(stored[i]) != fold(name[i])) return false;
+  }
+  return true;
+}
+
+/* ---- Eight bytes at a time: a high bit set in each byte, or not ---- */
+
+#define EACH(byte) (0x0101010101010101u * (byte))
+#define HIGH EACH(0x80u)
+
+/* Which bytes, all below 128, lie between two. */
+static uint64_t between(uint64_t word, unsigned low, unsigned high) {
+  return (word + EACH(0x80u - low)) & ~(word + EACH(0x7fu - high)) & HIGH;
+}
+
+/* Whether all bytes may stand in a name: letters, digits, _ . - */
+static bool is_inner(uint64_t word) {
+  uint64_t letters = between((word & ~HIGH) | EACH(0x20u), 'a', 'z');
+  uint64_t others = between(word & ~HIGH, '-', '.') | between(word & ~HIGH, '0', '9') |
+                    between(word & ~HIGH, '_', '_');
+  return ((letters | others) & ~word & HIGH) == HIGH;
+}
+
+bool pd__name_valid(const char *name, size_t length) {
+  if (length == 0 || length > PD_NAME_MAX || (unsigned char)name[0] < 'A') return false;
+  if (length < 8) { /* of fewer than 4 bytes, 3 are read */
+    uint64_t rest = pd__hash_rest(name, length);
+    return is_inner(length < 4 ? rest | EACH((uint64_t)'_') << 24 : rest);
+  }
+  const char *last = name + length - 8;
+  for (; name < last; name += 8) {
+    if (!is_inner(pd__hash_word(name))) return false;
+  }
+  return is_inner(pd__hash_word(last));
+}
+
+/* ---- The table ---- */
+
+static pd_flag *node_at(uint32_t index) { return &names.chunks[index / CHUNK][index % CHUNK]; }
+
+pd_flag *pd__names_at(uint32_t index) { return index < names.count ? node_at(index) : NULL; }
+
+typedef struct sought {
+  const char *name;
+  size_t length;
+} sought;
+
+static bool same_name(uint32_t item, const void *key) {
+  const sought *wanted = key;
+  const char *stored = node_at(item - 1)->name;
+  if (!strncmp(stored, wanted->name, wanted->length) && !stored[wanted->length]) return true;
+  return strlen(stored) == wanted->length && same_folded(stored, wanted->name, wanted->length);
+}
+
+/* Names are filed as if each `-` in them were a `_`. Few have one. */
+static uint32_t hash_of(const char *name, size_t length) {
+  char folded[PD_NAME_MAX + 1];
+  if (memchr(name, '-', length)) {
+    for (size_t i = 0; i < length; i++) folded[i] = fold(name[i]);
+    name = folded;
+  }
+  return (uint32_t)pd__hash_text(name, length);
+}
+
+pd_flag *pd__names_find(const char *name, size_t length) {
+  if (length > PD_NAME_MAX) return NULL;
+  sought wanted = {name, length};
+  uint32_t item = pd__table_find(&names.table, hash_of(name, length), same_name, &wanted);
+  return item ? node_at(item - 1) : NULL;
+}
+
+bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, count); }
+
+/* ---- Nodes ---- */
+
+static bool new_chunk(void) {
+  uint32_t chunk = names.count / CHUNK;
+  if (chunk == names.chunk_room) {
+    uint32_t room = names.chunk_room ? 2 * names.chunk_room : 16;
+    pd_flag **chunks = realloc(names.chunks, room * sizeof *chunks);
+    if (!chunks) return false;
+    names.chunks = chunks;
+    names.chunk_room = room;
+  }
+  names.chunks[chunk] = calloc(CHUNK, sizeof(pd_flag));
+  return names.chunks[chunk] != NULL;
+}
+
+static pd_flag *new_node(void) {
+  pd_flag *node = names.released;
+  uint32_t index = node ? node->index : names.count;
+  if (node) {
+    names.released = node->next_listed ? node_at(node->next_listed - 1) : NULL;
+  } else {
+    if (names.count % CHUNK == 0 && !new_chunk()) return NULL;
+    node = node_at(names.count++);
+  }
+  *node = (pd_flag){.index = index};
+  return node;
+}
+
+pd_flag *pd__names_add(const char *name, size_t length) {
+  pd_flag *node = pd__names_find(name, length);
+  if (node) return node;
+  if (!pd__table_reserve(&names.table, 1) || !(node = new_node())) return NULL;
+  node->name = name;
+  pd__table_add(&names.table, hash_of(name, length), node->index + 1);
+  return node;
+}
+
+bool pd__names_keep(pd_flag *node, const char *name, size_t length) {
+  char text[PD_NAME_MAX + 1];
+  memcpy(text, name, length);
+  text[length] = '\0';
+  const char *stored = pd__intern(text);
+  if (stored) node->name = stored;
+  return stored != NULL;
+}
+
+void pd__names_lose(pd_flag *node) { node->name = ""; }
+
+static bool is_needed(const pd_flag *node) {
+  const pd__extra *extra = node->extra;
+  if (node->known || node->defined || node->cells || node->assigned || !*node->name) return true;
+  return extra && (extra->alias_of || extra->pending || extra->prepared || extra->hooks);
+}
+
+bool pd__names_release(pd_flag *node) {
+  if (is_needed(node)) return false;
+  pd__table_remove(&names.table, hash_of(node->name, strlen(node->name)), node->index + 1);
+  free(node->extra);
+  *node = (pd_flag){.index = node->index};
+  node->next_listed = names.released ? names.released->index + 1 : 0;
+  names.released = node;
+  return true;
+}
+
+pd_flag *pd__names_next(const pd_flag *previous) {
+  uint32_t index = previous ? previous->index + 1 : 0;
+  while (index < names.count && !node_at(index)->name) index++;
+  return pd__names_at(index);
+}
+
+pd__extra *pd__flag_extra(pd_flag *node) {
+  if (!node->extra) node->extra = calloc(1, sizeof *node->extra);
+  return node->extra;
+}
+
+uint32_t pd__next_claim(void) {
+  static uint32_t last;
+  return ++last;
+}
+
+/* ---- The order of definition ---- */
+
+void pd__names_list(pd_flag *flag) {
+  if (flag->next_listed || flag == names.last_listed) return;
+  *(names.last_listed ? &names.last_listed->next_listed : &names.first_listed) = flag->index + 1;
+  names.last_listed = flag;
+}
+
+pd_flag *pd__names_listed(const pd_flag *previous) {
+  uint32_t next = previous ? previous->next_listed : names.first_listed;
+  return next ? node_at(next - 1) : NULL;
+}

@@ -1,0 +1,45 @@
+/* One call of the library: what it holds, and how it ends. */
+#include <stdlib.h>
+
+#include "change.h"
+#include "hook.h"
+#include "pin.h"
+
+void pd__operation_lock(pd__operation *operation) {
+  pd__platform_lock();
+  operation->locked = true;
+}
+
+void pd__operation_unlock(pd__operation *operation) {
+  operation->locked = false;
+  pd__platform_unlock();
+}
+
+void pd__operation_begin(pd__operation *operation) {
+  *operation = (pd__operation){.locked = false};
+  pd__operation_lock(operation);
+}
+
+void pd__operation_abandon(pd__operation *operation) {
+  if (operation->held || operation->pins) {
+    if (!operation->locked) pd__operation_lock(operation);
+    pd__hooks_let_go(operation);
+    pd__pins_release(operation);
+  }
+  if (operation->locked) pd__operation_unlock(operation);
+  pd__pins_close(operation);
+  pd__arena_free(&operation->arena);
+}
+
+void pd__operation_end(pd__operation *operation) {
+  if (operation->locked) pd__operation_unlock(operation);
+  if (operation->notices) pd__notices_deliver(operation);
+  pd__warnings_deliver(operation);
+  if (operation->held) {
+    pd__operation_lock(operation);
+    pd__hooks_let_go(operation);
+    pd__operation_unlock(operation);
+  }
+  pd__hooks_release(operation);
+  pd__operation_abandon(operation);
+}

@@ -1,0 +1,99 @@
+/* Keeping images in the process while their code is called. Modules that pd_module_load opened are
+ * kept by a count, and closed by the last that lets go; of others the loader gives a reference. */
+#include "pin.h"
+
+#include <stdlib.h>
+
+/* A pin of an operation. */
+struct pd__pin {
+  pd_module *module;
+  uint32_t generation; /* of the module */
+  const char *path;
+  uintptr_t low;
+  enum { WANTED, COUNTED, HELD, REFUSED } state;
+  void *handle; /* of the loader, if HELD */
+  pd__pin *next;
+};
+
+/* A reference of the loader that is to be given back. */
+struct pd__closing {
+  void *handle;
+  pd__closing *next;
+};
+
+static pd__pin *find(const pd__operation *operation, const pd_module *module) {
+  pd__pin *pin = operation->pins;
+  while (pin && (pin->module != module || pin->generation != module->generation)) pin = pin->next;
+  return pin;
+}
+
+static pd__pin *add(pd__operation *operation, pd_module *module) {
+  pd__pin *pin = pd__arena_take(&operation->arena, sizeof *pin);
+  if (!pin) return NULL;
+  *pin = (pd__pin){module, module->generation, module->path, module->low, WANTED, NULL,
+                   operation->pins};
+  operation->pins = pin;
+  return pin;
+}
+
+pd__pinning pd__pin(pd__operation *operation, pd_module *module) {
+  if (!module || module->stays) return PD__PINNED;
+  pd__pin *pin = find(operation, module);
+  if (!pin && !module->present) return PD__LEAVING;
+  if (!pin && !(pin = add(operation, module))) return PD__LEAVING;
+  if (pin->state == WANTED && module->opened > 0) {
+    pin->state = COUNTED;
+    module->pinned++;
+  }
+  if (pin->state == REFUSED) return PD__LEAVING;
+  return pin->state == WANTED ? PD__UNPINNED : PD__PINNED;
+}
+
+void pd__pins_take(pd__operation *operation) {
+  for (pd__pin *pin = operation->pins; pin; pin = pin->next) {
+    if (pin->state != WANTED) continue;
+    pin->handle = pd__platform_hold(pin->path, pin->low);
+    pin->state = pin->handle ? HELD : REFUSED;
+  }
+}
+
+/* ---- Letting go ---- */
+
+/* For want of memory the reference stays, and with it the image: nothing worse. */
+static void close_later(pd__operation *operation, void *handle) {
+  pd__closing *closing = pd__arena_take(&operation->arena, sizeof *closing);
+  if (!closing) return;
+  *closing = (pd__closing){handle, operation->closing};
+  operation->closing = closing;
+}
+
+static void close_all(pd__operation *operation, pd_module *module) {
+  for (; module->closing > 0; module->closing--) close_later(operation, module->handle);
+}
+
+void pd__pins_release(pd__operation *operation) {
+  for (; operation->pins; operation->pins = operation->pins->next) {
+    pd__pin *pin = operation->pins;
+    if (pin->state == HELD) close_later(operation, pin->handle);
+    if (pin->state != COUNTED || pin->generation != pin->module->generation) continue;
+    if (--pin->module->pinned == 0) close_all(operation, pin->module);
+  }
+}
+
+void pd__pins_close(pd__operation *operation) {
+  for (; operation->closing; operation->closing = operation->closing->next) {
+    pd__platform_close(operation->closing->handle);
+  }
+}
+
+void pd__module_close(pd__operation *operation, pd_module *module) {
+  module->opened--;
+  module->closing++;
+  if (module->pinned == 0) close_all(operation, module);
+}
+
+void pd__module_unregister(pd__operation *operation, pd_module *module) {
+  if (!module || module->registrations == 0 || --module->registrations > 0) return;
+  if (module->reference) close_later(operation, module->reference);
+  module->reference = NULL;
+}

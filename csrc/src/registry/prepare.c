@@ -1,0 +1,137 @@
+/* Reading what a flag is to be given, and checking that it may take it. Nothing here changes a
+ * flag, but for taking over what modules have assigned. */
+#include "change.h"
+
+bool pd__startup_over;
+
+static bool is_at_run_time(const pd_origin *origin) {
+  return pd__source_rank(origin->source) >= pd__source_rank(PD_SOURCE_RUNTIME);
+}
+
+static bool is_open(const pd_flag *flag, const pd_origin *origin, bool early) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  if (flag->frozen || def->read_only) return false;
+  if (def->startup_only && pd__startup_over && !early) return false;
+  return !def->retired || !is_at_run_time(origin);
+}
+
+/* Why a flag that isn't open takes nothing; `name` is the one that it was given by. */
+static pd_status refuse(const pd_flag *flag, const char *name, const pd_origin *origin,
+                        pd_error *err) {
+  char source[PD__SOURCE_SIZE];
+  const pd_flag_def *def = pd__flag_def(flag);
+  pd__source_of(name, origin, source);
+  if (def->read_only) return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
+  if (flag->frozen) return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source);
+  if (def->retired && is_at_run_time(origin)) {
+    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source, def->retired);
+  }
+  return pd__fail(err, PD_ERR_FROZEN,
+                  "%s: can be set at startup only, and the command line has been parsed", source);
+}
+
+pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
+                              pd_error *err) {
+  pd_status status = pd__flag_check_defined(operation, flag, err);
+  if (status != PD_OK || is_open(flag, origin, false)) return status;
+  return refuse(flag, pd__flag_def(flag)->name, origin, err);
+}
+
+pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type,
+                              pd_error *err) {
+  pd_status status = pd__flag_check_defined(operation, flag, err);
+  if (status != PD_OK || flag->type == type) return status;
+  return pd__fail(err, PD_ERR_TYPE, "%s: is %s, not %s", pd__flag_def(flag)->name,
+                  pd__type_name(flag->type), pd__type_name(type));
+}
+
+/* ---- What is wrong with a value ---- */
+
+static const char *shown(const pd_flag *flag, const char *text, char quoted[PD__QUOTE_SIZE]) {
+  return pd__flag_def(flag)->sensitive ? PD__REDACTED : pd__quote(quoted, text);
+}
+
+pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
+                         const pd_origin *origin, pd_error *err) {
+  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], why[256];
+  pd__source_of(name, origin, source);
+  pd__value_complaint(pd__flag_def(flag), text, why, sizeof why);
+  return pd__fail(err, status, "%s=%s: %s", source, shown(flag, text, quoted), why);
+}
+
+static pd_status check_literal(const pd__change *change, pd_error *err) {
+  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  const char *why = pd__literal_complaint(pd__flag_def(change->flag), change->literal);
+  if (!why) return PD_OK;
+  pd__source_of(change->node->name, &change->origin, source);
+  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", source, shown(change->flag, change->text, quoted),
+                  why);
+}
+
+/* ---- Reading ---- */
+
+static pd_status read_value(const pd_flag *flag, const char *text, pd_value *value) {
+  if (flag->simple && text) return pd__value_parse(flag->type, text, value);
+  pd_status status = text ? pd__value_read(pd__flag_def(flag), text, value) : PD_OK;
+  return status == PD_OK ? pd__value_check(pd__flag_def(flag), *value) : status;
+}
+
+static pd_status read_and_check(pd__change *change, pd_error *err) {
+  const pd_flag *flag = change->flag;
+  if (flag->type == PD_TYPE_string && !change->text && !change->value.str) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
+  }
+  if (change->literal && check_literal(change, err) != PD_OK) return PD_ERR_TYPE;
+  pd_status status = read_value(flag, change->text, &change->value);
+  if (status == PD_OK) return PD_OK;
+  char number[PD__NUMBER_SIZE];
+  const char *text =
+      change->text ? change->text : pd__value_text(flag->type, change->value, number);
+  return pd__fail_value(status, flag, change->node->name, text, &change->origin, err);
+}
+
+pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err) {
+  pd_flag *flag = change->flag;
+  if (flag->assignable || !flag->defined) {
+    pd_status status = pd__flag_check_defined(changes->operation, flag, err);
+    if (status != PD_OK) return status;
+  }
+  change->action = PD__ASSIGN;
+  change->generation = flag->generation;
+  change->type = flag->type;
+  if (!flag->simple || flag->frozen) {
+    const pd_flag_def *def = pd__flag_def(flag);
+    if (!is_open(flag, &change->origin, changes->early)) {
+      return refuse(flag, change->node->name, &change->origin, err);
+    }
+    if (def->retired || def->deprecated) pd__warn_of_flag(flag, &change->origin);
+    if (def->retired) change->action = PD__IDLE;
+    if (def->retired) return PD_OK;
+  }
+  return read_and_check(change, err);
+}
+
+/* ---- After the lock was let go ---- */
+
+static pd_status check_again(pd__change *change, const pd__changes *changes, pd_error *err) {
+  pd_flag *flag = change->flag;
+  if (change->action == PD__ASSIGN && change->generation != flag->generation) {
+    pd_status typed = PD_OK; /* text suits every type */
+    if (!change->text) typed = pd__flag_check_type(changes->operation, flag, change->type, err);
+    return typed == PD_OK ? pd__prepare(change, changes, err) : typed;
+  }
+  pd_status status = pd__flag_check_defined(changes->operation, flag, err);
+  change->generation = flag->generation;
+  if (status != PD_OK || change->action == PD__IDLE) return status;
+  if (is_open(flag, &change->origin, changes->early)) return PD_OK;
+  return refuse(flag, change->node->name, &change->origin, err);
+}
+
+void pd__prepare_again(pd__changes *changes) {
+  for (size_t i = 0; i < changes->count; i++) {
+    pd_error err;
+    if (check_again(&changes->items[i], changes, &err) != PD_OK) {
+      pd__report_add(changes->report, &err);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/* What a name means. */
+#include <string.h>
+
+#include "registry.h"
+
+pd_flag *pd__resolve(const char *name, size_t length) {
+  pd_flag *node = pd__names_find(name, length);
+  if (!node || node->defined) return node;
+  pd_flag *flag = pd__flag_meant(node);
+  if (!flag->defined) return NULL;
+  if (node->old_name) pd__warn_of_name(node, flag);
+  return node;
+}
+
+pd__meaning pd__resolve_negated(const char *name, size_t length) {
+  pd_flag *node = pd__resolve(name, length);
+  if (node) return (pd__meaning){pd__flag_meant(node), node, false};
+  pd__meaning none = {NULL, NULL, false};
+  if (length < 3 || strncmp(name, "no", 2) != 0) return none;
+  node = pd__resolve(name + 2, length - 2);
+  bool dash = name[2] == '-' || name[2] == '_';
+  if (!node && dash) node = pd__resolve(name + 3, length - 3);
+  pd_flag *flag = node ? pd__flag_meant(node) : NULL;
+  return (pd__meaning){flag, flag, flag != NULL};
+}
+
+pd_status pd__fail_undefined(const char *name, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE], suggestion[PD__SUGGESTION_SIZE];
+  if (!err) return PD_ERR_UNDEFINED;
+  pd__suggest(name, strlen(name), NULL, suggestion);
+  return pd__fail(err, PD_ERR_UNDEFINED, "no flag is named '%s'%s", pd__quote(quoted, name),
+                  suggestion);
+}

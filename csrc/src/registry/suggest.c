@@ -1,0 +1,123 @@
+/* Suggestions: what somebody may have meant who gave a name that isn't known. */
+#include <stdio.h>
+#include <string.h>
+
+#include "registry.h"
+
+#define TOO_FAR 3
+#define LEAST_PREFIX 3
+
+static char fold(char c) {
+  if (c >= 'A' && c <= 'Z') return (char)(c + 'a' - 'A');
+  return c == '-' ? '_' : c;
+}
+
+/* Edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
+ * TOO_FAR; Damerau and Levenshtein's recurrence on three rows. */
+static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+  unsigned rows[3][PD_NAME_MAX + 1];
+  if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= TOO_FAR) return TOO_FAR;
+  for (size_t j = 0; j <= b_length; j++) rows[0][j] = (unsigned)j;
+  for (size_t i = 1; i <= a_length; i++) {
+    unsigned *row = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
+    unsigned least = row[0] = (unsigned)i;
+    for (size_t j = 1; j <= b_length; j++) {
+      unsigned best = up[j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
+      if (up[j] + 1 < best) best = up[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      bool swapped =
+          i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
+      if (swapped && up2[j - 2] + 1 < best) best = up2[j - 2] + 1;
+      row[j] = best;
+      if (best < least) least = best;
+    }
+    if (least >= TOO_FAR) return TOO_FAR;
+  }
+  return rows[a_length % 3][b_length];
+}
+
+/* Whether `name` begins with the `length` bytes of `start`. */
+static bool begins(const char *name, const char *start, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    if (fold(name[i]) != fold(start[i])) return false;
+  }
+  return true;
+}
+
+/* A flag that may be suggested under the name of `node`. */
+static bool is_known(const pd_flag *node, bool bools) {
+  const pd_flag *flag = pd__flag_meant((pd_flag *)node);
+  if (!flag->defined || pd__flag_def(flag)->hidden || pd__flag_def(flag)->retired) return false;
+  return !bools || pd__flag_def(flag)->type == PD_TYPE_bool;
+}
+
+/* What else a command line may say. */
+static const char options[][12] = {
+#define HELP_NAME(name, number, text) text,
+    PD_HELP_MAP(HELP_NAME) "flagfile", "fromenv", "tryfromenv", "undefok"};
+
+#define OPTIONS (sizeof options / sizeof *options)
+
+/* Such an option isn't misspelt: it means nothing where it stands. */
+static bool is_option(const char *name, size_t length) {
+  size_t i = 0;
+  while (i < OPTIONS && (strlen(options[i]) != length || memcmp(options[i], name, length) != 0)) i++;
+  return i < OPTIONS;
+}
+
+typedef struct guess {
+  const char *exact;    /* in another case */
+  const char *prefixed; /* the last that it is the beginning of */
+  size_t prefixes;      /* how many there are */
+  const char *near;     /* with the fewest edits */
+  unsigned best;        /* as many, or the first number that is too many */
+} guess;
+
+static void consider(guess *so_far, const char *name, size_t length, const char *known) {
+  size_t whole = strlen(known);
+  if (whole >= length && begins(known, name, length)) {
+    if (whole == length) so_far->exact = known;
+    so_far->prefixed = known;
+    so_far->prefixes++;
+  }
+  unsigned edits = distance(name, length, known, whole);
+  if (edits >= so_far->best) return;
+  so_far->best = edits;
+  so_far->near = known;
+}
+
+/* The name in another case; or what it is the beginning of, if that is one name;
+ * or the one that the fewest edits lead to; or NULL. */
+static const char *nearest(const char *name, size_t length, bool bools, bool line) {
+  /* A short name is near to everything: allow it fewer edits. */
+  guess so_far = {.best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR};
+  const pd_flag *node;
+  if (length > PD_NAME_MAX) return NULL;
+  for (node = NULL; (node = pd__names_next(node));) {
+    if (is_known(node, bools)) consider(&so_far, name, length, node->name);
+  }
+  if (line && !is_option(name, length)) {
+    for (size_t i = 0; i < OPTIONS; i++) consider(&so_far, name, length, options[i]);
+  }
+  if (so_far.exact) return so_far.exact;
+  return so_far.prefixes == 1 && length >= LEAST_PREFIX ? so_far.prefixed : so_far.near;
+}
+
+/* The same for the bool that "no" or "no-" stands before. */
+static const char *nearest_negated(const char *name, size_t length) {
+  if (length < 3 || strncmp(name, "no", 2) != 0) return NULL;
+  size_t skip = fold(name[2]) == '_' ? 3 : 2;
+  return nearest(name + skip, length - skip, true, false);
+}
+
+void pd__suggest(const char *name, size_t length, const char *prefix,
+                 char out[PD__SUGGESTION_SIZE]) {
+  const char *found = nearest(name, length, false, prefix != NULL), *no = "";
+  out[0] = '\0';
+  if (!found && prefix) {
+    found = nearest_negated(name, length);
+    no = "no";
+  }
+  if (found)
+    snprintf(out, PD__SUGGESTION_SIZE, "; did you mean '%s%s%s'?", prefix ? prefix : "", no, found);
+}

@@ -1,0 +1,363 @@
+/* Asking the validators about the values that are to be. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "change.h"
+#include "hook.h"
+
+/* Values that change all the time can't be validated. */
+#define ROUNDS 100
+
+/* What a validator is shown of one flag. */
+typedef struct shown {
+  pd_flag *flag;
+  uint32_t generation;
+  pd_flag_entry entry;
+} shown;
+
+/* A validator, and what it is asked. */
+typedef struct asked {
+  pd__hook *hook; /* NULL: the validator of a definition */
+  pd_validator validate;
+  void *context;
+  pd_module *module; /* that its code is in */
+  bool accepted;
+  char why[PD__WHY_SIZE];
+  struct asked *next;
+  const pd_flag_entry **entries;
+  size_t count;
+  shown *shown;
+} asked;
+
+/* One round: all that is asked about the values as they would be now. */
+typedef struct question {
+  pd__changes *changes;
+  uint64_t round;
+  const pd__change **sorted; /* by flag, then as they were made */
+  asked *first, **end;
+  bool memory_out;
+} question;
+
+static void *take(question *all, size_t size) {
+  void *taken = pd__arena_take(&all->changes->operation->arena, size);
+  if (!taken) all->memory_out = true;
+  return taken;
+}
+
+/* ---- The values that would be ---- */
+
+static int compare_changes(const void *left, const void *right) {
+  const pd__change *a = *(const pd__change *const *)left, *b = *(const pd__change *const *)right;
+  if (a->flag != b->flag) return a->flag->index < b->flag->index ? -1 : 1;
+  return a < b ? -1 : a > b;
+}
+
+static void sort(question *all) {
+  const pd__changes *changes = all->changes;
+  all->sorted = take(all, (changes->count + 1) * sizeof *all->sorted);
+  for (size_t i = 0; all->sorted && i < changes->count; i++) all->sorted[i] = &changes->items[i];
+  if (all->sorted && changes->count > 1) {
+    qsort(all->sorted, changes->count, sizeof *all->sorted, compare_changes);
+  }
+}
+
+/* The first change of the flag, or of those behind it. */
+static size_t first_of(const question *all, const pd_flag *flag) {
+  size_t low = 0, high = all->changes->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (all->sorted[middle]->flag->index < flag->index) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* Which sources are dropped by the changes from `at` on to before `end`. */
+static bool is_dropped(const question *all, size_t at, size_t end, pd_source source) {
+  for (; at < end; at++) {
+    const pd__change *change = all->sorted[at];
+    if (change->action == PD__RESET && source != PD_SOURCE_DEFAULT) return true;
+    if (change->action == PD__DROP && change->origin.source == source) return true;
+  }
+  return false;
+}
+
+/* The entry that would hold, of those that the flag has. */
+static void show_present(const question *all, size_t at, size_t end, const pd_flag *flag,
+                         pd_flag_entry *out) {
+  size_t index = 0;
+  do {
+    pd__history_at(flag, index++, out);
+  } while (out->replaced ||
+           (flag->assigned && is_dropped(all, at, end, out->origin.source) &&
+            out->origin.source != PD_SOURCE_OVERRIDE));
+}
+
+/* The entry that will hold. The later of one rank wins, and what a change drops, those before it
+ * can't give. */
+static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
+  size_t first = first_of(all, flag), end = first;
+  const pd__change *best = NULL;
+  while (end < all->changes->count && all->sorted[end]->flag == flag) end++;
+  show_present(all, first, end, flag, out);
+  for (size_t i = first; i < end; i++) {
+    const pd__change *change = all->sorted[i];
+    pd_source source = pd__change_source(change);
+    if (change->action != PD__ASSIGN || is_dropped(all, i + 1, end, source)) continue;
+    if (!best || pd__source_rank(source) >= pd__source_rank(pd__change_source(best))) best = change;
+  }
+  if (!best) return;
+  pd_source source = pd__change_source(best);
+  if (pd__source_rank(out->origin.source) > pd__source_rank(source)) return;
+  out->value = best->value;
+  out->origin = best->origin;
+  out->origin.source = source;
+  out->replaced = false;
+}
+
+/* ---- Collecting the validators ---- */
+
+static asked *add(question *all, pd__hook *hook, pd_validator validate, size_t count) {
+  asked *made = take(all, sizeof *made);
+  if (!made) return NULL;
+  made->shown = take(all, (count + 1) * sizeof *made->shown);
+  made->entries = take(all, (count + 1) * sizeof *made->entries);
+  if (all->memory_out) return NULL;
+  made->hook = hook;
+  made->validate = validate;
+  made->count = count;
+  for (size_t i = 0; i < count; i++) made->entries[i] = &made->shown[i].entry;
+  *all->end = made;
+  all->end = &made->next;
+  return made;
+}
+
+static void show(question *all, shown *out, pd_flag *flag) {
+  out->flag = flag;
+  out->generation = flag->generation;
+  out->entry.size = sizeof out->entry;
+  propose(all, flag, &out->entry);
+}
+
+static void add_definition(question *all, pd_flag *flag) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  if (!def || !def->validate || def->retired) return;
+  asked *made = add(all, NULL, def->validate, 1);
+  if (!made) return;
+  made->context = def->context;
+  made->module = flag->cells->module;
+  show(all, &made->shown[0], flag);
+}
+
+static void add_hook(question *all, pd__hook *hook) {
+  if (!hook->validate || hook->round == all->round) return;
+  hook->round = all->round;
+  for (size_t i = 0; i < hook->count; i++) {
+    const pd__target *target = &hook->targets[i];
+    if (!target->flag->defined || target->flag->type != target->type) return;
+  }
+  asked *made = add(all, hook, hook->validate, hook->count);
+  if (!made) return;
+  made->context = hook->context;
+  made->module = hook->module;
+  if (!pd__hook_hold(all->changes->operation, hook)) all->memory_out = true;
+  for (size_t i = 0; i < hook->count; i++) show(all, &made->shown[i], hook->targets[i].flag);
+}
+
+static void add_hooks_of(question *all, pd_flag *flag) {
+  add_definition(all, flag);
+  for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; at; at = at->next) {
+    add_hook(all, at->hook);
+  }
+}
+
+static void collect(question *all) {
+  static uint64_t round;
+  const pd__changes *changes = all->changes;
+  all->round = ++round;
+  if (changes->ask_all) {
+    for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) add_definition(all, flag);
+    for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) {
+      add_hook(all, hook);
+    }
+    return;
+  }
+  for (size_t i = 0; i < changes->count && !all->memory_out; i++) {
+    bool repeated = i > 0 && all->sorted[i]->flag == all->sorted[i - 1]->flag;
+    if (!repeated) add_hooks_of(all, all->sorted[i]->flag);
+  }
+}
+
+static void check_required(question *all) {
+  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
+    const pd_flag_def *def = pd__flag_def(flag);
+    pd_flag_entry entry;
+    if (!def || !def->required) continue;
+    propose(all, flag, &entry);
+    if (entry.origin.source != PD_SOURCE_DEFAULT) continue;
+    bool any = def->type == PD_TYPE_string && !def->list && !pd__list_begin(def->choices);
+    char expected[256] = "";
+    if (!any) pd__value_expected(def, expected, sizeof expected);
+    pd__report_fail(all->changes->report, PD_ERR_REFUSED, "--%s: is required%s%s", flag->name,
+                    any ? "" : ", expected ", expected);
+  }
+}
+
+/* Take over what modules have assigned to the flags that validators will be shown. */
+static void adopt(pd__changes *changes) {
+  if (changes->ask_all) pd__adopt_all(changes->operation);
+  for (size_t i = 0; !changes->ask_all && i < changes->count; i++) {
+    const pd_flag *flag = changes->items[i].flag;
+    for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; at; at = at->next) {
+      for (size_t k = 0; k < at->hook->count; k++) {
+        pd_flag *other = at->hook->targets[k].flag;
+        if (other->assignable) pd__flag_adopt(changes->operation, other);
+      }
+    }
+  }
+}
+
+/* ---- Asking ---- */
+
+/* Keep the modules of all that will be called. False: they had to be asked for without the lock,
+ * and all must be looked at again. */
+static bool pin(question *all) {
+  pd__operation *operation = all->changes->operation;
+  bool pinned = true;
+  for (asked *each = all->first; each; each = each->next) {
+    pd__pinning how = pd__pin(operation, each->module);
+    if (how == PD__LEAVING) each->validate = NULL; /* it is about to be removed */
+    pinned &= how != PD__UNPINNED;
+  }
+  if (pinned) return true;
+  pd__operation_unlock(operation);
+  pd__pins_take(operation);
+  pd__operation_lock(operation);
+  return false;
+}
+
+/* With the lock, which is let go meanwhile. */
+static void run(question *all) {
+  pd__operation_unlock(all->changes->operation);
+  for (asked *each = all->first; each; each = each->next) {
+    PD__IN_HOOK();
+    each->accepted = !each->validate || each->validate(each->entries, each->context, each->why,
+                                                       sizeof each->why);
+  }
+  pd__operation_lock(all->changes->operation);
+}
+
+/* Whether all values are still those that the validators have seen. */
+static bool holds(const question *all) {
+  for (const asked *each = all->first; each; each = each->next) {
+    if (each->hook && each->hook->removed) return false;
+    for (size_t i = 0; i < each->count; i++) {
+      const shown *seen = &each->shown[i];
+      pd_flag_entry now = {.size = sizeof now};
+      if (!seen->flag->defined || seen->flag->generation != seen->generation) return false;
+      propose(all, seen->flag, &now);
+      if (now.origin.source != seen->entry.origin.source) return false;
+      if (!pd__value_equal(seen->flag->type, now.value, seen->entry.value)) return false;
+    }
+  }
+  return true;
+}
+
+/* "--level=9" as it was given, or the names of several flags. */
+#define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
+static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
+  char source[PD__SOURCE_SIZE], number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
+  if (one->count == 1) {
+    const shown *seen = &one->shown[0];
+    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
+    pd__source_of(seen->flag->name, &seen->entry.origin, source);
+    bool sensitive = pd__flag_def(seen->flag)->sensitive;
+    snprintf(out, SUBJECT_SIZE, "%s=%s", source,
+             sensitive ? PD__REDACTED : pd__quote(quoted, text));
+    return;
+  }
+  size_t used = 0;
+  for (size_t i = 0; i < one->count && used < SUBJECT_SIZE; i++) {
+    const char *comma = i ? ", " : "";
+    used += (size_t)snprintf(out + used, SUBJECT_SIZE - used, "%s--%s", comma,
+                             one->shown[i].flag->name);
+  }
+}
+
+/* Whether what the validator wrote shows the value of a sensitive flag. */
+static bool gives_away(const asked *one) {
+  char number[PD__NUMBER_SIZE];
+  for (size_t i = 0; i < one->count; i++) {
+    const shown *seen = &one->shown[i];
+    if (!pd__flag_def(seen->flag)->sensitive) continue;
+    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
+    if (*text && strstr(one->why, text)) return true;
+  }
+  return false;
+}
+
+/* All generations are those that were asked about: names and values are there. */
+static void report_refusals(asked *each, pd__report *report) {
+  for (; each; each = each->next) {
+    char subject[SUBJECT_SIZE];
+    if (each->accepted) continue;
+    each->why[sizeof each->why - 1] = '\0';
+    bool silent = !*each->why || gives_away(each);
+    const char *why = silent ? "a validator refuses it" : each->why;
+    if (each->validate == pd__group_check) {
+      pd__report_fail(report, PD_ERR_REFUSED, "%s", why);
+    } else {
+      write_subject(each, subject);
+      pd__report_fail(report, PD_ERR_REFUSED, "%.600s: %s", subject, why);
+    }
+  }
+}
+
+typedef enum outcome { DONE, AGAIN, CHANGED } outcome;
+
+static outcome ask_once(pd__changes *changes) {
+  question all = {.changes = changes};
+  all.end = &all.first;
+  adopt(changes);
+  sort(&all);
+  if (!all.memory_out) collect(&all);
+  if (all.memory_out) {
+    pd__report_memory(changes->report);
+    return DONE;
+  }
+  bool pinned = pin(&all);
+  if (pinned && all.first) run(&all);
+  if (!pinned || all.first) pd__prepare_again(changes);
+  if (changes->report->status != PD_OK) return DONE;
+  if (!pinned) return AGAIN;
+  if (!holds(&all)) return CHANGED;
+  if (changes->ask_all) check_required(&all);
+  report_refusals(all.first, changes->report);
+  return DONE;
+}
+
+void pd__validate(pd__changes *changes) {
+  for (int round = 0; round < ROUNDS;) {
+    outcome ended = ask_once(changes);
+    if (ended == DONE) return;
+    round += ended == CHANGED;
+  }
+  pd__report_fail(changes->report, PD_ERR_REFUSED,
+                  "values kept changing while validators looked at them");
+}
+
+pd_status pd__do_flags_validate(pd_error_list *errors, pd_error *err) {
+  pd__report report = {.list = errors, .first = err};
+  pd__changes changes;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd__changes_begin(&changes, &operation, &report);
+  changes.ask_all = true;
+  pd_status status = pd__changes_finish(&changes);
+  pd__operation_end(&operation);
+  return status;
+}

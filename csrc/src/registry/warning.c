@@ -1,0 +1,125 @@
+/* Warnings: kept until somebody takes them, each given once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "registry.h"
+
+typedef struct warning {
+  struct warning *next;
+  pd_error text;
+} warning;
+
+static warning *first, **end = &first;
+static struct {
+  pd_warning_handler handle;
+  void *context;
+  pd_module *module; /* that the handler is in */
+} taker;
+static bool due; /* there are some, and a handler; for readers without the lock */
+
+static void update_due(void) {
+  __atomic_store_n(&due, first != NULL && taker.handle != NULL, __ATOMIC_RELEASE);
+}
+
+/* A warning that finds no memory is lost. */
+static void warn(const char *subject, const char *what, const char *why) {
+  warning *made = calloc(1, sizeof *made);
+  if (!made) return;
+  pd__fail(&made->text, PD_OK, "%s %s: %s", subject, what, why);
+  *end = made;
+  end = &made->next;
+  update_due();
+}
+
+void pd__warn_of_name(pd_flag *node, const pd_flag *flag) {
+  if (node->warned) return;
+  node->warned = true;
+  char use[PD_NAME_MAX + 8];
+  snprintf(use, sizeof use, "use %s", flag->name);
+  warn(node->name, "is deprecated", use);
+}
+
+void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
+  char source[PD__SOURCE_SIZE];
+  const pd_flag_def *def = pd__flag_def(flag);
+  if (flag->warned) return;
+  flag->warned = true;
+  pd__source_of(flag->name, origin, source);
+  if (def->retired) {
+    warn(source, "is retired, its value is ignored", def->retired);
+  } else {
+    warn(source, "is deprecated", def->deprecated);
+  }
+}
+
+/* ---- Delivering ---- */
+
+static warning *take(void) {
+  warning *taken = first;
+  first = taken->next;
+  if (!first) end = &first;
+  return taken;
+}
+
+/* With the lock. The text of the next one, in the operation's memory, with its taker's module
+ * pinned; NULL: there is none, or it must be tried again. */
+static const char *next_text(pd__operation *operation, bool *again) {
+  *again = false;
+  if (!first || !taker.handle) return NULL;
+  pd__pinning how = pd__pin(operation, taker.module);
+  if (how == PD__UNPINNED) {
+    pd__operation_unlock(operation);
+    pd__pins_take(operation);
+    pd__operation_lock(operation);
+    *again = true;
+    return NULL;
+  }
+  if (how == PD__LEAVING) return NULL;
+  warning *taken = take();
+  update_due();
+  size_t length = strlen(taken->text.message);
+  const char *text = pd__arena_text(&operation->arena, taken->text.message, length);
+  free(taken);
+  *again = text == NULL; /* it is lost, for want of memory */
+  return text;
+}
+
+void pd__warnings_deliver(pd__operation *operation) {
+  bool again = true;
+  while (again && __atomic_load_n(&due, __ATOMIC_ACQUIRE)) {
+    pd__operation_lock(operation);
+    const char *text = next_text(operation, &again);
+    pd_warning_handler handle = taker.handle;
+    void *context = taker.context;
+    pd__operation_unlock(operation);
+    if (!text) continue;
+    handle(text, context);
+    again = true;
+  }
+}
+
+static void set_taker(pd__operation *operation, pd_warning_handler handle, void *context,
+                      pd_module *module) {
+  pd__module_unregister(operation, taker.module);
+  taker.handle = handle;
+  taker.context = context;
+  taker.module = module;
+  update_due();
+}
+
+void pd__warnings_leave(pd__operation *operation, const pd_module *module) {
+  if (!pd__module_has(module, (uintptr_t)taker.handle)) return;
+  set_taker(operation, NULL, NULL, NULL);
+}
+
+pd_status pd__do_warning_handle(pd_warning_handler wanted, void *context, pd_error *err) {
+  (void)err;
+  pd_module *module = wanted ? pd__module_of((const void *)(uintptr_t)wanted) : NULL;
+  pd__module_register(module);
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  set_taker(&operation, wanted, context, module);
+  pd__operation_end(&operation);
+  return PD_OK;
+}
