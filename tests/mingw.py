@@ -48,7 +48,8 @@ def build_library(directory: Path, changes: Sequence[object] = ()) -> Path:
     imports = f"-Wl,--out-implib,{directory / 'libpd_flags.dll.a'}"
     out = directory / "pd_flags.dll"
     run(*gcc, "-DPD_BUILDING_LIBRARY", "-shared", *sources, imports, "-o", out)
-    run(*gcc, "-c", *sources, cwd=directory)
+    for number, source in enumerate(sources):
+        run(*gcc, "-c", source, "-o", directory / f"{number}.o")
     archiver = tool(f"{TRIPLE}-ar", "binutils-mingw-w64-x86-64")
     run(archiver, "rcs", directory / "libpd_flags.a", *directory.glob("*.o"))
     return directory

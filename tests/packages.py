@@ -59,7 +59,8 @@ def library_object(factory: pytest.TempPathFactory, compiler: Sequence[str], *fl
     options += ["-std=gnu11", "-g", "-O1", "-fPIC", "-pthread"]
 
     def make(out: Path) -> None:
-        run(*command, *options, "-c", *sorted((ROOT / "csrc" / "src").rglob("*.c")), cwd=out)
+        for number, source in enumerate(sorted((ROOT / "csrc" / "src").rglob("*.c"))):
+            run(*command, *options, "-c", source, "-o", out / f"{number}.o")
         run("ld", "-r", *sorted(out.glob("*.o")), "-o", out / "pd_flags.o")
 
     named = [Path(command[0]).resolve().name, *command[1:], *flags]  # cc is gcc

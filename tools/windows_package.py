@@ -35,7 +35,7 @@ def compile_all(tree: Path, place: Path) -> list[Path]:
     if not gcc:
         sys.exit(f"{TRIPLE}-gcc is missing: apt-get install gcc-mingw-w64-x86-64")
     sources = sorted((tree / "csrc" / "src").rglob("*.c"))
-    objects = [place / f"{source.stem}.o" for source in sources]
+    objects = [place / f"{source.parent.name}-{source.stem}.o" for source in sources]
     flags = [*COMPILE, f"-I{tree / 'csrc' / 'include'}", f"-ffile-prefix-map={tree}=."]
 
     def compile_one(pair: tuple[Path, Path]) -> None:

@@ -184,21 +184,25 @@ typedef union pd_value {
   const char *str;
 } pd_value;
 
-/* X(name, number, text): where a value came from, lowest rank first. A value
- * hides those of a lower or equal rank. */
+/* X(name, number, rank, text): where a value came from. A value hides those of a
+ * lower or equal rank. Numbers never change and say nothing of the rank: a new
+ * source gets the next number, and a rank between those of others. */
 #define PD_SOURCE_MAP(X)                                                       \
-  X(DEFAULT, 0, "default")                                                     \
-  X(FILE, 1, "file")                                                           \
-  X(ENVIRONMENT, 2, "environment")                                             \
-  X(ARGV, 3, "argv")                                                           \
-  X(RUNTIME, 4, "run time")                                                    \
-  X(OVERRIDE, 5, "override")
+  X(DEFAULT, 0, 0, "default")                                                  \
+  X(FILE, 1, 100, "file")                                                      \
+  X(ENVIRONMENT, 2, 200, "environment")                                        \
+  X(ARGV, 3, 300, "argv")                                                      \
+  X(RUNTIME, 4, 500, "run time")                                               \
+  X(OVERRIDE, 5, 600, "override")
 
-#define PD_SOURCE_ENUM(name, number, text) PD_SOURCE_##name = number,
+#define PD_SOURCE_ENUM(name, number, rank, text) PD_SOURCE_##name = number,
 typedef enum pd_source { PD_SOURCE_MAP(PD_SOURCE_ENUM) } pd_source;
 
 /* "environment". Never NULL: an unknown number gives "unknown". */
 PD_API const char *pd_source_name(pd_source source);
+
+/* 200 for PD_SOURCE_ENVIRONMENT; 0 for the default, and for an unknown number. */
+PD_API uint32_t pd_source_rank(pd_source source);
 
 /* Who gave a value. */
 typedef struct pd_origin {

@@ -13,13 +13,24 @@ TEST(unknown_numbers_are_called_unknown) {
   CHECK_STR(pd_status_text((pd_status)-1), "unknown");
   CHECK_STR(pd_type_name((pd_type)0), "unknown");
   CHECK_STR(pd_source_name((pd_source)99), "unknown");
+  CHECK(pd_source_rank((pd_source)99) == 0);
 }
 
 #define CHECK_TYPE(name, number, ctype, member) CHECK_STR(pd_type_name(PD_TYPE_##name), #name);
-#define CHECK_SOURCE(name, number, text) CHECK_STR(pd_source_name(PD_SOURCE_##name), text);
-TEST(types_and_sources_have_names) {
+#define CHECK_SOURCE(name, number, rank, text)                                                     \
+  CHECK_STR(pd_source_name(PD_SOURCE_##name), text);                                               \
+  CHECK(pd_source_rank(PD_SOURCE_##name) == rank);
+TEST(types_have_names_and_sources_have_names_and_ranks) {
   PD_TYPE_MAP(CHECK_TYPE)
   PD_SOURCE_MAP(CHECK_SOURCE)
+}
+
+TEST(sources_are_ranked_with_room_between_them) {
+  static const pd_source order[] = {PD_SOURCE_DEFAULT, PD_SOURCE_FILE,    PD_SOURCE_ENVIRONMENT,
+                                    PD_SOURCE_ARGV,    PD_SOURCE_RUNTIME, PD_SOURCE_OVERRIDE};
+  for (size_t i = 1; i < sizeof order / sizeof *order; i++) {
+    CHECK(pd_source_rank(order[i]) >= pd_source_rank(order[i - 1]) + 100);
+  }
 }
 
 TEST(the_library_has_the_version_of_the_header) { CHECK_STR(pd_version(), PD_VERSION); }

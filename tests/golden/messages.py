@@ -158,7 +158,7 @@ def values() -> None:
         "string": [b"slow", b"a\nb\xff", b"x" * 200],
         "fixed": [b"1"],
         "frozen": [b"1"],
-        "memory": [b"64M", b"1.3KiB", b"1.5", b"4GiB", b"-1B"],
+        "memory": [b"64M", b"1.3KiB", b"15.99EiB", b"1.5", b"4GiB", b"-1B"],
         "buffer": [b"64M", b"1k", b"1MiB"],
         "delay": [b"soon", b"1h", b"2s1m"],
         "sizes": [b"1,x", b"1, 2", b"1,", b"1,2,4294967296", b'"1', b"1 ,2"],

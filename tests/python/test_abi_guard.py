@@ -90,7 +90,7 @@ BREAKS = {
         [(HEADER, "X(ERR_RANGE, 7,", "X(ERR_RANGE, 70,")],
         ["'pd_status::PD_ERR_RANGE' from value '7' to '70'"],
     ),
-    "a removed rank": ([(HEADER, "  X(LAYER, 5,", "//")], ["pd_source::PD_SOURCE_OVERRIDE"]),
+    "a removed source": ([(HEADER, "  X(OVERRIDE, 5,", "//")], ["pd_source::PD_SOURCE_OVERRIDE"]),
 }
 GROWTH = {
     "a function": ([(HEADER, VERSION, VERSION + "PD_API int pd_more(void);\n")], "pd_more"),

@@ -77,8 +77,9 @@ void NAME(void) {
     if (i == PD_TYPE_string) printf("'%s'\\n", def->default_value.str);
     if (i == PD_TYPE_string) def->default_value.str = NULL;
     for (size_t at = 0; at < sizeof *def + 16; at++) sum = sum * 131 + ((unsigned char *)def)[at];
-    printf("%llx %s %s %s %s\\n", sum, pd_status_name((pd_status)i), pd_status_text((pd_status)i),
-           pd_type_name((pd_type)i), pd_source_name((pd_source)i));
+    printf("%llx %s %s %s %s %u\\n", sum, pd_status_name((pd_status)i), pd_status_text((pd_status)i),
+           pd_type_name((pd_type)i), pd_source_name((pd_source)i),
+           (unsigned)pd_source_rank((pd_source)i));
   }
   pd_flag_def_init(NULL, 0, PD_TYPE_bool);
   const char *lists[] = {"", "a,b", "\\"a,\\"\\"b\\",,c d", "a, b",
@@ -276,5 +277,5 @@ def test_the_page_lists_the_table_as_the_header_has_it():
     assert [int(number) for number, _ in listed] == list(range(len(rows)))
     assert set(declared()) - {f"pd_{row}" for row in rows} == {
         *["pd_status_name", "pd_status_text", "pd_type_name", "pd_source_name"],
-        *["pd_flag_def_init", "pd_list_get"],
+        *["pd_source_rank", "pd_flag_def_init", "pd_list_get"],
     }

@@ -243,7 +243,8 @@ PD__LOCAL inline pd_status give(pd_flag *flag, const std::string &text, pd_origi
   item.flag = flag;
   item.text = text.c_str();
   pd_source now = info_of(flag).source;
-  if (now > origin.source && now == PD_SOURCE_RUNTIME) origin.source = PD_SOURCE_RUNTIME;
+  bool above = pd_source_rank(now) > pd_source_rank(origin.source);
+  if (above && now == PD_SOURCE_RUNTIME) origin.source = PD_SOURCE_RUNTIME;
   return pd_batch_set(&item, 1, &origin, nullptr, err);
 }
 

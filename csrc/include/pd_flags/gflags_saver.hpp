@@ -88,7 +88,8 @@ class state {
       if (is_given(was.flag)) pd_flag_reset(flag, nullptr);
       return;
     }
-    if (info_of(flag).source > was.origin.source) pd_flag_drop(flag, PD_SOURCE_RUNTIME, nullptr);
+    bool above = pd_source_rank(info_of(flag).source) > pd_source_rank(was.origin.source);
+    if (above) pd_flag_drop(flag, PD_SOURCE_RUNTIME, nullptr);
     if (is_given(was.flag) && plain_text(was.flag) == was.text) return;
     give(flag, was.text, was.origin, nullptr);
   }

@@ -38,7 +38,8 @@ PD_TABLE_MAP(PD__CALL_S, PD__CALL_R, PD__CALL_V)
 #define PD__STATUS_NAME(name, number, text) case PD_##name: return "PD_" #name;
 #define PD__STATUS_TEXT(name, number, text) case PD_##name: return text;
 #define PD__TYPE_NAME(name, number, ctype, member) case PD_TYPE_##name: return #name;
-#define PD__SOURCE_NAME(name, number, text) case PD_SOURCE_##name: return text;
+#define PD__SOURCE_NAME(name, number, rank, text) case PD_SOURCE_##name: return text;
+#define PD__SOURCE_RANK(name, number, rank, text) case PD_SOURCE_##name: return rank;
 /* clang-format on */
 
 PD_API const char *pd_status_name(pd_status status) {
@@ -59,6 +60,11 @@ PD_API const char *pd_type_name(pd_type type) {
 PD_API const char *pd_source_name(pd_source source) {
   switch (source) { PD_SOURCE_MAP(PD__SOURCE_NAME) }
   return "unknown";
+}
+
+PD_API uint32_t pd_source_rank(pd_source source) {
+  switch (source) { PD_SOURCE_MAP(PD__SOURCE_RANK) }
+  return 0;
 }
 
 PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {

@@ -89,7 +89,7 @@ pd_status pd__fail_load(const char *path, const char *why, pd_error *err) {
 #define STATUS_NAME(name, number, text)                                                            \
   case PD_##name:                                                                                  \
     return "PD_" #name;
-const char *pd_status_name(pd_status status) {
+const char *pd__status_name(pd_status status) {
   switch (status) { PD_STATUS_MAP(STATUS_NAME) }
   return "unknown";
 }
@@ -97,7 +97,7 @@ const char *pd_status_name(pd_status status) {
 #define STATUS_TEXT(name, number, text)                                                            \
   case PD_##name:                                                                                  \
     return text;
-const char *pd_status_text(pd_status status) {
+const char *pd__status_text(pd_status status) {
   switch (status) { PD_STATUS_MAP(STATUS_TEXT) }
   return "unknown";
 }

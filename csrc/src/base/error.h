@@ -15,6 +15,10 @@
 #define PD__PRINTF(text, first) __attribute__((format(printf, text, first)))
 #endif
 
+/* "PD_ERR_RANGE", "value out of range"; "unknown". */
+const char *pd__status_name(pd_status status);
+const char *pd__status_text(pd_status status);
+
 /* Fill `err` (NULL allowed) and return `status`. */
 PD__PRINTF(3, 4) pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...);
 

@@ -2,7 +2,19 @@
 
 #include <string.h>
 
-#include "../base/error.h"
+#include "value.h"
+
+/* ---- Lists of a definition, "fast|best" ---- */
+
+const char *pd__list_begin(const char *list) { return list && *list ? list : NULL; }
+
+size_t pd__list_next(const char **cursor) {
+  size_t length = strcspn(*cursor, "|");
+  *cursor = (*cursor)[length] ? *cursor + length + 1 : NULL;
+  return length;
+}
+
+/* ---- Comma lists ---- */
 
 const char *pd__items_begin(const char *list) { return *list ? list : NULL; }
 
@@ -21,8 +33,8 @@ bool pd__items_blanks(const char *item) {
   return item[end] && is_blank(item[end + 1]);
 }
 
-pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
-                      pd_error *err) {
+pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
+                       pd_error *err) {
   if (!list) return pd__fail_null(err, "list");
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
   const char *found = NULL;

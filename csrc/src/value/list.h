@@ -1,4 +1,4 @@
-/* Comma lists: the text of a list flag, one record of RFC 4180. */
+/* Comma lists: the text of a list flag, one record of RFC 4180, item by item. */
 #ifndef PD__LIST_H
 #define PD__LIST_H
 

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "value.h"
+
 typedef struct suffix {
   char name[4];
   uint32_t decimals; /* to move the point by, to the left */
@@ -134,6 +136,11 @@ bool pd__unit_expand(const char *name, const char *text, char out[PD__UNIT_SIZE]
   } while (*text);
   print(sum, negative, out);
   return true;
+}
+
+bool pd__unit_has_fraction(const char *name, const char *text) {
+  char number[PD__UNIT_SIZE];
+  return pd__unit_expand(name, text, number) && strchr(number, '.');
 }
 
 const char *pd__unit_hint(const char *name) {

@@ -1,4 +1,4 @@
-/* Units: quantities such as 64MiB and 1m30s, read exactly. No state, no locale. */
+/* Units: quantities such as 64MiB and 1m30s, read exactly. */
 #ifndef PD__UNIT_H
 #define PD__UNIT_H
 
@@ -7,11 +7,13 @@
 /* Room for a plain number that pd__unit_expand writes. */
 #define PD__UNIT_SIZE 256
 
-bool pd__unit_known(const char *unit);
-
 /* Write the plain number that `text` means as so many of `unit` ("1.5KiB" of bytes
  * is "1536") to `out`, with no digit lost; false: it means none. */
 bool pd__unit_expand(const char *unit, const char *text, char out[PD__UNIT_SIZE]);
+
+/* Whether `text` means a number that isn't whole, as 15.99EiB is of bytes, and 200ms of
+ * seconds. */
+bool pd__unit_has_fraction(const char *unit, const char *text);
 
 /* "as in 1m30s; units: d, h, ...": how values are written, for messages. */
 const char *pd__unit_hint(const char *unit);

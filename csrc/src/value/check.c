@@ -1,0 +1,236 @@
+/* What a definition allows: ranges, choices and lists; and what messages say of it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "list.h"
+#include "unit.h"
+#include "value.h"
+
+static bool is_text(unsigned type) { return pd__type_of(type)->kind == PD__TYPE_TEXT; }
+
+/* No two numbers of one type have the same bits. */
+static bool same_bits(pd_value a, pd_value b) { return a.u64 == b.u64; }
+
+static bool has_whole_range(const pd_flag_def *def) {
+  const pd__type *type = pd__type_of(def->type);
+  if (!pd__type_has_range(type)) return true;
+  return same_bits(def->min, type->min) && same_bits(def->max, type->max);
+}
+
+bool pd__def_plain(const pd_flag_def *def) {
+  uintptr_t texts = (uintptr_t)def->unit | (uintptr_t)def->choices | (uintptr_t)def->deprecated |
+                    (uintptr_t)def->retired;
+  uintptr_t code = (uintptr_t)def->validate | (uintptr_t)def->watch | (uintptr_t)def->access;
+  bool closed = def->read_only | def->startup_only | def->required;
+  return !texts && !code && !closed && !def->list && has_whole_range(def);
+}
+
+/* NaN, which is above all numbers, is in the full range alone. */
+static bool in_range(const pd_flag_def *def, pd_value value) {
+  const pd__type *type = pd__type_of(def->type);
+  if (has_whole_range(def)) return true;
+  return !type->less(value, def->min) && !type->less(def->max, value);
+}
+
+/* The value of a choice that isn't text; false when it has none. */
+static bool read_choice(const pd_flag_def *def, const char *choice, size_t length, pd_value *out) {
+  char text[64];
+  if (length >= sizeof text || is_text(def->type)) return false;
+  memcpy(text, choice, length);
+  text[length] = '\0';
+  return pd__value_read(def, text, out) == PD_OK;
+}
+
+/* Numbers are compared as such: 1 and 0x1 are the same choice. */
+static bool in_choices(const pd_flag_def *def, pd_value value) {
+  for (const char *cursor = def->choices; cursor;) {
+    const char *choice = cursor;
+    size_t length = pd__list_next(&cursor);
+    pd_value other;
+    if (is_text(def->type)) {
+      if (strlen(value.str) == length && !memcmp(choice, value.str, length)) return true;
+    } else if (read_choice(def, choice, length, &other)) {
+      if (pd__value_equal(def->type, value, other)) return true;
+    }
+  }
+  return false;
+}
+
+static pd_status check_one(const pd_flag_def *def, pd_value value) {
+  if (!in_range(def, value)) return PD_ERR_RANGE;
+  if (pd__list_begin(def->choices) && !in_choices(def, value)) return PD_ERR_CHOICE;
+  return PD_OK;
+}
+
+/* ---- Lists ---- */
+
+/* Room for an item that is a number or one of some choices: every double that is
+ * written without an exponent has it. */
+#define ITEM_SIZE 1200
+
+/* An item of a list, as if it were a flag. */
+static pd_flag_def item_of(const pd_flag_def *def) {
+  return (pd_flag_def){.type = def->list,
+                       .choices = def->choices,
+                       .min = pd__type_min((pd_type)def->list),
+                       .max = pd__type_max((pd_type)def->list)};
+}
+
+static pd_status check_item(const pd_flag_def *item, const char *text, size_t length) {
+  pd_value value;
+  bool any = is_text(item->type) && !pd__list_begin(item->choices);
+  if (length >= ITEM_SIZE) return any ? PD_OK : PD_ERR_VALUE;
+  pd_status status = pd__value_read(item, text, &value);
+  return status == PD_OK ? check_one(item, value) : status;
+}
+
+/* The first item that doesn't suit: its number from 1, and its text. */
+typedef struct bad_item {
+  size_t number;
+  const char *unreadable; /* where it can't be read; or NULL */
+  char text[ITEM_SIZE];
+} bad_item;
+
+static pd_status check_items(const pd_flag_def *def, const char *list, bad_item *bad) {
+  pd_flag_def item = item_of(def);
+  bad->number = 0;
+  bad->unreadable = NULL;
+  bad->text[0] = '\0';
+  for (const char *cursor = pd__items_begin(list); cursor;) {
+    size_t length = 0;
+    bad->number++;
+    bool readable = pd__items_next(&cursor, bad->text, sizeof bad->text, &length);
+    if (!readable) bad->unreadable = cursor;
+    pd_status status = readable ? check_item(&item, bad->text, length) : PD_ERR_VALUE;
+    if (status != PD_OK) return status;
+  }
+  return PD_OK;
+}
+
+bool pd__choice_valid(const pd_flag_def *def, const char *choice, size_t length) {
+  pd_flag_def item = def->list ? item_of(def) : *def;
+  pd_value value;
+  return is_text(item.type) || read_choice(&item, choice, length, &value);
+}
+
+pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
+  bad_item bad;
+  return def->list ? check_items(def, value.str, &bad) : check_one(def, value);
+}
+
+/* ---- What is expected ---- */
+
+static void expected_choices(const char *choices, char *buffer, size_t size) {
+  size_t used = (size_t)snprintf(buffer, size, "one of ");
+  for (const char *cursor = choices; cursor;) {
+    const char *choice = cursor;
+    int length = (int)pd__list_next(&cursor);
+    if (used + (size_t)length + 6 > size) {
+      snprintf(buffer + used, size - used, "...");
+      return;
+    }
+    const char *quotes = length ? "" : "\"\"";
+    used += (size_t)snprintf(buffer + used, size - used, "%.*s%s%s", length, choice, quotes,
+                             cursor ? ", " : "");
+  }
+}
+
+/* What text is that was read: a value, none for which there is a better reason, none
+ * because it isn't whole, or one that the type can't hold. */
+typedef enum reading { READ, UNREADABLE, NOT_WHOLE, TOO_LARGE } reading;
+
+static reading reading_of(const pd_flag_def *def, const char *text) {
+  pd_value ignored;
+  pd_status status = pd__value_read(def, text, &ignored);
+  if (status == PD_ERR_RANGE) return TOO_LARGE;
+  if (status == PD_OK) return READ;
+  return def->unit && pd__unit_has_fraction(def->unit, text) ? NOT_WHOLE : UNREADABLE;
+}
+
+/* The bounds that a message names. */
+typedef struct bounds {
+  bool low, high;
+} bounds;
+
+static bounds bounds_of(const pd_flag_def *def) {
+  const pd__type *type = pd__type_of(def->type);
+  if (!pd__type_has_range(type)) return (bounds){false, false};
+  bool low = !same_bits(def->min, type->min), high = !same_bits(def->max, type->max);
+  low |= high && type->kind == PD__TYPE_UNSIGNED; /* 0 says it best */
+  return (bounds){low, high};
+}
+
+/* "an integer number of seconds"; without a unit "an integer". */
+static size_t write_noun(const pd_flag_def *def, reading was, bounds of, char *buffer,
+                         size_t size) {
+  const pd__type *type = pd__type_of(def->type);
+  bool unit = def->unit && was != TOO_LARGE; /* the number of bits doesn't help */
+  bool range = (of.low && of.high) || ((of.low || of.high) && was != TOO_LARGE);
+  const char *noun = unit || range ? type->noun_in_range : type->noun;
+  if (was == NOT_WHOLE) noun = "a whole";
+  if (!def->unit) return (size_t)snprintf(buffer, size, "%s", noun);
+  const char *number = type->kind == PD__TYPE_FLOATING ? "" : " number";
+  return (size_t)snprintf(buffer, size, "%s%s of %.16s", noun, number, def->unit);
+}
+
+/* " in [1, 9]", " <= 9", or nothing. */
+static size_t write_bounds(const pd_flag_def *def, reading was, bounds of, char *buffer,
+                           size_t size) {
+  const pd__type *type = pd__type_of(def->type);
+  char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
+  size_t used = 0;
+  if (of.low && of.high) {
+    return (size_t)snprintf(buffer, size, " in [%s, %s]", type->text(def->min, min),
+                            type->text(def->max, max));
+  }
+  if (of.low || of.high) {
+    const char *bound = type->text(of.low ? def->min : def->max, min);
+    used = (size_t)snprintf(buffer, size, " %s %s", of.low ? ">=" : "<=", bound);
+  }
+  if (was != TOO_LARGE || type->kind != PD__TYPE_FLOATING) return used;
+  return used + (size_t)snprintf(buffer + used, size - used, " that a %s can hold", type->name);
+}
+
+static void expect(const pd_flag_def *def, reading was, char *buffer, size_t size) {
+  bounds of = bounds_of(def);
+  if (pd__list_begin(def->choices)) {
+    expected_choices(def->choices, buffer, size);
+    return;
+  }
+  size_t used = write_noun(def, was, of, buffer, size);
+  if (used < size) used += write_bounds(def, was, of, buffer + used, size - used);
+  if (used >= size || !def->unit) return;
+  if (was == NOT_WHOLE) snprintf(buffer + used, size - used, "; this has a fraction");
+  if (was == UNREADABLE) snprintf(buffer + used, size - used, " (%s)", pd__unit_hint(def->unit));
+}
+
+void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
+  pd_flag_def item = def->list ? item_of(def) : *def;
+  int used = def->list ? snprintf(buffer, size, "a list with commas, each item ") : 0;
+  expect(&item, UNREADABLE, buffer + used, size - (size_t)used);
+}
+
+static void complain_of_item(const pd_flag_def *def, const char *list, char *buffer, size_t size) {
+  bad_item bad;
+  pd_flag_def item = item_of(def);
+  check_items(def, list, &bad);
+  size_t used = (size_t)snprintf(buffer, size, "item %zu: ", bad.number);
+  if (bad.unreadable && pd__items_blanks(bad.unreadable)) {
+    bool any = is_text(def->list) && !pd__list_begin(def->choices);
+    const char *way_out = any ? ", or double quotes" : "";
+    snprintf(buffer + used, size - used, "expected no blanks around it%s", way_out);
+  } else if (bad.unreadable && is_text(def->list)) {
+    snprintf(buffer + used, size - used, "expected " PD__ITEM_EXPECTED);
+  } else {
+    pd__value_complaint(&item, bad.text, buffer + used, size - used);
+  }
+}
+
+void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer, size_t size) {
+  if (def->list) {
+    complain_of_item(def, text, buffer, size);
+    return;
+  }
+  int used = snprintf(buffer, size, "expected ");
+  expect(def, reading_of(def, text), buffer + used, size - (size_t)used);
+}

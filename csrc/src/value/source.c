@@ -1,0 +1,18 @@
+/* Where values come from: names and ranks. */
+#include "value.h"
+
+#define NAME(name, number, rank, text)                                                             \
+  case PD_SOURCE_##name:                                                                           \
+    return text;
+const char *pd__source_name(pd_source source) {
+  switch (source) { PD_SOURCE_MAP(NAME) }
+  return "unknown";
+}
+
+#define RANK(name, number, rank, text)                                                             \
+  case PD_SOURCE_##name:                                                                           \
+    return rank;
+uint32_t pd__source_rank(pd_source source) {
+  switch (source) { PD_SOURCE_MAP(RANK) }
+  return 0;
+}
