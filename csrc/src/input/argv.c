@@ -1,23 +1,21 @@
-/* The command line: which words are flags, values of flags, and arguments. */
+/* The command line: which tokens are flags, values of flags, and arguments. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "environment.h"
-#include "../platform/platform.h"
-#include "config.h"
 #include "../base/sized.h"
 #include "../base/text.h"
-#include "words.h"
+#include "input.h"
 
 /* One run over a command line. */
 typedef struct parse {
   int argc;
   char **argv;
-  int at;         /* the word under way */
-  bool *argument; /* of each word: it is no flag, and no value of one */
+  int at;         /* the token under way */
+  bool *argument; /* of each token: it is no flag, and no value of one */
   char **fresh;   /* room for the new line */
   const pd_parse_options *options;
-  pd__words words;
+  pd__files files;
+  pd__reader reader;
 } parse;
 
 static bool is_flag(const char *text) { return text[0] == '-' && text[1] != '\0'; }
@@ -29,40 +27,59 @@ static bool is_number(const char *text) {
 /* -5 and -.5 are values; -x and --x aren't. */
 static bool is_value(const char *text) { return !is_flag(text) || is_number(text + 1); }
 
-/* Take a word that is --name=value, of a flag that is known: the most frequent by far. */
+static bool ends_flags(const char *text) { return text[0] == '-' && text[1] == '-' && !text[2]; }
+
+/* ---- Before the lock is taken ---- */
+
+/* Read all files that the line may lead to. Whether a token is an option may depend on the flags:
+ * then a file is read in vain. */
+static void read_files(parse *run, pd__arena *arena) {
+  for (int i = 1; i < run->argc && !ends_flags(run->argv[i]); i++) {
+    if (!is_flag(run->argv[i])) continue;
+    pd__token token = pd__token_split(run->argv[i]);
+    const char *next = i + 1 < run->argc ? run->argv[i + 1] : NULL;
+    if (!pd__token_is_named(&token, "flagfile")) continue;
+    if (!token.text && next && is_value(next)) token.text = next;
+    if (token.text) pd__files_read_list(arena, &run->files, token.text);
+  }
+}
+
+/* ---- With the lock ---- */
+
+/* Take a token that is --name=value, of a flag that is known: the most frequent by far. */
 static bool read_whole(parse *run, const char *text) {
   const char *name = text + 2, *equals = text[1] == '-' && *name != '-' ? strchr(name, '=') : NULL;
-  pd_flag *node = equals ? pd__names_resolve(name, (size_t)(equals - name)) : NULL;
+  pd_flag *node = equals ? pd__resolve(name, (size_t)(equals - name)) : NULL;
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
-  if (node) pd__given_text(&run->words.given, node, equals + 1, &origin);
+  if (node) pd__reader_assign(&run->reader, node, equals + 1, &origin, 0);
   return node != NULL;
 }
 
-/* Take the word apart, and the next one too where that is its value. */
+/* Take the token apart, and the next one too where that is its value. */
 static void read_flag(parse *run, const char *text) {
   if (read_whole(run, text)) return;
-  pd__item item = pd__item_split(text);
-  item.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
+  pd__token token = pd__token_split(text);
+  token.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
-  pd__meaning meaning = pd__item_resolve(&item);
-  bool wants = pd__words_wants(&item, &meaning);
+  pd__meaning meaning = pd__token_resolve(&token);
+  bool wants = pd__option_wants(&token, &meaning);
   if (wants && next && is_value(next)) {
-    item.text = next;
+    token.text = next;
     run->at++;
-  } else if (wants && item.length == 1 && *item.name == 'h') {
-    run->words.help[PD_HELP_ALL] = "";
+  } else if (wants && token.length == 1 && *token.name == 'h') {
+    run->reader.help[PD_HELP_ALL] = "";
     return;
-  } else if (wants || (!item.text && next && is_value(next))) {
-    item.next = next; /* for messages */
+  } else if (wants || (!token.text && next && is_value(next))) {
+    token.next = next; /* for messages */
   }
-  pd__words_take_as(&run->words, &item, &meaning, text);
+  pd__option_take(&run->reader, &token, &meaning, text);
 }
 
-static void read_words(parse *run) {
+static void read_tokens(parse *run) {
   bool flags = true;
   for (run->at = 1; run->at < run->argc; run->at++) {
-    char *text = run->argv[run->at]; /* NOLINT: check_arguments refuses NULL */
-    if (flags && text[0] == '-' && text[1] == '-' && !text[2]) {
+    const char *text = run->argv[run->at];
+    if (flags && ends_flags(text)) {
       flags = false;
     } else if (flags && is_flag(text)) {
       read_flag(run, text);
@@ -73,7 +90,7 @@ static void read_words(parse *run) {
   }
 }
 
-static pd_status give_help(parse *run, const pd_help *asked, pd_error *err) {
+static pd_status give_help(const parse *run, const pd_help *asked, pd_error *err) {
   pd_help help = *asked;
   help.size = sizeof help;
   help.pattern = pd__intern(help.pattern);
@@ -82,32 +99,28 @@ static pd_status give_help(parse *run, const pd_help *asked, pd_error *err) {
   return pd__fail(err, PD_HELP, "help was asked for");
 }
 
-/* With the lock. */
-static pd_status run_parse(parse *run, pd_error *err) {
+static pd_status read_line(parse *run, pd_error *err) {
   const pd_parse_options *options = run->options;
-  pd__given *given = &run->words.given;
+  pd__reader *reader = &run->reader;
   const char *prefix = options->env_prefix;
   pd_help help;
   if (prefix && !(prefix = pd__intern(prefix))) return pd__fail_memory(err);
-  if (options->config) pd__settings_give(options->config, &run->words);
-  given->changes.report = &given->report;
-  pd__changes_reserve(&given->changes, (size_t)run->argc);
-  if (prefix) pd__environment_read(prefix, &given->changes);
-  read_words(run);
-  if (pd__words_help(&run->words, &help)) {
-    pd__given_drop(given);
-    return give_help(run, &help, err);
-  }
-  given->changes.ask_all = true;
-  pd_status status = pd__given_finish(given);
-  if (status == PD_OK) {
-    if (!options->keep_startup) pd__startup_over = true;
-    if (prefix) pd__environment_use(prefix);
-  }
-  return status;
+  if (options->config) pd__config_give(options->config, reader);
+  pd__changes_reserve(&reader->changes, reader->changes.count + (size_t)run->argc);
+  if (prefix) pd__environment_read(prefix, &reader->changes);
+  read_tokens(run);
+  if (pd__option_help(reader, &help)) return give_help(run, &help, err);
+  reader->changes.ask_all = true;
+  pd_status status = pd__reader_finish(reader);
+  if (status != PD_OK) return status;
+  if (!options->keep_startup) pd__startup_over = true;
+  if (prefix) pd__environment_use(prefix);
+  return PD_OK;
 }
 
-/* Put the words in `fresh` that are arguments, or that aren't; give the end. */
+/* ---- The new line ---- */
+
+/* Put the tokens in `fresh` that are arguments, or that aren't; give the end. */
 static int gather(parse *run, bool arguments, int end) {
   for (int i = 1; i < run->argc; i++) {
     if (run->argument[i] == arguments) run->fresh[end++] = run->argv[i];
@@ -125,6 +138,8 @@ static void arrange(parse *run, int *argc) {
   run->argv[end] = NULL;
   *argc = end;
 }
+
+/* ---- For hosts ---- */
 
 static pd_status check_arguments(const int *argc, char **argv, const pd_parse_options *options,
                                  pd_error *err) {
@@ -158,24 +173,21 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   pd_status status = take_options(options, &known, err);
   if (status == PD_OK) status = check_arguments(argc, argv, &known, err);
   if (status != PD_OK) return status;
+  pd__report report = {.list = known.errors, .first = err};
   parse run = {.argc = *argc, .argv = argv, .options = &known};
-  run.words.program = *argc > 0 ? argv[0] : NULL;
-  run.words.prefix = known.env_prefix ? known.env_prefix : "FLAGS_";
-  run.words.given.report = (pd__report){.list = known.errors, .first = err};
-  run.words.given.allow_pending = known.allow_pending;
-  run.argument = calloc((size_t)*argc + 1, sizeof *run.argument);
-  run.fresh = calloc((size_t)*argc + 1, sizeof *run.fresh);
-  if (run.argument && run.fresh) {
-    pd__platform_lock();
-    status = run_parse(&run, err);
-    pd__words_free(&run.words);
-    pd__platform_unlock();
-    pd__tell();
-    if (status == PD_OK) arrange(&run, argc);
-  } else {
-    status = pd__fail_memory(err);
-  }
-  free(run.argument);
-  free(run.fresh);
+  PD__OPERATION(operation);
+  run.argument = pd__arena_take(&operation.arena, (size_t)*argc + 1);
+  run.fresh = pd__arena_take(&operation.arena, ((size_t)*argc + 1) * sizeof *run.fresh);
+  if (!run.argument || !run.fresh) return pd__fail_memory(err);
+  read_files(&run, &operation.arena);
+  pd__operation_lock(&operation);
+  pd__reader_begin(&run.reader, &operation, &report);
+  run.reader.sources = &run.files;
+  run.reader.program = *argc > 0 ? argv[0] : NULL;
+  run.reader.prefix = known.env_prefix ? known.env_prefix : "FLAGS_";
+  run.reader.allow_pending = known.allow_pending;
+  status = read_line(&run, err);
+  if (status == PD_OK) arrange(&run, argc);
+  pd__operation_end(&operation);
   return status;
 }

@@ -1,9 +1,8 @@
-#include "environment.h"
-
+/* Values from the environment: <prefix><name>, once a host turns it on. */
 #include <string.h>
 
-#include "../platform/platform.h"
 #include "../base/text.h"
+#include "input.h"
 
 static const char *later_prefix;
 
@@ -28,9 +27,10 @@ static const char *text_of(const char *prefix, const char *name, size_t length,
  * of the name; NULL where none is set. */
 static pd_flag *look_up(const char *prefix, pd_flag *flag, char variable[PD__VARIABLE_SIZE],
                         const char **text) {
+  const pd_flag_def *def = pd__flag_def(flag);
   pd_flag *node = flag;
-  *text = text_of(prefix, pd__flag_def(flag)->name, strlen(pd__flag_def(flag)->name), variable);
-  for (const char *cursor = pd__list_begin(pd__flag_def(flag)->old_names); !*text && cursor;) {
+  *text = text_of(prefix, def->name, strlen(def->name), variable);
+  for (const char *cursor = pd__list_begin(def->old_names); !*text && cursor;) {
     const char *name = cursor;
     size_t length = pd__list_next(&cursor);
     *text = text_of(prefix, name, length, variable);
@@ -41,30 +41,92 @@ static pd_flag *look_up(const char *prefix, pd_flag *flag, char variable[PD__VAR
   return node;
 }
 
-void pd__environment_use(const char *prefix) { later_prefix = prefix; }
-bool pd__environment_used(void) { return later_prefix != NULL; }
+/* ---- Names that are alike but for a dot ---- */
 
-void pd__environment_apply(pd_flag *flag, pd__report *report) {
+static char fold(char c) { return c == '-' || c == '.' ? '_' : c; }
+
+static bool is_alike(const char *a, const char *b) {
+  while (*a && fold(*a) == fold(*b)) a++, b++;
+  return !*a && !*b;
+}
+
+/* Another flag that has the same variable; NULL: none. */
+static const pd_flag *find_twin(const pd_flag *flag) {
+  if (!strpbrk(flag->name, "._-")) return NULL;
+  for (pd_flag *other = NULL; (other = pd__names_next(other));) {
+    if (other != flag && other->defined && is_alike(other->name, flag->name)) return other;
+  }
+  return NULL;
+}
+
+/* Two flags that one variable would set: neither is meant for sure. */
+static pd_status check_twin(const pd_flag *flag, const char *variable, pd_error *err) {
+  const pd_flag *twin = find_twin(flag);
+  if (!twin) return PD_OK;
+  return pd__fail(err, PD_ERR_CONFLICT,
+                  "environment: %s: means both '%s' and '%s', expected a variable of one flag",
+                  variable, flag->name, twin->name);
+}
+
+/* ---- Reading ---- */
+
+/* The program may change a variable while validators run: the text is copied. */
+static void give(pd__changes *changes, pd_flag *node, const char *variable, const char *text) {
+  pd__arena *arena = &changes->operation->arena;
+  pd_error err;
+  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0,
+                      pd__arena_text(arena, variable, strlen(variable)), 0};
+  const char *copy = pd__arena_text(arena, text, strlen(text));
+  if (!origin.place || !copy) {
+    pd__report_memory(changes->report);
+  } else if (check_twin(pd__flag_meant(node), variable, &err) != PD_OK) {
+    pd__report_add(changes->report, &err);
+  } else {
+    pd__changes_add(changes, node, copy, (pd_value){0}, &origin);
+  }
+}
+
+/* Give a flag that is being defined the value that the environment has for it. */
+static void apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
   char variable[PD__VARIABLE_SIZE];
   const char *text;
+  pd_error err;
   if (flag->frozen) return; /* it keeps what it had when it was frozen */
   pd_flag *node = later_prefix ? look_up(later_prefix, flag, variable, &text) : NULL;
   if (!node) return;
-  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable, 0};
-  pd__settle(node, text, &origin, report);
+  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0,
+                      pd__arena_text(&operation->arena, variable, strlen(variable)), 0};
+  const char *copy = pd__arena_text(&operation->arena, text, strlen(text));
+  if (!origin.place || !copy) {
+    pd__report_memory(report);
+  } else if (check_twin(flag, variable, &err) != PD_OK) {
+    pd__report_add(report, &err);
+  } else {
+    pd__settle(operation, node, copy, &origin, 0, report);
+  }
+}
+
+void pd__environment_use(const char *prefix) {
+  later_prefix = prefix;
+  pd__define_from(prefix ? apply : NULL);
+}
+
+/* Whether the environment gave the flag the value already that the text reads as: a flag that is
+ * closed by now must not be refused what it has taken before. */
+static bool has_value(const pd_flag *flag, const char *text) {
+  pd__entry given;
+  pd_value value;
+  return pd__history_find(flag, PD_SOURCE_ENVIRONMENT, &given) &&
+         pd__value_read(pd__flag_def(flag), text, &value) == PD_OK &&
+         pd__value_equal(flag->type, given.value, value);
 }
 
 void pd__environment_read(const char *prefix, pd__changes *changes) {
-  pd_flag *flag;
-  for (uint32_t i = 0; (flag = pd__names_at(i)); i++) {
+  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     char variable[PD__VARIABLE_SIZE];
     const char *text;
-    pd_flag *node = pd__flag_def(flag) ? look_up(prefix, flag, variable, &text) : NULL;
-    if (!node) continue;
-    /* A flag that is closed by now must not be refused what it has taken before. */
-    if (pd__flag_has(flag, PD_SOURCE_ENVIRONMENT, text)) continue;
-    pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, variable, 0};
-    pd__changes_add(changes, node, text, (pd_value){0}, &origin);
+    pd_flag *node = flag->defined ? look_up(prefix, flag, variable, &text) : NULL;
+    if (node && !has_value(flag, text)) give(changes, node, variable, text);
   }
 }
 
@@ -78,23 +140,23 @@ pd_status pd__environment_check(const char *prefix, pd_error *err) {
 
 pd_status pd__do_environment_enable(const char *prefix, pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
-  pd__changes changes = {.report = &report};
   pd_error wrong;
   if (prefix && pd__environment_check(prefix, &wrong) != PD_OK) {
     pd__report_add(&report, &wrong);
     return report.status;
   }
-  pd__platform_lock();
+  pd__changes changes;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd__changes_begin(&changes, &operation, &report);
   const char *kept = pd__intern(prefix);
   if (prefix && !kept) {
-    pd__fail_memory(&wrong);
-    pd__report_add(&report, &wrong);
+    pd__report_memory(&report);
   } else if (prefix) {
     pd__environment_read(kept, &changes);
   }
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) pd__environment_use(kept);
-  pd__platform_unlock();
-  pd__tell();
+  pd__operation_end(&operation);
   return status;
 }

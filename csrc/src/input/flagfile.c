@@ -1,31 +1,9 @@
-#include "flagfile.h"
-
-#include <stdio.h>
+/* Flagfiles, read before the lock is taken: their lines, and the files that they include. What a
+ * line means is decided later, with the flags at hand. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "../base/glob.h"
-#include "../platform/platform.h"
-#include "../report/report.h"
-
-/* A file while it is read. */
-typedef struct pd__file {
-  pd__words *words;
-  const struct pd__file *outer; /* that includes it; or NULL */
-  const char *path;
-  uint32_t line;
-  bool relevant; /* the flags that follow are for this program */
-  bool patterns; /* the last line that said something held patterns */
-} file;
-
-/* Show the first `length` bytes of the line: what is behind them may be a secret. */
-static void fail(file *run, const char *line, size_t length, const char *why) {
-  char shown[PD__QUOTE_SIZE], quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE];
-  pd_origin origin = {PD_SOURCE_ARGV, run->line, run->path, 0};
-  size_t room = sizeof shown - 1;
-  snprintf(shown, sizeof shown, "%.*s", (int)(length < room ? length : room), line);
-  pd__given_fail(&run->words->given, PD_ERR_FILE, "%s%s%s%s", pd__place_of(&origin, place),
-                 pd__quote(quoted, shown), length > 0 ? ": " : "", why);
-}
+#include "input.h"
 
 /* ---- Values in $'...' ---- */
 
@@ -72,146 +50,158 @@ static const char *unquote(char *text) {
 
 /* ---- Lines ---- */
 
-static const char blanks[] = " \t\r\v\f";
-
-static void read_flag(file *run, char *line) {
-  pd__item item = pd__item_split(line);
-  item.origin = (pd_origin){PD_SOURCE_ARGV, run->line, run->path, 0};
-  if (!pd__words_count(run->words, &item)) return;
-  const char *complaint = NULL;
-  size_t first = strcspn(item.name, blanks);
-  if (first < item.length) {
-    item.length = first;
-    complaint = "a value stands behind =, as in --name=value";
-  } else if (item.text && !strncmp(item.text, "$'", 2)) {
-    complaint = unquote(line + (item.text - line));
+static pd__line *add_line(pd__arena *arena, pd__file *file) {
+  if (file->count == file->capacity) {
+    size_t capacity = file->capacity ? 2 * file->capacity : 16;
+    pd__line *lines = pd__arena_take(arena, capacity * sizeof *lines);
+    if (!lines) {
+      file->status = PD_ERR_MEMORY;
+      return NULL;
+    }
+    if (file->count) memcpy(lines, file->lines, file->count * sizeof *lines);
+    file->lines = lines;
+    file->capacity = capacity;
   }
-  if (complaint) {
-    fail(run, line, (size_t)(item.name + item.length - line), complaint);
+  return &file->lines[file->count++];
+}
+
+static void refuse(pd__line *line, size_t shown, const char *why) {
+  line->kind = PD__LINE_WRONG;
+  line->shown = shown;
+  line->wrong = why;
+}
+
+static void read_flag(pd__line *line) {
+  const char *complaint = NULL;
+  line->kind = PD__LINE_FLAG;
+  line->token = pd__token_split(line->text);
+  pd__token *token = &line->token;
+  size_t first = strcspn(token->name, PD__BLANKS);
+  if (first < token->length) {
+    token->length = first;
+    complaint = "a value stands behind =, as in --name=value";
+  } else if (token->text && !strncmp(token->text, "$'", 2)) {
+    complaint = unquote(line->text + (token->text - line->text));
+  }
+  if (complaint) refuse(line, (size_t)(token->name + token->length - line->text), complaint);
+}
+
+/* A line that was meant as something else would silence all that follows. */
+static void read_patterns(pd__line *line) {
+  const char *text = line->text, *end = strchr(text, ']');
+  size_t comment = *text == ';' ? 1 : !strncmp(text, "//", 2) ? 2 : 0;
+  line->kind = PD__LINE_PATTERNS;
+  if (comment) {
+    refuse(line, comment, "expected # before a comment");
     return;
   }
-  pd__words_take(run->words, &item, line);
-}
-
-static bool is_program(const file *run, const char *pattern, size_t length) {
-  const char *program = run->words->program;
-  return program && (pd__glob_match(pattern, length, program) ||
-                     pd__glob_match(pattern, length, pd__base_name(program)));
-}
-
-/* A line that was meant as something else would silence all that follows. Gives whether
- * it was, and says so. */
-static bool is_mistaken(file *run, const char *line) {
-  const char *end = strchr(line, ']');
-  size_t comment = *line == ';' ? 1 : !strncmp(line, "//", 2) ? 2 : 0;
-  if (comment) {
-    fail(run, line, comment, "expected # before a comment");
-    return true;
+  if (*text == '[' && end && !end[1]) {
+    refuse(line, strlen(text), "sections begin with names of programs, without brackets");
+    return;
   }
-  if (*line == '[' && end && !end[1]) {
-    fail(run, line, strlen(line), "sections begin with names of programs, without brackets");
-    return true;
-  }
-  for (const char *c = line; *c; c++) {
-    bool control = (unsigned char)*c < ' ' && !strchr(blanks, *c);
+  for (const char *c = text; *c; c++) {
+    bool control = (unsigned char)*c < ' ' && !strchr(PD__BLANKS, *c);
     if (*c != '=' && !control) continue;
     const char *why = control ? "isn't text" : "expected --name=value, or names of programs";
-    fail(run, line, (size_t)(c - line), why);
-    return true;
+    refuse(line, (size_t)(c - text), why);
+    return;
   }
-  return false;
-}
-
-static bool is_flag(file *run, const char *word, size_t length) {
-  pd__item item = {.dashes = "--", .name = word, .length = length};
-  char why[PD_NAME_MAX + 64];
-  if (length > PD_NAME_MAX || !pd__words_know(&item)) return false;
-  snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, word);
-  fail(run, word, length, why);
-  return true;
-}
-
-/* Lines of patterns that follow one another are one list. */
-static void read_patterns(file *run, const char *line) {
-  bool relevant = run->patterns && run->relevant;
-  if (is_mistaken(run, line)) return;
-  while (*line) {
-    size_t length = strcspn(line, blanks);
-    bool matches = is_program(run, line, length);
-    if (!matches && is_flag(run, line, length)) return;
-    relevant |= matches;
-    line += length;
-    line += strspn(line, blanks);
-  }
-  run->patterns = true;
-  run->relevant = relevant;
 }
 
 /* Gives what follows the line. */
-static char *read_line(file *run, char *line) {
-  char *end = line + strcspn(line, "\n");
+static char *read_line(pd__arena *arena, pd__file *file, char *text, uint32_t number) {
+  char *end = text + strcspn(text, "\n");
   char *following = *end ? end + 1 : end;
-  run->line++;
-  line += strspn(line, blanks);
-  while (end > line && strchr(blanks, end[-1])) end--;
+  text += strspn(text, PD__BLANKS);
+  while (end > text && strchr(PD__BLANKS, end[-1])) end--;
   *end = '\0';
-  if (*line == '-') {
-    run->patterns = false;
-    if (run->relevant) read_flag(run, line);
-  } else if (*line && *line != '#') {
-    read_patterns(run, line);
+  if (!*text || *text == '#') return following;
+  pd__line *line = add_line(arena, file);
+  if (!line) return following;
+  *line = (pd__line){.number = number, .text = text};
+  if (*text == '-') {
+    read_flag(line);
+  } else {
+    read_patterns(line);
   }
   return following;
 }
 
-static void read_text(file *run, char *text, size_t length) {
+static void read_text(pd__arena *arena, pd__file *file, char *text, size_t length) {
   size_t whole = strlen(text);
+  uint32_t number = 1;
   if (whole < length) {
-    for (const char *at = text; at && at <= text + whole; run->line++) {
-      at = memchr(at, '\n', (size_t)(text + whole - at));
-      if (at) at++;
-    }
-    fail(run, "", 0, "holds a NUL byte, expected text");
+    pd__line *line = add_line(arena, file);
+    for (size_t i = 0; i < whole; i++) number += text[i] == '\n';
+    if (!line) return;
+    *line = (pd__line){.number = number, .text = text + whole};
+    refuse(line, 0, "holds a NUL byte, expected text");
     return;
   }
   if (!strncmp(text, "\xef\xbb\xbf", 3)) text += 3;
-  while (*text && !run->words->closed) text = read_line(run, text);
+  for (; *text && file->status == PD_OK; number++) text = read_line(arena, file, text, number);
 }
 
-static void fail_file(pd__words *words, const char *path, const pd__item *by, pd_status status,
-                      const char *why) {
-  char shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
-  const char *prefix = by->name ? pd__item_shown(by, shown) : "";
-  pd__given_fail(&words->given, status, "%s%s%s%s%s", prefix, by->name ? "=" : "",
-                 pd__quote(quoted, path), *path ? ": " : "", why);
+/* ---- Files ---- */
+
+const pd__file *pd__files_find(const pd__files *files, const char *path, size_t length) {
+  const pd__file *file = files->first;
+  while (file && (strncmp(file->path, path, length) != 0 || file->path[length])) {
+    file = file->following;
+  }
+  return file;
 }
 
-static bool is_being_read(const pd__words *words, const char *path) {
-  const file *at = words->file;
-  while (at && strcmp(at->path, path) != 0) at = at->outer;
-  return at != NULL;
-}
-
-void pd__flagfile_read(pd__words *words, const char *path, const pd__item *by) {
-  char why[PD__READ_SIZE], *text;
-  size_t length;
-  if (is_being_read(words, path)) {
-    fail_file(words, path, by, PD_ERR_DEPTH, "includes itself");
+static void read_contents(pd__arena *arena, pd__files *files, pd__file *file) {
+  char *text, why[PD__READ_SIZE];
+  size_t length = 0;
+  file->status = pd__platform_read(file->path, PD__BYTES_MOST - files->bytes, &text, &length, why);
+  if (file->status == PD_ERR_FILE) file->why = pd__arena_text(arena, why, strlen(why));
+  if (file->status == PD_ERR_FILE && !file->why) file->status = PD_ERR_MEMORY;
+  if (file->status != PD_OK) return;
+  if (!pd__arena_adopt(arena, text, length + 1)) {
+    file->status = PD_ERR_MEMORY;
     return;
   }
-  if (words->files == PD__FILES_MOST) {
-    words->closed = true;
-    fail_file(words, path, by, PD_ERR_DEPTH, "1000 files are read already");
-    return;
+  file->size = length;
+  files->bytes += length;
+  read_text(arena, file, text, length);
+}
+
+static pd__file *add_file(pd__arena *arena, pd__files *files, const char *path, size_t length) {
+  pd__file *file = pd__arena_take(arena, sizeof *file);
+  char *own = pd__arena_text(arena, path, length);
+  if (!file || !own) {
+    files->out_of_memory = true;
+    return NULL;
   }
-  words->files++;
-  pd_status status = pd__platform_read(path, PD__BYTES_MOST - words->bytes, &text, &length, why);
-  if (status == PD_ERR_MEMORY) words->given.out_of_memory = true;
-  if (status == PD_ERR_FILE) fail_file(words, path, by, status, why);
-  if (status != PD_OK) return;
-  words->bytes += length;
-  file run = {.words = words, .outer = words->file, .path = path, .relevant = true};
-  words->file = &run;
-  if (pd__words_own(words, text)) read_text(&run, text, length);
-  words->file = run.outer;
+  file->path = own;
+  file->following = files->first;
+  files->first = file;
+  files->count++;
+  return file;
+}
+
+/* Files that other files include come behind them in the queue: no depth is too great here. */
+void pd__files_read(pd__arena *arena, pd__files *files, const char *path, size_t length) {
+  if (files->count > PD__FILES_MOST || pd__files_find(files, path, length)) return;
+  pd__file *file = add_file(arena, files, path, length);
+  if (!file) return;
+  read_contents(arena, files, file);
+  for (size_t i = 0; i < file->count; i++) {
+    const pd__line *line = &file->lines[i];
+    bool includes = line->kind == PD__LINE_FLAG && line->token.text;
+    if (includes && pd__token_is_named(&line->token, "flagfile")) {
+      pd__files_read_list(arena, files, line->token.text);
+    }
+  }
+}
+
+void pd__files_read_list(pd__arena *arena, pd__files *files, const char *list) {
+  while (*list) {
+    size_t length = strcspn(list, ",");
+    if (length > 0) pd__files_read(arena, files, list, length);
+    list += length;
+    list += *list == ',';
+  }
 }

@@ -1,12 +1,12 @@
-#include "undefok.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "input.h"
 
 static int fold(char c) { return c == '-' ? '_' : c; }
 
 static int compare(const void *left, const void *right) {
-  const pd__word *a = left, *b = right;
+  const pd__undefok_name *a = left, *b = right;
   for (size_t i = 0; i < a->length && i < b->length; i++) {
     int difference = fold(a->text[i]) - fold(b->text[i]);
     if (difference) return difference;
@@ -14,15 +14,16 @@ static int compare(const void *left, const void *right) {
   return (a->length > b->length) - (a->length < b->length);
 }
 
-bool pd__undefok_add(pd__undefok *list, const char *name, size_t length) {
+bool pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length) {
   if (list->count == list->capacity) {
     size_t capacity = list->capacity ? 2 * list->capacity : 8;
-    pd__word *names = realloc(list->names, capacity * sizeof *names);
+    pd__undefok_name *names = pd__arena_take(arena, capacity * sizeof *names);
     if (!names) return false;
+    if (list->count) memcpy(names, list->names, list->count * sizeof *names);
     list->names = names;
     list->capacity = capacity;
   }
-  list->names[list->count++] = (pd__word){name, length};
+  list->names[list->count++] = (pd__undefok_name){name, length};
   return true;
 }
 
@@ -31,7 +32,7 @@ void pd__undefok_close(pd__undefok *list) {
 }
 
 static bool find(const pd__undefok *list, const char *name, size_t length) {
-  pd__word wanted = {name, length};
+  pd__undefok_name wanted = {name, length};
   return list->count > 0 &&
          bsearch(&wanted, list->names, list->count, sizeof wanted, compare) != NULL;
 }
@@ -41,9 +42,4 @@ bool pd__undefok_has(const pd__undefok *list, const char *name, size_t length) {
   if (length < 3 || strncmp(name, "no", 2) != 0) return false;
   return find(list, name + 2, length - 2) ||
          (fold(name[2]) == '_' && find(list, name + 3, length - 3));
-}
-
-void pd__undefok_free(pd__undefok *list) {
-  free(list->names);
-  *list = (pd__undefok){NULL, 0, 0};
 }

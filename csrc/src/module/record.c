@@ -1,10 +1,9 @@
 /* The definitions of a module's record. */
-#include "record.h"
+#include "module.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../definition/namespace.h"
 #include "../base/text.h"
 
 /* Whether the registry needs a copy of a definition: it has another size, or
@@ -105,15 +104,14 @@ typedef struct reading {
   pd__defs *defs;
   run current;
   size_t left;
-  const char *name_space;
-  uint32_t module;
+  pd_module *module;
   pd__report *report;
 } reading;
 
 static void read_next(reading *to, const pd_flag_def *def) {
   pd_error err;
   pd__defs *defs = to->defs;
-  def = def ? read_one(defs, def, to->left, to->name_space, &err) : NULL;
+  def = def ? read_one(defs, def, to->left, to->module->name_space, &err) : NULL;
   if (def) {
     follow(&to->current, defs, def);
     defs->cells[defs->count++] = (pd__cell){.def = def, .module = to->module};
@@ -124,8 +122,8 @@ static void read_next(reading *to, const pd_flag_def *def) {
 }
 
 bool pd__defs_read(pd__defs *defs, const pd_module_record *record, pd__lates lates,
-                   const char *name_space, uint32_t module, pd__report *report) {
-  reading to = {defs, {.rises = true}, 0, name_space, module, report};
+                   pd_module *module, pd__report *report) {
+  reading to = {defs, {.rises = true}, 0, module, report};
   size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0;
   to.left = listed;
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) to.left++;

@@ -15,11 +15,29 @@
 
 /* ---- Images ---- */
 
+/* Whether the image is linked so that dlclose doesn't unload it. musl unloads none. */
+static bool never_leaves(const struct dl_phdr_info *info) {
+#ifdef __GLIBC__
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    if (segment->p_type != PT_DYNAMIC) continue;
+    const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(info->dlpi_addr + segment->p_vaddr);
+    for (; entry->d_tag != DT_NULL; entry++) {
+      if (entry->d_tag == DT_FLAGS_1) return entry->d_un.d_val & DF_1_NODELETE;
+    }
+  }
+  return false;
+#else
+  (void)info;
+  return true;
+#endif
+}
+
 static void image_of(const struct dl_phdr_info *info, char program[PATH_MAX],
                      pd__platform_image *image) {
   image->path = info->dlpi_name;
-  image->stays = !*image->path;
-  if (image->stays) { /* the program itself */
+  image->stays = !*image->path || never_leaves(info);
+  if (!*image->path) { /* the program itself */
     ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
     program[length > 0 ? length : 0] = '\0';
     image->path = program;
@@ -109,29 +127,33 @@ static int visit_image(struct dl_phdr_info *info, size_t size, void *context) {
 
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
   walk run = {kind, (uintptr_t)inside, visit, context};
+  pd__posix_walk_begin();
   dl_iterate_phdr(visit_image, &run);
+  pd__posix_walk_end();
 }
 
-struct search {
+typedef struct search {
   uintptr_t address;
-  pd__platform_use *use;
-  void *context;
-};
+  pd__platform_image *found;
+} search;
 
-static int use_if_it_holds(struct dl_phdr_info *info, size_t size, void *context) {
+static int copy_if_it_holds(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
-  const struct search *search = context;
+  search *run = context;
   char program[PATH_MAX];
   pd__platform_image image;
-  if (!holds(info, search->address, 1, 0)) return 0;
+  if (!holds(info, run->address, 1, 0)) return 0;
   image_of(info, program, &image);
-  search->use(&image, search->context);
+  run->found = pd__platform_copy_image(&image);
   return 1;
 }
 
-bool pd__platform_with_image(const void *address, pd__platform_use *use, void *context) {
-  struct search search = {(uintptr_t)address, use, context};
-  return dl_iterate_phdr(use_if_it_holds, &search) != 0;
+pd__platform_image *pd__platform_image_at(const void *address) {
+  search run = {(uintptr_t)address, NULL};
+  pd__posix_walk_begin();
+  dl_iterate_phdr(copy_if_it_holds, &run);
+  pd__posix_walk_end();
+  return run.found;
 }
 
 /* ---- Opening ---- */

@@ -51,20 +51,21 @@ static void visit_image(const header *at, const char *path, pd__records kind, pd
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
   Dl_info wanted = {.dli_fbase = NULL};
   if (inside && !dladdr(inside, &wanted)) return;
+  pd__posix_walk_begin();
   for (uint32_t i = _dyld_image_count(); i-- > 0;) {
     const void *at = _dyld_get_image_header(i);
     if (!at || (inside && at != wanted.dli_fbase)) continue;
     visit_image(at, _dyld_get_image_name(i), kind, visit, context);
   }
+  pd__posix_walk_end();
 }
 
-bool pd__platform_with_image(const void *address, pd__platform_use *use, void *context) {
+pd__platform_image *pd__platform_image_at(const void *address) {
   Dl_info found;
   pd__platform_image image;
-  if (!dladdr(address, &found)) return false;
+  if (!dladdr(address, &found)) return NULL;
   image_of(found.dli_fbase, found.dli_fname, &image);
-  use(&image, context);
-  return true;
+  return pd__platform_copy_image(&image);
 }
 
 const char *pd__posix_complaint(int fd, uint64_t size) {

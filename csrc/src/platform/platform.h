@@ -7,24 +7,17 @@
 
 /* The registry's lock, which guards all of its state. Not recursive. Fork takes
  * it, so a child starts with it free. Whoever holds it must not call into the
- * loader (dlopen, dlclose, dladdr, walking images): the loader's own locks are
- * taken first. */
+ * loader (dlopen, dlclose, dladdr, walking images): the order of locks is Python's GIL, those of
+ * the loader, this one. */
 void pd__platform_lock(void);
 void pd__platform_unlock(void);
 
-/* The calling thread, to be compared with ==. */
-uintptr_t pd__platform_thread(void);
-
-/* The process, which a forked child isn't: another number says that no other thread of
- * those that the registry knows is there any more. */
-uint64_t pd__platform_process(void);
-
 /* A loaded image: the program or a shared library. */
 typedef struct pd__platform_image {
-  const char *path; /* borrowed for the time of the call */
+  const char *path; /* as the loader knows it; borrowed for the time of the call */
   uintptr_t low;    /* its first address */
   uintptr_t high;   /* one past its last */
-  bool stays;       /* it is known never to leave: the program */
+  bool stays;       /* it is known never to leave: the program, or linked so */
 } pd__platform_image;
 
 /* Which records to visit: those that modules leave, or those of registry copies. */
@@ -38,13 +31,21 @@ typedef enum pd__records {
 
 /* Call `visit` with each record of that kind in the image that holds `inside`
  * (NULL: in every image). Only records that lie whole in writable memory of
- * their image are shown. No image leaves meanwhile. */
+ * their image are shown. No image leaves meanwhile; so `visit` takes no lock, and calls
+ * nothing of the loader. A fork waits until the walk is over. */
 typedef void pd__visitor(void *record, const pd__platform_image *image, void *context);
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context);
 
-/* Call `use` with the image that holds `address`. False: there is none. */
-typedef void pd__platform_use(const pd__platform_image *image, void *context);
-bool pd__platform_with_image(const void *address, pd__platform_use *use, void *context);
+/* The image that holds `address`, in memory of malloc with its path; NULL: there is none, or
+ * memory is out. */
+pd__platform_image *pd__platform_image_at(const void *address);
+
+/* The same of an image that is described: for platforms. */
+pd__platform_image *pd__platform_copy_image(const pd__platform_image *image);
+
+/* Keep the image with that path in the process, if it is still the one between these addresses: a
+ * reference for pd__platform_close. NULL: it has left, or is leaving. errno stays. */
+void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high);
 
 /* Open a shared library, symbols local, all of them bound now. `inside`
  * receives an address in its image. */
@@ -74,8 +75,9 @@ double pd__platform_strtod(const char *text);
 void pd__platform_yield(void);
 
 /* Prepare the copy whose record this is for hosting the registry: its image
- * stays in the process for good, and the lock is free in forked children. */
-void pd__platform_settle(const pd_copy_record *own);
+ * stays in the process for good, and the lock is free in forked children, which call
+ * `in_child` first. */
+void pd__platform_settle(const pd_copy_record *own, void (*in_child)(void));
 
 /* Around what waits for other threads that may be walking images: where the
  * loader runs constructors with the lock that a walk takes, take it first. */

@@ -36,19 +36,63 @@ void pd__platform_yield(void) { sched_yield(); }
 uintptr_t pd__platform_enter_loader(void) { return 0; }
 void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
 
+/* Held during the registry's walks over images. The loader has a lock of its own for them, which
+ * glibc leaves as it is in a forked child: so no fork comes while one of ours is under way. */
+static pthread_mutex_t walks = PTHREAD_MUTEX_INITIALIZER;
+
+void pd__posix_walk_begin(void) { pthread_mutex_lock(&walks); }
+void pd__posix_walk_end(void) { pthread_mutex_unlock(&walks); }
+
+static void (*start_child)(void);
+
+static void before_fork(void) {
+  pd__posix_walk_begin();
+  pd__platform_lock();
+}
+
+static void after_fork(void) {
+  pd__platform_unlock();
+  pd__posix_walk_end();
+}
+
+static void in_child(void) {
+  start_child();
+  after_fork();
+}
+
 /* dladdr tells the name by which the loader knows the image: with it, dlopen
  * finds the image itself and looks at no file. The program has no need. */
-void pd__platform_settle(const pd_copy_record *own) {
+void pd__platform_settle(const pd_copy_record *own, void (*child)(void)) {
   Dl_info info;
-  pthread_atfork(pd__platform_lock, pd__platform_unlock, pd__platform_unlock);
+  start_child = child;
+  pthread_atfork(before_fork, after_fork, in_child);
   if (dladdr(own, &info) && info.dli_fname) {
     void *self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     if (self) dlclose(self);
   }
 }
 
-uintptr_t pd__platform_thread(void) { return (uintptr_t)pthread_self(); }
-uint64_t pd__platform_process(void) { return (uint64_t)getpid(); }
+pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
+  size_t size = strlen(image->path) + 1;
+  pd__platform_image *copy = malloc(sizeof *copy + size);
+  if (!copy) return NULL;
+  *copy = *image;
+  copy->path = memcpy(copy + 1, image->path, size);
+  return copy;
+}
+
+/* The loader compares names first: an image is found after chdir, and when its file is gone. */
+void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
+  int before = errno;
+  void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  uintptr_t inside = handle ? (uintptr_t)pd__posix_inside(handle) : 0;
+  if (handle && (inside < low || inside >= high)) { /* another one of that name */
+    dlclose(handle);
+    handle = NULL;
+  }
+  errno = before;
+  return handle;
+}
 
 /* ---- Opening ---- */
 
@@ -102,7 +146,11 @@ pd_status pd__platform_open(const char *path, void **handle, const void **inside
   return PD_OK;
 }
 
-void pd__platform_close(void *handle) { dlclose(handle); }
+void pd__platform_close(void *handle) {
+  int before = errno;
+  dlclose(handle);
+  errno = before;
+}
 
 /* A path without a slash is opened as one in the current directory. */
 bool pd__platform_is_path(const char *asked, const char *path) {

@@ -12,4 +12,8 @@ const char *pd__posix_complaint(int fd, uint64_t size);
  * tell. */
 const void *pd__posix_inside(void *handle);
 
+/* Around each walk over the images: a fork waits for its end. */
+void pd__posix_walk_begin(void);
+void pd__posix_walk_end(void);
+
 #endif /* PD__PLATFORM_POSIX_H */

@@ -46,12 +46,9 @@ void pd__platform_unlock(void) {
 
 void pd__platform_yield(void) { Sleep(0); }
 
-uintptr_t pd__platform_thread(void) { return GetCurrentThreadId(); }
-
-/* One that ends is as a forked child: the other threads are gone. */
-uint64_t pd__platform_process(void) { return is_ending && is_ending() ? 0 : GetCurrentProcessId(); }
-
-void pd__platform_settle(const pd_copy_record *own) {
+/* There is no fork. */
+void pd__platform_settle(const pd_copy_record *own, void (*in_child)(void)) {
+  (void)in_child;
   HMODULE image;
   DWORD how = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
   GetModuleHandleExW(how, (const wchar_t *)(const void *)own, &image);
@@ -107,9 +104,8 @@ typedef struct walk {
   pd__records kind;
   const void *inside; /* NULL: every image */
   pd__visitor *visit;
-  pd__platform_use *use; /* instead: of the image alone */
+  pd__platform_image **found; /* instead: the image alone */
   void *context;
-  bool met;
 } walk;
 
 static void visit_notes(const walk *run, const pd__image *image,
@@ -128,13 +124,12 @@ static void visit_image(const pd__image *image, void *context, unsigned char *st
   if (run->inside && ((uintptr_t)run->inside < low || (uintptr_t)run->inside >= high)) return;
   char *path = utf8_of(image->path, image->path_size / (int)sizeof(wchar_t));
   pd__platform_image described = {.path = path ? path : "", .low = low, .high = high};
-  if (run->use) {
-    run->use(&described, run->context);
+  if (run->found) {
+    *run->found = pd__platform_copy_image(&described);
   } else {
     visit_notes(run, image, &described);
   }
   free(path);
-  run->met = true;
   *stop = run->inside != NULL;
 }
 
@@ -143,10 +138,34 @@ void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit
   pd__each_image(visit_image, &run);
 }
 
-bool pd__platform_with_image(const void *address, pd__platform_use *use, void *context) {
-  walk run = {.inside = address, .use = use, .context = context};
+pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
+  size_t size = strlen(image->path) + 1;
+  pd__platform_image *copy = malloc(sizeof *copy + size);
+  if (!copy) return NULL;
+  *copy = *image;
+  copy->path = memcpy(copy + 1, image->path, size);
+  return copy;
+}
+
+pd__platform_image *pd__platform_image_at(const void *address) {
+  pd__platform_image *found = NULL;
+  walk run = {.inside = address, .found = &found};
   pd__each_image(visit_image, &run);
-  return run.met;
+  return found;
+}
+
+void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
+  HMODULE image = NULL;
+  DWORD error = GetLastError();
+  (void)path;
+  bool held = GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
+                                 (const wchar_t *)low, &image);
+  if (held && ((uintptr_t)image < low || (uintptr_t)image >= high)) {
+    FreeLibrary(image);
+    image = NULL;
+  }
+  SetLastError(error);
+  return held ? image : NULL;
 }
 
 /* ---- Opening ---- */

@@ -126,21 +126,29 @@ void pd__changes_pop(pd__changes *changes, pd__overridden *overridden) {
 
 /* ---- The end ---- */
 
-pd_status pd__changes_finish(pd__changes *changes) {
+pd_status pd__changes_ask(pd__changes *changes) {
   pd__report *report = changes->report;
   pd_error err;
   bool asks = changes->hooked || (changes->ask_all && pd__hooks_ask());
-  if (report->status == PD_OK && asks && !changes->forced) {
-    if (pd__hooks_check_depth(&err) == PD_OK) {
-      pd__validate(changes);
-    } else {
-      pd__report_add(report, &err);
-    }
-  }
-  if (report->status == PD_OK && !changes->postponed && pd__commit(changes, &err) != PD_OK) {
+  if (report->status != PD_OK || !asks || changes->forced) return report->status;
+  if (pd__hooks_check_depth(&err) == PD_OK) {
+    pd__validate(changes);
+  } else {
     pd__report_add(report, &err);
   }
   return report->status;
+}
+
+pd_status pd__changes_commit(pd__changes *changes) {
+  pd__report *report = changes->report;
+  pd_error err;
+  if (report->status == PD_OK && pd__commit(changes, &err) != PD_OK) pd__report_add(report, &err);
+  return report->status;
+}
+
+pd_status pd__changes_finish(pd__changes *changes) {
+  pd__changes_ask(changes);
+  return pd__changes_commit(changes);
 }
 
 pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,

@@ -39,7 +39,6 @@ typedef struct pd__changes {
   bool forced;          /* no validator is asked */
   bool ask_all;         /* every validator is, also of flags that don't change */
   bool hooked;          /* somebody is to be asked, or notified */
-  bool postponed;       /* a hook that may wait can't be asked in a constructor */
   size_t count, capacity;
   pd__change *items;
   pd__change single; /* `items` as long as there is one */
@@ -70,8 +69,11 @@ void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
 void pd__changes_reset(pd__changes *changes, pd_flag *flag);
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);
 
-/* All that is left to do: ask the validators, then commit all if there was no error. Gives the
- * report's status. Lets go of the lock while validators run; from the commit on it holds it. */
+/* What is left to do, unless there was an error: ask the validators, which lets go of the lock
+ * meanwhile; commit, for which it must not have been let go since; both. Gives the report's
+ * status. */
+pd_status pd__changes_ask(pd__changes *changes);
+pd_status pd__changes_commit(pd__changes *changes);
 pd_status pd__changes_finish(pd__changes *changes);
 
 /* All of it for one value. */

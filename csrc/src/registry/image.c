@@ -93,7 +93,7 @@ pd_module *pd__module_of(const void *address) {
 
 void pd__module_register(pd_module *module) {
   if (!module || module->stays || module->has_record) return;
-  void *reference = pd__platform_hold(module->path, module->low);
+  void *reference = pd__platform_hold(module->path, module->low, module->high);
   pd__platform_lock();
   module->registrations++;
   if (!module->reference) {

@@ -9,7 +9,7 @@ struct pd__pin {
   pd_module *module;
   uint32_t generation; /* of the module */
   const char *path;
-  uintptr_t low;
+  uintptr_t low, high;
   enum { WANTED, COUNTED, HELD, REFUSED } state;
   void *handle; /* of the loader, if HELD */
   pd__pin *next;
@@ -30,8 +30,8 @@ static pd__pin *find(const pd__operation *operation, const pd_module *module) {
 static pd__pin *add(pd__operation *operation, pd_module *module) {
   pd__pin *pin = pd__arena_take(&operation->arena, sizeof *pin);
   if (!pin) return NULL;
-  *pin = (pd__pin){module, module->generation, module->path, module->low, WANTED, NULL,
-                   operation->pins};
+  *pin = (pd__pin){module, module->generation, module->path, module->low, module->high,
+                   WANTED, NULL, operation->pins};
   operation->pins = pin;
   return pin;
 }
@@ -52,7 +52,7 @@ pd__pinning pd__pin(pd__operation *operation, pd_module *module) {
 void pd__pins_take(pd__operation *operation) {
   for (pd__pin *pin = operation->pins; pin; pin = pin->next) {
     if (pin->state != WANTED) continue;
-    pin->handle = pd__platform_hold(pin->path, pin->low);
+    pin->handle = pd__platform_hold(pin->path, pin->low, pin->high);
     pin->state = pin->handle ? HELD : REFUSED;
   }
 }

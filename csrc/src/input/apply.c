@@ -1,0 +1,114 @@
+/* Giving flags what files say, as a whole or not at all. */
+#include <string.h>
+
+#include "input.h"
+
+/* Which flags are named. */
+typedef struct naming {
+  const pd__token **last; /* that names each flag, by its index; NULL when memory is out */
+  bool whole;             /* no file has an error, so it is known what all of them say */
+} naming;
+
+static uint32_t count_names(void) {
+  uint32_t count = 0;
+  for (const pd_flag *flag = NULL; (flag = pd__names_next(flag));) count = flag->index + 1;
+  return count;
+}
+
+static naming find_named(const pd_config *config, pd__reader *reader) {
+  naming all = {.whole = true};
+  all.last = pd__arena_take(&reader->operation->arena, (count_names() + 1) * sizeof *all.last);
+  if (!all.last) reader->out_of_memory = true;
+  for (const pd__config_value *each = config->first; all.last && each; each = each->next) {
+    pd_flag *flag = pd__token_resolve(&each->token).flag;
+    if (flag) all.last[flag->index] = &each->token;
+    if (each->token.status != PD_OK) all.whole = false;
+  }
+  return all;
+}
+
+static bool is_open(pd__reader *reader, pd_flag *flag, const pd__token *token) {
+  return pd__flag_check_open(reader->operation, flag, &token->origin, NULL) == PD_OK;
+}
+
+/* Whether the file gave the flag the value already that the text reads as. */
+static bool has_value(const pd_flag *flag, const char *text) {
+  pd__entry given;
+  pd_value value;
+  return pd__history_find(flag, PD_SOURCE_FILE, &given) &&
+         pd__value_read(pd__flag_def(flag), text, &value) == PD_OK &&
+         pd__value_equal(flag->type, given.value, value);
+}
+
+/* A flag that is closed by now must not be refused what it has taken before: then
+ * the last of the values that name it is the one that it has. */
+static bool stands(pd__reader *reader, const naming *all, pd_flag *flag) {
+  const pd__token *token = all->last[flag->index];
+  if (!token || is_open(reader, flag, token)) return false;
+  const char *text = token->text;
+  if (!text) text = pd__token_resolve(token).negated ? "false" : "true";
+  return has_value(flag, text);
+}
+
+/* Old values go before new ones come: they weren't replaced by later ones of the same
+ * files, but are no longer true. */
+static void drop_old(pd__reader *reader, const naming *all) {
+  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
+    const pd__token *token = all->last[flag->index];
+    bool drops = flag->defined && (!token || is_open(reader, flag, token));
+    if (drops) pd__reader_drop(reader, flag, PD_SOURCE_FILE);
+  }
+}
+
+void pd__config_give(const pd_config *config, pd__reader *reader) {
+  naming all = find_named(config, reader);
+  if (!all.last) return;
+  reader->renews_files = true;
+  if (all.whole) drop_old(reader, &all);
+  for (const pd__config_value *each = config->first; each; each = each->next) {
+    pd__meaning meaning = pd__token_resolve(&each->token);
+    if (pd__option_is_excuse(&each->token)) {
+      pd__option_excuse(reader, &each->token);
+    } else if (!meaning.flag || !stands(reader, &all, meaning.flag)) {
+      pd__reader_take(reader, &each->token, &meaning);
+    }
+  }
+}
+
+pd_status pd__do_config_apply(const pd_config *config, bool allow_pending, pd_error_list *errors,
+                              pd_error *err) {
+  if (!config) return pd__fail_null(err, "config");
+  pd__report report = {.list = errors, .first = err};
+  pd__reader reader;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd__reader_begin(&reader, &operation, &report);
+  reader.allow_pending = allow_pending;
+  pd__config_give(config, &reader);
+  pd_status status = pd__reader_finish(&reader);
+  pd__operation_end(&operation);
+  return status;
+}
+
+pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const char *program,
+                                     pd_error_list *errors, pd_error *err) {
+  if (!config) return pd__fail_null(err, "config");
+  if (!path) return pd__fail_null(err, "path");
+  pd__config_value **end = config->end;
+  pd__report report = {.list = errors, .first = err};
+  pd__token nobody = {.dashes = ""};
+  pd__files files = {.first = NULL};
+  pd__reader reader;
+  PD__OPERATION(operation);
+  pd__files_read(&operation.arena, &files, path, strlen(path));
+  pd__operation_lock(&operation);
+  pd__reader_begin(&reader, &operation, &report);
+  reader.config = config;
+  reader.program = program;
+  reader.sources = &files;
+  pd__option_take_file(&reader, path, strlen(path), &nobody);
+  pd_status status = pd__reader_finish(&reader);
+  pd__operation_end(&operation);
+  if (status != PD_OK) pd__config_cut(config, end);
+  return status;
+}

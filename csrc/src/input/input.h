@@ -1,0 +1,227 @@
+/* Text from outside becomes assignments: the tokens of a command line, flagfiles, the environment
+ * and file values. This layer may use base, platform, value, registry and definition.
+ *
+ * A pd__token is one value as somebody wrote it; a pd__reader turns tokens into changes; a pd__file is
+ * a flagfile as it was read, and a pd_config is what files say, kept for later. Files are read
+ * before the lock is taken. */
+#ifndef PD__INPUT_H
+#define PD__INPUT_H
+
+#include "../definition/definition.h"
+#include "../definition/pending.h"
+
+/* ---- Tokens (token.c). No lock. ---- */
+
+/* All text is borrowed until the end of the operation. */
+typedef struct pd__token {
+  const char *dashes; /* before the name: "--", "-", "--fromenv=" and the like where that lists
+                         it, or "" in a configuration file */
+  const char *name;
+  size_t length;    /* of the name */
+  const char *text; /* the value; NULL: none, as in --name and --noname */
+  const char *next; /* the token behind it, where there is no value; or NULL */
+  uint32_t literal; /* as in pd_config_add */
+  pd_status status; /* PD_OK; or the token is an error, and `text` its message */
+  pd_origin origin;
+} pd__token;
+
+/* The token that text such as --name=value is; its origin is left open. */
+pd__token pd__token_split(const char *text);
+
+/* The token's name with its place, for messages. Gives `out`. */
+const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]);
+
+bool pd__token_is_named(const pd__token *token, const char *name);
+
+/* ---- Names that need not be known: --undefok=a,b (undefok.c) ---- */
+
+typedef struct pd__undefok_name {
+  const char *text;
+  size_t length;
+} pd__undefok_name;
+
+/* Start with zeros. */
+typedef struct pd__undefok {
+  pd__undefok_name *names;
+  size_t count, capacity;
+} pd__undefok;
+
+/* False: memory is out. */
+bool pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length);
+
+/* Sort it, before the first pd__undefok_has. */
+void pd__undefok_close(pd__undefok *list);
+
+/* Whether the name was added, or it is --no<name> of one that was. */
+bool pd__undefok_has(const pd__undefok *list, const char *name, size_t length);
+
+/* ---- Flagfiles (flagfile.c). No lock. ---- */
+
+/* Around a line, and between patterns. */
+#define PD__BLANKS " \t\r\v\f"
+
+typedef enum pd__line_kind {
+  PD__LINE_FLAG,     /* `token` */
+  PD__LINE_PATTERNS, /* `text`: names of programs */
+  PD__LINE_WRONG     /* `wrong`, at the first `shown` bytes of `text` */
+} pd__line_kind;
+
+/* A line that says something. */
+typedef struct pd__line {
+  pd__line_kind kind;
+  uint32_t number;
+  char *text; /* without the blanks around it */
+  pd__token token;
+  size_t shown;
+  const char *wrong;
+} pd__line;
+
+/* A flagfile as it was read, once for all that include it. */
+typedef struct pd__file {
+  const char *path;
+  pd_status status; /* PD_ERR_FILE: `why`; PD_ERR_MEMORY */
+  const char *why;
+  size_t size; /* in bytes */
+  pd__line *lines;
+  size_t count, capacity;
+  struct pd__file *following;
+} pd__file;
+
+/* Files that were read for an operation, and lie in its memory. Start with zeros. */
+typedef struct pd__files {
+  pd__file *first;
+  size_t count, bytes;
+  bool out_of_memory;
+} pd__files;
+
+/* Read a file, and those that it includes, unless they are there. */
+void pd__files_read(pd__arena *arena, pd__files *files, const char *path, size_t length);
+
+/* The same of each in a list with commas between: the value of --flagfile. */
+void pd__files_read_list(pd__arena *arena, pd__files *files, const char *list);
+
+/* NULL: it was not read, for want of memory or since there are too many. */
+const pd__file *pd__files_find(const pd__files *files, const char *path, size_t length);
+
+/* ---- The environment (environment.c) ---- */
+
+/* Write the variable of a name, with a prefix that was checked. No lock. */
+#define PD__VARIABLE_SIZE (2 * PD_NAME_MAX + 2)
+void pd__environment_variable(const char *prefix, const char *name, size_t length,
+                              char out[PD__VARIABLE_SIZE]);
+
+/* Check a prefix that a host gives. No lock. */
+pd_status pd__environment_check(const char *prefix, pd_error *err);
+
+/* Prepare the values of all flags that are defined. */
+void pd__environment_read(const char *prefix, pd__changes *changes);
+
+/* For later definitions; `prefix` is stored for good, or NULL. */
+void pd__environment_use(const char *prefix);
+
+/* ---- What files say, kept for later (config.c) ---- */
+
+/* One value; its texts stand behind it. */
+typedef struct pd__config_value {
+  pd__token token;
+  struct pd__config_value *next;
+  size_t size;
+} pd__config_value;
+
+struct pd_config {
+  pd__config_value *first, **end;
+};
+
+/* Keep a copy of a token. No lock. */
+pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error *err);
+
+/* Take away those from `end` on. No lock. */
+void pd__config_cut(pd_config *config, pd__config_value **end);
+
+/* ---- Reading (reader.c, options.c, apply.c) ---- */
+
+#define PD__HELP_KINDS 8
+
+/* An error, or a name that no flag has, in the order in which they were met. */
+typedef struct pd__finding {
+  pd_error *error; /* NULL: no flag has the token's name */
+  pd__token token;
+} pd__finding;
+
+typedef struct pd__reader {
+  pd__operation *operation;
+  pd__changes changes;
+  pd__report *report;
+  bool allow_pending; /* values for unknown names wait */
+  bool renews_files;  /* what waits of source file goes when it succeeds */
+  bool out_of_memory;
+  pd__undefok undefok; /* unknown names that are no errors */
+  size_t errors;
+  pd__finding *findings;
+  size_t count, capacity;
+
+  /* What options lead to (options.c). */
+  const pd__files *sources;         /* flagfiles that were read */
+  pd_config *config;                /* keeps the values for later; NULL: they are given now */
+  const char *program;              /* argv[0], for the sections of flagfiles; or NULL */
+  const char *prefix;               /* of variables */
+  const char *help[PD__HELP_KINDS]; /* the pattern, where help of that kind was asked for */
+  const struct pd__open_file *file; /* that is being read; or NULL */
+  bool closed;                      /* a limit was met: nothing more is read */
+  unsigned depth, files;
+  size_t bytes, values;
+} pd__reader;
+
+void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report);
+
+/* Find an error. */
+PD__PRINTF(3, 4)
+void pd__reader_fail(pd__reader *reader, pd_status status, const char *format, ...);
+
+/* Take a token that means that; what is wrong with it is found. */
+void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
+
+/* Take text for a flag, which `node` is or is an alias of. */
+void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text,
+                       const pd_origin *origin, uint32_t literal);
+
+/* Take away what `source` gave the flag, if it gave anything. */
+void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source);
+
+/* Report what was found; then ask the validators, and commit. What waits, waits from then on. */
+pd_status pd__reader_finish(pd__reader *reader);
+
+/* What a token means: "--nox" may turn x off. */
+pd__meaning pd__token_resolve(const pd__token *token);
+
+/* ---- Options: tokens that lead to other places, or ask for help (options.c) ---- */
+
+/* What is read beyond the command line has an end, whatever it says. */
+#define PD__DEPTH_MOST 16 /* places inside each other */
+#define PD__FILES_MOST 1000
+#define PD__BYTES_MOST 67108864u /* of all files */
+#define PD__VALUES_MOST 1000000  /* of files and variables */
+
+/* Whether the token has no value, and takes one. */
+bool pd__option_wants(const pd__token *token, const pd__meaning *meaning);
+
+/* Take a token, whose meaning is known; `text` is it as it was written, for messages. */
+void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning,
+                     const char *text);
+
+/* Take a flagfile; `by` is the token that names it, with a name of length 0 where none does. */
+void pd__option_take_file(pd__reader *reader, const char *path, size_t length,
+                          const pd__token *by);
+
+/* Whether a pd_config has kept the token as --undefok=names; then pd__option_excuse takes the
+ * names. */
+bool pd__option_is_excuse(const pd__token *token);
+void pd__option_excuse(pd__reader *reader, const pd__token *token);
+
+/* Which help was asked for, with its pattern; false: none. */
+bool pd__option_help(const pd__reader *reader, pd_help *help);
+
+/* Give the flags what files say (apply.c). */
+void pd__config_give(const pd_config *config, pd__reader *reader);
+
+#endif /* PD__INPUT_H */

@@ -1,0 +1,405 @@
+/* Options: tokens that lead to other places (--flagfile, --fromenv, --tryfromenv, --undefok), that
+ * ask for help, and values. */
+#include <stdio.h>
+#include <string.h>
+
+#include "glob.h"
+#include "input.h"
+
+/* A flagfile while its lines are taken. */
+typedef struct pd__open_file {
+  const struct pd__open_file *outer; /* that includes it; or NULL */
+  const pd__file *file;
+  bool relevant; /* the flags that follow are for this program */
+  bool patterns; /* the last line that said something held patterns */
+} open_file;
+
+static void close_reader(pd__reader *reader, const pd__token *token, pd_status status,
+                         const char *why) {
+  char shown[PD__SOURCE_SIZE];
+  reader->closed = true;
+  pd__reader_fail(reader, status, "%s: %s", pd__token_shown(token, shown), why);
+}
+
+/* Count one more value of a file or variable; false: it is too many. */
+static bool count_value(pd__reader *reader, const pd__token *token) {
+  if (++reader->values <= PD__VALUES_MOST) return true;
+  close_reader(reader, token, PD_ERR_FILE, "files and variables give more than 1000000 values");
+  return false;
+}
+
+static int leads_to(const pd__token *token);
+
+/* ---- Help ---- */
+
+static const char help_names[][12] = {
+#define HELP_NAME(name, number, text) [PD_HELP_##name] = text,
+    PD_HELP_MAP(HELP_NAME)};
+
+static bool has_pattern(int kind) { return kind == PD_HELP_ON || kind == PD_HELP_MATCH; }
+
+/* Which help the item is about, or -1; `negated`: as --nohelp. */
+static int help_kind(const pd__token *token, bool *negated) {
+  pd__token positive = *token;
+  *negated = token->length > 2 && !strncmp(token->name, "no", 2);
+  if (*negated) {
+    positive.name += 2;
+    positive.length -= 2;
+  }
+  for (int kind = 0; kind < PD__HELP_KINDS; kind++) {
+    if (pd__token_is_named(&positive, help_names[kind]) && !(*negated && has_pattern(kind))) return kind;
+  }
+  return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
+}
+
+/* Whether a command line that says the token means something by it. */
+static bool is_known(const pd__token *token) {
+  bool negated;
+  pd__meaning meaning = pd__token_resolve(token);
+  if (meaning.flag) return !meaning.negated || pd__flag_def(meaning.flag)->type == PD_TYPE_bool;
+  return leads_to(token) >= 0 || help_kind(token, &negated) >= 0;
+}
+
+/* Without a flag of its name, the token may ask for help; false: it isn't. */
+static bool take_help(pd__reader *reader, const pd__token *token) {
+  bool negated;
+  int kind = help_kind(token, &negated);
+  char shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  static const pd_flag_def truth = {.type = PD_TYPE_bool};
+  pd_value value = {.b = !negated};
+  if (kind < 0) return false;
+  if (has_pattern(kind)) {
+    if (!token->text) {
+      pd__reader_fail(reader, PD_ERR_ARGV,
+                     "%s: the value is missing, expected a part of a source file's name",
+                     pd__token_shown(token, shown));
+    }
+    reader->help[kind] = token->text && *token->text ? token->text : NULL;
+  } else if (token->text && negated) {
+    pd__reader_fail(reader, PD_ERR_ARGV, "%s: takes no value", pd__token_shown(token, shown));
+  } else if (token->text && pd__value_read(&truth, token->text, &value) != PD_OK) {
+    pd__reader_fail(reader, PD_ERR_VALUE, "%s=%s: expected true or false",
+                   pd__token_shown(token, shown), pd__quote(quoted, token->text));
+  } else {
+    reader->help[kind] = value.b ? "" : NULL;
+  }
+  return true;
+}
+
+bool pd__option_help(const pd__reader *reader, pd_help *help) {
+  /* As gflags chooses among several. */
+  static const uint8_t order[PD__HELP_KINDS] = {PD_HELP_SHORT, PD_HELP_ALL,    PD_HELP_FULL,
+                                                PD_HELP_ON,    PD_HELP_MATCH,  PD_HELP_PACKAGE,
+                                                PD_HELP_XML,   PD_HELP_VERSION};
+  for (int i = 0; i < PD__HELP_KINDS; i++) {
+    if (!reader->help[order[i]]) continue;
+    help->kind = order[i];
+    help->pattern = reader->help[order[i]];
+    return true;
+  }
+  return false;
+}
+
+/* ---- Other places ---- */
+
+typedef void user(pd__reader *reader, const pd__token *token, const char *text, size_t length);
+
+/* What is wrong with a list such as a,b, or NULL. A comma may end it. */
+static const char *complaint_about(const char *list) {
+  for (bool more = *list != '\0'; more;) {
+    size_t length = strcspn(list, ",");
+    if (length == 0) return "an item of the list is empty";
+    if (*list == '-') return "an item of the list begins with a dash";
+    list += length;
+    more = list[0] && list[1];
+    if (more) list++;
+  }
+  return NULL;
+}
+
+static void use_name(pd__reader *reader, const pd__token *token, const char *text, size_t length) {
+  (void)token;
+  for (; length > 0 && *text == '-'; length--) text++;
+  if (!pd__undefok_add(&reader->operation->arena, &reader->undefok, text, length)) {
+    reader->out_of_memory = true;
+  }
+}
+
+static void each_name(pd__reader *reader, const pd__token *token, user *use) {
+  char shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  const char *complaint = complaint_about(token->text);
+  if (complaint) {
+    pd__reader_fail(reader, PD_ERR_ARGV, "%s=%s: %s", pd__token_shown(token, shown),
+                   pd__quote(quoted, token->text), complaint);
+    if (use != use_name) return; /* names are excused all the same: one slip, one error */
+  }
+  for (const char *at = token->text; *at;) {
+    size_t length = strcspn(at, ",");
+    use(reader, token, at, length);
+    at += length;
+    at += *at == ',';
+  }
+}
+
+static void use_file(pd__reader *reader, const pd__token *token, const char *text, size_t length) {
+  if (!reader->closed) pd__option_take_file(reader, text, length, token);
+}
+
+static char *copy(pd__reader *reader, const char *text) {
+  char *made = pd__arena_text(&reader->operation->arena, text, strlen(text));
+  if (!made) reader->out_of_memory = true;
+  return made;
+}
+
+static void take(pd__reader *reader, const pd__token *token, const char *text);
+
+/* The token that a variable is. What a pd_config keeps is said by its file. */
+static void take_variable(pd__reader *reader, const char *variable, pd__token *token,
+                          const char *text) {
+  if (!reader->config) {
+    token->origin = (pd_origin){PD_SOURCE_ARGV, 0, copy(reader, variable), 0};
+  }
+  token->text = copy(reader, text); /* the program may change it */
+  if (!reader->out_of_memory) take(reader, token, token->name);
+}
+
+static bool is_awaited(const pd__reader *reader, const pd__token *token) {
+  return reader->config || reader->allow_pending || is_known(token);
+}
+
+static void use_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
+                         bool required) {
+  char variable[PD__VARIABLE_SIZE], shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  pd__token token = {.dashes = "--", .name = name, .length = length, .origin = by->origin};
+  if (reader->closed || !count_value(reader, by)) return;
+  pd__meaning meaning = pd__token_resolve(&token);
+  if (meaning.negated) {
+    pd__reader_fail(reader, PD_ERR_UNDEFINED, "%s: no flag is named '%.*s', it negates one",
+                    pd__token_shown(by, shown), (int)length, name);
+    return;
+  }
+  pd__environment_variable(reader->prefix, name, length, variable);
+  const char *text = pd__platform_getenv(variable);
+  if (!is_awaited(reader, &token)) {
+    token.dashes = required ? "--fromenv=" : "--tryfromenv=";
+    pd__reader_take(reader, &token, &meaning);
+  } else if (text) {
+    take_variable(reader, variable, &token, text);
+  } else if (required) {
+    pd__reader_fail(reader, PD_ERR_ARGV, "%s: the environment has no %s",
+                    pd__token_shown(by, shown), pd__quote(quoted, variable));
+  }
+}
+
+static void use_from(pd__reader *reader, const pd__token *by, const char *name, size_t length) {
+  use_variable(reader, by, name, length, true);
+}
+
+static void use_try_from(pd__reader *reader, const pd__token *by, const char *name,
+                         size_t length) {
+  use_variable(reader, by, name, length, false);
+}
+
+static const struct {
+  char name[12];
+  char expected[16];
+  user *use;
+} leading[] = {{"flagfile", "paths of files", use_file},
+               {"fromenv", "names of flags", use_from},
+               {"tryfromenv", "names of flags", use_try_from},
+               {"undefok", "names of flags", use_name}};
+#define LEADS_NOWHERE 3 /* undefok: config keep it for the time when they apply */
+
+static int leads_to(const pd__token *token) {
+  int kind = (int)(sizeof leading / sizeof *leading) - 1;
+  while (kind >= 0 && !pd__token_is_named(token, leading[kind].name)) kind--;
+  return kind;
+}
+
+static void take_leading(pd__reader *reader, const pd__token *token, int kind) {
+  char shown[PD__SOURCE_SIZE];
+  if (!token->text) {
+    pd__reader_fail(reader, PD_ERR_ARGV,
+                   "%s: the value is missing, expected %s with commas between",
+                   pd__token_shown(token, shown), leading[kind].expected);
+  } else if (reader->depth == PD__DEPTH_MOST && kind != LEADS_NOWHERE) {
+    close_reader(reader, token, PD_ERR_DEPTH,
+                    "stands 16 files and variables deep already, perhaps in a circle");
+  } else {
+    reader->depth++;
+    each_item(reader, token, leading[kind].use);
+    reader->depth--;
+  }
+}
+
+bool pd__option_is_excuse(const pd__token *token) {
+  return *token->dashes && leads_to(token) == LEADS_NOWHERE;
+}
+
+void pd__option_excuse(pd__reader *reader, const pd__token *token) {
+  take_leading(reader, token, LEADS_NOWHERE);
+}
+
+/* ---- Tokens ---- */
+
+/* "--=5" and "---x": no name can be like that, though `-` and `_` are alike. */
+static bool is_malformed(pd__reader *reader, const pd__token *token, const char *text) {
+  char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE], shown[PD__SOURCE_SIZE];
+  if (token->length > 0 && *token->name != '-') return false;
+  if (token->length > 0) {
+    pd__reader_fail(reader, PD_ERR_ARGV,
+                   "%s: expected one or two dashes before the name of a flag",
+                   pd__token_shown(token, shown));
+  } else {
+    pd__reader_fail(reader, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
+                   pd__place_of(&token->origin, place), pd__quote(quoted, text),
+                   token->text ? " before the =" : "");
+  }
+  return true;
+}
+
+bool pd__option_wants(const pd__token *token, const pd__meaning *meaning) {
+  bool negated;
+  if (token->text) return false;
+  if (meaning->flag) return !meaning->negated && pd__flag_def(meaning->flag)->type != PD_TYPE_bool;
+  return leads_to(token) >= 0 || has_pattern(help_kind(token, &negated));
+}
+
+void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning,
+                     const char *text) {
+  pd_error err;
+  if (is_malformed(reader, token, text)) return;
+  int kind = meaning->flag ? -1 : leads_to(token); /* no flag is named as an option that leads */
+  if (kind >= 0 && !(reader->config && kind == LEADS_NOWHERE)) {
+    take_leading(reader, token, kind);
+  } else if (reader->config) {
+    if (pd__config_append(reader->config, token, &err) != PD_OK) reader->out_of_memory = true;
+  } else if (meaning->flag || !take_help(reader, token)) {
+    pd__reader_take(reader, token, meaning);
+  }
+}
+
+static void take(pd__reader *reader, const pd__token *token, const char *text) {
+  pd__meaning meaning = {NULL, NULL, false}; /* for a pd_config: it may be another one then */
+  if (!reader->config) meaning = pd__token_resolve(token);
+  pd__option_take(reader, token, &meaning, text);
+}
+
+/* ---- Flagfiles ---- */
+
+/* Show the first `length` bytes of the text: what is behind them may be a secret. */
+static void fail_line(pd__reader *reader, const pd__line *line, const char *text, size_t length,
+                      const char *why) {
+  char shown[PD__QUOTE_SIZE], quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE];
+  pd_origin origin = {PD_SOURCE_ARGV, line->number, reader->file->file->path, 0};
+  size_t room = sizeof shown - 1;
+  snprintf(shown, sizeof shown, "%.*s", (int)(length < room ? length : room), text);
+  pd__reader_fail(reader, PD_ERR_FILE, "%s%s%s%s", pd__place_of(&origin, place),
+                  pd__quote(quoted, shown), length > 0 ? ": " : "", why);
+}
+
+static bool is_program(const pd__reader *reader, const char *pattern, size_t length) {
+  const char *program = reader->program;
+  const char *slash = program ? strrchr(program, '/') : NULL;
+  return program && (pd__glob_match(pattern, length, program) ||
+                     pd__glob_match(pattern, length, slash ? slash + 1 : program));
+}
+
+/* A pattern that is the name of a flag was meant as one; says so. */
+static bool is_flag(pd__reader *reader, const pd__line *line, const char *name, size_t length) {
+  pd__token token = {.dashes = "--", .name = name, .length = length};
+  char why[PD_NAME_MAX + 64];
+  if (length > PD_NAME_MAX || !is_known(&token)) return false;
+  snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, name);
+  fail_line(reader, line, name, length, why);
+  return true;
+}
+
+/* Lines of patterns that follow one another are one list. */
+static void take_patterns(pd__reader *reader, open_file *open, const pd__line *line) {
+  bool relevant = open->patterns && open->relevant;
+  for (const char *at = line->text; *at;) {
+    size_t length = strcspn(at, PD__BLANKS);
+    bool matches = is_program(reader, at, length);
+    if (!matches && is_flag(reader, line, at, length)) return;
+    relevant |= matches;
+    at += length;
+    at += strspn(at, PD__BLANKS);
+  }
+  open->patterns = true;
+  open->relevant = relevant;
+}
+
+static void take_line(pd__reader *reader, open_file *open, const pd__line *line) {
+  bool flag = *line->text == '-';
+  if (flag) open->patterns = false;
+  if (flag && !open->relevant) return;
+  if (flag && line->kind != PD__LINE_PATTERNS) {
+    pd__token token = line->token;
+    token.origin = (pd_origin){PD_SOURCE_ARGV, line->number, open->file->path, 0};
+    if (!count_value(reader, &token)) return;
+    if (line->kind == PD__LINE_FLAG) {
+      take(reader, &token, line->text);
+      return;
+    }
+  }
+  if (line->kind == PD__LINE_WRONG) {
+    fail_line(reader, line, line->text, line->shown, line->wrong);
+  } else {
+    take_patterns(reader, open, line);
+  }
+}
+
+static void fail_file(pd__reader *reader, const char *path, const pd__token *by, pd_status status,
+                      const char *why) {
+  char shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  const char *prefix = by->name ? pd__token_shown(by, shown) : "";
+  pd__reader_fail(reader, status, "%s%s%s%s%s", prefix, by->name ? "=" : "",
+                  pd__quote(quoted, path), *path ? ": " : "", why);
+}
+
+static bool is_open(const pd__reader *reader, const pd__file *file) {
+  const open_file *at = reader->file;
+  while (at && at->file != file) at = at->outer;
+  return at != NULL;
+}
+
+/* Whether a file may be read, which is counted; says what is wrong. */
+static bool may_read(pd__reader *reader, const pd__file *file, const pd__token *by) {
+  if (is_open(reader, file)) {
+    fail_file(reader, file->path, by, PD_ERR_DEPTH, "includes itself");
+    return false;
+  }
+  if (reader->files == PD__FILES_MOST) {
+    reader->closed = true;
+    fail_file(reader, file->path, by, PD_ERR_DEPTH, "1000 files are read already");
+    return false;
+  }
+  reader->files++;
+  if (file->status == PD_ERR_MEMORY) reader->out_of_memory = true;
+  if (file->status == PD_ERR_FILE) fail_file(reader, file->path, by, file->status, file->why);
+  if (file->status != PD_OK) return false;
+  if (file->size <= PD__BYTES_MOST - reader->bytes) {
+    reader->bytes += file->size;
+    return true;
+  }
+  fail_file(reader, file->path, by, PD_ERR_FILE, PD__TOO_BIG);
+  return false;
+}
+
+void pd__option_take_file(pd__reader *reader, const char *path, size_t length,
+                          const pd__token *by) {
+  const pd__file *file = pd__files_find(reader->sources, path, length);
+  if (!file) {
+    close_reader(reader, by, PD_ERR_DEPTH, "1000 files are read already");
+    if (reader->sources->out_of_memory) reader->out_of_memory = true;
+    return;
+  }
+  if (!may_read(reader, file, by)) return;
+  open_file open = {.outer = reader->file, .file = file, .relevant = true};
+  reader->file = &open;
+  for (size_t i = 0; i < file->count && !reader->closed; i++) {
+    take_line(reader, &open, &file->lines[i]);
+  }
+  reader->file = open.outer;
+}

@@ -1,0 +1,35 @@
+/* Tokens: one value as somebody wrote it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "input.h"
+
+pd__token pd__token_split(const char *text) {
+  pd__token token = {.dashes = text[1] == '-' ? "--" : "-"};
+  token.name = text + (text[1] == '-' ? 2 : 1);
+  const char *equals = strchr(token.name, '=');
+  token.length = equals ? (size_t)(equals - token.name) : strlen(token.name);
+  if (equals) token.text = equals + 1;
+  return token;
+}
+
+const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]) {
+  char place[PD__PLACE_SIZE], name[PD__QUOTE_SIZE], shown[PD_NAME_MAX + 2];
+  size_t length = token->length <= PD_NAME_MAX ? token->length : PD_NAME_MAX + 1;
+  snprintf(shown, sizeof shown, "%.*s", (int)length, token->name);
+  pd__quote(name, shown);
+  if (!strcmp(token->dashes, "--")) return pd__source_of(name, &token->origin, out);
+  snprintf(out, PD__SOURCE_SIZE, "%s%s%s", pd__place_of(&token->origin, place), token->dashes,
+           name);
+  return out;
+}
+
+bool pd__token_is_named(const pd__token *token, const char *name) {
+  return token->length == strlen(name) && !strncmp(token->name, name, token->length);
+}
+
+pd__meaning pd__token_resolve(const pd__token *token) {
+  if (*token->dashes) return pd__resolve_negated(token->name, token->length);
+  pd_flag *node = pd__resolve(token->name, token->length);
+  return (pd__meaning){node ? pd__flag_meant(node) : NULL, node, false};
+}

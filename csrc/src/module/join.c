@@ -1,0 +1,240 @@
+/* How the records of modules join the registry, and leave it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/text.h"
+#include "../registry/hook.h"
+#include "module.h"
+
+/* ---- Membership ---- */
+
+/* One that registered something before its record joined, or was loaded without one. */
+static pd_module *find_waiting(const pd__platform_image *image) {
+  for (pd_module *each = NULL; (each = pd__module_next(each));) {
+    bool here = each->present && each->low == image->low && each->high == image->high;
+    if (here && !(each->membership && each->membership->record)) return each;
+  }
+  return NULL;
+}
+
+pd_module *pd__member_add(const pd__platform_image *image) {
+  pd_module *module = find_waiting(image);
+  if (!module) module = pd__module_add(image);
+  if (!module) return NULL;
+  if (!module->membership) module->membership = pd__forever(sizeof *module->membership);
+  if (!module->membership) return NULL;
+  *module->membership = (pd__membership){.errors = NULL};
+  module->name_space = "";
+  return module;
+}
+
+void pd__member_undefine(pd__operation *operation, pd_module *module) {
+  for (pd__defs *defs = &module->membership->defs; defs; defs = defs->more) {
+    pd__undefine(operation, defs->cells, defs->count);
+  }
+}
+
+/* ---- Joining ---- */
+
+static pd_status check_abi(const pd_module_record *record, const char *path, pd_error *err) {
+  if (record->abi != PD_ABI_VERSION) {
+    return pd__fail(err, PD_ERR_ABI, "%.400s: built for ABI version %u, expected %d", path,
+                    record->abi, PD_ABI_VERSION);
+  }
+  if (record->size >= PD__SMALLEST_RECORD) return PD_OK;
+  return pd__fail(err, PD_ERR_ABI, "%.400s: its module record has %u bytes, expected %zu or more",
+                  path, record->size, PD__SMALLEST_RECORD);
+}
+
+/* Define what was read into `defs`, all or nothing, and tell the late ones. They are seen
+ * before validators may let go of the lock: nobody else reads them then. */
+static bool define(pd__operation *operation, pd__defs *defs, pd__lates lates, bool sound,
+                   pd__report *refused, pd__report *waiting) {
+  pd__lates_settle(lates, defs, NULL);
+  bool defined = sound && pd__define(operation, defs->cells, defs->count, refused, waiting);
+  pd__lates_settle(lates, defs, defined ? NULL : refused->first);
+  return defined;
+}
+
+/* Definitions that come to a module later. Another thread may be here next, while validators run:
+ * they are linked before they are defined. */
+static bool define_late(pd__operation *operation, pd_module *module, pd__lates lates,
+                        pd__report *refused) {
+  pd__membership *member = module->membership;
+  pd__report waiting = {.list = member->errors};
+  pd__defs *last = &member->defs, *more = calloc(1, sizeof *more);
+  while (last->more) last = last->more;
+  if (!more) {
+    pd__report_memory(refused);
+    pd__lates_settle(lates, NULL, refused->first);
+    return false;
+  }
+  bool sound = pd__defs_read(more, NULL, lates, module, refused);
+  last->more = more;
+  if (define(operation, more, lates, sound, refused, &waiting)) return true;
+  last->more = NULL;
+  pd__defs_drop(more);
+  free(more);
+  return false;
+}
+
+/* What came since the module joined. In pd_module_load it is a part of the module, which
+ * joins whole or not at all; otherwise it is refused by itself. */
+static void join_late(pd__operation *operation, pd_module *module, const pd__loading *load) {
+  pd__membership *member = module->membership;
+  pd_error err = {.status = member->status, .message = "its module was refused"};
+  pd__lates lates = pd__lates_of(member->record, module->high, false);
+  pd__report refused = {.list = member->errors, .first = &err};
+  if (lates.first == lates.end) return;
+  if (member->status != PD_OK) {
+    pd__lates_settle(lates, NULL, &err);
+    return;
+  }
+  if (define_late(operation, module, lates, &refused)) return;
+  if (!load || member->joined_in != load) return;
+  pd__member_undefine(operation, module);
+  pd__defs_drop(&member->defs);
+  member->status = refused.status;
+}
+
+/* Before the late ones are read: who comes later sees the host, and asks again. */
+static void announce(pd_module *module, pd_module_record *record) {
+  __atomic_store_n(&record->host, pd__own_host(), __ATOMIC_SEQ_CST);
+  __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
+  module->membership->record = record;
+  module->has_record = true;
+}
+
+/* Read the record and define what it says. */
+static void join_record(pd__operation *operation, pd_module *module, pd_module_record *record,
+                        pd__report *refused) {
+  pd__membership *member = module->membership;
+  pd__report waiting = {.list = member->errors};
+  announce(module, record);
+  pd__lates lates = pd__lates_of(record, module->high, true);
+  bool sound = pd__defs_read(&member->defs, record, lates, module, refused);
+  bool defined = define(operation, &member->defs, lates, sound, refused, &waiting);
+  if (!defined) pd__defs_drop(&member->defs);
+}
+
+static const char *name_space_for(const pd__loading *load, const pd__platform_image *image) {
+  return load && pd__platform_is_path(load->path, image->path) ? load->name_space : "";
+}
+
+/* A record of another ABI isn't written to. A module that was refused may try again when somebody
+ * asks for it: what hindered it may be gone. */
+void pd__member_join(pd__operation *operation, pd_module_record *record,
+                     const pd__platform_image *image, pd__loading *load) {
+  pd_error err, first;
+  pd_status status = check_abi(record, image->path, &err);
+  pd_module *module = status == PD_OK ? record->state : NULL;
+  if (module && (module->membership->status == PD_OK || !load)) {
+    join_late(operation, module, load);
+    return;
+  }
+  if (!module) module = pd__member_add(image);
+  if (!module) {
+    if (load) load->lost = true;
+    return;
+  }
+  pd__membership *member = module->membership;
+  member->joined_in = load;
+  member->withdrawn_with = NULL;
+  module->name_space = name_space_for(load, image);
+  pd__errors_free(member->errors);
+  member->errors = pd__errors_new();
+  pd__report refused = {.list = member->errors, .first = &first};
+  if (status == PD_OK) {
+    join_record(operation, module, record, &refused);
+  } else {
+    pd__report_add(&refused, &err);
+  }
+  member->status = refused.status;
+}
+
+/* ---- For hosts of records ---- */
+
+static void join(pd_module_record *record, const pd__platform_image *image) {
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  operation.in_loader = true;
+  pd__member_join(&operation, record, image, pd__loading_now);
+  pd__operation_end(&operation);
+}
+
+/* One that has joined before, with what came late, is known: no walk is needed. */
+static bool join_again(pd_module_record *record) {
+  pd_error err;
+  if (check_abi(record, "", &err) != PD_OK) return false;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  operation.in_loader = true;
+  const pd_module *module = record->state;
+  if (module) {
+    pd__platform_image image = {.path = module->path, .low = module->low, .high = module->high};
+    pd__member_join(&operation, record, &image, pd__loading_now);
+  }
+  pd__operation_end(&operation);
+  return module != NULL;
+}
+
+void pd__module_join(pd_module_record *record) {
+  if (join_again(record)) return;
+  pd__platform_image *image = pd__platform_image_at(record);
+  if (image) join(record, image);
+  free(image);
+}
+
+/* A record that a walk has met. */
+typedef struct met {
+  struct met *next;
+  pd_module_record *record;
+  pd__platform_image *image;
+} met;
+
+static void note(void *record, const pd__platform_image *image, void *context) {
+  met ***end = context, *made = malloc(sizeof *made);
+  if (!made) return;
+  *made = (met){NULL, record, pd__platform_copy_image(image)};
+  **end = made;
+  *end = &made->next;
+}
+
+/* No lock is taken while images are walked, and none may leave between the walk and the joining:
+ * this thread is in a constructor, has a handle, or takes one here. */
+void pd__members_visit(const void *inside) {
+  met *first = NULL, **end = &first;
+  pd__platform_visit(PD__RECORDS_OF_MODULES, inside, note, &end);
+  while (first) {
+    met *each = first;
+    pd__platform_image *image = each->image;
+    void *held = NULL;
+    first = each->next;
+    bool stays = inside || (image && image->stays);
+    if (image && !stays) held = pd__platform_hold(image->path, image->low, image->high);
+    if (image && (stays || held)) join(each->record, image);
+    if (held) pd__platform_close(held);
+    free(image);
+    free(each);
+  }
+}
+
+/* Destructors wait for nobody: no code of the module is under way, since that would keep it. */
+void pd__module_leave(pd_module_record *record) {
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  operation.in_loader = true;
+  pd_module *module = record->state;
+  if (module && module->membership->record == record) {
+    pd__member_undefine(&operation, module);
+    pd__registered_leave(&operation, module);
+    pd__hooks_leave(&operation, module);
+    pd__warnings_leave(&operation, module);
+    pd__defs_drop(&module->membership->defs);
+    module->membership->record = NULL;
+    pd__module_gone(module);
+  }
+  __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);
+  __atomic_store_n(&record->host, NULL, __ATOMIC_RELEASE);
+  pd__operation_end(&operation);
+}

@@ -1,0 +1,241 @@
+/* Loading modules by path. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/sized.h"
+#include "../base/text.h"
+#include "module.h"
+
+_Thread_local pd__loading *pd__loading_now;
+
+/* ---- The end of a load ---- */
+
+/* A load that fails takes along what it brought, which may stay in the process:
+ * musl unloads nothing, nor does any loader what is linked with -z nodelete. A
+ * later load finds such a module refused, and lets it try again. */
+static void withdraw(pd__operation *operation, const pd__loading *load, const pd_module *module) {
+  pd_error err;
+  for (pd_module *each = NULL; (each = pd__module_next(each));) {
+    pd__membership *member = each->membership;
+    if (!member || member->joined_in != load || each->opened > 0) continue;
+    if (member->status != PD_OK || !member->record) continue;
+    member->status = pd__fail(&err, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
+                              each->path, load->path);
+    pd__report late = {.list = member->errors};
+    pd__report_add(&late, &err);
+    member->withdrawn_with = module;
+    pd__member_undefine(operation, each);
+    pd__defs_drop(&member->defs);
+  }
+}
+
+/* Gather the errors of `module` (NULL: none was opened) and of those that
+ * joined in this load. Gives whether all of them were accepted. */
+static bool gather(const pd__loading *load, const pd_module *module, pd__report *report) {
+  bool accepted = !load->lost;
+  for (pd_module *each = NULL; (each = pd__module_next(each));) {
+    const pd__membership *member = each->membership;
+    bool joined = member && member->joined_in == load, refused = member && member->status != PD_OK;
+    if (!joined && (each != module || !refused)) continue;
+    pd__report_add_all(report, member->errors);
+    if (refused && !member->record) each->present = false;
+    accepted &= !refused;
+  }
+  return accepted;
+}
+
+/* With the lock. */
+static bool finish(pd__operation *operation, const pd__loading *ended, pd_module *module,
+                   bool sound, pd__report *report) {
+  bool accepted = gather(ended, module, report) && sound;
+  if (!accepted) withdraw(operation, ended, module);
+  for (pd_module *each = NULL; (each = pd__module_next(each));) {
+    if (each->membership && each->membership->joined_in == ended) {
+      each->membership->joined_in = NULL;
+    }
+  }
+  if (!accepted && report->status == PD_OK) pd__report_memory(report); /* the message was lost */
+  return accepted;
+}
+
+/* ---- Opening ---- */
+
+/* A library without flags has no record, and so no membership yet. */
+static pd_module *member_at(const void *inside) {
+  pd__platform_image *image = pd__platform_image_at(inside);
+  if (!image) return NULL;
+  pd__platform_lock();
+  pd_module *module = pd__module_at(inside);
+  if (!module || !module->membership) module = pd__member_add(image);
+  pd__platform_unlock();
+  free(image);
+  return module;
+}
+
+/* With what `module` had brought when it was refused: no constructor runs again. */
+static void rejoin(pd__operation *operation, const pd_module *module) {
+  for (pd_module *each = NULL; (each = pd__module_next(each));) {
+    pd__membership *member = each->membership;
+    if (!member || member->withdrawn_with != module || !member->record) continue;
+    pd__platform_image image = {.path = each->path, .low = each->low, .high = each->high};
+    pd__member_join(operation, member->record, &image, pd__loading_now);
+  }
+}
+
+/* Open the library and give its module; NULL: none. */
+static pd_module *open_module(const pd__loading *load, void **handle, pd__report *report) {
+  const void *inside;
+  pd_error err;
+  pd_status status = pd__platform_open(load->path, handle, &inside, &err);
+  /* Most have joined by now. A module of another ABI looks for its own host. */
+  if (status == PD_OK) pd__members_visit(inside);
+  pd_module *module = status == PD_OK ? member_at(inside) : NULL;
+  if (status == PD_OK && !module) pd__fail_memory(&err);
+  if (!module) pd__report_add(report, &err);
+  return module;
+}
+
+/* A module that was there before has its flags under the names that it came with. */
+static bool check_namespace(const pd__loading *load, const pd_module *module,
+                            pd__report *report) {
+  pd_error err;
+  if (!module->membership->record || !strcmp(module->name_space, load->name_space)) return true;
+  const char *in = *module->name_space ? "in namespace " : "without a namespace";
+  pd__fail(&err, PD_ERR_CONFLICT, "%.400s: is loaded already, %s%s", module->path, in,
+           module->name_space);
+  pd__report_add(report, &err);
+  return false;
+}
+
+/* With the lock. The module is open once more, or its handle goes again: one with a record says
+ * itself when it leaves. */
+static void settle(pd__operation *operation, pd_module *module, void *handle, bool accepted) {
+  if (!handle) return;
+  module->handle = handle;
+  module->opened++;
+  if (accepted) {
+    module->present = true; /* another thread may have unloaded it meanwhile */
+    return;
+  }
+  if (!module->membership->record) module->present = false;
+  pd__module_close(operation, module);
+}
+
+static void end_loading(pd__loading **ended) { pd__loading_now = (*ended)->outer; }
+
+static pd_status load_as(pd__loading *load, pd__report *report, pd_module **out) {
+  void *handle = NULL;
+  pd__loading *now __attribute__((cleanup(end_loading))) = load;
+  load->outer = pd__loading_now;
+  pd__loading_now = now;
+  pd_module *module = open_module(load, &handle, report);
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  if (module) rejoin(&operation, module);
+  bool sound = module && check_namespace(load, module, report);
+  bool accepted = finish(&operation, load, module, sound, report);
+  if (module) settle(&operation, module, handle, accepted);
+  pd__operation_end(&operation);
+  if (!module && handle) pd__platform_close(handle);
+  if (accepted && out) *out = module;
+  return report->status;
+}
+
+pd_status pd__do_module_load_as(const char *path, const char *name_space, pd_error_list *errors,
+                                pd_module **out, pd_error *err) {
+  if (!path) return pd__fail_null(err, "path");
+  if (!name_space) name_space = "";
+  pd__report report = {.list = errors, .first = err};
+  pd_status status = *name_space ? pd__namespace_check(name_space, err) : PD_OK;
+  if (status != PD_OK) return status;
+  pd__platform_lock();
+  const char *stored = pd__intern(name_space);
+  pd__platform_unlock();
+  if (!stored) return pd__fail_memory(err);
+  pd__loading load = {.path = path, .name_space = stored};
+  return load_as(&load, &report, out);
+}
+
+pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module **out,
+                             pd_error *err) {
+  return pd__do_module_load_as(path, NULL, errors, out, err);
+}
+
+pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
+  if (!module) return pd__fail_null(err, "module");
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  bool open = module->opened > 0;
+  if (open) pd__module_close(&operation, module);
+  bool tells = module->has_record || module->registrations > 0;
+  if (open && module->opened == 0 && !tells) module->present = false;
+  pd__operation_end(&operation);
+  if (open) return PD_OK;
+  return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);
+}
+
+/* ---- Listing ---- */
+
+pd_module *pd__do_module_next(const pd_module *previous) {
+  pd__platform_lock();
+  pd_module *module = pd__module_next(previous);
+  while (module && !module->membership) module = pd__module_next(module);
+  pd__platform_unlock();
+  return module;
+}
+
+static size_t count_flags(const pd_module *module) {
+  size_t count = 0;
+  for (const pd__defs *defs = &module->membership->defs; defs; defs = defs->more) {
+    for (size_t i = 0; i < defs->count; i++) count += defs->cells[i].def->kind == PD_KIND_DEFINE;
+  }
+  return count;
+}
+
+pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
+  if (!module) return pd__fail_null(err, "module");
+  pd_module_info found = {.size = sizeof found};
+  pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_module_info, name_space), "info", err);
+  if (status != PD_OK) return status;
+  pd__platform_lock();
+  found.path = module->path;
+  found.present = module->present;
+  found.flags = count_flags(module);
+  found.status = module->membership->status;
+  found.name_space = module->name_space;
+  pd__platform_unlock();
+  pd__sized_give(info, &found, sizeof found);
+  return PD_OK;
+}
+
+pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag **out,
+                                 pd_error *err) {
+  if (!module) return pd__fail_null(err, "module");
+  if (!out) return pd__fail_null(err, "out");
+  size_t left = index;
+  pd_flag *flag = NULL;
+  pd__platform_lock();
+  for (const pd__defs *defs = &module->membership->defs; defs && !flag; defs = defs->more) {
+    for (size_t i = 0; i < defs->count && !flag; i++) {
+      const pd__cell *cell = &defs->cells[i];
+      if (cell->def->kind == PD_KIND_DEFINE && left-- == 0) flag = pd__cell_flag(cell);
+    }
+  }
+  pd__platform_unlock();
+  if (!flag) return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: has no flag %zu", module->path, index);
+  *out = flag;
+  return PD_OK;
+}
+
+pd_status pd__do_module_get_errors(const pd_module *module, pd_error_list *errors, pd_error *err) {
+  if (!module) return pd__fail_null(err, "module");
+  if (!errors) return pd__fail_null(err, "errors");
+  pd__report report = {.list = errors};
+  size_t before = pd__errors_count(errors);
+  pd__platform_lock();
+  const pd_error_list *own = module->membership->errors;
+  pd__report_add_all(&report, own);
+  bool whole = pd__errors_count(errors) - before == pd__errors_count(own);
+  pd__platform_unlock();
+  return whole ? PD_OK : pd__fail_memory(err);
+}
