@@ -4,6 +4,7 @@ Each runs in a process of its own whose memory has a limit; one that waits for e
 time that grows with a product of sizes, doesn't come to its end.
 """
 
+import ctypes
 import os
 import random
 import resource
@@ -146,6 +147,7 @@ def test_what_is_no_file_is_refused_without_waiting(program, tmp_path):
         "socket": "is a device or a socket, expected a regular file",
         "/dev/zero": "is a device or a socket, expected a regular file",
         "/dev/tty": "is a device or a socket, expected a regular file",
+        "/proc/self/mounts": "is a stream, expected a regular file",
         "loop": "Too many levels of symbolic links",
         "none": "no such file",
     }
@@ -166,6 +168,17 @@ def test_a_file_that_may_not_be_read_is_refused_with_the_reason(program):
 def test_a_file_that_does_not_know_its_size_is_read(program):
     lines = said(program, "words", "--flagfile=/proc/self/comm")
     assert lines == ["0 arguments", *UNTOUCHED]  # a pattern that no program is like
+
+
+def test_messages_of_the_kernel_are_left_to_their_reader(program):
+    size_unread = 9
+    klogctl = ctypes.CDLL(None, use_errno=True).klogctl
+    before = klogctl(size_unread, None, 0)  # -1: this process may not read them
+    line = said(program, "words", "--flagfile=/proc/kmsg")[0]
+    refusals = ["is a stream, expected a regular file"]
+    refusals += ["Permission denied", "Operation not permitted", "no such file"]  # in containers
+    assert line in [f"PD_ERR_FILE: --flagfile=/proc/kmsg: {refusal}" for refusal in refusals]
+    assert klogctl(size_unread, None, 0) >= before
 
 
 def test_text_that_is_no_utf_8_stays_as_it_is(program, tmp_path):

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -167,6 +168,18 @@ static const char *kind_of(const struct stat *status) {
   return "is a device or a socket, expected a regular file";
 }
 
+/* POSIX: regular files always poll as ready for reading and for writing, however they were
+ * opened. Some that the kernel calls regular are streams: /proc/kmsg and trace_pipe wait for
+ * the next message, take it away from its readers, and are never ready for writing. */
+static bool is_stream(int fd) {
+  struct pollfd asked = {.fd = fd, .events = POLLIN | POLLOUT};
+  int answered;
+  do {
+    answered = poll(&asked, 1, 0);
+  } while (answered < 0 && errno == EINTR);
+  return answered >= 0 && (~asked.revents & asked.events) != 0;
+}
+
 /* The file's descriptor, or -1 and *why. What isn't a file isn't opened, for that may
  * do something; it may have become one meanwhile. */
 static int open_regular(const char *path, struct stat *status, const char **why) {
@@ -179,6 +192,7 @@ static int open_regular(const char *path, struct stat *status, const char **why)
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, status) != 0) *why = strerror(errno);
     if (fd >= 0 && !*why) *why = kind_of(status);
+    if (fd >= 0 && !*why && is_stream(fd)) *why = "is a stream, expected a regular file";
   }
   if (fd >= 0 && *why) close(fd);
   return *why ? -1 : fd;
@@ -196,7 +210,7 @@ static const char *read_all(int fd, size_t size, size_t most, char **out, size_t
     *out = larger;
     ssize_t got = read(fd, larger + *length, capacity - 1 - *length);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return strerror(errno);
+    if (got < 0) return errno == EAGAIN ? "reading it would wait" : strerror(errno);
     larger[*length + (size_t)got] = '\0';
     if (got == 0) return NULL;
     *length += (size_t)got;
