@@ -22,10 +22,11 @@ ROOT = Path(__file__).resolve().parents[1]
 STANDARD = "inttypes limits math stdarg stdbool stddef stdint stdio stdlib string"
 # Headers of systems, each for the files that know the system.
 SYSTEM = {
-    "src/platform_posix.c": "dlfcn errno fcntl locale pthread sched sys/stat unistd xlocale",
-    "src/platform_elf.c": "dlfcn elf link unistd",
-    "src/platform_macho.c": "dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
-    "src/platform_windows.c": "locale wchar windows",
+    "src/platform/posix.c": "dlfcn errno fcntl locale poll pthread sched sys/stat sys/syscall "
+    "unistd xlocale",
+    "src/platform/elf.c": "dlfcn elf link unistd",
+    "src/platform/macho.c": "dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
+    "src/platform/windows.c": "locale wchar windows",
     "include/pd_flags/join_elf.h": "elf link",
     "include/pd_flags/join_macho.h": "mach-o/dyld mach-o/loader",
     "include/pd_flags/bridge_gflags.hpp": "dlfcn gflags/gflags",
@@ -43,6 +44,7 @@ CALLS = """
     snprintf sprintf strtod_l vsnprintf newlocale freelocale
     close fstat open pread read readlink stat secure_getenv __errno_location
     dl_iterate_phdr dladdr dlclose dlerror dlinfo dlopen
+    poll syscall
     getpid pthread_mutex_lock pthread_mutex_unlock pthread_self sched_yield
     __register_atfork __cxa_finalize __gmon_start__
     _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable

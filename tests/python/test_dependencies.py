@@ -27,8 +27,8 @@ def test_the_library_needs_what_is_listed_and_nothing_else():
 @pytest.mark.parametrize(
     ("name", "header"),
     [
-        ("src/value.c", "zlib.h"),
-        ("src/value.c", "unistd.h"),
+        ("src/value/read.c", "zlib.h"),
+        ("src/value/read.c", "unistd.h"),
         ("include/pd_flags/define.h", "iconv.h"),
         ("include/pd_flags/define_cpp.h", "boost/any.hpp"),
         ("python/flag.c", "datetime.h"),
