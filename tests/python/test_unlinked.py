@@ -77,8 +77,8 @@ void NAME(void) {
     if (i == PD_TYPE_string) printf("'%s'\\n", def->default_value.str);
     if (i == PD_TYPE_string) def->default_value.str = NULL;
     for (size_t at = 0; at < sizeof *def + 16; at++) sum = sum * 131 + ((unsigned char *)def)[at];
-    printf("%llx %s %s %s %s %u\\n", sum, pd_status_name((pd_status)i), pd_status_text((pd_status)i),
-           pd_type_name((pd_type)i), pd_source_name((pd_source)i),
+    printf("%llx %s %s ", sum, pd_status_name((pd_status)i), pd_status_text((pd_status)i));
+    printf("%s %s %u\\n", pd_type_name((pd_type)i), pd_source_name((pd_source)i),
            (unsigned)pd_source_rank((pd_source)i));
   }
   pd_flag_def_init(NULL, 0, PD_TYPE_bool);
