@@ -473,6 +473,12 @@ PD_API pd_status pd_flag_set_default(pd_flag *flag, const char *text, pd_error *
  * PD_ERR_ARGUMENT: `source` is default or override. */
 PD_API pd_status pd_flag_drop(pd_flag *flag, pd_source source, pd_error *err);
 
+/* Reset a sensitive flag, and overwrite every text that it was given with zeros: also those that
+ * readers may still have the address of, who find them empty. Text of a sensitive flag is stored
+ * for that flag alone; what was refused is overwritten at once. PD_ERR_ARGUMENT: it isn't
+ * sensitive. Errors as of pd_flag_reset. */
+PD_API pd_status pd_flag_wipe(pd_flag *flag, pd_error *err);
+
 /* Refuse every later change of the flag with PD_ERR_FROZEN, until unfreeze, also
  * when its module is unloaded and loaded again in between. */
 PD_API pd_status pd_flag_freeze(pd_flag *flag, pd_error *err);

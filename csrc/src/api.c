@@ -1,6 +1,12 @@
-/* The exported functions that need no registry. */
-#include "base/error.h"
-#include "value/value.h"
+/* The exported functions, and the table of those that work on the registry: the copy that hosts it
+ * does the work, and the others forward to it. Nothing inside the library calls into this file. */
+#include <string.h>
+
+#include "base/profile.h"
+#include "base/work.h"
+#include "module/module.h"
+
+/* ---- Functions that need no registry ---- */
 
 const char *pd_status_name(pd_status status) { return pd__status_name(status); }
 const char *pd_status_text(pd_status status) { return pd__status_text(status); }
@@ -8,7 +14,116 @@ const char *pd_type_name(pd_type type) { return pd__type_name(type); }
 const char *pd_source_name(pd_source source) { return pd__source_name(source); }
 uint32_t pd_source_rank(pd_source source) { return pd__source_rank(source); }
 
+void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {
+  if (!def) return;
+  pd_flag_def fresh = {.size = (uint32_t)size, .type = (uint8_t)type};
+  fresh.min = pd__type_min(type);
+  fresh.max = pd__type_max(type);
+  if (type == PD_TYPE_string) fresh.default_value.str = "";
+  memset(def, 0, size);
+  memcpy(def, &fresh, size < sizeof fresh ? size : sizeof fresh);
+}
+
 pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
                       pd_error *err) {
   return pd__list_get(list, index, buffer, size, length, err);
 }
+
+/* ---- The table of this copy ---- */
+
+pd_error_list *pd__do_error_list_new(void) { return pd__errors_new(); }
+void pd__do_error_list_free(pd_error_list *list) { pd__errors_free(list); }
+size_t pd__do_error_list_count(const pd_error_list *list) { return pd__errors_count(list); }
+const pd_error *pd__do_error_list_at(const pd_error_list *list, size_t index) {
+  return pd__errors_at(list, index);
+}
+const char *pd__do_version(void) { return PD__VERSION; }
+/* The function of a row, or NULL where PD__WITHOUT_<name> is defined, whose comma moves NULL to the
+ * second place. */
+#define PD__SECOND(first, second, ...) second
+#define PD__CHOOSE(...) PD__SECOND(__VA_ARGS__)
+#define PD__ROW(name) PD__CHOOSE(PD__WITHOUT_##name NULL, pd__do_##name, 0)
+
+#if defined(PD_WITHOUT_REPORT)
+#define PD__WITHOUT_report_help ,
+#define PD__WITHOUT_report_flagfile ,
+#endif
+#if defined(PD_WITHOUT_INPUT)
+#define PD__WITHOUT_parse_argv ,
+#define PD__WITHOUT_environment_enable ,
+#define PD__WITHOUT_config_new ,
+#define PD__WITHOUT_config_free ,
+#define PD__WITHOUT_config_add ,
+#define PD__WITHOUT_config_add_flagfile ,
+#define PD__WITHOUT_config_fail ,
+#define PD__WITHOUT_config_apply ,
+#define PD__WITHOUT_program_set ,
+#define PD__WITHOUT_program_get ,
+#endif
+
+#define PD__OWN_S(name, parameters, arguments) PD__ROW(name),
+#define PD__OWN_R(result, name, parameters, arguments) PD__ROW(name),
+#define PD__OWN_V(name, parameters, arguments) PD__ROW(name),
+static const pd_table own_table = {
+    {PD_ABI_VERSION, sizeof(pd_table), pd__module_join, pd__module_leave},
+    PD_TABLE_MAP(PD__OWN_S, PD__OWN_R, PD__OWN_V)};
+
+extern void pd__api_start(void);
+PD__HIDDEN __attribute__((used)) void pd__api_start(void) { pd__copies_host(&own_table); }
+PD__PLATFORM_AT_START(pd__api_start);
+
+/* ---- Forwarding ---- */
+
+#define FIRST offsetof(pd_table, error_list_new)
+#define PD__NAME_S(name, parameters, arguments) #name "\0"
+#define PD__NAME_R(result, name, parameters, arguments) #name "\0"
+#define PD__NAME_V(name, parameters, arguments) #name "\0"
+static const char names[] = PD_TABLE_MAP(PD__NAME_S, PD__NAME_R, PD__NAME_V);
+
+static const char *name_at(size_t offset) {
+  const char *name = names;
+  for (; offset > FIRST; offset -= sizeof(void (*)(void))) name += strlen(name) + 1;
+  return name;
+}
+
+static pd_status fail_missing(const pd_table *table, size_t offset, pd_error *err) {
+  const char *name = name_at(offset);
+  if (!table) {
+    return pd__fail(err, PD_ERR_ABI,
+                    "pd_%s: the registry of this process has another ABI version, expected %d",
+                    name, PD_ABI_VERSION);
+  }
+  return pd__fail(err, PD_ERR_UNSUPPORTED,
+                  "pd_%s: the registry of this process is hosted by version %s, which lacks it",
+                  name, table->version());
+}
+
+/* The host's table; NULL, with *status: it has no function at the offset. */
+static const pd_table *find_table(size_t offset, pd_status *status, pd_error *err) {
+  const pd_table *table = __atomic_load_n(&pd__complete_table, __ATOMIC_ACQUIRE);
+  if (table) return table;
+  table = pd__copies_host(&own_table);
+  if (table && pd__table_has(table, offset)) return table;
+  *status = fail_missing(table, offset, err);
+  return NULL;
+}
+
+#define PD__FORWARD_S(name, parameters, arguments)                                                 \
+  pd_status pd_##name parameters {                                                                 \
+    pd_status status = PD_OK;                                                                      \
+    const pd_table *table = find_table(offsetof(pd_table, name), &status, err);                    \
+    return table ? table->name arguments : status;                                                 \
+  }
+#define PD__FORWARD_R(result, name, parameters, arguments)                                         \
+  result pd_##name parameters {                                                                    \
+    pd_status status;                                                                              \
+    const pd_table *table = find_table(offsetof(pd_table, name), &status, NULL);                   \
+    return table ? table->name arguments : (result)0;                                              \
+  }
+#define PD__FORWARD_V(name, parameters, arguments)                                                 \
+  void pd_##name parameters {                                                                      \
+    pd_status status;                                                                              \
+    const pd_table *table = find_table(offsetof(pd_table, name), &status, NULL);                   \
+    if (table) table->name arguments;                                                              \
+  }
+PD_TABLE_MAP(PD__FORWARD_S, PD__FORWARD_R, PD__FORWARD_V)

@@ -460,7 +460,7 @@ TEST(a_flag_whose_module_leaves_while_validators_run_is_told) {
   CHECK_OK(pd_flag_find("guarded_new", &flag, &err));
   CHECK_OK(pd_validator_add(&flag, 1, unloads, NULL, NULL, NULL, &err));
   CHECK_STATUS(pd_flag_set_from_string(flag, "4", &err), PD_ERR_UNDEFINED,
-               "guarded_new: its module left, or came again, meanwhile");
+               "guarded_new: the module that defined it is gone");
 }
 
 static void unload_it(pd_flag *flag, void *context) {
@@ -478,7 +478,7 @@ TEST(the_watcher_of_a_module_that_leaves_before_its_turn_isnt_called) {
   CHECK(told == 1);
 }
 
-static int *gate, unloaded;
+static int *gate;
 
 static void *set_guarded(void *unused) {
   pd_status status = pd_flag_set_from_string(a, "4", NULL);
@@ -486,28 +486,24 @@ static void *set_guarded(void *unused) {
   return unused;
 }
 
-static void *unload(void *module) {
-  CHECK(pd_module_unload(module, NULL) == PD_OK);
-  __atomic_store_n(&unloaded, 1, __ATOMIC_RELEASE);
-  return NULL;
-}
-
-TEST(a_module_stays_until_no_other_thread_is_in_its_validator) {
+TEST(a_module_that_is_unloaded_leaves_when_no_other_thread_is_in_its_validator) {
   pd_module *module = load_guarded();
   pd_module_info info = {.size = sizeof info};
   CHECK_OK(pd_module_get_info(module, &info, &err));
   void *library = dlopen(info.path, RTLD_NOW | RTLD_NOLOAD);
   gate = dlsym(library, "guarded_gate");
   dlclose(library);
-  pthread_t setting, unloading;
+  pthread_t setting;
   __atomic_store_n(gate, 1, __ATOMIC_RELEASE);
   CHECK(!pthread_create(&setting, NULL, set_guarded, NULL));
   while (__atomic_load_n(gate, __ATOMIC_ACQUIRE) != 2) usleep(1000);
-  CHECK(!pthread_create(&unloading, NULL, unload, module));
-  usleep(100 * 1000); /* it would have been unloaded by now */
-  CHECK(!__atomic_load_n(&unloaded, __ATOMIC_ACQUIRE));
+  CHECK_OK(pd_module_unload(module, &err)); /* waits for nobody */
+  CHECK_OK(pd_module_get_info(module, &info, &err));
+  CHECK(info.present && info.flags == 4);
   __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
-  CHECK(!pthread_join(setting, NULL) && !pthread_join(unloading, NULL));
+  CHECK(!pthread_join(setting, NULL));
+  CHECK_OK(pd_module_get_info(module, &info, &err));
+  CHECK(!info.present);
   CHECK(pd_flag_set_from_string(a, "4", &err) == PD_ERR_UNDEFINED);
 }
 

@@ -230,7 +230,7 @@ static void check_batch(void) {
 }
 
 TEST(a_batch_is_set_whole_or_not_at_all) {
-  run(&(scenario){define_two, set_batch, check_before, check_batch}, 4);
+  run(&(scenario){define_two, set_batch, check_before, check_batch}, 2);
 }
 
 static pd_status let_wait(void) { return pd_pending_set("later", "after", NULL, &err); }
@@ -284,7 +284,7 @@ static pd_status parse(void) {
 }
 
 TEST(a_command_line_is_taken_whole_or_not_at_all) {
-  run(&(scenario){define_two, parse, check_before, check_batch}, 4);
+  run(&(scenario){define_two, parse, check_before, check_batch}, 2);
 }
 
 static char flagfile[32];
@@ -318,7 +318,7 @@ static void check_batch_and_remove(void) {
 
 TEST(a_flagfile_is_taken_whole_or_not_at_all) {
   run(&(scenario){define_two_and_a_file, parse_flagfile, check_no_values, check_batch_and_remove},
-      9);
+      7);
 }
 
 static pd_status apply_config(void) {

@@ -269,7 +269,7 @@ TEST(a_string_read_through_an_old_address_is_still_a_string) {
   CHECK_STR(*address, "1/2");
 }
 
-TEST(cells_that_were_registered_in_a_module_are_forgotten_with_it) {
+TEST(a_flag_that_was_registered_with_a_variable_of_a_module_leaves_with_it) {
   static const char *const names[] = {"plain", "alpha"}; /* without a record, and with one */
   for (int i = 0; i < 2; i++) {
     pd_module *module = load(names[i]);
@@ -287,8 +287,10 @@ TEST(cells_that_were_registered_in_a_module_are_forgotten_with_it) {
     dlclose(handle);
     unload(module);
     CHECK(!dlopen(plugin(names[i]), RTLD_NOW | RTLD_NOLOAD));
-    CHECK_OK(pd_flag_set_int32(flag, 6, &err)); /* the cell's memory is gone */
-    CHECK_STR(text_of(flag), "6");
+    CHECK(pd_flag_set_int32(flag, 6, NULL) == PD_ERR_UNDEFINED);
+    def.cell = NULL;
+    CHECK_OK(pd_flag_register(&def, &flag, &err));
+    CHECK_STR(text_of(flag), "5"); /* which waited for the flag to come again */
   }
 }
 

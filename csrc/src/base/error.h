@@ -2,8 +2,7 @@
 #ifndef PD__ERROR_H
 #define PD__ERROR_H
 
-#define PD_NO_MODULE_RECORD
-#include <pd_flags.h>
+#include "work.h"
 
 /* Room for text that stems from a user, as pd__quote writes it. */
 #define PD__QUOTE_SIZE 96
@@ -43,5 +42,12 @@ void pd__report_add(pd__report *report, const pd_error *err);
 PD__PRINTF(3, 4)
 void pd__report_fail(pd__report *report, pd_status status, const char *format, ...);
 void pd__report_add_all(pd__report *report, const pd_error_list *errors);
+void pd__report_memory(pd__report *report);
+
+/* What the public functions of the same name do. */
+pd_error_list *pd__errors_new(void);
+void pd__errors_free(pd_error_list *list);
+size_t pd__errors_count(const pd_error_list *list);
+const pd_error *pd__errors_at(const pd_error_list *list, size_t index);
 
 #endif /* PD__ERROR_H */

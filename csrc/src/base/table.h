@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile.h"
-
 /* Item 1 has index 0: a slot of zeros is free. */
 typedef struct pd__table_slot {
   uint32_t hash;
@@ -48,7 +46,7 @@ void pd__table_remove(pd__table *table, uint32_t hash, uint32_t item);
 /* Whether the item, whose hash is the same, is the one that is looked for. */
 typedef bool pd__table_same(uint32_t item, const void *key);
 
-PD__INLINE uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__table_same *same,
+static inline uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__table_same *same,
                                     const void *key) {
   if (!part.slots) return 0;
   for (size_t at = hash & (part.capacity - 1);; at = (at + 1) & (part.capacity - 1)) {
@@ -60,7 +58,7 @@ PD__INLINE uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__tabl
 }
 
 /* The item, or 0. Inline, so that `same` is, too. */
-PD__INLINE uint32_t pd__table_find(const pd__table *table, uint32_t hash, pd__table_same *same,
+static inline uint32_t pd__table_find(const pd__table *table, uint32_t hash, pd__table_same *same,
                                    const void *key) {
   uint32_t item = pd__table_probe(table->now, hash, same, key);
   return item || !table->left ? item : pd__table_probe(table->old, hash, same, key);

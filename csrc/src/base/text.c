@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "hash.h"
-#include "profile.h"
 #include "table.h"
 
 /* Blocks are a quarter of what there is already, so that little of them stays unused. */
@@ -52,7 +51,7 @@ static char *take_from_end(size_t size) {
 }
 
 char *pd__forever_text(const char *text, size_t size) {
-  char *own = PD__LACKS_SHORTCUTS ? pd__forever(size) : take_from_end(size);
+  char *own = take_from_end(size);
   return own ? memcpy(own, text, size) : NULL;
 }
 

@@ -65,8 +65,8 @@ static void review_override(pd__overridden *at, review *under) {
 /* The values lie in the node and below the overrides as they were, of the old type. */
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   review under = {was, report};
-  bool below = pd__flag_override(flag) != NULL;
-  pd_value base = below ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
+  bool overridden = pd__flag_override(flag) != NULL;
+  pd_value base = overridden ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
   pd__history_filter(flag, base, suits, &under);
   for (pd__overridden *at = pd__flag_override(flag); at;) {
     pd__overridden *below = at->below;

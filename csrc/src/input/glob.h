@@ -2,7 +2,8 @@
 #ifndef PD__GLOB_H
 #define PD__GLOB_H
 
-#include "error.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 /* Whether the whole of `text` is like the pattern of `length` bytes, as fnmatch with
  * FNM_PATHNAME tells: *, ?, [a-z], [!a-z] match no slash, and \ takes the meaning

@@ -227,7 +227,7 @@ static void take_leading(pd__reader *reader, const pd__token *token, int kind) {
                     "stands 16 files and variables deep already, perhaps in a circle");
   } else {
     reader->depth++;
-    each_item(reader, token, leading[kind].use);
+    each_name(reader, token, leading[kind].use);
     reader->depth--;
   }
 }

@@ -1,8 +1,7 @@
 /* What the program is, for all modules of the process. */
-#include "../platform/platform.h"
-#include "../registry/registry.h"
 #include "../base/sized.h"
 #include "../base/text.h"
+#include "input.h"
 
 static pd_program kept; /* guarded by the lock; its text and argv live forever */
 

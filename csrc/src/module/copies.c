@@ -91,7 +91,10 @@ static bool has_all(const pd_table *table) {
 }
 
 /* The child of a fork has one thread: none reads what it finds half done. */
-static void start_child(void) { pd__flag_forget_peeking(); }
+static void start_child(void) {
+  pd__flag_forget_peeking();
+  pd__operations_in_child();
+}
 
 static void become_host(void) {
   uint64_t key[2];

@@ -178,13 +178,6 @@ static bool join_again(pd_module_record *record) {
   return module != NULL;
 }
 
-void pd__module_join(pd_module_record *record) {
-  if (join_again(record)) return;
-  pd__platform_image *image = pd__platform_image_at(record);
-  if (image) join(record, image);
-  free(image);
-}
-
 /* A record that a walk has met. */
 typedef struct met {
   struct met *next;
@@ -192,12 +185,33 @@ typedef struct met {
   pd__platform_image *image;
 } met;
 
+/* For want of memory a module can't join: then pd_module_load fails, if it is under way. */
+static void lose(void) {
+  if (pd__loading_now) pd__loading_now->lost = true;
+}
+
 static void note(void *record, const pd__platform_image *image, void *context) {
   met ***end = context, *made = malloc(sizeof *made);
-  if (!made) return;
-  *made = (met){NULL, record, pd__platform_copy_image(image)};
+  pd__platform_image *copy = made ? pd__platform_copy_image(image) : NULL;
+  if (!copy) {
+    lose();
+    free(made);
+    return;
+  }
+  *made = (met){NULL, record, copy};
   **end = made;
   *end = &made->next;
+}
+
+void pd__module_join(pd_module_record *record) {
+  if (join_again(record)) return;
+  pd__platform_image *image = pd__platform_image_at(record);
+  if (image) {
+    join(record, image);
+  } else {
+    lose();
+  }
+  free(image);
 }
 
 /* No lock is taken while images are walked, and none may leave between the walk and the joining:
@@ -210,9 +224,9 @@ void pd__members_visit(const void *inside) {
     pd__platform_image *image = each->image;
     void *held = NULL;
     first = each->next;
-    bool stays = inside || (image && image->stays);
-    if (image && !stays) held = pd__platform_hold(image->path, image->low, image->high);
-    if (image && (stays || held)) join(each->record, image);
+    bool stays = inside || image->stays;
+    if (!stays) held = pd__platform_hold(image->path, image->low, image->high);
+    if (stays || held) join(each->record, image);
     if (held) pd__platform_close(held);
     free(image);
     free(each);

@@ -4,6 +4,7 @@
 
 #include "../base/sized.h"
 #include "../base/text.h"
+#include "../registry/hook.h"
 #include "module.h"
 
 _Thread_local pd__loading *pd__loading_now;
@@ -161,14 +162,21 @@ pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module 
   return pd__do_module_load_as(path, NULL, errors, out, err);
 }
 
+/* With the lock. One without a record doesn't say when it leaves: it is about to. */
+static void leave(pd__operation *operation, pd_module *module) {
+  pd__registered_leave(operation, module);
+  pd__hooks_leave(operation, module);
+  pd__warnings_leave(operation, module);
+  module->present = false;
+}
+
 pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
   bool open = module->opened > 0;
   if (open) pd__module_close(&operation, module);
-  bool tells = module->has_record || module->registrations > 0;
-  if (open && module->opened == 0 && !tells) module->present = false;
+  if (open && module->opened == 0 && !module->has_record) leave(&operation, module);
   pd__operation_end(&operation);
   if (open) return PD_OK;
   return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);

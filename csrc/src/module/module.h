@@ -7,7 +7,6 @@
 #ifndef PD__MODULE_H
 #define PD__MODULE_H
 
-#include <pd_flags/table.h>
 
 #include "../definition/definition.h"
 

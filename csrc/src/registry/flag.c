@@ -1,4 +1,5 @@
 /* The value of a flag: in the node, and in the variables of modules. */
+#include "../base/text.h"
 #include "change.h"
 
 static const pd__extra no_extra;

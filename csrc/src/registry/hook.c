@@ -97,6 +97,7 @@ bool pd__hook_hold(pd__operation *operation, pd__hook *hook) {
   if (!held) return false;
   *held = (pd__held){hook, operation->held};
   operation->held = held;
+  pd__operation_list(operation);
   hook->calls++;
   return true;
 }
@@ -104,8 +105,16 @@ bool pd__hook_hold(pd__operation *operation, pd__hook *hook) {
 void pd__hooks_let_go(pd__operation *operation) {
   for (; operation->held; operation->held = operation->held->next) {
     pd__hook *hook = operation->held->hook;
-    if (--hook->calls == 0 && hook->removed) finish(hook);
+    if (hook->calls > 0 && --hook->calls == 0 && hook->removed) finish(hook);
   }
+}
+
+void pd__hooks_forget_calls(void) {
+  for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) hook->calls = 0;
+}
+
+void pd__hooks_count_calls(const pd__operation *operation) {
+  for (const pd__held *held = operation->held; held; held = held->next) held->hook->calls++;
 }
 
 static uintptr_t function_of(const pd__hook *hook) {
@@ -123,7 +132,7 @@ void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
 /* With the lock. Whom to call to release a hook, whose image is pinned; NULL: nobody. */
 static void (*releaser_of(pd__operation *operation, pd__hook *hook))(void *) {
   while (hook->release) {
-    pd__pinning how = pd__pin(operation, hook->releasing);
+    pd__pinning how = pd__pin_module(operation, hook->releasing);
     if (how == PD__PINNED) return hook->release;
     if (how == PD__LEAVING) return NULL;
     pd__operation_unlock(operation);
@@ -137,7 +146,7 @@ void pd__hooks_release(pd__operation *operation) {
   while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE)) {
     pd__operation_lock(operation);
     pd__hook *hook = finished;
-    if (hook) finished = hook->finished;
+    if (hook) __atomic_store_n(&finished, hook->finished, __ATOMIC_RELEASE);
     void (*release)(void *) = hook ? releaser_of(operation, hook) : NULL;
     void *context = hook ? hook->context : NULL;
     if (hook) {

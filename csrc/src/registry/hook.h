@@ -43,6 +43,10 @@ void pd__hooks_count_definition(const pd_flag_def *def, int change);
 bool pd__hook_hold(pd__operation *operation, pd__hook *hook);
 void pd__hooks_let_go(pd__operation *operation);
 
+/* In the child of a fork: forget the calls of all hooks; count those of an operation again. */
+void pd__hooks_forget_calls(void);
+void pd__hooks_count_calls(const pd__operation *operation);
+
 /* The module leaves, or the code between its addresses does: so do its hooks. */
 void pd__hooks_leave(pd__operation *operation, const pd_module *module);
 

@@ -45,8 +45,17 @@ static pd_module *make(const char *path) {
   return made;
 }
 
+static uint32_t generations;
+
+void pd__module_gone(pd_module *module) {
+  module->present = false;
+  module->has_record = false;
+  module->generation = ++generations;
+  module->opened = module->pinned = module->closing = 0;
+  module->handle = NULL;
+}
+
 pd_module *pd__module_add(const pd__platform_image *image) {
-  static uint32_t generations;
   const char *path = pd__intern(image->path);
   if (!path) return NULL;
   replace(image);

@@ -86,7 +86,7 @@ static call call_of(const pd__notice *notice) {
 static call pinned_call(pd__operation *operation, const pd__notice *notice) {
   for (;;) {
     call found = call_of(notice);
-    pd__pinning how = found.watch ? pd__pin(operation, found.module) : PD__PINNED;
+    pd__pinning how = found.watch ? pd__pin_module(operation, found.module) : PD__PINNED;
     if (how == PD__LEAVING) found.watch = NULL;
     if (how != PD__UNPINNED) return found;
     pd__operation_unlock(operation);

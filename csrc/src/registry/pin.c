@@ -33,10 +33,11 @@ static pd__pin *add(pd__operation *operation, pd_module *module) {
   *pin = (pd__pin){module, module->generation, module->path, module->low, module->high,
                    WANTED, NULL, operation->pins};
   operation->pins = pin;
+  pd__operation_list(operation);
   return pin;
 }
 
-pd__pinning pd__pin(pd__operation *operation, pd_module *module) {
+pd__pinning pd__pin_module(pd__operation *operation, pd_module *module) {
   if (!module || module->stays) return PD__PINNED;
   pd__pin *pin = find(operation, module);
   if (!pin && !module->present) return PD__LEAVING;
@@ -83,6 +84,16 @@ void pd__pins_release(pd__operation *operation) {
 void pd__pins_close(pd__operation *operation) {
   for (; operation->closing; operation->closing = operation->closing->next) {
     pd__platform_close(operation->closing->handle);
+  }
+}
+
+void pd__pins_forget(void) {
+  for (pd_module *module = NULL; (module = pd__module_next(module));) module->pinned = 0;
+}
+
+void pd__pins_count(const pd__operation *operation) {
+  for (const pd__pin *pin = operation->pins; pin; pin = pin->next) {
+    if (pin->state == COUNTED && pin->generation == pin->module->generation) pin->module->pinned++;
   }
 }
 

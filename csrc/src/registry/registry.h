@@ -17,6 +17,7 @@
 #include "../value/value.h"
 
 typedef struct pd__pending pd__pending; /* definition/pending.h */
+typedef struct pd__operation pd__operation;
 
 /* A definition or an import that a flag has in a module; the variable is def->cell. */
 typedef struct pd__cell {
@@ -231,6 +232,9 @@ pd_module *pd__module_at(const void *address);
 pd_module *pd__module_add(const pd__platform_image *image);
 pd_module *pd__module_next(const pd_module *previous);
 
+/* It has left, or is about to: nothing of it is registered any more. */
+void pd__module_gone(pd_module *module);
+
 /* No lock. The image that `address` lies in; NULL: in none, or memory is out. */
 pd_module *pd__module_of(const void *address);
 
@@ -239,10 +243,10 @@ pd_module *pd__module_of(const void *address);
 void pd__module_register(pd_module *module);
 
 /* With the lock; the image may leave when the operation ends. */
-void pd__module_unregister(struct pd__operation *operation, pd_module *module);
+void pd__module_unregister(pd__operation *operation, pd_module *module);
 
 /* With the lock. Close a handle of pd_module_load, at the end of the operation or later. */
-void pd__module_close(struct pd__operation *operation, pd_module *module);
+void pd__module_close(pd__operation *operation, pd_module *module);
 
 /* ---- Operations (operation.c) ---- */
 
@@ -254,16 +258,18 @@ typedef struct pd__closing pd__closing;
 /* One call of the library. Whatever it allocates lies in its arena; whatever it keeps in the
  * process is listed here. So it ends alike in all ways: on success, on an error, and when a
  * callback doesn't return because its thread is cancelled or an exception passes through. */
-typedef struct pd__operation {
+struct pd__operation {
   pd__arena arena;
   pd__pin *pins;          /* images that are kept while code of theirs is called */
   pd__held *held;         /* hooks that are kept while they are called */
   pd__notice *notices;    /* watchers to notify when the lock is let go */
   pd__notice **notices_end;
   pd__closing *closing;   /* handles to close without the lock */
+  pd__operation *outer;   /* of this thread; while it has pins or holds hooks */
+  bool listed;
   bool locked;
   bool in_loader;         /* a constructor or destructor is running: no hook may wait */
-} pd__operation;
+};
 
 /* Take the lock, and let go of it; then notify watchers, hand out warnings, release contexts and
  * close what may leave. */
@@ -274,6 +280,12 @@ void pd__operation_unlock(pd__operation *operation);
 
 /* Let go of all that the operation holds, without calling anybody. */
 void pd__operation_abandon(pd__operation *operation);
+
+/* The operation keeps something in the process, until it ends. */
+void pd__operation_list(pd__operation *operation);
+
+/* The child of a fork has this thread alone: what others kept there, nobody keeps. */
+void pd__operations_in_child(void);
 
 /* A variable of this kind ends in order however its function is left. */
 #define PD__OPERATION(name)                                                                        \
@@ -289,9 +301,9 @@ typedef enum pd__pinning {
 
 /* Keep an image while code of it is called, or a change that its code must judge is prepared.
  * NULL, for code in no image, is its owner's matter. */
-pd__pinning pd__pin(pd__operation *operation, pd_module *module);
+pd__pinning pd__pin_module(pd__operation *operation, pd_module *module);
 
-/* No lock: ask the loader for the images that pd__pin wanted. */
+/* No lock: ask the loader for the images that pd__pin_module wanted. */
 void pd__pins_take(pd__operation *operation);
 
 /* ---- The value of a flag (flag.c) ---- */

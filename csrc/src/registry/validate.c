@@ -229,7 +229,7 @@ static bool pin(question *all) {
   pd__operation *operation = all->changes->operation;
   bool pinned = true;
   for (asked *each = all->first; each; each = each->next) {
-    pd__pinning how = pd__pin(operation, each->module);
+    pd__pinning how = pd__pin_module(operation, each->module);
     if (how == PD__LEAVING) each->validate = NULL; /* it is about to be removed */
     pinned &= how != PD__UNPINNED;
   }

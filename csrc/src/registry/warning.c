@@ -67,7 +67,7 @@ static warning *take(void) {
 static const char *next_text(pd__operation *operation, bool *again) {
   *again = false;
   if (!first || !taker.handle) return NULL;
-  pd__pinning how = pd__pin(operation, taker.module);
+  pd__pinning how = pd__pin_module(operation, taker.module);
   if (how == PD__UNPINNED) {
     pd__operation_unlock(operation);
     pd__pins_take(operation);

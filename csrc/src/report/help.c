@@ -36,7 +36,7 @@ static void add_name(helper *help, const char *name, size_t length, bool negated
 
 /* What stands for the value: "INT32", "{fast,best}", "BYTES", "INT32,...". */
 static void write_holder(const pd_flag_info *info, pd__out *out) {
-  const char *what = *info->unit ? info->unit : pd_type_name(info->list ? info->list : info->type);
+  const char *what = *info->unit ? info->unit : pd__type_name(info->list ? info->list : info->type);
   bool choices = *info->choices && strlen(info->choices) <= WIDEST_CHOICES;
   pd__out_clear(out);
   if (choices) pd__out_text(out, "{");
@@ -143,17 +143,17 @@ static void add_range(helper *help, const pd__row *row) {
 
 /* "from argv[1]", "set at main.py:12": where the value comes from. */
 static void write_origin(const pd_origin *origin, pd__out *out) {
-  static const char *const before[] = {
-      [PD_SOURCE_DEFAULT] = "from ",      [PD_SOURCE_FILE] = "from ",
-      [PD_SOURCE_ENVIRONMENT] = "from $", [PD_SOURCE_ARGV] = "from ",
-      [PD_SOURCE_RUNTIME] = "set at ",    [PD_SOURCE_OVERRIDE] = "by an override at "};
+  const char *before = "from ";
+  if (origin->source == PD_SOURCE_ENVIRONMENT) before = "from $";
+  if (origin->source == PD_SOURCE_RUNTIME) before = "set at ";
+  if (origin->source == PD_SOURCE_OVERRIDE) before = "by an override at ";
   bool place = origin->place && *origin->place, argument = origin->source == PD_SOURCE_ARGV;
   char line[32] = "";
   if (origin->line && (place || argument)) {
     snprintf(line, sizeof line, place ? ":%u" : "[%u]", (unsigned)origin->line);
   }
-  pd__out_text(out, before[origin->source]);
-  pd__out_text(out, place ? origin->place : pd_source_name(origin->source));
+  pd__out_text(out, before);
+  pd__out_text(out, place ? origin->place : pd__source_name(origin->source));
   pd__out_text(out, line);
 }
 
@@ -212,10 +212,16 @@ static const built_in built_ins[] = {
 };
 #define BUILT_INS (sizeof built_ins / sizeof *built_ins)
 
+static bool is_flag(const char *name) {
+  pd__platform_lock();
+  bool found = pd__resolve(name, strlen(name)) != NULL;
+  pd__platform_unlock();
+  return found;
+}
+
 static void add_built_in_head(helper *help, const built_in *item) {
   pd__page_go(&help->page, 2);
-  bool letter = !strcmp(item->name, "help") && pd__do_flag_find("h", &(pd_flag *){NULL}, NULL) !=
-                                                   PD_OK; /* else it is that flag's */
+  bool letter = !strcmp(item->name, "help") && !is_flag("h"); /* else it is that flag's */
   if (letter) glue(help, PD__NAME, "-h");
   if (letter) glue(help, PD__PLAIN, ", ");
   if (!letter && help->letters) pd__page_go(&help->page, 6);
@@ -345,7 +351,7 @@ static void add_nothing(helper *help, const pd_help *asked) {
   pd__page_newline(&help->page);
 }
 
-void pd__report_help(const pd__rows *rows, const pd_report_options *options, pd__out *out) {
+void pd__help_write(const pd__rows *rows, const pd_report_options *options, pd__out *out) {
   bool full = options->help->kind == PD_HELP_FULL;
   bool bare = options->usage && !*options->usage;
   bool common = !bare && (full || options->help->kind == PD_HELP_ALL);

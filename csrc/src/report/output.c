@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../registry/registry.h"
 #include "report.h"
 
 static bool grow(pd__out *out, size_t more) {
@@ -51,9 +52,25 @@ void pd__out_clear(pd__out *out) {
   out->length = 0;
 }
 
+/* Keep the module of the function that is called. The caller's own code is there anyhow. */
+static void pin(pd__operation *operation, pd_writer write) {
+  pd_module *module = pd__module_of((const void *)(uintptr_t)write);
+  pd__operation_lock(operation);
+  while (pd__pin_module(operation, module) == PD__UNPINNED) {
+    pd__operation_unlock(operation);
+    pd__pins_take(operation);
+    pd__operation_lock(operation);
+  }
+  pd__operation_unlock(operation);
+}
+
 pd_status pd__out_finish(pd__out *out, pd_writer write, void *context, pd_error *err) {
+  PD__OPERATION(operation);
+  size_t length = out->length;
   bool failed = out->failed;
-  if (!failed && out->length > 0) write(out->text, out->length, context);
-  free(out->text);
-  return failed ? pd__fail_memory(err) : PD_OK;
+  const char *text = pd__arena_adopt(&operation.arena, out->text, out->capacity);
+  if (failed || (length > 0 && !text)) return pd__fail_memory(err);
+  pin(&operation, write);
+  if (length > 0) write(text, length, context);
+  return PD_OK;
 }

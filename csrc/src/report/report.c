@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../api.h"
 #include "../base/sized.h"
 
 #define WIDTH 80
@@ -48,10 +47,10 @@ static void write_version(const pd_report_options *options, pd__out *out) {
 static void write_flags(pd__rows *rows, const pd_report_options *options, pd__out *out) {
   pd__rows_choose(rows, options->help->kind, options->help->pattern, options->program);
   if (options->help->kind == PD_HELP_XML) {
-    pd__report_xml(rows, options, out);
+    pd__xml_write(rows, options, out);
   } else {
     pd__rows_group(rows, options->program);
-    pd__report_help(rows, options, out);
+    pd__help_write(rows, options, out);
   }
 }
 
@@ -81,7 +80,7 @@ pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_er
   pd_status status = pd__rows_collect(&rows, err);
   if (status == PD_OK) {
     pd__rows_group(&rows, "");
-    pd__report_flagfile(&rows, all, &out);
+    pd__flagfile_write(&rows, all, &out);
   }
   free(rows.items);
   return status == PD_OK ? pd__out_finish(&out, write, context, err) : status;

@@ -1,14 +1,14 @@
-/* Reports: what is written about all flags. A report is made of a picture of the
- * flags, without the lock, and is complete before its first byte is handed out. */
+/* Reports: what is written about all flags, as help, XML or a flagfile. A report is made of a
+ * picture of the flags, without the lock, and is complete before its first byte is handed out.
+ * This layer may use base, platform, value and registry.
+ *
+ * pd__rows is the picture, pd__out text that grows, and a pd__page lines of a limited width. */
 #ifndef PD__REPORT_H
 #define PD__REPORT_H
 
-#include "../base/error.h"
+#include "../registry/registry.h"
 
-/* What stands in the place of a sensitive value. */
-#define PD__REDACTED "<redacted>"
-
-/* ---- Text that grows (report_text.c). Start with zeros. ---- */
+/* ---- Text that grows (output.c). Start with zeros. ---- */
 
 typedef struct pd__out {
   char *text; /* ends with a NUL; NULL as long as there is none */
@@ -33,7 +33,7 @@ void pd__out_clear(pd__out *out);
 /* Hand the text out, unless it isn't whole, and free it. */
 pd_status pd__out_finish(pd__out *out, pd_writer write, void *context, pd_error *err);
 
-/* ---- The flags (report_rows.c). Start with zeros. ---- */
+/* ---- The flags (rows.c, choose.c). Start with zeros. ---- */
 
 /* One flag as it was when the report began; all text lives forever. */
 typedef struct pd__row {
@@ -62,7 +62,7 @@ bool pd__rows_begins_group(const pd__rows *rows, size_t index);
 /* Write the heading of the group of `row`: "libalpha.so, Memory". */
 void pd__row_heading(const pd__row *row, pd__out *out);
 
-/* Write a value of the flag for people: "64MiB", or <redacted> (report_value.c). */
+/* Write a value of the flag for people: "64MiB", or <redacted> (values.c). */
 void pd__row_value(const pd__row *row, pd_value value, pd__out *out);
 
 /* Write a number that limits those of the flag. */
@@ -74,7 +74,7 @@ void pd__rows_choose(pd__rows *rows, pd_help_kind kind, const char *pattern, con
 /* The last part of a path; both kinds of slash separate. */
 const char *pd__base_name(const char *path);
 
-/* ---- Lines of a limited width (report_page.c) ---- */
+/* ---- Lines of a limited width (page.c) ---- */
 
 typedef enum pd__style {
   PD__PLAIN,
@@ -116,8 +116,8 @@ void pd__page_go(pd__page *page, size_t column);
 
 /* ---- The reports ---- */
 
-void pd__report_help(const pd__rows *rows, const pd_report_options *options, pd__out *out);
-void pd__report_xml(pd__rows *rows, const pd_report_options *options, pd__out *out);
-void pd__report_flagfile(pd__rows *rows, bool all, pd__out *out);
+void pd__help_write(const pd__rows *rows, const pd_report_options *options, pd__out *out);
+void pd__xml_write(pd__rows *rows, const pd_report_options *options, pd__out *out);
+void pd__flagfile_write(pd__rows *rows, bool all, pd__out *out);
 
 #endif /* PD__REPORT_H */

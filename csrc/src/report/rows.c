@@ -1,22 +1,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../platform/platform.h"
 #include "../registry/registry.h"
 #include "report.h"
 
 /* ---- The picture ---- */
 
 /* False: its module has left. */
-static bool look(const pd_flag *flag, pd__row *row, pd_status *status) {
+static bool look(pd_flag *flag, pd__row *row, pd_status *status) {
   row->info.size = sizeof row->info;
   row->entry.size = sizeof row->entry;
-  pd__platform_lock();
-  bool defined = pd__flag_def(flag) != NULL;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  bool defined = pd__flag_check_defined(&operation, flag, NULL) == PD_OK;
   if (defined && !pd__flag_info(flag, &row->info)) *status = PD_ERR_MEMORY;
   if (defined && *status == PD_OK) *status = pd__flag_entry(flag, 0, &row->entry, NULL);
-  pd__platform_unlock();
+  pd__operation_end(&operation);
   return defined;
+}
+
+static pd_flag *next(const pd_flag *previous) {
+  pd__platform_lock();
+  pd_flag *flag = pd__names_listed(previous);
+  pd__platform_unlock();
+  return flag;
 }
 
 static bool make_room(pd__rows *rows) {
@@ -31,8 +38,8 @@ static bool make_room(pd__rows *rows) {
 
 pd_status pd__rows_collect(pd__rows *rows, pd_error *err) {
   pd_status status = PD_OK;
-  const pd_flag *flag = NULL;
-  while ((flag = pd__do_flag_next(flag))) {
+  pd_flag *flag = NULL;
+  while ((flag = next(flag))) {
     if (!make_room(rows)) return pd__fail_memory(err);
     pd__row row = {.index = rows->count};
     if (!look(flag, &row, &status)) continue;

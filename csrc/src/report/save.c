@@ -80,7 +80,7 @@ static void write_heading(const pd__row *row, pd__out *out) {
   pd__out_text(out, "\n");
 }
 
-void pd__report_flagfile(pd__rows *rows, bool all, pd__out *out) {
+void pd__flagfile_write(pd__rows *rows, bool all, pd__out *out) {
   size_t kept = 0;
   for (size_t i = 0; i < rows->count; i++) {
     bool given = rows->items[i].entry.origin.source != PD_SOURCE_DEFAULT;

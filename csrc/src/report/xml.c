@@ -65,7 +65,7 @@ static void write_flag(pd__out *out, const pd__row *row) {
   write_element(out, "meaning", row->info.help);
   write_element(out, "default", value_of(row, row->info.default_value, buffer));
   write_element(out, "current", value_of(row, row->entry.value, buffer));
-  write_element(out, "type", pd_type_name(row->info.type));
+  write_element(out, "type", pd__type_name(row->info.type));
   pd__out_text(out, "</flag>\n");
 }
 
@@ -75,7 +75,7 @@ static int by_file(const void *left, const void *right) {
   return order ? order : strcmp(a->info.name, b->info.name);
 }
 
-void pd__report_xml(pd__rows *rows, const pd_report_options *options, pd__out *out) {
+void pd__xml_write(pd__rows *rows, const pd_report_options *options, pd__out *out) {
   if (rows->count > 0) qsort(rows->items, rows->count, sizeof *rows->items, by_file);
   pd__out_text(out, "<?xml version=\"1.0\"?>\n<AllFlags>\n");
   write_element(out, "program", options->program);

@@ -9,7 +9,6 @@
 #define PD__VALUE_H
 
 #include "../base/error.h"
-#include "../base/profile.h"
 
 /* ---- Types: type.c ---- */
 

@@ -1,0 +1,16 @@
+/* What does the work behind the table of functions by which modules and other copies of the
+ * library reach this one. Each stands in the layer that it belongs to; api.c alone refers to
+ * them. */
+#ifndef PD__WORK_H
+#define PD__WORK_H
+
+#define PD_NO_MODULE_RECORD
+#include <pd_flags.h>
+#include <pd_flags/table.h>
+
+#define PD__WORK_S(name, parameters, arguments) pd_status pd__do_##name parameters;
+#define PD__WORK_R(result, name, parameters, arguments) result pd__do_##name parameters;
+#define PD__WORK_V(name, parameters, arguments) void pd__do_##name parameters;
+PD_TABLE_MAP(PD__WORK_S, PD__WORK_R, PD__WORK_V)
+
+#endif /* PD__WORK_H */
