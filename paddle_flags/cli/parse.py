@@ -116,17 +116,20 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
 
 
 def _read_or_exit(tokens: list[str], options: Options, *, gflags: bool) -> list[str]:
-    program = os.path.basename(tokens[0] if tokens else "") or _NAMELESS
     try:
         rest = read_flags(tokens, options)
     except errors.FlagParseError as error:
-        print_warnings(program)
+        print_warnings(_program(tokens))
         why = error
     else:
-        print_warnings(program)
+        print_warnings(_program(tokens))
         settle()
         return rest
-    sys.exit(_report(program, why, gflags=gflags))
+    sys.exit(_report(_program(tokens), why, gflags=gflags))
+
+
+def _program(tokens: Sequence[str]) -> str:
+    return os.path.basename(tokens[0] if tokens else "") or _NAMELESS
 
 
 def print_warnings(program: str) -> None:
