@@ -130,7 +130,7 @@ def _complete_name(token: str) -> Answer:
     for name, (values, what) in _OWN.items():
         end = "" if values.needs_equals else "="
         found += [Candidate(dashes + text + end, what) for text in _fitting([name], typed)]
-    return match(found, "" if token == "-" else token)  # noqa: S105 - it is no secret
+    return match(found, "" if token == "-" else token)
 
 
 def _offered() -> Iterator[Any]:

@@ -23,7 +23,7 @@ def check_modules() -> None:
 
 
 def check_pending() -> None:
-    """Raise UndefinedFlagError if values still wait for flags that nobody has defined.
+    """Raise UndefinedFlagError if values still wait for flags that are not defined.
 
     Its `errors` has each of them, with the nearest known name. Call it when all
     plugins are loaded.
@@ -35,7 +35,7 @@ def check_pending() -> None:
 
 
 def check_values() -> None:
-    """Ask all validators about the values of now, as `parse` does at its end.
+    """Ask all validators about the current values, as `parse` does at its end.
 
     For flags that came after it, with a plugin. Raises FlagValueError; its `errors`
     has every refusal.

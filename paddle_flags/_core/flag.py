@@ -211,7 +211,7 @@ class Flag(FlagBase[T]):
 
     @property
     def default(self) -> T:
-        """The value that nobody has to give."""
+        """The value while no other is set."""
         info = self._info()
         return from_c(kind_of(info), info.default_value)  # type: ignore[no-any-return]
 
@@ -360,10 +360,10 @@ class Flag(FlagBase[T]):
         assign([(self, value)], caller(1))
 
     def _refused(self, value: object, err: int, errors: int) -> None:
-        """Raise what C has told of a plain value, by addresses."""
-        told = ffi.cast("pd_error *", err)
-        if told.status != lib.PD_ERR_TYPE:
-            raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(told)
+        """Raise what C reports of a plain value, by addresses."""
+        error = ffi.cast("pd_error *", err)
+        if error.status != lib.PD_ERR_TYPE:
+            raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
         assign([(self, value)], caller(1))  # another type has come on another thread
 
     def _drop(self) -> None:

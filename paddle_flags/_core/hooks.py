@@ -173,7 +173,7 @@ def pd_python_watch(handle: Any, context: Any) -> None:
 
 
 def _reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], Any]:
-    """Give what gives the callback; once nobody else holds a weak one, the hook goes."""
+    """Give a function that returns the callback; the hook goes with a weak one."""
 
     def gone(_: object) -> None:
         hook.remove()

@@ -127,7 +127,7 @@ def leave_warning(message: Warning) -> None:
 
 
 def take_warnings() -> list[Warning]:
-    """Give the warnings that nobody has seen, which are seen by that."""
+    """Give the warnings that were left, once each."""
     taken: list[Warning] = []
     try:
         while True:
@@ -181,8 +181,8 @@ def check(status: int, err: Any) -> None:
 
 def refuse(err: int) -> None:
     """Raise what the pd_error at an address says."""
-    told = ffi.cast("pd_error *", err)
-    check(told.status, told)
+    error = ffi.cast("pd_error *", err)
+    check(error.status, error)
 
 
 class ErrorList:

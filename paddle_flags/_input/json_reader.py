@@ -33,17 +33,17 @@ def _skip(_: object) -> None:
 
 
 def _take(match: re.Match[str], tree: Tree, at: Place, reading: Reading) -> None:
-    word = match[0]
+    token = match[0]
     if match[2]:
         tree.key(json.loads(match[1]), at)
     elif match[1]:
-        tree.value(Scalar("text", json.loads(word)), at)
-    elif word in ("{", "["):
-        tree.begin(at, is_table=word == "{")
-    elif word in ("}", "]"):
+        tree.value(Scalar("text", json.loads(token)), at)
+    elif token in ("{", "["):
+        tree.begin(at, is_table=token == "{")
+    elif token in ("}", "]"):
         tree.end()
-    elif word in _NO_NUMBERS:
-        reading.stop(at, f'not JSON: {word}; expected a number, or "inf" or "nan" as text')
+    elif token in _NO_NUMBERS:
+        reading.stop(at, f'not JSON: {token}; expected a number, or "inf" or "nan" as text')
     else:
-        whole = word.lstrip("-").isdigit()
-        tree.value(Scalar(_KINDS.get(word, "integer" if whole else "number"), word), at)
+        whole = token.lstrip("-").isdigit()
+        tree.value(Scalar(_KINDS.get(token, "integer" if whole else "number"), token), at)

@@ -1,4 +1,4 @@
-"""The way back: the values of now in forms that give them again."""
+"""The current values in forms from which they can be loaded again."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ _LARGEST = 2**63 - 1  # TOML has no larger integers
 _DEEPEST = 16  # tables in tables; a name with more dots is one key
 
 
-class _Given(NamedTuple):
-    """A flag with its value of now."""
+class _Current(NamedTuple):
+    """A flag with its current value."""
 
     name: str
     text: str
     value: Any
 
 
-def _look(flag: Flag[Any], *, all: bool) -> _Given | None:
+def _look(flag: Flag[Any], *, all: bool) -> _Current | None:
     """Give what is to be written: a value that may be seen, and can be given again."""
     left_out = flag.sensitive or flag.read_only or flag.retired
     if left_out or not (all or flag.source != "default"):
         return None
-    return _Given(flag.name, flag.text, flag.value)
+    return _Current(flag.name, flag.text, flag.value)
 
 
-# ---- words and variables ----
+# ---- arguments and variables ----
 
 
-def _to_argv(given: Iterable[_Given], _: str) -> list[str]:
-    return [f"--{flag.name}={flag.text}" for flag in given]
+def _to_argv(current: Iterable[_Current], _: str) -> list[str]:
+    return [f"--{flag.name}={flag.text}" for flag in current]
 
 
-def _to_environment(given: Iterable[_Given], prefix: str) -> dict[str, str]:
-    texts = {flag.name: flag.text for flag in given}
+def _to_environment(current: Iterable[_Current], prefix: str) -> dict[str, str]:
+    texts = {flag.name: flag.text for flag in current}
     owners: dict[str, str] = {}
     for flag in all_flags():
         variable = prefix + flag.name.replace("-", "_").replace(".", "_")
@@ -73,8 +73,8 @@ def _keys(name: str, names: set[str]) -> list[str]:
     return keys if all(keys) and len(keys) <= _DEEPEST and not tables & names else [name]
 
 
-def _to_tables(given: Iterable[_Given], plain: Callable[[_Given], Any]) -> Table:
-    values = {flag.name: plain(flag) for flag in given}
+def _to_tables(current: Iterable[_Current], plain: Callable[[_Current], Any]) -> Table:
+    values = {flag.name: plain(flag) for flag in current}
     names = set(values)
     tree: Table = {}
     for name, value in values.items():
@@ -86,7 +86,7 @@ def _to_tables(given: Iterable[_Given], plain: Callable[[_Given], Any]) -> Table
     return tree
 
 
-def _check_text(flag: _Given, text: str, what: str) -> str:
+def _check_text(flag: _Current, text: str, what: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -95,7 +95,7 @@ def _check_text(flag: _Given, text: str, what: str) -> str:
     return text
 
 
-def _plain(flag: _Given, what: str, can_hold: Callable[[Any], bool]) -> Any:
+def _plain(flag: _Current, what: str, can_hold: Callable[[Any], bool]) -> Any:
     """Give a value as TOML or JSON writes it; what they can't write goes as text."""
 
     def convert(value: Any) -> Any:
@@ -107,30 +107,30 @@ def _plain(flag: _Given, what: str, can_hold: Callable[[Any], bool]) -> Any:
     return [convert(item) for item in value] if isinstance(value, tuple) else convert(value)
 
 
-def _to_json(given: Iterable[_Given], _: str) -> str:
+def _to_json(current: Iterable[_Current], _: str) -> str:
     import json  # noqa: PLC0415 - seldom used
     from math import isfinite  # noqa: PLC0415
 
-    def plain(flag: _Given) -> Any:
+    def plain(flag: _Current) -> Any:
         return _plain(flag, "JSON", lambda value: not isinstance(value, float) or isfinite(value))
 
-    return json.dumps(_to_tables(given, plain), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_to_tables(current, plain), indent=2, ensure_ascii=False) + "\n"
 
 
-def _to_toml(given: Iterable[_Given], _: str) -> str:
+def _to_toml(current: Iterable[_Current], _: str) -> str:
     try:
         import tomli_w  # noqa: PLC0415 - an extra
     except ImportError:
         message = "writing TOML needs tomli-w: pip install 'paddle_flags[toml]'"
         raise FlagArgumentError(message) from None
 
-    def plain(flag: _Given) -> Any:
+    def plain(flag: _Current) -> Any:
         return _plain(flag, "TOML", lambda value: not isinstance(value, int) or value <= _LARGEST)
 
-    return tomli_w.dumps(_to_tables(given, plain))
+    return tomli_w.dumps(_to_tables(current, plain))
 
 
-_WRITERS: dict[str, Callable[[Iterable[_Given], str], Dumped]] = {
+_WRITERS: dict[str, Callable[[Iterable[_Current], str], Dumped]] = {
     "argv": _to_argv,
     "environment": _to_environment,
     "toml": _to_toml,
@@ -160,7 +160,7 @@ def dump(
     | format | gives | read by |
     |---|---|---|
     | `"flagfile"` | text | `--flagfile=FILE` |
-    | `"argv"` | a list of words, without the program | `parse([program, *words])` |
+    | `"argv"` | a list of tokens, without the program | `parse([program, *tokens])` |
     | `"environment"` | a dictionary of variables | `parse(env_prefix=prefix)` |
     | `"toml"`, `"json"` | text | `parse(config=FILE)` |
 
@@ -178,7 +178,7 @@ def dump(
     to_switch("all", all)
     if format == "flagfile":
         return collect(lib.pd_report_flagfile, all)
-    given = each(all_flags(), lambda flag: _look(flag, all=all))
+    current = each(all_flags(), lambda flag: _look(flag, all=all))
     used = environment_prefix() if prefix is None else prefix
     to_prefix("prefix", used)
-    return _WRITERS[format]([flag for flag in given if flag], used)
+    return _WRITERS[format]([flag for flag in current if flag], used)

@@ -120,7 +120,7 @@ def limits(flag: Flag[Any]) -> str:
 
 def marks(flag: Flag[Any]) -> list[str]:
     """Give the words for what is set in the definition."""
-    words = {
+    attributes = {
         "required": flag.required,
         "hidden": flag.hidden,
         "sensitive": flag.sensitive,
@@ -128,12 +128,12 @@ def marks(flag: Flag[Any]) -> list[str]:
         "read-only": flag.read_only,
         "startup only": flag.startup_only,
     }
-    return [word for word, holds in words.items() if holds]
+    return [name for name, holds in attributes.items() if holds]
 
 
 def notes(flag: Flag[Any]) -> list[str]:
     """Tell what stands in brackets behind the help, but for the values."""
-    found = [word for word in marks(flag) if word not in ("hidden", "sensitive")]
+    found = [mark for mark in marks(flag) if mark not in ("hidden", "sensitive")]
     if flag.choices and not holder(flag).startswith("{"):
         found.append("one of: " + ", ".join(choice or '""' for choice in flag.choices))
     found += [limits(flag)] * bool(limits(flag))
