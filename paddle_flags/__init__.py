@@ -8,13 +8,12 @@ arguments = pf.parse()
 pf.FLAGS.alpha_level = 9
 """
 
-from paddle_flags._define import define
-from paddle_flags._flag import Flag
+from paddle_flags._core.define import define
+from paddle_flags._core.flag import Flag
+from paddle_flags._core.registry import FLAGS, get, override, reset
+from paddle_flags._core.registry import set as set
+from paddle_flags._core.status import to_text as _to_text
 from paddle_flags._native import lib as _lib
-from paddle_flags._parse import check_modules, check_pending, parse
-from paddle_flags._registry import FLAGS, get, override, reset
-from paddle_flags._registry import set as set
-from paddle_flags._status import to_text as _to_text
 from paddle_flags.errors import (
     DeprecatedFlagWarning,
     FlagArgumentError,
@@ -38,43 +37,45 @@ from paddle_flags.errors import (
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from paddle_flags._config import get_compat_include, get_include
-    from paddle_flags._describe import describe
-    from paddle_flags._dump import dump
-    from paddle_flags._entry import FlagEntry
-    from paddle_flags._hooks import (
-        Hook,
+    from paddle_flags._core.checks import check_modules, check_pending, check_values
+    from paddle_flags._core.history import FlagEntry
+    from paddle_flags._core.hooks import Hook
+    from paddle_flags._core.paths import get_compat_include, get_include
+    from paddle_flags._core.plugin import Plugin, load_plugin
+    from paddle_flags._core.validators import (
         all_or_none,
         at_least_one,
-        check_values,
         mutually_exclusive,
         required,
         validator,
         watch,
     )
-    from paddle_flags._plugin import Plugin, load_plugin
-    from paddle_flags._report import explain
-    from paddle_flags._settings import FlagChange, reload
+    from paddle_flags._input.reload import FlagChange, reload
+    from paddle_flags._report.describe import describe
+    from paddle_flags._report.dump import dump
+    from paddle_flags._report.explain import explain
+    from paddle_flags.cli.parse import parse
 
-# What many programs never use is imported when it is asked for.
+# What many programs never use, or only once they have begun, is imported when it is asked for.
 _LATER = {
-    "_config": ("get_compat_include", "get_include"),
-    "_describe": ("describe",),
-    "_dump": ("dump",),
-    "_entry": ("FlagEntry",),
-    "_hooks": (
-        "Hook",
+    "_core.checks": ("check_modules", "check_pending", "check_values"),
+    "_core.history": ("FlagEntry",),
+    "_core.hooks": ("Hook",),
+    "_core.paths": ("get_compat_include", "get_include"),
+    "_core.plugin": ("Plugin", "load_plugin"),
+    "_core.validators": (
         "all_or_none",
         "at_least_one",
-        "check_values",
         "mutually_exclusive",
         "required",
         "validator",
         "watch",
     ),
-    "_plugin": ("Plugin", "load_plugin"),
-    "_report": ("explain",),
-    "_settings": ("FlagChange", "reload"),
+    "_input.reload": ("FlagChange", "reload"),
+    "_report.describe": ("describe",),
+    "_report.dump": ("dump",),
+    "_report.explain": ("explain",),
+    "cli.parse": ("parse",),
 }
 
 

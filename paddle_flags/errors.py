@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from paddle_flags._plugin import Plugin
+    from paddle_flags._core.plugin import Plugin
 
 
 class FlagError(Exception):

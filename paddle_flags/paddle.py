@@ -12,8 +12,8 @@ of paddle/common/flags.h, and those whose category is `"exported"`.
 
 from __future__ import annotations
 
-from paddle_flags._flag import Flag, assign, caller
-from paddle_flags._registry import find, override
+from paddle_flags._core.flag import Flag, assign, caller
+from paddle_flags._core.registry import find, override
 from paddle_flags.errors import FlagError, FlagTypeError, ReadOnlyFlagError, UndefinedFlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Union
 
-    from paddle_flags._flag import Assignment
+    from paddle_flags._core.flag import Assignment
 
     Value = Union[bool, int, float, str]
 

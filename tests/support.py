@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 
 import pytest
 
-from paddle_flags import _config
+from paddle_flags._core import paths
 
 ROOT = Path(__file__).resolve().parents[1]
-INCLUDE = _config.get_include()
-LIBDIR = _config.get_library_dir()
+INCLUDE = paths.get_include()
+LIBDIR = paths.get_library_dir()
 CC = shlex.split(os.environ.get("CC", "cc"))
 CXX = shlex.split(os.environ.get("CXX", "c++"))
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]

@@ -9,7 +9,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Callable
 
-from paddle_flags._output import print_error, print_text
+from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import cli_diff, cli_import, fields, load_files
 from paddle_flags.gen.model import to_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from paddle_flags._output import print_error, print_text
+from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import load
 from paddle_flags.gen.diff import compare

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._output import print_error, print_text
+from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import fields
 from paddle_flags.gen.importers import settle

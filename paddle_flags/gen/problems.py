@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
@@ -99,10 +99,9 @@ def _near_of_many(name: str, known: Collection[str]) -> str | None:
 
 def near(name: str, known: Collection[str]) -> str:
     """Give "; did you mean 'x'?" if a known name is near, else ""."""
-    if len(known) > _FEW:
-        found = _near_of_many(name, known)
-    else:
-        found = next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.7)), None)
+    if len(known) <= _FEW:
+        return suggestion(name, known)
+    found = _near_of_many(name, known)
     return f"; did you mean '{found}'?" if found else ""
 
 

@@ -7,7 +7,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from paddle_flags._lists import encode
+from paddle_flags._core.lists import encode
 from paddle_flags.gen.model import INTEGERS, Scalar, Value
 from paddle_flags.gen.problems import Odd
 

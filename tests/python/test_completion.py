@@ -330,7 +330,7 @@ def test_an_answer_that_nobody_listens_to_is_no_error(python):
 
 def test_what_every_command_line_knows_is_known(python):
     ended = python(
-        "from paddle_flags._completion import _OWN\n"
+        "from paddle_flags._completion.flags import _OWN\n"
         "for name in _OWN:\n"
         "    try: pf.parse(['x', '--' + name], exit=False)\n"
         "    except pf.FlagParseError as error:\n"

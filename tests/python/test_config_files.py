@@ -12,7 +12,7 @@ import pytest
 from support import ROOT, package, run, write
 
 import paddle_flags as pf
-from paddle_flags import _files
+from paddle_flags._input import files
 
 NULL = "null is no value; leave the name out to keep the default"
 GOLDEN = ROOT / "tests" / "golden"
@@ -328,7 +328,7 @@ def test_a_fifo_is_never_waited_for(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(os, "stat", lambda _: file)
         reader = threading.Thread(
-            target=lambda: found.extend(_files.read(str(fifo), "a.toml").problems), daemon=True
+            target=lambda: found.extend(files.read(str(fifo), "a.toml").problems), daemon=True
         )
         reader.start()
         reader.join(60)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from support import package
 
 import paddle_flags as pf
-from paddle_flags import _files, _json, _toml, _yaml
+from paddle_flags._input import json_reader, toml_reader, yaml_reader
+from paddle_flags._input.reading import Reading, Stop
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -51,36 +52,36 @@ def texts_of(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def agree(reading: _files.Reading, document: dict) -> None:
+def agree(reading: Reading, document: dict) -> None:
     if reading.problems:  # two ways to one name, or a name of surrogates
         return
     expected = {name: texts_of(value) for name, value in flat(document).items()}
-    assert [setting.name for setting in reading.settings] == list(expected)
-    for setting in reading.settings:
-        wanted = expected[setting.name]
-        if setting.kind in ("integer", "number") and not setting.is_list:
-            assert type(wanted)(setting.text) == wanted
-        elif not setting.is_list:
-            assert setting.text == wanted
+    assert [value.name for value in reading.values] == list(expected)
+    for value in reading.values:
+        wanted = expected[value.name]
+        if value.kind in ("integer", "number") and not value.is_list:
+            assert type(wanted)(value.text) == wanted
+        elif not value.is_list:
+            assert value.text == wanted
 
 
 @given(documents)
 def test_json_is_read_as_its_own_reader_does(document):
-    reading = _files.Reading("a.json")
+    reading = Reading("a.json")
     text = json.dumps(document, indent=1)
-    _json.read(text, reading)
+    json_reader.read(text, reading)
     agree(reading, json.loads(text))
 
 
 @given(documents)
 def test_yaml_is_read_as_json_where_it_is_json(document):
-    reading = _files.Reading("a.yaml")
+    reading = Reading("a.yaml")
     text = json.dumps(document, ensure_ascii=False)
     for separator in "\x85\u2028\u2029":  # lines end there in YAML
         text = text.replace(separator, f"\\u{ord(separator):04x}")
     try:
-        _yaml.read(text, reading)
-    except _files.Stop:  # it may be no YAML: keys of more than 1024 characters, DEL
+        yaml_reader.read(text, reading)
+    except Stop:  # it may be no YAML: keys of more than 1024 characters, DEL
         return
     agree(reading, document)
 
@@ -93,14 +94,14 @@ fragments = st.lists(st.sampled_from(MARKS + WORDS + LINES), max_size=25).map(""
 
 @given(fragments)
 def test_toml_is_refused_where_its_own_reader_refuses_it_and_nowhere_else(text):
-    reading = _files.Reading("a.toml")
+    reading = Reading("a.toml")
     try:
         document = tomllib.loads(text)
     except ValueError:
         document = None
     try:
-        _toml.read(text, reading)
-    except _files.Stop:
+        toml_reader.read(text, reading)
+    except Stop:
         assert reading.problems
     assert not any("can't read" in problem for problem in reading.problems)
     assert reading.problems or document is not None
@@ -111,11 +112,11 @@ def test_toml_is_refused_where_its_own_reader_refuses_it_and_nowhere_else(text):
 
 @given(fragments | st.text(max_size=30))
 def test_no_text_crashes_a_reader(text):
-    for reader in (_json, _yaml):
-        reading = _files.Reading("a")
+    for reader in (json_reader, yaml_reader):
+        reading = Reading("a")
         try:
             reader.read(text, reading)
-        except _files.Stop:
+        except Stop:
             assert reading.problems
 
 

@@ -13,7 +13,7 @@ import pytest
 from support import ROOT, package, run, tool, write
 
 import paddle_flags as pf
-from paddle_flags import _config
+from paddle_flags._core import paths
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,7 +135,7 @@ def test_cmake_and_scikit_build_core_find_what_lies_in_site_packages(
 
 def ask(*options: str) -> str:
     """What pkg-config says of this tree's packages."""
-    where = {"PKG_CONFIG_PATH": _config.get_pkgconfig_dir(), "PATH": "/usr/bin:/bin"}
+    where = {"PKG_CONFIG_PATH": paths.get_pkgconfig_dir(), "PATH": "/usr/bin:/bin"}
     return run(tool("pkg-config"), *options, env=where).stdout.strip()
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from support import CC, INCLUDE, LIBDIR, ROOT, SANITIZE, run
 
-from paddle_flags import _config
+from paddle_flags._core import paths
 
 LIBRARY = f"{LIBDIR}/libpd_flags.so"
 # A sanitizer adds libraries and symbols of its own.
@@ -59,14 +59,14 @@ def test_the_library_stays_in_the_process_and_calls_its_own_functions():
 
 @plain_build
 def test_every_global_symbol_of_the_static_library_has_our_prefix():
-    text = run("nm", "-g", "--defined-only", _config.get_static_library()).stdout
+    text = run("nm", "-g", "--defined-only", paths.get_static_library()).stdout
     names = [line.split()[2] for line in text.splitlines() if len(line.split()) == 3]
     assert declared() <= set(names)
     assert [name for name in names if not name.startswith(("pd_", "pd__"))] == []
 
 
 def test_the_static_library_is_position_independent(tmp_path):
-    whole = ["-Wl,--whole-archive", _config.get_static_library(), "-Wl,--no-whole-archive"]
+    whole = ["-Wl,--whole-archive", paths.get_static_library(), "-Wl,--no-whole-archive"]
     sanitizer = [f"-fsanitize={SANITIZE}"] if SANITIZE else ["-Wl,-z,defs"]
     target = tmp_path / "copy.so"
     run(*CC, "-shared", *sanitizer, "-Wl,-z,text", *whole, "-pthread", "-ldl", "-o", target)

@@ -13,14 +13,14 @@ import pytest
 from joining import Maker
 
 import paddle_flags as pf
-from paddle_flags import _hooks
+from paddle_flags._core import hooks
 
 
 @pytest.fixture(autouse=True)
 def _ends_without_hooks():
     yield
-    for number in list(_hooks._ours):  # noqa: SLF001 - all that this test added
-        _hooks.Hook(number).remove()
+    for number in list(hooks._ours):  # noqa: SLF001 - all that this test added
+        hooks.Hook(number).remove()
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def build_rust(out: Path) -> None:
 
 def build_zig(out: Path) -> None:
     source = EXAMPLES / "zig" / "mixer.zig"
-    record = ROOT / "paddle_flags" / "templates" / "zig" / "pd_flags.zig"
+    record = ROOT / "paddle_flags" / "_new" / "templates" / "zig" / "pd_flags.zig"
     library = ["build-lib", "-dynamic", "-lc", "-fPIC", "-OReleaseSmall", f"-femit-bin={out}"]
     modules = ["--dep", "pd_flags", f"-Mroot={source}", f"-Mpd_flags={record}"]
     run(*zig(), *library, *modules, cwd=out.parent)

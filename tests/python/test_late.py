@@ -135,13 +135,13 @@ def test_outside_of_a_load_a_late_flag_is_refused_alone_and_the_doctor_knows(alp
     script = """
 import ctypes, sys
 import paddle_flags as pf
-from paddle_flags import _doctor
+from paddle_flags._doctor import examine as doctor
 alpha, clash = map(ctypes.CDLL, sys.argv[1:])
 clash.clash_said.restype = ctypes.c_char_p
 print(*sorted(n for n in pf.FLAGS if "clash" in n))
 print(clash.clash_said().decode())
 print(pf.FLAGS.late_two_alpha, clash.clash_handles(), clash.clash_add(), clash.clash_handles())
-print(*[e for m in _doctor.examine([])["modules"] for e in m["errors"]])
+print(*[e for m in doctor.examine([])["modules"] for e in m["errors"]])
 """
     lines = python(script, alpha, clash, env=environment())
     assert lines[0] == "early_clash late_one_clash"

@@ -13,8 +13,8 @@ import pytest
 from documents import blocks, commands
 from support import ROOT, package, run, tool, write, zig
 
-from paddle_flags import _new
 from paddle_flags.__main__ import main
+from paddle_flags._new import project as projects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,7 +115,7 @@ def shell(home: Home, tmp_path: Path) -> Shell:
     return Shell({**kept, **quick, **own}, [tmp_path])
 
 
-@pytest.mark.parametrize("language", _new.LANGUAGES)
+@pytest.mark.parametrize("language", projects.LANGUAGES)
 def test_a_new_project_builds_tests_installs_and_follows_python(
     language: str, shell: Shell, tmp_path: Path
 ) -> None:
@@ -123,28 +123,28 @@ def test_a_new_project_builds_tests_installs_and_follows_python(
     for command, expected in transcript(language):
         shell.follow(command, expected)
     project = shell.directory[-1]
-    written = {*_new.render(project.name, language), "use.py", "Cargo.lock"}
+    written = {*projects.render(project.name, language), "use.py", "Cargo.lock"}
     run(tool("git"), "init", "--quiet", cwd=project)
     found = run("git", "ls-files", "--others", "--exclude-standard", cwd=project).stdout
     assert {name for name in found.split() if not name.startswith("out/")} <= written
 
 
-@pytest.mark.parametrize("language", _new.LANGUAGES)
+@pytest.mark.parametrize("language", projects.LANGUAGES)
 def test_the_commands_of_a_project_s_readme_are_those_that_are_run(language: str) -> None:
     shown = iter(command for command, _ in transcript(language))
     name = next(shown).split()[4]
-    texts = _new.render(name, language)
+    texts = projects.render(name, language)
     (block,) = blocks(texts["README.md"])
     wanted = [re.sub(r" +# .*", "", line) for line in block.text.splitlines()]
     assert len(wanted) >= 3
     assert [line for line in wanted if line not in shown] == []  # in this order
 
 
-@pytest.mark.parametrize("language", _new.LANGUAGES)
+@pytest.mark.parametrize("language", projects.LANGUAGES)
 def test_a_project_has_a_readme_that_names_its_files_and_nothing_is_left_to_fill(
     language: str,
 ) -> None:
-    texts = _new.render("some_name", language)
+    texts = projects.render("some_name", language)
     for path, text in texts.items():
         assert "NAME" not in path
         assert not re.search(r"@\w+@", text), path
@@ -225,10 +225,10 @@ def test_a_disk_that_fills_up_leaves_nothing(
             raise OSError(28, "No space left on device", path)
         return open(path, mode, **how)
 
-    monkeypatch.setattr(_new, "open", opened, raising=False)
+    monkeypatch.setattr(projects, "open", opened, raising=False)
     texts = {f"{letter}/file": letter for letter in "abcdef"}
     with pytest.raises(OSError, match="No space left"):
-        _new.write_project(str(tmp_path / "new" / "project"), texts)
+        projects.write_project(str(tmp_path / "new" / "project"), texts)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -249,5 +249,5 @@ def test_a_project_goes_into_an_empty_directory_or_a_new_one_with_its_parents(
 def test_help_tells_every_language(new: Callable[..., Ended]) -> None:
     shown = new("--help").out
     assert shown.startswith("usage: python -m paddle_flags new NAME --lang LANGUAGE")
-    for language in _new.LANGUAGES:
+    for language in projects.LANGUAGES:
         assert f"  {language} " in shown

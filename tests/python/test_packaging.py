@@ -15,7 +15,7 @@ import pytest
 from packages import BUILD_ENVIRONMENT, build_package
 from support import INCLUDE, LIBDIR, ROOT, run
 
-from paddle_flags import _config
+from paddle_flags._core import paths
 
 VERSION = version("paddle_flags")
 CMAKE = ROOT / "csrc" / "cmake"
@@ -127,8 +127,8 @@ def test_config_names_what_exists():
     for path in (
         INCLUDE + "/pd_flags.h",
         LIBDIR + "/libpd_flags.so",
-        _config.get_static_library(),
-        _config.get_cmake_dir() + "/paddle_flags-config.cmake",
-        _config.get_pkgconfig_dir() + "/paddle_flags.pc",
+        paths.get_static_library(),
+        paths.get_cmake_dir() + "/paddle_flags-config.cmake",
+        paths.get_pkgconfig_dir() + "/paddle_flags.pc",
     ):
         assert Path(path).is_file()

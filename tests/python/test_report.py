@@ -14,7 +14,7 @@ import pytest
 from support import CXX, ROOT, require, run, tool, write
 
 import paddle_flags as pf
-from paddle_flags._help import KINDS, help_text
+from paddle_flags._report.help import KINDS, help_text
 
 GOLDEN = ROOT / "tests" / "golden"
 REPORTS = {
@@ -60,7 +60,8 @@ def test_the_flags_of_a_script_are_those_of_its_file(python, tmp_path):
     write(tmp_path / "other.py", "import paddle_flags as pf\npf.define('theirs', 1)\n")
     text = (
         "import other\npf.define('own', 1)\n"
-        "from paddle_flags._help import help_text\nprint(help_text(sys.argv[0], 'helpshort'))\n"
+        "from paddle_flags._report.help import help_text\n"
+        "print(help_text(sys.argv[0], 'helpshort'))\n"
     )
     shown = python(text).stdout
     assert "--own=" in shown
@@ -68,7 +69,10 @@ def test_the_flags_of_a_script_are_those_of_its_file(python, tmp_path):
 
 
 def test_a_module_that_python_runs_is_named_in_its_usage(tmp_path):
-    text = "import sys\nfrom paddle_flags._help import help_text\nprint(help_text(sys.argv[0]))\n"
+    text = (
+        "import sys\nfrom paddle_flags._report.help import help_text\n"
+        "print(help_text(sys.argv[0]))\n"
+    )
     write(tmp_path / "tool" / "__main__.py", text)
     write(tmp_path / "single.py", text)
     for module in ("tool", "single"):
@@ -76,7 +80,7 @@ def test_a_module_that_python_runs_is_named_in_its_usage(tmp_path):
         assert shown.startswith(f"usage: python -m {module} [--flag=value ...] [argument ...]\n")
 
 
-COLOR = "from paddle_flags._help import wants_color; print(wants_color())"
+COLOR = "from paddle_flags._report.help import wants_color; print(wants_color())"
 
 
 def on_terminal(**variables: str) -> str:
@@ -151,7 +155,7 @@ def test_helpxml_of_a_plugin_is_what_gflags_writes_for_such_a_program(tmp_path, 
     theirs = run(tmp_path / "prog", "--helpxml", "--level=3", check=False).stdout
     path = plugin(OURS)
     script = (
-        "import paddle_flags as pf\nfrom paddle_flags._help import help_text\n"
+        "import paddle_flags as pf\nfrom paddle_flags._report.help import help_text\n"
         f"pf.load_plugin({str(path)!r})\npf.FLAGS.level = 3\n"
         "print(help_text('/bin/prog', 'helpxml', usage='copies <files> & more'))\n"
     )
@@ -169,7 +173,7 @@ def test_helpxml_is_well_formed_whatever_text_holds(python):
         "def noise(): return bytes(random.randrange(1, 256) for _ in range(300))"
         ".decode('utf-8', 'surrogateescape')\n"
         "for n in range(50): pf.define(f'x{n}', noise(), noise() + ']]>')\n"
-        "from paddle_flags._help import help_text\n"
+        "from paddle_flags._report.help import help_text\n"
         "sys.stdout.buffer.write(help_text('a<&>b', 'helpxml').encode())\n"
     )
     written = python(text).stdout
@@ -314,10 +318,10 @@ def test_python_shows_numbers_as_c_does(python):
         f"for n, x in enumerate({SECONDS}): pf.define(f's{{n}}', x, unit='seconds')\n"
         f"for n, x in enumerate({SECONDS}): pf.define(f'p{{n}}', x)\n"
         f"for n, x in enumerate(['', 'two words', 'x', 'é']): pf.define(f't{{n}}', x)\n"
-        "from paddle_flags import _facts\n"
+        "from paddle_flags._report import facts\n"
         "shown = pf.describe('text', width=200)\n"
         "for flag in pf.FLAGS.values():\n"
-        "    text = _facts.shown(flag, flag.default)\n"
+        "    text = facts.shown(flag, flag.default)\n"
         "    text = f'\"{text}\"' if ' ' in text else text\n"
         "    line = next(l for l in shown.splitlines() if f'--{flag.name}=' in l)\n"
         "    assert line.endswith(f' [default: {text}]'), (line, text)\n"

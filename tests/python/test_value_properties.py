@@ -15,9 +15,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from paddle_flags import _lists as lists
+from paddle_flags._core import lists
+from paddle_flags._core.values import LISTS, from_c
 from paddle_flags._native import ffi, lib
-from paddle_flags._values import LISTS, from_c
 
 settings.register_profile("untimed", deadline=None)  # machines differ
 settings.load_profile("untimed")

@@ -2,7 +2,7 @@
 //!
 //!     rustc --crate-type cdylib -O scanner.rs -o libscanner.so
 
-#[path = "../../../paddle_flags/templates/rust/src/pd_flags.rs"]
+#[path = "../../../paddle_flags/_new/templates/rust/src/pd_flags.rs"]
 mod pd_flags;
 
 use pd_flags::{Definition, Value, INT32, STRING};

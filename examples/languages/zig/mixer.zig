@@ -1,7 +1,7 @@
 //! A plugin in Zig with two flags. It links nothing of ours.
 //!
 //!     zig build-lib -dynamic -lc -fPIC -OReleaseSmall -femit-bin=libmixer.so \
-//!         --dep pd_flags -Mroot=mixer.zig -Mpd_flags=../../../paddle_flags/templates/zig/pd_flags.zig
+//!         --dep pd_flags -Mroot=mixer.zig -Mpd_flags=../../../paddle_flags/_new/templates/zig/pd_flags.zig
 
 const pd = @import("pd_flags");
 

@@ -6,10 +6,10 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.plugin import load_plugin
+from paddle_flags._core.status import to_text
+from paddle_flags._core.values import from_c, kind_of
 from paddle_flags._native import ffi, lib
-from paddle_flags._plugin import load_plugin
-from paddle_flags._status import to_text
-from paddle_flags._values import from_c, kind_of
 from paddle_flags.gen.importers import NO_HELP, UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.plugin_record import definitions
 from paddle_flags.gen.importers.texts import advice, from_text

@@ -1,0 +1,203 @@
+"""Which flags and values a token of a command line can become."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags._completion.answer import (
+    Answer,
+    Candidate,
+    describe,
+    files,
+    match,
+    with_candidates,
+)
+from paddle_flags._completion.request import read_request
+from paddle_flags._core.registry import FLAGS
+from paddle_flags._core.status import check, new_error, to_text
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+class _Values(NamedTuple):
+    """What can be the value of a flag."""
+
+    choices: tuple[Candidate, ...] = ()
+    is_list: bool = False
+    files: bool = False
+    needs_equals: bool = False  # never in the next token
+
+
+def answer_shell(*, stop_at_argument: bool) -> None:
+    """Do what a shell asks of `parse`, if one does."""
+    request = read_request()
+    if request:
+        answer = complete_flags(request.tokens, request.token, stop_at_argument=stop_at_argument)
+        request.reply(answer)
+
+
+def complete_flags(
+    tokens: Sequence[str],
+    token: str,
+    *,
+    stop_at_argument: bool = False,
+    arguments: Answer | None = None,
+) -> Answer:
+    """Complete a token of a command line that `parse` reads.
+
+    `arguments` is the answer where a token isn't part of a flag; by default, files.
+    """
+    others = files(token) if arguments is None else arguments
+    if "--" in tokens or (stop_at_argument and argument_at(tokens) < len(tokens)):
+        return others
+    values = _awaited(tokens[-1]) if tokens else None
+    name, equals, typed = token.partition("=")
+    if values and not token.startswith("-"):
+        return _complete_value(values, "", token)
+    if not token.startswith("-"):
+        return others
+    if equals:
+        return _complete_value(_values_of(name), name + equals, typed)
+    return _complete_name(token)
+
+
+def argument_at(tokens: Sequence[str]) -> int:
+    """Give the index of the first token that is part of no flag, or of the end."""
+    values: _Values | None = None
+    for at, each in enumerate(tokens):
+        is_value = values is not None
+        values = _awaited(each)
+        if each == "--" or not (is_value or _is_flag(each)):
+            return at
+    return len(tokens)
+
+
+def _is_flag(token: str) -> bool:
+    return re.match("-[^0-9.]", token) is not None
+
+
+def _awaited(token: str) -> _Values | None:
+    """Give what the next token can be, if it is the value of the flag in this one."""
+    if not _is_flag(token):
+        return None
+    values = _values_of(token)
+    return None if "=" in token or values.needs_equals else values
+
+
+def _values_of(token: str) -> _Values:
+    """Give what can be the value of --name."""
+    name = token[2:] if token.startswith("--") else token[1:]
+    with suppress(FlagError):
+        return _values_of_flag(_info_of(FLAGS[name].handle))
+    own, _ = _OWN.get(name.replace("-", "_"), (_NO_VALUE, ""))
+    return own._replace(choices=flag_names()) if own is _FLAGS else own
+
+
+def _values_of_flag(info: Any) -> _Values:
+    if info.type == lib.PD_TYPE_bool:
+        return _Values(choices=(Candidate("true"), Candidate("false")), needs_equals=True)
+    text = to_text(info.choices)
+    choices = tuple(Candidate(choice) for choice in text.split("|")) if text else ()
+    plain = info.type == lib.PD_TYPE_string and not info.sensitive
+    is_list = bool(info.list)
+    return _Values(choices, is_list, files=plain and not choices and not is_list)
+
+
+def _complete_value(values: _Values, kept: str, typed: str) -> Answer:
+    if values.files:
+        return files(typed, kept)
+    if not values.is_list:
+        return with_candidates(kept, typed, values.choices)
+    given, comma, item = typed.rpartition(",")
+    used = given.split(",")
+    left = [each for each in values.choices if each.text not in used]
+    return with_candidates(kept + given + comma, item, left)
+
+
+def _complete_name(token: str) -> Answer:
+    dashes = "-" if re.match("-[^-]", token) else "--"
+    typed = token[len(dashes) :]
+    found = [
+        Candidate(dashes + text, about)
+        for info in _offered()
+        for text, about in _names_of_flag(info, typed)
+    ]
+    for name, (values, what) in _OWN.items():
+        end = "" if values.needs_equals else "="
+        found += [Candidate(dashes + text + end, what) for text in _fitting([name], typed)]
+    return match(found, "" if token == "-" else token)
+
+
+def _offered() -> Iterator[Any]:
+    """Give the pd_flag_info of each flag that should be used."""
+    for flag in FLAGS.values():
+        with suppress(FlagError):  # it may leave, on another thread
+            info = _info_of(flag.handle)
+            gone = to_text(info.deprecated) or to_text(info.retired)
+            if not (gone or info.hidden or info.read_only):
+                yield info
+
+
+def flag_names() -> tuple[Candidate, ...]:
+    """Give the flags that should be used."""
+    return tuple(Candidate(to_text(each.name), describe(to_text(each.help))) for each in _offered())
+
+
+def _names_of_flag(info: Any, typed: str) -> list[Candidate]:
+    """Give the names of a flag that begin with what was typed: an alias if no other does."""
+    names = [to_text(info.name), *filter(None, to_text(info.aliases).split("|"))]
+    what = describe(to_text(info.help))
+    found = _fitting(names, typed)
+    if info.type != lib.PD_TYPE_bool:
+        return [Candidate(name + "=", what) for name in found]
+    if typed.startswith("no"):
+        found += _fitting([no + name for name in names for no in ("no", "no_")], typed)
+    return [Candidate(name, what) for name in found]
+
+
+def _fitting(names: Iterable[str], typed: str) -> list[str]:
+    """Give the first name that begins with what was typed."""
+    spelled = (_spell(name, typed) for name in names)
+    return [name for name in spelled if name is not None][:1]
+
+
+def _spell(name: str, typed: str) -> str | None:
+    """Give the name as it was begun, with its dashes, or None where it begins otherwise."""
+    if not name.replace("-", "_").startswith(typed.replace("-", "_")):
+        return None
+    rest = name[len(typed) :]
+    return typed + (rest.replace("_", "-") if "-" in typed and "_" not in typed else rest)
+
+
+def _info_of(handle: Any) -> Any:
+    info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
+    err = new_error()
+    check(lib.pd_flag_get_info(handle, info, err), err)
+    return info
+
+
+# ---- what every command line knows ----
+
+_NO_VALUE = _Values(needs_equals=True)
+_TEXT = _Values()
+_FLAGS = _Values(is_list=True)
+
+_OWN = {
+    "flagfile": (_Values(files=True), "read flags from a file"),
+    "fromenv": (_FLAGS, "take these flags from the environment"),
+    "help": (_NO_VALUE, "show the flags"),
+    "helpfull": (_NO_VALUE, "show all flags, hidden ones too"),
+    "helpmatch": (_TEXT, "show the flags of source files with this in their path"),
+    "helpon": (_TEXT, "show the flags of the source file of this name"),
+    "helppackage": (_NO_VALUE, "show the flags of the program's directory"),
+    "helpshort": (_NO_VALUE, "show the flags of the program itself"),
+    "helpxml": (_NO_VALUE, "show all flags as XML"),
+    "tryfromenv": (_FLAGS, "take these flags from the environment if they are there"),
+    "undefok": (_TEXT, "allow these names to be unknown"),
+    "version": (_NO_VALUE, "show the version"),
+}

@@ -1,0 +1,43 @@
+"""The scripts that make shells complete the lines of programs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def script(shell: str, programs: Sequence[str]) -> str:
+    """Give the text that makes a shell complete the lines of programs."""
+    file = os.path.join(os.path.dirname(__file__), f"completion.{shell}")
+    with open(file, encoding="utf-8") as source:
+        text = source.read()
+    quote = _quote_fish if shell == "fish" else shlex.quote
+    call = "__paddle_flags_register" if shell == "fish" else "_paddle_flags_register"
+    for program in programs:
+        text += f"{call} {quote(' '.join(program.split()))}\n"
+    return _autoloaded(text, programs) if shell == "zsh" else text
+
+
+def _autoloaded(text: str, programs: Sequence[str]) -> str:
+    """Let the text also be a file of zsh's $fpath, which is run on the first Tab."""
+    names = dict.fromkeys(os.path.basename(program.split()[0]) for program in programs)
+    call = '[[ $zsh_eval_context[-1] != loadautofunc ]] || _paddle_flags_complete "$@"'
+    return f"#compdef {' '.join(names)}\n{text}{call}\n"
+
+
+def _quote_fish(text: str) -> str:
+    return "'" + re.sub(r"([\\'])", r"\\\1", text) + "'"
+
+
+def own_programs() -> list[str]:
+    """Give the ways to start `python -m paddle_flags`."""
+    names = dict.fromkeys(["python", "python3", os.path.basename(sys.executable)])
+    return [f"{name} -m paddle_flags" for name in names if name]

@@ -1,0 +1,1 @@
+"""What everything else builds on: the binding, flags and their registry, hooks, plugins."""

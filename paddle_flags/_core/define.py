@@ -1,0 +1,345 @@
+"""Definitions made in Python."""
+
+from __future__ import annotations
+
+import sys
+from _collections_abc import Iterable  # as collections.abc, without what that imports
+
+from paddle_flags._core import lists
+from paddle_flags._core.flag import Flag, flag_of, flags_made
+from paddle_flags._core.status import check, new_error, to_bytes, to_switch
+from paddle_flags._core.values import BY_NAME, LISTS, REDACTED, ValueType, fits, to_python
+from paddle_flags._fast import define as _define_plain
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagTypeError, FlagValueError
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any, Literal, TypedDict, overload
+
+    from typing_extensions import Unpack
+
+    class _Attributes(TypedDict, total=False):
+        """What every definition may have."""
+
+        category: str | None
+        aliases: Iterable[str]
+        old_names: Iterable[str]
+        hidden: bool
+        read_only: bool
+        startup_only: bool
+        required: bool
+        sensitive: bool
+        experimental: bool
+        deprecated: str | None
+        retired: str | None
+
+    _Integer = Literal["int32", "uint32", "int64", "uint64"]
+    _Unit = Literal["bytes", "seconds"]
+else:
+
+    def overload(function: object) -> object:
+        return function
+
+
+_INFERRED = {bool: "bool", int: "int64", float: "double", str: "string"}
+
+
+class _Definition:
+    """A pd_flag_def with the memory that it points at."""
+
+    def __init__(self, name: str, kind: ValueType, *, sensitive: bool) -> None:
+        self._about = f"definition of {name!r}"
+        self._kind = kind
+        self._sensitive = sensitive
+        self._kept: list[Any] = []
+        self.pointer = ffi.new("pd_flag_def *")
+        lib.pd_flag_def_init(self.pointer, ffi.sizeof("pd_flag_def"), kind.number)
+        self.pointer.list = kind.item.number if kind.item else 0
+        self.set_switch("sensitive", sensitive)
+        self.set_text("name", name)
+
+    def _keep(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
+        kept = ffi.new("char[]", to_bytes(text, what, sensitive=sensitive))
+        self._kept.append(kept)
+        return kept
+
+    def set_text(self, field: str, text: str) -> None:
+        setattr(self.pointer, field, self._keep(text, f"{self._about}: {field}: "))
+
+    def set_switch(self, field: str, value: bool) -> None:
+        setattr(self.pointer, field, to_switch(f"{self._about}: {field}", value))
+
+    def set_list(self, field: str, texts: Iterable[object]) -> None:
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
+            what = type(texts).__name__
+            message = f"{self._about}: {field}: {texts!r}: expected a list, not {what}"
+            raise FlagTypeError(message)
+        items = [str(text) for text in texts]
+        for item in items:
+            if "|" in item:
+                message = f"{self._about}: {field}: {item!r}: expected text without '|'"
+                raise FlagValueError(message)
+        if items:
+            self.set_text(field, "|".join(items))
+
+    def set_default(self, default: object) -> None:
+        self._set("default", self.pointer.default_value, default)
+
+    def set_bound(self, field: str, bound: object) -> None:
+        if bound is None:
+            return
+        if self._kind.python in (bool, str, tuple):
+            what = "list" if self._kind.item else self._kind.name
+            message = f"{self._about}: {field}: a {what} has no range"
+            raise FlagTypeError(message)
+        self._set(field, getattr(self.pointer, field), bound)
+
+    def _set(self, field: str, target: Any, value: object) -> None:
+        about = f"{self._about}: {field}"
+        wanted = to_python(about, self._kind, value, sensitive=self._sensitive)
+        if not fits(self._kind, wanted):
+            shown = REDACTED if self._sensitive else wanted
+            message = (
+                f"{about} {shown}: expected an integer in"
+                f" [{self._kind.smallest}, {self._kind.largest}]"
+            )
+            raise FlagValueError(message)
+        if self._kind.member == "str":
+            text = lists.encode(wanted) if self._kind.item else wanted
+            wanted = self._keep(text, f"{about}=", sensitive=self._sensitive)
+        setattr(target, self._kind.member, wanted)
+
+    def set_place(self, frame: FrameType) -> None:
+        """Let the definition stand in the module and line of `frame`."""
+        module = str(frame.f_globals.get("__name__", "__main__"))
+        file = frame.f_code.co_filename
+        self.set_text("module", file if module == "__main__" else module)
+        self.set_text("file", file)
+        self.pointer.line = frame.f_lineno
+
+    def register(self) -> Flag[Any]:
+        handle = ffi.new("pd_flag **")
+        err = new_error()
+        check(lib.pd_flag_register(self.pointer, handle, err), err)
+        return flag_of(handle[0])
+
+
+def _list_kind(about: str, shown: str, default: object, items: type | str | None) -> ValueType:
+    """Give the type of a list: of `items`, or as all of the default's are."""
+    if isinstance(items, str) and items in LISTS:
+        return LISTS[items]
+    if items is not None:
+        if isinstance(items, type) and items in _INFERRED:
+            return LISTS[_INFERRED[items]]
+        message = f"{about}: items {items!r}: expected bool, int, float or str"
+        raise FlagTypeError(message)
+    kinds = {type(item) for item in lists.items_of(default) or ()} or {str}
+    if kinds == {int, float}:
+        kinds = {float}
+    kind = kinds.pop()
+    if kinds or kind not in _INFERRED:
+        message = f"{about}: default {shown}: expected items that are all bool, int, float or str"
+        raise FlagTypeError(message)
+    return LISTS[_INFERRED[kind]]
+
+
+def _kind_of(
+    about: str, shown: str, default: object, type_name: str | None, items: type | str | None
+) -> ValueType:
+    """Give the type of a definition; messages show its default as `shown`."""
+    if type_name is not None and not (isinstance(type_name, str) and type_name in BY_NAME):
+        message = f"{about}: type {type_name!r}: expected one of {', '.join(BY_NAME)}"
+        raise FlagTypeError(message)
+    if items is not None or (type_name is None and lists.items_of(default) is not None):
+        if type_name in (None, "string"):
+            return _list_kind(about, shown, default, items)
+        message = f"{about}: type {type_name!r}: a list has the type string; its items have `items`"
+        raise FlagTypeError(message)
+    inferred = type_name or _INFERRED.get(type(default))
+    if inferred is None:
+        message = (
+            f"{about}: default {shown}: expected bool, int, float, str or a sequence of them,"
+            f" not {type(default).__name__}"
+        )
+        raise FlagTypeError(message)
+    return BY_NAME[inferred]
+
+
+def _define_with(
+    name: str,
+    default: Any,
+    help: str = "",
+    *,
+    type: str | None = None,
+    items: type | str | None = None,
+    unit: str | None = None,
+    min: Any = None,
+    max: Any = None,
+    choices: Iterable[Any] | None = None,
+    category: str | None = None,
+    aliases: Iterable[str] = (),
+    old_names: Iterable[str] = (),
+    hidden: bool = False,
+    read_only: bool = False,
+    startup_only: bool = False,
+    required: bool = False,
+    sensitive: bool = False,
+    experimental: bool = False,
+    deprecated: str | None = None,
+    retired: str | None = None,
+) -> Flag[Any]:
+    frame = sys._getframe(2)  # noqa: SLF001 - the documented way
+    flag = _define_plain(
+        flags_made, frame, name, default, help, type, items, unit, min, max, choices, category,
+        aliases, old_names, hidden, read_only, startup_only, required, sensitive, experimental,
+        deprecated, retired,
+    )  # fmt: skip
+    if flag is not None:  # it was plain
+        return flag  # type: ignore[no-any-return]
+    about = f"definition of {name!r}"
+    shown = REDACTED if sensitive else repr(default)
+    made = _Definition(name, _kind_of(about, shown, default, type, items), sensitive=sensitive)
+    made.set_default(default)
+    made.set_bound("min", min)
+    made.set_bound("max", max)
+    made.set_list("choices", () if choices is None else choices)
+    made.set_list("aliases", aliases)
+    made.set_list("old_names", old_names)
+    made.set_text("help", help)
+    texts = {"category": category, "unit": unit, "deprecated": deprecated, "retired": retired}
+    for field, text in texts.items():
+        if text is not None:
+            made.set_text(field, text)
+    made.set_switch("hidden", hidden)
+    made.set_switch("read_only", read_only)
+    made.set_switch("startup_only", startup_only)
+    made.set_switch("required", required)
+    made.set_switch("experimental", experimental)
+    made.set_place(frame)
+    return made.register()
+
+
+@overload
+def define(  # pyright: ignore[reportOverlappingOverload] - a bool is an int, but met first
+    name: str,
+    default: bool,
+    help: str = ...,
+    *,
+    type: Literal["bool"] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[bool]: ...
+@overload
+def define(
+    name: str,
+    default: int,
+    help: str = ...,
+    *,
+    type: _Integer | None = ...,
+    unit: _Unit | None = ...,
+    min: int | None = ...,
+    max: int | None = ...,
+    choices: Iterable[int] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[int]: ...
+@overload
+def define(
+    name: str,
+    default: float,
+    help: str = ...,
+    *,
+    type: Literal["double"] | None = ...,
+    unit: _Unit | None = ...,
+    min: float | None = ...,
+    max: float | None = ...,
+    choices: Iterable[float] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[float]: ...
+@overload
+def define(
+    name: str,
+    default: str,
+    help: str = ...,
+    *,
+    type: Literal["string"] | None = ...,
+    choices: Iterable[str] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[str]: ...
+@overload
+def define(
+    name: str,
+    default: tuple[str, ...] | list[str],
+    help: str = ...,
+    *,
+    items: type[str] | None = ...,
+    choices: Iterable[str] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[tuple[str, ...]]: ...
+@overload
+def define(  # pyright: ignore[reportOverlappingOverload] - as above
+    name: str,
+    default: tuple[bool, ...] | list[bool],
+    help: str = ...,
+    *,
+    items: type[bool] | None = ...,
+    choices: Iterable[bool] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[tuple[bool, ...]]: ...
+@overload
+def define(
+    name: str,
+    default: tuple[int, ...] | list[int],
+    help: str = ...,
+    *,
+    items: type[int] | None = ...,
+    choices: Iterable[int] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[tuple[int, ...]]: ...
+@overload
+def define(
+    name: str,
+    default: tuple[float, ...] | list[float],
+    help: str = ...,
+    *,
+    items: type[float] | None = ...,
+    choices: Iterable[float] | None = ...,
+    **attributes: Unpack[_Attributes],
+) -> Flag[tuple[float, ...]]: ...
+def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[Any]:
+    """Define a flag for the process, and give it.
+
+    `type` is one of C's seven names; without it, it follows from the default:
+    bool, int64, double or string. Native code reads the flag by `PD_IMPORT` of
+    the same type. The same definition again (from the same source file) gives
+    the same flag. A value from the environment is applied at once.
+
+    A default that is a tuple or a list makes a list: its values are tuples, and
+    text is `1,2`. The type of its items is bool, int (int64), float or str: that
+    of the default's, or `items`. `choices` are those of each item.
+
+    With the `unit` "bytes" text may be `64MiB`, with "seconds" `1m30s`; values are
+    plain numbers. `old_names` are aliases that warn; `deprecated` tells why a flag
+    should no longer be used, `retired` why its values are ignored. The values of
+    `sensitive` flags appear in no message. A `required` flag must be given a value.
+
+    Raises FlagNameError, FlagTypeError (also where a module imports the name as
+    another type), FlagValueError (default, range, choices), FlagArgumentError
+    (attributes that don't go together) or FlagConflictError
+    (the name is taken, or is `help`, or `no<name>` of a bool would be ambiguous):
+    nothing is defined then. A value
+    from the environment that is refused raises FlagValueError too, but the flag
+    is defined, with its default.
+    """
+    if attributes:
+        return _define_with(name, default, help, **attributes)
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+    flag = _define_plain(flags_made, frame, name, default, help)
+    return _define_with(name, default, help) if flag is None else flag
+
+
+# Python looks each keyword up that wasn't given, so they are here. Whoever asks for the
+# signature is to see them, and whoever errs is told of define().
+define.__wrapped__ = _define_with  # type: ignore[attr-defined]
+_define_with.__qualname__ = "define"
+_define_with.__code__ = _define_with.__code__.replace(co_name="define")  # Python 3.9 reads that

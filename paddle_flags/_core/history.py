@@ -1,0 +1,46 @@
+"""The values that a flag was given, and where they came from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from paddle_flags._core.status import check, new_error, to_text
+from paddle_flags._core.values import REDACTED, from_c, kind_of
+from paddle_flags._native import ffi, lib
+
+
+class FlagEntry(NamedTuple):
+    """One value that a flag was given."""
+
+    value: Any
+    """`<redacted>` of a sensitive flag."""
+    source: str
+    """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"` or `"override"`."""
+    place: str | None
+    """`"main.py:12"`, `"argv[2]"`, the name of a variable, or None where unknown."""
+    replaced: bool = False
+    """Whether a later value of the same source came."""
+
+
+def place_of(origin: Any) -> str | None:
+    """Where a pd_origin says that a value came from, as in `FlagEntry.place`."""
+    if not origin.place or origin.place[0] == b"\0":
+        return f"argv[{origin.line}]" if origin.source == lib.PD_SOURCE_ARGV else None
+    parts = [to_text(origin.place), origin.line, origin.column]
+    return ":".join(str(part) for part in parts if part)
+
+
+def history_of(handle: Any, info: Any) -> list[FlagEntry]:
+    """Give the values of a `pd_flag *` that a `pd_flag_info *` is about."""
+    kind = kind_of(info)
+    entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
+    err = new_error()
+    found: list[FlagEntry] = []
+    while True:
+        status = lib.pd_flag_get_entry(handle, len(found), entry, err)
+        if status == lib.PD_ERR_ARGUMENT:
+            return found
+        check(status, err)
+        source = to_text(lib.pd_source_name(entry.origin.source))
+        value = REDACTED if info.sensitive else from_c(kind, entry.value)
+        found.append(FlagEntry(value, source, place_of(entry.origin), bool(entry.replaced)))

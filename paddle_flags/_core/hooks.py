@@ -1,0 +1,218 @@
+"""Validators and watchers written in Python: what C calls, and how it is added."""
+
+from __future__ import annotations
+
+import atexit
+import weakref
+from typing import TYPE_CHECKING, Any, Callable
+
+from paddle_flags._core.status import check, leave_failure, new_error, to_switch
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paddle_flags._core.flag import Flag
+
+# What C holds a pointer to, until it says that no call can come any more.
+_held: dict[int, Any] = {}
+
+# The hooks that call Python.
+_ours: set[int] = set()
+
+
+class Hook:
+    """A validator or watcher that was added; it stays until `remove`.
+
+    As a context manager it is removed at the end of the `with` block.
+    """
+
+    __slots__ = ("_number",)
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def remove(self) -> None:
+        """End it; no call begins after this. Once is enough, and more is no error."""
+        number, self._number = self._number, 0
+        if number:
+            _ours.discard(number)
+            lib.pd_hook_remove(number, ffi.NULL)
+
+    def __enter__(self) -> Hook:  # noqa: PYI034 - typing.Self is too new for Python 3.9
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+    def __repr__(self) -> str:
+        return f"<Hook {self._number}>" if self._number else "<Hook: removed>"
+
+
+def _hold(what: object) -> Any:
+    handle = ffi.new_handle(what)
+    _held[int(ffi.cast("uintptr_t", handle))] = handle
+    return handle
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
+def pd_python_release(context: Any) -> None:
+    _held.pop(int(ffi.cast("uintptr_t", context)), None)
+
+
+# ---- Validators ----
+
+
+class _Validator:
+    def __init__(
+        self, flags: Sequence[Flag[Any]], function: Callable[..., object], message: str
+    ) -> None:
+        self._flags = flags
+        self._function = function
+        self._message = message
+
+    def why_not(self, entries: Any) -> str | None:
+        """Give None to accept, or what was expected."""
+        values = [flag.from_entry(entries[i]) for i, flag in enumerate(self._flags)]
+        name = getattr(self._function, "__name__", repr(self._function))
+        leave_failure(None)
+        try:
+            accepted = self._function(*values)
+        except ValueError as error:
+            text = str(error) or self._message
+            return self._tell(text, error)
+        except BaseException as error:  # noqa: BLE001 - raised again where C was called
+            failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
+            return self._tell(f"its validator {name} failed: {failure}", error)
+        if accepted is None:
+            return f"its validator {name} gave None, expected True or False"
+        return None if accepted else self._message
+
+    def _tell(self, text: str, error: BaseException) -> str:
+        """What an exception says, unless that may be a secret."""
+        secret = any(flag.sensitive for flag in self._flags)
+        if not secret or not isinstance(error, Exception):
+            leave_failure(error)
+        return self._message if secret else text
+
+
+@ffi.def_extern(error=False)  # type: ignore[untyped-decorator, unused-ignore]
+def pd_python_validate(entries: Any, context: Any, why: Any, size: int) -> bool:
+    text = ffi.from_handle(context).why_not(entries)
+    if text is None:
+        return True
+    data = text.replace("\0", " ").encode("utf-8", "replace")[: size - 1]
+    ffi.memmove(why, data + b"\0", len(data) + 1)
+    return False
+
+
+def _check_callable(function: object) -> None:
+    if not callable(function):
+        message = f"{function!r}: expected a function, not {type(function).__name__}"
+        raise FlagTypeError(message)
+
+
+def handles(flags: Sequence[Flag[Any]]) -> Any:
+    """Give the array of `pd_flag *` that functions of C take."""
+    return ffi.new("pd_flag *[]", [flag.handle for flag in flags])
+
+
+def add_validator(
+    flags: Sequence[Flag[Any]], function: Callable[..., object], message: str
+) -> Hook:
+    """Ask `function` with the values that the flags are about to get."""
+    _check_callable(function)
+    if not isinstance(message, str):
+        what = f"message: {message!r:.60}: expected str, not {type(message).__name__}"
+        raise FlagTypeError(what)
+    context = _hold(_Validator(flags, function, message))
+    number = ffi.new("pd_hook *")
+    err = new_error()
+    status = lib.pd_validator_add(
+        handles(flags),
+        len(flags),
+        lib.pd_python_validate,
+        context,
+        lib.pd_python_release,
+        number,
+        err,
+    )
+    if status != lib.PD_OK:
+        pd_python_release(context)
+    check(status, err)
+    _ours.add(number[0])
+    return Hook(number[0])
+
+
+# ---- Watchers ----
+
+
+Callback = Callable[["Flag[Any]"], object]
+
+
+class _Watcher:
+    def __init__(self, get: Callable[[], Any], flag_of: Callable[[Any], Flag[Any]]) -> None:
+        self._get = get
+        self._flag_of = flag_of
+
+    def notify(self, handle: Any) -> None:
+        """Call the callback, unless nobody holds it any more."""
+        callback = self._get()
+        if callback is None:
+            return
+        try:
+            callback(self._flag_of(handle))
+        except (KeyboardInterrupt, SystemExit) as error:
+            leave_failure(error)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
+def pd_python_watch(handle: Any, context: Any) -> None:
+    ffi.from_handle(context).notify(handle)
+
+
+def _reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], Any]:
+    """Give a function that returns the callback; the hook goes with a weak one."""
+
+    def gone(_: object) -> None:
+        hook.remove()
+
+    if not weak:
+        return lambda: callback
+    if hasattr(callback, "__self__") and hasattr(callback, "__func__"):
+        return weakref.WeakMethod(callback, gone)
+    return weakref.ref(callback, gone)
+
+
+def add_watcher(
+    handle: Any, callback: Callback, flag_of: Callable[[Any], Flag[Any]], *, weak: bool
+) -> Hook:
+    """Call `callback` after each change of a flag, the `pd_flag *`, or of any, NULL.
+
+    `flag_of` gives the Flag for the handle of the flag that has changed.
+    """
+    _check_callable(callback)
+    to_switch("weak", weak)
+    hook = Hook(0)
+    context = _hold(_Watcher(_reference(callback, hook, weak=weak), flag_of))
+    number = ffi.new("pd_hook *")
+    err = new_error()
+    status = lib.pd_watcher_add(
+        handle, lib.pd_python_watch, context, lib.pd_python_release, number, err
+    )
+    if status != lib.PD_OK:
+        pd_python_release(context)
+    check(status, err)
+    hook._number = number[0]  # noqa: SLF001 - made here
+    _ours.add(number[0])
+    return hook
+
+
+def _end() -> None:
+    """Python ends: native code may still set flags, and must find nothing of ours."""
+    for number in list(_ours):
+        lib.pd_hook_remove(number, ffi.NULL)
+
+
+atexit.register(_end)

@@ -1,0 +1,82 @@
+"""Implied values: while a flag has a value, others have those that follow from it.
+
+Modules that `python -m paddle_flags gen` makes call this.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.registry import find, override
+from paddle_flags._core.status import leave_warning, settle
+from paddle_flags.errors import FlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from paddle_flags._core.flag import Flag
+
+_made: dict[str, list[_Implied]] = {}
+
+
+class _ImpliedOverride(override):
+    """Values whose place, in messages and explanations, is the flag that implies them."""
+
+    def __init__(self, sets: Mapping[str, object], flag: Flag[Any]) -> None:
+        super().__init__(sets)
+        value = "" if flag.sensitive else f"={flag.text}"
+        self._where = f"implied by --{flag.name}{value}", 0
+
+
+class _Implied:
+    """An override on flags that comes and goes with the value of another one."""
+
+    def __init__(self, value: object, sets: Mapping[str, object]) -> None:
+        self.value = tuple(value) if isinstance(value, list) else value
+        self.sets = dict(sets)
+        self._override: override | None = None
+        self._lock = threading.Lock()  # of _override alone: never held while flags are set
+
+    def follow(self, flag: Flag[Any]) -> None:
+        """Let the override be there while it is due, though other threads set the flag."""
+        while True:
+            old = self._override
+            if self._is_due(flag) == (old is not None):
+                return
+            if old is not None:
+                if self._swap(old, None):
+                    old.__exit__(None, None, None)
+                continue
+            new = _ImpliedOverride(self.sets, flag)
+            try:
+                new.__enter__()
+            except FlagError as error:  # C calls this: nothing can be raised through it
+                why = "; ".join(str(each) for each in error.errors)
+                leave_warning(UserWarning(f"{why}; nothing that is implied is set"))
+                return
+            if not self._swap(None, new):
+                new.__exit__(None, None, None)
+
+    def _is_due(self, flag: Flag[Any]) -> bool:
+        return bool(flag.defined and flag.value == self.value)
+
+    def _swap(self, old: override | None, new: override | None) -> bool:
+        with self._lock:
+            if self._override is not old:
+                return False
+            self._override = new
+            return True
+
+
+def imply(name: str, value: object, sets: Mapping[str, object]) -> None:
+    """Let flags have the values of `sets` while the flag `name` has `value`; once."""
+    made = _Implied(value, sets)
+    others = _made.setdefault(name, [])
+    if any(each.value == made.value and each.sets == made.sets for each in others):
+        return
+    others.append(made)
+    flag = find(name)
+    flag.watch(made.follow)
+    made.follow(flag)
+    settle()

@@ -1,0 +1,147 @@
+"""Native plugins: shared libraries that define flags."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any
+
+from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.status import ErrorList, check, new_error, settle, to_argument, to_text
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import (
+    FlagArgumentError,
+    FlagTypeError,
+    PluginValueError,
+    UndefinedFlagError,
+)
+
+
+class Plugin:
+    """A shared library that `load_plugin` has loaded."""
+
+    __slots__ = ("__weakref__", "_handle", "_loaded", "_namespace", "_path")
+
+    def __init__(self) -> None:
+        message = "a Plugin comes from load_plugin()"
+        raise TypeError(message)
+
+    _handle: Any
+    _loaded: bool
+    _namespace: str
+    _path: str
+
+    def __repr__(self) -> str:
+        state = f"{len(self.flags)} flags" if self._loaded else "unloaded"
+        return f"<Plugin {self._path}: {state}>"
+
+    @property
+    def path(self) -> str:
+        """The path of the library, as the loader tells it."""
+        return self._path
+
+    @property
+    def namespace(self) -> str:
+        """What stands, with a dot, in front of the names of its flags, or `""`."""
+        return self._namespace
+
+    @property
+    def loaded(self) -> bool:
+        """False after `unload`."""
+        return self._loaded
+
+    @property
+    def flags(self) -> dict[str, Flag[Any]]:
+        """The flags that it defines, by name, in the order of its source."""
+        found: dict[str, Flag[Any]] = {}
+        handle = ffi.new("pd_flag **")
+        index = 0
+        while self._loaded and (
+            lib.pd_module_get_flag(self._handle, index, handle, ffi.NULL) == lib.PD_OK
+        ):
+            with suppress(UndefinedFlagError):  # it may leave, on another thread
+                flag = flag_of(handle[0])
+                found[flag.name] = flag
+            index += 1
+        return found
+
+    def __enter__(self) -> Plugin:  # noqa: PYI034 - typing.Self is too new for Python 3.9
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._loaded:
+            self.unload()
+
+    def unload(self) -> bool:
+        """Undo one `load_plugin`; tell whether the library has left the process.
+
+        It stays when it was loaded again, opened by others (ctypes never closes
+        what it opens), or brings the copy of paddle_flags that hosts the registry.
+        When it leaves, its flags are undefined, but their Flag objects stay, and
+        work again when the library is loaded again. Native code that still runs in the
+        library, or pointers into it, are the caller's care.
+        Raises FlagArgumentError when it is unloaded already.
+        """
+        if not self._loaded:
+            message = f"{self._path}: is unloaded already"
+            raise FlagArgumentError(message)
+        err = new_error()
+        check(lib.pd_module_unload(self._handle, err), err)
+        self._loaded = False
+        return not _info(self._handle).present
+
+
+def _info(handle: Any) -> Any:
+    info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
+    err = new_error()
+    check(lib.pd_module_get_info(handle, info, err), err)
+    return info
+
+
+def _plugin_of(handle: Any) -> Plugin:
+    plugin = object.__new__(Plugin)
+    info = _info(handle)
+    plugin._handle = handle
+    plugin._path = to_text(info.path)
+    plugin._namespace = to_text(info.name_space)
+    plugin._loaded = True
+    return plugin
+
+
+def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
+    """Load a shared library and join its flags; any library may be loaded.
+
+    `path` is that of a file, relative to the current directory, and never
+    searched for. With a namespace, its flags are known as `<namespace>.<name>`, so
+    that strangers with flags of one name can live together.
+
+    The library joins whole or not at all: PluginLoadError when it can't be loaded,
+    and FlagConflictError or another FlagError when a definition in it is refused
+    (`errors` has all of them); it is closed again then.
+    PluginValueError when a value from the environment doesn't suit one of its
+    flags: it is loaded, as the exception's `plugin`, and the flag keeps its
+    default.
+    """
+    try:
+        file = os.fsencode(path)
+    except TypeError:
+        message = f"path: {path!r:.60}: expected str, bytes or a path, not {type(path).__name__}"
+        raise FlagTypeError(message) from None
+    if b"\0" in file:
+        message = f"path: {path!r:.60}: contains a NUL character, expected a path"
+        raise FlagArgumentError(message)
+    handle = ffi.new("pd_module **")
+    err = new_error()
+    errors = ErrorList()
+    name_space = to_argument("namespace", namespace)
+    status = lib.pd_module_load_as(file, name_space, errors.pointer, handle, err)
+    plugin = _plugin_of(handle[0]) if handle[0] else None
+    if status == lib.PD_OK and plugin:
+        settle()
+        return plugin
+    if plugin is None:
+        raise errors.gather(err)
+    refused = errors.gather(err, PluginValueError)
+    assert isinstance(refused, PluginValueError)  # noqa: S101 - for the type checkers
+    refused.plugin = plugin
+    raise refused

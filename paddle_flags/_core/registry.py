@@ -1,0 +1,258 @@
+"""All flags of the process: the mapping FLAGS, setting by name, overrides."""
+
+from __future__ import annotations
+
+from _collections_abc import Mapping  # as collections.abc, without what that imports
+
+from paddle_flags._core.flag import Flag, assign, caller, find_flag, flag_of
+from paddle_flags._core.status import check, new_error, to_bytes
+from paddle_flags._fast import RegistryBase, attach
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import (
+    FlagArgumentError,
+    FlagError,
+    FlagNameError,
+    FlagTypeError,
+    UndefinedFlagError,
+)
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import TracebackType
+    from typing import Any, TypeVar, Union
+
+    from paddle_flags._core.flag import Assignment
+
+    Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
+    F = TypeVar("F", bound=Callable[..., Any])
+
+
+# Flags by their own names, which lead to the same node for good: while it is
+# defined, the name can mean nothing else. Aliases may move on. An attribute of FLAGS
+# that is no flag isn't among them, as FLAGS looks here first.
+_known: dict[str, Flag[Any]] = {}
+
+
+def find(name: str) -> Flag[Any]:
+    """Give the flag of this name or alias, or raise UndefinedFlagError."""
+    try:
+        known = _known.get(name)
+    except TypeError:  # a list or another that has no hash
+        known = None
+    if known is not None and known.defined:
+        return known
+    flag = find_flag(name)
+    if flag.name == name and not name.startswith("__") and not hasattr(Registry, name):
+        _known[name] = flag
+    return flag
+
+
+class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
+    """The flags of the process, by name and live.
+
+    `FLAGS.level` is the value of the flag `level` and can be assigned to;
+    `FLAGS["level"]` is the Flag itself, also for names that aren't Python's.
+    In both, an alias serves as well as the name, and `-` is `_`. Iteration gives
+    names in the order of definition, hidden flags among them.
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        attach(self, _known, _get_attribute, _set_attribute, _drop_attribute)
+
+    def __getitem__(self, name: str) -> Flag[Any]:
+        return find(name)
+
+    def __contains__(self, name: object) -> bool:
+        handle = ffi.new("pd_flag **")
+        if not isinstance(name, str) or "\0" in name:
+            return False
+        return bool(lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) == lib.PD_OK)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([flag.name for flag in all_flags()])
+
+    def __len__(self) -> int:
+        return len(all_flags())
+
+    def __setitem__(self, name: str, value: object) -> None:
+        flag = self.get(name)
+        shown = "..." if flag is not None and flag.sensitive else repr(value)
+        message = f"FLAGS[{name!r}] is a Flag: write FLAGS[{name!r}].value = {shown}"
+        raise FlagTypeError(message)
+
+    def __delitem__(self, name: str) -> None:
+        message = (
+            f"FLAGS[{name!r}] is a Flag, and stays: write del FLAGS[{name!r}].value"
+            f" to drop what was set, or FLAGS[{name!r}].reset()"
+        )
+        raise FlagTypeError(message)
+
+    def __copy__(self) -> Registry:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Registry:
+        return self
+
+    def __reduce__(self) -> str:
+        return "FLAGS"
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+    def __repr__(self) -> str:
+        return f"<FLAGS: {len(self)} flags>"
+
+    def update(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
+        """Set several flags, all or none of them.
+
+        Raises the exception of the first value that is refused; its `errors`
+        has all of them.
+        """
+        assign(_by_flag(_named(values, named)), caller(1))
+
+
+# ---- what RegistryBase leaves to Python ----
+
+
+def _get_attribute(name: str) -> Any:
+    if name.startswith("__"):  # asked for by copy, inspect and others
+        raise AttributeError(name)
+    return find(name).value
+
+
+def _set_attribute(name: str, value: object) -> None:
+    if hasattr(Registry, name):
+        message = f"FLAGS.{name} is not a flag: write FLAGS[{name!r}].value = ..."
+        raise FlagNameError(message)
+    assign([(find(name), value)], caller(1))
+
+
+def _drop_attribute(name: str) -> None:
+    del find(name).value
+
+
+def _named(values: Mapping[str, object] | None, named: dict[str, object]) -> dict[str, object]:
+    if values is None:
+        return named
+    if isinstance(values, Mapping):
+        return {**values, **named}
+    what = type(values).__name__
+    message = f"values: expected a mapping of names to values, not {what}"
+    raise FlagTypeError(message)
+
+
+def _by_flag(values: Mapping[str, object]) -> list[Assignment]:
+    return [(_find_or_error(name), value) for name, value in values.items()]
+
+
+def _find_or_error(name: str) -> Flag[Any] | FlagError:
+    try:
+        return find(name)
+    except FlagError as error:
+        return error
+
+
+def all_flags() -> list[Flag[Any]]:
+    """Give the flags that are defined now, in the order of definition."""
+    flags: list[Flag[Any]] = []
+    handle = lib.pd_flag_next(ffi.NULL)
+    while handle:
+        try:  # noqa: SIM105 - contextlib takes its time
+            flags.append(flag_of(handle))
+        except UndefinedFlagError:  # its plugin may leave, on another thread
+            pass
+        handle = lib.pd_flag_next(handle)
+    return flags
+
+
+FLAGS = Registry()
+
+
+def get(name: str) -> Any:
+    """Give the value of a flag, as `FLAGS.<name>` does."""
+    return find(name).value
+
+
+def set(name: str, value: Value) -> None:
+    """Set a flag, as `FLAGS.<name> = value` does."""
+    assign([(find(name), value)], caller(1))
+
+
+def reset(name: str) -> None:
+    """Go back to the default of a flag, as `Flag.reset` does."""
+    find(name).reset()
+
+
+class override:  # noqa: N801 - reads as a statement
+    """Give flags other values for the time of a `with` block or of a function.
+
+        with override(alpha_level=1): ...
+
+        @override({"beta.port": 80}, alpha_level=1)
+        def function(): ...  # or async def, or a generator
+
+    All values are checked before the first takes effect. The values are an override
+    on top of those that the flags have: overrides may end in any order, on any
+    thread, and native code sees the topmost one. Setting a flag inside the block
+    changes the topmost override alone, so the end of the block undoes it.
+    """
+
+    def __init__(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
+        self._values = _named(values, named)
+        self._where = caller(1)
+        self._pushed: list[int] = []
+
+    def __enter__(self) -> None:
+        self._pushed.append(assign(self._wanted(), self._where, push=True))
+
+    def _wanted(self) -> list[Assignment]:
+        return _by_flag(self._values)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self._pushed:
+            message = "this override has ended already, or never begun"
+            raise FlagArgumentError(message)
+        err = new_error()
+        check(lib.pd_override_pop(self._pushed.pop(), err), err)
+
+    def __call__(self, function: F) -> F:
+        """Decorate a function: each of its calls has the values from start to end."""
+        if isinstance(function, type):
+            message = f"override decorates functions; {function.__name__} is a class"
+            raise FlagTypeError(message)
+        return _decorated(self, function)  # type: ignore[no-any-return]
+
+
+def _decorated(scope: override, function: Any) -> Any:
+    import functools  # noqa: PLC0415 - seldom used
+    import inspect  # noqa: PLC0415
+
+    @functools.wraps(function)
+    def plain(*args: Any, **named: Any) -> Any:
+        with scope:
+            return function(*args, **named)
+
+    @functools.wraps(function)
+    def generator(*args: Any, **named: Any) -> Any:
+        with scope:
+            return (yield from function(*args, **named))
+
+    @functools.wraps(function)
+    async def coroutine(*args: Any, **named: Any) -> Any:
+        with scope:
+            return await function(*args, **named)
+
+    if inspect.isasyncgenfunction(function):
+        message = "override can't decorate an asynchronous generator: use it inside"
+        raise FlagTypeError(message)
+    if inspect.iscoroutinefunction(function):
+        return coroutine
+    return generator if inspect.isgeneratorfunction(function) else plain

@@ -1,0 +1,231 @@
+"""From a pd_status and a pd_error to an exception."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from _thread import get_ident  # without what `threading` brings along
+
+from paddle_flags import errors
+from paddle_flags._fast import is_main
+from paddle_flags._native import ffi, lib
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+_CLASSES: dict[int, type[errors.FlagError]] = {
+    lib.PD_ERR_ARGUMENT: errors.FlagArgumentError,
+    lib.PD_ERR_NAME: errors.FlagNameError,
+    lib.PD_ERR_UNDEFINED: errors.UndefinedFlagError,
+    lib.PD_ERR_CONFLICT: errors.FlagConflictError,
+    lib.PD_ERR_TYPE: errors.FlagTypeError,
+    lib.PD_ERR_VALUE: errors.FlagValueError,
+    lib.PD_ERR_RANGE: errors.FlagValueError,
+    lib.PD_ERR_CHOICE: errors.FlagValueError,
+    lib.PD_ERR_READ_ONLY: errors.ReadOnlyFlagError,
+    lib.PD_ERR_FROZEN: errors.FrozenFlagError,
+    lib.PD_ERR_ARGV: errors.FlagParseError,
+    lib.PD_ERR_LOAD: errors.PluginLoadError,
+    lib.PD_ERR_ABI: errors.PluginLoadError,
+    lib.PD_ERR_MEMORY: errors.FlagMemoryError,
+    lib.PD_ERR_UNSUPPORTED: errors.FlagUnsupportedError,
+    lib.PD_ERR_REFUSED: errors.FlagValueError,
+    lib.PD_ERR_FILE: errors.FlagFileError,
+    lib.PD_ERR_DEPTH: errors.FlagDepthError,
+}
+
+
+def to_text(pointer: Any) -> str:
+    """Decode borrowed text; bytes that aren't UTF-8 become surrogates, as in `os.fsdecode`."""
+    text: bytes = ffi.string(pointer)
+    return text.decode("utf-8", "surrogateescape")
+
+
+def to_bytes(text: str, what: str = "", *, sensitive: bool = False) -> bytes:
+    """Encode text for C, the reverse of `to_text`; errors begin with `what`."""
+    if not isinstance(text, str):
+        shown = "<redacted>" if sensitive else f"{text!r:.60}"
+        message = f"{what}{shown}: expected str, not {type(text).__name__}"
+        raise errors.FlagTypeError(message)
+    shown = "<redacted>" if sensitive else repr(text[:60])
+    if "\0" in text:
+        message = f"{what}{shown}: contains a NUL character, expected text without"
+        raise errors.FlagValueError(message)
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        message = f"{what}{shown}: has a surrogate that stands for no byte, expected text"
+        raise errors.FlagValueError(message) from None
+
+
+def to_argument(name: str, text: str) -> bytes:
+    """Encode a text that a function was called with as its parameter `name`."""
+    try:
+        return to_bytes(text, f"{name}: ")
+    except errors.FlagValueError as error:
+        raise errors.FlagArgumentError(str(error)) from None
+
+
+def to_prefix(name: str, prefix: str) -> bytes:
+    """Encode what variables of the environment begin with, the parameter `name`."""
+    data = to_argument(name, prefix)
+    if len(data) <= lib.PD_NAME_MAX and b"=" not in data:
+        return data
+    message = f"{name}: {prefix!r:.60}: expected at most {lib.PD_NAME_MAX} bytes without '='"
+    raise errors.FlagArgumentError(message)
+
+
+def to_switch(name: str, value: bool) -> bool:
+    """Check what a function was called with as its parameter `name`: True or False."""
+    if isinstance(value, bool):
+        return value
+    message = f"{name}: {value!r:.60}: expected bool, not {type(value).__name__}"
+    raise errors.FlagTypeError(message)
+
+
+def _way_out(message: str) -> str:
+    """Tell what to do when the loader misses a function of ours, as glibc and musl say it."""
+    import re  # noqa: PLC0415 - seldom used
+
+    missed = re.search(r"undefined symbol: pd_\w|: pd_\w+: symbol not found", message)
+    return "; compile with -DPD_HEADER_ONLY, or link libpd_flags" if missed else ""
+
+
+def new_error() -> Any:
+    """Give a pd_error for a call, as a `pd_error *`."""
+    return ffi.new("pd_error *")
+
+
+def to_exception(err: Any) -> errors.FlagError:
+    """Give the exception that a filled pd_error stands for."""
+    message = to_text(err.message)
+    if err.status == lib.PD_ERR_LOAD:
+        message += _way_out(message)
+    exception = _CLASSES[err.status](message)
+    exception.status = to_text(lib.pd_status_name(err.status))
+    return exception
+
+
+# What callbacks leave behind: they run inside calls of C, which nothing can be raised
+# through. Failures are those of a thread.
+failures: dict[int, BaseException] = {}
+warnings_left: list[Warning] = []
+
+
+def leave_failure(error: BaseException | None) -> None:
+    """Let the function that called C know what was raised in a callback; None: nothing."""
+    failures.pop(get_ident(), None)
+    if error is not None:
+        failures[get_ident()] = error
+
+
+def leave_warning(message: Warning) -> None:
+    """Warn when C has returned: a filter may make the warning an exception."""
+    warnings_left.append(message)
+
+
+def take_warnings() -> list[Warning]:
+    """Give the warnings that were left, once each."""
+    taken: list[Warning] = []
+    try:
+        while True:
+            taken.append(warnings_left.pop(0))  # one by one: other threads take, too
+    except IndexError:
+        return taken
+
+
+def warn() -> None:
+    """Hand out what was left, as warnings about the caller of this package."""
+    import warnings  # noqa: PLC0415 - most programs never warn
+
+    level, frame = 1, sys._getframe()  # noqa: SLF001 - the documented way
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
+        level, frame = level + 1, frame.f_back
+    for message in take_warnings():
+        warnings.warn(message, stacklevel=level)
+
+
+def _interrupted() -> BaseException | None:
+    """Give what was raised in a callback to end the program."""
+    error = failures.get(get_ident())
+    return None if error is None or isinstance(error, Exception) else failures.pop(get_ident())
+
+
+def settle() -> None:
+    """After a call of C that went well: raise what interrupted a callback, then warn."""
+    interrupt = _interrupted() if failures else None
+    if interrupt is not None:
+        raise interrupt
+    if warnings_left:
+        warn()
+
+
+def _with_cause(exception: errors.FlagError) -> errors.FlagError:
+    interrupt = _interrupted() if failures else None
+    if interrupt is not None:
+        raise interrupt
+    if failures and exception.status == "PD_ERR_REFUSED":
+        exception.__cause__ = failures.pop(get_ident(), None)
+    return exception
+
+
+def check(status: int, err: Any) -> None:
+    """Raise what `err` says unless `status` is PD_OK."""
+    if status != lib.PD_OK:
+        raise _with_cause(to_exception(err))
+    if failures or warnings_left:
+        settle()
+
+
+def refuse(err: int) -> None:
+    """Raise what the pd_error at an address says."""
+    error = ffi.cast("pd_error *", err)
+    check(error.status, error)
+
+
+class ErrorList:
+    """A pd_error_list for one operation, or that of another."""
+
+    def __init__(self, pointer: Any = None) -> None:
+        self.pointer = pointer or ffi.gc(lib.pd_error_list_new(), lib.pd_error_list_free)
+
+    def exceptions(self) -> list[errors.FlagError]:
+        """Give an exception for each error."""
+        count = lib.pd_error_list_count(self.pointer)
+        return [to_exception(lib.pd_error_list_at(self.pointer, i)) for i in range(count)]
+
+    def gather(
+        self,
+        err: Any,
+        kind: type[errors.FlagError] | None = None,
+        ours: Iterable[errors.FlagError] = (),
+    ) -> errors.FlagError:
+        """Give one exception that carries all errors, of the first one's class or of `kind`.
+
+        Each of `ours` takes the place of a PD_ERR_ARGUMENT.
+        """
+        every = self.exceptions() or [to_exception(err)]
+        better = iter(ours)
+        every = [next(better, each) if each.status == "PD_ERR_ARGUMENT" else each for each in every]
+        gathered = (kind or type(every[0]))("\n".join(map(str, every)))
+        gathered.status = every[0].status
+        gathered._errors = tuple(every)  # noqa: SLF001 - made here
+        return _with_cause(gathered)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
+def pd_python_warn(message: Any, context: Any) -> None:  # noqa: ARG001 - C passes it
+    leave_warning(errors.DeprecatedFlagWarning(to_text(message)))
+
+
+def _end() -> None:
+    """Python ends: native code may still use deprecated flags, and must find nothing of ours."""
+    if is_main():  # warnings of a sub-interpreter's threads come to that one
+        lib.pd_warning_handle(ffi.NULL, ffi.NULL, ffi.NULL)
+    warn()
+
+
+atexit.register(_end)
+lib.pd_warning_handle(lib.pd_python_warn, ffi.NULL, ffi.NULL)

@@ -1,0 +1,184 @@
+"""Python values as C values, and back. Conversions are strict: none loses anything."""
+
+from __future__ import annotations
+
+from operator import index
+
+from paddle_flags._core import lists
+from paddle_flags._core.status import to_bytes, to_text
+from paddle_flags._native import ffi
+from paddle_flags.errors import FlagTypeError, FlagValueError
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+
+class ValueType:
+    """One of the seven types, or a list of one."""
+
+    smallest: int | None = None  # of an integer; None for other types
+    largest: int | None = None
+    item: ValueType | None = None  # of a list
+
+    def __init__(  # noqa: PLR0913, PLR0917 - all that makes a type, in a fixed order
+        self,
+        number: int,
+        name: str,  # as in C: "int32"
+        python: type,
+        pointer: str,  # C type of a cell's address
+        member: str,  # of pd_value
+        decode: Callable[[Any], Any] | None = None,  # from what C holds; None: it is the value
+    ) -> None:
+        self.number = number
+        self.name = name
+        self.python = python
+        self.pointer = pointer
+        self.member = member
+        self.decode = decode
+        self.state = number  # that pd_flag_get_state tells
+
+
+def _value_type(number: int, name: str) -> ValueType:
+    if name == "bool":
+        return ValueType(number, name, bool, "bool *", "b")
+    if name == "double":
+        return ValueType(number, name, float, "double *", "f64")
+    if name == "string":
+        return ValueType(number, name, str, "const char **", "str", to_text)
+    bits = ffi.sizeof(f"{name}_t") * 8
+    signed = not name.startswith("u")
+    kind = ValueType(number, name, int, f"{name}_t *", "i64" if signed else "u64")
+    kind.smallest = -(2 ** (bits - 1)) if signed else 0
+    kind.largest = kind.smallest + 2**bits - 1
+    return kind
+
+
+_SCALARS = [
+    _value_type(number, constant[len("PD_TYPE_") :])
+    for number, constant in sorted(ffi.typeof("pd_type").elements.items())
+]
+BY_NAME: dict[str, ValueType] = {kind.name: kind for kind in _SCALARS}
+
+
+def _list_type(item: ValueType) -> ValueType:
+    def decode(pointer: Any) -> tuple[Any, ...]:
+        return lists.decode(item.python, to_text(pointer))
+
+    text = BY_NAME["string"]
+    kind = ValueType(text.number, text.name, tuple, text.pointer, text.member, decode)
+    kind.item = item
+    kind.state = text.number | item.number << 4
+    return kind
+
+
+LISTS: dict[str, ValueType] = {kind.name: _list_type(kind) for kind in _SCALARS}
+_BY_STATE = {kind.state: kind for kind in (*_SCALARS, *LISTS.values())}
+
+
+def kind_of(info: Any) -> ValueType:
+    """Give the type of the flag that a pd_flag_info is about."""
+    return _BY_STATE[info.type | info.list << 4]
+
+
+def from_c(kind: ValueType, value: Any) -> Any:
+    """Give the Python value of a pd_value."""
+    member = getattr(value, kind.member)
+    return kind.decode(member) if kind.decode else member
+
+
+class _Redacted(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+REDACTED = _Redacted("<redacted>")
+"""What people see in place of a sensitive value."""
+
+
+def _refuse(what: str, expected: str, value: object, *, sensitive: bool) -> FlagTypeError:
+    shown = REDACTED if sensitive else repr(value)
+    error = FlagTypeError(f"{what}{shown}: expected {expected}, not {type(value).__name__}")
+    error.status = "PD_ERR_TYPE"
+    return error
+
+
+def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = False) -> Any:
+    """Give `value` as the Python type of `kind`, or raise FlagTypeError.
+
+    Integers are taken from anything with `__index__`, and all values from the
+    scalars of NumPy, PyTorch and their like, which give a Python object by
+    `item()`. bool is no number here. A list takes any sequence but text, and the
+    arrays of NumPy and PyTorch.
+    """
+    if kind.item is None:
+        expected = f"{kind.python.__name__} for a flag of type {kind.name}"
+        return _scalar(f"{name}=", kind, value, expected, sensitive=sensitive)
+    items = lists.items_of(value)
+    expected = kind.item.python.__name__
+    if items is None:
+        expected = f"a sequence of {expected} for a list of {kind.item.name}"
+        raise _refuse(f"{name}=", expected, value, sensitive=sensitive)
+    return tuple(
+        _scalar(f"{name}: item {number}: ", kind.item, item, expected, sensitive=sensitive)
+        for number, item in enumerate(items, 1)
+    )
+
+
+def _scalar(what: str, kind: ValueType, value: object, expected: str, *, sensitive: bool) -> Any:
+    if type(value) is kind.python:
+        return value
+    item: Callable[[], object] | None = getattr(value, "item", None)
+    if item and not isinstance(value, (int, float, str)):
+        try:
+            value = item()
+        except (TypeError, ValueError, RuntimeError):  # not one value but several
+            raise _refuse(what, expected, value, sensitive=sensitive) from None
+    if isinstance(value, bool) != (kind.python is bool):
+        raise _refuse(what, expected, value, sensitive=sensitive)
+    if isinstance(value, kind.python):
+        return kind.python(value)
+    try:
+        if kind.python in (int, float):
+            return kind.python(index(value))  # type: ignore[arg-type]  # raises TypeError
+    except TypeError:
+        pass
+    except OverflowError:
+        message = f"{what.rstrip(' =:')}: expected a number that a double can hold"
+        raise FlagValueError(message) from None
+    raise _refuse(what, expected, value, sensitive=sensitive)
+
+
+def fits(kind: ValueType, value: Any) -> bool:
+    """Tell whether C can hold an integer at all; other values always fit."""
+    return kind.smallest is None or kind.smallest <= value <= (kind.largest or 0)
+
+
+class Assignments:
+    """An array of pd_assignment with the memory that it points at."""
+
+    def __init__(self, size: int) -> None:
+        self.items = ffi.new("pd_assignment[]", size)
+        self._texts: list[Any] = []
+
+    def fill(
+        self, position: int, name: str, kind: ValueType, value: object, *, sensitive: bool
+    ) -> None:
+        """Let item `position`, whose flag is set, assign `value` to it."""
+        item = self.items[position]
+        item.type = kind.number
+        wanted = to_python(name, kind, value, sensitive=sensitive)
+        if not fits(kind, wanted):
+            item.text = self._keep(lists.integer_text(wanted))  # C says what is expected
+        elif kind.member == "str":
+            text = lists.encode(wanted) if kind.item else wanted
+            item.value.str = self._keep(text, f"{name}=", sensitive=sensitive)
+        else:
+            setattr(item.value, kind.member, wanted)
+
+    def _keep(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
+        kept = ffi.new("char[]", to_bytes(text, what, sensitive=sensitive))
+        self._texts.append(kept)
+        return kept

@@ -1,0 +1,1 @@
+"""The report on a process and on files: modules, copies, conflicts, other flag libraries."""

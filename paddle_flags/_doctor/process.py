@@ -1,0 +1,107 @@
+"""What the registry of this process knows: modules, copies, cells, pending values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.history import place_of
+from paddle_flags._core.registry import all_flags
+from paddle_flags._core.status import ErrorList, check, new_error, to_text
+from paddle_flags._native import ffi, lib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from paddle_flags._core.flag import Flag
+
+Report = dict[str, Any]
+
+
+def _sized(name: str) -> Any:
+    return ffi.new(f"{name} *", {"size": ffi.sizeof(name)})
+
+
+def _each(get: Callable[[int, Any, Any], int], name: str) -> Iterator[Any]:
+    """Give the structs that a function of C gives by index."""
+    index = 0
+    while True:
+        info = _sized(name)
+        err = new_error()
+        status = get(index, info, err)
+        if status == lib.PD_ERR_ARGUMENT:
+            return
+        check(status, err)
+        yield info
+        index += 1
+
+
+def modules() -> Iterator[Report]:
+    """Give the modules that are in the process."""
+    handle = lib.pd_module_next(ffi.NULL)
+    while handle:
+        info = _sized("pd_module_info")
+        err = new_error()
+        check(lib.pd_module_get_info(handle, info, err), err)
+        errors = ErrorList()
+        check(lib.pd_module_get_errors(handle, errors.pointer, err), err)
+        if info.present:
+            yield {
+                "path": to_text(info.path),
+                "namespace": to_text(info.name_space),
+                "flags": info.flags,
+                "errors": [str(error) for error in errors.exceptions()],
+            }
+        handle = lib.pd_module_next(handle)
+
+
+def _module_path(handle: Any) -> str:
+    if not handle:
+        return "run time"
+    info = _sized("pd_module_info")
+    err = new_error()
+    check(lib.pd_module_get_info(handle, info, err), err)
+    return to_text(info.path)
+
+
+def cells_of(flag: Flag[Any]) -> list[Report]:
+    """Give the variables of a flag, one of each module that has some."""
+
+    def get(index: int, info: Any, err: Any) -> int:
+        return int(lib.pd_flag_get_cell(flag.handle, index, info, err))
+
+    return [
+        {
+            "module": _module_path(info.module),
+            "kind": "import" if info.kind == lib.PD_KIND_IMPORT else "definition",
+            "in_step": bool(info.in_step),
+        }
+        for info in _each(get, "pd_cell_info")
+    ]
+
+
+def shared_flags() -> Iterator[Report]:
+    """Give the flags with several variables, or with one that has another value."""
+    for flag in all_flags():
+        cells = cells_of(flag)
+        if len(cells) > 1 or not all(cell["in_step"] for cell in cells):
+            yield {"name": flag.name, "cells": cells}
+
+
+def copies() -> Iterator[Report]:
+    """Give the copies of the library."""
+    for info in _each(lib.pd_copy_get_info, "pd_copy_info"):
+        yield {
+            "path": to_text(info.path),
+            "version": to_text(info.version),
+            "hosting": bool(info.hosting),
+        }
+
+
+def pending() -> Iterator[Report]:
+    """Give the values for flags that are not defined yet."""
+    for info in _each(lib.pd_pending_get, "pd_pending_info"):
+        yield {
+            "name": to_text(info.name),
+            "source": to_text(lib.pd_source_name(info.origin.source)),
+            "place": place_of(info.origin),
+        }

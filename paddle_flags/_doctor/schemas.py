@@ -1,0 +1,74 @@
+"""Sets of generated flags, in the process and in files, and whether their versions agree."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from paddle_flags._core.registry import all_flags
+from paddle_flags._doctor.process import cells_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from paddle_flags._doctor.process import Report
+
+
+# A generated module has a flag that is named after its set of flags and their hash.
+_SCHEMA = re.compile(r"(?:.*\.)?(.+)_schema_([0-9a-f]{16})")
+
+
+def is_schema(name: str) -> bool:
+    """Return whether a flag is named as those that hold a hash are."""
+    return _SCHEMA.fullmatch(name) is not None
+
+
+def _schemas() -> Iterator[Report]:
+    for flag in all_flags():
+        match = _SCHEMA.fullmatch(flag.name)
+        if match and flag.hidden and flag.read_only and str(flag.default).startswith(match[2]):
+            modules = [cell["module"] for cell in cells_of(flag)]
+            yield {"set": match[1], "hash": flag.default, "modules": modules}
+
+
+_SCHEMA_IN = re.compile(rb"\0((?!pd_|FLAGS_)[A-Za-z_]\w*)_schema_([0-9a-f]{16})(?=\0)")
+
+
+def _schemas_in(path: str) -> Iterator[Report]:
+    """Give the schemas of a file, whose flags aren't in the process."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:  # told elsewhere
+        return
+    for name, start in sorted(set(_SCHEMA_IN.findall(data))):
+        digest = re.search(b"\0(" + start + rb"[0-9a-f]{48})\0", data)
+        if digest:
+            yield {"set": name.decode(), "hash": digest[1].decode(), "modules": [path]}
+
+
+def all_schemas(modules: Sequence[Report], files: Sequence[str]) -> list[Report]:
+    """Give those of the process, of files, and of modules that were refused."""
+    found = list(_schemas())
+    absent = [*(module["path"] for module in modules if module["errors"]), *files]
+    for path in dict.fromkeys(absent):
+        for schema in _schemas_in(path):
+            same = [each for each in found if each["hash"] == schema["hash"]]
+            if not same:
+                found.append(schema)
+            elif path not in same[0]["modules"]:
+                same[0]["modules"].append(path)
+    return found
+
+
+def schema_problems(schemas: Sequence[Report]) -> Iterator[str]:
+    """Report the sets of flags that modules were built from in several versions."""
+    first: dict[str, Report] = {}
+    for schema in schemas:
+        other = first.setdefault(schema["set"], schema)
+        if other is not schema:
+            these, those = (", ".join(each["modules"]) for each in (schema, other))
+            yield (
+                f"{schema['set']}: {these} has flags of another version than {those}"
+                f" ({schema['hash'][:16]}, not {other['hash'][:16]}): build them from one file"
+            )

@@ -1,0 +1,81 @@
+"""The report as text for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paddle_flags._report.facts import one_line
+from paddle_flags._report.table import table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paddle_flags._doctor.process import Report
+
+    Rows = Sequence[Sequence[str]]
+
+
+def _section(title: str, head: Sequence[str], rows: Rows) -> list[str]:
+    if not rows:
+        return []
+    shown = [[one_line(cell) for cell in row] for row in rows]
+    return [f"{title}:", *(f"  {line}" for line in table(head, shown).splitlines()), ""]
+
+
+def _file_row(file: Report) -> tuple[str, ...]:
+    ways = {"joins": "module record", "copy": "registry copy", "links": "links the library"}
+    how = ", ".join(text for key, text in ways.items() if file[key])
+    number = "" if file["definitions"] is None else str(file["definitions"])
+    return (file["path"], file["format"], how or "doesn't", number)
+
+
+def to_lines(report: Report) -> list[str]:
+    """Give the report as text for people."""
+    lines: list[str] = []
+    for title, head, rows in (
+        ("modules", ("path", "joins by", "namespace", "flags"), _module_rows(report)),
+        ("copies of the registry", ("path", "version", "role"), _copy_rows(report)),
+        ("flags with several variables", ("flag", "module", "by", "in step"), _cell_rows(report)),
+        ("sets of generated flags", ("set", "hash", "modules"), _schema_rows(report)),
+        ("values that nobody has claimed", ("name", "source", "place"), _pending_rows(report)),
+        ("files", ("path", "format", "joins", "flags"), _file_rows(report)),
+        ("other flag libraries", ("library", "path", "has"), _library_rows(report)),
+    ):
+        lines += _section(title, head, rows)
+    problems = [f"  {one_line(problem)}" for problem in report["problems"]]
+    return lines + (["problems:", *problems] if problems else ["no problems"])
+
+
+def _module_rows(report: Report) -> Rows:
+    return [(m["path"], m["joins"], m["namespace"], str(m["flags"])) for m in report["modules"]]
+
+
+def _copy_rows(report: Report) -> Rows:
+    return [
+        (copy["path"], copy["version"], "host" if copy["hosting"] else "forwards")
+        for copy in report["copies"]
+    ]
+
+
+def _cell_rows(report: Report) -> Rows:
+    return [
+        (flag["name"], cell["module"], cell["kind"], "yes" if cell["in_step"] else "no")
+        for flag in report["shared_flags"]
+        for cell in flag["cells"]
+    ]
+
+
+def _schema_rows(report: Report) -> Rows:
+    return [(s["set"], s["hash"][:16], ", ".join(s["modules"])) for s in report["schemas"]]
+
+
+def _pending_rows(report: Report) -> Rows:
+    return [(p["name"], p["source"], p["place"] or "") for p in report["pending"]]
+
+
+def _file_rows(report: Report) -> Rows:
+    return [_file_row(file) for file in report["files"]]
+
+
+def _library_rows(report: Report) -> Rows:
+    return [(o["library"], o["path"], o["has"]) for o in report["other_libraries"]]

@@ -1,0 +1,1 @@
+"""How values come from outside: command lines, configuration files."""

@@ -1,0 +1,177 @@
+"""Command lines: from the tokens to the values of flags."""
+
+from __future__ import annotations
+
+from paddle_flags import errors
+from paddle_flags._core.status import (
+    ErrorList,
+    new_error,
+    to_argument,
+    to_bytes,
+    to_prefix,
+    to_switch,
+    to_text,
+)
+from paddle_flags._fast import parse_argv
+from paddle_flags._native import ffi, lib
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal
+
+    from paddle_flags._input.config import ConfigFiles, Path
+
+    Order = Literal["remove", "leave", "reorder"]
+
+# "helpfull" and the others by their numbers.
+HELP_KINDS: dict[int, str] = {
+    number: {"ALL": "help", "VERSION": "version"}.get(name[8:], f"help{name[8:].lower()}")
+    for number, name in sorted(ffi.typeof("pd_help_kind").elements.items())
+}
+_ORDERS = {
+    "remove": lib.PD_ARRANGE_REMOVE,
+    "leave": lib.PD_ARRANGE_LEAVE,
+    "reorder": lib.PD_ARRANGE_REORDER,
+}
+
+
+class Options:
+    """How a command line is read."""
+
+    def __init__(  # noqa: PLR0913 - as parse()
+        self,
+        *,
+        env_prefix: str | None = None,
+        config: Path | Sequence[Path] | None = None,
+        allow_pending: bool = False,
+        stop_at_argument: bool = False,
+        order: Order = "remove",
+        usage: str | None = None,
+        version: str | None = None,
+        keep_startup: bool = False,  # another command line will follow
+    ) -> None:
+        self.env_prefix = env_prefix
+        self.config = config
+        self.allow_pending = allow_pending
+        self.stop_at_argument = stop_at_argument
+        self.order = order
+        self.usage = usage
+        self.version = version
+        self.keep_startup = keep_startup
+
+    def check(self) -> None:
+        """Refuse what is a mistake of the program, whatever its user typed."""
+        if self.env_prefix is not None:
+            to_prefix("env_prefix", self.env_prefix)
+        for name, text in (("usage", self.usage), ("version", self.version)):
+            if text is not None:
+                to_argument(name, text)
+        for name in ("allow_pending", "stop_at_argument", "keep_startup"):
+            to_switch(name, getattr(self, name))
+
+
+class HelpWanted:
+    """What a command line asks for in place of setting flags."""
+
+    def __init__(self, kind: str, pattern: str) -> None:
+        self.kind = kind  # "help", "helpfull", ..., "version"
+        self.pattern = pattern  # of --helpon=<pattern> and the like, or ""
+
+
+def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
+    """Set the flags of a command line, the program first; give its other arguments.
+
+    Raises FlagParseError: nothing is changed then.
+    """
+    options.check()
+    files = _config_files(tokens[0] if tokens else "", options)
+    call = _Call(options)
+    err = new_error()
+    rest = call.run(tokens, files.read() if files else ffi.NULL, err)
+    if rest is None:
+        _check_tokens(tokens)
+    if rest == lib.PD_HELP:
+        pattern = to_text(call.help.pattern) if call.help.pattern else ""
+        return HelpWanted(HELP_KINDS[call.help.kind], pattern)
+    if not isinstance(rest, list):
+        raise call.found.gather(err, errors.FlagParseError)
+    if files:
+        files.remember()
+    _remember_prefix(options.env_prefix)
+    return rest
+
+
+def _check_tokens(tokens: Sequence[object]) -> None:
+    """Refuse tokens that are no text for C."""
+    for token in tokens:
+        if not isinstance(token, str):
+            message = f"argv has {token!r}: expected str, not {type(token).__name__}"
+            raise errors.FlagTypeError(message)
+        to_bytes(token, "argv: ")
+    message = "argv: out of memory"
+    raise errors.FlagMemoryError(message)
+
+
+def _config_files(program: str, options: Options) -> ConfigFiles | None:
+    if options.config is None:
+        return None
+    from paddle_flags._input.config import ConfigFiles  # noqa: PLC0415 - many programs have none
+
+    return ConfigFiles(options.config, program, allow_pending=options.allow_pending)
+
+
+class _Call:
+    """A call of pd_parse_argv, with the memory that it needs."""
+
+    def __init__(self, options: Options) -> None:
+        self.found = ErrorList()
+        self.help = ffi.new("pd_help *", {"size": ffi.sizeof("pd_help")})
+        self._prefix = ffi.NULL
+        if options.env_prefix is not None:
+            self._prefix = ffi.new("char[]", to_prefix("env_prefix", options.env_prefix))
+        self._options = ffi.new(
+            "pd_parse_options *",
+            {
+                "size": ffi.sizeof("pd_parse_options"),
+                "arrange": _arrange(options.order),
+                "stop_at_argument": options.stop_at_argument,
+                "keep_startup": options.keep_startup,
+                "allow_pending": options.allow_pending,
+                "env_prefix": self._prefix,
+                "errors": self.found.pointer,
+                "help": self.help,
+            },
+        )
+
+    def run(self, tokens: list[str], config: Any, err: Any) -> list[str] | int | None:
+        """Give what stays of the tokens, or the status; None: one of them is no text for C."""
+        self._options.config = config
+        return parse_argv(tokens, _address(self._options), _address(err))
+
+
+def _address(pointer: Any) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
+
+
+def _arrange(order: str) -> int:
+    if not isinstance(order, str) or order not in _ORDERS:
+        message = f"order is {order!r:.60}: expected 'remove', 'leave' or 'reorder'"
+        raise errors.FlagArgumentError(message)
+    return int(_ORDERS[order])
+
+
+# ---- what dump() needs ----
+
+_prefix = "FLAGS_"
+
+
+def _remember_prefix(prefix: str | None) -> None:
+    global _prefix  # noqa: PLW0603 - one command line, one process
+    if prefix is not None:
+        _prefix = prefix
+
+
+def environment_prefix() -> str:
+    """Give what the variables of the environment begin with, by the last command line."""
+    return _prefix

@@ -1,0 +1,162 @@
+"""What a configuration file gives: values, each with its place, and what is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+DEPTH = 32
+"""Tables in tables, and parts of a dotted key."""
+
+_SHOWN = 60  # characters of a user's text in a message
+_PROBLEMS = 100  # of a file are told; the rest would bury them
+
+
+class Scalar(NamedTuple):
+    """A value as its file wrote it."""
+
+    kind: str  # "text", "integer", "number", "bool", or what flags can't be: "null", "date"
+    text: str
+
+
+class Place(NamedTuple):
+    """A character of a file; both count from 1."""
+
+    line: int
+    column: int
+
+
+class FileValue(NamedTuple):
+    """A value for a flag."""
+
+    name: str
+    text: str
+    kind: str  # "text", "integer", "number" or "bool"; of a list, its items'
+    is_list: bool
+    at: Place
+
+
+class Stop(Exception):  # noqa: N818 - it ends the reading of one file, nothing more
+    """A file is refused from here on."""
+
+
+class Reading:
+    """What has been read of one file: values, and what is wrong."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.values: list[FileValue] = []
+        self.problems: list[str] = []
+        self._seen: dict[str, Place] = {}
+
+    def fail(self, at: Place | None, why: str) -> None:
+        """Note what is wrong; raise Stop when that is enough of it."""
+        where = f"{self.path}:{at.line}:{at.column}" if at else self.path
+        self.problems.append(f"{where}: {why}")
+        if len(self.problems) == _PROBLEMS:
+            self.problems.append(f"{self.path}: more errors aren't shown")
+            raise Stop
+
+    def stop(self, at: Place | None, why: str) -> NoReturn:
+        """Note what is wrong and makes all that follows unreadable."""
+        self.fail(at, why)
+        raise Stop
+
+    def claim(self, keys: Sequence[str], at: Place) -> bool:
+        """Refuse a name that the file has used already."""
+        first = self._seen.setdefault(".".join(keys).replace("-", "_"), at)
+        if first is not at:
+            self.repeated(keys, at, first)
+        return first is at
+
+    def repeated(self, keys: Sequence[str], at: Place, first: Place) -> None:
+        """Refuse a key that was at `first` before."""
+        self.fail(at, f"{flag(keys)}: is given twice, first in line {first.line}")
+
+    def add(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
+        """Take the value of a key, which stands at `at`."""
+        name = ".".join(keys)
+        if not name:
+            self.fail(at, "expected the name of a flag before the value")
+            return
+        for scalar in value if isinstance(value, list) else [value]:
+            why = _unfit(scalar)
+            if why:
+                self.fail(at, f"{flag(keys)}: {why}")
+                return
+        if isinstance(value, list):
+            text = ",".join(_item(scalar.text, lone=len(value) == 1) for scalar in value)
+            kinds = [scalar.kind for scalar in value if scalar.kind != "text"]
+            kind = kinds[0] if kinds else "text"
+            self.values.append(FileValue(name, text, kind, is_list=True, at=at))
+        else:
+            self.values.append(FileValue(name, value.text, value.kind, is_list=False, at=at))
+
+
+def quote(text: str) -> str:
+    """Give text for a message: on one line and not too long."""
+    short = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in short)
+
+
+def flag(keys: Sequence[str]) -> str:
+    """Give the flag that keys lead to, for a message."""
+    return "--" + quote(".".join(keys))
+
+
+def _unfit(value: Scalar) -> str | None:
+    if value.kind == "null":
+        return "null is no value; leave the name out to keep the default"
+    if value.kind == "date":
+        return "a date is no value of a flag; write it in quotes to give it as text"
+    if "\0" in value.text:
+        return "expected text without a NUL character"
+    if not value.text.isascii():
+        try:
+            value.text.encode()
+        except UnicodeEncodeError:
+            return "expected text of whole characters, not half a surrogate pair"
+    return None
+
+
+def _item(text: str, *, lone: bool) -> str:
+    """Give an item of a list as pd_list_get reads it."""
+    plain = text.strip() == text and not any(c in text for c in ',"\r\n')
+    return text if plain and (text or not lone) else '"' + text.replace('"', '""') + '"'
+
+
+def number_text(text: str) -> str:
+    """Give a number of TOML or YAML as C reads it."""
+    digits = text.replace("_", "").lower()
+    sign = "-" if digits.startswith("-") else ""
+    digits = digits.lstrip("+-")
+    if digits[:2] in ("0o", "0b"):
+        return sign + hex(int(digits, 0))
+    return sign + digits.replace(".inf", "inf").replace(".nan", "nan")
+
+
+def place_in(text: str, at: int) -> Place:
+    """Give the place of the character `at`."""
+    line = text.count("\n", 0, at) + 1
+    return Place(line, at - text.rfind("\n", 0, at))
+
+
+class Places:
+    """Gives the places of characters, each behind the one before."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._line = 1
+        self._start = 0  # of the line
+
+    def __call__(self, at: int) -> Place:
+        found = self._text.count("\n", self._at, at)
+        if found:
+            self._line += found
+            self._start = self._text.rfind("\n", self._at, at) + 1
+        self._at = at
+        return Place(self._line, at - self._start + 1)

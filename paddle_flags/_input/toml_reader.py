@@ -1,0 +1,219 @@
+"""Configuration files in TOML.
+
+Python's own reader judges a file and gives its values, but not where they stand. So
+a walk over the text, which lets more pass than TOML, finds the places first.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, flag, number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+_BASIC = r'"(?:\\.|[^"\\\n])*"'
+_PART = rf"(?:[A-Za-z0-9_-]+|{_BASIC}|'[^'\n]*')"
+_KEY = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
+_BASIC_LINES = r'"""(?:\\.|[^\\])*?"""(?:""?(?!"))?'
+_LITERAL_LINES = r"'''.*?'''(?:''?(?!'))?"
+_STRING = rf"{_BASIC_LINES}|{_BASIC}|{_LITERAL_LINES}|'[^'\n]*'"
+
+_PARTS = re.compile(_PART)
+_PAIR = re.compile(rf"({_KEY})[ \t]*=[ \t]*")
+_HEADER = re.compile(rf"\[[ \t]*({_KEY})[ \t]*\]")
+_BLANK = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
+_BARE = re.compile(r"""[^,\[\]{}#"'\n]+""")
+_IN_ARRAY = re.compile(rf"""{_STRING}|[^\[\]{{}}#"']+|#[^\n]*|[\[\]{{}}]""", re.DOTALL)
+_VALUE = re.compile(rf"{_STRING}|{_BARE.pattern}", re.DOTALL)
+_LONG = re.compile(r"\w{1000}")  # no number is; converting one takes very long
+_POSITION = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+
+
+class _Found(NamedTuple):
+    keys: list[str]
+    key: Place
+    value: Place
+    raw: str  # the beginning of the value, or all of a number
+
+
+class _Lost(Exception):  # noqa: N818 - the library says what is wrong
+    """Here is no TOML."""
+
+
+class _Number(str):
+    """A float of the file, not read yet."""
+
+    __slots__ = ()
+
+
+def read(text: str, reading: Reading) -> None:
+    """Read the text of a file."""
+    text = text.replace("\r\n", "\n")
+    library = _library(reading)
+    found: list[_Found] = []
+    lost = False
+    try:
+        found.extend(_Walk(text, reading, library).pairs())
+    except _Lost:
+        lost = True
+    if sum(not reading.claim(one.keys, one.key) for one in found):
+        return  # TOML forbids it too, but says it less well
+    try:
+        data = library.loads(text, parse_float=_Number)
+    except library.TOMLDecodeError as error:
+        reading.stop(*_explain(text, str(error)))
+    if lost:
+        reading.stop(None, "is TOML that this program can't read")
+    for one in found:
+        value: Any = data
+        for key in one.keys:
+            value = value[key]
+        _add(reading, one, value)
+
+
+def _library(reading: Reading) -> ModuleType:
+    try:
+        if sys.version_info >= (3, 11):
+            import tomllib  # noqa: PLC0415 - seldom used
+        else:
+            import tomli as tomllib  # noqa: PLC0415 - an extra
+    except ImportError:
+        why = "TOML needs tomli on this Python: pip install 'paddle_flags[toml]'"
+        reading.stop(None, why)
+    return tomllib
+
+
+def _explain(text: str, message: str) -> tuple[Place, str]:
+    parts = _POSITION.fullmatch(message)
+    if parts and parts[2]:
+        return Place(int(parts[2]), int(parts[3])), f"not TOML: {parts[1]}"
+    why = parts[1] if parts else message
+    return Places(text)(len(text)), f"not TOML: {why} at the end of the file"
+
+
+def _add(reading: Reading, one: _Found, value: Any) -> None:
+    if isinstance(value, dict):
+        return  # its own keys are there too
+    if not isinstance(value, list):
+        reading.add(one.keys, _scalar(value, one.raw), one.value)
+    elif any(isinstance(item, (list, dict)) for item in value):
+        reading.fail(one.value, f"{flag(one.keys)}: expected a list of plain values")
+    else:
+        reading.add(one.keys, [_scalar(item, "") for item in value], one.value)
+
+
+def _scalar(value: Any, raw: str) -> Scalar:
+    if isinstance(value, bool):
+        return Scalar("bool", str(value).lower())
+    if isinstance(value, int):
+        return Scalar("integer", number_text(raw or str(value)))
+    if isinstance(value, _Number):
+        return Scalar("number", number_text(value))
+    if isinstance(value, str):
+        return Scalar("text", value)
+    return Scalar("date", "")
+
+
+class _Walk:
+    def __init__(self, text: str, reading: Reading, library: ModuleType) -> None:
+        self._text = text
+        self._reading = reading
+        self._library = library
+        self._place = Places(text)
+        self._at = 0
+
+    def pairs(self) -> Iterator[_Found]:
+        """Give the keys that have values, inline tables among these; raise _Lost."""
+        tables: list[list[str]] = [[]]  # of the last header, then inline ones
+        while True:
+            self._take(_BLANK)
+            mark = self._text[self._at : self._at + 1]
+            if not mark:
+                return
+            if mark == "[":
+                tables = [self._header()]
+            elif mark == "}" and len(tables) > 1:
+                tables.pop()
+                self._at += 1
+            elif mark == "," and len(tables) > 1:
+                self._at += 1
+            else:
+                one = self._pair(tables[-1])
+                yield one
+                if self._pass_value():
+                    tables.append(one.keys)
+
+    def _take(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        match = pattern.match(self._text, self._at)
+        if match is None:
+            raise _Lost
+        self._at = match.end()
+        return match
+
+    def _header(self) -> list[str]:
+        if self._text.startswith("[[", self._at):
+            why = "[[...]] is a list of tables, expected a table with a name: [name]"
+            self._reading.stop(self._place(self._at), why)
+        return self._keys(self._take(_HEADER))
+
+    def _pair(self, table: list[str]) -> _Found:
+        """Go to the value behind a key."""
+        match = self._take(_PAIR)
+        keys = [*table, *self._keys(match)]
+        raw = _BARE.match(self._text, self._at)
+        key, value = self._place(match.start()), self._place(self._at)
+        if len(keys) > DEPTH:
+            self._reading.stop(key, f"has {len(keys)} names in a row, expected up to {DEPTH}")
+        return _Found(keys, key, value, raw[0].rstrip() if raw else "")
+
+    def _keys(self, match: re.Match[str]) -> list[str]:
+        parts = _PARTS.findall(match[1])
+        if len(parts) > DEPTH:
+            why = f"has {len(parts)} names in a row, expected up to {DEPTH}"
+            self._reading.stop(self._place(match.start()), why)
+        return [self._key(part) for part in parts]
+
+    def _key(self, part: str) -> str:
+        if "\\" not in part or part[0] != '"':
+            return part[1:-1] if part[0] in "\"'" else part
+        try:
+            (key,) = self._library.loads(f"{part}=0")
+        except self._library.TOMLDecodeError:
+            raise _Lost from None
+        return str(key)
+
+    def _pass_value(self) -> bool:
+        """Go behind a value, or into an inline table and say so."""
+        mark = self._text[self._at : self._at + 1]
+        if mark == "{":
+            self._at += 1
+            return True
+        if mark == "[":
+            self._pass_array()
+        else:
+            self._check_number(self._take(_VALUE))
+        return False
+
+    def _pass_array(self) -> None:
+        depth = 0
+        while True:
+            match = self._take(_IN_ARRAY)
+            if match[0] in ("[", "{"):
+                depth += 1
+            elif match[0] in ("]", "}"):
+                depth -= 1
+            else:
+                self._check_number(match)
+            if depth == 0:
+                return
+            if depth > DEPTH:
+                self._reading.stop(self._place(match.start()), "is nested too deeply")
+
+    def _check_number(self, match: re.Match[str]) -> None:
+        if match[0][0] not in "\"'#" and _LONG.search(match[0]):
+            self._reading.stop(self._place(match.start()), "is too long for a number")

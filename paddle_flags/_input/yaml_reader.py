@@ -1,0 +1,141 @@
+"""Configuration files in YAML 1.2, by ruamel.yaml.
+
+Its events are read, nothing is constructed: no tag can do anything, and aliases,
+with which a small file can make a large document, are refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._input.reading import Place, Reading, Scalar, number_text, place_in, quote
+from paddle_flags._input.tree import Tree
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_TABLE = "tag:yaml.org,2002:map"
+_LIST = "tag:yaml.org,2002:seq"
+_KINDS = {
+    "tag:yaml.org,2002:str": "text",
+    "tag:yaml.org,2002:int": "integer",
+    "tag:yaml.org,2002:float": "number",
+    "tag:yaml.org,2002:bool": "bool",
+    "tag:yaml.org,2002:null": "null",
+    "tag:yaml.org,2002:timestamp": "date",
+}
+
+# Text in YAML 1.2, bools in 1.1: people mean the one or the other. So a bool flag takes
+# them as such, and a string flag asks for quotes.
+_BOOLS = {
+    "true": "true",
+    "yes": "true",
+    "on": "true",
+    "false": "false",
+    "no": "false",
+    "off": "false",
+}
+
+_LONGEST = 1000  # digits; no number has as many
+
+
+def read(text: str, reading: Reading) -> None:
+    """Read the text of a file."""
+    try:
+        import ruamel.yaml  # noqa: PLC0415 - an extra
+    except ImportError:
+        why = "YAML needs ruamel.yaml: pip install 'paddle_flags[yaml]'"
+        reading.stop(None, why)
+    _Reader(ruamel.yaml, text, reading).read()
+
+
+class _Reader:
+    def __init__(self, library: Any, text: str, reading: Reading) -> None:
+        self._library = library
+        self._parser = library.YAML(typ="safe", pure=True)
+        self._text = text
+        self._reading = reading
+        self._tree = Tree(reading)
+        self._documents = 0
+        self._last = Place(1, 1)
+
+    def read(self) -> None:
+        library = self._library
+        try:
+            for event in self._parser.parse(self._text):
+                self._last = Place(event.start_mark.line + 1, event.start_mark.column + 1)
+                self._take(event, library.events)
+        except library.error.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            at = Place(mark.line + 1, mark.column + 1) if mark else self._last
+            self._reading.stop(at, f"not YAML: {_reason(error)}")
+        except library.reader.ReaderError as error:
+            at = place_in(self._text, error.position)
+            why = f"not YAML: the character {chr(error.character)!a} can't be in it"
+            self._reading.stop(at, why)
+        except (library.error.YAMLError, ValueError) as error:  # such as chr() of \\U11111111
+            self._reading.stop(self._last, f"not YAML: {error}")
+
+    def _take(self, event: Any, events: Any) -> None:
+        if isinstance(event, events.DocumentStartEvent):
+            self._begin_document(event)
+        elif isinstance(event, events.AliasEvent):
+            self._stop("aliases (*name) are not read, expected the value itself")
+        elif isinstance(event, (events.MappingStartEvent, events.SequenceStartEvent)):
+            if self._tree.wants_key:
+                self._stop("expected a name before the colon")
+            is_table = isinstance(event, events.MappingStartEvent)
+            if event.tag not in (None, "!", _TABLE if is_table else _LIST):
+                self._refuse_tag(event)
+            self._tree.begin(self._last, is_table=is_table)
+        elif isinstance(event, events.CollectionEndEvent):
+            self._tree.end()
+        elif isinstance(event, events.ScalarEvent) and self._tree.wants_key:
+            self._take_key(event)
+        elif isinstance(event, events.ScalarEvent):
+            self._tree.value(self._scalar(event), self._last)
+
+    def _stop(self, why: str) -> NoReturn:
+        self._reading.stop(self._last, why)
+
+    def _begin_document(self, event: Any) -> None:
+        self._documents += 1
+        if self._documents > 1:
+            self._stop("is a second document, expected one in a file")
+        if event.version and tuple(event.version) != (1, 2):
+            self._stop("is of another version, expected YAML 1.2")
+
+    def _take_key(self, event: Any) -> None:
+        if event.value == "<<" and event.implicit[0]:
+            self._stop("merge keys (<<) are not read, expected the values themselves")
+        self._tree.key(event.value, self._last)
+
+    def _scalar(self, event: Any) -> Scalar:
+        kind = self._kind(event)
+        if kind == "text" and event.implicit[0] and event.value.lower() in _BOOLS:
+            kind = "bool"
+        if kind == "bool":
+            return Scalar(kind, _BOOLS.get(event.value.lower(), str(event.value)))
+        if kind in ("integer", "number"):
+            if len(event.value) > _LONGEST:
+                self._stop("is too long for a number")
+            return Scalar(kind, number_text(event.value))
+        return Scalar(kind, event.value)
+
+    def _kind(self, event: Any) -> str:
+        if event.tag in (None, "!"):
+            node = self._library.nodes.ScalarNode
+            tag = self._parser.resolver.resolve(node, event.value, event.implicit)
+        else:
+            tag = event.tag
+        kind = _KINDS.get(str(tag))
+        return kind or self._refuse_tag(event)
+
+    def _refuse_tag(self, event: Any) -> NoReturn:
+        self._stop(f"the tag {quote(str(event.tag))} means nothing here")
+
+
+def _reason(error: Any) -> str:
+    """Give what a MarkedYAMLError says, on one line."""
+    parts = [part for part in (error.context, error.problem) if part]
+    return ", ".join(" ".join(str(part).split()) for part in parts)

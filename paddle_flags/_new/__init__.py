@@ -1,0 +1,1 @@
+"""New projects that define a flag, from `templates/`."""

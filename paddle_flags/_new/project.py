@@ -1,0 +1,88 @@
+"""The files of a new project with a flag, made from `templates/`."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+_TEMPLATES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "templates")
+
+
+class _Language(NamedTuple):
+    about: str
+    shared: str  # the directory of what it has in common with others
+    plugin: str  # what the build makes, where that is a plain shared library
+    build: str  # what to do first
+
+
+_PIP = "python -m pip install --no-build-isolation ."
+
+LANGUAGES = {
+    "c": _Language("a plugin in C, by make", "plugin", "lib@name@.so", "make test"),
+    "cpp": _Language("a plugin in C++, by make", "plugin", "lib@name@.so", "make test"),
+    "cython": _Language("a Python module in Cython", "module", "", _PIP),
+    "pybind11": _Language("a Python module by pybind11", "module", "", _PIP),
+    "nanobind": _Language("a Python module by nanobind", "module", "", _PIP),
+    "rust": _Language(
+        "a plugin in Rust, by cargo",
+        "plugin",
+        "target/release/lib@name@.so",
+        "cargo build --release",
+    ),
+    "zig": _Language("a plugin in Zig, by make", "plugin", "lib@name@.so", "make test"),
+}
+
+
+def render(name: str, language: str) -> dict[str, str]:
+    """Give the text of each file of a new project, by its path in it."""
+    chosen = LANGUAGES[language]
+    texts: dict[str, str] = {}
+    for directory in (language, chosen.shared):
+        top = os.path.join(_TEMPLATES, directory)
+        for place, _, files in os.walk(top):
+            for file in files:
+                with open(os.path.join(place, file), encoding="utf-8") as template:
+                    text = template.read()
+                path = os.path.relpath(os.path.join(place, file), top).replace("NAME", name)
+                if file == "gitignore.in":
+                    path = ".gitignore"
+                texts[re.sub(r"\.in$", "", path)] = text.replace("@plugin@", chosen.plugin).replace(
+                    "@name@", name
+                )
+    return texts
+
+
+def write_project(directory: str, texts: dict[str, str]) -> None:
+    """Write the files, all or none, into a directory that is new or empty."""
+    if os.path.isdir(directory) and os.listdir(directory):
+        message = f"{directory}: isn't empty; expected a new or an empty directory"
+        raise FileExistsError(message)
+    made: list[str] = []
+    try:
+        for path in sorted(texts):
+            place = os.path.join(directory, path)
+            _make_directory(os.path.dirname(place), made)
+            with open(place, "x", encoding="utf-8", newline="\n") as file:
+                made.append(place)
+                file.write(texts[path])
+    except OSError:
+        _take_back(made)
+        raise
+
+
+def _make_directory(path: str, made: list[str]) -> None:
+    """Make a directory and those above it; note which are new."""
+    if os.path.lexists(path) and not os.path.isdir(path):
+        what = "is a file" if os.path.exists(path) else "is a link to nothing"
+        message = f"{path}: {what}; expected a new or an empty directory"
+        raise FileExistsError(message)
+    if path and not os.path.isdir(path):
+        _make_directory(os.path.dirname(path), made)
+        os.mkdir(path)
+        made.append(path)
+
+
+def _take_back(made: list[str]) -> None:
+    for path in reversed(made):
+        (os.rmdir if os.path.isdir(path) else os.remove)(path)

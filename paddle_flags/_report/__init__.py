@@ -1,0 +1,1 @@
+"""What is printed about flags: help, listings, reference text, values to load again."""

@@ -1,0 +1,239 @@
+"""Reference text about all flags: JSON, Markdown, a manual page, XML."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+from paddle_flags._core.registry import all_flags
+from paddle_flags._core.status import to_argument, to_switch
+from paddle_flags._core.values import REDACTED
+from paddle_flags._report import facts
+from paddle_flags._report.help import help_text
+from paddle_flags.errors import FlagArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paddle_flags._core.flag import Flag
+
+
+class _Wanted(NamedTuple):
+    program: str  # its path
+    full: bool  # hidden flags too
+    usage: str | None
+    version: str | None
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.program)
+
+    def groups(self) -> dict[str, list[Flag[Any]]]:
+        return facts.groups(facts.listed(hidden=self.full), self.name)
+
+
+# ---- JSON ----
+
+_NO_JSON = (float("inf"), float("-inf"))
+
+
+def _json_value(flag: Flag[Any], value: Any) -> Any:
+    if flag.sensitive:
+        return REDACTED
+    if isinstance(value, tuple):
+        return [_json_value(flag, item) for item in value]
+    return str(value) if value in _NO_JSON or value != value else value  # noqa: PLR0124 - NaN
+
+
+def _json_flag(flag: Flag[Any]) -> dict[str, Any]:
+    history = flag.history
+    return {
+        "name": flag.name,
+        "type": flag.type,
+        "items": flag.items,
+        "unit": flag.unit,
+        "help": flag.help,
+        "value": _json_value(flag, flag.value),
+        "default": _json_value(flag, flag.default),
+        "source": history[0].source,
+        "place": history[0].place,
+        "min": _json_value(flag, flag.min),
+        "max": _json_value(flag, flag.max),
+        "choices": flag.choices,
+        "category": flag.category,
+        "aliases": flag.aliases,
+        "old_names": flag.old_names,
+        "module": flag.module,
+        "file": flag.file,
+        "line": flag.line,
+        "hidden": flag.hidden,
+        "required": flag.required,
+        "read_only": flag.read_only,
+        "startup_only": flag.startup_only,
+        "frozen": flag.frozen,
+        "sensitive": flag.sensitive,
+        "experimental": flag.experimental,
+        "deprecated": flag.deprecated,
+        "retired": flag.retired,
+        "history": [
+            {**entry._asdict(), "value": _json_value(flag, entry.value)} for entry in history
+        ],
+    }
+
+
+def _to_json(wanted: _Wanted) -> str:
+    import json  # noqa: PLC0415 - seldom used
+
+    flags = [
+        flag for flag in facts.each(all_flags(), _json_flag) if wanted.full or not flag["hidden"]
+    ]
+    described = {"program": wanted.name, "version": wanted.version, "flags": flags}
+    return json.dumps(described, indent=2)
+
+
+# ---- Markdown ----
+
+
+def _md(text: str) -> str:
+    """Give text for a cell of a table."""
+    escaped = re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)
+    return "<br>".join(facts.one_line(line) for line in escaped.splitlines())
+
+
+def _code(text: str) -> str:
+    """Give text in backticks, more of them than it has in a row."""
+    most = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (most + 1)
+    blank = " " if most else ""
+    return f"{fence}{blank}{text}{blank}{fence}".replace("|", "\\|")
+
+
+def _md_row(flag: Flag[Any]) -> str:
+    *others, last = facts.names(flag)
+    holder = facts.holder(flag)
+    heads = [*others, f"{last}={holder}" if holder else last]
+    notes = _md("; ".join(facts.notes(flag)))
+    about = f"{_md(flag.help.strip())} *({notes})*" if notes else _md(flag.help.strip())
+    default = _code(facts.shown(flag, flag.default))
+    return f"| {', '.join(map(_code, heads))} | {default} | {about.strip()} |"
+
+
+def _to_markdown(wanted: _Wanted) -> str:
+    lines = [f"# Flags of {_md(wanted.name)}"]
+    if wanted.version:
+        lines.append(f"\nVersion {_md(wanted.version)}")
+    if wanted.usage:
+        lines.append(f"\n{wanted.usage}")
+    for heading, flags in wanted.groups().items():
+        lines += [f"\n## {_md(heading)}\n", "| flag | default | what it is for |", "|---|---|---|"]
+        lines += facts.each(flags, _md_row)
+    return "\n".join(lines)
+
+
+# ---- a manual page ----
+
+
+def _roff(text: str) -> str:
+    """Give text for groff: nothing in it is taken for a request."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    return escaped.replace("^", "\\(ha").replace("~", "\\(ti").replace("`", "\\(ga")
+
+
+def _roff_lines(text: str) -> Iterator[str]:
+    """Give lines that stay lines; an empty one begins a paragraph."""
+    for index, line in enumerate(text.splitlines()):
+        found = _roff(facts.one_line(line.strip()))
+        if index > 0:
+            yield ".br" if found else ".sp"
+        if found:
+            yield f"\\&{found}"
+
+
+def _roff_quoted(text: str) -> str:
+    return '"' + _roff(facts.one_line(text)).replace('"', "\\(dq") + '"'
+
+
+def _man_flag(flag: Flag[Any]) -> Iterator[str]:
+    holder = _roff(facts.holder(flag))
+    heads = ", ".join(f"\\fB{_roff(name)}\\fR" for name in facts.names(flag))
+    yield ".TP"
+    yield f"{heads}=\\fI{holder}\\fR" if holder else heads
+    yield from _roff_lines(flag.help.strip())
+    if "\n" in flag.help.strip():
+        yield ".br"
+    notes = [*facts.notes(flag), f"default: {facts.shown(flag, flag.default)}"]
+    yield from _roff_lines(" ".join(f"[{note}]" for note in notes))
+
+
+def _to_man(wanted: _Wanted) -> str:
+    version = wanted.version or ""
+    lines = [
+        f'.TH {_roff_quoted(wanted.name.upper())} 1 "" {_roff_quoted(version)} "Flags"',
+        ".SH NAME",
+        f"{_roff(facts.one_line(wanted.name))} \\- program with flags",
+        ".SH SYNOPSIS",
+    ]
+    if wanted.usage is None:
+        lines.append(
+            f"\\fB{_roff(facts.one_line(wanted.name))}\\fR [\\-\\-flag=value ...] [argument ...]"
+        )
+    else:
+        lines += _roff_lines(wanted.usage)
+    lines.append(".SH OPTIONS")
+    for heading, flags in wanted.groups().items():
+        lines.append(f".SS {_roff_quoted(heading)}")
+        for entry in facts.each(flags, lambda flag: list(_man_flag(flag))):
+            lines += entry
+    return "\n".join(lines)
+
+
+_FORMATS: dict[str, Callable[[_Wanted], str]] = {
+    "json": _to_json,
+    "markdown": _to_markdown,
+    "man": _to_man,
+}
+_KINDS = {"text": "help", "xml": "helpxml"}  # which C writes
+FORMATS = (*_KINDS, *_FORMATS)
+
+
+def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
+    if format not in FORMATS:
+        message = f"format {format!r}: expected one of {', '.join(FORMATS)}"
+        raise FlagArgumentError(message)
+    to_switch("full", full)
+    for name, text in texts.items():
+        if text is not None:
+            to_argument(name, text)
+
+
+def describe(
+    format: str = "text",
+    *,
+    program: str | None = None,
+    full: bool = False,
+    usage: str | None = None,
+    version: str | None = None,
+    width: int | None = None,
+    color: bool = False,
+) -> str:
+    """Give reference text about all flags, with `full` about hidden ones, too.
+
+    | format | gives |
+    |---|---|
+    | `"text"` | what `--help` shows, `width` columns wide |
+    | `"xml"` | what `--helpxml` shows, in the form of gflags |
+    | `"json"` | every property of every flag, and every value that it was given |
+    | `"markdown"` | tables by module and category |
+    | `"man"` | a manual page for groff |
+
+    `program` is the path of the program, else `sys.argv[0]`; `usage` is the text
+    above the flags. Sensitive values are `<redacted>`.
+    """
+    path = program or (sys.argv or [""])[0] or "program"
+    _check(format, full, {"program": path, "usage": usage, "version": version})
+    if format in _KINDS:
+        kind = "helpfull" if full and format == "text" else _KINDS[format]
+        return help_text(path, kind, usage=usage, version=version, width=width, color=color)
+    return _FORMATS[format](_Wanted(path, full, usage, version))

@@ -1,0 +1,184 @@
+"""The current values in forms from which they can be loaded again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Union, overload
+
+from paddle_flags._core.registry import all_flags
+from paddle_flags._core.status import to_prefix, to_switch
+from paddle_flags._input.argv import environment_prefix
+from paddle_flags._native import lib
+from paddle_flags._report.facts import each
+from paddle_flags._report.help import collect
+from paddle_flags.errors import (
+    FlagArgumentError,
+    FlagConflictError,
+    FlagValueError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from paddle_flags._core.flag import Flag
+
+Dumped = Union[str, "list[str]", "dict[str, str]"]
+Table = dict[str, Any]
+
+_LARGEST = 2**63 - 1  # TOML has no larger integers
+_DEEPEST = 16  # tables in tables; a name with more dots is one key
+
+
+class _Current(NamedTuple):
+    """A flag with its current value."""
+
+    name: str
+    text: str
+    value: Any
+
+
+def _look(flag: Flag[Any], *, all: bool) -> _Current | None:
+    """Give what is to be written: a value that may be seen, and can be given again."""
+    left_out = flag.sensitive or flag.read_only or flag.retired
+    if left_out or not (all or flag.source != "default"):
+        return None
+    return _Current(flag.name, flag.text, flag.value)
+
+
+# ---- arguments and variables ----
+
+
+def _to_argv(current: Iterable[_Current], _: str) -> list[str]:
+    return [f"--{flag.name}={flag.text}" for flag in current]
+
+
+def _to_environment(current: Iterable[_Current], prefix: str) -> dict[str, str]:
+    texts = {flag.name: flag.text for flag in current}
+    owners: dict[str, str] = {}
+    for flag in all_flags():
+        variable = prefix + flag.name.replace("-", "_").replace(".", "_")
+        other = owners.setdefault(variable, flag.name)
+        if other != flag.name and (other in texts or flag.name in texts):
+            message = f"{other} and {flag.name} would both take the variable {variable}"
+            raise FlagConflictError(message)
+    return {variable: texts[name] for variable, name in owners.items() if name in texts}
+
+
+# ---- tables ----
+
+
+def _keys(name: str, names: set[str]) -> list[str]:
+    """Give the keys to a flag: `a.b` is `b` in the table `a`, unless `a` is a flag, too."""
+    keys = name.split(".")
+    tables = {".".join(keys[:end]) for end in range(1, len(keys))}
+    return keys if all(keys) and len(keys) <= _DEEPEST and not tables & names else [name]
+
+
+def _to_tables(current: Iterable[_Current], plain: Callable[[_Current], Any]) -> Table:
+    values = {flag.name: plain(flag) for flag in current}
+    names = set(values)
+    tree: Table = {}
+    for name, value in values.items():
+        *tables, key = _keys(name, names)
+        inner = tree
+        for table in tables:
+            inner = inner.setdefault(table, {})
+        inner[key] = value
+    return tree
+
+
+def _check_text(flag: _Current, text: str, what: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        message = f"{flag.name}: the value has bytes that aren't UTF-8, which {what} can't hold"
+        raise FlagValueError(message) from None
+    return text
+
+
+def _plain(flag: _Current, what: str, can_hold: Callable[[Any], bool]) -> Any:
+    """Give a value as TOML or JSON writes it; what they can't write goes as text."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            return _check_text(flag, value, what)
+        return value if can_hold(value) else str(value)
+
+    value = flag.value
+    return [convert(item) for item in value] if isinstance(value, tuple) else convert(value)
+
+
+def _to_json(current: Iterable[_Current], _: str) -> str:
+    import json  # noqa: PLC0415 - seldom used
+    from math import isfinite  # noqa: PLC0415
+
+    def plain(flag: _Current) -> Any:
+        return _plain(flag, "JSON", lambda value: not isinstance(value, float) or isfinite(value))
+
+    return json.dumps(_to_tables(current, plain), indent=2, ensure_ascii=False) + "\n"
+
+
+def _to_toml(current: Iterable[_Current], _: str) -> str:
+    try:
+        import tomli_w  # noqa: PLC0415 - an extra
+    except ImportError:
+        message = "writing TOML needs tomli-w: pip install 'paddle_flags[toml]'"
+        raise FlagArgumentError(message) from None
+
+    def plain(flag: _Current) -> Any:
+        return _plain(flag, "TOML", lambda value: not isinstance(value, int) or value <= _LARGEST)
+
+    return tomli_w.dumps(_to_tables(current, plain))
+
+
+_WRITERS: dict[str, Callable[[Iterable[_Current], str], Dumped]] = {
+    "argv": _to_argv,
+    "environment": _to_environment,
+    "toml": _to_toml,
+    "json": _to_json,
+}
+FORMATS = ("flagfile", *_WRITERS)
+
+
+@overload
+def dump(format: Literal["flagfile", "toml", "json"] = ..., *, all: bool = ...) -> str: ...
+@overload
+def dump(format: Literal["argv"], *, all: bool = ...) -> list[str]: ...
+@overload
+def dump(
+    format: Literal["environment"], *, all: bool = ..., prefix: str | None = ...
+) -> dict[str, str]: ...
+@overload
+def dump(format: str, *, all: bool = ..., prefix: str | None = ...) -> Dumped: ...
+def dump(
+    format: str = "flagfile",
+    *,
+    all: bool = False,
+    prefix: str | None = None,
+) -> Dumped:
+    """Give the values that flags were given, so that reading them gives the same state.
+
+    | format | gives | read by |
+    |---|---|---|
+    | `"flagfile"` | text | `--flagfile=FILE` |
+    | `"argv"` | a list of tokens, without the program | `parse([program, *tokens])` |
+    | `"environment"` | a dictionary of variables | `parse(env_prefix=prefix)` |
+    | `"toml"`, `"json"` | text | `parse(config=FILE)` |
+
+    Without a `prefix` variables have the last `env_prefix` of `parse`, or `FLAGS_`.
+    With `all`, defaults are there as well. Sensitive values are left out, and so are
+    read-only and retired flags, which take none. TOML needs the extra
+    `paddle_flags[toml]`.
+
+    Raises FlagValueError for bytes that aren't UTF-8 in TOML and JSON, and
+    FlagConflictError for two flags that would take one variable.
+    """
+    if format not in FORMATS:
+        message = f"format {format!r}: expected one of {', '.join(FORMATS)}"
+        raise FlagArgumentError(message)
+    to_switch("all", all)
+    if format == "flagfile":
+        return collect(lib.pd_report_flagfile, all)
+    current = each(all_flags(), lambda flag: _look(flag, all=all))
+    used = environment_prefix() if prefix is None else prefix
+    to_prefix("prefix", used)
+    return _WRITERS[format]([flag for flag in current if flag], used)

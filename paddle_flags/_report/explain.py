@@ -1,0 +1,64 @@
+"""What is known of one flag, and where its value comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.registry import find
+from paddle_flags._report import facts
+from paddle_flags._report.table import table
+
+if TYPE_CHECKING:
+    from paddle_flags._core.flag import Flag
+    from paddle_flags._core.history import FlagEntry
+
+
+def _fate(entry: FlagEntry, holding: FlagEntry) -> str:
+    """Tell why an entry below the one that holds doesn't."""
+    if entry is holding:
+        return "holds"
+    if entry.replaced:
+        return "replaced by a later one"
+    above = {"override": "an override", "file": "a file"}.get(holding.source, holding.source)
+    return "hidden by an override above" if entry.source == "override" else f"hidden by {above}"
+
+
+def _facts_of(flag: Flag[Any]) -> dict[str, str]:
+    return {
+        "type": facts.type_of(flag),
+        "help": flag.help,
+        "allowed": ", ".join(flag.choices) if flag.choices else facts.limits(flag),
+        "aliases": ", ".join(flag.aliases),
+        "old names": ", ".join(flag.old_names),
+        "category": flag.category,
+        "module": flag.module,
+        "defined at": f"{flag.file}:{flag.line}" if flag.file else "",
+        "attributes": ", ".join(facts.marks(flag) + ["frozen"] * flag.frozen),
+        "deprecated": flag.deprecated or "",
+        "retired": flag.retired or "",
+    }
+
+
+def explain(name: str) -> str:
+    """Tell what a flag is, every value that it was given, and which one holds.
+
+    For people to read, as `python -m paddle_flags explain` prints it; a program reads
+    `Flag.history`.
+    """
+    flag = find(name)
+    lines = [f"{flag.name} = {facts.shown(flag, flag.value)}", ""]
+    known = {title: fact for title, fact in _facts_of(flag).items() if fact}
+    lines += [f"  {title + ':':<12}{facts.one_line(fact)}" for title, fact in known.items()]
+    lines += ["", "values, the one that holds first:"]
+    history = flag.history
+    rows = [
+        (
+            f"  {facts.shown(flag, entry.value)}",
+            _fate(entry, history[0]),
+            entry.source,
+            facts.one_line(entry.place or ""),
+        )
+        for entry in history
+    ]
+    lines.append(table(("  value", "state", "source", "place"), rows))
+    return "\n".join(lines)

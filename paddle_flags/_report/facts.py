@@ -1,0 +1,182 @@
+"""What reports tell of a flag, in words."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
+
+from paddle_flags._core.lists import encode
+from paddle_flags._core.registry import all_flags
+from paddle_flags._core.values import REDACTED
+from paddle_flags.errors import UndefinedFlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from paddle_flags._core.flag import Flag
+
+T = TypeVar("T")
+
+_WIDEST_CHOICES = 30  # that stand in the place of a value
+
+
+def one_line(text: str) -> str:
+    """Give text as it can stand in a line: control and stray bytes escaped."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _number(value: float) -> str:
+    """Give a number as C writes it, of as few digits as read back equal."""
+    if isinstance(value, int):
+        return str(value)
+    texts = (f"{value:.{digits}g}" for digits in (15, 16, 17))
+    return next((text for text in texts if float(text) == value), "nan")
+
+
+def plain(value: Any) -> str:
+    """Give a value as text that a command line reads."""
+    if isinstance(value, tuple):
+        return encode(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _number(value) if isinstance(value, (int, float)) else str(value)
+
+
+def _bytes(value: int) -> str:
+    power = min(((value & -value).bit_length() - 1) // 10, 6)
+    return f"{value >> 10 * power}{('', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB')[power]}"
+
+
+def _seconds(value: int) -> str:
+    parts = []
+    for size, name in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+        parts += [f"{value // size}{name}"] * (value >= size)
+        value %= size
+    return "".join(parts)
+
+
+def _fraction(value: float) -> str:
+    for scale, name in ((1e3, "ms"), (1e6, "us"), (1e9, "ns")):
+        whole = int(value * scale + 0.5)
+        if whole and whole / scale == value:
+            return f"{whole}{name}"
+    return _number(value)
+
+
+def _quantity(value: float, unit: str | None) -> str:
+    """Write a number with its unit, as C's help does: 64MiB, 1m30s."""
+    if unit not in ("bytes", "seconds") or not abs(value) < 2**64:
+        return _number(value)
+    if value == 0:
+        return "0"
+    sign = "-" * (value < 0)
+    if int(value) != value:
+        return sign + _fraction(abs(value)) if unit == "seconds" else _number(value)
+    return sign + (_bytes if unit == "bytes" else _seconds)(abs(int(value)))
+
+
+def shown(flag: Flag[Any], value: Any) -> str:
+    """Give a value of the flag for people, on one line."""
+    if flag.sensitive:
+        return REDACTED
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _quantity(value, flag.unit)
+    return one_line(plain(value)) or '""'
+
+
+def type_of(flag: Flag[Any]) -> str:
+    """Give the type in words."""
+    kind = f"list of {flag.items}" if flag.items else flag.type
+    return f"{kind}, {flag.unit}" if flag.unit else kind
+
+
+def names(flag: Flag[Any]) -> list[str]:
+    """Give the names that stand before the help, those of one letter first."""
+    letters = [name for name in (flag.name, *flag.aliases) if len(name) == 1]
+    own = [flag.name] if len(flag.name) > 1 else []
+    no = "[no]" if flag.type == "bool" else ""
+    return [f"-{name}" for name in letters] + [f"--{no}{name}" for name in own]
+
+
+def holder(flag: Flag[Any]) -> str:
+    """Give what stands for the value behind a name: "INT32"; nothing for a bool."""
+    if flag.type == "bool":
+        return ""
+    item = (flag.unit or flag.items or flag.type).upper()
+    if flag.choices and len("|".join(flag.choices)) <= _WIDEST_CHOICES:
+        item = "{" + ",".join(flag.choices) + "}"
+    return item + (",..." if flag.items else "")
+
+
+def limits(flag: Flag[Any]) -> str:
+    """Tell the range, if there is one."""
+    if flag.min is not None and flag.max is not None:
+        return f"{_quantity(flag.min, flag.unit)} to {_quantity(flag.max, flag.unit)}"
+    if flag.min is not None:
+        return f"at least {_quantity(flag.min, flag.unit)}"
+    return f"at most {_quantity(flag.max, flag.unit)}" if flag.max is not None else ""
+
+
+def marks(flag: Flag[Any]) -> list[str]:
+    """Give the words for what is set in the definition."""
+    attributes = {
+        "required": flag.required,
+        "hidden": flag.hidden,
+        "sensitive": flag.sensitive,
+        "experimental": flag.experimental,
+        "read-only": flag.read_only,
+        "startup only": flag.startup_only,
+    }
+    return [name for name, holds in attributes.items() if holds]
+
+
+def notes(flag: Flag[Any]) -> list[str]:
+    """Tell what stands in brackets behind the help, but for the values."""
+    found = [mark for mark in marks(flag) if mark not in ("hidden", "sensitive")]
+    if flag.choices and not holder(flag).startswith("{"):
+        found.append("one of: " + ", ".join(choice or '""' for choice in flag.choices))
+    found += [limits(flag)] * bool(limits(flag))
+    others = [f"--{alias}" for alias in flag.aliases if len(alias) > 1]
+    found += [f"also: {', '.join(others)}"] * bool(others)
+    found += [f"deprecated: {flag.deprecated}"] * bool(flag.deprecated)
+    return found
+
+
+def heading(flag: Flag[Any]) -> str:
+    """Give the heading that a flag stands under."""
+    module = one_line(os.path.basename(flag.module)) or "other"
+    return f"{module}, {one_line(flag.category)}" if flag.category else module
+
+
+def each(flags: Iterable[Flag[Any]], tell: Callable[[Flag[Any]], T]) -> list[T]:
+    """Give what `tell` gives for each flag; a plugin may leave on another thread."""
+    found = []
+    for flag in flags:
+        with suppress(UndefinedFlagError):
+            found.append(tell(flag))
+    return found
+
+
+def groups(flags: Iterable[Flag[Any]], program: str) -> dict[str, list[Flag[Any]]]:
+    """Bring the flags of each module together, as C's help does.
+
+    The program's own come first, and in a module those without a category.
+    """
+    places = each(flags, lambda flag: (flag.module, flag.category, heading(flag), flag))
+    places.sort(key=lambda place: os.path.basename(place[0]) != program)
+    modules: dict[str, dict[str, list[tuple[str, Flag[Any]]]]] = {}
+    for module, category, title, flag in places:
+        modules.setdefault(module, {"": []}).setdefault(category, []).append((title, flag))
+    found: dict[str, list[Flag[Any]]] = {}
+    for categories in modules.values():
+        for members in categories.values():
+            for title, flag in members:
+                found.setdefault(title, []).append(flag)
+    return found
+
+
+def listed(*, hidden: bool) -> list[Flag[Any]]:
+    """Give the flags that listings show."""
+    shown = each(all_flags(), lambda flag: (flag, (hidden or not flag.hidden) and not flag.retired))
+    return [flag for flag, wanted in shown if wanted]

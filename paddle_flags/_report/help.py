@@ -1,0 +1,101 @@
+"""Help, as C writes it, for the terminal at hand."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.status import check, new_error, to_argument, to_switch
+from paddle_flags._input.argv import HELP_KINDS
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]  # cffi has no types
+def pd_python_write(text: Any, length: int, parts: Any) -> None:
+    """Collect a part of a report."""
+    ffi.from_handle(parts).append(ffi.buffer(text, length)[:])
+
+
+def collect(report: Callable[..., int], *arguments: Any) -> str:
+    """Give what a pd_report function writes."""
+    parts: list[bytes] = []
+    handle = ffi.new_handle(parts)
+    err = new_error()
+    check(report(*arguments, lib.pd_python_write, handle, err), err)
+    return b"".join(parts).decode("utf-8", "surrogateescape")
+
+
+KINDS: dict[str, int] = {name: number for number, name in HELP_KINDS.items()}
+"""What a command line may ask for: `"help"`, `"helpfull"`, ..., `"version"`."""
+
+
+def help_text(
+    program: str,
+    kind: str = "help",
+    pattern: str = "",
+    *,
+    usage: str | None = None,
+    version: str | None = None,
+    width: int | None = None,
+    color: bool | None = None,
+) -> str:
+    """Give the text that `--<kind>` shows, and for `--helpon=<pattern>` and the like.
+
+    `program` is `sys.argv[0]`, `usage` the text above the flags. Without a `width`
+    it is that of the terminal, and without `color` the terminal decides on that.
+    """
+    if not isinstance(kind, str) or kind not in KINDS:
+        message = f"help {kind!r}: expected one of {', '.join(KINDS)}"
+        raise FlagArgumentError(message)
+    kept: list[Any] = []  # what C points to
+
+    def text(name: str, value: str | None) -> Any:
+        kept.append(ffi.NULL if value is None else ffi.new("char[]", to_argument(name, value)))
+        return kept[-1]
+
+    wanted = ffi.new("pd_help *", (ffi.sizeof("pd_help"), KINDS[kind], text("pattern", pattern)))
+    options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
+    options.help = wanted
+    options.program = text("program", program)
+    options.usage = text("usage", _usage_of_module(program, kind) if usage is None else usage)
+    options.version = text("version", version)
+    options.width = _width() if width is None else min(max(_integer("width", width), 1), 10000)
+    options.color = wants_color() if color is None else to_switch("color", color)
+    return collect(lib.pd_report_help, options).removesuffix("\n")
+
+
+def _integer(name: str, value: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    message = f"{name}: {value!r:.60}: expected int, not {type(value).__name__}"
+    raise FlagTypeError(message)
+
+
+def _usage_of_module(program: str, kind: str) -> str | None:
+    """Give the usage line of a program that was started by `python -m`."""
+    name = getattr(getattr(sys.modules.get("__main__"), "__spec__", None), "name", None)
+    if name is None or kind == "helpxml" or [program] != sys.argv[:1]:
+        return None
+    return f"usage: python -m {name.removesuffix('.__main__')} [--flag=value ...] [argument ...]"
+
+
+def _width() -> int:
+    import shutil  # noqa: PLC0415 - it takes its time
+
+    return min(max(shutil.get_terminal_size().columns, 1), 10000)
+
+
+def wants_color() -> bool:
+    """Tell if stdout takes ANSI escapes; NO_COLOR and FORCE_COLOR decide, if they are set."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    if sys.stdout is None or sys.stdout.closed:
+        return False
+    return os.environ.get("TERM") not in (None, "", "dumb") and sys.stdout.isatty()

@@ -1,0 +1,64 @@
+"""All flags, in a table or in another form."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._report import facts
+from paddle_flags._report.describe import FORMATS as DESCRIBED
+from paddle_flags._report.describe import describe
+from paddle_flags._report.dump import FORMATS as DUMPED
+from paddle_flags._report.dump import dump
+from paddle_flags._report.help import help_text
+from paddle_flags._report.table import table
+
+if TYPE_CHECKING:
+    from paddle_flags._core.flag import Flag
+
+
+_WIDEST_VALUE = 60  # in a table
+
+_JSON_VALUES = "json-config"  # dump("json"); "json" is what describe("json") gives
+
+LISTINGS = ("table", *DESCRIBED, *(f for f in DUMPED if f != "json"), _JSON_VALUES)
+"""The forms in which `listing` shows all flags."""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST_VALUE else text[: _WIDEST_VALUE - 3] + "..."
+
+
+def _row(flag: Flag[Any]) -> tuple[str, ...]:
+    return (
+        flag.name,
+        f"{flag.items},..." if flag.items else flag.type,
+        _cut(facts.shown(flag, flag.value)),
+        flag.source,
+        os.path.basename(flag.module),
+    )
+
+
+def flags_table(*, hidden: bool = False) -> str:
+    """Give the table of all flags with value, source and module."""
+    rows = facts.each(facts.listed(hidden=hidden), _row)
+    return table(("flag", "type", "value", "source", "module"), rows)
+
+
+def listing(format: str = "table", *, all: bool = False) -> str:  # noqa: A002 - the words for it
+    """Show all flags in one of LISTINGS; `all`: hidden ones, and defaults to be read back."""
+    if format == "table":
+        return flags_table(hidden=all)
+    if format == "text":
+        return help_text("", "helpfull" if all else "help", usage="")
+    if format in DESCRIBED:
+        return describe(format, program="python -m paddle_flags", full=all)
+    import shlex  # noqa: PLC0415
+
+    kind = "json" if format == _JSON_VALUES else format
+    dumped: Any = dump(kind, all=all)
+    if isinstance(dumped, list):
+        return shlex.join(dumped)
+    if isinstance(dumped, dict):
+        return "\n".join(f"export {name}={shlex.quote(value)}" for name, value in dumped.items())
+    return str(dumped).removesuffix("\n")

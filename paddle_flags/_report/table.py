@@ -1,0 +1,29 @@
+"""Tables of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _columns(text: str) -> int:
+    """Give the columns of a terminal that text takes."""
+    import unicodedata  # noqa: PLC0415 - it takes its time
+
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Give aligned columns with a title each."""
+    lines = [list(titles), *(list(row) for row in rows)]
+    widths = [max(map(_columns, column)) for column in zip(*lines)]
+    padded = (
+        "  ".join(cell + " " * (width - _columns(cell)) for cell, width in zip(line, widths))
+        for line in lines
+    )
+    return "\n".join(line.rstrip() for line in padded)

@@ -1,0 +1,50 @@
+"""The command doctor: examine a process with plugins, and files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from paddle_flags import errors
+from paddle_flags.cli.options import add_command, load, plugin_parts, set_flags
+from paddle_flags.cli.output import print_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from paddle_flags.cli.options import Action, Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parsers of a command line."""
+    parser = add_command(
+        commands,
+        "doctor",
+        "examine a process with plugins, and files; ends with 1 when something is wrong",
+        "[--json] [--flag=value]... [FILE]...",
+    )
+    parser.add_argument("--json", action="store_true", help="write the report as JSON")
+
+
+def prepare(options: argparse.Namespace, tokens: list[str]) -> Action:
+    """Load the plugins and set the flags; what that meets is reported, too."""
+    from paddle_flags._doctor.examine import examine  # noqa: PLC0415 - seldom used
+    from paddle_flags._doctor.text import to_lines  # noqa: PLC0415 - as above
+
+    refused: list[errors.FlagError] = []
+    refused_files: list[str] = []
+    for plugin in options.plugin:
+        try:
+            load(plugin)
+        except errors.FlagError as error:
+            refused.append(error)
+            refused_files.append(plugin_parts(plugin)[1])
+    report = examine(set_flags(options, tokens, allow_pending=True), refused, refused_files)
+
+    def act() -> None:
+        print_text(json.dumps(report, indent=2) if options.json else "\n".join(to_lines(report)))
+        if report["problems"]:
+            sys.exit(1)
+
+    return act

@@ -1,0 +1,35 @@
+"""The command explain: report what a flag is and where its value comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paddle_flags import errors
+from paddle_flags._report.explain import explain
+from paddle_flags.cli.options import add_command, set_flags
+from paddle_flags.cli.output import print_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from paddle_flags.cli.options import Action, Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parsers of a command line."""
+    add_command(
+        commands,
+        "explain",
+        "tell what a flag is and where its value comes from",
+        "[--flag=value]... NAME",
+    )
+
+
+def prepare(options: argparse.Namespace, tokens: list[str]) -> Action:
+    """Set the flags, and make the text to print."""
+    rest = set_flags(options, tokens)
+    if len(rest) != 1:
+        message = f"expected the name of one flag, not {len(rest)} arguments"
+        raise errors.FlagArgumentError(message)
+    text = explain(rest[0])
+    return lambda: print_text(text)

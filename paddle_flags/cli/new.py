@@ -1,0 +1,100 @@
+"""The command new: write a small project that defines a flag."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING
+
+from paddle_flags._completion.answer import Candidate, files, match
+from paddle_flags._new.names import check_free, check_name
+from paddle_flags._new.project import LANGUAGES, render, write_project
+from paddle_flags.cli.options import PROGRAM
+from paddle_flags.cli.output import print_text
+
+if TYPE_CHECKING:
+    from paddle_flags._completion.answer import Answer
+    from paddle_flags.cli.options import Commands
+
+
+def _directory(text: str) -> str:
+    """Give the path of a directory, which may not be there yet."""
+    if not text:
+        message = "'': expected the path of a new or an empty directory, such as 'alpha' or '.'"
+        raise argparse.ArgumentTypeError(message)
+    return text
+
+
+def _language(text: str) -> str:
+    """Give a language, or name the nearest."""
+    if text in LANGUAGES:
+        return text
+    import difflib  # noqa: PLC0415 - seldom used
+
+    near = difflib.get_close_matches(text.lower(), [*LANGUAGES, *_ALSO], 1, 0.5)
+    suggestion = f"; did you mean '{_ALSO.get(near[0], near[0])}'?" if near else ""
+    message = f"{text!r:.80}: expected one of {', '.join(LANGUAGES)}{suggestion}"
+    raise argparse.ArgumentTypeError(message)
+
+
+_ALSO = {"c++": "cpp", "cxx": "cpp", "cc": "cpp", "rs": "rust", "pyx": "cython"}
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parsers of a command line."""
+    summary = "write a small project that defines a flag"
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "new",
+        help=summary,
+        description=f"{summary.capitalize()}, builds, tests and installs at once.",
+        usage=f"{PROGRAM} new NAME --lang LANGUAGE [--dir DIRECTORY]",
+        epilog="languages:\n"
+        + "".join(f"  {name:<10}{each.about}\n" for name, each in LANGUAGES.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_arguments(parser)
+    parser.set_defaults(act=lambda options: _write(parser, options))
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", metavar="NAME", type=check_name, help="the name of the project, as in my_plugin"
+    )
+    parser.add_argument(
+        "--lang",
+        metavar="LANGUAGE",
+        type=_language,
+        required=True,
+        help=", ".join(LANGUAGES),
+    )
+    parser.add_argument(
+        "--dir",
+        metavar="DIRECTORY",
+        type=_directory,
+        help="where to write it: a new or an empty directory; NAME",
+    )
+
+
+def complete(option: str, token: str) -> Answer:
+    """Complete the value of an option."""
+    if option == "--dir":
+        return files(token)
+    languages = (Candidate(name, each.about) for name, each in LANGUAGES.items())
+    return match(languages, token)
+
+
+def _write(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    directory = options.name if options.dir is None else options.dir
+    try:
+        check_free(options.name, options.lang)
+        texts = render(options.name, options.lang)
+        write_project(directory, texts)
+    except argparse.ArgumentTypeError as error:
+        parser.error(f"argument NAME: {error}")
+    except OSError as error:  # a message of ours, or the system's
+        why = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        parser.error(why)
+    print_text(f"{directory}: {', '.join(sorted(texts))}")
+    print_text(f"Next: cd {shlex.quote(directory)} && {LANGUAGES[options.lang].build}")
+    print_text("README.md in it has all commands.")

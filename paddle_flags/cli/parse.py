@@ -1,0 +1,160 @@
+"""The command line of a program: `parse`, which prints help and errors and may end it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from _collections_abc import Iterable  # as collections.abc, without what that imports
+
+from paddle_flags import errors
+from paddle_flags._core.status import settle, take_warnings, warn
+from paddle_flags._input.argv import HelpWanted, Options, read_argv
+from paddle_flags.cli.output import print_error, print_text
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal, Union
+
+    from paddle_flags._input.argv import Order
+    from paddle_flags._input.config import Path
+
+    Exit = Union[bool, Literal["gflags"]]
+
+_NAMELESS = "program"  # in messages, where sys.argv doesn't tell it
+
+
+def read_flags(tokens: list[str], options: Options) -> list[str]:
+    """Do what `parse` does, and raise its errors."""
+    rest = read_argv(tokens, options)
+    if isinstance(rest, HelpWanted):
+        raise _help((tokens[0] if tokens else "") or _NAMELESS, rest, options)
+    return rest
+
+
+def _help(program: str, wanted: HelpWanted, options: Options) -> errors.HelpRequested:
+    from paddle_flags._report.help import help_text  # noqa: PLC0415 - seldom used
+
+    text = help_text(
+        program, wanted.kind, wanted.pattern, usage=options.usage, version=options.version
+    )
+    requested = errors.HelpRequested(text)
+    requested.kind = wanted.kind
+    return requested
+
+
+def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
+    argv: Sequence[str] | None = None,
+    *,
+    env_prefix: str | None = None,
+    config: Path | Sequence[Path] | None = None,
+    allow_pending: bool = False,
+    stop_at_argument: bool = False,
+    order: Order = "remove",
+    usage: str | None = None,
+    version: str | None = None,
+    exit: Exit = True,  # noqa: A002 - as in argparse
+) -> list[str]:
+    """Read flags from a command line and give its other arguments.
+
+    `argv` is `sys.argv` or a list whose first element is the program. With
+    `env_prefix="FLAGS_"` the environment gives a value to each flag that has a
+    variable FLAGS_<name>, below those of the command line, for flags that are
+    defined later too.
+
+    `config` is the path of a configuration file, or a list of them, of which a later
+    one wins: TOML, YAML or JSON, where a table is a namespace, or a flagfile (.flags,
+    .flagfile, .conf). Their values are below those of the environment. `reload` reads
+    the files again.
+
+    With `allow_pending`, values for unknown flags wait until a plugin or `define`
+    brings the flag; only `--name=value`, `--name` and `--noname` can.
+    `check_pending` tells which still wait. `stop_at_argument` leaves the first argument,
+    and everything behind it, alone, as a program with subcommands needs it.
+
+    `order` tells what comes back: the arguments alone ("remove"), all tokens as they
+    were ("leave"), or the flags, `--` and the arguments ("reorder").
+
+    A bad value, an unknown flag: nothing is changed, all errors are printed
+    together to stderr, and the program ends with status 2. `--help` prints `usage`
+    and the flags, `--version` the program and `version`; they end it with status 0.
+    With `exit=False` FlagParseError or HelpRequested is raised instead; with
+    `exit="gflags"` help and errors end it with 1, as in programs that use gflags.
+    A shell that asks for completions is answered, whatever the line, and that ends
+    the program with status 0.
+    """
+    if exit not in (True, False, "gflags"):
+        message = f"exit is {exit!r:.60}: expected True, False or 'gflags'"
+        raise errors.FlagArgumentError(message)
+    if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
+        from paddle_flags._completion.flags import answer_shell  # noqa: PLC0415 - seldom used
+
+        answer_shell(stop_at_argument=stop_at_argument)
+    tokens = list(sys.argv) if argv is None else _check_argv(argv)
+    options = Options(
+        env_prefix=env_prefix,
+        config=config,
+        allow_pending=allow_pending,
+        stop_at_argument=stop_at_argument,
+        order=order,
+        usage=usage,
+        version=version,
+    )
+    if not exit:
+        return _read_or_raise(tokens, options)
+    return _read_or_exit(tokens, options, gflags=exit == "gflags")
+
+
+def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
+    try:
+        rest = read_flags(tokens, options)
+    except errors.FlagParseError:
+        warn()
+        raise
+    settle()
+    return rest
+
+
+def _read_or_exit(tokens: list[str], options: Options, *, gflags: bool) -> list[str]:
+    try:
+        rest = read_flags(tokens, options)
+    except errors.FlagParseError as error:
+        print_warnings(_program(tokens))
+        why = error
+    else:
+        print_warnings(_program(tokens))
+        settle()
+        return rest
+    sys.exit(_report(_program(tokens), why, gflags=gflags))
+
+
+def _program(tokens: Sequence[str]) -> str:
+    return os.path.basename(tokens[0] if tokens else "") or _NAMELESS
+
+
+def print_warnings(program: str) -> None:
+    """Print for the user of a program which deprecated names the command line has."""
+    for message in take_warnings():
+        print_error(f"{program}: warning: {message}")
+
+
+def _check_argv(argv: Sequence[str]) -> list[str]:
+    if isinstance(argv, (str, bytes)) or not isinstance(argv, Iterable):
+        message = f"argv is {argv!r:.60}: expected a list of words, the program first"
+        raise errors.FlagTypeError(message)
+    tokens = list(argv)
+    if tokens and isinstance(tokens[0], str) and tokens[0].startswith("--"):
+        message = f"argv[0] is {tokens[0]!r}: expected the program, as in sys.argv"
+        raise errors.FlagArgumentError(message)
+    return tokens
+
+
+def _report(program: str, why: errors.FlagParseError, *, gflags: bool) -> int:
+    """Print help or errors; give the exit status."""
+    if isinstance(why, errors.HelpRequested):
+        print_text(str(why))
+        return 1 if gflags and why.kind != "version" else 0
+    for error in why.errors:
+        print_error(f"{program}: error: {error}")
+    print_error(f"Try '{program} --help'.")
+    return 1 if gflags else 2
