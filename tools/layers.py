@@ -35,8 +35,8 @@ C_LAYERS: list[str] = []
 C_LAYERS += ["base", "platform", "value", "registry", "definition", "module", "input", "report"]
 C_LAYERS += ["api"]
 PYTHON_LAYERS: list[str] = []
-PYTHON_LAYERS += ["errors", "_core", "_input", "_report", "__init__", "paddle", "gen", "cli"]
-PYTHON_LAYERS += ["__main__"]
+PYTHON_LAYERS += ["errors", "_core", "_input", "_report", "_doctor", "_completion", "_new"]
+PYTHON_LAYERS += ["cli", "__init__", "paddle", "gen", "__main__"]
 
 COMPILE = ["-std=gnu11", "-O0", "-fPIC", "-fvisibility=hidden", "-w", "-c"]
 BEGIN, END = "<!-- layers -->", "<!-- end of layers -->"
