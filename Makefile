@@ -62,6 +62,9 @@ bench: $(VENV)/bench ## Measure ours beside its peers; ARGS="--quick" or "--reco
 bench-instructions: $(VENV)/built ## Count instructions, compare with the record; ARGS=--renew
 	$(BIN)/python -m bench.instructions $(ARGS)
 
+layers: ## Check that files use earlier layers alone; ARGS="--draw" or "--write"
+	$(PYTHON) tools/layers.py $(ARGS)
+
 abi: ## Compare the binary interface with its record; ARGS=--renew
 	$(PYTHON) tools/abi.py $(ARGS)
 
@@ -78,7 +81,7 @@ fuzz: check ## Fuzz for 10 minutes each, compare with gflags; ARGS="--seconds 30
 wheel: $(VENV)/dev ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel
 
-library: $(VENV)/dev ## Build the library alone into build/full; PROFILE=core, no-argv or no-report
+library: $(VENV)/dev ## Build the library alone into build/full; PROFILE=no-report or no-input
 	PD_PROFILE=$(PROFILE) $(BIN)/python setup.py -q build_library \
 	  --build-lib build/$(PROFILE) --build-temp build/temp/$(PROFILE)
 
@@ -115,4 +118,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions abi asan tsan fuzz library wheel sdist release clean check
+.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions layers abi asan tsan fuzz library wheel sdist release clean check

@@ -19,19 +19,23 @@ LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 PROFILES = {"full": (), "no-report": ("report",), "no-input": ("report", "input")}
 PROFILE = os.environ.get("PD_PROFILE", "full")
 
+# The library and the modules of Python are hardened alike.
+HARDEN = ["-fstack-protector-strong", "-fasynchronous-unwind-tables"]
+HARDEN_LINK = ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack", "-Wl,-z,separate-code"]
+
 COMPILE = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"]
-COMPILE += ["-fstack-protector-strong", "-fexceptions", "-fasynchronous-unwind-tables"]
+COMPILE += ["-fexceptions"]
 # nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
 # library calls its own functions, whoever else in the process has those names.
 LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
-LINK += ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack", "-Wl,-z,separate-code", "-ldl"]
+LINK += ["-ldl"]
 
 # PD_SANITIZE=address,undefined builds for the sanitizers, whose symbols may come later.
 SANITIZE = [f"-fsanitize={kinds}" for kinds in [os.environ.get("PD_SANITIZE")] if kinds]
 if SANITIZE:
     SANITIZE += ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
 else:
-    COMPILE += ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"]
+    HARDEN += ["-g0", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"]
     LINK += ["-Wl,-z,defs"]
 
 # LDFLAGS and the interpreter bring run paths along; a loader would search them
@@ -66,17 +70,15 @@ class Build(build_ext):
         self.copy_headers(package)
         left_out = PROFILES[PROFILE]
         sources = sorted(
-            str(source)
-            for source in SOURCES.rglob("*.c")
-            if source.parent.name not in left_out
+            str(source) for source in SOURCES.rglob("*.c") if source.parent.name not in left_out
         )
-        flags = [*COMPILE, *(f"-DPD_WITHOUT_{layer.upper()}" for layer in left_out)]
+        flags = [*COMPILE, *HARDEN, *(f"-DPD_WITHOUT_{layer.upper()}" for layer in left_out)]
         flags += [*SANITIZE, *shlex.split(os.environ.get("CFLAGS", ""))]
         compiler, library = self.compiler, package / "lib" / "libpd_flags.so"
         objects = compiler.compile(
             sources, self.build_temp, include_dirs=[str(INCLUDE)], extra_postargs=flags
         )
-        compiler.link_shared_object(objects, str(library), extra_postargs=LINK)
+        compiler.link_shared_object(objects, str(library), extra_postargs=[*LINK, *HARDEN_LINK])
         # One object: whoever links a part gets the record that announces it, too.
         whole = str(Path(self.build_temp, "pd_flags.o"))
         self.spawn([*compiler.compiler_so, "-r", "-nostdlib", *objects, "-o", whole])
@@ -116,9 +118,9 @@ def extension(name, sources):
         sources,
         include_dirs=[str(INCLUDE)],
         define_macros=[("Py_LIMITED_API", "0x03090000")] if LIMITED_API else [],
-        extra_compile_args=["-fvisibility=hidden", *([] if SANITIZE else ["-g0"])],
+        extra_compile_args=["-fvisibility=hidden", *HARDEN],
         # nodelete: the registry may call functions of these modules for as long as it is there.
-        extra_link_args=["-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib", "-Wl,-z,nodelete"],
+        extra_link_args=[*HARDEN_LINK, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib,-z,nodelete"],
         py_limited_api=LIMITED_API,
     )
 

@@ -6,16 +6,16 @@ import json
 import statistics
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.places import output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any, Callable
+    from typing import Callable
 
 SLOW_S = 10.0
-Summary = dict[str, float]
+Summary = dict[str, Any]
 Rows = dict[str, dict[str, Summary]]  # of each row: of each contestant
 
 
@@ -49,9 +49,30 @@ class Samples:
 
 
 def summary(values: Sequence[float]) -> Summary:
-    """Give median and range."""
+    """Give median and range, and the value of each round, to be compared with its round's."""
     kept = {"median": statistics.median(values), "low": min(values), "high": max(values)}
-    return {name: float(f"{value:.5g}") for name, value in kept.items()} | {"runs": len(values)}
+    rounds = {"values": [rounded(value) for value in values]} if len(values) > 1 else {}
+    return {name: rounded(v) for name, v in kept.items()} | {"runs": len(values)} | rounds
+
+
+def rounded(value: float) -> float:
+    """Give a value in five digits."""
+    return float(f"{value:.5g}")
+
+
+def values_of(summary: Summary) -> list[float]:
+    """Give what was measured, the rounds in their order."""
+    return list(summary.get("values", [summary["median"]]))
+
+
+def ratio(mine: Summary, other: Summary) -> float | None:
+    """Give the median of the ratios of all rounds."""
+    pairs = [values_of(mine), values_of(other)]
+    if len(pairs[0]) != len(pairs[1]):  # one took so long that it was measured once
+        pairs = [[mine["median"]], [other["median"]]]
+    if min(pairs[1]) <= 0:
+        return None
+    return float(statistics.median(one / another for one, another in zip(*pairs)))
 
 
 def exactly(value: float) -> Summary:
@@ -100,5 +121,8 @@ def over(rows: Rows, row: str, base: dict[str, str], result: str) -> None:
     of_all = rows.get(row, {})
     for who, below in base.items():
         if who in of_all and below in of_all:
-            value = of_all[who]["median"] - of_all[below]["median"]
-            rows.setdefault(result, {})[who] = exactly(value)
+            pair = [values_of(of_all[who]), values_of(of_all[below])]
+            if len(pair[0]) != len(pair[1]):
+                pair = [[of_all[who]["median"]], [of_all[below]["median"]]]
+            values = [whole - empty for whole, empty in zip(*pair)]
+            rows.setdefault(result, {})[who] = summary(values)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
-from bench.rows import Row, Table, tables
+from bench import measure
+from bench.rows import BEST, Row, Table, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,19 +24,27 @@ class Verdict:
     best_peer: str
     ratio: float | None  # ours to the best peer
     shortfall: float | None  # None without a budget, or without a value
+    judged: float | None = None  # the ratio that the budget speaks of
 
     @property
     def met(self) -> str:
-        """Whether the budget is met, in a word."""
+        """Whether the budget is met, in a word, and the ratio or by how much it is missed."""
         if self.shortfall is None:
             return ""
-        return "yes" if self.shortfall <= 1 else f"**no**, {self.shortfall:.2g} times"
+        word = "yes" if self.shortfall <= 1 else "**no**"
+        if self.judged is not None:
+            return f"{word}: {self.judged:.3g} times"
+        return word if self.shortfall <= 1 else f"{word}, {self.shortfall:.2g} times"
 
 
 def medians(results: Results, row: Row) -> dict[str, float]:
-    """Give what each contestant takes."""
-    of_all = results["rows"].get(row.key, {})
-    return {who: summary["median"] for who, summary in of_all.items()}
+    """Give what each contestant takes; of a mean, who has all that it is made of."""
+    if not row.mean_of:
+        of_all = results["rows"].get(row.key, {})
+        return {who: summary["median"] for who, summary in of_all.items()}
+    parts = [results["rows"].get(key, {}) for key in row.mean_of]
+    known = [who for who in parts[0] if all(who in of_all for of_all in parts)]
+    return {who: geometric_mean([p[who]["median"] for p in parts]) for who in known}
 
 
 def is_ours(who: str) -> bool:
@@ -48,30 +58,48 @@ def worse_first(row: Row, values: Iterable[float]) -> list[float]:
 
 
 def judge(results: Results, table: Table, row: Row) -> Verdict:
-    """Compare our worse way with the best peer and with the budget."""
+    """Compare our worse way, or the one that the row names, with the best peer and the budget."""
     of_all = {who: v for who, v in medians(results, row).items() if who in table.contestants}
-    mine = worse_first(row, (value for who, value in of_all.items() if is_ours(who)))
-    if not mine:
+    ways = [who for who in of_all if (who == row.ours if row.ours else is_ours(who))]
+    if not ways:
         return Verdict(None, "", None, None)
+    mine = worse_first(row, (of_all[who] for who in ways))[0]
     peers = {who: v for who, v in of_all.items() if not is_ours(who) and who != "plain"}
     best = worse_first(row, peers.values())[-1:]
     name = next((who for who, value in peers.items() if [value] == best), "")
-    ratio = mine[0] / best[0] if best and best[0] > 0 else None
+    judged = None
+    if row.ratio is not None:
+        against = name if row.against == BEST else row.against
+        judged = judged_ratio(results, row, ways, against)
+    ratio = mine / best[0] if best and best[0] > 0 else None
+    parts = shortfalls(row, mine, of_all, judged)
     without = results["rows"].get(row.as_without, {}).get("ours")
-    parts = shortfalls(row, mine[0], of_all)
     if without:
-        parts.append(without["median"] / mine[0] / NOISE)
-    return Verdict(mine[0], name, ratio, max(parts, default=None))
+        parts.append(without["median"] / mine / NOISE)
+    return Verdict(mine, name, ratio, max(parts, default=None), judged)
 
 
-def shortfalls(row: Row, mine: float, of_all: dict[str, float]) -> list[float]:
+def judged_ratio(results: Results, row: Row, ways: list[str], peer: str) -> float | None:
+    """Give the ratio of our worst way to a peer: of each round, then the median, then the mean."""
+    found = []
+    for who in ways:
+        pairs = [results["rows"].get(key, {}) for key in row.mean_of or (row.key,)]
+        ratios = [measure.ratio(p[who], p[peer]) if peer in p else None for p in pairs]
+        known = [ratio for ratio in ratios if ratio is not None and ratio > 0]
+        if len(known) == len(pairs):
+            found.append(geometric_mean(known))
+    return next(iter(worse_first(row, found)), None)
+
+
+def shortfalls(
+    row: Row, mine: float, of_all: dict[str, float], judged: float | None
+) -> list[float]:
     """Give the ratio of ours to what each budget allows."""
     parts = []
     if row.at_most is not None:
         parts.append(mine / row.at_most if row.at_most else float(mine > 0) * 1000)
-    if row.times and row.against in of_all:
-        other = of_all[row.against]
-        parts.append(row.times * (other / mine if row.more else mine / other))
+    if row.ratio is not None and judged is not None:
+        parts.append(row.ratio / judged if row.more else judged / row.ratio)
     if row.as_plain and "plain" in of_all:
         parts.append(mine / of_all["plain"])
     return parts
@@ -149,6 +177,12 @@ def worst(results: Results) -> list[str]:
         for row in table.rows:
             verdict = judge(results, table, row)
             if verdict.shortfall is not None and verdict.shortfall > 1:
-                text = f"{table.title}: {row.title}: {number(verdict.ours)} {row.unit}"
-                found.append((verdict.shortfall, f"{text}, budget {row.budget}"))
+                found.append((verdict.shortfall, f"{table.title}: {missed(row, verdict)}"))
     return [f"{factor:.2g} times: {text}" for factor, text in sorted(found, reverse=True)]
+
+
+def missed(row: Row, verdict: Verdict) -> str:
+    """Say what a row took, and what it may take."""
+    ratio = "" if verdict.judged is None else f", {verdict.judged:.3g} times {row.against}"
+    took = f"{number(verdict.ours)} {row.unit}".rstrip()
+    return f"{row.title}: {took}{ratio}, budget {row.budget}"

@@ -48,6 +48,7 @@ CALLS = """
     getpid pthread_mutex_lock pthread_mutex_unlock pthread_self sched_yield
     __register_atfork __cxa_finalize __gmon_start__
     _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
+    __stack_chk_fail __memcpy_chk __snprintf_chk __sprintf_chk __vsnprintf_chk
 """
 
 

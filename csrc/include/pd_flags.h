@@ -151,7 +151,7 @@ PD_API size_t pd_error_list_count(const pd_error_list *list);
 PD_API const pd_error *pd_error_list_at(const pd_error_list *list, size_t index);
 
 /* The version of the library that runs, as PD_VERSION is that of the header; that of a
- * small build has its profile behind, as in "0.1.0+core". */
+ * small build has its profile behind, as in "0.1.0+no-input". */
 PD_API const char *pd_version(void);
 
 /* ------------------------------------------------------------------------

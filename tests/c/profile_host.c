@@ -66,11 +66,25 @@ static void print_holes(void) {
   printf("\n");
 }
 
-static void parse(void) {
-  char program[] = "host", word[] = "--host_level=2", *argv[] = {program, word, NULL};
+static void parse(char *word) {
+  char program[] = "host", *argv[] = {program, word, NULL};
   int argc = 2;
   pd_error error;
   print(pd_parse_argv(&argc, argv, NULL, &error), &error);
+}
+
+static void read_environment(void) {
+  pd_error error;
+  print(pd_environment_enable("FLAGS_", NULL, &error), &error);
+}
+
+static void drop(const char *text, size_t length, void *context) {
+  (void)text, (void)length, (void)context;
+}
+
+static void print_help(void) {
+  pd_error error;
+  print(pd_report_help(NULL, drop, NULL, &error), &error);
 }
 
 /* Functions of another copy of the library, which is opened beside this one. */
@@ -97,11 +111,13 @@ int main(int count, char **words) {
     const char *verb = words[i];
     if (!strcmp(verb, "version")) printf("%s\n", pd_version());
     if (!strcmp(verb, "holes")) print_holes();
-    if (!strcmp(verb, "parse")) parse();
+    if (!strcmp(verb, "parse")) parse(words[++i]);
+    if (!strcmp(verb, "environment")) read_environment();
+    if (!strcmp(verb, "help")) print_help();
     if (!strcmp(verb, "close")) printf("%d\n", dlclose(plugin));
     if (!strcmp(verb, "cells"))
       printf("%d %s %g\n", (int)FLAGS_host_level, FLAGS_host_mode, FLAGS_alpha_rate);
-    if (!strcmp(verb, "settings")) printf("%d\n", pd_config_new() != NULL);
+    if (!strcmp(verb, "config")) printf("%d\n", pd_config_new() != NULL);
     if (!strcmp(verb, "set")) set(words[++i]);
     if (!strcmp(verb, "pending")) wait_for(words[++i]);
     if (!strcmp(verb, "get")) get(words[++i]);

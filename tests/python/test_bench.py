@@ -15,7 +15,7 @@ from support import ROOT, SANITIZE, package, require, tool
 
 sys.path.insert(0, str(ROOT))
 
-from bench import document, instructions, rows, table
+from bench import document, instructions, measure, rows, table
 
 COMMITTED = ROOT / "bench" / "results"
 pytestmark = pytest.mark.skipif(bool(SANITIZE), reason="what is measured is what ships")
@@ -107,44 +107,91 @@ def test_the_document_shows_the_committed_results():
     assert table.page(results) == (COMMITTED / "results.md").read_text("utf-8")
 
 
-def results_with(row: str, **values: float) -> table.Results:
-    summaries = {who: {"median": value} for who, value in values.items()}
+def results_with(row: str, **values: float | list[float]) -> table.Results:
+    summaries = {
+        who.replace("_", ", "): measure.summary(value if isinstance(value, list) else [value])
+        for who, value in values.items()
+    }
     return {"rows": {row: summaries}, "contestants": {}, "pythons": ["3.11"]}
 
 
-def verdict(row: str, **values: float) -> table.Verdict:
-    """Judge one row."""
+def judged(row: str, results: table.Results) -> table.Verdict:
+    """Judge one row of results."""
     ((place, found),) = [
         (each, line) for each in rows.tables() for line in each.rows if line.key == row
     ]
-    return table.judge(results_with(row, **values), place, found)
+    return table.judge(results, place, found)
 
 
-def test_a_budget_is_met_up_to_its_limit():
-    assert verdict("register/1000", ours=100.0, gflags=50.0).met == "yes"
-    assert verdict("register/1000", ours=150.0, gflags=50.0).met == "**no**, 1.5 times"
-    assert verdict("register/1000", ours=150.0, gflags=50.0).ratio == 3
+def verdict(row: str, **values: float | list[float]) -> table.Verdict:
+    """Judge one row of numbers."""
+    return judged(row, results_with(row, **values))
+
+
+def test_a_budget_in_a_unit_is_met_up_to_its_limit():
+    assert verdict("memory/100000", ours=160.0, gflags=256.0).met == "yes"
+    assert verdict("memory/100000", ours=240.0, gflags=256.0).met == "**no**, 1.5 times"
+    assert verdict("memory/100000", ours=240.0, gflags=120.0).ratio == 2
 
 
 def test_the_worse_of_our_ways_is_judged():
-    values = {"ours": 90.0, "ours, record": 110.0, "gflags": 1.0}
-    assert verdict("register/1000", **values).ours == 110
+    assert verdict("memory/100000", ours=90.0, ours_record=110.0, gflags=1.0).ours == 110
+    assert verdict("memory/100000", ours=110.0, ours_record=90.0, gflags=1.0).ours == 110
 
 
-def test_a_budget_can_ask_for_a_multiple_of_a_peer():
-    values = {"ours": 100.0, "absl-py": 399.0}
-    assert verdict("python-3.11/get", **values).met == "**no**, 1 times"
-    assert verdict("python-3.11/get", **{**values, "absl-py": 400.0}).met == "yes"
-    assert verdict("threads/2/writer-of-this-flag", ours=99.0, abseil=9.0).met == "yes"
-    assert verdict("threads/2/writer-of-this-flag", ours=45.0, abseil=9.0).met == "**no**, 2 times"
+def test_a_budget_of_a_time_is_a_ratio_to_a_peer_of_the_same_run():
+    values = {"ours": 110.0, "gflags": 100.0, "LLVM": 200.0}
+    assert verdict("start/10000", **values).met == "yes: 1.1 times"
+    assert verdict("start/10000", **{**values, "ours": 120.0}).met == "**no**: 1.2 times"
+    assert verdict("python-3.11/get", ours=100.0, **{"absl-py": 399.0}).met == "**no**: 0.251 times"
+    assert verdict("python-3.11/get", ours=100.0, **{"absl-py": 400.0}).met == "yes: 0.25 times"
+    assert verdict("threads/2/writer-of-this-flag", ours=99.0, abseil=9.0).met == "yes: 11 times"
+    assert verdict("threads/2/writer-of-this-flag", ours=45.0, abseil=9.0).met == "**no**: 5 times"
+
+
+def test_a_ratio_is_the_median_of_the_ratios_of_all_rounds():
+    # The medians have the ratio 1; the machine was busy in the third round for both.
+    ours, peer = [100.0, 110.0, 900.0], [110.0, 100.0, 300.0]
+    assert verdict("start/10000", ours=ours, gflags=peer).met == "yes: 1.1 times"
+    assert verdict("start/10000", ours=ours, gflags=[300.0, 55.0, 450.0]).judged == 2
+
+
+def test_no_row_has_a_budget_of_a_time_in_a_unit_of_time():
+    units = {line.unit for each in rows.tables() for line in each.rows if line.at_most is not None}
+    assert units <= {"bytes", "KB", "%"}
+
+
+def of_counts(**values: list[float]) -> table.Results:
+    """Give results of defining 1,000, 10,000 and 100,000 flags."""
+    results = results_with("register/1")
+    for place, count in enumerate(rows.MEANT):
+        numbers = {who: of_all[place] for who, of_all in values.items()}
+        results["rows"].update(results_with(f"register/{count}", **numbers)["rows"])
+    return results
+
+
+def test_numbers_of_flags_are_judged_by_their_geometric_mean_and_the_way_that_the_row_names():
+    peer = [100.0, 100.0, 100.0]
+    slower = of_counts(ours=[900.0] * 3, ours_record=[200.0, 100.0, 100.0], LLVM=peer)
+    assert judged("register/mean", slower).met == "**no**: 1.26 times"
+    faster = of_counts(ours=[900.0] * 3, ours_record=[195.0, 100.0, 100.0], LLVM=peer)
+    assert judged("register/mean", faster).met == "yes: 1.25 times"
+    assert judged("register/1000", slower).met == ""
+
+
+def test_a_budget_against_a_peer_that_is_not_there_is_not_judged():
+    assert judged("register/mean", of_counts(ours_record=[1.0, 2.0, 3.0])).met == ""
+    assert verdict("start/10000", ours=1.0).met == ""
 
 
 def test_budgets_that_are_missed_are_listed_the_worst_first():
-    results = results_with("register/1000", ours=150.0)
-    results["rows"]["set/1000"] = {"ours": {"median": 180.0}}
+    results = results_with("start/10000", ours=165.0, gflags=100.0)
+    results["rows"]["memory/100000"] = {"ours": measure.summary([320.0])}
     first, second = table.worst(results)
-    assert first.startswith("3 times: ")
-    assert second.startswith("1.5 times: ")
+    heap = "heap for a flag, beyond its definition"
+    assert first == f"2 times: Memory: {heap}: 320 bytes, budget ≤ 160 bytes"
+    start = "Processes and files: the same, 10,000 definitions: 165 ms, 1.65 times the best peer"
+    assert second == f"1.5 times: {start}, budget ≤ 1.1 times the best peer"
 
 
 def test_more_than_three_per_cent_over_the_record_is_an_error(capsys):

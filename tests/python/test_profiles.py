@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -14,9 +13,14 @@ import pytest
 from support import CC, INCLUDE, LIBDIR, ROOT, SANITIZE, build_plugin, run, write
 
 VERSION = version("paddle_flags")
-PROFILES = ["no-report", "no-argv", "core"]
-MOST = {"no-report": 106_496, "no-argv": 90_112, "core": 49_152}
-CORE_ADDS_MOST = 32_768
+# Each profile leaves out whole layers: the rows of the table that they implement, which are
+# lacking, and at least so many bytes of the stripped library.
+REPORT = {"report_help", "report_flagfile"}
+INPUT = {"parse_argv", "environment_enable", "program_set", "program_get"}
+INPUT |= {f"config_{verb}" for verb in ("new", "free", "add", "add_flagfile", "fail", "apply")}
+MISSING = {"no-report": REPORT, "no-input": REPORT | INPUT}
+LEAST_SAVED = {"no-report": 16_384, "no-input": 40_960}
+PROFILES = list(MISSING)
 HOST = ROOT / "tests" / "c" / "profile_host.c"
 ALPHA = """
 PD_DEFINE_double(alpha_rate, 0.5, "Rate", .min = 0, .max = 4);
@@ -77,57 +81,17 @@ def lines(program: Path, *words: object) -> list[str]:
     return run(program, *words).stdout.splitlines()
 
 
-def missing(profile: str) -> set[str]:
-    """Name the functions that profile.h says the profile lacks."""
-    text = (ROOT / "csrc" / "src" / "profile.h").read_text("utf-8")
-    parts = re.split(r"#if PD_PROFILE >= PD__\w+\n", text)[1:]
-    assert len(parts) == len(PROFILES)
-    return set(re.findall(r"PD__WITHOUT_(\w+) ,", "".join(parts[: PROFILES.index(profile) + 1])))
-
-
 # -- size -------------------------------------------------------------------
 
 
 @as_shipped
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_small_build_keeps_to_its_size(built, profile, tmp_path):
-    stripped = tmp_path / "stripped.so"
-    run("strip", built(profile) / "libpd_flags.so", "-o", stripped)
-    table = run("size", "-A", "-d", stripped).stdout
-    assert stripped.stat().st_size <= MOST[profile], table
-
-
-def loaded(program: Path) -> int:
-    """Give the bytes of a program's text and data."""
-    text, data = run("size", program).stdout.splitlines()[1].split()[:2]
-    return int(text) + int(data)
-
-
-@as_shipped
-def test_the_core_adds_no_more_than_32_kib_to_a_program_that_links_it_statically(built, tmp_path):
-    define = PLUGIN + 'PD_DEFINE_int32(level, 6, "");\n'
-    use = (
-        define
-        + """
-    int main(int argc, char **argv) {
-      pd_flag *flag;
-      pd_error error;
-      return argc < 2 || pd_flag_find("level", &flag, &error) ||
-             pd_flag_set_from_string(flag, argv[1], &error);
-    }
-    """
-    )
+def test_a_small_build_is_smaller_by_what_its_layers_take(built, profile, tmp_path):
     sizes = []
-    for name, text in (
-        ("without", define + "int main(void) { return FLAGS_level; }"),
-        ("with", use),
-    ):
-        source = write(tmp_path / f"{name}.c", text)
-        linked = [built("core") / "libpd_flags.a", "-pthread", "-ldl"] if name == "with" else []
-        flags = ["-Os", "-Wl,--gc-sections", "-s", f"-I{INCLUDE}"]
-        run(*CC, *flags, source, "-o", tmp_path / name, *linked)
-        sizes.append(loaded(tmp_path / name))
-    assert 0 < sizes[1] - sizes[0] <= CORE_ADDS_MOST, sizes
+    for library in (Path(LIBDIR), built(profile)):
+        run("strip", library / "libpd_flags.so", "-o", tmp_path / "stripped.so")
+        sizes.append((tmp_path / "stripped.so").stat().st_size)
+    assert sizes[0] - sizes[1] >= LEAST_SAVED[profile], sizes
 
 
 # -- what is there ----------------------------------------------------------
@@ -196,12 +160,47 @@ def test_plugins_that_contradict_each_other_are_refused_with_both_places(host, t
     assert "type.c:2" in seen[0]
 
 
+def test_a_build_without_input_reads_units_and_lists_and_asks_validators(host, tmp_path):
+    text = """
+    static bool even(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+      (void)context;
+      if (entries[0]->value.i64 % 2 == 0) return true;
+      snprintf(why, size, "must be even");
+      return false;
+    }
+    static void print(pd_flag *flag, void *context) {
+      (void)flag, (void)context;
+      puts("watched");
+      fflush(stdout);
+    }
+    PD_DEFINE_int64(more_size, 2, "Size", .unit = "bytes", .validate = even, .watch = print);
+    PD_DEFINE_string(more_list, "1,2", "List", .list = PD_TYPE_int32);
+    """
+    source = write(tmp_path / "more.c", f"#include <stdio.h>\n{PLUGIN}{text}")
+    words = ["open", build_plugin(tmp_path / "more.so", source), "set", "more_size=4KiB"]
+    words += ["get", "more_size", "set", "more_size=5", "set", "more_list=1,x"]
+    shown = lines(host("no-input"), *words)
+    assert shown[:4] == ["opened", "watched", "PD_OK", "4096"]
+    assert shown[4].startswith("PD_ERR_REFUSED: ")
+    assert "must be even" in shown[4]
+    assert shown[5].startswith("PD_ERR_VALUE: ")
+
+
+def test_a_build_without_reports_reads_command_lines_variables_and_files(host, tmp_path):
+    flagfile = write(tmp_path / "host.flags", "--host_mode=best\n")
+    words = ["parse", f"--flagfile={flagfile}", "environment", "config", "cells"]
+    program = host("no-report")
+    environment = {**os.environ, "FLAGS_host_level": "8"}
+    shown = run(program, *words, env=environment).stdout.splitlines()
+    assert shown == ["PD_OK", "PD_OK", "1", "8 best 1.5"]
+
+
 # -- what is missing --------------------------------------------------------
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_table_lacks_what_the_profile_says_and_nothing_else(host, profile):
-    assert set(lines(host(profile), "holes")[0].split()) == missing(profile)
+def test_the_table_lacks_the_functions_of_the_layers_and_nothing_else(host, profile):
+    assert set(lines(host(profile), "holes")[0].split()) == MISSING[profile]
 
 
 def test_the_full_library_lacks_nothing(host):
@@ -220,40 +219,23 @@ def test_every_profile_exports_the_same_functions(built, profile):
 LACKED = "the registry of this process is hosted by version"
 
 
-@pytest.mark.parametrize("profile", ["no-argv", "core"])
+def lacks(function: str, profile: str) -> str:
+    return f"PD_ERR_UNSUPPORTED: {function}: {LACKED} {VERSION}+{profile}, which lacks it"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 def test_a_missing_function_says_its_name_and_the_profile(host, profile):
-    status, settings, cells = lines(host(profile), "parse", "settings", "cells")
-    expected = f"pd_parse_argv: {LACKED} {VERSION}+{profile}, which lacks it"
-    assert status == f"PD_ERR_UNSUPPORTED: {expected}"
-    assert (settings, cells) == ("0", "6 fast 1.5")
+    assert lines(host(profile), "help") == [lacks("pd_report_help", profile)]
 
 
-@pytest.mark.parametrize(
-    ("attribute", "what"),
-    [
-        (".validate = no", "a validator"),
-        (".watch = told", "a watcher"),
-        ('.unit = "bytes"', "a unit"),
-        (".list = PD_TYPE_int32", "a list"),
-    ],
-)
-def test_the_core_refuses_a_definition_that_asks_for_what_it_lacks(host, tmp_path, attribute, what):
-    functions = """
-    static bool no(const pd_flag_entry *const *e, void *c, char *w, size_t s) {
-      (void)e; (void)c; (void)w; (void)s; return false;
-    }
-    static void told(pd_flag *flag, void *context) { (void)flag; (void)context; }
-    const void *const use[] = {(const void *)&no, (const void *)&told};
-    """
-    kind, default = ("string", '"1,2"') if "list" in attribute else ("int32", "1")
-    text = f'{PLUGIN}{functions}PD_DEFINE_{kind}(more, {default}, "", {attribute});'
-    source = write(tmp_path / "more.c", text)
-    plugin = build_plugin(tmp_path / "more.so", source, flags=("-Wno-pedantic",))
-    opened, error = lines(host("core"), "open", plugin)
-    assert opened == "opened"
-    assert error.startswith("PD_ERR_UNSUPPORTED: ")
-    assert f"more.c:8: definition of 'more': has {what}" in error
-    assert f"{VERSION}+core" in error
+def test_what_reads_outside_text_is_missing_where_input_is(host):
+    shown = lines(host("no-input"), "parse", "--host_level=2", "environment", "config", "cells")
+    assert shown == [
+        lacks("pd_parse_argv", "no-input"),
+        lacks("pd_environment_enable", "no-input"),
+        "0",
+        "6 fast 1.5",
+    ]
 
 
 def test_an_unknown_profile_is_refused_with_the_known_ones(tmp_path):
@@ -261,27 +243,26 @@ def test_an_unknown_profile_is_refused_with_the_known_ones(tmp_path):
     environment = {**os.environ, "PD_PROFILE": "tiny"}
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert ended.returncode != 0
-    assert "PD_PROFILE=tiny: expected one of full, no-report, no-argv, core" in ended.stderr
+    assert "PD_PROFILE=tiny: expected one of full, no-report, no-input" in ended.stderr
 
 
 # -- copies -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("static", [False, True], ids=["shared", "static"])
-def test_a_full_copy_finds_out_what_a_core_that_hosts_lacks(host, static):
+def test_a_full_copy_finds_out_what_a_small_one_that_hosts_lacks(host, static):
     words = ["copy", f"{LIBDIR}/libpd_flags.so", "cells"]
-    parsed, set_by_name, cells = lines(host("core", static=static), *words)
-    expected = f"pd_parse_argv: {LACKED} {VERSION}+core, which lacks it"
-    assert parsed == f"PD_ERR_UNSUPPORTED: {expected}"
+    parsed, set_by_name, cells = lines(host("no-input", static=static), *words)
+    assert parsed == lacks("pd_parse_argv", "no-input")
     assert (set_by_name, cells) == ("PD_OK", "6 best 1.5")
 
 
-def test_a_core_copy_does_all_that_a_full_one_that_hosts_can(host, built):
-    words = ["copy", built("core") / "libpd_flags.so", "cells"]
+def test_a_small_copy_does_all_that_a_full_one_that_hosts_can(host, built):
+    words = ["copy", built("no-input") / "libpd_flags.so", "cells"]
     assert lines(host("full"), *words) == ["PD_OK", "PD_OK", "3 best 1.5"]
 
 
-def test_a_module_that_links_nothing_is_told_what_the_core_lacks(host, tmp_path):
+def test_a_module_that_links_nothing_is_told_what_a_small_host_lacks(host, tmp_path):
     text = """
     #define PD_HEADER_ONLY
     #include <pd_flags.h>
@@ -291,12 +272,13 @@ def test_a_module_that_links_nothing_is_told_what_the_core_lacks(host, tmp_path)
       pd_error error;
       pd_flag *flag;
       int argc = 0;
-      if (pd_parse_argv(&argc, NULL, NULL, &error)) printf("%s\\n", error.message);
+      printf("%s: ", pd_status_name(pd_parse_argv(&argc, NULL, NULL, &error)));
+      printf("%s\\n", error.message);
       printf("%d\\n", pd_flag_find("alone_level", &flag, &error));
     }
     """
     plugin = tmp_path / "alone.so"
     run(*CC, "-shared", "-fPIC", f"-I{INCLUDE}", write(tmp_path / "alone.c", text), "-o", plugin)
-    message, found, opened = lines(host("core"), "open", plugin)
-    assert message == f"pd_parse_argv: {LACKED} {VERSION}+core, which lacks it"
+    message, found, opened = lines(host("no-input"), "open", plugin)
+    assert message == lacks("pd_parse_argv", "no-input")
     assert (found, opened) == ("0", "opened")

@@ -1,0 +1,335 @@
+"""Check that each file uses files of its own and of earlier layers alone, and none in a circle.
+
+layers.py [--root DIRECTORY] [--draw | --write]
+
+Arrows between files of the C core come from the symbols of its objects and from its #include
+lines, those of the Python package from its import statements. --draw prints the picture of
+the layers, --write puts it into CONTRIBUTING.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict, deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = Path("csrc", "src")
+PACKAGE = Path("paddle_flags")
+
+# The layers from the first to the last: folders, and files by their names without suffix.
+C_LAYERS: list[str] = []
+C_LAYERS += ["base", "platform", "value", "registry", "definition", "module", "input", "report"]
+C_LAYERS += ["api"]
+PYTHON_LAYERS: list[str] = []
+PYTHON_LAYERS += ["errors", "_core", "_input", "_report", "_doctor", "_completion", "_new"]
+PYTHON_LAYERS += ["cli", "__init__", "paddle", "gen", "__main__"]
+
+COMPILE = ["-std=gnu11", "-O0", "-fPIC", "-fvisibility=hidden", "-w", "-c"]
+BEGIN, END = "<!-- layers -->", "<!-- end of layers -->"
+RENEW = "make layers ARGS=--write"
+
+
+class Arrow(NamedTuple):
+    """One file uses another one."""
+
+    user: str
+    used: str
+    how: str  # "uses pd__name of", "includes" or "imports"
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        return f"{self.user} {self.how} {self.used}"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files of one language, with the number of their lines, and who uses whom."""
+
+    title: str
+    order: list[str]
+    files: dict[str, int]
+    arrows: list[Arrow]
+    exported: dict[str, str]  # the public function, and the file that defines it
+
+    def layer(self, file: str) -> str | None:
+        """Give the layer of a file; None if the table above lacks it."""
+        name = Path(file).parts[0]
+        name = name if name != file else Path(file).stem
+        return name if name in self.order else None
+
+    def between_layers(self) -> list[Arrow]:
+        """Give the arrows between files of different layers, as arrows of layers."""
+        pairs = [(a, self.layer(a.user), self.layer(a.used)) for a in self.arrows]
+        return [Arrow(x, y, str(a)) for a, x, y in pairs if x and y and x != y]
+
+
+# -- C ----------------------------------------------------------------------
+
+
+def read_c(root: Path) -> Tree:
+    """Read the C core."""
+    core = root / CORE
+    sources = {p.relative_to(core).as_posix(): p for p in sorted(core.rglob("*.[ch]"))}
+    objects = [name for name in sources if name.endswith(".c")]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        symbols = dict(zip(objects, pool.map(lambda n: symbols_of(sources[n], root), objects)))
+    defined = {symbol: name for name, (own, _) in symbols.items() for symbol in own}
+    arrows = [Arrow(*pair, "includes") for n, p in sources.items() for pair in includes(n, p, core)]
+    for name, (_, wanted) in symbols.items():
+        known = [symbol for symbol in wanted if symbol in defined]
+        arrows += [Arrow(name, defined[symbol], f"uses {symbol} of") for symbol in known]
+    exported = {s: name for s, name in defined.items() if not s.startswith("pd__")}
+    lines = {name: count_lines(path) for name, path in sources.items()}
+    return Tree("csrc/src", C_LAYERS, lines, arrows, exported)
+
+
+def symbols_of(source: Path, root: Path) -> tuple[set[str], list[str]]:
+    """Compile a file; give our global symbols that it defines, and those that it asks for."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    with tempfile.TemporaryDirectory() as place:
+        built = Path(place, "one.o")
+        include = f"-I{root / 'csrc' / 'include'}"
+        run(*compiler, *COMPILE, include, source, "-o", built)
+        # A name, its kind and its place: "U" asks for it, a capital letter defines it for all.
+        table = [line.split()[:2] for line in run("nm", "-P", built).splitlines()]
+    ours = [(name, kind) for name, kind in table if name.startswith("pd_")]
+    own = {name for name, kind in ours if kind.isupper() and kind != "U"}
+    return own, sorted(name for name, kind in ours if kind in "Uwv" and name not in own)
+
+
+def includes(name: str, path: Path, core: Path) -> Iterator[tuple[str, str]]:
+    """Give a file with each header of the core that it includes."""
+    for header in re.findall(r'(?m)^\s*#\s*include\s*"([^"]+)"', path.read_text("utf-8")):
+        found = (path.parent / header).resolve()
+        if core.resolve() in found.parents:
+            yield name, found.relative_to(core.resolve()).as_posix()
+
+
+def run(*command: object) -> str:
+    """Give what a command prints; its failure ends this program, too."""
+    words = [str(word) for word in command]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        sys.exit(f"{shlex.join(words)}\n{ended.stderr}")
+    return ended.stdout
+
+
+def count_lines(path: Path) -> int:
+    """Count the lines of a file."""
+    return len(path.read_text("utf-8").splitlines())
+
+
+# -- Python -----------------------------------------------------------------
+
+
+def read_python(root: Path) -> Tree:
+    """Read the Python package."""
+    package = root / PACKAGE
+    paths = sorted(p for p in package.rglob("*.py") if "templates" not in p.parts)
+    modules = {module_name(path.relative_to(root)): path for path in paths}
+    names = {module: path.relative_to(package).as_posix() for module, path in modules.items()}
+    arrows = [
+        Arrow(names[module], names[used], "imports")
+        for module, path in modules.items()
+        for used in imports(module, path, set(modules))
+        if used != module
+    ]
+    lines = {names[module]: count_lines(path) for module, path in modules.items()}
+    return Tree("paddle_flags", PYTHON_LAYERS, lines, arrows, {})
+
+
+def module_name(path: Path) -> str:
+    """Give the name by which a file is imported."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(module: str, path: Path, known: set[str]) -> list[str]:
+    """Give the modules of the package that a module imports, anywhere in its text."""
+    found: set[str] = set()
+    for node in statements(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            origin = absolute(node, module, is_package=path.stem == "__init__")
+            parts = [f"{origin}.{alias.name}" for alias in node.names]
+            # `from a import b` asks for the module a.b, or for a name of a.
+            found.update(part if part in known else origin for part in parts)
+    return sorted(found & known)
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk a tree without what only a type checker reads."""
+    yield node
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        left: Iterable[ast.AST] = node.orelse
+    else:
+        left = ast.iter_child_nodes(node)
+    for child in left:
+        yield from statements(child)
+
+
+def absolute(node: ast.ImportFrom, module: str, *, is_package: bool) -> str:
+    """Give the full name of what stands behind `from`."""
+    if not node.level:
+        return node.module or ""
+    parts = module.split(".")
+    kept = len(parts) - node.level + is_package
+    return ".".join([*parts[:kept], *([node.module] if node.module else [])])
+
+
+# -- Judging ----------------------------------------------------------------
+
+
+def violations(tree: Tree) -> list[str]:
+    """Give a line, or several, for each violation."""
+    found = [
+        f"{file}: is in no layer; tools/layers.py has the list"
+        for file in sorted(tree.files)
+        if tree.layer(file) is None
+    ]
+    found += [
+        f"{file} defines {name}: exported functions belong into api.c"
+        for name, file in sorted(tree.exported.items())
+        if tree.layer(file) != "api"
+    ]
+    rank = tree.order.index
+    for arrow in sorted(tree.arrows):
+        user, used = tree.layer(arrow.user), tree.layer(arrow.used)
+        if user and used and rank(user) < rank(used):
+            found.append(f"{arrow}, a later layer")
+    found += circles("files", tree.arrows)
+    found += circles("folders", tree.between_layers())
+    return found
+
+
+def circles(kind: str, arrows: list[Arrow]) -> list[str]:
+    """Describe each circle: all its members, and the shortest way round."""
+    why: dict[tuple[str, str], Arrow] = {}
+    for arrow in sorted(arrows):
+        why.setdefault((arrow.user, arrow.used), arrow)
+    found = []
+    for members in components(why):
+        way = shortest_circle(members, why)
+        steps = [why[pair] for pair in zip(way, way[1:])]
+        # An arrow of folders tells which files it stands for.
+        said = [str(step) if kind == "files" else step.how for step in steps]
+        head = f"circle of {len(members)} {kind}: {', '.join(members)}"
+        found.append("\n".join([head, *(f"  {line}" for line in said)]))
+    return found
+
+
+def components(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Give the groups in which everybody reaches everybody else, the largest first."""
+    after: dict[str, set[str]] = defaultdict(set)
+    for user, used in pairs:
+        after[user].add(used)
+    reached = {start: reach(start, after) for start in list(after)}
+    groups = {
+        tuple(sorted({start, *(o for o in others if start in reached.get(o, ()))}))
+        for start, others in reached.items()
+    }
+    return sorted((list(g) for g in groups if len(g) > 1), key=lambda g: (-len(g), g))
+
+
+def reach(start: str, after: dict[str, set[str]]) -> set[str]:
+    """Give all that can be reached from a start by following arrows."""
+    seen: set[str] = set()
+    left = [start]
+    while left:
+        more = after.get(left.pop(), set()) - seen
+        seen |= more
+        left += more
+    return seen
+
+
+def shortest_circle(members: list[str], pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Give the shortest way from a member back to itself."""
+    after = defaultdict(list)
+    for user, used in sorted(pairs):
+        if user in members and used in members and user != used:
+            after[user].append(used)
+    return min((way_back(start, after) for start in members), key=len)
+
+
+def way_back(start: str, after: dict[str, list[str]]) -> list[str]:
+    """Give the shortest way from a member of a circle back to it."""
+    waiting = deque([[start]])
+    seen = set()
+    while waiting:
+        way = waiting.popleft()
+        for target in after[way[-1]]:
+            if target == start:
+                return [*way, start]
+            if target not in seen:
+                seen.add(target)
+                waiting.append([*way, target])
+    raise AssertionError(start)
+
+
+# -- Drawing ----------------------------------------------------------------
+
+
+def draw(trees: list[Tree]) -> str:
+    """Draw the layers, the first one first, each with the layers that it uses."""
+    return "\n\n".join(["```text\n" + draw_one(tree) + "\n```" for tree in trees])
+
+
+def draw_one(tree: Tree) -> str:
+    """Draw the layers of one language. Lines are rounded: the picture needn't follow each edit."""
+    width = max(len(name) for name in tree.order)
+    lines = [f"{tree.title:{width}}   files   lines   uses"]
+    between = tree.between_layers()
+    for name in tree.order:
+        sizes = [count for file, count in tree.files.items() if tree.layer(file) == name]
+        if not sizes:
+            continue
+        used = {arrow.used for arrow in between if arrow.user == name}
+        listed = ", ".join(layer for layer in tree.order if layer in used) or "-"
+        rounded = max(round(sum(sizes), -2), 100)
+        lines.append(f"{name:{width}}  {len(sizes):6}  {rounded:6,}   {listed}")
+    return "\n".join(lines)
+
+
+def filled(text: str, picture: str) -> str:
+    """Put the picture between its two marks."""
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not (begin and end):
+        sys.exit(f"CONTRIBUTING.md lacks {BEGIN} or {END}")
+    return f"{head}{BEGIN}\n\n{picture}\n\n{END}{tail}"
+
+
+def main() -> None:
+    """Check, or draw."""
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--root", type=Path, default=ROOT, help="another tree")
+    parser.add_argument("--draw", action="store_true", help="print the picture of the layers")
+    parser.add_argument("--write", action="store_true", help="renew it in CONTRIBUTING.md")
+    options = parser.parse_args()
+    trees = [read(options.root) for read in (read_c, read_python)]
+    page = options.root / "CONTRIBUTING.md"
+    if options.draw:
+        print(draw(trees))  # noqa: T201 - asked to
+    elif options.write:
+        page.write_text(filled(page.read_text("utf-8"), draw(trees)), "utf-8")
+    else:
+        sys.exit("\n".join(text for tree in trees for text in violations(tree)) or None)
+
+
+if __name__ == "__main__":
+    main()
