@@ -70,7 +70,7 @@
 #define PD__FLAG(ctype, tag, type, member, low, high, kind, flag, text, value, ...) \
   extern ctype pd__cell_##flag PD__LABEL(tag, text) PD__OWN_LINE;              \
   PD__CELL(ctype, tag, member, low, high, pd__cell_##flag, text, value);       \
-  PD__DECLARE(ctype, tag, flag, text);                                         \
+  PD__VIEW(ctype, tag, flag, text);                                            \
   PD__DEFINITION(type, member, low, high, kind, flag, text, value, __VA_ARGS__) \
   PD__LIST(flag)
 
@@ -78,7 +78,8 @@
 #include <pd_flags/define_cpp.h>
 #else
 
-#define PD__DECLARE(ctype, tag, flag, text)                                    \
+#define PD__DECLARE PD__VIEW
+#define PD__VIEW(ctype, tag, flag, text)                                       \
   __extension__ extern const _Atomic(ctype) flag PD__LABEL(tag, text)
 
 /* C converts 3.7 to 3 and 5 to true without a word. `|` takes integers alone;
