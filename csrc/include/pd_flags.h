@@ -567,6 +567,10 @@ typedef void (*pd_warning_handler)(const char *message, void *context);
 PD_API pd_status pd_warning_handle(pd_warning_handler handler, void *context,
                                    pd_error *err);
 
+/* Give a warning of your own, which is handled as those of the registry are. The
+ * message is copied. PD_ERR_ARGUMENT: it is NULL. */
+PD_API pd_status pd_warning_report(const char *message, pd_error *err);
+
 /* ------------------------------------------------------------------------
  * Pending values: given for names that nobody has defined yet
  */

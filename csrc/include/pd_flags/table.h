@@ -126,7 +126,8 @@ extern "C" {
   S(flag_set_by_name, (const char *name, const char *text, pd_error *err), (name, text, err))      \
   S(flag_set_default, (pd_flag *flag, const char *text, pd_error *err), (flag, text, err))         \
   S(program_set, (const pd_program *program, pd_error *err), (program, err))                       \
-  S(program_get, (pd_program *program, pd_error *err), (program, err))
+  S(program_get, (pd_program *program, pd_error *err), (program, err))                             \
+  S(warning_report, (const char *message, pd_error *err), (message, err))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;

@@ -21,14 +21,19 @@ static void update_due(void) {
 }
 
 /* A warning that finds no memory is lost. */
-static void warn(const char *subject, const char *what, const char *why) {
+static warning *add(void) {
   warning **end = &first;
   warning *made = calloc(1, sizeof *made);
-  if (!made) return;
-  pd__fail(&made->text, PD_OK, "%s %s: %s", subject, what, why);
+  if (!made) return NULL;
   while (*end) end = &(*end)->next;
   *end = made;
   update_due();
+  return made;
+}
+
+static void warn(const char *subject, const char *what, const char *why) {
+  warning *made = add();
+  if (made) pd__fail(&made->text, PD_OK, "%s %s: %s", subject, what, why);
 }
 
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag) {
@@ -73,5 +78,15 @@ pd_status pd__do_warning_handle(pd_warning_handler wanted, void *context, pd_err
   update_due();
   pd__platform_unlock();
   pd__tell();
+  return PD_OK;
+}
+
+pd_status pd__do_warning_report(const char *message, pd_error *err) {
+  if (!message) return pd__fail(err, PD_ERR_ARGUMENT, "pd_warning_report: message is NULL");
+  pd__platform_lock();
+  warning *made = add();
+  if (made) pd__fail(&made->text, PD_OK, "%s", message);
+  pd__platform_unlock();
+  pd__warnings_tell();
   return PD_OK;
 }
