@@ -64,6 +64,8 @@
 /* build_ffi.py and the tests preprocess this file with PD_CDEF defined to get
  * its bare declarations. */
 #ifndef PD_CDEF
+#include <pd_flags/names_push.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -862,6 +864,8 @@ PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer,
 #ifdef PD_HEADER_ONLY
 #include <pd_flags/unlinked.h>
 #endif
+
+#include <pd_flags/names_pop.h>
 #endif
 
 #endif /* PD_FLAGS_H */

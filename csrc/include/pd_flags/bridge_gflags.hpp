@@ -17,6 +17,8 @@
 #ifndef PD_FLAGS_BRIDGE_GFLAGS_HPP
 #define PD_FLAGS_BRIDGE_GFLAGS_HPP
 
+#include <pd_flags/names_push.h>
+
 #include <gflags/gflags.h>
 #include <pd_flags.h>
 
@@ -212,5 +214,7 @@ PD__BRIDGE size_t bridge_gflags(std::vector<std::string> *errors = nullptr) {
 }
 
 }  // namespace pd
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_FLAGS_BRIDGE_GFLAGS_HPP */

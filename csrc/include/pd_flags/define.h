@@ -92,58 +92,59 @@
       text ": the value doesn't fit " tag);                                    \
   _Pragma("GCC diagnostic pop")                                                \
   ctype cell = value
-#define PD__CELL_u64(ctype, tag, low, high, cell, text, value)                 \
+#define PD__CELL_pd__u64(ctype, tag, low, high, cell, text, value)             \
   PD__CELL_integer(ctype, tag, (value) == 0, high, cell, text, value)
-#define PD__CELL_b PD__CELL_u64
-#define PD__CELL_i64(ctype, tag, low, high, cell, text, value)                 \
+#define PD__CELL_pd__b PD__CELL_pd__u64
+#define PD__CELL_pd__i64(ctype, tag, low, high, cell, text, value)             \
   PD__CELL_integer(ctype, tag, (int64_t)(value) >= low, high, cell, text, value)
-#define PD__CELL_f64(ctype, tag, low, high, cell, text, value) ctype cell = value
-#define PD__CELL_str PD__CELL_f64
+#define PD__CELL_pd__f64(ctype, tag, low, high, cell, text, value) ctype cell = value
+#define PD__CELL_pd__str PD__CELL_pd__f64
 #define PD__CELL(ctype, tag, member, low, high, cell, text, value)             \
   PD__CELL_##member(ctype, tag, low, high, cell, text, value)
 
 /* pd_flag_def with plain values, one struct for each member of pd_value. */
-typedef struct pd__def_b { PD_FLAG_DEF_FIELDS(bool) } pd__def_b;
-typedef struct pd__def_i64 { PD_FLAG_DEF_FIELDS(int64_t) } pd__def_i64;
-typedef struct pd__def_u64 { PD_FLAG_DEF_FIELDS(uint64_t) } pd__def_u64;
-typedef struct pd__def_f64 { PD_FLAG_DEF_FIELDS(double) } pd__def_f64;
-typedef struct pd__def_str { PD_FLAG_DEF_FIELDS(const char *) } pd__def_str;
+typedef struct pd__b { PD_FLAG_DEF_FIELDS(bool) } pd__b;
+typedef struct pd__i64 { PD_FLAG_DEF_FIELDS(int64_t) } pd__i64;
+typedef struct pd__u64 { PD_FLAG_DEF_FIELDS(uint64_t) } pd__u64;
+typedef struct pd__f64 { PD_FLAG_DEF_FIELDS(double) } pd__f64;
+typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
 
-/* The help text and the attributes come last and override the full range. */
+/* The help text and the attributes come last and override the full range, which isn't
+ * given by name: `min` and `max` may be macros of the user. */
 #define PD__DEFINITION(type_, member, low, high, kind_, flag, text, value, ...) \
-  extern const pd__def_##member pd__def_##flag                                 \
+  extern const member pd__def_##flag                                           \
       PD__SYMBOL("pd_flag_definition_" text);                                  \
   _Pragma("GCC diagnostic push")                                               \
   _Pragma("GCC diagnostic ignored \"-Woverride-init\"")                        \
-  const pd__def_##member pd__def_##flag = {                                    \
+  const member pd__def_##flag = {                                              \
       .size = sizeof(pd_flag_def), .line = __LINE__, .type = type_,            \
       .kind = kind_, .name = text, .file = __FILE__,                           \
-      .cell = &pd__cell_##flag, .default_value = value, .min = low,            \
-      .max = high, .help = __VA_ARGS__};                                       \
+      .cell = &pd__cell_##flag, .default_value = value, /* min: */ low,        \
+      /* max: */ high, .help = __VA_ARGS__};                                   \
   _Pragma("GCC diagnostic pop")
 
 #endif /* __cplusplus */
 
 #define PD__bool(kind, flag, text, ...)                                        \
-  PD__FLAG(bool, "bool", PD_TYPE_bool, b, false, true,                         \
+  PD__FLAG(bool, "bool", PD_TYPE_bool, pd__b, false, true,                     \
            kind, flag, text, __VA_ARGS__)
 #define PD__int32(kind, flag, text, ...)                                       \
-  PD__FLAG(int32_t, "int32", PD_TYPE_int32, i64, INT32_MIN, INT32_MAX,         \
+  PD__FLAG(int32_t, "int32", PD_TYPE_int32, pd__i64, INT32_MIN, INT32_MAX,     \
            kind, flag, text, __VA_ARGS__)
 #define PD__uint32(kind, flag, text, ...)                                      \
-  PD__FLAG(uint32_t, "uint32", PD_TYPE_uint32, u64, 0, UINT32_MAX,             \
+  PD__FLAG(uint32_t, "uint32", PD_TYPE_uint32, pd__u64, 0, UINT32_MAX,         \
            kind, flag, text, __VA_ARGS__)
 #define PD__int64(kind, flag, text, ...)                                       \
-  PD__FLAG(int64_t, "int64", PD_TYPE_int64, i64, INT64_MIN, INT64_MAX,         \
+  PD__FLAG(int64_t, "int64", PD_TYPE_int64, pd__i64, INT64_MIN, INT64_MAX,     \
            kind, flag, text, __VA_ARGS__)
 #define PD__uint64(kind, flag, text, ...)                                      \
-  PD__FLAG(uint64_t, "uint64", PD_TYPE_uint64, u64, 0, UINT64_MAX,             \
+  PD__FLAG(uint64_t, "uint64", PD_TYPE_uint64, pd__u64, 0, UINT64_MAX,         \
            kind, flag, text, __VA_ARGS__)
 #define PD__double(kind, flag, text, ...)                                      \
-  PD__FLAG(double, "double", PD_TYPE_double, f64, -__builtin_huge_val(),       \
+  PD__FLAG(double, "double", PD_TYPE_double, pd__f64, -__builtin_huge_val(),   \
            __builtin_huge_val(), kind, flag, text, __VA_ARGS__)
 #define PD__string(kind, flag, text, ...)                                      \
-  PD__FLAG(const char *, "string", PD_TYPE_string, str, NULL, NULL,            \
+  PD__FLAG(const char *, "string", PD_TYPE_string, pd__str, NULL, NULL,        \
            kind, flag, text, __VA_ARGS__)
 
 /* PD_DEFINE_<type>(name, value, help, attributes…) */

@@ -129,11 +129,11 @@ constexpr definition<T> define(pd_type type, pd_kind kind, uint32_t line, const 
           a.required.value, a.assignable.value, {0, 0, 0, 0, 0, 0}, a.context.value, a.access.value};
 }
 
-using value_b = bool;
-using value_i64 = int64_t;
-using value_u64 = uint64_t;
-using value_f64 = double;
-using value_str = const char *;
+using pd__b = bool;
+using pd__i64 = int64_t;
+using pd__u64 = uint64_t;
+using pd__f64 = double;
+using pd__str = const char *;
 
 }  // namespace detail
 
@@ -224,11 +224,11 @@ PD__INLINE detail::if_class<U> operator!=(const U &a, const text_view<cell> &b) 
 #define PD__DEFINITION(type, member, low, high, kind, flag, text, value, ...)  \
   _Pragma("GCC diagnostic push")                                               \
   _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")           \
-  extern const ::pd::detail::definition<::pd::detail::value_##member>          \
+  extern const ::pd::detail::definition<::pd::detail::member>                  \
       pd__def_##flag PD__SYMBOL("pd_flag_definition_" text);                   \
   __extension__ constexpr ::pd::detail::definition<                            \
-      ::pd::detail::value_##member>                                            \
-      pd__def_##flag = ::pd::detail::define<::pd::detail::value_##member>(     \
+      ::pd::detail::member>                                                    \
+      pd__def_##flag = ::pd::detail::define<::pd::detail::member>(             \
           type, kind, __LINE__, __FILE__, text, &pd__cell_##flag, value, low,  \
           high, {.help = __VA_ARGS__});                                        \
   _Pragma("GCC diagnostic pop")

@@ -91,7 +91,7 @@ PD__LOCAL bool accepts(const checker &check, const T &value) {
 
 /* The pd_validator of every flag. */
 template <class T>
-PD__LOCAL bool ask(const pd_flag_entry *const *entries, void *context, char *, size_t) {
+PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char *, size_t) {
   const checker &check = *static_cast<const checker *>(context);
   return !check.function || accepts<T>(check, value_as(entries[0]->value, T()));
 }
@@ -100,7 +100,7 @@ PD__LOCAL bool ask(const pd_flag_entry *const *entries, void *context, char *, s
 }  // namespace pd
 
 #define PD__GFLAGS_ATTRIBUTES(T, flag)                                                   \
-  .hidden = PD__GFLAGS_STRIPPED, .validate = ::pd::gflags_detail::ask<T>,                \
+  .hidden = PD__GFLAGS_STRIPPED, .validate = ::pd::gflags_detail::validate<T>,                \
   .context = &pd__checker_##flag
 
 #define PD__GFLAGS_VARIABLE(scope, T, tag, flag, text, value, help)                      \

@@ -8,6 +8,8 @@
 #ifndef PD_FLAGS_TABLE_H
 #define PD_FLAGS_TABLE_H
 
+#include <pd_flags/names_push.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -144,5 +146,7 @@ typedef struct pd_table {
 #ifdef __cplusplus
 }
 #endif
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_FLAGS_TABLE_H */
