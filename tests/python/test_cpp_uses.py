@@ -354,3 +354,50 @@ def test_what_would_narrow_or_pass_the_flag_itself_does_not_compile(
 @every_standard
 def test_flags_of_every_type_go_to_a_stream(place: Path, compiler: str, standard: str) -> None:
     assert built(place, FLAGS + STREAMS, compiler, standard, "-Wno-unused-variable") == SHOWN
+
+
+# ---- One symbol, one type ----
+
+SHARED = """
+#include <pd_flags.h>
+#if defined(__cplusplus)
+extern "C" {
+#endif
+double read_there(void);
+#if defined(__cplusplus)
+}
+#endif
+"""
+DEFINES = "".join(
+    f"PD_DEFINE_{kind}(lto_{kind}, 1, NULL);\n"
+    for kind in ("bool", "int32", "uint32", "int64", "uint64", "double")
+)
+DEFINES += 'PD_DEFINE_string(lto_string, "text", NULL);\n'
+DECLARES = re.sub(r"DEFINE_(\w+)\((\w+), .*?\);", r"DECLARE_\1(\2);", DEFINES)
+READ_ALL = """
+  return (double)FLAGS_lto_int32 + (double)FLAGS_lto_uint32 + (double)FLAGS_lto_int64 +
+         (double)FLAGS_lto_uint64 + FLAGS_lto_double + (double)*FLAGS_lto_string +
+         (FLAGS_lto_bool ? 1 : 0);
+"""
+MAIN = f"{SHARED}{DECLARES}{DEFINES}int main(void) {{\n" + READ_ALL.replace(
+    "return", "double here ="
+)
+MAIN += "  return here > 121 && here < 123 && read_there() < 123 ? 0 : 1;\n}\n"
+THERE = f"{SHARED}{DECLARES}double read_there(void) {{ {READ_ALL} }}\n"
+
+
+@pytest.mark.parametrize("optimiser", ["-O0", "-O1", "-O2"])
+@pytest.mark.parametrize(("first", "second"), [("cc", "cc"), ("cc", "c"), ("c", "cc")])
+def test_one_type_per_symbol_under_lto(
+    place: Path, first: str, second: str, optimiser: str
+) -> None:
+    objects = []
+    for name, suffix, text in (("main", first, MAIN), ("there", second, THERE)):
+        source = write(place / f"{name}.{suffix}", text)
+        objects.append(place / f"{name}.o")
+        driver = tool("g++" if suffix == "cc" else "gcc")
+        words = [driver, optimiser, "-flto", "-fPIC", *WARNINGS, f"-I{INCLUDE}", "-c", source]
+        run(*words, "-o", objects[-1])
+    linked = [tool("g++"), optimiser, "-flto", "-Wall", "-Werror", *objects, "-o", place / "lto"]
+    assert "mismatch" not in run(*linked).stderr
+    run(place / "lto")

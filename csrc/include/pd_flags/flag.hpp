@@ -6,9 +6,6 @@
 #include <pd_flags/cell.hpp>
 
 #include <iosfwd>
-#if PD__EXCEPTIONS
-#include <cxxabi.h>
-#endif
 
 namespace pd {
 
@@ -88,19 +85,9 @@ PD__OWN inline std::string text_of(const pd_flag *flag) {
   return whole;
 }
 
-/* ---- Exceptions of functions that the registry calls ---- */
+/* ---- Exceptions of watchers ---- */
 
-/* They must not leave for the C code of the registry. What ends a thread (cancellation,
- * pthread_exit) passes, since the process ends where somebody keeps it. */
-#if PD__EXCEPTIONS
-#ifdef __GLIBCXX__
-#define PD__CATCH_END catch (::abi::__forced_unwind &) { throw; }
-#else
-#define PD__CATCH_END
-#endif
-#endif
-
-/* Where there is nobody to throw to. */
+/* The change is made, and there is nobody to throw to. */
 PD__OWN inline void warn_of_throw(const char *name, const char *what) {
   pd_error text;
   pd__refuse(&text, PD_OK, name, ": a watcher threw ", what);
@@ -381,37 +368,14 @@ struct judge<T, true> {
   }
 };
 
-PD__INLINE void say(char *why, size_t size, const char *text) {
-  if (size > 0) pd__add_text(why, why + size, text);
-}
-
 template <class T>
 PD__OWN inline bool allow(const pd_value &given, const check<T> *checks, char *why, size_t size) {
-  std::string expected;
-  if (judge<T, type_of<T>::object>::allow(given, checks, expected)) return true;
-  inner::say(why, size, expected.c_str());
-  return false;
-}
-
-/* The same of functions that may throw: that refuses. */
-template <class T>
-PD__OWN inline bool allow_or_catch(const pd_value &given, const check<T> *checks, char *why,
-                                   size_t size) {
-#if PD__EXCEPTIONS
-  try {
-    return inner::allow<T>(given, checks, why, size);
-  }
-  PD__CATCH_END
-  catch (const std::exception &e) {
-    inner::say(why, size, e.what());
-  }
-  catch (...) {
-    inner::say(why, size, "the validator threw something that is no std::exception");
-  }
-  return false;
-#else
-  return inner::allow<T>(given, checks, why, size);
-#endif
+  return detail::ask_catching(why, size, [&] {
+    std::string expected;
+    if (judge<T, type_of<T>::object>::allow(given, checks, expected)) return true;
+    detail::say(why, size, expected.c_str());
+    return false;
+  });
 }
 
 }  // namespace inner
@@ -472,7 +436,7 @@ class flag : public inner::variable<T> {
   PD__OWN static bool validate(const pd_flag_entry *const *entries, void *context, char *why,
                                size_t size) {
     const flag *own = static_cast<const flag *>(context);
-    return inner::allow_or_catch<T>(entries[0]->value, own->checks_, why, size);
+    return inner::allow<T>(entries[0]->value, own->checks_, why, size);
   }
 
   /* Each is told, whatever another one throws. The object is made here, not by a reader. */
