@@ -130,3 +130,28 @@ def test_a_macro_has_its_meaning_again_behind_the_header(tmp_path: Path) -> None
 def test_a_header_that_does_not_put_them_aside_would_be_seen(tmp_path: Path) -> None:
     text = "#include <stdint.h>\n#include <pd_flags/record.h>\n"
     assert "broken" in compile_among({"abi"}, text, tmp_path, ["g++", "-std=c++11"])
+
+
+# ---- The short names of our own macros ----
+
+# A source with another header that has PD_DEFINE_<type>, as Paddle's does.
+LONG_NAMES = """
+#define PD_NO_SHORT_NAMES
+#include <pd_flags.h>
+#define PD_DEFINE_int32(name, value, help) extern int theirs_##name
+#if defined(PD_DECLARE_bool) || defined(PD_IMPORT_string)
+#error "a short name is left"
+#endif
+#define level 3
+PD_FLAG_DEFINE_int32(level, 6, "Level", .min = 1, .max = 9);
+PD_FLAG_IMPORT_string(mode, "fast");
+PD_FLAG_DECLARE_double(rate);
+PD_DEFINE_int32(n, 1, "N");
+double all_of_them(void);
+double all_of_them(void) { return FLAGS_level + *FLAGS_mode + FLAGS_rate; }
+"""
+
+
+@pytest.mark.parametrize("command", ["gcc -std=c99", "clang -std=c17", "g++ -std=c++11"])
+def test_without_short_names_another_header_may_have_them(command: str, tmp_path: Path) -> None:
+    assert compile_among(set(), LONG_NAMES, tmp_path, command.split()) == ""

@@ -1,4 +1,6 @@
-/* PD_DEFINE_<type>, PD_DECLARE_<type>, PD_IMPORT_<type>.
+/* PD_DEFINE_<type>, PD_DECLARE_<type>, PD_IMPORT_<type>; with PD_NO_SHORT_NAMES these are
+ * PD_FLAG_DEFINE_<type>, PD_FLAG_DECLARE_<type> and PD_FLAG_IMPORT_<type> alone, for sources
+ * that need Paddle's own header too.
  *
  *     PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
  *
@@ -19,7 +21,8 @@
  * whenever that is loaded; until then it reads 1. Once in a module.
  *
  * Reading FLAGS_x is one atomic load, from any thread. In C++ FLAGS_x.get() says
- * so where the type isn't clear: auto, templates, std::string s = FLAGS_x.get().
+ * so where the type isn't clear: auto, templates, std::string s = FLAGS_x.get(), or
+ * a narrower type beside it, as in `yes ? 0 : FLAGS_x.get()` of an int64.
  * Assigning to FLAGS_x doesn't compile: use pd_flag_set_*. What FLAGS_x of a string points to never changes
  * and stays valid until the process ends. */
 #ifndef PD_FLAGS_DEFINE_H
@@ -27,7 +30,7 @@
 
 #include <pd_flags/record.h>
 
-#ifdef PD_COMPAT_PADDLE_GFLAGS_H
+#if defined(PD_COMPAT_PADDLE_GFLAGS_H) && !defined(PD_NO_SHORT_NAMES)
 #error "PD_DEFINE_<type> is Paddle's here: include pd_flags.h in front of paddle/common/flags.h"
 #endif
 
@@ -147,7 +150,57 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
   PD__FLAG(const char *, "string", PD_TYPE_string, pd__str, NULL, NULL,        \
            kind, flag, text, __VA_ARGS__)
 
-/* PD_DEFINE_<type>(name, value, help, attributes…) */
+/* PD_FLAG_DEFINE_<type>(name, value, help, attributes…) */
+#define PD_FLAG_DEFINE_bool(name, ...)                                         \
+  PD__bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_int32(name, ...)                                        \
+  PD__int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_uint32(name, ...)                                       \
+  PD__uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_int64(name, ...)                                        \
+  PD__int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_uint64(name, ...)                                       \
+  PD__uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_double(name, ...)                                       \
+  PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_string(name, ...)                                       \
+  PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+
+/* PD_FLAG_IMPORT_<type>(name, value until the flag is defined) */
+#define PD_FLAG_IMPORT_bool(name, value)                                       \
+  PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_int32(name, value)                                      \
+  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_uint32(name, value)                                     \
+  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_int64(name, value)                                      \
+  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_uint64(name, value)                                     \
+  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_double(name, value)                                     \
+  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_string(name, value)                                     \
+  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+
+/* PD_FLAG_DECLARE_<type>(name) */
+#define PD_FLAG_DECLARE_bool(name)                                             \
+  PD__DECLARE(bool, "bool", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_int32(name)                                            \
+  PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_uint32(name)                                           \
+  PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_int64(name)                                            \
+  PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_uint64(name)                                           \
+  PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_double(name)                                           \
+  PD__DECLARE(double, "double", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_string(name)                                           \
+  PD__DECLARE(const char *, "string", FLAGS_##name, #name)
+
+/* The same by the names that everybody uses but Paddle, whose own header has them for
+ * something else. Written out: a flag whose name is a macro would be expanded on the way. */
+#ifndef PD_NO_SHORT_NAMES
 #define PD_DEFINE_bool(name, ...)                                              \
   PD__bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_DEFINE_int32(name, ...)                                             \
@@ -162,8 +215,6 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
   PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_DEFINE_string(name, ...)                                            \
   PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-
-/* PD_IMPORT_<type>(name, value until the flag is defined) */
 #define PD_IMPORT_bool(name, value)                                            \
   PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_IMPORT_int32(name, value)                                           \
@@ -178,14 +229,20 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
   PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_IMPORT_string(name, value)                                          \
   PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-
-/* PD_DECLARE_<type>(name) */
-#define PD_DECLARE_bool(name) PD__DECLARE(bool, "bool", FLAGS_##name, #name)
-#define PD_DECLARE_int32(name) PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
-#define PD_DECLARE_uint32(name) PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
-#define PD_DECLARE_int64(name) PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
-#define PD_DECLARE_uint64(name) PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
-#define PD_DECLARE_double(name) PD__DECLARE(double, "double", FLAGS_##name, #name)
-#define PD_DECLARE_string(name) PD__DECLARE(const char *, "string", FLAGS_##name, #name)
+#define PD_DECLARE_bool(name)                                                  \
+  PD__DECLARE(bool, "bool", FLAGS_##name, #name)
+#define PD_DECLARE_int32(name)                                                 \
+  PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
+#define PD_DECLARE_uint32(name)                                                \
+  PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
+#define PD_DECLARE_int64(name)                                                 \
+  PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
+#define PD_DECLARE_uint64(name)                                                \
+  PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
+#define PD_DECLARE_double(name)                                                \
+  PD__DECLARE(double, "double", FLAGS_##name, #name)
+#define PD_DECLARE_string(name)                                                \
+  PD__DECLARE(const char *, "string", FLAGS_##name, #name)
+#endif
 
 #endif /* PD_FLAGS_DEFINE_H */
