@@ -129,7 +129,8 @@ USES = """
 static volatile bool yes = true, no = false;
 enum colour { red, green = 1 };
 static int wrong;
-#define EXPECT(...) if (!(__VA_ARGS__)) wrong++, std::printf("line %d: %s\\n", __LINE__, #__VA_ARGS__)
+#define EXPECT(...) \\
+  if (!(__VA_ARGS__)) wrong++, std::printf("line %d: %s\\n", __LINE__, #__VA_ARGS__)
 #define NEAR(a, b) ((a) - (b) < 1e-9 && (b) - (a) < 1e-9)
 template <class T>
 static T twice(T value) { return value + value; }
@@ -168,13 +169,17 @@ static void conditional() {
 
 static void arithmetic() {
   int array[8] = {0, 1, 2, 3, 4, 5, 6, 7}, *end = array + 8, total = 0;
-  EXPECT(FLAGS_i + 1 == -2 && 2 * FLAGS_i == -6 && -FLAGS_i == 3 && ~FLAGS_i == 2 && FLAGS_i % 2 == -1);
-  EXPECT(NEAR(FLAGS_rate + 1, 1.9) && NEAR(2 * FLAGS_rate, 1.8) && NEAR(FLAGS_rate / FLAGS_far, 3.6));
+  EXPECT(FLAGS_i + 1 == -2 && 2 * FLAGS_i == -6);
+  EXPECT(-FLAGS_i == 3 && ~FLAGS_i == 2 && FLAGS_i % 2 == -1);
+  EXPECT(NEAR(FLAGS_rate + 1, 1.9) && NEAR(2 * FLAGS_rate, 1.8));
+  EXPECT(NEAR(FLAGS_rate / FLAGS_far, 3.6));
   EXPECT((1 << FLAGS_b) == 2 && (FLAGS_u >> 1) == 2000000000u && (FLAGS_u & 1u) == 0 && !!FLAGS_b);
   EXPECT(end[FLAGS_i] == 5 && *(end + FLAGS_i) == 5 && FLAGS_i[end] == 5 && array[FLAGS_b] == 1);
-  EXPECT(end[oi] == 5 && *(end + oi) == 5 && NEAR(orate + 1, 1.9) && -oi == 3 && oi * on == 15000000000);
+  EXPECT(end[oi] == 5 && *(end + oi) == 5);
+  EXPECT(NEAR(orate + 1, 1.9) && -oi == 3 && oi * on == 15000000000);
   EXPECT(FLAGS_i < 0 && 0 > FLAGS_i && FLAGS_rate < 1 && FLAGS_n < FLAGS_i && FLAGS_m > FLAGS_u);
-  EXPECT(FLAGS_i == oi && oi == FLAGS_i && oi != on && FLAGS_i <= oi && oi >= FLAGS_i && oi < orate);
+  EXPECT(FLAGS_i == oi && oi == FLAGS_i && oi != on);
+  EXPECT(FLAGS_i <= oi && oi >= FLAGS_i && oi < orate);
   total += FLAGS_i;
   total -= oi;
   for (int at = 0; at < -FLAGS_i; at++) total++;
@@ -200,18 +205,23 @@ static void conversion() {
   EXPECT(sized.size() == 3 && one.size() == 1 && map[FLAGS_i] == 5 && sized.at(FLAGS_b) == 0);
   EXPECT(NEAR(widened(FLAGS_i), -3) && widened_integer(FLAGS_i) == -3 && widened_integer(oi) == -3);
   EXPECT(overloaded(FLAGS_i) == 1 && overloaded(FLAGS_n) == 2 && overloaded(FLAGS_rate) == 3);
-  EXPECT(overloaded(FLAGS_s) == 4 && overloaded(oi) == 1 && overloaded(orate) == 3 && overloaded(os) == 4);
+  EXPECT(overloaded(FLAGS_s) == 4 && overloaded(oi) == 1);
+  EXPECT(overloaded(orate) == 3 && overloaded(os) == 4);
   EXPECT(std::to_string(FLAGS_i) == "-3" && std::to_string(FLAGS_n) == "-5000000000");
   EXPECT(std::to_string(oi) == "-3" && std::to_string(FLAGS_m) == "18446744073709551615");
   EXPECT(std::max<int64_t>(FLAGS_n, 3) == 3 && std::min(FLAGS_rate.get(), 2.0) < 1);
   EXPECT(std::min<double>(FLAGS_rate, 2) < 1 && std::min({FLAGS_i.get(), *oi, 4}) == -3);
-  EXPECT(twice(FLAGS_i.get()) == -6 && twice<double>(FLAGS_rate) > 1.7 && twice<int64_t>(FLAGS_i) == -6);
-  EXPECT(static_cast<int>(FLAGS_rate) == 0 && int(FLAGS_n.get() / 1000000000) == -5 && double(oi) < 0);
+  EXPECT(twice(FLAGS_i.get()) == -6);
+  EXPECT(twice<double>(FLAGS_rate) > 1.7 && twice<int64_t>(FLAGS_i) == -6);
+  EXPECT(static_cast<int>(FLAGS_rate) == 0);
+  EXPECT(int(FLAGS_n.get() / 1000000000) == -5 && double(oi) < 0);
   auto later = [] { return FLAGS_i + oi; };
   auto copied = [=] { return whole + FLAGS_i; };
   EXPECT(later() == -6 && copied() == -6 && holder().level() == -3 && NEAR(holder().rate, 0.9));
-  EXPECT(FLAGS_s == FLAGS_same && FLAGS_s == os && os == FLAGS_s && ostring == osame && os == "abc");
-  EXPECT(!(FLAGS_s != FLAGS_same) && !(os != FLAGS_s) && !(ostring != osame) && ostring == FLAGS_s.get());
+  EXPECT(FLAGS_s == FLAGS_same && FLAGS_s == os);
+  EXPECT(os == FLAGS_s && ostring == osame && os == "abc");
+  EXPECT(!(FLAGS_s != FLAGS_same) && !(os != FLAGS_s));
+  EXPECT(!(ostring != osame) && ostring == FLAGS_s.get());
   EXPECT(*made<int>() == 'a' && std::string(FLAGS_s).size() == 3 && !(FLAGS_s == nullptr));
   const auto &bound = FLAGS_i;
   EXPECT(bound == -3 && bound + 1 == -2);
@@ -290,7 +300,8 @@ int main() {
   std::ostringstream text;
   text << oi << FLAGS_s << pd::ref<int>();
   out << text.str() << (std::ostringstream() << oi).good() << '\\n';
-  std::wcout << FLAGS_i << L' ' << FLAGS_s << L' ' << oi << L' ' << ostring << L' ' << list << L'\\n';
+  std::wcout << FLAGS_i << L' ' << FLAGS_s << L' ' << oi << L' ' << ostring << L' ' << list
+             << L'\\n';
 }
 """
 SHOWN = """\

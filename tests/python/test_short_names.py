@@ -39,7 +39,8 @@ double sum_of_all(void);
 double sum_of_all(void) { return FLAGS_defined_int32 + FLAGS_imported_double; }
 """
 GFLAGS = "".join(
-    f'DEFINE_{kind}(g_{kind}, {"true" if kind == "bool" else 1}, "Help");\nDECLARE_{kind}(h_{kind});\n'
+    f'DEFINE_{kind}(g_{kind}, {"true" if kind == "bool" else 1}, "Help");\n'
+    f"DECLARE_{kind}(h_{kind});\n"
     for kind in TYPES
 )
 C10 = "".join(
@@ -47,7 +48,8 @@ C10 = "".join(
     for kind in ("bool", "int", "int32", "int64", "double")
 )
 PHI = "".join(
-    f'PHI_DEFINE_EXPORTED_{kind}(phi_{kind}, 1, "Help");\nPD_DEFINE_{kind}(own_{kind}, 1, "Help");\n'
+    f'PHI_DEFINE_EXPORTED_{kind}(phi_{kind}, 1, "Help");\n'
+    f'PD_DEFINE_{kind}(own_{kind}, 1, "Help");\n'
     f"PD_DECLARE_{kind}(their_{kind});\n"
     for kind in TYPES
     if kind != "uint32"
@@ -68,7 +70,9 @@ def stripped(text: str) -> str:
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
     text = re.sub(r"'(\\.|[^'\\\n])'", "''", re.sub(r"//.*", "", text))
     text = re.sub(r'"(\\.|[^"\\])*"', '""', text)
-    return re.sub(r"(?m)^#\s*(include|include_next|error|pragma|if|elif|ifdef|ifndef)\b.*", "", text)
+    return re.sub(
+        r"(?m)^#\s*(include|include_next|error|pragma|if|elif|ifdef|ifndef)\b.*", "", text
+    )
 
 
 def written() -> set[str]:
