@@ -249,6 +249,35 @@ NEVER = [
     "pd::flag_view<int32_t, &pd__cell_FLAGS_i> made(true)",
 ]
 
+# Declared again and again, and wherever a declaration may stand but within a function.
+PLACES = """
+#include <pd_flags.h>
+PD_DECLARE_int32(x);
+extern "C" { PD_DECLARE_double(r); double from_c(); double from_c() { return FLAGS_r; } }
+PD_DECLARE_int32(x);
+PD_DEFINE_int32(x, 6, "X");
+PD_DECLARE_int32(x);
+namespace a {
+PD_DECLARE_string(s);
+namespace { PD_DEFINE_bool(hidden, true, "Hidden"); }
+bool reads(); bool reads() { return FLAGS_hidden; }
+}
+namespace b { PD_DECLARE_string(s); PD_DEFINE_string(s, "text", "S"); }
+PD_DEFINE_double(r, 0.5, "R");
+template <class T>
+T as() { return static_cast<T>(FLAGS_x); }
+struct holder {
+  static int level() { return FLAGS_x; }
+  int kept = FLAGS_x;
+};
+int main() {
+  auto later = [] { return FLAGS_r + FLAGS_x; };
+  bool fine = as<int>() == 6 && as<double>() > 5 && later() > 6 && holder::level() == 6;
+  fine = fine && holder().kept == 6 && from_c() > 0.4 && a::reads() && *a::FLAGS_s == 't';
+  return fine && b::FLAGS_s == a::FLAGS_s ? 0 : 1;
+}
+"""
+
 STREAMS = """
 #include <sstream>
 #include <iomanip>
@@ -365,6 +394,15 @@ def test_what_would_narrow_or_pass_the_flag_itself_does_not_compile(
 @every_standard
 def test_flags_of_every_type_go_to_a_stream(place: Path, compiler: str, standard: str) -> None:
     assert built(place, FLAGS + STREAMS, compiler, standard, "-Wno-unused-variable") == SHOWN
+
+
+@both_compilers
+@pytest.mark.parametrize("optimiser", ["-O0", "-O2"])
+@pytest.mark.parametrize("standard", ["c++11", "c++20"])
+def test_a_flag_may_be_declared_in_many_places(
+    place: Path, compiler: str, standard: str, optimiser: str
+) -> None:
+    assert built(place, PLACES, compiler, standard, optimiser) == ""
 
 
 # ---- One symbol, one type ----

@@ -13,7 +13,8 @@
  *
  *     PD_DECLARE_int32(alpha_level);
  *
- * makes FLAGS_alpha_level readable in another source file of the same module.
+ * makes FLAGS_alpha_level readable in another source file of the same module; in C++ it
+ * stands outside of functions.
  *
  *     PD_IMPORT_int32(host_threads, 1);
  *
