@@ -64,6 +64,8 @@
 /* build_ffi.py and the tests preprocess this file with PD_CDEF defined to get
  * its bare declarations. */
 #ifndef PD_CDEF
+#include <pd_flags/names_push.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -577,6 +579,10 @@ typedef void (*pd_warning_handler)(const char *message, void *context);
 PD_API pd_status pd_warning_handle(pd_warning_handler handler, void *context,
                                    pd_error *err);
 
+/* Give a warning of your own, which is handled as those of the registry are. The
+ * message is copied. PD_ERR_ARGUMENT: it is NULL. */
+PD_API pd_status pd_warning_report(const char *message, pd_error *err);
+
 /* ------------------------------------------------------------------------
  * Pending values: given for names that nobody has defined yet
  */
@@ -868,6 +874,8 @@ PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer,
 #ifdef PD_HEADER_ONLY
 #include <pd_flags/unlinked.h>
 #endif
+
+#include <pd_flags/names_pop.h>
 #endif
 
 #endif /* PD_FLAGS_H */

@@ -24,10 +24,14 @@
 #ifndef PD_FLAGS_HPP
 #define PD_FLAGS_HPP
 
+#include <pd_flags/names_push.h>
+
 #if !defined(__cplusplus) || __cplusplus < 201103L
 #error "pd_flags.hpp needs C++11 or newer; pd_flags.h is for C too"
 #endif
 
 #include <pd_flags/hosting.hpp>
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_FLAGS_HPP */

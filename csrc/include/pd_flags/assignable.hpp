@@ -27,6 +27,8 @@
 #ifndef PD_FLAGS_ASSIGNABLE_HPP
 #define PD_FLAGS_ASSIGNABLE_HPP
 
+#include <pd_flags/names_push.h>
+
 #include <pd_flags.h>
 #include <pd_flags/host.h>
 
@@ -114,7 +116,7 @@ constexpr typename Type::member highest() noexcept {
 /* Where a std::string flag lives. All zeros but `first` is a valid state, so that it needs
  * no initialiser and no destructor of its own. */
 struct text_cell {
-  alignas(std::string) char now[sizeof(std::string)];
+  alignas(std::string) char current[sizeof(std::string)];
   alignas(std::string) char given[sizeof(std::string)]; /* a default that is no constant */
   const char *first;                                    /* the default until then */
   text_cell *next; /* of those in the module that hold memory */
@@ -139,11 +141,11 @@ namespace pd {
 namespace detail {
 
 PD__LOCAL inline std::string &text_of(text_cell &cell) {
-  return *reinterpret_cast<std::string *>(cell.now);
+  return *reinterpret_cast<std::string *>(cell.current);
 }
 
 PD__LOCAL inline void text_make_now(text_cell &cell) {
-  new (cell.now) std::string(cell.first);
+  new (cell.current) std::string(cell.first);
   new (cell.given) std::string();
   text_cell *head = __atomic_load_n(&pd__texts_v1, __ATOMIC_RELAXED);
   do {
@@ -367,7 +369,7 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
       __builtin_constant_p(::pd::detail::as_text(value_));                                     \
   static ::pd::detail::text_cell pd__text_##flag = {                                           \
       {0}, {0}, pd__constant_##flag ? ::pd::detail::as_text(value_) : "", nullptr, 0};         \
-  storage ::std::string &flag = reinterpret_cast< ::std::string &>(pd__text_##flag.now);      \
+  storage ::std::string &flag = reinterpret_cast< ::std::string &>(pd__text_##flag.current);      \
   PD__ASSIGNABLE_DEFINITION(const char *, PD_TYPE_string, nullptr, nullptr, flag, text,        \
                             &pd__text_##flag,                                                  \
                             pd__constant_##flag ? ::pd::detail::as_text(value_) : "",          \
@@ -377,5 +379,7 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   }                                                                                            \
   static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_text(         \
       std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag, value_);
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_FLAGS_ASSIGNABLE_HPP */

@@ -284,8 +284,8 @@ PD__OWN inline inner::validate_t<F> validate(F function, const char *expected = 
   return inner::validate_t<F>(std::move(function), expected);
 }
 
-/* Tell `function` of each change, with the new value: void(const T &) or void(). It must not
- * throw. */
+/* Tell `function` of each change, with the new value: void(const T &) or void(). What it
+ * throws becomes a warning: the change is made by then. */
 template <class F>
 PD__OWN inline inner::watch_t<F> watch(F function) {
   return inner::watch_t<F>(std::move(function));

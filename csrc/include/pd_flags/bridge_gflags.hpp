@@ -17,8 +17,11 @@
 #ifndef PD_FLAGS_BRIDGE_GFLAGS_HPP
 #define PD_FLAGS_BRIDGE_GFLAGS_HPP
 
+#include <pd_flags/names_push.h>
+
 #include <gflags/gflags.h>
 #include <pd_flags.h>
+#include <pd_flags/catching.hpp>
 
 #ifdef PD_FLAGS_GFLAGS_DEFINE_HPP
 #error "the bridge leads to a real gflags: take include/compat off the include path"
@@ -108,17 +111,22 @@ PD__BRIDGE std::string as_text(uint8_t type, const pd_value &value) {
   return text;
 }
 
-PD__BRIDGE bool is_accepted(const pd_flag_entry *const *entries, void *context, char *, size_t) {
-  const bridged &flag = *static_cast<const bridged *>(context);
+PD__BRIDGE bool gflags_accepts(const bridged &flag, const pd_value &value) {
   CommandLineFlagInfo info;
   if (!gf::GetCommandLineFlagInfo(flag.name.c_str(), &info) || !info.has_validator_fn) return true;
   pd_value was = load(flag.type, flag.cell);
   std::string kept = flag.type == PD_TYPE_string ? was.str : "";
   if (flag.type == PD_TYPE_string) was.str = kept.c_str();
-  std::string text = as_text(flag.type, entries[0]->value);
+  std::string text = as_text(flag.type, value);
   bool accepted = !gf::SetCommandLineOption(flag.name.c_str(), text.c_str()).empty();
   if (accepted) store(flag.type, flag.cell, was);
   return accepted;
+}
+PD__BRIDGE bool is_accepted(const pd_flag_entry *const *entries, void *context, char *why,
+                            size_t size) {
+  const bridged &flag = *static_cast<const bridged *>(context);
+  return detail::ask_catching(why, size,
+                              [&] { return gflags_accepts(flag, entries[0]->value); });
 }
 
 /* ---- Registering ---- */
@@ -212,5 +220,7 @@ PD__BRIDGE size_t bridge_gflags(std::vector<std::string> *errors = nullptr) {
 }
 
 }  // namespace pd
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_FLAGS_BRIDGE_GFLAGS_HPP */

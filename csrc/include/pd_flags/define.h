@@ -1,4 +1,6 @@
-/* PD_DEFINE_<type>, PD_DECLARE_<type>, PD_IMPORT_<type>.
+/* PD_DEFINE_<type>, PD_DECLARE_<type>, PD_IMPORT_<type>; with PD_NO_SHORT_NAMES these are
+ * PD_FLAG_DEFINE_<type>, PD_FLAG_DECLARE_<type> and PD_FLAG_IMPORT_<type> alone, for sources
+ * that need Paddle's own header too.
  *
  *     PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
  *
@@ -11,7 +13,8 @@
  *
  *     PD_DECLARE_int32(alpha_level);
  *
- * makes FLAGS_alpha_level readable in another source file of the same module.
+ * makes FLAGS_alpha_level readable in another source file of the same module; in C++ it
+ * stands outside of functions.
  *
  *     PD_IMPORT_int32(host_threads, 1);
  *
@@ -19,7 +22,8 @@
  * whenever that is loaded; until then it reads 1. Once in a module.
  *
  * Reading FLAGS_x is one atomic load, from any thread. In C++ FLAGS_x.get() says
- * so where the type isn't clear: auto, templates, std::string s = FLAGS_x.get().
+ * so where the type isn't clear: auto, templates, std::string s = FLAGS_x.get(), or
+ * a narrower type beside it, as in `yes ? 0 : FLAGS_x.get()` of an int64.
  * Assigning to FLAGS_x doesn't compile: use pd_flag_set_*. What FLAGS_x of a string points to never changes
  * and stays valid until the process ends. */
 #ifndef PD_FLAGS_DEFINE_H
@@ -27,7 +31,7 @@
 
 #include <pd_flags/record.h>
 
-#ifdef PD_COMPAT_PADDLE_GFLAGS_H
+#if defined(PD_COMPAT_PADDLE_GFLAGS_H) && !defined(PD_NO_SHORT_NAMES)
 #error "PD_DEFINE_<type> is Paddle's here: include pd_flags.h in front of paddle/common/flags.h"
 #endif
 
@@ -70,7 +74,7 @@
 #define PD__FLAG(ctype, tag, type, member, low, high, kind, flag, text, value, ...) \
   extern ctype pd__cell_##flag PD__LABEL(tag, text) PD__OWN_LINE;              \
   PD__CELL(ctype, tag, member, low, high, pd__cell_##flag, text, value);       \
-  PD__DECLARE(ctype, tag, flag, text);                                         \
+  PD__VIEW(ctype, tag, flag, text);                                            \
   PD__DEFINITION(type, member, low, high, kind, flag, text, value, __VA_ARGS__) \
   PD__LIST(flag)
 
@@ -78,7 +82,8 @@
 #include <pd_flags/define_cpp.h>
 #else
 
-#define PD__DECLARE(ctype, tag, flag, text)                                    \
+#define PD__DECLARE PD__VIEW
+#define PD__VIEW(ctype, tag, flag, text)                                       \
   __extension__ extern const _Atomic(ctype) flag PD__LABEL(tag, text)
 
 /* C converts 3.7 to 3 and 5 to true without a word. `|` takes integers alone;
@@ -91,61 +96,112 @@
       text ": the value doesn't fit " tag);                                    \
   _Pragma("GCC diagnostic pop")                                                \
   ctype cell = value
-#define PD__CELL_u64(ctype, tag, low, high, cell, text, value)                 \
+#define PD__CELL_pd__u64(ctype, tag, low, high, cell, text, value)             \
   PD__CELL_integer(ctype, tag, (value) == 0, high, cell, text, value)
-#define PD__CELL_b PD__CELL_u64
-#define PD__CELL_i64(ctype, tag, low, high, cell, text, value)                 \
+#define PD__CELL_pd__b PD__CELL_pd__u64
+#define PD__CELL_pd__i64(ctype, tag, low, high, cell, text, value)             \
   PD__CELL_integer(ctype, tag, (int64_t)(value) >= low, high, cell, text, value)
-#define PD__CELL_f64(ctype, tag, low, high, cell, text, value) ctype cell = value
-#define PD__CELL_str PD__CELL_f64
+#define PD__CELL_pd__f64(ctype, tag, low, high, cell, text, value) ctype cell = value
+#define PD__CELL_pd__str PD__CELL_pd__f64
 #define PD__CELL(ctype, tag, member, low, high, cell, text, value)             \
   PD__CELL_##member(ctype, tag, low, high, cell, text, value)
 
 /* pd_flag_def with plain values, one struct for each member of pd_value. */
-typedef struct pd__def_b { PD_FLAG_DEF_FIELDS(bool) } pd__def_b;
-typedef struct pd__def_i64 { PD_FLAG_DEF_FIELDS(int64_t) } pd__def_i64;
-typedef struct pd__def_u64 { PD_FLAG_DEF_FIELDS(uint64_t) } pd__def_u64;
-typedef struct pd__def_f64 { PD_FLAG_DEF_FIELDS(double) } pd__def_f64;
-typedef struct pd__def_str { PD_FLAG_DEF_FIELDS(const char *) } pd__def_str;
+typedef struct pd__b { PD_FLAG_DEF_FIELDS(bool) } pd__b;
+typedef struct pd__i64 { PD_FLAG_DEF_FIELDS(int64_t) } pd__i64;
+typedef struct pd__u64 { PD_FLAG_DEF_FIELDS(uint64_t) } pd__u64;
+typedef struct pd__f64 { PD_FLAG_DEF_FIELDS(double) } pd__f64;
+typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
 
-/* The help text and the attributes come last and override the full range. */
+/* The help text and the attributes come last and override the full range, which isn't
+ * given by name: `min` and `max` may be macros of the user. */
 #define PD__DEFINITION(type_, member, low, high, kind_, flag, text, value, ...) \
-  extern const pd__def_##member pd__def_##flag                                 \
+  extern const member pd__def_##flag                                           \
       PD__SYMBOL("pd_flag_definition_" text);                                  \
   _Pragma("GCC diagnostic push")                                               \
   _Pragma("GCC diagnostic ignored \"-Woverride-init\"")                        \
-  const pd__def_##member pd__def_##flag = {                                    \
+  const member pd__def_##flag = {                                              \
       .size = sizeof(pd_flag_def), .line = __LINE__, .type = type_,            \
       .kind = kind_, .name = text, .file = __FILE__,                           \
-      .cell = &pd__cell_##flag, .default_value = value, .min = low,            \
-      .max = high, .help = __VA_ARGS__};                                       \
+      .cell = &pd__cell_##flag, .default_value = value, /* min: */ low,        \
+      /* max: */ high, .help = __VA_ARGS__};                                   \
   _Pragma("GCC diagnostic pop")
 
 #endif /* __cplusplus */
 
 #define PD__bool(kind, flag, text, ...)                                        \
-  PD__FLAG(bool, "bool", PD_TYPE_bool, b, false, true,                         \
+  PD__FLAG(bool, "bool", PD_TYPE_bool, pd__b, false, true,                     \
            kind, flag, text, __VA_ARGS__)
 #define PD__int32(kind, flag, text, ...)                                       \
-  PD__FLAG(int32_t, "int32", PD_TYPE_int32, i64, INT32_MIN, INT32_MAX,         \
+  PD__FLAG(int32_t, "int32", PD_TYPE_int32, pd__i64, INT32_MIN, INT32_MAX,     \
            kind, flag, text, __VA_ARGS__)
 #define PD__uint32(kind, flag, text, ...)                                      \
-  PD__FLAG(uint32_t, "uint32", PD_TYPE_uint32, u64, 0, UINT32_MAX,             \
+  PD__FLAG(uint32_t, "uint32", PD_TYPE_uint32, pd__u64, 0, UINT32_MAX,         \
            kind, flag, text, __VA_ARGS__)
 #define PD__int64(kind, flag, text, ...)                                       \
-  PD__FLAG(int64_t, "int64", PD_TYPE_int64, i64, INT64_MIN, INT64_MAX,         \
+  PD__FLAG(int64_t, "int64", PD_TYPE_int64, pd__i64, INT64_MIN, INT64_MAX,     \
            kind, flag, text, __VA_ARGS__)
 #define PD__uint64(kind, flag, text, ...)                                      \
-  PD__FLAG(uint64_t, "uint64", PD_TYPE_uint64, u64, 0, UINT64_MAX,             \
+  PD__FLAG(uint64_t, "uint64", PD_TYPE_uint64, pd__u64, 0, UINT64_MAX,         \
            kind, flag, text, __VA_ARGS__)
 #define PD__double(kind, flag, text, ...)                                      \
-  PD__FLAG(double, "double", PD_TYPE_double, f64, -__builtin_huge_val(),       \
+  PD__FLAG(double, "double", PD_TYPE_double, pd__f64, -__builtin_huge_val(),   \
            __builtin_huge_val(), kind, flag, text, __VA_ARGS__)
 #define PD__string(kind, flag, text, ...)                                      \
-  PD__FLAG(const char *, "string", PD_TYPE_string, str, NULL, NULL,            \
+  PD__FLAG(const char *, "string", PD_TYPE_string, pd__str, NULL, NULL,        \
            kind, flag, text, __VA_ARGS__)
 
-/* PD_DEFINE_<type>(name, value, help, attributes…) */
+/* PD_FLAG_DEFINE_<type>(name, value, help, attributes…) */
+#define PD_FLAG_DEFINE_bool(name, ...)                                         \
+  PD__bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_int32(name, ...)                                        \
+  PD__int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_uint32(name, ...)                                       \
+  PD__uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_int64(name, ...)                                        \
+  PD__int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_uint64(name, ...)                                       \
+  PD__uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_double(name, ...)                                       \
+  PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_string(name, ...)                                       \
+  PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+
+/* PD_FLAG_IMPORT_<type>(name, value until the flag is defined) */
+#define PD_FLAG_IMPORT_bool(name, value)                                       \
+  PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_int32(name, value)                                      \
+  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_uint32(name, value)                                     \
+  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_int64(name, value)                                      \
+  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_uint64(name, value)                                     \
+  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_double(name, value)                                     \
+  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_string(name, value)                                     \
+  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+
+/* PD_FLAG_DECLARE_<type>(name) */
+#define PD_FLAG_DECLARE_bool(name)                                             \
+  PD__DECLARE(bool, "bool", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_int32(name)                                            \
+  PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_uint32(name)                                           \
+  PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_int64(name)                                            \
+  PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_uint64(name)                                           \
+  PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_double(name)                                           \
+  PD__DECLARE(double, "double", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_string(name)                                           \
+  PD__DECLARE(const char *, "string", FLAGS_##name, #name)
+
+/* The same by the names that everybody uses but Paddle, whose own header has them for
+ * something else. Written out: a flag whose name is a macro would be expanded on the way. */
+#ifndef PD_NO_SHORT_NAMES
 #define PD_DEFINE_bool(name, ...)                                              \
   PD__bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_DEFINE_int32(name, ...)                                             \
@@ -160,8 +216,6 @@ typedef struct pd__def_str { PD_FLAG_DEF_FIELDS(const char *) } pd__def_str;
   PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_DEFINE_string(name, ...)                                            \
   PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-
-/* PD_IMPORT_<type>(name, value until the flag is defined) */
 #define PD_IMPORT_bool(name, value)                                            \
   PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_IMPORT_int32(name, value)                                           \
@@ -176,14 +230,20 @@ typedef struct pd__def_str { PD_FLAG_DEF_FIELDS(const char *) } pd__def_str;
   PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_IMPORT_string(name, value)                                          \
   PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-
-/* PD_DECLARE_<type>(name) */
-#define PD_DECLARE_bool(name) PD__DECLARE(bool, "bool", FLAGS_##name, #name)
-#define PD_DECLARE_int32(name) PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
-#define PD_DECLARE_uint32(name) PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
-#define PD_DECLARE_int64(name) PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
-#define PD_DECLARE_uint64(name) PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
-#define PD_DECLARE_double(name) PD__DECLARE(double, "double", FLAGS_##name, #name)
-#define PD_DECLARE_string(name) PD__DECLARE(const char *, "string", FLAGS_##name, #name)
+#define PD_DECLARE_bool(name)                                                  \
+  PD__DECLARE(bool, "bool", FLAGS_##name, #name)
+#define PD_DECLARE_int32(name)                                                 \
+  PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
+#define PD_DECLARE_uint32(name)                                                \
+  PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
+#define PD_DECLARE_int64(name)                                                 \
+  PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
+#define PD_DECLARE_uint64(name)                                                \
+  PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
+#define PD_DECLARE_double(name)                                                \
+  PD__DECLARE(double, "double", FLAGS_##name, #name)
+#define PD_DECLARE_string(name)                                                \
+  PD__DECLARE(const char *, "string", FLAGS_##name, #name)
+#endif
 
 #endif /* PD_FLAGS_DEFINE_H */

@@ -9,28 +9,56 @@ namespace pd {
 /* Always inline: modules export no function of ours, also without optimiser. */
 #define PD__INLINE inline __attribute__((always_inline))
 
-/* What FLAGS_x is in C++: it reads as a T by one atomic load. It can't be
- * copied, so that `auto`, templates and printf's `...` ask for the T by name:
- * FLAGS_x.get(). Any thread. */
-template <class T>
-class flag_view {
+namespace detail {
+
+/* Whether a conditional expression of a U and a T, which is of their common type, would lose
+ * something as a U. */
+template <class U, class T, bool numbers>
+struct loses {
+  using both = typename std::common_type<U, T>::type;
+  static constexpr bool value =
+      std::is_floating_point<U>::value != std::is_floating_point<both>::value ||
+      std::is_signed<U>::value != std::is_signed<both>::value || sizeof(U) != sizeof(both);
+};
+template <class U, class T>
+struct loses<U, T, false> {
+  static constexpr bool value = false;
+};
+template <class U, class T>
+using if_narrower = typename std::enable_if<
+    loses<U, T, std::is_arithmetic<U>::value && std::is_arithmetic<T>::value>::value>::type;
+
+struct view {};
+
+}  // namespace detail
+
+/* What FLAGS_x is in C++: it reads as a T by one atomic load from the cell. It holds nothing,
+ * so that the symbol of the flag is the cell's, a T as in C. It can't be copied, so that
+ * `auto`, templates and printf's `...` ask for the T by name: FLAGS_x.get(). Any thread. */
+template <class T, T *cell>
+class flag_view : detail::view {
  public:
   PD__INLINE T get() const noexcept {
     /* A string's bytes are written before its pointer is published. */
     T value;
-    __atomic_load(&cell_, &value, std::is_pointer<T>::value ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
+    __atomic_load(cell, &value, std::is_pointer<T>::value ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
     return value;
   }
   PD__INLINE operator T() const noexcept { return get(); }
   flag_view(const flag_view &) = delete; /* FLAGS_x.get() gives the value */
   flag_view &operator=(const flag_view &) = delete;
+  void operator&() const = delete; /* the view's address is not the value's */
 
  private:
-  T cell_;
+  /* `yes ? 2 : FLAGS_rate` would make an int of a double. With this conversion, which nobody
+   * can use, each side converts to the other, and the compiler refuses: FLAGS_rate.get(). */
+  template <class U, class = detail::if_narrower<U, T>>
+  flag_view(U);
 };
 
 /* Strings compare by their bytes, not by their addresses. */
-using text_view = flag_view<const char *>;
+template <const char **cell>
+using text_view = flag_view<const char *, cell>;
 
 namespace detail {
 
@@ -40,9 +68,9 @@ PD__INLINE bool same_text(const char *a, const char *b) {
 
 /* std::string and its like: their own operators are templates, which see nothing
  * but the view. */
-template <class S>
+template <class U>
 using if_class = typename std::enable_if<
-    std::is_class<S>::value && !std::is_same<S, text_view>::value, bool>::type;
+    std::is_class<U>::value && !std::is_base_of<view, U>::value, bool>::type;
 
 /* A value that may be left out. */
 template <class T>
@@ -101,57 +129,93 @@ constexpr definition<T> define(pd_type type, pd_kind kind, uint32_t line, const 
           a.required.value, a.assignable.value, {0, 0, 0, 0, 0, 0}, a.context.value, a.access.value};
 }
 
-using value_b = bool;
-using value_i64 = int64_t;
-using value_u64 = uint64_t;
-using value_f64 = double;
-using value_str = const char *;
+using pd__b = bool;
+using pd__i64 = int64_t;
+using pd__u64 = uint64_t;
+using pd__f64 = double;
+using pd__str = const char *;
 
 }  // namespace detail
 
-PD__INLINE bool operator==(const text_view &a, const text_view &b) {
+template <const char **first, const char **second>
+PD__INLINE bool operator==(const text_view<first> &a, const text_view<second> &b) {
   return detail::same_text(a.get(), b.get());
 }
-PD__INLINE bool operator==(const text_view &a, const char *b) {
+template <const char **cell>
+PD__INLINE bool operator==(const text_view<cell> &a, const char *b) {
   return detail::same_text(a.get(), b);
 }
-PD__INLINE bool operator==(const char *a, const text_view &b) {
+template <const char **cell>
+PD__INLINE bool operator==(const char *a, const text_view<cell> &b) {
   return detail::same_text(a, b.get());
 }
-template <class S>
-PD__INLINE detail::if_class<S> operator==(const text_view &a, const S &b) {
+template <const char **cell, class U>
+PD__INLINE detail::if_class<U> operator==(const text_view<cell> &a, const U &b) {
   return b == a.get();
 }
-template <class S>
-PD__INLINE detail::if_class<S> operator==(const S &a, const text_view &b) {
+template <const char **cell, class U>
+PD__INLINE detail::if_class<U> operator==(const U &a, const text_view<cell> &b) {
   return a == b.get();
 }
-PD__INLINE bool operator!=(const text_view &a, const text_view &b) { return !(a == b); }
-PD__INLINE bool operator!=(const text_view &a, const char *b) { return !(a == b); }
-PD__INLINE bool operator!=(const char *a, const text_view &b) { return !(a == b); }
-template <class S>
-PD__INLINE detail::if_class<S> operator!=(const text_view &a, const S &b) {
+template <const char **first, const char **second>
+PD__INLINE bool operator!=(const text_view<first> &a, const text_view<second> &b) {
   return !(a == b);
 }
-template <class S>
-PD__INLINE detail::if_class<S> operator!=(const S &a, const text_view &b) {
+template <const char **cell>
+PD__INLINE bool operator!=(const text_view<cell> &a, const char *b) {
+  return !(a == b);
+}
+template <const char **cell>
+PD__INLINE bool operator!=(const char *a, const text_view<cell> &b) {
+  return !(a == b);
+}
+template <const char **cell, class U>
+PD__INLINE detail::if_class<U> operator!=(const text_view<cell> &a, const U &b) {
+  return !(a == b);
+}
+template <const char **cell, class U>
+PD__INLINE detail::if_class<U> operator!=(const U &a, const text_view<cell> &b) {
   return !(a == b);
 }
 
 }  // namespace pd
 
+/* Nothing is ever read from the view itself, but without an optimiser its address is taken,
+ * and wants a symbol. That is the cell's; with gcc it is one of its own, a byte, since under
+ * -flto one symbol of two types is a warning. */
+#if defined(__ELF__) && !defined(__clang__) && !defined(__OPTIMIZE__)
+#define PD__VIEW_LABEL(tag, text) PD__SYMBOL("pd_flag_view_" tag "_" text)
+#define PD__VIEW_PLACE(symbol)                                                 \
+  __asm__(".ifndef " symbol "\n"                                               \
+          ".weak " symbol "\n"                                                 \
+          ".hidden " symbol "\n"                                               \
+          ".pushsection .rodata\n" symbol ":\n"                                \
+          ".byte 0\n"                                                          \
+          ".popsection\n"                                                      \
+          ".endif\n");
+#else
+#define PD__VIEW_LABEL(tag, text) PD__LABEL(tag, text)
+#define PD__VIEW_PLACE(symbol)
+#endif
+
 /* In an unnamed namespace clang misses the definition, which stands under the
  * name of the storage. */
 #ifdef __clang__
-#define PD__DECLARE(ctype, tag, flag, text)                                    \
+#define PD__QUIET                                                              \
   _Pragma("clang diagnostic push")                                             \
-  _Pragma("clang diagnostic ignored \"-Wundefined-internal\"")                 \
-  extern const ::pd::flag_view<ctype> flag PD__LABEL(tag, text)                \
-  _Pragma("clang diagnostic pop")
+  _Pragma("clang diagnostic ignored \"-Wundefined-internal\"")
+#define PD__LOUD _Pragma("clang diagnostic pop")
 #else
-#define PD__DECLARE(ctype, tag, flag, text)                                    \
-  extern const ::pd::flag_view<ctype> flag PD__LABEL(tag, text)
+#define PD__QUIET
+#define PD__LOUD
 #endif
+#define PD__VIEW(ctype, tag, flag, text)                                       \
+  PD__QUIET PD__VIEW_PLACE("pd_flag_view_" tag "_" text)                       \
+  extern const ::pd::flag_view<ctype, &pd__cell_##flag> flag                   \
+      PD__VIEW_LABEL(tag, text) PD__LOUD
+#define PD__DECLARE(ctype, tag, flag, text)                                    \
+  extern ctype pd__cell_##flag PD__LABEL(tag, text);                           \
+  PD__VIEW(ctype, tag, flag, text)
 
 /* Braces refuse a value that the type can't hold. */
 #define PD__CELL(ctype, tag, member, low, high, cell, text, value) ctype cell{value}
@@ -160,11 +224,11 @@ PD__INLINE detail::if_class<S> operator!=(const S &a, const text_view &b) {
 #define PD__DEFINITION(type, member, low, high, kind, flag, text, value, ...)  \
   _Pragma("GCC diagnostic push")                                               \
   _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")           \
-  extern const ::pd::detail::definition<::pd::detail::value_##member>          \
+  extern const ::pd::detail::definition<::pd::detail::member>                  \
       pd__def_##flag PD__SYMBOL("pd_flag_definition_" text);                   \
   __extension__ constexpr ::pd::detail::definition<                            \
-      ::pd::detail::value_##member>                                            \
-      pd__def_##flag = ::pd::detail::define<::pd::detail::value_##member>(     \
+      ::pd::detail::member>                                                    \
+      pd__def_##flag = ::pd::detail::define<::pd::detail::member>(             \
           type, kind, __LINE__, __FILE__, text, &pd__cell_##flag, value, low,  \
           high, {.help = __VA_ARGS__});                                        \
   _Pragma("GCC diagnostic pop")

@@ -5,6 +5,8 @@
 #include <pd_flags/attributes.hpp>
 #include <pd_flags/cell.hpp>
 
+#include <iosfwd>
+
 namespace pd {
 
 /* A function that on_change added. It needn't be kept: hooks end with their module. */
@@ -81,6 +83,34 @@ PD__OWN inline std::string text_of(const pd_flag *flag) {
   if (host::flag_get_text(flag, &whole[0], whole.size(), &length, nullptr) != PD_OK) return "";
   whole.resize(std::strlen(whole.c_str())); /* it may have changed */
   return whole;
+}
+
+/* ---- Exceptions of watchers ---- */
+
+/* The change is made, and there is nobody to throw to. */
+PD__OWN inline void warn_of_throw(const char *name, const char *what) {
+  pd_error text;
+  pd__refuse(&text, PD_OK, name, ": a watcher threw ", what);
+  host::warning_report(text.message, nullptr);
+}
+
+template <class F>
+PD__OWN inline void without_throwing(const char *name, const F &function) {
+#if PD__EXCEPTIONS
+  try {
+    function();
+  }
+  PD__CATCH_END
+  catch (const std::exception &e) {
+    inner::warn_of_throw(name, e.what());
+  }
+  catch (...) {
+    inner::warn_of_throw(name, "something that is no std::exception");
+  }
+#else
+  (void)name;
+  function();
+#endif
 }
 
 /* ---- What flags and imports have in common ---- */
@@ -193,9 +223,9 @@ class alignas(64) variable : variable_base {
     const variable &of;
     watch_by<T, F> watch;
     told_by(const variable &flag, F f) : of(flag), watch(std::move(f)) {}
-    PD__OWN static void call(pd_flag *, void *context) noexcept {
+    PD__OWN static void call(pd_flag *, void *context) {
       told_by *own = static_cast<told_by *>(context);
-      own->watch.call(&own->watch, own->of.get());
+      inner::without_throwing(own->of.name(), [&] { own->watch.call(&own->watch, own->of.get()); });
     }
     PD__OWN static void release(void *context) { delete static_cast<told_by *>(context); }
   };
@@ -239,6 +269,14 @@ template <class T, class U, class = if_value<U>>
 PD__INLINE bool operator!=(const variable<T> &flag, const U &value) {
   return !inner::same(flag.get(), value);
 }
+template <class T, class U>
+PD__INLINE bool operator==(const variable<T> &one, const variable<U> &other) {
+  return inner::same(one.get(), other.get());
+}
+template <class T, class U>
+PD__INLINE bool operator!=(const variable<T> &one, const variable<U> &other) {
+  return !inner::same(one.get(), other.get());
+}
 #if __cplusplus < 202002L
 template <class T, class U, class = if_value<U>>
 PD__INLINE bool operator==(const U &value, const variable<T> &flag) {
@@ -249,6 +287,50 @@ PD__INLINE bool operator!=(const U &value, const variable<T> &flag) {
   return !inner::same(flag.get(), value);
 }
 #endif
+
+/* ---- Streams ---- */
+
+template <class T>
+PD__OWN inline std::string stream_text(const T &value) {
+  return type_of<T>::format(value);
+}
+template <class Rep, class Period>
+PD__OWN inline std::string stream_text(const std::chrono::duration<Rep, Period> &value) {
+  return inner::write_double(type_of<std::chrono::duration<Rep, Period>>::to(value)) + "s";
+}
+
+/* What doesn't have a << of its own, and durations and enums, which have one in some standards
+ * or as numbers: as on a command line. */
+template <class Out, class T, class = void>
+struct printer {
+  PD__OWN static void print(Out &out, const T &value) {
+    out << inner::stream_text(value).c_str();
+  }
+};
+template <class T>
+struct is_duration : std::false_type {};
+template <class Rep, class Period>
+struct is_duration<std::chrono::duration<Rep, Period>> : std::true_type {};
+template <class Out, class T>
+struct printer<Out, T,
+               void_t<when<!std::is_enum<T>::value && !is_duration<T>::value>,
+                      decltype(std::declval<Out &>() << std::declval<const T &>())>> {
+  using small = std::integral_constant<bool, std::is_integral<T>::value && sizeof(T) == 1 &&
+                                                 !std::is_same<T, bool>::value>;
+  PD__OWN static void print(Out &out, const T &value) { print(out, value, small()); }
+  PD__OWN static void print(Out &out, const T &value, std::false_type) { out << value; }
+  /* An int8_t is a number, where streams know characters alone. */
+  PD__OWN static void print(Out &out, const T &value, std::true_type) {
+    out << static_cast<int>(value);
+  }
+};
+
+template <class C, class Traits, class T>
+PD__OWN inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, Traits> &out,
+                                                         const variable<T> &flag) {
+  printer<std::basic_ostream<C, Traits>, T>::print(out, flag.get());
+  return out;
+}
 
 /* ---- Validators ---- */
 
@@ -287,19 +369,13 @@ struct judge<T, true> {
 };
 
 template <class T>
-PD__OWN inline bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
-#if PD__EXCEPTIONS
-  try {
-    return judge<T, type_of<T>::object>::allow(given, checks, why);
-  } catch (const std::exception &e) {
-    why = e.what();
-  } catch (...) {
-    why.clear();
-  }
-  return false;
-#else
-  return judge<T, type_of<T>::object>::allow(given, checks, why);
-#endif
+PD__OWN inline bool allow(const pd_value &given, const check<T> *checks, char *why, size_t size) {
+  return detail::ask_catching(why, size, [&] {
+    std::string expected;
+    if (judge<T, type_of<T>::object>::allow(given, checks, expected)) return true;
+    detail::say(why, size, expected.c_str());
+    return false;
+  });
 }
 
 }  // namespace inner
@@ -330,6 +406,10 @@ class flag : public inner::variable<T> {
   }
 
  private:
+  /* Refuses `yes ? 2 : rate`, which would make an int of a double, as flag_view does. */
+  template <class U, class = detail::if_narrower<U, T>>
+  flag(U);
+
   PD__OWN void set_range(std::true_type) {
     inner::put(this->def_.min, inner::type_of<T>::low());
     inner::put(this->def_.max, inner::type_of<T>::high());
@@ -354,19 +434,18 @@ class flag : public inner::variable<T> {
   PD__OWN void set_choices(std::false_type) {}
 
   PD__OWN static bool validate(const pd_flag_entry *const *entries, void *context, char *why,
-                               size_t size) noexcept {
+                               size_t size) {
     const flag *own = static_cast<const flag *>(context);
-    std::string expected;
-    if (inner::allow<T>(entries[0]->value, own->checks_, expected)) return true;
-    if (size > 0) pd__add_text(why, why + size, expected.c_str());
-    return false;
+    return inner::allow<T>(entries[0]->value, own->checks_, why, size);
   }
 
-  PD__OWN static void changed(pd_flag *, void *context) noexcept {
+  /* Each is told, whatever another one throws. The object is made here, not by a reader. */
+  PD__OWN static void changed(pd_flag *, void *context) {
     const flag *own = static_cast<const flag *>(context);
-    typename base::value_type value = own->get(); /* so that the object is made here */
-    for (inner::watch<T> *at = own->watches_; at; at = at->next) at->call(at, value);
-    (void)value;
+    inner::without_throwing(own->name(), [&] { static_cast<void>(own->get()); });
+    for (inner::watch<T> *at = own->watches_; at; at = at->next) {
+      inner::without_throwing(own->name(), [&] { at->call(at, own->get()); });
+    }
   }
 
   inner::check<T> *checks_;
@@ -382,6 +461,10 @@ class import : public inner::variable<T> {
   PD__OWN import(inner::where at, T value) : inner::variable<T>(at, value, PD_KIND_IMPORT) {
     this->join();
   }
+
+ private:
+  template <class U, class = detail::if_narrower<U, T>>
+  import(U); /* as of flag */
 };
 
 #if __cplusplus >= 201703L

@@ -38,7 +38,7 @@ PD__LOCAL bool add_to_other(const T *variable, void (*function)()) {
   info.size = sizeof info;
   if (table->flag_get_info(flag, &info, nullptr) != PD_OK) return false;
   place = new added{variable, {info.name, function, nullptr, nullptr, nullptr}, 0};
-  return table->validator_add(&flag, 1, ask<T>, &place->check, nullptr, &place->hook, nullptr) ==
+  return table->validator_add(&flag, 1, validate<T>, &place->check, nullptr, &place->hook, nullptr) ==
          PD_OK;
 }
 
@@ -91,7 +91,7 @@ PD__LOCAL void define(const char *name, const char *help, const char *file, T *c
   def.file = file;
   def.cell = current;
   def.assignable = true;
-  def.validate = ask<T>;
+  def.validate = validate<T>;
   checker *check = new checker{name, nullptr, current, registered(), nullptr};
   def.context = check;
   default_to(&def, fallback);

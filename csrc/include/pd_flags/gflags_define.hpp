@@ -4,6 +4,7 @@
 #define PD_FLAGS_GFLAGS_DEFINE_HPP
 
 #include <pd_flags/assignable.hpp>
+#include <pd_flags/catching.hpp>
 
 /* For the checks of the macros; none of them has a body. */
 namespace fLB {
@@ -91,16 +92,19 @@ PD__LOCAL bool accepts(const checker &check, const T &value) {
 
 /* The pd_validator of every flag. */
 template <class T>
-PD__LOCAL bool ask(const pd_flag_entry *const *entries, void *context, char *, size_t) {
+PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char *why,
+                        size_t size) {
   const checker &check = *static_cast<const checker *>(context);
-  return !check.function || accepts<T>(check, value_as(entries[0]->value, T()));
+  return detail::ask_catching(why, size, [&] {
+    return !check.function || accepts<T>(check, value_as(entries[0]->value, T()));
+  });
 }
 
 }  // namespace gflags_detail
 }  // namespace pd
 
 #define PD__GFLAGS_ATTRIBUTES(T, flag)                                                   \
-  .hidden = PD__GFLAGS_STRIPPED, .validate = ::pd::gflags_detail::ask<T>,                \
+  .hidden = PD__GFLAGS_STRIPPED, .validate = ::pd::gflags_detail::validate<T>,           \
   .context = &pd__checker_##flag
 
 #define PD__GFLAGS_VARIABLE(scope, T, tag, flag, text, value, help)                      \

@@ -22,7 +22,7 @@
   namespace fLS {                                                                        \
   extern PD__LOCAL ::pd::detail::text_cell pd__word_##flag;                              \
   PD__GFLAGS_ONCE ::pd::detail::text_cell pd__word_##flag = {{0}, {0}, "", nullptr, 0};  \
-  PD__GFLAGS_ONCE clstring &flag = reinterpret_cast<clstring &>(pd__word_##flag.now);    \
+  PD__GFLAGS_ONCE clstring &flag = reinterpret_cast<clstring &>(pd__word_##flag.current);    \
   __attribute__((constructor(101), used)) static void pd__make_##flag(void) {            \
     ::pd::detail::text_make(pd__word_##flag);                                            \
   }                                                                                      \

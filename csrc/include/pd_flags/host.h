@@ -3,6 +3,8 @@
 #ifndef PD_FLAGS_HOST_H
 #define PD_FLAGS_HOST_H
 
+#include <pd_flags/names_push.h>
+
 #ifdef PD_NO_MODULE_RECORD
 #error "PD_HEADER_ONLY needs the module record that PD_NO_MODULE_RECORD leaves out"
 #endif
@@ -75,5 +77,7 @@ static inline pd_status pd__refuse_missing(pd_error *err, const char *name) {
 }
 #pragma GCC diagnostic pop
 #endif
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_FLAGS_HOST_H */

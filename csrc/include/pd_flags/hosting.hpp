@@ -105,6 +105,13 @@ class ref {
   pd_flag *flag_;
 };
 
+/* Its value as on a command line; nothing where nobody defines it. */
+template <class C, class Traits, class T>
+PD__OWN inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, Traits> &out,
+                                                         const ref<T> &flag) {
+  return out << flag.text().c_str();
+}
+
 template <class T>
 PD__OWN inline result<ref<T>> find(const std::string &name) {
   pd_error err;

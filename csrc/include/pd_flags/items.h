@@ -3,6 +3,8 @@
 #ifndef PD_FLAGS_ITEMS_H
 #define PD_FLAGS_ITEMS_H
 
+#include <pd_flags/names_push.h>
+
 #include <stddef.h>
 
 /* What an item must be that can't be read, for messages. */
@@ -41,5 +43,7 @@ static inline int pd__item_read(const char **cursor, char *buffer, size_t size, 
 }
 #pragma GCC diagnostic pop
 #endif
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_FLAGS_ITEMS_H */

@@ -3,6 +3,8 @@
 #ifndef PD_FLAGS_LATE_H
 #define PD_FLAGS_LATE_H
 
+#include <pd_flags/names_push.h>
+
 #include <pd_flags/host.h>
 
 #ifdef __cplusplus
@@ -70,5 +72,7 @@ static inline pd_status pd_late_define(pd_late_def *late, pd_error *err) {
 }
 #pragma GCC diagnostic pop
 #endif
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_FLAGS_LATE_H */

@@ -3,6 +3,7 @@
 #define PD_FLAGS_STATUS_HPP
 
 #include <pd_flags.h>
+#include <pd_flags/catching.hpp>
 #include <pd_flags/late.h>
 
 #include <stdexcept>
@@ -20,12 +21,6 @@
 #define PD__NODISCARD [[nodiscard]]
 #else
 #define PD__NODISCARD
-#endif
-
-#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
-#define PD__EXCEPTIONS 1
-#else
-#define PD__EXCEPTIONS 0
 #endif
 
 namespace pd {

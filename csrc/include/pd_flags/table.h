@@ -8,6 +8,8 @@
 #ifndef PD_FLAGS_TABLE_H
 #define PD_FLAGS_TABLE_H
 
+#include <pd_flags/names_push.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -127,7 +129,8 @@ extern "C" {
   S(flag_set_default, (pd_flag *flag, const char *text, pd_error *err), (flag, text, err))         \
   S(program_set, (const pd_program *program, pd_error *err), (program, err))                       \
   S(program_get, (pd_program *program, pd_error *err), (program, err))                             \
-  S(flag_wipe, (pd_flag * flag, pd_error * err), (flag, err))
+  S(flag_wipe, (pd_flag * flag, pd_error * err), (flag, err))                                      \
+  S(warning_report, (const char *message, pd_error *err), (message, err))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;
@@ -144,5 +147,7 @@ typedef struct pd_table {
 #ifdef __cplusplus
 }
 #endif
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_FLAGS_TABLE_H */

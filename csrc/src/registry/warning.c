@@ -23,13 +23,17 @@ static void update_due(void) {
 }
 
 /* A warning that finds no memory is lost. */
-static void warn(const char *subject, const char *what, const char *why) {
+static pd_error *add(void) {
   warning *made = calloc(1, sizeof *made);
-  if (!made) return;
-  pd__fail(&made->text, PD_OK, "%s %s: %s", subject, what, why);
+  if (!made) return NULL;
   *end = made;
   end = &made->next;
   update_due();
+  return &made->text;
+}
+
+static void warn(const char *subject, const char *what, const char *why) {
+  pd__fail(add(), PD_OK, "%s %s: %s", subject, what, why);
 }
 
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag) {
@@ -120,6 +124,15 @@ pd_status pd__do_warning_handle(pd_warning_handler wanted, void *context, pd_err
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
   set_taker(&operation, wanted, context, module);
+  pd__operation_end(&operation);
+  return PD_OK;
+}
+
+pd_status pd__do_warning_report(const char *message, pd_error *err) {
+  if (!message) return pd__fail_null(err, "message");
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd__fail(add(), PD_OK, "%s", message);
   pd__operation_end(&operation);
   return PD_OK;
 }

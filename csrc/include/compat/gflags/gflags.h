@@ -17,6 +17,8 @@
 #ifndef GFLAGS_GFLAGS_H_
 #define GFLAGS_GFLAGS_H_
 
+#include <pd_flags/names_push.h>
+
 #include <gflags/gflags_declare.h>
 
 #include <string>
@@ -98,5 +100,7 @@ using namespace ::GFLAGS_NAMESPACE;
 #define DEFINE_validator(name, validator)                                                \
   static const bool name##_validator_registered __attribute__((unused)) =                \
       ::GFLAGS_NAMESPACE::RegisterFlagValidator(&FLAGS_##name, validator)
+
+#include <pd_flags/names_pop.h>
 
 #endif /* GFLAGS_GFLAGS_H_ */

@@ -10,6 +10,10 @@
 #ifndef GFLAGS_COMPLETIONS_H_
 #define GFLAGS_COMPLETIONS_H_
 
+#include <pd_flags/names_push.h>
+
 #include <gflags/gflags.h>
+
+#include <pd_flags/names_pop.h>
 
 #endif /* GFLAGS_COMPLETIONS_H_ */

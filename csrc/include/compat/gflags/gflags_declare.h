@@ -10,6 +10,8 @@
 #ifndef GFLAGS_DECLARE_H_
 #define GFLAGS_DECLARE_H_
 
+#include <pd_flags/names_push.h>
+
 #include <stdint.h>
 
 #include <string>
@@ -81,5 +83,7 @@ PD__GFLAGS_DECLARE(fLI, int32_t, tab_completion_columns)
 #define DECLARE_uint64(name) DECLARE_VARIABLE(::GFLAGS_NAMESPACE::uint64, U64, name)
 #define DECLARE_double(name) DECLARE_VARIABLE(double, D, name)
 #define DECLARE_string(name) DECLARE_VARIABLE(::fLS::clstring &, S, name)
+
+#include <pd_flags/names_pop.h>
 
 #endif /* GFLAGS_DECLARE_H_ */

@@ -11,6 +11,8 @@
 #ifndef PD_COMPAT_C10_UTIL_FLAGS_H
 #define PD_COMPAT_C10_UTIL_FLAGS_H
 
+#include <pd_flags/names_push.h>
+
 #ifdef C10_UTIL_FLAGS_H_
 #error "PyTorch's own c10/util/Flags.h is included already: put compat/ in front of its directory"
 #endif
@@ -31,5 +33,7 @@
 #else
 #include <c10/pd_flags/native.h>
 #endif
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_COMPAT_C10_UTIL_FLAGS_H */

@@ -15,6 +15,8 @@
 #ifndef PD_COMPAT_PADDLE_COMMON_FLAGS_H
 #define PD_COMPAT_PADDLE_COMMON_FLAGS_H
 
+#include <pd_flags/names_push.h>
+
 #if defined(COMMON_DECLARE_VARIABLE) || defined(PHI_DEFINE_VARIABLE)
 #error "Paddle's own paddle/common/flags.h is included already: put compat/ in front of it"
 #endif
@@ -131,5 +133,7 @@
   static_assert(std::is_same<__PaddleRegisterFlag_##name,                \
                              ::__PaddleRegisterFlag_##name>::value,      \
                 "FLAGS should define in global namespace")
+
+#include <pd_flags/names_pop.h>
 
 #endif /* PD_COMPAT_PADDLE_COMMON_FLAGS_H */

@@ -1,0 +1,61 @@
+/* What C++ functions that the registry calls throw: it must not leave for the C code of the
+ * registry. */
+#ifndef PD_FLAGS_CATCHING_HPP
+#define PD_FLAGS_CATCHING_HPP
+
+#include <pd_flags.h>
+
+#include <exception>
+
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+#define PD__EXCEPTIONS 1
+#include <cxxabi.h>
+#else
+#define PD__EXCEPTIONS 0
+#endif
+
+/* What ends a thread (cancellation, pthread_exit) passes: the process ends where somebody
+ * keeps it. With other libraries than GNU's, catch (...) doesn't see it. */
+#ifdef __GLIBCXX__
+#define PD__CATCH_END catch (::abi::__forced_unwind &) { throw; }
+#else
+#define PD__CATCH_END
+#endif
+
+namespace pd {
+namespace detail {
+
+PD__INLINE void say(char *why, size_t size, const char *text) {
+  size_t length = __builtin_strlen(text);
+  if (size == 0) return;
+  if (length > size - 1) length = size - 1;
+  __builtin_memcpy(why, text, length);
+  why[length] = '\0';
+}
+
+/* Ask a validator: `asked` gives what the validator says, and what it throws refuses, in the
+ * words of the exception. */
+template <class F>
+PD__INLINE bool ask_catching(char *why, size_t size, const F &asked) {
+#if PD__EXCEPTIONS
+  try {
+    return asked();
+  }
+  PD__CATCH_END
+  catch (const std::exception &e) {
+    detail::say(why, size, e.what());
+  }
+  catch (...) {
+    detail::say(why, size, "the validator threw something that is no std::exception");
+  }
+  return false;
+#else
+  (void)why, (void)size;
+  return asked();
+#endif
+}
+
+}  // namespace detail
+}  // namespace pd
+
+#endif /* PD_FLAGS_CATCHING_HPP */
