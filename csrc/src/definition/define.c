@@ -275,23 +275,6 @@ bool pd__define(pd__operation *operation, pd__cell *cells, size_t count, pd__rep
   return accepted;
 }
 
-void pd__settle(pd__operation *operation, pd_flag *node, const char *text, const pd_origin *origin,
-                uint32_t literal, pd__report *report) {
-  pd_error err;
-  pd__report own = {.list = report->list, .first = &err};
-  pd__changes changes;
-  pd__changes_begin(&changes, operation, &own);
-  changes.early = true;
-  pd_status status = pd__changes_try(&changes, node, text, (pd_value){0}, origin, literal, &err);
-  if (status != PD_OK) {
-    pd__report_add(report, &err);
-    return;
-  }
-  if (pd__changes_finish(&changes) == PD_OK || report->status != PD_OK) return;
-  report->status = own.status;
-  if (report->first) *report->first = err;
-}
-
 /* ---- Giving them up ---- */
 
 static void unlink_cell(pd_flag *flag, pd__cell *cell) {

@@ -85,7 +85,7 @@ static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
     if (pd__choice_valid(def, choice, length)) continue;
     snprintf(copy, sizeof copy, "%.*s", (int)(length < sizeof copy ? length : sizeof copy), choice);
     snprintf(why, sizeof why, "choice '%s': expected a value of type %s", pd__quote(quoted, copy),
-             pd_type_name(def->list ? def->list : def->type));
+             pd__type_name(def->list ? def->list : def->type));
     return pd__def_refuse(def, PD_ERR_CHOICE, why, err);
   }
   return PD_OK;
@@ -109,7 +109,7 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
     return pd__def_refuse(def, PD_ERR_RANGE, "the range is empty: min is above max", err);
   }
   if (less(type, def->min, pd__type_min(type)) || less(type, pd__type_max(type), def->max)) {
-    snprintf(why, sizeof why, "a bound of the range does not fit %s", pd_type_name(def->type));
+    snprintf(why, sizeof why, "a bound of the range does not fit %s", pd__type_name(def->type));
     return pd__def_refuse(def, PD_ERR_RANGE, why, err);
   }
   return PD_OK;
@@ -162,7 +162,7 @@ static pd_status check_list(const pd_flag_def *def, pd_error *err) {
     return pd__def_refuse(def, PD_ERR_TYPE, why, err);
   }
   if (def->type == PD_TYPE_string) return PD_OK;
-  snprintf(why, sizeof why, "a list has the type string, not %s", pd_type_name(def->type));
+  snprintf(why, sizeof why, "a list has the type string, not %s", pd__type_name(def->type));
   return pd__def_refuse(def, PD_ERR_TYPE, why, err);
 }
 
@@ -176,7 +176,7 @@ static pd_status check_unit(const pd_flag_def *def, pd_error *err) {
   }
   if (has_range(def->type)) return PD_OK;
   snprintf(why, sizeof why, "unit '%s': expected the type of a number, not %s", quoted,
-           pd_type_name(def->type));
+           pd__type_name(def->type));
   return pd__def_refuse(def, PD_ERR_TYPE, why, err);
 }
 

@@ -18,8 +18,6 @@ PD__PLATFORM_ANNOUNCE(pd__copy_v1);
 
 static const pd_table *own_table; /* once a function of this copy was called */
 
-const pd_host *pd__own_host(void) { return &own_table->host; }
-
 /* ---- Election ---- */
 
 /* What a copy finds when it looks at the others. */
@@ -64,7 +62,7 @@ static const pd_host *elect(void) {
       set_candidate(0);
       return seen.host;
     }
-    if (!seen.lower && !seen.higher) return pd__own_host();
+    if (!seen.lower && !seen.higher) return &own_table->host;
     pd__platform_yield();
   }
 }
@@ -100,16 +98,17 @@ static void become_host(void) {
   uint64_t key[2];
   if (pd__platform_random(key, sizeof key)) pd__hash_seed(key);
   pd__platform_settle(&pd__copy_v1, start_child);
+  pd__members_begin(&own_table->host);
 }
 
 /* Modules look for the host that the record names, so it is named before those that are there
  * already are joined. */
 static const pd_table *arrive(void) {
   const pd_host *host = elect();
-  if (host == pd__own_host()) become_host();
+  if (host == &own_table->host) become_host();
   __atomic_store_n(&pd__copy_v1.host, host, __ATOMIC_SEQ_CST);
   set_candidate(0);
-  if (host == pd__own_host()) pd__members_visit(NULL);
+  if (host == &own_table->host) pd__members_visit(NULL);
   const pd_table *table = (const pd_table *)(const void *)host;
   __atomic_store_n(&destination, table, __ATOMIC_RELEASE);
   __atomic_store_n(&pd__complete_table, table && has_all(table) ? table : NULL, __ATOMIC_RELEASE);

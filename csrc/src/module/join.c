@@ -6,6 +6,11 @@
 #include "../registry/hook.h"
 #include "module.h"
 
+static const pd_host *own_host;
+_Thread_local pd__loading *pd__loading_now;
+
+void pd__members_begin(const pd_host *host) { own_host = host; }
+
 /* ---- Membership ---- */
 
 /* One that registered something before its record joined, or was loaded without one. */
@@ -99,7 +104,7 @@ static void join_late(pd__operation *operation, pd_module *module, const pd__loa
 
 /* Before the late ones are read: who comes later sees the host, and asks again. */
 static void announce(pd_module *module, pd_module_record *record) {
-  __atomic_store_n(&record->host, pd__own_host(), __ATOMIC_SEQ_CST);
+  __atomic_store_n(&record->host, own_host, __ATOMIC_SEQ_CST);
   __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
   module->membership->record = record;
   module->has_record = true;

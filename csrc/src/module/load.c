@@ -7,7 +7,6 @@
 #include "../registry/hook.h"
 #include "module.h"
 
-_Thread_local pd__loading *pd__loading_now;
 
 /* ---- The end of a load ---- */
 

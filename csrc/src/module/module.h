@@ -62,6 +62,9 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 /* With the lock. Take all of its definitions away. */
 void pd__member_undefine(pd__operation *operation, pd_module *module);
 
+/* This copy hosts the registry, and modules will see it as `host`. */
+void pd__members_begin(const pd_host *host);
+
 /* No lock: what pd_host offers. */
 void pd__module_join(pd_module_record *record);
 void pd__module_leave(pd_module_record *record);
@@ -70,7 +73,7 @@ void pd__module_leave(pd_module_record *record);
  * `inside` (NULL: of every image). */
 void pd__members_visit(const void *inside);
 
-/* ---- Loading (load.c) ---- */
+/* ---- Loading (load.c; what is under way, join.c) ---- */
 
 /* A pd_module_load under way on this thread: the modules that join meanwhile belong to it, the one
  * that it names and those that it depends on. */
@@ -93,8 +96,5 @@ extern const pd_table *pd__complete_table;
 
 /* Whether a host of an older version, or of a small build, has the function at an offset. */
 bool pd__table_has(const pd_table *table, size_t offset);
-
-/* This copy, as modules see it when it hosts the registry. */
-const pd_host *pd__own_host(void);
 
 #endif /* PD__MODULE_H */

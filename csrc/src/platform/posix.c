@@ -37,13 +37,6 @@ void pd__platform_yield(void) { sched_yield(); }
 uintptr_t pd__platform_enter_loader(void) { return 0; }
 void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
 
-/* Held during the registry's walks over images. The loader has a lock of its own for them, which
- * glibc leaves as it is in a forked child: so no fork comes while one of ours is under way. */
-static pthread_mutex_t walks = PTHREAD_MUTEX_INITIALIZER;
-
-void pd__posix_walk_begin(void) { pthread_mutex_lock(&walks); }
-void pd__posix_walk_end(void) { pthread_mutex_unlock(&walks); }
-
 static void (*start_child)(void);
 
 static void before_fork(void) {
@@ -71,15 +64,6 @@ void pd__platform_settle(const pd_copy_record *own, void (*child)(void)) {
     void *self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     if (self) dlclose(self);
   }
-}
-
-pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
-  size_t size = strlen(image->path) + 1;
-  pd__platform_image *copy = malloc(sizeof *copy + size);
-  if (!copy) return NULL;
-  *copy = *image;
-  copy->path = memcpy(copy + 1, image->path, size);
-  return copy;
 }
 
 /* The loader compares names first: an image is found after chdir, and when its file is gone. */

@@ -138,15 +138,6 @@ void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit
   pd__each_image(visit_image, &run);
 }
 
-pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
-  size_t size = strlen(image->path) + 1;
-  pd__platform_image *copy = malloc(sizeof *copy + size);
-  if (!copy) return NULL;
-  *copy = *image;
-  copy->path = memcpy(copy + 1, image->path, size);
-  return copy;
-}
-
 pd__platform_image *pd__platform_image_at(const void *address) {
   pd__platform_image *found = NULL;
   walk run = {.inside = address, .found = &found};

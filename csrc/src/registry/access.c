@@ -130,22 +130,6 @@ pd_status pd__do_flag_set_default(pd_flag *flag, const char *text, pd_error *err
   return set(flag, text, PD_TYPE_string, (pd_value){0}, &origin, err);
 }
 
-pd_status pd__do_batch_set(const pd_assignment *items, size_t count, const pd_origin *origin,
-                           pd_error_list *errors, pd_error *err) {
-  if (!items && count > 0) return pd__fail_null(err, "items");
-  pd_status status = pd__origin_check(origin, err);
-  if (status != PD_OK) return status;
-  pd__report report = {.list = errors, .first = err};
-  pd__changes changes;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  pd__changes_begin(&changes, &operation, &report);
-  pd__changes_add_all(&changes, items, count, origin ? origin : &pd__at_run_time);
-  status = pd__changes_finish(&changes);
-  pd__operation_end(&operation);
-  return status;
-}
-
 /* ---- Taking values away ---- */
 
 pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {

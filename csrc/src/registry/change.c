@@ -89,11 +89,6 @@ static void add_plain(pd__changes *changes, const pd__change *wanted) {
   }
 }
 
-void pd__changes_adopt(pd__changes *changes, pd_flag *flag, pd_value value,
-                       const pd_origin *origin) {
-  add_plain(changes, &(pd__change){.flag = flag, .value = value, .origin = *origin});
-}
-
 static bool is_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
   pd_error err;
   if (pd__flag_check_open(changes->operation, flag, origin, &err) == PD_OK) return true;

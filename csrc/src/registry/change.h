@@ -60,11 +60,8 @@ void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_v
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments, size_t count,
                          const pd_origin *origin);
 
-/* Prepare to take over what a module has assigned; to drop what `source` gave an open flag, if it
- * gave anything; to reset an open flag (with an override on it, that is given the default); to end
- * what an override does. */
-void pd__changes_adopt(pd__changes *changes, pd_flag *flag, pd_value value,
-                       const pd_origin *origin);
+/* Prepare to drop what `source` gave an open flag, if it gave anything; to reset an open flag (with
+ * an override on it, that is given the default); to end what an override does. */
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
 void pd__changes_reset(pd__changes *changes, pd_flag *flag);
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);

@@ -20,12 +20,6 @@ pd_value pd__def_default(const pd_flag_def *def) {
   return value;
 }
 
-pd_value pd__flag_default(const pd_flag *flag) {
-  pd__entry given;
-  bool found = pd__history_find(flag, PD_SOURCE_DEFAULT, &given);
-  return found ? given.value : pd__def_default(pd__flag_def(flag));
-}
-
 pd_value pd__flag_base(const pd_flag *flag) {
   return pd__flag_override(flag) ? flag->extra->base : pd__flag_value(flag);
 }
@@ -80,7 +74,7 @@ void pd__flag_new_generation(pd_flag *flag) {
 
 /* ---- What modules assign ---- */
 
-static uint32_t assignables; /* variables that there have been */
+uint32_t pd__assignables;
 
 /* Readers of variables that take no lock. A module that leaves makes its variable unknown and
  * waits until those are done that may have seen it: each is in for a few instructions. */
@@ -105,44 +99,5 @@ void pd__flag_forget_peeking(void) { __atomic_store_n(&peeking, 0, __ATOMIC_SEQ_
 
 void pd__flag_make_assignable(pd_flag *flag) {
   flag->assignable = true;
-  assignables++;
-}
-
-/* The variable that has another value than the flag; NULL: none. */
-static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
-  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
-    const pd_flag_def *def = cell->def;
-    if (!def->assignable || !def->cell || def->type != flag->type) continue;
-    *value = pd__variable_load(def);
-    if (!pd__value_equal(flag->type, *value, pd__flag_value(flag))) return cell;
-  }
-  return NULL;
-}
-
-/* No validator is asked: the value holds already. For want of memory nothing is done, and the
- * next call will do it. */
-void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
-  pd_value value;
-  const pd__cell *cell = pd__flag_def(flag) ? find_assigned(flag, &value) : NULL;
-  if (!cell) return;
-  pd_origin origin = {PD_SOURCE_RUNTIME, 0, cell->module ? cell->module->path : NULL, 0};
-  pd__report report = {.list = NULL};
-  pd__changes changes;
-  pd__changes_begin(&changes, operation, &report);
-  changes.forced = true;
-  pd__changes_adopt(&changes, flag, value, &origin);
-  pd__changes_finish(&changes);
-}
-
-void pd__adopt_all(pd__operation *operation) {
-  if (!assignables) return;
-  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    if (flag->assignable) pd__flag_adopt(operation, flag);
-  }
-}
-
-pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err) {
-  if (flag->assignable) pd__flag_adopt(operation, flag);
-  if (flag->defined) return PD_OK;
-  return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone", flag->name);
+  pd__assignables++;
 }

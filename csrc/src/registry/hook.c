@@ -177,49 +177,8 @@ pd_status pd__hooks_check_depth(pd_error *err) {
                   DEEPEST);
 }
 
-/* ---- For hosts ---- */
-
-static pd_status add(pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
-                     pd_error *err) {
-  like->module = pd__module_of((const void *)function_of(like));
-  if (like->release) like->releasing = pd__module_of((const void *)(uintptr_t)like->release);
-  pd__module_register(like->module);
-  pd__module_register(like->releasing);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  pd_status status = pd__hook_add(like, flags, count, out, err);
-  if (status != PD_OK) {
-    pd__module_unregister(&operation, like->module);
-    pd__module_unregister(&operation, like->releasing);
-  }
-  pd__operation_end(&operation);
-  return status;
-}
-
-pd_status pd__do_validator_add(pd_flag *const *flags, size_t count, pd_validator function,
-                               void *context, void (*release)(void *), pd_hook *out,
-                               pd_error *err) {
-  if (!flags) return pd__fail_null(err, "flags");
-  if (count == 0) return pd__fail(err, PD_ERR_ARGUMENT, "count is 0, expected some flags");
-  if (!function) return pd__fail_null(err, "function");
-  pd__hook like = {.validate = function, .context = context, .release = release};
-  return add(&like, flags, count, out, err);
-}
-
-pd_status pd__do_watcher_add(pd_flag *flag, pd_watcher function, void *context,
-                             void (*release)(void *), pd_hook *out, pd_error *err) {
-  if (!function) return pd__fail_null(err, "function");
-  pd__hook like = {.watch = function, .context = context, .release = release};
-  return add(&like, &flag, flag ? 1 : 0, out, err);
-}
-
-pd_status pd__do_hook_remove(pd_hook number, pd_error *err) {
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+bool pd__hook_remove(pd_hook number) {
   pd__hook *hook = pd__numbered_find(&hooks, number);
   if (hook) remove_hook(hook);
-  pd__operation_end(&operation);
-  if (hook) return PD_OK;
-  return pd__fail(err, PD_ERR_ARGUMENT, "no hook has the number %llu, or it is removed already",
-                  (unsigned long long)number);
+  return hook != NULL;
 }

@@ -68,7 +68,8 @@ void pd__hooks_exit(int *unused);
 /* group.c: what PD_GROUP_MAP says of `context`, a group. No lock. */
 bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size);
 
-/* hook.c: add a hook that is like another one, with a module found. */
+/* Add a hook that is like another one, whose modules are found; remove one: false, there is none. */
+bool pd__hook_remove(pd_hook number);
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err);
 pd_status pd__hook_check_flags(pd_flag *const *flags, size_t count, pd_error *err);

@@ -50,55 +50,17 @@ void pd__override_drop(pd__overridden *from) {
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), extra->base);
 }
 
-/* ---- For hosts ---- */
-
-pd_status pd__do_override_push(const pd_assignment *items, size_t count, const pd_origin *origin,
-                               pd_error_list *errors, pd_override *out, pd_error *err) {
-  if (!items && count > 0) return pd__fail_null(err, "items");
-  if (!out) return pd__fail_null(err, "out");
-  pd_origin place = {PD_SOURCE_OVERRIDE, 0, NULL, 0};
-  if (origin) place = (pd_origin){place.source, origin->line, origin->place, origin->column};
-  pd__report report = {.list = errors, .first = err};
-  pd__changes changes;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  pd__changes_begin(&changes, &operation, &report);
-  changes.pushes = true;
-  pd__changes_add_all(&changes, items, count, &place);
-  pd_status status = pd__changes_finish(&changes);
-  if (status == PD_OK) *out = changes.override;
-  pd__operation_end(&operation);
-  return status;
+size_t pd__override_count(pd_override number) {
+  const override *one = pd__numbered_find(&overrides, number);
+  return one ? one->used : SIZE_MAX;
 }
 
-/* With the lock. */
-static pd_status pop(pd__operation *operation, pd_override number, override *one, pd_error *err) {
-  pd__report report = {.first = err};
-  pd__changes changes;
-  pd__changes_begin(&changes, operation, &report);
-  changes.forced = true;
-  for (size_t i = 0; i < one->used; i++) {
-    if (one->flags[i].flag) pd__changes_pop(&changes, &one->flags[i]);
-  }
-  pd_status status = pd__changes_finish(&changes);
-  if (status != PD_OK) return status;
-  pd__numbered_remove(&overrides, number);
-  free(one);
-  return PD_OK;
-}
-
-pd_status pd__do_override_pop(pd_override number, pd_error *err) {
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+pd__overridden *pd__override_at(pd_override number, size_t index) {
   override *one = pd__numbered_find(&overrides, number);
-  pd_status status = PD_OK;
-  if (one) {
-    status = pop(&operation, number, one, err);
-  } else {
-    status =
-        pd__fail(err, PD_ERR_ARGUMENT, "no override has the number %llu, or it is popped already",
-                 (unsigned long long)number);
-  }
-  pd__operation_end(&operation);
-  return status;
+  return one->flags[index].flag ? &one->flags[index] : NULL;
+}
+
+void pd__override_forget(pd_override number) {
+  free(pd__numbered_find(&overrides, number));
+  pd__numbered_remove(&overrides, number);
 }

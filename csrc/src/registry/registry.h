@@ -275,14 +275,19 @@ struct pd__operation {
  * close what may leave. */
 void pd__operation_begin(pd__operation *operation);
 void pd__operation_end(pd__operation *operation);
-void pd__operation_lock(pd__operation *operation);
-void pd__operation_unlock(pd__operation *operation);
+
+static inline void pd__operation_lock(pd__operation *operation) {
+  pd__platform_lock();
+  operation->locked = true;
+}
+
+static inline void pd__operation_unlock(pd__operation *operation) {
+  operation->locked = false;
+  pd__platform_unlock();
+}
 
 /* Let go of all that the operation holds, without calling anybody. */
 void pd__operation_abandon(pd__operation *operation);
-
-/* The operation keeps something in the process, until it ends. */
-void pd__operation_list(pd__operation *operation);
 
 /* The child of a fork has this thread alone: what others kept there, nobody keeps. */
 void pd__operations_in_child(void);
@@ -290,6 +295,13 @@ void pd__operations_in_child(void);
 /* A variable of this kind ends in order however its function is left. */
 #define PD__OPERATION(name)                                                                        \
   pd__operation name __attribute__((cleanup(pd__operation_abandon))) = {.locked = false}
+
+/* The operation keeps something in the process, until it ends (kept.c). */
+void pd__operation_list(pd__operation *operation);
+void pd__operation_unlist(pd__operation *operation);
+
+/* The innermost operation of this thread that does. */
+pd__operation *pd__operations_listed(void);
 
 /* ---- Pins (pin.c) ---- */
 
@@ -342,6 +354,7 @@ pd_value pd__flag_peek(const pd_flag *flag, pd_type type);
 
 /* A module may assign to its variable of the flag, from now on. */
 void pd__flag_make_assignable(pd_flag *flag);
+extern uint32_t pd__assignables; /* variables that there have been */
 
 /* Take over what modules have assigned to their variables of the flag; of all flags. */
 void pd__flag_adopt(pd__operation *operation, pd_flag *flag);
@@ -393,6 +406,13 @@ pd_override pd__override_new(size_t count);
 /* Give a flag a value of an override that is being made, or of its topmost one. */
 void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin);
 
+/* How many flags it has values for, or had; SIZE_MAX: no override has the number. */
+size_t pd__override_count(pd_override number);
+
+/* What it does to one of them; NULL: nothing any more. */
+pd__overridden *pd__override_at(pd_override number, size_t index);
+void pd__override_forget(pd_override number);
+
 static inline pd__overridden *pd__flag_override(const pd_flag *flag) {
   return flag->extra ? flag->extra->overrides : NULL;
 }
@@ -420,6 +440,13 @@ pd_status pd__origin_check(const pd_origin *origin, pd_error *err);
 /* Warn, once, of a deprecated name of `flag`; of a deprecated or retired flag. */
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
 void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
+
+/* Room for the text of one more; NULL: memory is out, and the warning is lost. */
+pd_error *pd__warning_add(void);
+
+/* Who takes warnings from now on; NULL: nobody. */
+void pd__warnings_take(pd__operation *operation, pd_warning_handler handle, void *context,
+                       pd_module *module);
 
 /* No lock: hand out warnings. */
 void pd__warnings_deliver(pd__operation *operation);

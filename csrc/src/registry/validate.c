@@ -349,15 +349,3 @@ void pd__validate(pd__changes *changes) {
   pd__report_fail(changes->report, PD_ERR_REFUSED,
                   "values kept changing while validators looked at them");
 }
-
-pd_status pd__do_flags_validate(pd_error_list *errors, pd_error *err) {
-  pd__report report = {.list = errors, .first = err};
-  pd__changes changes;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  pd__changes_begin(&changes, &operation, &report);
-  changes.ask_all = true;
-  pd_status status = pd__changes_finish(&changes);
-  pd__operation_end(&operation);
-  return status;
-}

@@ -22,8 +22,7 @@ static void update_due(void) {
   __atomic_store_n(&due, first != NULL && taker.handle != NULL, __ATOMIC_RELEASE);
 }
 
-/* A warning that finds no memory is lost. */
-static pd_error *add(void) {
+pd_error *pd__warning_add(void) {
   warning *made = calloc(1, sizeof *made);
   if (!made) return NULL;
   *end = made;
@@ -33,7 +32,7 @@ static pd_error *add(void) {
 }
 
 static void warn(const char *subject, const char *what, const char *why) {
-  pd__fail(add(), PD_OK, "%s %s: %s", subject, what, why);
+  pd__fail(pd__warning_add(), PD_OK, "%s %s: %s", subject, what, why);
 }
 
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag) {
@@ -103,8 +102,8 @@ void pd__warnings_deliver(pd__operation *operation) {
   }
 }
 
-static void set_taker(pd__operation *operation, pd_warning_handler handle, void *context,
-                      pd_module *module) {
+void pd__warnings_take(pd__operation *operation, pd_warning_handler handle, void *context,
+                       pd_module *module) {
   pd__module_unregister(operation, taker.module);
   taker.handle = handle;
   taker.context = context;
@@ -114,25 +113,5 @@ static void set_taker(pd__operation *operation, pd_warning_handler handle, void 
 
 void pd__warnings_leave(pd__operation *operation, const pd_module *module) {
   if (!pd__module_has(module, (uintptr_t)taker.handle)) return;
-  set_taker(operation, NULL, NULL, NULL);
-}
-
-pd_status pd__do_warning_handle(pd_warning_handler wanted, void *context, pd_error *err) {
-  (void)err;
-  pd_module *module = wanted ? pd__module_of((const void *)(uintptr_t)wanted) : NULL;
-  pd__module_register(module);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  set_taker(&operation, wanted, context, module);
-  pd__operation_end(&operation);
-  return PD_OK;
-}
-
-pd_status pd__do_warning_report(const char *message, pd_error *err) {
-  if (!message) return pd__fail_null(err, "message");
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  pd__fail(add(), PD_OK, "%s", message);
-  pd__operation_end(&operation);
-  return PD_OK;
+  pd__warnings_take(operation, NULL, NULL, NULL);
 }

@@ -1,0 +1,29 @@
+/* What all systems need for walks over images. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform.h"
+
+pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
+  size_t size = strlen(image->path) + 1;
+  pd__platform_image *copy = malloc(sizeof *copy + size);
+  if (!copy) return NULL;
+  *copy = *image;
+  copy->path = memcpy(copy + 1, image->path, size);
+  return copy;
+}
+
+#ifndef _WIN32
+
+#include <pthread.h>
+
+#include "posix.h"
+
+/* Held during the registry's walks over images. The loader has a lock of its own for them, which
+ * glibc leaves as it is in a forked child: so no fork comes while one of ours is under way. */
+static pthread_mutex_t walks = PTHREAD_MUTEX_INITIALIZER;
+
+void pd__posix_walk_begin(void) { pthread_mutex_lock(&walks); }
+void pd__posix_walk_end(void) { pthread_mutex_unlock(&walks); }
+
+#endif /* _WIN32 */

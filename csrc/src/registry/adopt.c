@@ -1,0 +1,42 @@
+/* Taking over what modules have assigned to their variables: a change that nobody is asked about,
+ * since it has happened. */
+#include "change.h"
+#include "hook.h"
+
+/* The variable that has another value than the flag; NULL: none. */
+static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
+  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
+    const pd_flag_def *def = cell->def;
+    if (!def->assignable || !def->cell || def->type != flag->type) continue;
+    *value = pd__variable_load(def);
+    if (!pd__value_equal(flag->type, *value, pd__flag_value(flag))) return cell;
+  }
+  return NULL;
+}
+
+/* No validator is asked: the value holds already. For want of memory nothing is done, and the
+ * next call will do it. */
+void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
+  pd_value value;
+  const pd__cell *cell = pd__flag_def(flag) ? find_assigned(flag, &value) : NULL;
+  if (!cell) return;
+  pd_origin origin = {PD_SOURCE_RUNTIME, 0, cell->module ? cell->module->path : NULL, 0};
+  pd__changes changes = {.operation = operation, .forced = true, .count = 1, .capacity = 1};
+  changes.single = (pd__change){.flag = flag, .node = flag, .value = value, .origin = origin};
+  changes.items = &changes.single;
+  changes.hooked = pd__hooks_concern(flag);
+  pd__commit(&changes, NULL);
+}
+
+void pd__adopt_all(pd__operation *operation) {
+  if (!pd__assignables) return;
+  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
+    if (flag->assignable) pd__flag_adopt(operation, flag);
+  }
+}
+
+pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err) {
+  if (flag->assignable) pd__flag_adopt(operation, flag);
+  if (flag->defined) return PD_OK;
+  return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone", flag->name);
+}
