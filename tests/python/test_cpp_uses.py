@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from support import INCLUDE, WARNINGS, run, tool, write
+from support import INCLUDE, LIBDIR, WARNINGS, run, tool, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -278,6 +278,25 @@ int main() {
 }
 """
 
+# The flags of the headers in compat are variables, and go on to be.
+ASSIGNABLE = """
+#include <pd_flags.h>
+#include <gflags/gflags.h>
+#include <c10/util/Flags.h>
+DEFINE_double(rate, 0.9, "Rate");
+DEFINE_int64(n, -5000000000, "N");
+DEFINE_string(s, "abc", "S");
+C10_DEFINE_double(c_rate, 0.9, "Rate");
+static volatile bool no = false;
+int main() {
+  double rate = no ? 2 : FLAGS_rate, other = no ? 2 : FLAGS_c_rate;
+  int64_t n = no ? 0 : FLAGS_n;
+  std::string s = no ? "x" : FLAGS_s;
+  auto copy = FLAGS_rate;
+  return rate < 0.8 || other < 0.8 || n != -5000000000 || s != "abc" || copy < 0.8;
+}
+"""
+
 STREAMS = """
 #include <sstream>
 #include <iomanip>
@@ -355,7 +374,7 @@ def command(compiler: str, standard: str) -> list[str]:
 def built(place: Path, text: str, compiler: str, standard: str, *flags: str) -> str:
     """What a program made of the text prints."""
     source, program = write(place / "uses.cc", text), place / "uses"
-    run(*command(compiler, standard), *WARNINGS, *flags, source, "-o", program)
+    run(*command(compiler, standard), *WARNINGS, source, *flags, "-o", program)
     return run(program).stdout
 
 
@@ -403,6 +422,12 @@ def test_a_flag_may_be_declared_in_many_places(
     place: Path, compiler: str, standard: str, optimiser: str
 ) -> None:
     assert built(place, PLACES, compiler, standard, optimiser) == ""
+
+
+@both_compilers
+def test_assignable_flags_are_variables(place: Path, compiler: str) -> None:
+    linked = [f"-I{INCLUDE}/compat", f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags"]
+    assert built(place, ASSIGNABLE, compiler, "c++11", *linked) == ""
 
 
 # ---- One symbol, one type ----
