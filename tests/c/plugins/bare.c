@@ -31,3 +31,16 @@ void bare_warn(const char *message, void *context) {
   (void)message, (void)context;
   bare_calls++;
 }
+
+__attribute__((visibility("default"))) void bare_release(void *context);
+void bare_release(void *context) {
+  if (bare_during) bare_during();
+  ++*(int *)context;
+}
+
+__attribute__((visibility("default"))) void bare_write(const char *text, size_t length,
+                                                       void *context);
+void bare_write(const char *text, size_t length, void *context) {
+  if (bare_during) bare_during();
+  if (text) *(size_t *)context += length;
+}

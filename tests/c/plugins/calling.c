@@ -29,6 +29,9 @@ PD_DEFINE_int64(calling_plain, 0, "Nobody is asked about it");
 __attribute__((visibility("default"))) int64_t calling_changes(void);
 int64_t calling_changes(void) { return changes; }
 
+__attribute__((visibility("default"))) void calling_release(void *context);
+void calling_release(void *context) { changes += context != NULL; }
+
 __attribute__((destructor)) static void end(void) {
   if (calling_at_end) calling_at_end();
 }
