@@ -17,8 +17,8 @@
 static inline void begin(void) { alarm(20); }
 
 static inline const char *plugin_path(const char *name) {
-  static char paths[8][4096];
-  static int last;
+  static _Thread_local char paths[8][4096];
+  static _Thread_local int last;
   char *path = paths[last++ % 8];
   snprintf(path, sizeof *paths, "%s/lib%s.so", getenv("PLUGINS"), name);
   return path;
