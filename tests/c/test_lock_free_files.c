@@ -108,6 +108,45 @@ TEST(others_set_flags_and_fork_while_file_values_are_read) {
   check_meanwhile(configure_slowly, "8");
 }
 
+/* ---- A big file ---- */
+
+static bool stop;
+static size_t sets;
+
+static void *keep_setting(void *unused) {
+  for (int64_t i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
+    CHECK(pd_flag_set_int64(own, i, NULL) == PD_OK);
+    __atomic_fetch_add(&sets, 1, __ATOMIC_RELAXED);
+  }
+  return unused;
+}
+
+static size_t sets_so_far(void) { return __atomic_load_n(&sets, __ATOMIC_RELAXED); }
+
+/* Lines that say nothing: all the work is reading and looking at them. */
+static void write_comments(size_t size) {
+  FILE *file = fdopen(mkstemp(path), "w");
+  for (size_t i = 0; i < size; i += 32) fputs("# nothing that anybody can use\n", file);
+  CHECK(!fclose(file));
+}
+
+TEST(others_set_flags_while_a_big_flagfile_is_cut_into_lines) {
+  begin();
+  own = define_flag(PD_TYPE_int64, "own");
+  write_comments((size_t)40 << 20);
+  pthread_t setter = start(keep_setting, NULL);
+  while (sets_so_far() < 1000) usleep(1000);
+  size_t before = sets_so_far();
+  CHECK_OK(parse(path, &err));
+  size_t after = sets_so_far();
+  __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+  finish(setter);
+  unlink(path);
+  if (after < before + 1000) {
+    check_fail(__FILE__, __LINE__, "only %zu sets meanwhile", after - before);
+  }
+}
+
 /* ---- What a command line reads is what is there when it is read ---- */
 
 /* Of a flag that came while the file was read. */

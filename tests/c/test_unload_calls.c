@@ -141,8 +141,7 @@ static void set_during_refused_load(void) {
   setenv("UNWELCOME_CALLS", address, 1);
   define_flag(PD_TYPE_bool, "unwelcome_clash");
   pd_module *module = NULL;
-  CHECK(pd_module_load(plugin_path("unwelcome"), NULL, &module, &err) ==
-        PD_ERR_CONFLICT);
+  CHECK(pd_module_load(plugin_path("unwelcome"), NULL, &module, &err) == PD_ERR_CONFLICT);
   CHECK(!module && !is_defined("shifting"));
 }
 
