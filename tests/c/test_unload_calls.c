@@ -267,6 +267,41 @@ TEST(the_first_validator_of_a_batch_refuses_and_has_closed_the_library_of_the_se
   set_both(13, 7, PD_ERR_REFUSED, "own=13: expected anything else");
 }
 
+/* ---- Warning handlers and writers ---- */
+
+static void function_of(const char *name, void *out) {
+  void *found = symbol(library, name);
+  memcpy(out, &found, sizeof found);
+}
+
+static void define_deprecated(void) {
+  pd_flag_def def = definition(PD_TYPE_int64, "deprecated");
+  def.deprecated = "use another one";
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+}
+
+TEST(a_warning_handler_may_close_its_own_library) {
+  pd_warning_handler handler;
+  define_deprecated();
+  open_calling("calling_during_watch", close_it);
+  function_of("calling_warn", &handler);
+  CHECK_OK(pd_warning_handle(handler, &asked, &err));
+  CHECK_OK(pd_flag_set_by_name("deprecated", "5", &err));
+  check_gone("calling", "calling");
+}
+
+TEST(a_writer_of_a_report_may_close_its_own_library) {
+  pd_writer write;
+  size_t written = 0;
+  open_calling("calling_during_watch", close_it);
+  function_of("calling_write", &write);
+  CHECK_OK(pd_report_help(NULL, write, &written, &err));
+  CHECK(written > 0);
+  check_gone("calling", "calling");
+}
+
+/* ---- Closes on another thread ---- */
+
 static void stop_once(void) {
   if (asked++ == 0) stop_here();
 }

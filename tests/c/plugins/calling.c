@@ -32,6 +32,19 @@ int64_t calling_changes(void) { return changes; }
 __attribute__((visibility("default"))) void calling_release(void *context);
 void calling_release(void *context) { changes += context != NULL; }
 
+__attribute__((visibility("default"))) void calling_warn(const char *message, void *context);
+void calling_warn(const char *message, void *context) {
+  if (calling_during_watch) calling_during_watch();
+  changes += message && context;
+}
+
+__attribute__((visibility("default"))) void calling_write(const char *text, size_t length,
+                                                          void *context);
+void calling_write(const char *text, size_t length, void *context) {
+  if (calling_during_watch) calling_during_watch();
+  if (text) *(size_t *)context += length;
+}
+
 __attribute__((destructor)) static void end(void) {
   if (calling_at_end) calling_at_end();
 }
