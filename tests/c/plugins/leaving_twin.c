@@ -1,0 +1,2 @@
+/* The same source in a second library. */
+#include "leaving.c"

@@ -1,0 +1,3 @@
+/* See shifting.c. */
+#define SHIFTING_NARROW
+#include "shifting.c"

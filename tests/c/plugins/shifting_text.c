@@ -1,0 +1,3 @@
+/* See shifting.c. */
+#define SHIFTING_TEXT
+#include "shifting.c"

@@ -1,0 +1,144 @@
+/* C++ exceptions out of validators, watchers and writers: they come through to whoever made the
+ * call, and nothing of it stays. */
+#include <dlfcn.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "check.h"
+
+static pd_flag *flag;
+static int told;
+
+static bool throws(const pd_flag_entry *const *entries, void *, char *, size_t) {
+  if (entries[0]->value.i64 == 13) throw std::runtime_error("thirteen");
+  return true;
+}
+
+static void throws_as_well(pd_flag *changed, void *) {
+  int64_t value = 0;
+  CHECK_OK(pd_flag_get_int64(changed, &value, &err));
+  if (value == 13) throw std::runtime_error("thirteen");
+}
+
+static void count(pd_flag *, void *) { told++; }
+
+static bool set_throws(int64_t value) {
+  try {
+    CHECK_OK(pd_flag_set_int64(flag, value, &err));
+  } catch (const std::runtime_error &error) {
+    CHECK_STR(error.what(), "thirteen");
+    return true;
+  }
+  return false;
+}
+
+TEST(an_exception_of_a_validator_leaves_the_value_as_it_was) {
+  alarm(20);
+  flag = define_flag(PD_TYPE_int64, "own");
+  CHECK_OK(pd_validator_add(&flag, 1, throws, nullptr, nullptr, nullptr, &err));
+  for (int i = 0; i < 100; i++) { /* more than calls may be inside each other */
+    CHECK(set_throws(13));
+    CHECK_STR(text_of(flag), i ? "5" : "0");
+    CHECK(!set_throws(5));
+  }
+}
+
+TEST(an_exception_of_a_watcher_leaves_the_value_set_and_the_next_are_told) {
+  alarm(20);
+  flag = define_flag(PD_TYPE_int64, "own");
+  CHECK_OK(pd_watcher_add(flag, throws_as_well, nullptr, nullptr, nullptr, &err));
+  CHECK_OK(pd_watcher_add(flag, count, nullptr, nullptr, nullptr, &err));
+  for (int i = 1; i <= 100; i++) {
+    CHECK(set_throws(13));
+    CHECK_STR(text_of(flag), "13");
+    CHECK(!set_throws(5));
+    CHECK(told == 2 * i);
+  }
+}
+
+static const char *plugin(const char *name) {
+  static std::string path;
+  path = std::string(getenv("PLUGINS")) + "/lib" + name + ".so";
+  return path.c_str();
+}
+
+template <typename Add>
+static void check_plugin(Add add) {
+  alarm(20);
+  void *library = dlopen(plugin("calling"), RTLD_NOW | RTLD_LOCAL);
+  CHECK(library);
+  CHECK_OK(pd_flag_find("calling_plain", &flag, &err));
+  add();
+  CHECK(set_throws(13));
+  CHECK(!set_throws(5));
+  CHECK(!dlclose(library));
+#ifdef __GLIBC__
+  CHECK(!dlopen(plugin("calling"), RTLD_NOW | RTLD_NOLOAD));
+  CHECK(pd_flag_set_int64(flag, 6, nullptr) == PD_ERR_UNDEFINED);
+#endif
+}
+
+TEST(a_plugin_leaves_after_an_exception_of_a_validator_of_its_flag) {
+  check_plugin(
+      [] { CHECK_OK(pd_validator_add(&flag, 1, throws, nullptr, nullptr, nullptr, &err)); });
+}
+
+TEST(a_plugin_leaves_after_an_exception_of_a_watcher_of_its_flag) {
+  check_plugin(
+      [] { CHECK_OK(pd_watcher_add(flag, throws_as_well, nullptr, nullptr, nullptr, &err)); });
+}
+
+static void throwing_writer(const char *, size_t, void *) { throw std::runtime_error("full"); }
+
+TEST(an_exception_of_a_writer_comes_through) {
+  alarm(20);
+  flag = define_flag(PD_TYPE_int64, "own");
+  bool caught = false;
+  try {
+    CHECK_OK(pd_report_help(nullptr, throwing_writer, nullptr, &err));
+  } catch (const std::runtime_error &error) {
+    caught = true;
+  }
+  CHECK(caught);
+  CHECK(!set_throws(5));
+}
+
+/* AddressSanitizer's, where it is in the program. */
+extern "C" size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
+static size_t used() {
+  if (__sanitizer_get_current_allocated_bytes) return __sanitizer_get_current_allocated_bytes();
+#ifdef __GLIBC__
+  return mallinfo2().uordblks;
+#else
+  return 0; /* nothing tells */
+#endif
+}
+
+TEST(what_an_exception_interrupts_is_freed) {
+  alarm(20);
+  flag = define_flag(PD_TYPE_int64, "own");
+  pd_flag *text = define_flag(PD_TYPE_string, "text");
+  CHECK_OK(pd_validator_add(&flag, 1, throws, nullptr, nullptr, nullptr, &err));
+  size_t before = 0;
+  for (int i = 0; i < 4000; i++) {
+    if (i == 2000) before = used();
+    std::string value = "a text of its own, number " + std::to_string(i);
+    pd_assignment items[2] = {};
+    items[0].flag = text;
+    items[0].text = value.c_str();
+    items[1].flag = flag;
+    items[1].text = "13";
+    bool caught = false;
+    try {
+      pd_batch_set(items, 2, nullptr, nullptr, &err);
+    } catch (const std::runtime_error &) {
+      caught = true;
+    }
+    CHECK(caught);
+  }
+  CHECK(used() <= before + 4096);
+}

@@ -1,0 +1,265 @@
+/* Many watchers, overrides, deprecated flags, texts: each costs what the first one did. Two numbers
+ * of them are measured in one run, in the thread's own time on the processor; only the ratio is
+ * looked at: 8 where the cost is linear, 64 where it is quadratic, and a refusal from 28 on. */
+#include "plugged.h"
+
+#define FEW 5000
+#define MANY (8 * FEW)
+
+static pd_flag *flag;
+
+static double processor_time(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* `act` does it `count` times and cleans up behind itself. */
+static void check_linear(void (*act)(int count)) {
+  begin();
+  alarm(60);
+  act(FEW); /* what is needed once */
+  double start_time = processor_time();
+  act(FEW);
+  double few = processor_time() - start_time;
+  start_time = processor_time();
+  act(MANY);
+  double many = processor_time() - start_time;
+  if (many > 28 * few) {
+    check_fail(__FILE__, __LINE__, "8 times as many cost %.0f times as much", many / few);
+  }
+}
+
+/* ---- Hooks ---- */
+
+static pd_hook hooks[MANY];
+static int told;
+
+static void count_change(pd_flag *changed, void *context) { told += changed && !context; }
+
+static bool accepts(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)why, (void)size;
+  return entries && !context;
+}
+
+static void remove_hooks(int count, bool backwards) {
+  for (int i = 0; i < count; i++) {
+    CHECK_OK(pd_hook_remove(hooks[backwards ? count - 1 - i : i], &err));
+  }
+}
+
+static void watch_one(int count) {
+  static int64_t value;
+  for (int i = 0; i < count; i++) {
+    CHECK_OK(pd_watcher_add(flag, count_change, NULL, NULL, &hooks[i], &err));
+  }
+  told = 0;
+  CHECK_OK(pd_flag_set_int64(flag, ++value, &err));
+  CHECK(told == count);
+  remove_hooks(count, true);
+}
+static void watch_one_forwards(int count) {
+  for (int i = 0; i < count; i++) {
+    CHECK_OK(pd_watcher_add(flag, count_change, NULL, NULL, &hooks[i], &err));
+  }
+  remove_hooks(count, false);
+}
+static void watch_all(int count) {
+  static int64_t value;
+  for (int i = 0; i < count; i++) {
+    CHECK_OK(pd_watcher_add(NULL, count_change, NULL, NULL, &hooks[i], &err));
+  }
+  told = 0;
+  CHECK_OK(pd_flag_set_int64(flag, ++value, &err));
+  CHECK(told == count);
+  remove_hooks(count, true);
+}
+static void validate_one(int count) {
+  static int64_t value;
+  for (int i = 0; i < count; i++) {
+    CHECK_OK(pd_validator_add(&flag, 1, accepts, NULL, NULL, &hooks[i], &err));
+  }
+  CHECK_OK(pd_flag_set_int64(flag, ++value, &err));
+  remove_hooks(count, true);
+}
+
+TEST(watchers_of_one_flag_cost_the_same_each) {
+  flag = define_flag(PD_TYPE_int64, "own");
+  check_linear(watch_one);
+}
+TEST(watchers_that_are_removed_in_their_order_cost_the_same_each) {
+  flag = define_flag(PD_TYPE_int64, "own");
+  check_linear(watch_one_forwards);
+}
+TEST(watchers_of_all_flags_cost_the_same_each) {
+  flag = define_flag(PD_TYPE_int64, "own");
+  check_linear(watch_all);
+}
+TEST(validators_of_one_flag_cost_the_same_each) {
+  flag = define_flag(PD_TYPE_int64, "own");
+  check_linear(validate_one);
+}
+
+/* ---- Overrides ---- */
+
+static pd_override overrides[MANY];
+
+static void push_all(int count) {
+  for (int i = 0; i < count; i++) {
+    pd_assignment item = {flag, NULL, PD_TYPE_int64, {.i64 = i}};
+    CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &overrides[i], &err));
+  }
+}
+static void override_nested(int count) {
+  push_all(count);
+  for (int i = count; i-- > 0;) CHECK_OK(pd_override_pop(overrides[i], &err));
+}
+static void override_in_turn(int count) {
+  push_all(count);
+  for (int i = 0; i < count; i++) CHECK_OK(pd_override_pop(overrides[i], &err));
+}
+
+TEST(overrides_of_one_flag_that_end_from_the_top_cost_the_same_each) {
+  flag = define_flag(PD_TYPE_int64, "own");
+  check_linear(override_nested);
+}
+TEST(overrides_of_one_flag_that_end_from_the_bottom_cost_the_same_each) {
+  flag = define_flag(PD_TYPE_int64, "own");
+  check_linear(override_in_turn);
+}
+
+/* ---- Deprecated flags ---- */
+
+static char **arguments_of(const char *name, int count) {
+  char **argv = calloc((size_t)count + 2, sizeof *argv);
+  argv[0] = (char *)(uintptr_t) "program";
+  for (int i = 0; i < count; i++) {
+    argv[i + 1] = malloc(48);
+    snprintf(argv[i + 1], 48, "--%s_%d_%d=1", name, count, i);
+  }
+  return argv;
+}
+
+static int warned;
+static void count_warning(const char *message, void *context) { warned += message && !context; }
+
+/* Each warns once in a process: others each time. Nobody takes the warnings before all are there.
+ */
+static void deprecate(int count) {
+  static int round;
+  char name[32];
+  CHECK_OK(pd_warning_handle(NULL, NULL, &err));
+  snprintf(name, sizeof name, "deprecated_%d", round++);
+  char **argv = arguments_of(name, count);
+  for (int i = 0; i < count; i++) {
+    char own[64];
+    snprintf(own, sizeof own, "%.*s", (int)strlen(argv[i + 1]) - 4, argv[i + 1] + 2);
+    pd_flag_def def = definition(PD_TYPE_int64, own);
+    def.deprecated = "use another one";
+    CHECK_OK(pd_flag_register(&def, NULL, &err));
+  }
+  int argc = count + 1;
+  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  warned = 0;
+  CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
+  CHECK(warned == count);
+}
+
+TEST(deprecated_flags_on_a_line_cost_the_same_each) { check_linear(deprecate); }
+
+/* ---- Pending values ---- */
+
+static void wait_and_define(int count) {
+  static int round;
+  char name[48];
+  int own = round++;
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "late_%d_%d", own, i);
+    CHECK_OK(pd_pending_set(name, "1", NULL, &err));
+  }
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "late_%d_%d", own, i);
+    CHECK_STR(text_of(define_flag(PD_TYPE_int64, name)), "1");
+  }
+}
+TEST(values_that_wait_cost_the_same_each) { check_linear(wait_and_define); }
+
+/* ---- Errors ---- */
+
+static void fail_all(int count) {
+  pd_error_list *errors = pd_error_list_new();
+  pd_config *config = pd_config_new();
+  pd_origin origin = {PD_SOURCE_FILE, 1, "x.toml", 1};
+  for (int i = 0; i < count; i++) {
+    CHECK_OK(pd_config_add(config, "own", "no number", 0, &origin, &err));
+  }
+  CHECK(pd_config_apply(config, false, errors, &err) == PD_ERR_VALUE);
+  pd_config_free(config);
+  pd_error_list_free(errors);
+}
+TEST(values_of_files_that_are_refused_cost_the_same_each) {
+  define_flag(PD_TYPE_int64, "own");
+  check_linear(fail_all);
+}
+
+/* ---- Modules ---- */
+
+static void assign_batch(int count) {
+  pd_assignment *items = calloc((size_t)count, sizeof *items);
+  for (int i = 0; i < count; i++) {
+    items[i] = (pd_assignment){flag, NULL, PD_TYPE_int64, {.i64 = i}};
+  }
+  CHECK_OK(pd_batch_set(items, (size_t)count, NULL, NULL, &err));
+  CHECK_OK(pd_flag_reset(flag, &err));
+  free(items);
+}
+TEST(assignments_of_one_batch_to_one_flag_cost_the_same_each) {
+  flag = define_flag(PD_TYPE_int64, "own");
+  CHECK_OK(pd_watcher_add(flag, count_change, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_validator_add(&flag, 1, accepts, NULL, NULL, NULL, &err));
+  check_linear(assign_batch);
+}
+
+/* ---- A table that grows ---- */
+
+/* None of a million sets has more than a hundredth of the time of all of them: the texts that are
+ * there already aren't moved all at once. */
+#define TEXTS 1000000
+TEST(no_set_waits_until_all_texts_of_the_process_were_moved) {
+  begin();
+  alarm(100);
+  flag = define_flag(PD_TYPE_string, "text");
+  char text[32];
+  double all = 0, longest = 0;
+  for (int i = 0; i < TEXTS; i++) {
+    snprintf(text, sizeof text, "text %d", i);
+    double start_time = processor_time();
+    CHECK_OK(pd_flag_set_string(flag, text, &err));
+    double spent = processor_time() - start_time;
+    all += spent;
+    if (spent > longest) longest = spent;
+  }
+  if (longest > all / 100) {
+    check_fail(__FILE__, __LINE__, "one set of a million took %.0f%% of the time of all",
+               100 * longest / all);
+  }
+}
+
+TEST(no_definition_waits_until_all_names_of_the_process_were_moved) {
+  begin();
+  alarm(100);
+  char name[32];
+  double all = 0, longest = 0;
+  for (int i = 0; i < TEXTS / 2; i++) {
+    snprintf(name, sizeof name, "name_%d", i);
+    double start_time = processor_time();
+    CHECK_OK(pd_pending_set(name, "1", NULL, &err));
+    double spent = processor_time() - start_time;
+    all += spent;
+    if (spent > longest) longest = spent;
+  }
+  if (longest > all / 100) {
+    check_fail(__FILE__, __LINE__, "one name of half a million took %.0f%% of the time of all",
+               100 * longest / all);
+  }
+}

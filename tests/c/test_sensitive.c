@@ -1,0 +1,144 @@
+/* The texts of sensitive flags: not shared with others, and wiped where they were never published,
+ * so that nobody finds them in the memory of the process or in its core dump. */
+#define _GNU_SOURCE
+#include "plugged.h"
+
+/* The end of each secret is looked for: the beginning of what was freed is the allocator's. */
+#define SECRET_SIZE 64
+static char secret[SECRET_SIZE];
+static pd_flag *flag;
+
+static void make_secret(void) {
+  for (int i = 0; i < SECRET_SIZE - 1; i++) secret[i] = (char)('a' + (i * 7 + 3) % 26);
+}
+
+/* In the heap, which the variable above isn't in. */
+static bool is_kept(void) {
+  size_t tail = 20, low = 0, high = 0;
+  char line[512];
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (maps && fgets(line, sizeof line, maps)) {
+    if (strstr(line, "[heap]")) sscanf(line, "%zx-%zx", &low, &high);
+  }
+  CHECK(maps && !fclose(maps));
+  return low && memmem((void *)low, high - low, secret + SECRET_SIZE - 1 - tail, tail) != NULL;
+}
+
+static bool refuses(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)context, (void)why, (void)size;
+  return strlen(entries[0]->value.str) < 10;
+}
+
+static void define_key(const char *name) {
+  pd_flag_def def = definition(PD_TYPE_string, name);
+  def.sensitive = true;
+  def.validate = refuses;
+  pd_status status = pd_flag_register(&def, &flag, &err);
+  CHECK(flag && (status == PD_OK || status == PD_ERR_REFUSED));
+}
+
+static void start_secret(void) {
+  begin();
+  make_secret();
+}
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) /* the heap of others is elsewhere */
+TEST(a_text_of_a_flag_that_isnt_sensitive_is_found) {    /* what the others look for can be seen */
+  start_secret();
+  pd_flag *plain = define_flag(PD_TYPE_string, "plain");
+  CHECK_OK(pd_flag_set_string(plain, secret, &err));
+  CHECK(is_kept());
+}
+#endif
+
+TEST(a_secret_that_a_validator_refuses_is_wiped) {
+  start_secret();
+  define_key("key");
+  CHECK(pd_flag_set_string(flag, secret, &err) == PD_ERR_REFUSED);
+  CHECK(!is_kept());
+  CHECK(pd_flag_set_from_string(flag, secret, &err) == PD_ERR_REFUSED);
+  CHECK(!is_kept());
+}
+
+TEST(a_secret_in_a_batch_that_is_refused_is_wiped) {
+  start_secret();
+  define_key("key");
+  pd_flag *number = define_flag(PD_TYPE_int32, "number");
+  pd_assignment items[] = {{.flag = flag, .text = secret}, {.flag = number, .text = "none"}};
+  CHECK(pd_batch_set(items, 2, NULL, NULL, &err) == PD_ERR_VALUE);
+  CHECK(!is_kept());
+}
+
+TEST(a_secret_on_a_line_that_is_refused_is_wiped) {
+  char argument[SECRET_SIZE + 8];
+  char *argv[] = {(char *)(uintptr_t) "program", argument, (char *)(uintptr_t) "--unknown=1", NULL};
+  int argc = 3;
+  start_secret();
+  define_key("key");
+  snprintf(argument, sizeof argument, "--key=%s", secret);
+  CHECK(pd_parse_argv(&argc, argv, NULL, &err) == PD_ERR_UNDEFINED);
+  CHECK(!is_kept());
+}
+
+TEST(a_secret_that_waited_and_is_refused_is_wiped) {
+  start_secret();
+  CHECK_OK(pd_pending_set("key", secret, NULL, &err));
+  define_key("key");
+  CHECK_STR(text_of(flag), "");
+  CHECK(!is_kept());
+}
+
+TEST(a_secret_of_a_file_whose_values_are_refused_is_wiped) {
+  start_secret();
+  define_key("key");
+  pd_config *config = pd_config_new();
+  pd_origin origin = {PD_SOURCE_FILE, 1, "x.toml", 1};
+  CHECK_OK(pd_config_add(config, "key", secret, 0, &origin, &err));
+  CHECK(pd_config_apply(config, false, NULL, &err) == PD_ERR_REFUSED);
+  pd_config_free(config);
+  CHECK(!is_kept());
+}
+
+TEST(a_secret_of_a_flagfile_that_is_refused_is_wiped) {
+  char path[] = "/tmp/secret_XXXXXX", line[SECRET_SIZE + 8];
+  int fd = mkstemp(path);
+  start_secret();
+  define_key("key");
+  int length = snprintf(line, sizeof line, "--key=%s\n", secret);
+  CHECK(write(fd, line, (size_t)length) == length);
+  close(fd);
+  char argument[96];
+  char *argv[] = {(char *)(uintptr_t) "program", argument, NULL};
+  int argc = 2;
+  snprintf(argument, sizeof argument, "--flagfile=%s", path);
+  CHECK(pd_parse_argv(&argc, argv, NULL, &err) == PD_ERR_REFUSED);
+  unlink(path);
+  CHECK(!is_kept());
+}
+
+TEST(a_secret_isnt_shared_with_another_flag_of_the_same_text) {
+  const char *first, *second, *third;
+  begin();
+  define_key("key");
+  CHECK_OK(pd_flag_set_string(flag, "open", &err));
+  pd_flag *plain = define_flag(PD_TYPE_string, "plain");
+  CHECK_OK(pd_flag_set_string(plain, "open", &err));
+  CHECK_OK(pd_flag_get_string(flag, &first, &err));
+  CHECK_OK(pd_flag_get_string(plain, &second, &err));
+  define_key("other_key");
+  CHECK_OK(pd_flag_set_string(flag, "open", &err));
+  CHECK_OK(pd_flag_get_string(flag, &third, &err));
+  CHECK(first != second && first != third && second != third);
+}
+
+TEST(a_secret_that_was_published_stays_readable) {
+  const char *former, *latter;
+  begin();
+  define_key("key");
+  CHECK_OK(pd_flag_set_string(flag, "open", &err));
+  CHECK_OK(pd_flag_get_string(flag, &former, &err));
+  CHECK_OK(pd_flag_set_string(flag, "shut", &err));
+  CHECK_OK(pd_flag_get_string(flag, &latter, &err));
+  CHECK_STR(former, "open");
+  CHECK_STR(latter, "shut");
+}

@@ -1,0 +1,319 @@
+/* What a plugin registers itself, or has registered of its code and data: it leaves with the
+ * plugin, or keeps a plugin that nobody would see leave. */
+#include "plugged.h"
+
+static void *open_registering(const char *words) {
+  begin();
+  setenv("REGISTERING", words, 1);
+  return open_plugin("registering");
+}
+
+static int calls_in(void *library) { return *(int *)symbol(library, "registering_calls"); }
+
+/* ---- From a constructor of a plugin with a record ---- */
+
+static void check_definition(const char *words, int calls) {
+  for (int round = 0; round < 3; round++) {
+    void *library = open_registering(words);
+    CHECK_OK(pd_flag_set_by_name("registered", round % 2 ? "5" : "6", &err));
+    CHECK(calls_in(library) >= calls);
+    CHECK_STR(text_of(find_flag("registered")), round % 2 ? "5" : "6");
+    pd_flag *flag = find_flag("registered");
+    close_plugin(library);
+    if (!LOADER_UNMAPS) return;
+    CHECK(!is_loaded("registering"));
+    CHECK(!is_defined("registered"));
+    CHECK(pd_flag_set_by_name("registered", "7", NULL) == PD_ERR_UNDEFINED);
+    CHECK(pd_flag_set_from_string(flag, "7", NULL) == PD_ERR_UNDEFINED);
+    CHECK_OK(pd_flags_validate(NULL, &err));
+  }
+}
+
+TEST(a_flag_that_a_plugin_registered_with_a_validator_is_undefined_when_it_has_left) {
+  check_definition("-validate", 1);
+}
+
+TEST(a_flag_that_a_plugin_registered_with_a_watcher_is_undefined_when_it_has_left) {
+  check_definition("-watch", 1);
+}
+
+TEST(a_flag_that_a_plugin_registered_with_access_functions_is_undefined_when_it_has_left) {
+  check_definition("-access", 1);
+}
+
+TEST(a_flag_that_a_plugin_registered_with_a_variable_is_undefined_when_it_has_left) {
+  check_definition("-cell", 0);
+}
+
+TEST(a_flag_that_a_plugin_registered_with_everything_is_undefined_when_it_has_left) {
+  check_definition("-cell -validate -watch", 2);
+}
+
+TEST(a_value_for_a_flag_whose_plugin_registered_it_finds_it_again) {
+  if (!LOADER_UNMAPS) return;
+  close_plugin(open_registering("-validate"));
+  CHECK_OK(pd_pending_set("registered", "8", NULL, &err));
+  void *library = open_registering("-validate");
+  CHECK_STR(text_of(find_flag("registered")), "8");
+  CHECK_STATUS(pd_flag_set_by_name("registered", "100", &err), PD_ERR_REFUSED,
+               "registered=100: expected less than 100");
+  close_plugin(library);
+}
+
+static void check_hooks(const char *words, int calls) {
+  pd_flag *own = define_flag(PD_TYPE_int64, "own");
+  int64_t value = 0;
+  for (int round = 0; round < 3; round++) {
+    void *library = open_registering(words);
+    CHECK_OK(pd_flag_set_int64(own, ++value, &err));
+    CHECK(calls_in(library) == calls);
+    close_plugin(library);
+    if (!LOADER_UNMAPS) return;
+    CHECK(!is_loaded("registering"));
+    CHECK_OK(pd_flag_set_int64(own, 1000 + ++value, &err));
+    CHECK_OK(pd_flags_validate(NULL, &err));
+  }
+}
+
+TEST(a_validator_that_a_plugin_added_is_gone_when_it_has_left) { check_hooks("+validate", 1); }
+TEST(a_watcher_that_a_plugin_added_is_gone_when_it_has_left) { check_hooks("+watch", 1); }
+TEST(a_watcher_of_all_flags_that_a_plugin_added_is_gone_when_it_has_left) {
+  check_hooks("+all", 1);
+}
+
+/* ---- Warnings ---- */
+
+static int warned;
+static char warning[200];
+static void keep_warning(const char *message, void *context) {
+  CHECK(context == &warned);
+  warned++;
+  snprintf(warning, sizeof warning, "%s", message);
+}
+
+static void define_deprecated(const char *name) {
+  pd_flag_def def = definition(PD_TYPE_int32, name);
+  def.deprecated = "use another one";
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+}
+
+TEST(warnings_are_kept_again_when_the_plugin_that_took_them_has_left) {
+  define_deprecated("former");
+  define_deprecated("latter");
+  void *library = open_registering("warn");
+  CHECK_OK(pd_flag_set_by_name("former", "1", &err));
+  CHECK(calls_in(library) == 1);
+  close_plugin(library);
+  if (!LOADER_UNMAPS) return;
+  CHECK(!is_loaded("registering"));
+  CHECK_OK(pd_flag_set_by_name("latter", "1", &err));
+  CHECK_OK(pd_warning_handle(keep_warning, &warned, &err));
+  CHECK(warned == 1);
+  CHECK_STR(warning, "latter is deprecated: use another one");
+}
+
+TEST(a_warning_handler_that_took_the_place_of_a_plugins_stays_when_that_leaves) {
+  define_deprecated("former");
+  void *library = open_registering("warn");
+  CHECK_OK(pd_warning_handle(keep_warning, &warned, &err));
+  close_plugin(library);
+  CHECK_OK(pd_flag_set_by_name("former", "1", &err));
+  CHECK(warned == 1);
+}
+
+/* ---- Of a library that has no record ---- */
+
+static pd_flag *own;
+static int *calls;
+
+static void *open_bare(void) {
+  begin();
+  own = define_flag(PD_TYPE_int64, "own");
+  void *library = open_plugin("bare");
+  calls = symbol(library, "bare_calls");
+  return library;
+}
+
+static void function_of(void *library, const char *name, void *out) {
+  void *found = symbol(library, name);
+  memcpy(out, &found, sizeof found);
+}
+
+/* Nobody can tell when such a library leaves: it stays as long as its hook does. */
+static void check_kept(void *library, pd_hook hook, const char *text) {
+  close_plugin(library);
+  CHECK(is_loaded("bare"));
+  CHECK_OK(pd_flag_set_by_name("own", text, &err));
+  CHECK(*calls == 1);
+  CHECK_OK(pd_hook_remove(hook, &err));
+  CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
+  CHECK_OK(pd_flag_set_by_name("own", "1000", &err));
+}
+
+TEST(a_validator_keeps_a_library_without_a_record_until_it_is_removed) {
+  void *library = open_bare();
+  pd_validator validate;
+  pd_hook hook;
+  function_of(library, "bare_validate", &validate);
+  CHECK_OK(pd_validator_add(&own, 1, validate, NULL, NULL, &hook, &err));
+  check_kept(library, hook, "5");
+}
+
+TEST(a_watcher_keeps_a_library_without_a_record_until_it_is_removed) {
+  void *library = open_bare();
+  pd_watcher watch;
+  pd_hook hook;
+  function_of(library, "bare_watch", &watch);
+  CHECK_OK(pd_watcher_add(own, watch, NULL, NULL, &hook, &err));
+  check_kept(library, hook, "5");
+}
+
+TEST(two_hooks_keep_a_library_without_a_record_until_both_are_removed) {
+  void *library = open_bare();
+  pd_watcher watch;
+  pd_hook first, second;
+  function_of(library, "bare_watch", &watch);
+  CHECK_OK(pd_watcher_add(own, watch, NULL, NULL, &first, &err));
+  CHECK_OK(pd_watcher_add(NULL, watch, NULL, NULL, &second, &err));
+  close_plugin(library);
+  CHECK_OK(pd_hook_remove(first, &err));
+  CHECK(is_loaded("bare"));
+  CHECK_OK(pd_flag_set_int64(own, 3, &err));
+  CHECK(*calls == 1);
+  CHECK_OK(pd_hook_remove(second, &err));
+  CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
+}
+
+static pd_hook removed;
+static void remove_it(void) {
+  if (removed) CHECK_OK(pd_hook_remove(removed, &err));
+  removed = 0;
+}
+
+TEST(a_validator_of_a_library_without_a_record_may_remove_itself_and_refuse) {
+  void *library = open_bare();
+  pd_validator validate;
+  void (**during)(void) = symbol(library, "bare_during");
+  function_of(library, "bare_validate", &validate);
+  CHECK_OK(pd_validator_add(&own, 1, validate, NULL, NULL, &removed, &err));
+  *during = remove_it;
+  close_plugin(library);
+  pd_status status = pd_flag_set_int64(own, 500, &err);
+  CHECK(status == PD_OK || status == PD_ERR_REFUSED); /* asked again, it isn't there */
+  CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
+}
+
+TEST(a_watcher_of_a_library_without_a_record_may_remove_itself) {
+  void *library = open_bare();
+  pd_watcher watch;
+  void (**during)(void) = symbol(library, "bare_during");
+  function_of(library, "bare_watch", &watch);
+  CHECK_OK(pd_watcher_add(own, watch, NULL, NULL, &removed, &err));
+  *during = remove_it;
+  close_plugin(library);
+  CHECK_OK(pd_flag_set_int64(own, 5, &err));
+  CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
+}
+
+TEST(a_warning_handler_keeps_a_library_without_a_record_until_there_is_another) {
+  void *library = open_bare();
+  pd_warning_handler handler;
+  define_deprecated("former");
+  function_of(library, "bare_warn", &handler);
+  CHECK_OK(pd_warning_handle(handler, NULL, &err));
+  close_plugin(library);
+  CHECK_OK(pd_flag_set_by_name("former", "1", &err));
+  CHECK(*calls == 1);
+  CHECK_OK(pd_warning_handle(NULL, NULL, &err));
+  CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
+}
+
+TEST(a_definition_with_code_of_a_library_without_a_record_keeps_it) {
+  void *library = open_bare();
+  pd_flag_def def = definition(PD_TYPE_int64, "by_code");
+  function_of(library, "bare_validate", &def.validate);
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  close_plugin(library);
+  CHECK_OK(pd_flag_set_by_name("by_code", "5", &err));
+  CHECK_STATUS(pd_flag_set_by_name("by_code", "500", &err), PD_ERR_REFUSED,
+               "by_code=500: expected less than 100");
+  CHECK(*calls == 2);
+}
+
+TEST(a_definition_with_a_variable_of_a_library_without_a_record_keeps_it) {
+  void *library = open_bare();
+  pd_flag_def def = definition(PD_TYPE_int32, "by_cell");
+  int32_t *cell = symbol(library, "bare_cell");
+  def.cell = cell;
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  close_plugin(library);
+  CHECK_OK(pd_flag_set_by_name("by_cell", "7", &err));
+  CHECK(is_loaded("bare") && *cell == 7);
+}
+
+/* ---- Release functions ---- */
+
+static bool accepts(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)entries, (void)context, (void)why, (void)size;
+  return true;
+}
+
+TEST(the_release_function_of_a_library_without_a_record_keeps_it_until_it_was_called) {
+  void *library = open_bare();
+  void (*release)(void *);
+  pd_hook hook;
+  function_of(library, "bare_release", &release);
+  CHECK_OK(pd_validator_add(&own, 1, accepts, calls, release, &hook, &err));
+  close_plugin(library);
+  CHECK(is_loaded("bare") && *calls == 0);
+  CHECK_OK(pd_hook_remove(hook, &err));
+  CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
+}
+
+TEST(the_release_function_of_a_plugin_that_has_left_isnt_called) {
+  pd_hook hook;
+  begin();
+  own = define_flag(PD_TYPE_int64, "own");
+  void *library = open_plugin("calling");
+  void (*release)(void *);
+  function_of(library, "calling_release", &release);
+  CHECK_OK(pd_validator_add(&own, 1, accepts, NULL, release, &hook, &err));
+  close_plugin(library);
+  CHECK(!LOADER_UNMAPS || !is_loaded("calling"));
+  pd_hook_remove(hook, NULL); /* it may have gone with the plugin */
+  CHECK_OK(pd_flag_set_int64(own, 1, &err));
+}
+
+/* ---- Writers of reports ---- */
+
+static void *writing;
+static size_t written;
+static void close_writer(void) {
+  if (writing) close_plugin(writing);
+  writing = NULL;
+}
+
+TEST(the_writer_of_a_report_may_close_its_own_library) {
+  void *library = open_bare();
+  pd_writer write;
+  void (**during)(void) = symbol(library, "bare_during");
+  function_of(library, "bare_write", &write);
+  writing = library;
+  *during = close_writer;
+  CHECK_OK(pd_report_help(NULL, write, &written, &err));
+  CHECK(written > 0);
+  CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
+}
+
+TEST(the_release_function_of_a_plugin_may_close_its_own_library) {
+  void *library = open_bare();
+  void (*release)(void *);
+  pd_hook hook;
+  void (**during)(void) = symbol(library, "bare_during");
+  function_of(library, "bare_release", &release);
+  CHECK_OK(pd_validator_add(&own, 1, accepts, calls, release, &hook, &err));
+  writing = library;
+  *during = close_writer;
+  CHECK_OK(pd_hook_remove(hook, &err));
+  CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
+}
