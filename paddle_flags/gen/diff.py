@@ -6,9 +6,11 @@ no rule below speaks of is told as a change of its order at least.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from paddle_flags.gen.diff_flag import compare_flags
+from paddle_flags.gen.difference import BEHAVIOUR, CODE, VALUES, Breaks, Difference
 from paddle_flags.gen.problems import near, shown
 from paddle_flags.gen.values import to_text
 
@@ -20,27 +22,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _MOST_PAIRS = 2500
-
-# Whom a change breaks.
-CODE = "code"  # programs that read the flag, or set it, by its name and type
-VALUES = "values"  # command lines, files and variables that give it a value
-BEHAVIOUR = "behaviour"  # who gives no value, or the same one, and gets something else
-BROKEN = (CODE, VALUES, BEHAVIOUR)
-Breaks = tuple[str, ...]  # of them; none: compatible
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One change."""
-
-    subject: str  # the name of a flag; "" for the set as a whole
-    kind: str  # "removed", "default", ...: docs/gen.md has them all
-    text: str  # "default: is 64, was 32"
-    breaks: Breaks = ()
-    before: Any = None
-    after: Any = None
-    place: Place | None = None  # in the new files; of what is gone, in the old ones
-    note: str = ""  # what flags_version.yaml says about it
 
 
 def compare(old: FlagSet, new: FlagSet) -> list[Difference]:
@@ -106,7 +87,6 @@ class _Comparison:
     # ---- flags ----
 
     def _flags(self) -> Iterator[Difference]:
-        from paddle_flags.gen.diff_flag import compare_flags  # noqa: PLC0415 - it needs this
 
         taken = set(self._now.values())
         for name, old in self._old_flags.items():

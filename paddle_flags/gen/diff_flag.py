@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check_flags import range_text
-from paddle_flags.gen.diff import BEHAVIOUR, CODE, VALUES, Breaks, Difference
+from paddle_flags.gen.difference import BEHAVIOUR, CODE, VALUES, Breaks, Difference
 from paddle_flags.gen.model import INTEGERS, NUMBERS
 from paddle_flags.gen.problems import shown
 
