@@ -104,7 +104,6 @@ static pd_status read_line(parse *run, pd_error *err) {
   pd__reader *reader = &run->reader;
   const char *prefix = options->env_prefix;
   pd_help help;
-  if (prefix && !(prefix = pd__intern(prefix))) return pd__fail_memory(err);
   if (options->config) pd__config_give(options->config, reader);
   pd__changes_reserve(&reader->changes, reader->changes.count + (size_t)run->argc);
   if (prefix) pd__environment_read(prefix, &reader->changes);

@@ -1,10 +1,9 @@
 /* Values from the environment: <prefix><name>, once a host turns it on. */
 #include <string.h>
 
-#include "../base/text.h"
 #include "input.h"
 
-static const char *later_prefix;
+static char later_prefix[PD_NAME_MAX + 1]; /* of later definitions, while they are given values */
 
 void pd__environment_variable(const char *prefix, const char *name, size_t length,
                               char out[PD__VARIABLE_SIZE]) {
@@ -60,7 +59,7 @@ static const pd_flag *find_twin(const pd_flag *flag) {
 }
 
 /* Two flags that one variable would set: neither is meant for sure. */
-static pd_status check_twin(const pd_flag *flag, const char *variable, pd_error *err) {
+pd_status pd__environment_check_twin(const pd_flag *flag, const char *variable, pd_error *err) {
   const pd_flag *twin = find_twin(flag);
   if (!twin) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
@@ -79,7 +78,7 @@ static void give(pd__changes *changes, pd_flag *node, const char *variable, cons
   const char *copy = pd__arena_text(arena, text, strlen(text));
   if (!origin.place || !copy) {
     pd__report_memory(changes->report);
-  } else if (check_twin(pd__flag_meant(node), variable, &err) != PD_OK) {
+  } else if (pd__environment_check_twin(pd__flag_meant(node), variable, &err) != PD_OK) {
     pd__report_add(changes->report, &err);
   } else {
     pd__changes_add(changes, node, copy, (pd_value){0}, &origin);
@@ -92,14 +91,14 @@ static void apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
   const char *text;
   pd_error err;
   if (flag->frozen) return; /* it keeps what it had when it was frozen */
-  pd_flag *node = later_prefix ? look_up(later_prefix, flag, variable, &text) : NULL;
+  pd_flag *node = look_up(later_prefix, flag, variable, &text);
   if (!node) return;
   pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0,
                       pd__arena_text(&operation->arena, variable, strlen(variable)), 0};
   const char *copy = pd__arena_text(&operation->arena, text, strlen(text));
   if (!origin.place || !copy) {
     pd__report_memory(report);
-  } else if (check_twin(flag, variable, &err) != PD_OK) {
+  } else if (pd__environment_check_twin(flag, variable, &err) != PD_OK) {
     pd__report_add(report, &err);
   } else {
     pd__settle(operation, node, copy, &origin, 0, report);
@@ -107,7 +106,7 @@ static void apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
 }
 
 void pd__environment_use(const char *prefix) {
-  later_prefix = prefix;
+  if (prefix) strcpy(later_prefix, prefix); /* which was checked to fit */
   pd__define_from(prefix ? apply : NULL);
 }
 
@@ -149,14 +148,9 @@ pd_status pd__do_environment_enable(const char *prefix, pd_error_list *errors, p
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
   pd__changes_begin(&changes, &operation, &report);
-  const char *kept = pd__intern(prefix);
-  if (prefix && !kept) {
-    pd__report_memory(&report);
-  } else if (prefix) {
-    pd__environment_read(kept, &changes);
-  }
+  if (prefix) pd__environment_read(prefix, &changes);
   pd_status status = pd__changes_finish(&changes);
-  if (status == PD_OK) pd__environment_use(kept);
+  if (status == PD_OK) pd__environment_use(prefix);
   pd__operation_end(&operation);
   return status;
 }

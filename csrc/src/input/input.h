@@ -116,7 +116,10 @@ pd_status pd__environment_check(const char *prefix, pd_error *err);
 /* Prepare the values of all flags that are defined. */
 void pd__environment_read(const char *prefix, pd__changes *changes);
 
-/* For later definitions; `prefix` is stored for good, or NULL. */
+/* PD_ERR_CONFLICT: another flag has the same variable, so that neither is meant for sure. */
+pd_status pd__environment_check_twin(const pd_flag *flag, const char *variable, pd_error *err);
+
+/* For later definitions; NULL: none. `prefix` is copied. */
 void pd__environment_use(const char *prefix);
 
 /* ---- What files say, kept for later (config.c) ---- */

@@ -170,6 +170,7 @@ static bool is_awaited(const pd__reader *reader, const pd__token *token) {
 static void use_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
                          bool required) {
   char variable[PD__VARIABLE_SIZE], shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  pd_error err;
   pd__token token = {.dashes = "--", .name = name, .length = length, .origin = by->origin};
   if (reader->closed || !count_value(reader, by)) return;
   pd__meaning meaning = pd__token_resolve(&token);
@@ -183,6 +184,9 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
   if (!is_awaited(reader, &token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
     pd__reader_take(reader, &token, &meaning);
+  } else if (text && meaning.flag &&
+             pd__environment_check_twin(meaning.flag, variable, &err) != PD_OK) {
+    pd__reader_fail(reader, err.status, "%s", err.message);
   } else if (text) {
     take_variable(reader, variable, &token, text);
   } else if (required) {

@@ -40,7 +40,7 @@ void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
 static void (*start_child)(void);
 
 static void before_fork(void) {
-  pd__posix_walk_begin();
+  pd__posix_walks_stop();
   pd__platform_lock();
 }
 

@@ -16,4 +16,7 @@ const void *pd__posix_inside(void *handle);
 void pd__posix_walk_begin(void);
 void pd__posix_walk_end(void);
 
+/* Let none begin until pd__posix_walk_end, once all others are over. */
+void pd__posix_walks_stop(void);
+
 #endif /* PD__PLATFORM_POSIX_H */

@@ -19,11 +19,12 @@ pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
 
 #include "posix.h"
 
-/* Held during the registry's walks over images. The loader has a lock of its own for them, which
- * glibc leaves as it is in a forked child: so no fork comes while one of ours is under way. */
-static pthread_mutex_t walks = PTHREAD_MUTEX_INITIALIZER;
+/* Walks may go on beside each other. The loader has a lock of its own for them, which glibc leaves
+ * as it is in a forked child: so no fork comes while one of ours is under way. */
+static pthread_rwlock_t walks = PTHREAD_RWLOCK_INITIALIZER;
 
-void pd__posix_walk_begin(void) { pthread_mutex_lock(&walks); }
-void pd__posix_walk_end(void) { pthread_mutex_unlock(&walks); }
+void pd__posix_walk_begin(void) { pthread_rwlock_rdlock(&walks); }
+void pd__posix_walk_end(void) { pthread_rwlock_unlock(&walks); }
+void pd__posix_walks_stop(void) { pthread_rwlock_wrlock(&walks); }
 
 #endif /* _WIN32 */

@@ -76,45 +76,47 @@ static size_t first_of(const question *all, const pd_flag *flag) {
   return low;
 }
 
-/* Which sources are dropped by the changes from `at` on to before `end`. */
-static bool is_dropped(const question *all, size_t at, size_t end, pd_source source) {
-  for (; at < end; at++) {
-    const pd__change *change = all->sorted[at];
-    if (change->action == PD__RESET && source != PD_SOURCE_DEFAULT) return true;
-    if (change->action == PD__DROP && change->origin.source == source) return true;
-  }
-  return false;
-}
+/* What the changes of one flag come to. */
+typedef struct sum {
+  const pd__change *best; /* the value of the highest rank, the latest of those; or NULL */
+  uint32_t dropped;       /* a bit for each source whose former values go */
+} sum;
 
-/* The entry that would hold, of those that the flag has. */
-static void show_present(const question *all, size_t at, size_t end, const pd_flag *flag,
-                         pd_flag_entry *out) {
-  size_t index = 0;
-  do {
-    pd__history_at(flag, index++, out);
-  } while (out->replaced ||
-           (flag->assigned && is_dropped(all, at, end, out->origin.source) &&
-            out->origin.source != PD_SOURCE_OVERRIDE));
-}
-
-/* The entry that will hold. The later of one rank wins, and what a change drops, those before it
- * can't give. */
-static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
+/* From the last change to the first: what one drops, those before it can't give. */
+static sum add_up(const question *all, const pd_flag *flag) {
   size_t first = first_of(all, flag), end = first;
-  const pd__change *best = NULL;
+  sum found = {NULL, 0};
+  uint32_t best = 0;
   while (end < all->changes->count && all->sorted[end]->flag == flag) end++;
-  show_present(all, first, end, flag, out);
-  for (size_t i = first; i < end; i++) {
+  for (size_t i = end; i-- > first;) {
     const pd__change *change = all->sorted[i];
     pd_source source = pd__change_source(change);
-    if (change->action != PD__ASSIGN || is_dropped(all, i + 1, end, source)) continue;
-    if (!best || pd__source_rank(source) >= pd__source_rank(pd__change_source(best))) best = change;
+    uint32_t rank = pd__source_rank(source);
+    if (change->action == PD__RESET) found.dropped = ~(1u << PD_SOURCE_DEFAULT);
+    if (change->action == PD__DROP) found.dropped |= 1u << change->origin.source;
+    if (change->action != PD__ASSIGN || found.dropped >> source & 1) continue;
+    if (found.best && rank <= best) continue;
+    found.best = change;
+    best = rank;
   }
-  if (!best) return;
-  pd_source source = pd__change_source(best);
+  return found;
+}
+
+/* The entry that will hold. */
+static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
+  sum changed = add_up(all, flag);
+  bool goes = true;
+  for (size_t index = 0; goes; index++) {
+    pd__history_at(flag, index, out);
+    uint32_t source = (uint32_t)out->origin.source;
+    bool kept = !flag->assigned || source == PD_SOURCE_OVERRIDE || source == PD_SOURCE_DEFAULT;
+    goes = out->replaced || (!kept && changed.dropped >> source & 1);
+  }
+  if (!changed.best) return;
+  pd_source source = pd__change_source(changed.best);
   if (pd__source_rank(out->origin.source) > pd__source_rank(source)) return;
-  out->value = best->value;
-  out->origin = best->origin;
+  out->value = changed.best->value;
+  out->origin = changed.best->origin;
   out->origin.source = source;
   out->replaced = false;
 }
@@ -223,15 +225,27 @@ static void adopt(pd__changes *changes) {
 
 /* ---- Asking ---- */
 
-/* Keep the modules of all that will be called. False: they had to be asked for without the lock,
+/* False: the loader must be asked. One that is leaving can't be kept, and will be seen to be gone. */
+static bool pin_definition(pd__operation *operation, const pd_flag *flag) {
+  if (!flag->defined) return true;
+  return pd__pin_module(operation, flag->cells->module) != PD__UNPINNED;
+}
+
+/* Keep the modules of all that will be called, and of the definitions that it is about. False: they had to be asked for without the lock,
  * and all must be looked at again. */
 static bool pin(question *all) {
   pd__operation *operation = all->changes->operation;
   bool pinned = true;
   for (asked *each = all->first; each; each = each->next) {
     pd__pinning how = pd__pin_module(operation, each->module);
-    if (how == PD__LEAVING) each->validate = NULL; /* it is about to be removed */
+    if (how == PD__LEAVING) each->validate = NULL; /* nobody can say that the value is right */
     pinned &= how != PD__UNPINNED;
+    for (size_t i = 0; i < each->count; i++) {
+      pinned &= pin_definition(operation, each->shown[i].flag);
+    }
+  }
+  for (size_t i = 0; all->first && i < all->changes->count; i++) {
+    pinned &= pin_definition(operation, all->changes->items[i].flag);
   }
   if (pinned) return true;
   pd__operation_unlock(operation);
@@ -245,7 +259,7 @@ static void run(question *all) {
   pd__operation_unlock(all->changes->operation);
   for (asked *each = all->first; each; each = each->next) {
     PD__IN_HOOK();
-    each->accepted = !each->validate || each->validate(each->entries, each->context, each->why,
+    each->accepted = each->validate && each->validate(each->entries, each->context, each->why,
                                                        sizeof each->why);
   }
   pd__operation_lock(all->changes->operation);
