@@ -37,7 +37,7 @@ def table_of(tree: Path) -> Path:
 def older(tree: Path) -> None:
     """Make it a version that lacks the functions which came last, and late definitions."""
     change(tree / "include" / "pd_flags.h", r'(PD_VERSION) "[^"]*"', r'\1 "0.0.9"')
-    change(tree / "src" / "record.c", r"bool has = [^;]*;", "bool has = least == high;")
+    change(tree / "src" / "module" / "record.c", r"bool has = [^;]*;", "bool has = least == high;")
     change(table_of(tree), r" +\\\n  S\(pending_set,.*?\n(?=/\* clang-format on)", "\n")
 
 

@@ -24,18 +24,21 @@ STANDARD = "inttypes limits math stdarg stdbool stddef stdint stdio stdlib strin
 SYSTEM = {
     "src/platform/posix.c": "dlfcn errno fcntl locale poll pthread sched sys/stat sys/syscall "
     "unistd xlocale",
+    "src/platform/walk.c": "pthread",
     "src/platform/elf.c": "dlfcn elf link unistd",
     "src/platform/macho.c": "dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
     "src/platform/windows.c": "locale wchar windows",
     "include/pd_flags/join_elf.h": "elf link",
     "include/pd_flags/join_macho.h": "mach-o/dyld mach-o/loader",
+    "include/pd_flags/catching.hpp": "cxxabi",
     "include/pd_flags/bridge_gflags.hpp": "dlfcn gflags/gflags",
     "include/pd_flags/gflags_line.hpp": "fnmatch",
     "python/fast.h": "Python",
     "python/flag.c": "structmember",
 }
 CPP = re.compile(r"[a-z_]+")  # a header of C++, for headers that C++ alone reads
-NEEDED = re.compile(r"libc\.so\.6|ld-linux-[\w-]+\.so\.\d|libc\.so")  # glibc, musl
+# glibc, musl; and the unwinder, which cancelling a thread needs as well.
+NEEDED = re.compile(r"libc\.so\.6|ld-linux-[\w-]+\.so\.\d|libc\.so|libgcc_s\.so\.1")
 # What libc is asked for. Nothing of it prints, exits or aborts.
 CALLS = """
     bsearch calloc free malloc qsort realloc
@@ -45,10 +48,12 @@ CALLS = """
     close fstat open pread read readlink stat secure_getenv __errno_location
     dl_iterate_phdr dladdr dlclose dlerror dlinfo dlopen
     poll syscall
-    getpid pthread_mutex_lock pthread_mutex_unlock pthread_self sched_yield
+    pthread_mutex_lock pthread_mutex_unlock sched_yield
+    pthread_rwlock_rdlock pthread_rwlock_unlock pthread_rwlock_wrlock __tls_get_addr
     __register_atfork __cxa_finalize __gmon_start__
     _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
-    __stack_chk_fail __memcpy_chk __snprintf_chk __sprintf_chk __vsnprintf_chk
+    __stack_chk_fail __memcpy_chk __snprintf_chk __sprintf_chk __strcat_chk __strcpy_chk __vsnprintf_chk
+    _Unwind_Resume __gcc_personality_v0
 """
 
 

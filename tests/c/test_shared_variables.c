@@ -79,23 +79,6 @@ TEST(an_alias_claims_its_variable_too) {
   CHECK(is_alone(first, 0));
 }
 
-/* ---- Of a module ---- */
-
-TEST(two_flags_of_one_module_that_share_a_cell_are_an_error_that_names_both) {
-  static int64_t cell;
-  pd_flag *dotted = NULL, *plain = NULL;
-  pd_flag_def def = definition(PD_TYPE_int64, "net.port");
-  def.cell = &cell;
-  CHECK_OK(pd_flag_register(&def, &dotted, &err));
-  def.name = "net_port";
-  CHECK(pd_flag_register(&def, &plain, &err) == PD_ERR_CONFLICT);
-  CHECK(!plain);
-  names_both(err.message);
-  CHECK_OK(pd_flag_set_int64(dotted, 5, &err));
-  CHECK(cell == 5);
-  CHECK(pd_flag_set_by_name("net_port", "6", NULL) == PD_ERR_UNDEFINED);
-}
-
 TEST(the_same_definition_again_may_bring_the_same_cell) {
   static int64_t cell;
   pd_flag *first = NULL, *again = NULL;

@@ -32,7 +32,7 @@ static pd__block *add_block(pd__arena *arena, size_t least) {
 static void *take(pd__arena *arena, size_t size) {
   pd__block *block = arena->blocks;
   size = (size + 7) & ~(size_t)7;
-  if (!block || size > block->size - block->used) block = add_block(arena, size);
+  if (!block || block->memory != (char *)(block + 1) || size > block->size - block->used) block = add_block(arena, size);
   if (!block) return NULL;
   void *taken = block->memory + block->used;
   block->used += size;
@@ -52,14 +52,14 @@ char *pd__arena_text(pd__arena *arena, const char *text, size_t length) {
   return copy;
 }
 
-void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size) {
+/* It is full, and stands behind the one that pieces are taken from. */
+static void *add_whole(pd__arena *arena, void *memory, size_t size, size_t used) {
   pd__block *block = memory ? malloc(sizeof *block) : NULL;
   if (!block) {
     free(memory);
     return NULL;
   }
-  /* It is full, and stands behind the one that pieces are taken from. */
-  *block = (pd__block){NULL, memory, size, size};
+  *block = (pd__block){NULL, memory, size, used};
   if (arena->blocks) {
     block->next = arena->blocks->next;
     arena->blocks->next = block;
@@ -67,6 +67,23 @@ void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size) {
     arena->blocks = block;
   }
   return memory;
+}
+
+void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size) {
+  return add_whole(arena, memory, size, size);
+}
+
+void *pd__arena_grow(pd__arena *arena, void *old, size_t used, size_t size) {
+  pd__block *block = arena->blocks;
+  while (block && (!old || block->memory != old)) block = block->next;
+  void *memory = block ? realloc(old, size) : malloc(size);
+  if (block && memory) {
+    block->memory = memory;
+    block->size = size;
+    return memory;
+  }
+  if (memory && used) memcpy(memory, old, used);
+  return block ? NULL : add_whole(arena, memory, size, 0);
 }
 
 void pd__arena_free(pd__arena *arena) {

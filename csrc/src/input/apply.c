@@ -9,15 +9,9 @@ typedef struct naming {
   bool whole;             /* no file has an error, so it is known what all of them say */
 } naming;
 
-static uint32_t count_names(void) {
-  uint32_t count = 0;
-  for (const pd_flag *flag = NULL; (flag = pd__names_next(flag));) count = flag->index + 1;
-  return count;
-}
-
 static naming find_named(const pd_config *config, pd__reader *reader) {
   naming all = {.whole = true};
-  all.last = pd__arena_take(&reader->operation->arena, (count_names() + 1) * sizeof *all.last);
+  all.last = pd__arena_take(&reader->operation->arena, (pd__names_count() + 1) * sizeof *all.last);
   if (!all.last) reader->out_of_memory = true;
   for (const pd__config_value *each = config->first; all.last && each; each = each->next) {
     pd_flag *flag = pd__token_resolve(&each->token).flag;

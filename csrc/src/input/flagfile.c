@@ -53,12 +53,12 @@ static const char *unquote(char *text) {
 static pd__line *add_line(pd__arena *arena, pd__file *file) {
   if (file->count == file->capacity) {
     size_t capacity = file->capacity ? 2 * file->capacity : 16;
-    pd__line *lines = pd__arena_take(arena, capacity * sizeof *lines);
+    pd__line *lines = pd__arena_grow(arena, file->lines, file->count * sizeof *lines,
+                                     capacity * sizeof *lines);
     if (!lines) {
       file->status = PD_ERR_MEMORY;
       return NULL;
     }
-    if (file->count) memcpy(lines, file->lines, file->count * sizeof *lines);
     file->lines = lines;
     file->capacity = capacity;
   }
@@ -67,23 +67,22 @@ static pd__line *add_line(pd__arena *arena, pd__file *file) {
 
 static void refuse(pd__line *line, size_t shown, const char *why) {
   line->kind = PD__LINE_WRONG;
-  line->shown = shown;
+  line->shown = (uint32_t)shown;
   line->wrong = why;
 }
 
 static void read_flag(pd__line *line) {
   const char *complaint = NULL;
   line->kind = PD__LINE_FLAG;
-  line->token = pd__token_split(line->text);
-  pd__token *token = &line->token;
-  size_t first = strcspn(token->name, PD__BLANKS);
-  if (first < token->length) {
-    token->length = first;
+  pd__token token = pd__token_split(line->text);
+  size_t first = strcspn(token.name, PD__BLANKS);
+  if (first < token.length) {
+    token.length = (uint32_t)first;
     complaint = "a value stands behind =, as in --name=value";
-  } else if (token->text && !strncmp(token->text, "$'", 2)) {
-    complaint = unquote(line->text + (token->text - line->text));
+  } else if (token.text && !strncmp(token.text, "$'", 2)) {
+    complaint = unquote(line->text + (token.text - line->text));
   }
-  if (complaint) refuse(line, (size_t)(token->name + token->length - line->text), complaint);
+  if (complaint) refuse(line, (size_t)(token.name + token.length - line->text), complaint);
 }
 
 /* A line that was meant as something else would silence all that follows. */
@@ -190,10 +189,10 @@ void pd__files_read(pd__arena *arena, pd__files *files, const char *path, size_t
   read_contents(arena, files, file);
   for (size_t i = 0; i < file->count; i++) {
     const pd__line *line = &file->lines[i];
-    bool includes = line->kind == PD__LINE_FLAG && line->token.text;
-    if (includes && pd__token_is_named(&line->token, "flagfile")) {
-      pd__files_read_list(arena, files, line->token.text);
-    }
+    if (line->kind != PD__LINE_FLAG) continue;
+    pd__token token = pd__token_split(line->text);
+    if (!token.text || !pd__token_is_named(&token, "flagfile")) continue;
+    pd__files_read_list(arena, files, token.text);
   }
 }
 

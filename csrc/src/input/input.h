@@ -17,11 +17,11 @@ typedef struct pd__token {
   const char *dashes; /* before the name: "--", "-", "--fromenv=" and the like where that lists
                          it, or "" in a configuration file */
   const char *name;
-  size_t length;    /* of the name */
+  uint32_t length;  /* of the name */
   const char *text; /* the value; NULL: none, as in --name and --noname */
   const char *next; /* the token behind it, where there is no value; or NULL */
-  uint32_t literal; /* as in pd_config_add */
-  pd_status status; /* PD_OK; or the token is an error, and `text` its message */
+  uint8_t literal;  /* as in pd_config_add */
+  uint8_t status;   /* PD_OK; or the token is an error, and `text` its message */
   pd_origin origin;
 } pd__token;
 
@@ -61,19 +61,18 @@ bool pd__undefok_has(const pd__undefok *list, const char *name, size_t length);
 #define PD__BLANKS " \t\r\v\f"
 
 typedef enum pd__line_kind {
-  PD__LINE_FLAG,     /* `token` */
+  PD__LINE_FLAG,     /* `text`: a token */
   PD__LINE_PATTERNS, /* `text`: names of programs */
   PD__LINE_WRONG     /* `wrong`, at the first `shown` bytes of `text` */
 } pd__line_kind;
 
 /* A line that says something. */
 typedef struct pd__line {
-  pd__line_kind kind;
-  uint32_t number;
-  char *text; /* without the blanks around it */
-  pd__token token;
-  size_t shown;
+  char *text; /* without the blanks around it; the value in it is what it means */
   const char *wrong;
+  uint32_t shown;
+  uint32_t number;
+  pd__line_kind kind;
 } pd__line;
 
 /* A flagfile as it was read, once for all that include it. */

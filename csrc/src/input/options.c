@@ -171,7 +171,7 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
                          bool required) {
   char variable[PD__VARIABLE_SIZE], shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   pd_error err;
-  pd__token token = {.dashes = "--", .name = name, .length = length, .origin = by->origin};
+  pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length, .origin = by->origin};
   if (reader->closed || !count_value(reader, by)) return;
   pd__meaning meaning = pd__token_resolve(&token);
   if (meaning.negated) {
@@ -311,7 +311,7 @@ static bool is_program(const pd__reader *reader, const char *pattern, size_t len
 
 /* A pattern that is the name of a flag was meant as one; says so. */
 static bool is_flag(pd__reader *reader, const pd__line *line, const char *name, size_t length) {
-  pd__token token = {.dashes = "--", .name = name, .length = length};
+  pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length};
   char why[PD_NAME_MAX + 64];
   if (length > PD_NAME_MAX || !is_known(&token)) return false;
   snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, name);
@@ -339,7 +339,7 @@ static void take_line(pd__reader *reader, open_file *open, const pd__line *line)
   if (flag) open->patterns = false;
   if (flag && !open->relevant) return;
   if (flag && line->kind != PD__LINE_PATTERNS) {
-    pd__token token = line->token;
+    pd__token token = pd__token_split(line->text);
     token.origin = (pd_origin){PD_SOURCE_ARGV, line->number, open->file->path, 0};
     if (!count_value(reader, &token)) return;
     if (line->kind == PD__LINE_FLAG) {

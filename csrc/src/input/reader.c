@@ -20,12 +20,12 @@ static pd__finding *add_finding(pd__reader *reader) {
   pd__arena *arena = &reader->operation->arena;
   if (reader->count == reader->capacity) {
     size_t capacity = reader->capacity ? 2 * reader->capacity : 8;
-    pd__finding *findings = pd__arena_take(arena, capacity * sizeof *findings);
+    pd__finding *findings = pd__arena_grow(arena, reader->findings, reader->count * sizeof *findings,
+                                           capacity * sizeof *findings);
     if (!findings) {
       reader->out_of_memory = true;
       return NULL;
     }
-    if (reader->count) memcpy(findings, reader->findings, reader->count * sizeof *findings);
     reader->findings = findings;
     reader->capacity = capacity;
   }
@@ -99,7 +99,7 @@ static void fail_missing(pd__reader *reader, const pd_flag *flag, const char *na
 void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
   pd_flag *flag = meaning->flag;
   if (token->status != PD_OK) {
-    pd__reader_fail(reader, token->status, "%s", token->text);
+    pd__reader_fail(reader, (pd_status)token->status, "%s", token->text);
   } else if (!flag) {
     pd__finding *finding = add_finding(reader);
     if (finding) *finding = (pd__finding){.token = *token};
@@ -200,18 +200,37 @@ static void report_findings(pd__reader *reader) {
   }
 }
 
-/* Make what is to wait, linked in the order of the line; NULL, with an error: nothing. */
+static pd_status prepare_one(pd__reader *reader, const pd__token *token, pd__pending **out,
+                             pd_error *err) {
+  pd__awaiting given = {.name = token->name,
+                        .length = token->length,
+                        .text = token->text,
+                        .next = token->next,
+                        .literal = token->literal,
+                        .excused = is_excused(reader, token),
+                        .origin = token->origin};
+  return pd__pending_prepare(&given, out, err);
+}
+
+/* Make what is to wait, linked in the order of the line; with an error: nothing. Of many values for
+ * one name, files and the line keep only the last ones each, which are met first here. */
 static pd__pending *prepare_pending(pd__reader *reader) {
-  pd__pending *first = NULL, **end = &first;
-  for (size_t i = 0; i < reader->count; i++) {
+  pd__pending *first = NULL;
+  size_t names = pd__names_count() + reader->count;
+  uint8_t *made = pd__arena_take(&reader->operation->arena, 2 * names + 1);
+  if (!made) pd__report_memory(reader->report);
+  for (size_t i = reader->count; made && i-- > 0;) {
     const pd__token *token = &reader->findings[i].token;
+    bool file = token->origin.source == PD_SOURCE_FILE;
+    pd__pending *fresh;
     pd_error err;
     if (reader->findings[i].error || !may_wait(reader, token)) continue;
-    pd__awaiting given = {token->name,    token->length, token->text,
-                          token->next,    token->literal, is_excused(reader, token),
-                          token->origin};
-    if (pd__pending_prepare(&given, end, &err) == PD_OK) {
-      end = &(*end)->following;
+    const pd_flag *node = pd__names_find(token->name, token->length);
+    if (node && made[2 * node->index + file] > PD_HISTORY_KEPT) continue;
+    if (prepare_one(reader, token, &fresh, &err) == PD_OK) {
+      made[2 * fresh->node->index + file]++;
+      fresh->following = first;
+      first = fresh;
     } else {
       pd__report_add(reader->report, &err);
     }

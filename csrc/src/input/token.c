@@ -8,7 +8,7 @@ pd__token pd__token_split(const char *text) {
   pd__token token = {.dashes = text[1] == '-' ? "--" : "-"};
   token.name = text + (text[1] == '-' ? 2 : 1);
   const char *equals = strchr(token.name, '=');
-  token.length = equals ? (size_t)(equals - token.name) : strlen(token.name);
+  token.length = (uint32_t)(equals ? (size_t)(equals - token.name) : strlen(token.name));
   if (equals) token.text = equals + 1;
   return token;
 }

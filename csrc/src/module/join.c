@@ -220,21 +220,17 @@ void pd__module_join(pd_module_record *record) {
   free(image);
 }
 
-/* No lock is taken while images are walked, and none may leave between the walk and the joining:
- * this thread is in a constructor, has a handle, or takes one here. */
+/* No lock is taken while images are walked. None leaves between the walk and the joining: this thread
+ * has a handle, or is in a constructor, where it has the loader's lock. A reference of the loader
+ * must not be asked for: at the start of a program that would run constructors. */
 void pd__members_visit(const void *inside) {
   met *first = NULL, **end = &first;
   pd__platform_visit(PD__RECORDS_OF_MODULES, inside, note, &end);
   while (first) {
     met *each = first;
-    pd__platform_image *image = each->image;
-    void *held = NULL;
     first = each->next;
-    bool stays = inside || image->stays;
-    if (!stays) held = pd__platform_hold(image->path, image->low, image->high);
-    if (stays || held) join(each->record, image);
-    if (held) pd__platform_close(held);
-    free(image);
+    join(each->record, each->image);
+    free(each->image);
     free(each);
   }
 }

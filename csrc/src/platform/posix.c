@@ -51,7 +51,8 @@ static void after_fork(void) {
 
 static void in_child(void) {
   start_child();
-  after_fork();
+  pd__platform_unlock();
+  pd__posix_walks_renew();
 }
 
 /* dladdr tells the name by which the loader knows the image: with it, dlopen

@@ -19,4 +19,7 @@ void pd__posix_walk_end(void);
 /* Let none begin until pd__posix_walk_end, once all others are over. */
 void pd__posix_walks_stop(void);
 
+/* The same in the child of a fork. */
+void pd__posix_walks_renew(void);
+
 #endif /* PD__PLATFORM_POSIX_H */

@@ -27,4 +27,7 @@ void pd__posix_walk_begin(void) { pthread_rwlock_rdlock(&walks); }
 void pd__posix_walk_end(void) { pthread_rwlock_unlock(&walks); }
 void pd__posix_walks_stop(void) { pthread_rwlock_wrlock(&walks); }
 
+/* The thread that stopped them has another number in the child: it could not let go of the lock. */
+void pd__posix_walks_renew(void) { walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER; }
+
 #endif /* _WIN32 */

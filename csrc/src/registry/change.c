@@ -1,8 +1,6 @@
 /* Changes that are made together. */
 #include "change.h"
 
-#include <string.h>
-
 #include "hook.h"
 
 void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__report *report) {
@@ -13,9 +11,9 @@ void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__repor
 void pd__changes_reserve(pd__changes *changes, size_t capacity) {
   if (capacity <= changes->capacity) return;
   pd__change *items =
-      pd__arena_take(&changes->operation->arena, capacity * sizeof *items);
+      pd__arena_grow(&changes->operation->arena, changes->items, changes->count * sizeof *items,
+                     capacity * sizeof *items);
   if (!items) return;
-  memcpy(items, changes->items, changes->count * sizeof *items);
   changes->items = items;
   changes->capacity = capacity;
 }

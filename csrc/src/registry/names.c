@@ -65,6 +65,8 @@ static pd_flag *node_at(uint32_t index) { return &names.chunks[index / CHUNK][in
 
 pd_flag *pd__names_at(uint32_t index) { return index < names.count ? node_at(index) : NULL; }
 
+uint32_t pd__names_count(void) { return names.count; }
+
 typedef struct sought {
   const char *name;
   size_t length;

@@ -158,6 +158,9 @@ void pd__names_lose(pd_flag *node);
 pd_flag *pd__names_next(const pd_flag *previous);
 pd_flag *pd__names_at(uint32_t index);
 
+/* Above the indexes of all nodes. */
+uint32_t pd__names_count(void);
+
 /* Put a flag at the end of the order of pd_flag_next, unless it is there. */
 void pd__names_list(pd_flag *flag);
 pd_flag *pd__names_listed(const pd_flag *previous);

@@ -225,13 +225,8 @@ static void adopt(pd__changes *changes) {
 
 /* ---- Asking ---- */
 
-/* False: the loader must be asked. One that is leaving can't be kept, and will be seen to be gone. */
-static bool pin_definition(pd__operation *operation, const pd_flag *flag) {
-  if (!flag->defined) return true;
-  return pd__pin_module(operation, flag->cells->module) != PD__UNPINNED;
-}
-
-/* Keep the modules of all that will be called, and of the definitions that it is about. False: they had to be asked for without the lock,
+/* Keep the modules of all that will be called; of definitions the generation tells whether they
+ * are still there. False: they had to be asked for without the lock,
  * and all must be looked at again. */
 static bool pin(question *all) {
   pd__operation *operation = all->changes->operation;
@@ -240,12 +235,6 @@ static bool pin(question *all) {
     pd__pinning how = pd__pin_module(operation, each->module);
     if (how == PD__LEAVING) each->validate = NULL; /* nobody can say that the value is right */
     pinned &= how != PD__UNPINNED;
-    for (size_t i = 0; i < each->count; i++) {
-      pinned &= pin_definition(operation, each->shown[i].flag);
-    }
-  }
-  for (size_t i = 0; all->first && i < all->changes->count; i++) {
-    pinned &= pin_definition(operation, all->changes->items[i].flag);
   }
   if (pinned) return true;
   pd__operation_unlock(operation);
