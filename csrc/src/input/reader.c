@@ -200,8 +200,17 @@ static void report_findings(pd__reader *reader) {
   }
 }
 
-static pd_status prepare_one(pd__reader *reader, const pd__token *token, pd__pending **out,
-                             pd_error *err) {
+/* What is to wait. Of many values for one name, the line and the files keep only the last ones
+ * each. */
+typedef struct waiting {
+  pd__reader *reader;
+  bool *done;    /* of each finding: it is prepared */
+  uint8_t *made; /* of each name, of the line and of files */
+} waiting;
+
+static pd__pending *prepare_one(const waiting *all, size_t i) {
+  pd__reader *reader = all->reader;
+  const pd__token *token = &reader->findings[i].token;
   pd__awaiting given = {.name = token->name,
                         .length = token->length,
                         .text = token->text,
@@ -209,33 +218,75 @@ static pd_status prepare_one(pd__reader *reader, const pd__token *token, pd__pen
                         .literal = token->literal,
                         .excused = is_excused(reader, token),
                         .origin = token->origin};
-  return pd__pending_prepare(&given, out, err);
+  pd__pending *made = NULL;
+  pd_error err;
+  if (pd__pending_prepare(&given, &made, &err) != PD_OK) {
+    pd__report_add(reader->report, &err);
+    return NULL;
+  }
+  all->done[i] = true;
+  all->made[2 * made->node->index + (token->origin.source == PD_SOURCE_FILE)]++;
+  made->order = i;
+  return made;
 }
 
-/* Make what is to wait, linked in the order of the line; with an error: nothing. Of many values for
- * one name, files and the line keep only the last ones each, which are met first here. */
-static pd__pending *prepare_pending(pd__reader *reader) {
-  pd__pending *first = NULL;
-  size_t names = pd__names_count() + reader->count;
-  uint8_t *made = pd__arena_take(&reader->operation->arena, 2 * names + 1);
-  if (!made) pd__report_memory(reader->report);
-  for (size_t i = reader->count; made && i-- > 0;) {
-    const pd__token *token = &reader->findings[i].token;
-    bool file = token->origin.source == PD_SOURCE_FILE;
-    pd__pending *fresh;
-    pd_error err;
-    if (reader->findings[i].error || !may_wait(reader, token)) continue;
-    const pd_flag *node = pd__names_find(token->name, token->length);
-    if (node && made[2 * node->index + file] > PD_HISTORY_KEPT) continue;
-    if (prepare_one(reader, token, &fresh, &err) == PD_OK) {
-      made[2 * fresh->node->index + file]++;
-      fresh->following = first;
-      first = fresh;
-    } else {
-      pd__report_add(reader->report, &err);
-    }
+static bool waits(const waiting *all, size_t i) {
+  const pd__finding *finding = &all->reader->findings[i];
+  return !finding->error && !all->done[i] && may_wait(all->reader, &finding->token);
+}
+
+/* The first value for each name that is new, so that names stand in the order of the line. */
+static pd__pending *prepare_first(const waiting *all) {
+  pd__pending *first = NULL, **end = &first;
+  for (size_t i = 0; i < all->reader->count; i++) {
+    const pd__token *token = &all->reader->findings[i].token;
+    if (!waits(all, i) || pd__names_find(token->name, token->length)) continue;
+    if ((*end = prepare_one(all, i))) end = &(*end)->following;
   }
   return first;
+}
+
+/* The others from the last to the first, put into the list where they belong. */
+static pd__pending *prepare_last(const waiting *all) {
+  pd__pending *first = NULL;
+  for (size_t i = all->reader->count; i-- > 0;) {
+    const pd__token *token = &all->reader->findings[i].token;
+    if (!waits(all, i)) continue;
+    const pd_flag *node = pd__names_find(token->name, token->length);
+    size_t kind = token->origin.source == PD_SOURCE_FILE;
+    if (node && all->made[2 * node->index + kind] > PD_HISTORY_KEPT) continue;
+    pd__pending *made = prepare_one(all, i);
+    if (!made) continue;
+    made->following = first;
+    first = made;
+  }
+  return first;
+}
+
+static pd__pending *merge(pd__pending *a, pd__pending *b) {
+  pd__pending *first = NULL, **end = &first;
+  while (a || b) {
+    pd__pending **from = !b || (a && a->order < b->order) ? &a : &b;
+    *end = *from;
+    *from = (*from)->following;
+    end = &(*end)->following;
+  }
+  *end = NULL;
+  return first;
+}
+
+/* In the order of the line; with an error: nothing. */
+static pd__pending *prepare_pending(pd__reader *reader) {
+  pd__arena *arena = &reader->operation->arena;
+  size_t names = pd__names_count() + reader->count;
+  if (reader->count == 0) return NULL;
+  waiting all = {reader, pd__arena_take(arena, reader->count), pd__arena_take(arena, 2 * names)};
+  if (!all.done || !all.made) {
+    pd__report_memory(reader->report);
+    return NULL;
+  }
+  pd__pending *first = prepare_first(&all);
+  return merge(first, prepare_last(&all));
 }
 
 /* A flag that another thread has defined while the validators were asked didn't
@@ -254,12 +305,12 @@ static void keep(pd__reader *reader, pd__pending *pending) {
 pd_status pd__reader_finish(pd__reader *reader) {
   report_findings(reader);
   if (pd__changes_ask(&reader->changes) != PD_OK) return reader->report->status;
-  pd__pending *waiting = prepare_pending(reader);
+  pd__pending *prepared = prepare_pending(reader);
   pd_status status = pd__changes_commit(&reader->changes);
   if (status == PD_OK && reader->renews_files) pd__pending_forget(PD_SOURCE_FILE);
-  while (waiting) {
-    pd__pending *each = waiting;
-    waiting = each->following;
+  while (prepared) {
+    pd__pending *each = prepared;
+    prepared = each->following;
     if (status == PD_OK) {
       keep(reader, each);
     } else {
