@@ -31,6 +31,7 @@
 
 #include <pd_flags.h>
 #include <pd_flags/host.h>
+#include <pd_flags/values.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -43,57 +44,8 @@
 #include <cstdlib>
 #endif
 
-/* Functions whose address is taken, or that are too big to inline: each module has its own,
- * and exports none. */
-#ifdef _WIN32
-#define PD__LOCAL
-#else
-#define PD__LOCAL __attribute__((visibility("hidden")))
-#endif
-
 namespace pd {
 namespace detail {
-
-/* ---- Types ---- */
-
-/* converted() takes a default as an initialiser does, so that the compiler warns of one that
- * doesn't fit. */
-struct type_bool {
-  using value = bool;
-  using member = bool;
-  static constexpr pd_type type = PD_TYPE_bool;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
-struct type_int32 {
-  using value = int32_t;
-  using member = int64_t;
-  static constexpr pd_type type = PD_TYPE_int32;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
-struct type_uint32 {
-  using value = uint32_t;
-  using member = uint64_t;
-  static constexpr pd_type type = PD_TYPE_uint32;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
-struct type_int64 {
-  using value = int64_t;
-  using member = int64_t;
-  static constexpr pd_type type = PD_TYPE_int64;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
-struct type_uint64 {
-  using value = uint64_t;
-  using member = uint64_t;
-  static constexpr pd_type type = PD_TYPE_uint64;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
-struct type_double {
-  using value = double;
-  using member = double;
-  static constexpr pd_type type = PD_TYPE_double;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
 
 template <class Type>
 constexpr typename Type::member lowest() noexcept {
@@ -224,42 +176,13 @@ PD__LOCAL inline bool set_default(pd_flag *flag, const char *text) {
   return table_of_host()->flag_set_default(flag, text, nullptr) == PD_OK;
 }
 
-/* A number as the registry reads it: exactly, and whatever the locale has for a point.
- * std::to_string has a static table, which pins the module in the process. */
-struct number_text {
-  char text[40];
-};
-PD__LOCAL inline number_text as_number(double value) {
-  number_text made;
-  std::snprintf(made.text, sizeof made.text, "%.17g", value);
-  char *end = made.text;
-  for (const char *at = made.text; *at; at++) {
-    bool known = std::strchr("0123456789+-einfa", *at) != nullptr;
-    if (known || end[-1] != '.') *end++ = known ? *at : '.';
-  }
-  *end = '\0';
-  return made;
-}
-PD__LOCAL inline number_text as_number(int64_t value) {
-  number_text made;
-  std::snprintf(made.text, sizeof made.text, "%lld", static_cast<long long>(value));
-  return made;
-}
-PD__LOCAL inline number_text as_number(uint64_t value) {
-  number_text made;
-  std::snprintf(made.text, sizeof made.text, "%llu", static_cast<unsigned long long>(value));
-  return made;
-}
-PD__LOCAL inline number_text as_number(bool value) {
-  return value ? number_text{"true"} : number_text{"false"};
-}
-
 template <class T, class M>
 PD__LOCAL bool give_default(definition<M> &def, T value) {
   pd_flag *flag = flag_of(def.cell);
-  M given = static_cast<M>(value);
-  if (flag) return set_default(flag, as_number(given).text);
-  def.default_value = given;
+  pd_value given;
+  value_type<T>::put(given, value);
+  if (flag) return set_default(flag, value_text(value_type<T>::type, given).c_str());
+  def.default_value = static_cast<M>(value);
   *static_cast<T *>(def.cell) = value;
   return true;
 }

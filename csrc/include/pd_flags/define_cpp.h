@@ -8,6 +8,9 @@ namespace pd {
 
 /* Always inline: modules export no function of ours, also without optimiser. */
 #define PD__INLINE inline __attribute__((always_inline))
+/* For functions whose address is taken, or that are too big to inline: each module has its own,
+ * which lead to its own record, and exports none. */
+#define PD__LOCAL PD__HIDDEN
 
 namespace detail {
 
@@ -138,25 +141,25 @@ using pd__str = const char *;
 
 }  // namespace detail
 
-#define PD__TEXT_OPERATOR(op, truth)                                           \
+#define PD__TEXT_OPERATOR(sign, truth)                                         \
   template <const char **first, const char **second>                           \
-  PD__INLINE bool operator op(const text_view<first> &a, const text_view<second> &b) { \
+  PD__INLINE bool operator sign(const text_view<first> &a, const text_view<second> &b) { \
     return truth detail::same_text(a.get(), b.get());                          \
   }                                                                            \
   template <const char **cell>                                                 \
-  PD__INLINE bool operator op(const text_view<cell> &a, const char *b) {       \
+  PD__INLINE bool operator sign(const text_view<cell> &a, const char *b) {       \
     return truth detail::same_text(a.get(), b);                                \
   }                                                                            \
   template <const char **cell>                                                 \
-  PD__INLINE bool operator op(const char *a, const text_view<cell> &b) {       \
+  PD__INLINE bool operator sign(const char *a, const text_view<cell> &b) {       \
     return truth detail::same_text(a, b.get());                                \
   }                                                                            \
   template <const char **cell, class U>                                        \
-  PD__INLINE detail::if_class<U> operator op(const text_view<cell> &a, const U &b) { \
+  PD__INLINE detail::if_class<U> operator sign(const text_view<cell> &a, const U &b) { \
     return truth(b == a.get());                                                \
   }                                                                            \
   template <const char **cell, class U>                                        \
-  PD__INLINE detail::if_class<U> operator op(const U &a, const text_view<cell> &b) { \
+  PD__INLINE detail::if_class<U> operator sign(const U &a, const text_view<cell> &b) { \
     return truth(a == b.get());                                                \
   }
 PD__TEXT_OPERATOR(==, )

@@ -22,7 +22,7 @@ struct saved {
 PD__LOCAL inline std::string default_of(const handle &of) {
   if (of.own) return of.own->fallback;
   pd_flag_info info = info_of(of.flag);
-  return value_to_text(info.type, info.default_value);
+  return detail::value_text(info.type, info.default_value);
 }
 
 class state {
@@ -76,7 +76,7 @@ class state {
     entry.size = sizeof entry;
     if (of.own) return text_of(of);
     if (pd_flag_get_entry(of.flag, 0, &entry, nullptr) != PD_OK) return "";
-    return value_to_text(type_of_flag(of), entry.value);
+    return detail::value_text(type_of_flag(of), entry.value);
   }
 
   PD__LOCAL static inline void restore_flag(const saved &was) {
