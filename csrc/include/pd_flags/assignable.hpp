@@ -39,6 +39,7 @@
 #include <new>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #if defined(_WIN32)
 #include <cstdlib>
@@ -163,8 +164,7 @@ PD__LOCAL inline pd_flag *flag_of(const void *cell) {
   const pd_table *table = table_of_host();
   pd_flag *flag = nullptr;
   while (table && (flag = table->flag_next(flag)) != nullptr) {
-    pd_cell_info info;
-    info.size = sizeof info;
+    pd_cell_info info = detail::sized<pd_cell_info>();
     for (size_t i = 0; table->flag_get_cell(flag, i, &info, nullptr) == PD_OK; i++) {
       if (info.address == cell) return flag;
     }
@@ -219,6 +219,30 @@ PD__LOCAL inline bool late_text(std::false_type, definition<const char *> &def,
   return give_text_default(def, value ? value : ""); /* getenv */
 }
 
+/* ---- Errors ---- */
+
+PD__LOCAL inline void take_messages(pd_error_list *errors, std::vector<std::string> &out) {
+  for (size_t i = 0; i < pd_error_list_count(errors); i++) {
+    out.push_back(pd_error_list_at(errors, i)->message);
+  }
+  pd_error_list_free(errors);
+}
+
+/* A module whose definitions were refused has none of its flags: one has a name that is taken
+ * already, say, or a default outside its range. The originals end the process for less. */
+PD__LOCAL inline void refused_definitions(std::vector<std::string> &out) {
+  for (pd_module *module = nullptr; (module = pd_module_next(module)) != nullptr;) {
+    pd_module_info info = detail::sized<pd_module_info>();
+    if (pd_module_get_info(module, &info, nullptr) != PD_OK) continue;
+    if (!info.present || info.status == PD_OK) continue;
+    pd_error_list *errors = pd_error_list_new();
+    pd_module_get_errors(module, errors, nullptr);
+    take_messages(errors, out);
+  }
+}
+
+/* ---- Access ---- */
+
 /* Per file, so that nothing is exported. */
 static const pd_cell_access text_access __attribute__((unused)) = {sizeof(pd_cell_access),
                                                                    text_get, text_put};
@@ -252,8 +276,8 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
 /* ---- The macros ---- */
 
 #define PD__ASSIGNABLE_DECLARE(tag, flag, storage) \
-  extern storage ::pd::detail::type_##tag::value flag
-#define PD__ASSIGNABLE_TEXT_DECLARE(flag, storage) extern storage ::std::string &flag
+  extern storage ::pd::detail::type_##tag::variable flag
+#define PD__ASSIGNABLE_TEXT_DECLARE(...) PD__ASSIGNABLE_DECLARE(string, __VA_ARGS__)
 
 /* The definition is no constant: its default may come later. */
 #define PD__ASSIGNABLE_DEFINITION(member, type, low, high, flag, text, cell, value, access_, ...) \
@@ -302,6 +326,15 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   }                                                                                            \
   static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_text(         \
       std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag, value_);
+
+/* For macros that have the type as a parameter. */
+#define PD__ASSIGNABLE_bool(...) PD__ASSIGNABLE(bool, __VA_ARGS__)
+#define PD__ASSIGNABLE_int32(...) PD__ASSIGNABLE(int32, __VA_ARGS__)
+#define PD__ASSIGNABLE_uint32(...) PD__ASSIGNABLE(uint32, __VA_ARGS__)
+#define PD__ASSIGNABLE_int64(...) PD__ASSIGNABLE(int64, __VA_ARGS__)
+#define PD__ASSIGNABLE_uint64(...) PD__ASSIGNABLE(uint64, __VA_ARGS__)
+#define PD__ASSIGNABLE_double(...) PD__ASSIGNABLE(double, __VA_ARGS__)
+#define PD__ASSIGNABLE_string(...) PD__ASSIGNABLE_TEXT(__VA_ARGS__)
 
 #include <pd_flags/names_pop.h>
 

@@ -34,8 +34,7 @@ PD__LOCAL bool add_to_other(const T *variable, void (*function)()) {
   if (!flag) return false;
   if (place) return replace(&place->check.function, function);
   const pd_table *table = detail::table_of_host(); /* a plugin with validators links nothing */
-  pd_flag_info info;
-  info.size = sizeof info;
+  pd_flag_info info = detail::sized<pd_flag_info>();
   if (table->flag_get_info(flag, &info, nullptr) != PD_OK) return false;
   place = new added{variable, {info.name, function, nullptr, nullptr, nullptr}, 0};
   return table->validator_add(&flag, 1, validate<T>, &place->check, nullptr, &place->hook, nullptr) ==

@@ -71,9 +71,7 @@ struct handle {
 };
 
 PD__LOCAL inline pd_flag_info info_of(const pd_flag *flag) {
-  pd_flag_info info;
-  std::memset(&info, 0, sizeof info);
-  info.size = sizeof info;
+  pd_flag_info info = detail::sized<pd_flag_info>();
   if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) info.type = PD_TYPE_bool;
   return info;
 }
@@ -100,11 +98,11 @@ PD__LOCAL inline std::string help_of(const handle &of) {
   return of.own ? of.own->help : info_of(of.flag).help;
 }
 
-PD__LOCAL inline std::string text_of_flag(const pd_flag *flag, const pd_flag_info &info) {
-  pd_flag_entry entry;
-  std::memset(&entry, 0, sizeof entry);
-  entry.size = sizeof entry;
-  if (info.sensitive) return "<redacted>";
+/* `plain`: also what is not to be shown. */
+PD__LOCAL inline std::string text_of_flag(const pd_flag *flag, const pd_flag_info &info,
+                                          bool plain = false) {
+  pd_flag_entry entry = detail::sized<pd_flag_entry>();
+  if (info.sensitive && !plain) return "<redacted>";
   if (pd_flag_get_entry(flag, 0, &entry, nullptr) != PD_OK) return "";
   return detail::value_text(info.type, entry.value);
 }
@@ -115,8 +113,8 @@ PD__LOCAL inline std::string text_of_word(const word &own) {
   return detail::write_integer(*static_cast<int32_t *>(own.variable));
 }
 
-PD__LOCAL inline std::string text_of(const handle &of) {
-  return of.own ? text_of_word(*of.own) : text_of_flag(of.flag, info_of(of.flag));
+PD__LOCAL inline std::string text_of(const handle &of, bool plain = false) {
+  return of.own ? text_of_word(*of.own) : text_of_flag(of.flag, info_of(of.flag), plain);
 }
 
 /* Whether somebody has set it, or assigned another value than the default. */
@@ -131,8 +129,7 @@ PD__LOCAL inline const void *variable_of(const pd_flag *flag,
                                          const std::map<const void *, checker *> &known,
                                          checker **out) {
   const void *variable = nullptr;
-  pd_cell_info cell;
-  cell.size = sizeof cell;
+  pd_cell_info cell = detail::sized<pd_cell_info>();
   *out = nullptr;
   for (size_t i = 0; pd_flag_get_cell(flag, i, &cell, nullptr) == PD_OK; i++) {
     if (cell.kind != PD_KIND_DEFINE || !cell.address) continue;

@@ -122,9 +122,8 @@ PD__LOCAL inline status parse(int &argc, char **argv, std::vector<status> *error
                             const pd_parse_options *options = nullptr) {
   pd_error err;
   inner::error_list list;
-  pd_parse_options all = pd_parse_options();
+  pd_parse_options all = detail::sized<pd_parse_options>();
   if (options) std::memcpy(&all, options, options->size < sizeof all ? options->size : sizeof all);
-  all.size = sizeof all;
   if (!all.errors) all.errors = list.get();
   pd_status code = inner::host::parse_argv(&argc, argv, &all, &err);
   list.give(errors);

@@ -7,6 +7,7 @@
 #include <clocale>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 
 namespace pd {
 namespace detail {
@@ -26,7 +27,8 @@ PD__INLINE constexpr To value_cast(From value) noexcept {
   return static_cast<To>(value);
 }
 
-/* The row of PD_TYPE_MAP with the C type T. converted() takes a default as an initialiser
+/* The row of PD_TYPE_MAP with the C type T; a `variable` is what a program may assign to.
+ * converted() takes a default as an initialiser
  * does, so that the compiler warns of one that doesn't fit. */
 template <class T>
 struct value_type;
@@ -35,6 +37,8 @@ struct value_type;
   struct value_type<ctype> {                                                             \
     using value = ctype;                                                                 \
     using member = decltype(pd_value::member_);                                          \
+    using variable = std::conditional<std::is_same<ctype, const char *>::value, std::string &, \
+                                      ctype>::type;                                      \
     static constexpr pd_type type = PD_TYPE_##name;                                      \
     PD__INLINE static constexpr value converted(value v) noexcept { return v; }          \
     PD__INLINE static value get(const pd_value &from) {                                  \
