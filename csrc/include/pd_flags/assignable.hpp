@@ -31,6 +31,7 @@
 
 #include <pd_flags.h>
 #include <pd_flags/host.h>
+#include <pd_flags/values.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -38,62 +39,14 @@
 #include <new>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #if defined(_WIN32)
 #include <cstdlib>
 #endif
 
-/* Functions whose address is taken, or that are too big to inline: each module has its own,
- * and exports none. */
-#ifdef _WIN32
-#define PD__LOCAL
-#else
-#define PD__LOCAL __attribute__((visibility("hidden")))
-#endif
-
 namespace pd {
 namespace detail {
-
-/* ---- Types ---- */
-
-/* converted() takes a default as an initialiser does, so that the compiler warns of one that
- * doesn't fit. */
-struct type_bool {
-  using value = bool;
-  using member = bool;
-  static constexpr pd_type type = PD_TYPE_bool;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
-struct type_int32 {
-  using value = int32_t;
-  using member = int64_t;
-  static constexpr pd_type type = PD_TYPE_int32;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
-struct type_uint32 {
-  using value = uint32_t;
-  using member = uint64_t;
-  static constexpr pd_type type = PD_TYPE_uint32;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
-struct type_int64 {
-  using value = int64_t;
-  using member = int64_t;
-  static constexpr pd_type type = PD_TYPE_int64;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
-struct type_uint64 {
-  using value = uint64_t;
-  using member = uint64_t;
-  static constexpr pd_type type = PD_TYPE_uint64;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
-struct type_double {
-  using value = double;
-  using member = double;
-  static constexpr pd_type type = PD_TYPE_double;
-  PD__INLINE static constexpr value converted(value v) noexcept { return v; }
-};
 
 template <class Type>
 constexpr typename Type::member lowest() noexcept {
@@ -211,8 +164,7 @@ PD__LOCAL inline pd_flag *flag_of(const void *cell) {
   const pd_table *table = table_of_host();
   pd_flag *flag = nullptr;
   while (table && (flag = table->flag_next(flag)) != nullptr) {
-    pd_cell_info info;
-    info.size = sizeof info;
+    pd_cell_info info = detail::sized<pd_cell_info>();
     for (size_t i = 0; table->flag_get_cell(flag, i, &info, nullptr) == PD_OK; i++) {
       if (info.address == cell) return flag;
     }
@@ -224,42 +176,13 @@ PD__LOCAL inline bool set_default(pd_flag *flag, const char *text) {
   return table_of_host()->flag_set_default(flag, text, nullptr) == PD_OK;
 }
 
-/* A number as the registry reads it: exactly, and whatever the locale has for a point.
- * std::to_string has a static table, which pins the module in the process. */
-struct number_text {
-  char text[40];
-};
-PD__LOCAL inline number_text as_number(double value) {
-  number_text made;
-  std::snprintf(made.text, sizeof made.text, "%.17g", value);
-  char *end = made.text;
-  for (const char *at = made.text; *at; at++) {
-    bool known = std::strchr("0123456789+-einfa", *at) != nullptr;
-    if (known || end[-1] != '.') *end++ = known ? *at : '.';
-  }
-  *end = '\0';
-  return made;
-}
-PD__LOCAL inline number_text as_number(int64_t value) {
-  number_text made;
-  std::snprintf(made.text, sizeof made.text, "%lld", static_cast<long long>(value));
-  return made;
-}
-PD__LOCAL inline number_text as_number(uint64_t value) {
-  number_text made;
-  std::snprintf(made.text, sizeof made.text, "%llu", static_cast<unsigned long long>(value));
-  return made;
-}
-PD__LOCAL inline number_text as_number(bool value) {
-  return value ? number_text{"true"} : number_text{"false"};
-}
-
 template <class T, class M>
 PD__LOCAL bool give_default(definition<M> &def, T value) {
   pd_flag *flag = flag_of(def.cell);
-  M given = static_cast<M>(value);
-  if (flag) return set_default(flag, as_number(given).text);
-  def.default_value = given;
+  pd_value given;
+  value_type<T>::put(given, value);
+  if (flag) return set_default(flag, value_text(value_type<T>::type, given).c_str());
+  def.default_value = static_cast<M>(value);
   *static_cast<T *>(def.cell) = value;
   return true;
 }
@@ -296,6 +219,30 @@ PD__LOCAL inline bool late_text(std::false_type, definition<const char *> &def,
   return give_text_default(def, value ? value : ""); /* getenv */
 }
 
+/* ---- Errors ---- */
+
+PD__LOCAL inline void take_messages(pd_error_list *errors, std::vector<std::string> &out) {
+  for (size_t i = 0; i < pd_error_list_count(errors); i++) {
+    out.push_back(pd_error_list_at(errors, i)->message);
+  }
+  pd_error_list_free(errors);
+}
+
+/* A module whose definitions were refused has none of its flags: one has a name that is taken
+ * already, say, or a default outside its range. The originals end the process for less. */
+PD__LOCAL inline void refused_definitions(std::vector<std::string> &out) {
+  for (pd_module *module = nullptr; (module = pd_module_next(module)) != nullptr;) {
+    pd_module_info info = detail::sized<pd_module_info>();
+    if (pd_module_get_info(module, &info, nullptr) != PD_OK) continue;
+    if (!info.present || info.status == PD_OK) continue;
+    pd_error_list *errors = pd_error_list_new();
+    pd_module_get_errors(module, errors, nullptr);
+    take_messages(errors, out);
+  }
+}
+
+/* ---- Access ---- */
+
 /* Per file, so that nothing is exported. */
 static const pd_cell_access text_access __attribute__((unused)) = {sizeof(pd_cell_access),
                                                                    text_get, text_put};
@@ -329,8 +276,8 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
 /* ---- The macros ---- */
 
 #define PD__ASSIGNABLE_DECLARE(tag, flag, storage) \
-  extern storage ::pd::detail::type_##tag::value flag
-#define PD__ASSIGNABLE_TEXT_DECLARE(flag, storage) extern storage ::std::string &flag
+  extern storage ::pd::detail::type_##tag::variable flag
+#define PD__ASSIGNABLE_TEXT_DECLARE(...) PD__ASSIGNABLE_DECLARE(string, __VA_ARGS__)
 
 /* The definition is no constant: its default may come later. */
 #define PD__ASSIGNABLE_DEFINITION(member, type, low, high, flag, text, cell, value, access_, ...) \
@@ -379,6 +326,15 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   }                                                                                            \
   static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_text(         \
       std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag, value_);
+
+/* For macros that have the type as a parameter. */
+#define PD__ASSIGNABLE_bool(...) PD__ASSIGNABLE(bool, __VA_ARGS__)
+#define PD__ASSIGNABLE_int32(...) PD__ASSIGNABLE(int32, __VA_ARGS__)
+#define PD__ASSIGNABLE_uint32(...) PD__ASSIGNABLE(uint32, __VA_ARGS__)
+#define PD__ASSIGNABLE_int64(...) PD__ASSIGNABLE(int64, __VA_ARGS__)
+#define PD__ASSIGNABLE_uint64(...) PD__ASSIGNABLE(uint64, __VA_ARGS__)
+#define PD__ASSIGNABLE_double(...) PD__ASSIGNABLE(double, __VA_ARGS__)
+#define PD__ASSIGNABLE_string(...) PD__ASSIGNABLE_TEXT(__VA_ARGS__)
 
 #include <pd_flags/names_pop.h>
 

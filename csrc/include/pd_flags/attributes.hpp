@@ -10,7 +10,7 @@ namespace inner {
 struct attribute {};
 
 /* Text that stays as long as the module. */
-PD__OWN inline const char *keep(const std::string &text) {
+PD__LOCAL inline const char *keep(const std::string &text) {
   char *copy = static_cast<char *>(::operator new(text.size() + 1));
   return static_cast<const char *>(std::memcpy(copy, text.c_str(), text.size() + 1));
 }
@@ -44,35 +44,29 @@ struct bound_of {
                 "pd::range of an integer takes integers");
   using member = typename type_of<T>::member;
   /* What lies below the smallest value of an unsigned type is said by that. */
-  PD__OWN static bool below(V value) { return std::is_unsigned<member>::value && value < V(); }
-  PD__OWN static member get(V value) { return below(value) ? member() : static_cast<member>(value); }
+  PD__LOCAL static bool below(V value) { return std::is_unsigned<member>::value && value < V(); }
+  PD__LOCAL static member get(V value) { return below(value) ? member() : static_cast<member>(value); }
 };
 template <class T>
 struct bound_of<T, float> {
   static_assert(type_of<T>::fractional, "pd::range of an integer takes integers");
-  PD__OWN static bool below(float) { return false; }
-  PD__OWN static double get(float value) { return inner::widen(value); }
+  PD__LOCAL static bool below(float) { return false; }
+  PD__LOCAL static double get(float value) { return inner::widen(value); }
 };
 template <class Rep, class Period, class V>
 struct bound_of<std::chrono::duration<Rep, Period>, V> {
   using T = std::chrono::duration<Rep, Period>;
-  PD__OWN static bool below(V) { return false; }
-  PD__OWN static double get(V value) { return std::chrono::duration<double>(value).count(); }
+  PD__LOCAL static bool below(V) { return false; }
+  PD__LOCAL static double get(V value) { return std::chrono::duration<double>(value).count(); }
 };
-
-PD__INLINE void put(pd_value &to, bool value) { to.b = value; }
-PD__INLINE void put(pd_value &to, int64_t value) { to.i64 = value; }
-PD__INLINE void put(pd_value &to, uint64_t value) { to.u64 = value; }
-PD__INLINE void put(pd_value &to, double value) { to.f64 = value; }
-PD__INLINE void put(pd_value &to, const char *value) { to.str = value; }
 
 template <class V>
 struct at_least_t : attribute {
   V low;
   template <class T>
-  PD__OWN void apply(making<T> &to) const {
+  PD__LOCAL void apply(making<T> &to) const {
     static_assert(type_of<T>::ranged, "a range is for flags of numbers and durations");
-    inner::put(to.def->min, bound_of<T, V>::get(low));
+    detail::put(to.def->min, bound_of<T, V>::get(low));
   }
 };
 
@@ -80,9 +74,9 @@ template <class V>
 struct at_most_t : attribute {
   V high;
   template <class T>
-  PD__OWN void apply(making<T> &to) const {
+  PD__LOCAL void apply(making<T> &to) const {
     static_assert(type_of<T>::ranged, "a range is for flags of numbers and durations");
-    inner::put(to.def->max, bound_of<T, V>::get(high));
+    detail::put(to.def->max, bound_of<T, V>::get(high));
     if (bound_of<T, V>::below(high)) to.def->min.u64 = 1; /* an empty one, which is refused */
   }
 };
@@ -92,7 +86,7 @@ struct range_t : attribute {
   at_least_t<A> low;
   at_most_t<B> high;
   template <class T>
-  PD__OWN void apply(making<T> &to) const {
+  PD__LOCAL void apply(making<T> &to) const {
     low.apply(to);
     high.apply(to);
   }
@@ -103,9 +97,9 @@ struct range_t : attribute {
 template <const char *pd_flag_def::*field>
 struct text_t : attribute {
   const char *text;
-  PD__OWN explicit text_t(const char *value) : text(value) {}
+  PD__LOCAL explicit text_t(const char *value) : text(value) {}
   template <class T>
-  PD__OWN void apply(making<T> &to) const {
+  PD__LOCAL void apply(making<T> &to) const {
     to.def->*field = text;
   }
 };
@@ -114,7 +108,7 @@ template <bool pd_flag_def::*field>
 struct mark_t : attribute {
   constexpr mark_t() {}
   template <class T>
-  PD__OWN void apply(making<T> &to) const {
+  PD__LOCAL void apply(making<T> &to) const {
     to.def->*field = true;
   }
 };
@@ -122,7 +116,7 @@ struct mark_t : attribute {
 struct unit_t : attribute {
   const char *text;
   template <class T>
-  PD__OWN void apply(making<T> &to) const {
+  PD__LOCAL void apply(making<T> &to) const {
     static_assert(type_of<T>::ranged, "a unit is for flags of numbers");
     to.def->unit = text;
   }
@@ -144,11 +138,11 @@ template <class T, class F>
 struct check_by : check<T> {
   F function;
   const char *expected;
-  PD__OWN check_by(F f, const char *text) : function(std::move(f)), expected(text) {
+  PD__LOCAL check_by(F f, const char *text) : function(std::move(f)), expected(text) {
     this->call = run;
     this->next = nullptr;
   }
-  PD__OWN static bool run(const check<T> *self, const T &value, std::string &why) {
+  PD__LOCAL static bool run(const check<T> *self, const T &value, std::string &why) {
     const check_by *own = static_cast<const check_by *>(self);
     if (own->expected) why = own->expected;
     return ask<F>(own->function, value, why, 0);
@@ -156,15 +150,15 @@ struct check_by : check<T> {
 
  private:
   template <class G>
-  PD__OWN static auto ask(const G &f, const T &value, std::string &why, int) -> takes_why<G, T> {
+  PD__LOCAL static auto ask(const G &f, const T &value, std::string &why, int) -> takes_why<G, T> {
     return static_cast<bool>(f(value, why));
   }
   template <class G>
-  PD__OWN static auto ask(const G &f, const T &value, std::string &, long) -> takes_value<G, T> {
+  PD__LOCAL static auto ask(const G &f, const T &value, std::string &, long) -> takes_value<G, T> {
     return static_cast<bool>(f(value));
   }
   template <class G>
-  PD__OWN static bool ask(const G &, const T &, std::string &, ...) {
+  PD__LOCAL static bool ask(const G &, const T &, std::string &, ...) {
     static_assert(never<G>::value,
                   "pd::validate takes bool(const T &) or bool(const T &, std::string &why)");
     return false;
@@ -174,25 +168,25 @@ struct check_by : check<T> {
 template <class T, class F>
 struct watch_by : watch<T> {
   F function;
-  PD__OWN explicit watch_by(F f) : function(std::move(f)) {
+  PD__LOCAL explicit watch_by(F f) : function(std::move(f)) {
     this->call = run;
     this->next = nullptr;
   }
-  PD__OWN static void run(const watch<T> *self, const T &value) {
+  PD__LOCAL static void run(const watch<T> *self, const T &value) {
     tell<F>(static_cast<const watch_by *>(self)->function, value, 0);
   }
 
  private:
   template <class G>
-  PD__OWN static auto tell(const G &f, const T &value, int) -> void_t<told_value<G, T>> {
+  PD__LOCAL static auto tell(const G &f, const T &value, int) -> void_t<told_value<G, T>> {
     f(value);
   }
   template <class G>
-  PD__OWN static auto tell(const G &f, const T &, long) -> void_t<told_nothing<G>> {
+  PD__LOCAL static auto tell(const G &f, const T &, long) -> void_t<told_nothing<G>> {
     f();
   }
   template <class G>
-  PD__OWN static void tell(const G &, const T &, ...) {
+  PD__LOCAL static void tell(const G &, const T &, ...) {
     static_assert(never<G>::value, "pd::watch takes void(const T &) or void()");
   }
 };
@@ -201,9 +195,9 @@ template <class F>
 struct validate_t : attribute {
   F function;
   const char *expected;
-  PD__OWN validate_t(F f, const char *text) : function(std::move(f)), expected(text) {}
+  PD__LOCAL validate_t(F f, const char *text) : function(std::move(f)), expected(text) {}
   template <class T>
-  PD__OWN void apply(making<T> &to) const {
+  PD__LOCAL void apply(making<T> &to) const {
     *to.checks = new check_by<T, F>(function, expected);
     to.checks = &(*to.checks)->next;
   }
@@ -212,18 +206,18 @@ struct validate_t : attribute {
 template <class F>
 struct watch_t : attribute {
   F function;
-  PD__OWN explicit watch_t(F f) : function(std::move(f)) {}
+  PD__LOCAL explicit watch_t(F f) : function(std::move(f)) {}
   template <class T>
-  PD__OWN void apply(making<T> &to) const {
+  PD__LOCAL void apply(making<T> &to) const {
     *to.watches = new watch_by<T, F>(function);
     to.watches = &(*to.watches)->next;
   }
 };
 
 template <class T>
-PD__OWN inline void apply_all(making<T> &) {}
+PD__LOCAL inline void apply_all(making<T> &) {}
 template <class T, class A, class... More>
-PD__OWN inline void apply_all(making<T> &to, const A &first, const More &...more) {
+PD__LOCAL inline void apply_all(making<T> &to, const A &first, const More &...more) {
   static_assert(std::is_base_of<attribute, A>::value,
                 "behind the help text of a flag come attributes: pd::range(1, 9), pd::hidden, ...");
   first.apply(to);
@@ -234,20 +228,20 @@ PD__OWN inline void apply_all(making<T> &to, const A &first, const More &...more
 
 /* Numbers and durations: both ends belong to it. */
 template <class A, class B>
-PD__OWN inline inner::range_t<A, B> range(A low, B high) {
+PD__LOCAL inline inner::range_t<A, B> range(A low, B high) {
   inner::range_t<A, B> made;
   made.low.low = low;
   made.high.high = high;
   return made;
 }
 template <class V>
-PD__OWN inline inner::at_least_t<V> at_least(V low) {
+PD__LOCAL inline inner::at_least_t<V> at_least(V low) {
   inner::at_least_t<V> made;
   made.low = low;
   return made;
 }
 template <class V>
-PD__OWN inline inner::at_most_t<V> at_most(V high) {
+PD__LOCAL inline inner::at_most_t<V> at_most(V high) {
   inner::at_most_t<V> made;
   made.high = high;
   return made;
@@ -262,7 +256,7 @@ using deprecated = inner::text_t<&pd_flag_def::deprecated>; /* why, and what to 
 using retired = inner::text_t<&pd_flag_def::retired>;       /* why values are ignored */
 
 /* "bytes": reads 64MiB; "seconds": reads 200ms, as durations do anyhow. */
-PD__OWN inline inner::unit_t unit(const char *text) {
+PD__LOCAL inline inner::unit_t unit(const char *text) {
   inner::unit_t made;
   made.text = text;
   return made;
@@ -280,14 +274,14 @@ constexpr inner::mark_t<&pd_flag_def::required> required{};
  * bool(const T &, std::string &why). Without a lock, on the thread of whoever sets; it may
  * be asked again about one change. What it throws refuses. */
 template <class F>
-PD__OWN inline inner::validate_t<F> validate(F function, const char *expected = nullptr) {
+PD__LOCAL inline inner::validate_t<F> validate(F function, const char *expected = nullptr) {
   return inner::validate_t<F>(std::move(function), expected);
 }
 
 /* Tell `function` of each change, with the new value: void(const T &) or void(). What it
  * throws becomes a warning: the change is made by then. */
 template <class F>
-PD__OWN inline inner::watch_t<F> watch(F function) {
+PD__LOCAL inline inner::watch_t<F> watch(F function) {
   return inner::watch_t<F>(std::move(function));
 }
 

@@ -22,6 +22,8 @@
 #include <gflags/gflags.h>
 #include <pd_flags.h>
 #include <pd_flags/catching.hpp>
+#include <pd_flags/gflags_word_map.h>
+#include <pd_flags/values.hpp>
 
 #ifdef PD_FLAGS_GFLAGS_DEFINE_HPP
 #error "the bridge leads to a real gflags: take include/compat off the include path"
@@ -34,9 +36,6 @@
 
 #ifndef _WIN32
 #include <dlfcn.h>
-#define PD__BRIDGE inline __attribute__((visibility("hidden")))
-#else
-#define PD__BRIDGE inline
 #endif
 
 namespace pd {
@@ -47,45 +46,35 @@ using gf::CommandLineFlagInfo;
 
 /* ---- The variables ---- */
 
-PD__BRIDGE const char *get(void *cell) { return static_cast<std::string *>(cell)->c_str(); }
-PD__BRIDGE void put(void *cell, const char *value) { *static_cast<std::string *>(cell) = value; }
+PD__LOCAL inline const char *get(void *cell) { return static_cast<std::string *>(cell)->c_str(); }
+PD__LOCAL inline void put(void *cell, const char *value) { *static_cast<std::string *>(cell) = value; }
 static const pd_cell_access access = {sizeof(pd_cell_access), get, put};
 
 /* pd_type by gflags' name of it; 0: none. */
-PD__BRIDGE uint8_t type_named(const std::string &name) {
-  static const char names[][8] = {"bool", "int32", "uint32", "int64", "uint64", "double", "string"};
-  for (uint8_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (name == names[i]) return static_cast<uint8_t>(i + PD_TYPE_bool);
-  }
+PD__LOCAL inline uint8_t type_named(const std::string &name) {
+#define PD__BRIDGE_TYPE(type, number, ctype, member) if (name == #type) return number;
+  PD_TYPE_MAP(PD__BRIDGE_TYPE)
+#undef PD__BRIDGE_TYPE
   return 0;
 }
 
-PD__BRIDGE pd_value load(uint8_t type, const void *cell) {
-  pd_value value;
-  std::memset(&value, 0, sizeof value);
-  switch (type) {
-    case PD_TYPE_bool: value.b = *static_cast<const bool *>(cell); break;
-    case PD_TYPE_int32: value.i64 = *static_cast<const int32_t *>(cell); break;
-    case PD_TYPE_uint32: value.u64 = *static_cast<const uint32_t *>(cell); break;
-    case PD_TYPE_int64: value.i64 = *static_cast<const int64_t *>(cell); break;
-    case PD_TYPE_uint64: value.u64 = *static_cast<const uint64_t *>(cell); break;
-    case PD_TYPE_double: value.f64 = *static_cast<const double *>(cell); break;
-    default: value.str = static_cast<const std::string *>(cell)->c_str();
-  }
+PD__LOCAL inline pd_value load(uint8_t type, void *cell) {
+  pd_value value = pd_value();
+  if (type == PD_TYPE_string) return detail::put(value, get(cell)), value;
+#define PD__BRIDGE_LOAD(name, number, ctype, member) \
+  if (type == number) detail::put(value, *static_cast<ctype const *>(cell));
+  PD_TYPE_MAP(PD__BRIDGE_LOAD)
+#undef PD__BRIDGE_LOAD
   return value;
 }
 
 /* As assigned by the program: gflags asks nobody. */
-PD__BRIDGE void store(uint8_t type, void *cell, const pd_value &value) {
-  switch (type) {
-    case PD_TYPE_bool: *static_cast<bool *>(cell) = value.b; break;
-    case PD_TYPE_int32: *static_cast<int32_t *>(cell) = static_cast<int32_t>(value.i64); break;
-    case PD_TYPE_uint32: *static_cast<uint32_t *>(cell) = static_cast<uint32_t>(value.u64); break;
-    case PD_TYPE_int64: *static_cast<int64_t *>(cell) = value.i64; break;
-    case PD_TYPE_uint64: *static_cast<uint64_t *>(cell) = value.u64; break;
-    case PD_TYPE_double: *static_cast<double *>(cell) = value.f64; break;
-    default: *static_cast<std::string *>(cell) = value.str;
-  }
+PD__LOCAL inline void store(uint8_t type, void *cell, const pd_value &value) {
+  if (type == PD_TYPE_string) return put(cell, value.str);
+#define PD__BRIDGE_STORE(name, number, ctype, member) \
+  if (type == number) *static_cast<ctype *>(cell) = detail::value_type<ctype>::get(value);
+  PD_TYPE_MAP(PD__BRIDGE_STORE)
+#undef PD__BRIDGE_STORE
 }
 
 /* ---- Validators ---- */
@@ -97,32 +86,18 @@ struct bridged {
   void *cell;
 };
 
-PD__BRIDGE std::string as_text(uint8_t type, const pd_value &value) {
-  if (type == PD_TYPE_string) return value.str;
-  if (type == PD_TYPE_bool) return value.b ? "true" : "false";
-  char text[40];
-  if (type == PD_TYPE_double) {
-    snprintf(text, sizeof text, "%.17g", value.f64);
-  } else if (type == PD_TYPE_int32 || type == PD_TYPE_int64) {
-    snprintf(text, sizeof text, "%lld", static_cast<long long>(value.i64));
-  } else {
-    snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(value.u64));
-  }
-  return text;
-}
-
-PD__BRIDGE bool gflags_accepts(const bridged &flag, const pd_value &value) {
+PD__LOCAL inline bool gflags_accepts(const bridged &flag, const pd_value &value) {
   CommandLineFlagInfo info;
   if (!gf::GetCommandLineFlagInfo(flag.name.c_str(), &info) || !info.has_validator_fn) return true;
   pd_value was = load(flag.type, flag.cell);
   std::string kept = flag.type == PD_TYPE_string ? was.str : "";
   if (flag.type == PD_TYPE_string) was.str = kept.c_str();
-  std::string text = as_text(flag.type, value);
+  std::string text = detail::value_text(static_cast<pd_type>(flag.type), value);
   bool accepted = !gf::SetCommandLineOption(flag.name.c_str(), text.c_str()).empty();
   if (accepted) store(flag.type, flag.cell, was);
   return accepted;
 }
-PD__BRIDGE bool is_accepted(const pd_flag_entry *const *entries, void *context, char *why,
+PD__LOCAL inline bool is_accepted(const pd_flag_entry *const *entries, void *context, char *why,
                             size_t size) {
   const bridged &flag = *static_cast<const bridged *>(context);
   return detail::ask_catching(why, size,
@@ -132,22 +107,16 @@ PD__BRIDGE bool is_accepted(const pd_flag_entry *const *entries, void *context, 
 /* ---- Registering ---- */
 
 /* gflags' own words, which every command line of ours has in its own way. */
-PD__BRIDGE bool is_word(const std::string &name) {
-  static const char *const words[] = {"flagfile",    "fromenv",  "tryfromenv",
-                                      "undefok",     "help",     "helpfull",
-                                      "helpshort",   "helpon",   "helpmatch",
-                                      "helppackage", "helpxml",  "version",
-                                      "tab_completion_word",     "tab_completion_columns"};
-  for (const char *word : words) {
-    if (name == word) return true;
-  }
+PD__LOCAL inline bool is_word(const std::string &name) {
+#define PD__BRIDGE_WORD(kind, word, ...) if (name == #word) return true;
+  PD__GFLAGS_WORD_MAP(PD__BRIDGE_WORD)
+#undef PD__BRIDGE_WORD
   return false;
 }
 
-PD__BRIDGE bool is_known(const CommandLineFlagInfo &flag) {
+PD__LOCAL inline bool is_known(const CommandLineFlagInfo &flag) {
   pd_flag *known = nullptr;
-  pd_cell_info cell;
-  cell.size = sizeof cell;
+  pd_cell_info cell = detail::sized<pd_cell_info>();
   if (pd_flag_find(flag.name.c_str(), &known, nullptr) != PD_OK) return false;
   for (size_t i = 0; pd_flag_get_cell(known, i, &cell, nullptr) == PD_OK; i++) {
     if (cell.address == flag.flag_ptr) return true;
@@ -156,7 +125,7 @@ PD__BRIDGE bool is_known(const CommandLineFlagInfo &flag) {
 }
 
 /* The definition's default is the value of now at first, so that the variable keeps it. */
-PD__BRIDGE pd_status add(const CommandLineFlagInfo &info, pd_error *err) {
+PD__LOCAL inline pd_status add(const CommandLineFlagInfo &info, pd_error *err) {
   pd_flag_def def;
   pd_flag *flag = nullptr;
   uint8_t type = type_named(info.type);
@@ -173,15 +142,14 @@ PD__BRIDGE pd_status add(const CommandLineFlagInfo &info, pd_error *err) {
   def.context = made;
   def.default_value = load(type, made->cell);
   if (type == PD_TYPE_string) def.default_value.str = text.c_str();
-  text = as_text(type, def.default_value);
+  text = detail::value_text(static_cast<pd_type>(type), def.default_value);
   pd_status status = pd_flag_register(&def, &flag, err);
   if (!flag) {
     delete made;
     return status;
   }
   pd_origin origin = {PD_SOURCE_RUNTIME, 0, nullptr, 0};
-  pd_flag_entry now;
-  now.size = sizeof now;
+  pd_flag_entry now = detail::sized<pd_flag_entry>();
   bool waited = pd_flag_get_entry(flag, 0, &now, nullptr) == PD_OK &&
                 now.origin.source != PD_SOURCE_DEFAULT;
   pd_assignment given = {flag, text.c_str(), PD_TYPE_string, {}};
@@ -191,7 +159,7 @@ PD__BRIDGE pd_status add(const CommandLineFlagInfo &info, pd_error *err) {
 }
 
 /* The registry calls code of this module. */
-PD__BRIDGE void stay() {
+PD__LOCAL inline void stay() {
 #ifndef _WIN32
   Dl_info here;
   if (dladdr(reinterpret_cast<const void *>(&access), &here) && here.dli_fname) {
@@ -205,7 +173,7 @@ PD__BRIDGE void stay() {
 /* Register the flags of the real gflags that aren't yet; call it again when libraries with
  * further ones have been loaded. Gives how many there were. Each that was refused, since
  * its name is taken, or whose waiting value was, is told in `errors` (NULL allowed). */
-PD__BRIDGE size_t bridge_gflags(std::vector<std::string> *errors = nullptr) {
+PD__LOCAL inline size_t bridge_gflags(std::vector<std::string> *errors = nullptr) {
   size_t count = 0;
   std::vector<gflags_bridge::CommandLineFlagInfo> all;
   ::GFLAGS_NAMESPACE::GetAllFlags(&all);

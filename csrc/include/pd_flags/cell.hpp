@@ -19,7 +19,7 @@ class cell_of<T, false> {
   using value_type = T;
   PD__INLINE void start(const T &value, pd_flag_def &def) {
     cell_ = type_of<T>::to(value);
-    inner::put(def.default_value, static_cast<typename type_of<T>::member>(cell_));
+    detail::put(def.default_value, static_cast<typename type_of<T>::member>(cell_));
     def.cell = &cell_;
   }
   PD__INLINE T get() const noexcept {
@@ -42,7 +42,7 @@ class cell_of<T, true> {
  public:
   using value_type = const T &;
 
-  PD__OWN void start(const T &value, pd_flag_def &def) {
+  PD__LOCAL void start(const T &value, pd_flag_def &def) {
     text_ = inner::keep(type_of<T>::format(value));
     add(text_, new T(value));
     def.default_value.str = text_;
@@ -62,7 +62,7 @@ class cell_of<T, true> {
     const made *next;
   };
 
-  PD__OWN const T &add(const char *text, const T *value) const {
+  PD__LOCAL const T &add(const char *text, const T *value) const {
     made *fresh = new made{text, value, __atomic_load_n(&all_, __ATOMIC_ACQUIRE)};
     while (!__atomic_compare_exchange_n(&all_, &fresh->next, fresh, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_ACQUIRE)) {
@@ -73,7 +73,7 @@ class cell_of<T, true> {
 
   /* Several threads may do this at once, with the same outcome. Text that can't be read
    * wasn't checked here: another module defines the flag. It counts as the default. */
-  PD__OWN __attribute__((noinline)) const T &find(const char *text) const {
+  PD__LOCAL __attribute__((noinline)) const T &find(const char *text) const {
     const made *equal = nullptr, *first = nullptr;
     if (!text) return none();
     for (const made *at = __atomic_load_n(&all_, __ATOMIC_ACQUIRE); at; at = at->next) {
@@ -92,7 +92,7 @@ class cell_of<T, true> {
   }
 
   /* Of a flag that isn't constructed yet. */
-  PD__OWN static const T &none() {
+  PD__LOCAL static const T &none() {
     static const T *empty = new T{};
     return *empty;
   }

@@ -23,12 +23,9 @@ struct compat_line {
 
 PD__LOCAL inline compat_line compat_line_of(int argc, char **argv) {
   compat_line line;
-  pd_program program;
-  program.size = sizeof program;
+  pd_program program = detail::sized<pd_program>();
   program.argc = argc;
   program.argv = argv;
-  program.usage = nullptr;
-  program.version = nullptr;
   pd_program_set(&program, nullptr); /* without memory for it nobody can ask for it */
   line.words.assign(static_cast<size_t>(argc), std::string());
   if (argc > 0) line.words[0] = argv[0];
@@ -44,30 +41,11 @@ PD__LOCAL inline std::string help_refused(const pd_help &help) {
   return "no such flag";
 }
 
-/* A module whose definitions were refused has none of its flags: one has a name that is taken
- * already, say, or a default outside its range. The originals end the process for less. */
-PD__LOCAL inline void compat_refused(compat_line &line) {
-  pd_module *module = nullptr;
-  while ((module = pd_module_next(module)) != nullptr) {
-    pd_module_info info;
-    info.size = sizeof info;
-    if (pd_module_get_info(module, &info, nullptr) != PD_OK) continue;
-    if (!info.present || info.status == PD_OK) continue;
-    pd_error_list *errors = pd_error_list_new();
-    pd_module_get_errors(module, errors, nullptr);
-    for (size_t i = 0; i < pd_error_list_count(errors); i++) {
-      line.errors.push_back(pd_error_list_at(errors, i)->message);
-    }
-    pd_error_list_free(errors);
-  }
-}
-
 /* A value that the program has set or assigned has a higher rank than the line, and would hide
  * it. In the libraries that these headers stand for, what comes later holds. */
 PD__LOCAL inline void compat_prevail(compat_line &line, const std::string &name) {
   pd_flag *flag = nullptr;
-  pd_flag_info info;
-  info.size = sizeof info;
+  pd_flag_info info = detail::sized<pd_flag_info>();
   if (pd_flag_find(name.c_str(), &flag, nullptr) != PD_OK) return;
   if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) return;
   if (info.source != PD_SOURCE_RUNTIME) return;
@@ -91,26 +69,21 @@ PD__LOCAL inline void compat_prevail_all(compat_line &line, const std::string &w
 /* Whether every word took effect; if not, or with errors already, none did and `errors` tells
  * why. */
 PD__LOCAL inline bool compat_line_apply(compat_line &line, bool allow_pending) {
-  compat_refused(line);
+  refused_definitions(line.errors);
   if (!line.errors.empty()) return false;
   std::vector<char *> argv;
   for (std::string &word : line.words) argv.push_back(&word[0]);
   argv.push_back(nullptr);
   int argc = static_cast<int>(line.words.size());
-  pd_help help = pd_help();
+  pd_help help = detail::sized<pd_help>();
   pd_error err;
-  pd_parse_options options = pd_parse_options();
-  help.size = sizeof help;
-  options.size = sizeof options;
+  pd_parse_options options = detail::sized<pd_parse_options>();
   options.arrange = PD_ARRANGE_LEAVE;
   options.allow_pending = allow_pending;
   options.errors = pd_error_list_new();
   options.help = &help;
   pd_status status = pd_parse_argv(&argc, argv.data(), &options, &err);
-  for (size_t i = 0; i < pd_error_list_count(options.errors); i++) {
-    line.errors.push_back(pd_error_list_at(options.errors, i)->message);
-  }
-  pd_error_list_free(options.errors);
+  take_messages(options.errors, line.errors);
   if (status == PD_HELP) line.errors.push_back(help_refused(help));
   if (status != PD_OK && line.errors.empty()) line.errors.push_back(err.message);
   if (!line.errors.empty()) return false;
@@ -128,38 +101,16 @@ struct compat_flag {
   pd_type type;
 };
 
-PD__LOCAL inline std::string compat_default(const pd_flag_info &info) {
-  const pd_value &value = info.default_value;
-  char text[64] = "";
-  if (info.sensitive) return "(not shown)";
-  switch (info.type) {
-    case PD_TYPE_bool:
-      return value.b ? "true" : "false";
-    case PD_TYPE_string:
-      return value.str;
-    case PD_TYPE_double:
-      std::snprintf(text, sizeof text, "%g", value.f64);
-      break;
-    case PD_TYPE_int32:
-    case PD_TYPE_int64:
-      return as_number(value.i64).text;
-    default:
-      return as_number(value.u64).text;
-  }
-  return text;
-}
-
 /* The flags of the process that aren't hidden. */
 PD__LOCAL inline std::vector<compat_flag> compat_flags() {
   std::vector<compat_flag> all;
   pd_flag *flag = nullptr;
   while ((flag = pd_flag_next(flag)) != nullptr) {
-    pd_flag_info info;
-    info.size = sizeof info;
+    pd_flag_info info = detail::sized<pd_flag_info>();
     if (pd_flag_get_info(flag, &info, nullptr) != PD_OK || info.hidden) continue;
-    compat_flag found = {info.name, info.help, info.file, info.category, compat_default(info),
-                         info.type};
-    all.push_back(found);
+    std::string value = value_text(info.type, info.default_value, 6);
+    all.push_back({info.name, info.help, info.file, info.category,
+                   info.sensitive ? "(not shown)" : value, info.type});
   }
   return all;
 }

@@ -21,11 +21,11 @@
  * makes FLAGS_host_threads follow the flag host_threads of any other module,
  * whenever that is loaded; until then it reads 1. Once in a module.
  *
- * Reading FLAGS_x is one atomic load, from any thread. In C++ FLAGS_x.get() says
- * so where the type isn't clear: auto, templates, std::string s = FLAGS_x.get(), or
- * a narrower type beside it, as in `yes ? 0 : FLAGS_x.get()` of an int64.
- * Assigning to FLAGS_x doesn't compile: use pd_flag_set_*. What FLAGS_x of a string points to never changes
- * and stays valid until the process ends. */
+ * Reading FLAGS_x is one atomic load, from any thread. In C++, write FLAGS_x.get() where the
+ * compiler cannot see which type you want: with auto, in templates, in
+ * `std::string s = FLAGS_x.get()`, or beside a narrower type, as in `yes ? 0 : FLAGS_x.get()`
+ * of an int64. Assigning to FLAGS_x doesn't compile: use pd_flag_set_*. The text that FLAGS_x
+ * of a string points to never changes, and stays valid until the process ends. */
 #ifndef PD_FLAGS_DEFINE_H
 #define PD_FLAGS_DEFINE_H
 
@@ -71,11 +71,11 @@
  * public macros paste them, so that a macro which happens to be called <name>
  * doesn't come between. The definition has a symbol too: one name, one flag in a
  * module, whatever the types. */
-#define PD__FLAG(ctype, tag, type, member, low, high, kind, flag, text, value, ...) \
-  extern ctype pd__cell_##flag PD__LABEL(tag, text) PD__OWN_LINE;              \
-  PD__CELL(ctype, tag, member, low, high, pd__cell_##flag, text, value);       \
-  PD__VIEW(ctype, tag, flag, text);                                            \
-  PD__DEFINITION(type, member, low, high, kind, flag, text, value, __VA_ARGS__) \
+#define PD__FLAG(tag, ctype, member, low, high, kind, flag, text, value, ...)  \
+  extern ctype pd__cell_##flag PD__LABEL(#tag, text) PD__OWN_LINE;             \
+  PD__CELL(ctype, #tag, member, low, high, pd__cell_##flag, text, value);      \
+  PD__VIEW(ctype, #tag, flag, text);                                           \
+  PD__DEFINITION(PD_TYPE_##tag, member, low, high, kind, flag, text, value, __VA_ARGS__) \
   PD__LIST(flag)
 
 #ifdef __cplusplus
@@ -129,121 +129,69 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
 
 #endif /* __cplusplus */
 
-#define PD__bool(kind, flag, text, ...)                                        \
-  PD__FLAG(bool, "bool", PD_TYPE_bool, pd__b, false, true,                     \
-           kind, flag, text, __VA_ARGS__)
-#define PD__int32(kind, flag, text, ...)                                       \
-  PD__FLAG(int32_t, "int32", PD_TYPE_int32, pd__i64, INT32_MIN, INT32_MAX,     \
-           kind, flag, text, __VA_ARGS__)
-#define PD__uint32(kind, flag, text, ...)                                      \
-  PD__FLAG(uint32_t, "uint32", PD_TYPE_uint32, pd__u64, 0, UINT32_MAX,         \
-           kind, flag, text, __VA_ARGS__)
-#define PD__int64(kind, flag, text, ...)                                       \
-  PD__FLAG(int64_t, "int64", PD_TYPE_int64, pd__i64, INT64_MIN, INT64_MAX,     \
-           kind, flag, text, __VA_ARGS__)
-#define PD__uint64(kind, flag, text, ...)                                      \
-  PD__FLAG(uint64_t, "uint64", PD_TYPE_uint64, pd__u64, 0, UINT64_MAX,         \
-           kind, flag, text, __VA_ARGS__)
-#define PD__double(kind, flag, text, ...)                                      \
-  PD__FLAG(double, "double", PD_TYPE_double, pd__f64, -__builtin_huge_val(),   \
-           __builtin_huge_val(), kind, flag, text, __VA_ARGS__)
-#define PD__string(kind, flag, text, ...)                                      \
-  PD__FLAG(const char *, "string", PD_TYPE_string, pd__str, NULL, NULL,        \
-           kind, flag, text, __VA_ARGS__)
+#define PD__bool(...) PD__FLAG(bool, bool, pd__b, false, true, __VA_ARGS__)
+#define PD__int32(...) PD__FLAG(int32, int32_t, pd__i64, INT32_MIN, INT32_MAX, __VA_ARGS__)
+#define PD__uint32(...) PD__FLAG(uint32, uint32_t, pd__u64, 0, UINT32_MAX, __VA_ARGS__)
+#define PD__int64(...) PD__FLAG(int64, int64_t, pd__i64, INT64_MIN, INT64_MAX, __VA_ARGS__)
+#define PD__uint64(...) PD__FLAG(uint64, uint64_t, pd__u64, 0, UINT64_MAX, __VA_ARGS__)
+#define PD__double(...)                                                        \
+  PD__FLAG(double, double, pd__f64, -__builtin_huge_val(), __builtin_huge_val(), __VA_ARGS__)
+#define PD__string(...) PD__FLAG(string, const char *, pd__str, NULL, NULL, __VA_ARGS__)
+
+#define PD__DEFINE(tag, ...) PD__##tag(PD_KIND_DEFINE, __VA_ARGS__)
+#define PD__IMPORT(tag, ...) PD__##tag(PD_KIND_IMPORT, __VA_ARGS__, NULL)
 
 /* PD_FLAG_DEFINE_<type>(name, value, help, attributes…) */
-#define PD_FLAG_DEFINE_bool(name, ...)                                         \
-  PD__bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_int32(name, ...)                                        \
-  PD__int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_uint32(name, ...)                                       \
-  PD__uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_int64(name, ...)                                        \
-  PD__int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_uint64(name, ...)                                       \
-  PD__uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_double(name, ...)                                       \
-  PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_string(name, ...)                                       \
-  PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_bool(name, ...) PD__DEFINE(bool, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_int32(name, ...) PD__DEFINE(int32, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_uint32(name, ...) PD__DEFINE(uint32, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_int64(name, ...) PD__DEFINE(int64, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_uint64(name, ...) PD__DEFINE(uint64, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_double(name, ...) PD__DEFINE(double, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_DEFINE_string(name, ...) PD__DEFINE(string, FLAGS_##name, #name, __VA_ARGS__)
 
 /* PD_FLAG_IMPORT_<type>(name, value until the flag is defined) */
-#define PD_FLAG_IMPORT_bool(name, value)                                       \
-  PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_int32(name, value)                                      \
-  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_uint32(name, value)                                     \
-  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_int64(name, value)                                      \
-  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_uint64(name, value)                                     \
-  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_double(name, value)                                     \
-  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_string(name, value)                                     \
-  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_IMPORT_bool(name, value) PD__IMPORT(bool, FLAGS_##name, #name, value)
+#define PD_FLAG_IMPORT_int32(name, value) PD__IMPORT(int32, FLAGS_##name, #name, value)
+#define PD_FLAG_IMPORT_uint32(name, value) PD__IMPORT(uint32, FLAGS_##name, #name, value)
+#define PD_FLAG_IMPORT_int64(name, value) PD__IMPORT(int64, FLAGS_##name, #name, value)
+#define PD_FLAG_IMPORT_uint64(name, value) PD__IMPORT(uint64, FLAGS_##name, #name, value)
+#define PD_FLAG_IMPORT_double(name, value) PD__IMPORT(double, FLAGS_##name, #name, value)
+#define PD_FLAG_IMPORT_string(name, value) PD__IMPORT(string, FLAGS_##name, #name, value)
 
 /* PD_FLAG_DECLARE_<type>(name) */
-#define PD_FLAG_DECLARE_bool(name)                                             \
-  PD__DECLARE(bool, "bool", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_int32(name)                                            \
-  PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_uint32(name)                                           \
-  PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_int64(name)                                            \
-  PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_uint64(name)                                           \
-  PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_double(name)                                           \
-  PD__DECLARE(double, "double", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_string(name)                                           \
-  PD__DECLARE(const char *, "string", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_bool(name) PD__DECLARE(bool, "bool", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_int32(name) PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_uint32(name) PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_int64(name) PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_uint64(name) PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_double(name) PD__DECLARE(double, "double", FLAGS_##name, #name)
+#define PD_FLAG_DECLARE_string(name) PD__DECLARE(const char *, "string", FLAGS_##name, #name)
 
-/* The same by the names that everybody uses but Paddle, whose own header has them for
- * something else. Written out: a flag whose name is a macro would be expanded on the way. */
+/* The short names, which every source but those with Paddle's own header uses. They take no
+ * parameters: a parameter would be expanded on the way, and a flag may have the name of a macro. */
 #ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_bool(name, ...)                                              \
-  PD__bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_int32(name, ...)                                             \
-  PD__int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_uint32(name, ...)                                            \
-  PD__uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_int64(name, ...)                                             \
-  PD__int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_uint64(name, ...)                                            \
-  PD__uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_double(name, ...)                                            \
-  PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_string(name, ...)                                            \
-  PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_IMPORT_bool(name, value)                                            \
-  PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_int32(name, value)                                           \
-  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_uint32(name, value)                                          \
-  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_int64(name, value)                                           \
-  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_uint64(name, value)                                          \
-  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_double(name, value)                                          \
-  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_string(name, value)                                          \
-  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_DECLARE_bool(name)                                                  \
-  PD__DECLARE(bool, "bool", FLAGS_##name, #name)
-#define PD_DECLARE_int32(name)                                                 \
-  PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
-#define PD_DECLARE_uint32(name)                                                \
-  PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
-#define PD_DECLARE_int64(name)                                                 \
-  PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
-#define PD_DECLARE_uint64(name)                                                \
-  PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
-#define PD_DECLARE_double(name)                                                \
-  PD__DECLARE(double, "double", FLAGS_##name, #name)
-#define PD_DECLARE_string(name)                                                \
-  PD__DECLARE(const char *, "string", FLAGS_##name, #name)
+#define PD_DEFINE_bool PD_FLAG_DEFINE_bool
+#define PD_DEFINE_int32 PD_FLAG_DEFINE_int32
+#define PD_DEFINE_uint32 PD_FLAG_DEFINE_uint32
+#define PD_DEFINE_int64 PD_FLAG_DEFINE_int64
+#define PD_DEFINE_uint64 PD_FLAG_DEFINE_uint64
+#define PD_DEFINE_double PD_FLAG_DEFINE_double
+#define PD_DEFINE_string PD_FLAG_DEFINE_string
+#define PD_IMPORT_bool PD_FLAG_IMPORT_bool
+#define PD_IMPORT_int32 PD_FLAG_IMPORT_int32
+#define PD_IMPORT_uint32 PD_FLAG_IMPORT_uint32
+#define PD_IMPORT_int64 PD_FLAG_IMPORT_int64
+#define PD_IMPORT_uint64 PD_FLAG_IMPORT_uint64
+#define PD_IMPORT_double PD_FLAG_IMPORT_double
+#define PD_IMPORT_string PD_FLAG_IMPORT_string
+#define PD_DECLARE_bool PD_FLAG_DECLARE_bool
+#define PD_DECLARE_int32 PD_FLAG_DECLARE_int32
+#define PD_DECLARE_uint32 PD_FLAG_DECLARE_uint32
+#define PD_DECLARE_int64 PD_FLAG_DECLARE_int64
+#define PD_DECLARE_uint64 PD_FLAG_DECLARE_uint64
+#define PD_DECLARE_double PD_FLAG_DECLARE_double
+#define PD_DECLARE_string PD_FLAG_DECLARE_string
 #endif
 
 #endif /* PD_FLAGS_DEFINE_H */

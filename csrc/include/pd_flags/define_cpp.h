@@ -8,6 +8,9 @@ namespace pd {
 
 /* Always inline: modules export no function of ours, also without optimiser. */
 #define PD__INLINE inline __attribute__((always_inline))
+/* For functions whose address is taken, or that are too big to inline: each module has its own,
+ * which lead to its own record, and exports none. */
+#define PD__LOCAL PD__HIDDEN
 
 namespace detail {
 
@@ -126,7 +129,8 @@ constexpr definition<T> define(pd_type type, pd_kind kind, uint32_t line, const 
           a.help.value, file, a.category.value, a.aliases.value, a.choices.value, nullptr,
           cell, value, a.min.value_or(low), a.max.value_or(high), a.unit.value,
           a.deprecated.value, a.retired.value, a.old_names.value, a.validate.value, a.watch.value,
-          a.required.value, a.assignable.value, {0, 0, 0, 0, 0, 0}, a.context.value, a.access.value};
+          a.required.value, a.assignable.value, {0, 0, 0, 0, 0, 0}, a.context.value,
+          a.access.value};
 }
 
 using pd__b = bool;
@@ -137,46 +141,30 @@ using pd__str = const char *;
 
 }  // namespace detail
 
-template <const char **first, const char **second>
-PD__INLINE bool operator==(const text_view<first> &a, const text_view<second> &b) {
-  return detail::same_text(a.get(), b.get());
-}
-template <const char **cell>
-PD__INLINE bool operator==(const text_view<cell> &a, const char *b) {
-  return detail::same_text(a.get(), b);
-}
-template <const char **cell>
-PD__INLINE bool operator==(const char *a, const text_view<cell> &b) {
-  return detail::same_text(a, b.get());
-}
-template <const char **cell, class U>
-PD__INLINE detail::if_class<U> operator==(const text_view<cell> &a, const U &b) {
-  return b == a.get();
-}
-template <const char **cell, class U>
-PD__INLINE detail::if_class<U> operator==(const U &a, const text_view<cell> &b) {
-  return a == b.get();
-}
-template <const char **first, const char **second>
-PD__INLINE bool operator!=(const text_view<first> &a, const text_view<second> &b) {
-  return !(a == b);
-}
-template <const char **cell>
-PD__INLINE bool operator!=(const text_view<cell> &a, const char *b) {
-  return !(a == b);
-}
-template <const char **cell>
-PD__INLINE bool operator!=(const char *a, const text_view<cell> &b) {
-  return !(a == b);
-}
-template <const char **cell, class U>
-PD__INLINE detail::if_class<U> operator!=(const text_view<cell> &a, const U &b) {
-  return !(a == b);
-}
-template <const char **cell, class U>
-PD__INLINE detail::if_class<U> operator!=(const U &a, const text_view<cell> &b) {
-  return !(a == b);
-}
+#define PD__TEXT_OPERATOR(sign, truth)                                         \
+  template <const char **first, const char **second>                           \
+  PD__INLINE bool operator sign(const text_view<first> &a, const text_view<second> &b) { \
+    return truth detail::same_text(a.get(), b.get());                          \
+  }                                                                            \
+  template <const char **cell>                                                 \
+  PD__INLINE bool operator sign(const text_view<cell> &a, const char *b) {       \
+    return truth detail::same_text(a.get(), b);                                \
+  }                                                                            \
+  template <const char **cell>                                                 \
+  PD__INLINE bool operator sign(const char *a, const text_view<cell> &b) {       \
+    return truth detail::same_text(a, b.get());                                \
+  }                                                                            \
+  template <const char **cell, class U>                                        \
+  PD__INLINE detail::if_class<U> operator sign(const text_view<cell> &a, const U &b) { \
+    return truth(b == a.get());                                                \
+  }                                                                            \
+  template <const char **cell, class U>                                        \
+  PD__INLINE detail::if_class<U> operator sign(const U &a, const text_view<cell> &b) { \
+    return truth(a == b.get());                                                \
+  }
+PD__TEXT_OPERATOR(==, )
+PD__TEXT_OPERATOR(!=, !)
+#undef PD__TEXT_OPERATOR
 
 }  // namespace pd
 

@@ -12,10 +12,10 @@ namespace pd {
 /* A function that on_change added. It needn't be kept: hooks end with their module. */
 class hook {
  public:
-  PD__OWN hook() : number_(0) {}
-  PD__OWN explicit hook(pd_hook number) : number_(number) {}
+  PD__LOCAL hook() : number_(0) {}
+  PD__LOCAL explicit hook(pd_hook number) : number_(number) {}
   /* No call begins after this. */
-  PD__OWN status remove() {
+  PD__LOCAL status remove() {
     pd_error err;
     pd_status code = inner::host::hook_remove(number_, &err);
     return status(code, err);
@@ -39,42 +39,27 @@ struct where {
 
 /* ---- Setting by handle ---- */
 
-PD__OWN inline pd_status set_cell(pd_flag *flag, bool v, pd_error *err) {
-  return host::flag_set_bool(flag, v, err);
-}
-PD__OWN inline pd_status set_cell(pd_flag *flag, int32_t v, pd_error *err) {
-  return host::flag_set_int32(flag, v, err);
-}
-PD__OWN inline pd_status set_cell(pd_flag *flag, uint32_t v, pd_error *err) {
-  return host::flag_set_uint32(flag, v, err);
-}
-PD__OWN inline pd_status set_cell(pd_flag *flag, int64_t v, pd_error *err) {
-  return host::flag_set_int64(flag, v, err);
-}
-PD__OWN inline pd_status set_cell(pd_flag *flag, uint64_t v, pd_error *err) {
-  return host::flag_set_uint64(flag, v, err);
-}
-PD__OWN inline pd_status set_cell(pd_flag *flag, double v, pd_error *err) {
-  return host::flag_set_double(flag, v, err);
-}
-PD__OWN inline pd_status set_cell(pd_flag *flag, const char *v, pd_error *err) {
-  return host::flag_set_string(flag, v, err);
-}
+#define PD__SET(name, number, ctype, member)                                             \
+  PD__LOCAL inline pd_status set_cell(pd_flag *flag, ctype value, pd_error *err) {       \
+    return host::flag_set_##name(flag, value, err);                                      \
+  }
+PD_TYPE_MAP(PD__SET)
+#undef PD__SET
 
 template <class T, bool is_object>
 struct setter {
-  PD__OWN static pd_status set(pd_flag *flag, const T &value, pd_error *err) {
+  PD__LOCAL static pd_status set(pd_flag *flag, const T &value, pd_error *err) {
     return inner::set_cell(flag, type_of<T>::to(value), err);
   }
 };
 template <class T>
 struct setter<T, true> {
-  PD__OWN static pd_status set(pd_flag *flag, const T &value, pd_error *err) {
+  PD__LOCAL static pd_status set(pd_flag *flag, const T &value, pd_error *err) {
     return inner::set_cell(flag, type_of<T>::format(value).c_str(), err);
   }
 };
 
-PD__OWN inline std::string text_of(const pd_flag *flag) {
+PD__LOCAL inline std::string text_of(const pd_flag *flag) {
   char text[256];
   size_t length = 0;
   if (host::flag_get_text(flag, text, sizeof text, &length, nullptr) != PD_OK) return "";
@@ -88,14 +73,14 @@ PD__OWN inline std::string text_of(const pd_flag *flag) {
 /* ---- Exceptions of watchers ---- */
 
 /* The change is made, and there is nobody to throw to. */
-PD__OWN inline void warn_of_throw(const char *name, const char *what) {
+PD__LOCAL inline void warn_of_throw(const char *name, const char *what) {
   pd_error text;
   pd__refuse(&text, PD_OK, name, ": a watcher threw ", what);
   host::warning_report(text.message, nullptr);
 }
 
 template <class F>
-PD__OWN inline void without_throwing(const char *name, const F &function) {
+PD__LOCAL inline void without_throwing(const char *name, const F &function) {
 #if PD__EXCEPTIONS
   try {
     function();
@@ -147,35 +132,35 @@ class alignas(64) variable : variable_base {
   }
 
   /* The name that the source gives it; in a namespace the registry has another one. */
-  PD__OWN const char *name() const { return def_.name; }
+  PD__LOCAL const char *name() const { return def_.name; }
 
   /* Why the registry doesn't have it; ok() also as long as there is none. */
-  PD__OWN pd::status status() const {
+  PD__LOCAL pd::status status() const {
     pd_error err;
     pd_status code = pd_late_check(&late_, &err);
     return pd::status(code, err);
   }
 
   /* Set at run time: validated, for all modules, told to all who watch. */
-  PD__OWN pd::status set(const T &value) {
+  PD__LOCAL pd::status set(const T &value) {
     return with([&](pd_flag *flag_, pd_error *error_) {
       return setter<T, type_of<T>::object>::set(flag_, value, error_);
     });
   }
   /* The same from text as on a command line. */
-  PD__OWN pd::status set_text(const std::string &text) {
+  PD__LOCAL pd::status set_text(const std::string &text) {
     return with([&](pd_flag *flag_, pd_error *error_) {
       return host::flag_set_from_string(flag_, text.c_str(), error_);
     });
   }
   /* Drop every value but the default. */
-  PD__OWN pd::status reset() { return with(host::flag_reset); }
+  PD__LOCAL pd::status reset() { return with(host::flag_reset); }
 
   /* As on a command line; "" while it isn't defined. */
-  PD__OWN std::string text() const { return inner::text_of(handle()); }
+  PD__LOCAL std::string text() const { return inner::text_of(handle()); }
 
   /* For functions of pd_flags.h; null while nobody defines it. */
-  PD__OWN pd_flag *handle() const {
+  PD__LOCAL pd_flag *handle() const {
     pd_flag *flag = __atomic_load_n(&late_.flag, __ATOMIC_ACQUIRE);
     if (flag || def_.kind == PD_KIND_DEFINE) return flag;
     return host::flag_find(def_.name, &flag, nullptr) == PD_OK ? flag : nullptr;
@@ -183,7 +168,7 @@ class alignas(64) variable : variable_base {
 
   /* Call `function` after each change from now on: void(const T &) or void(). */
   template <class F>
-  PD__OWN result<hook> on_change(F function) {
+  PD__LOCAL result<hook> on_change(F function) {
     auto *added = new told_by<F>(*this, std::move(function));
     pd_hook number = 0;
     pd::status made = with([&](pd_flag *flag_, pd_error *error_) {
@@ -195,7 +180,7 @@ class alignas(64) variable : variable_base {
   }
 
  protected:
-  PD__OWN variable(const where &at, const T &value, pd_kind kind) : cell_(), late_(), def_() {
+  PD__LOCAL variable(const where &at, const T &value, pd_kind kind) : cell_(), late_(), def_() {
     def_.size = sizeof def_;
     def_.type = static_cast<uint8_t>(type_of<T>::type);
     def_.kind = static_cast<uint8_t>(kind);
@@ -209,7 +194,7 @@ class alignas(64) variable : variable_base {
     late_.def = &def_;
   }
 
-  PD__OWN void join() { pd_late_define(&late_, nullptr); }
+  PD__LOCAL void join() { pd_late_define(&late_, nullptr); }
 
   cell_of<T, type_of<T>::object> cell_;
   pd_late_def late_;
@@ -223,23 +208,23 @@ class alignas(64) variable : variable_base {
     const variable &of;
     watch_by<T, F> watch;
     told_by(const variable &flag, F f) : of(flag), watch(std::move(f)) {}
-    PD__OWN static void call(pd_flag *, void *context) {
+    PD__LOCAL static void call(pd_flag *, void *context) {
       told_by *own = static_cast<told_by *>(context);
       inner::without_throwing(own->of.name(), [&] { own->watch.call(&own->watch, own->of.get()); });
     }
-    PD__OWN static void release(void *context) { delete static_cast<told_by *>(context); }
+    PD__LOCAL static void release(void *context) { delete static_cast<told_by *>(context); }
   };
 
   /* What `operation` does with the flag; or why there is none. */
   template <class F>
-  PD__OWN pd::status with(F operation) const {
+  PD__LOCAL pd::status with(F operation) const {
     pd_error err;
     pd_flag *flag = handle();
     if (!flag) return why_none();
     pd_status code = operation(flag, &err);
     return pd::status(code, err);
   }
-  PD__OWN pd::status why_none() const {
+  PD__LOCAL pd::status why_none() const {
     pd_error err;
     pd_flag *flag = nullptr;
     pd::status own = status();
@@ -261,41 +246,38 @@ PD__INLINE bool same(const T &a, const U &b) {
 }
 PD__INLINE bool same(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
 
-template <class T, class U, class = if_value<U>>
-PD__INLINE bool operator==(const variable<T> &flag, const U &value) {
-  return inner::same(flag.get(), value);
-}
-template <class T, class U, class = if_value<U>>
-PD__INLINE bool operator!=(const variable<T> &flag, const U &value) {
-  return !inner::same(flag.get(), value);
-}
-template <class T, class U>
-PD__INLINE bool operator==(const variable<T> &one, const variable<U> &other) {
-  return inner::same(one.get(), other.get());
-}
-template <class T, class U>
-PD__INLINE bool operator!=(const variable<T> &one, const variable<U> &other) {
-  return !inner::same(one.get(), other.get());
-}
+#define PD__FLAG_OPERATOR(sign, truth)                                                   \
+  template <class T, class U, class = if_value<U>>                                       \
+  PD__INLINE bool operator sign(const variable<T> &flag, const U &value) {               \
+    return truth inner::same(flag.get(), value);                                         \
+  }                                                                                      \
+  template <class T, class U>                                                            \
+  PD__INLINE bool operator sign(const variable<T> &one, const variable<U> &other) {      \
+    return truth inner::same(one.get(), other.get());                                    \
+  }                                                                                      \
+  PD__FLAG_SECOND(sign, truth)
 #if __cplusplus < 202002L
-template <class T, class U, class = if_value<U>>
-PD__INLINE bool operator==(const U &value, const variable<T> &flag) {
-  return inner::same(flag.get(), value);
-}
-template <class T, class U, class = if_value<U>>
-PD__INLINE bool operator!=(const U &value, const variable<T> &flag) {
-  return !inner::same(flag.get(), value);
-}
+#define PD__FLAG_SECOND(sign, truth)                                                     \
+  template <class T, class U, class = if_value<U>>                                       \
+  PD__INLINE bool operator sign(const U &value, const variable<T> &flag) {               \
+    return truth inner::same(flag.get(), value);                                         \
+  }
+#else
+#define PD__FLAG_SECOND(sign, truth)
 #endif
+PD__FLAG_OPERATOR(==, )
+PD__FLAG_OPERATOR(!=, !)
+#undef PD__FLAG_OPERATOR
+#undef PD__FLAG_SECOND
 
 /* ---- Streams ---- */
 
 template <class T>
-PD__OWN inline std::string stream_text(const T &value) {
+PD__LOCAL inline std::string stream_text(const T &value) {
   return type_of<T>::format(value);
 }
 template <class Rep, class Period>
-PD__OWN inline std::string stream_text(const std::chrono::duration<Rep, Period> &value) {
+PD__LOCAL inline std::string stream_text(const std::chrono::duration<Rep, Period> &value) {
   return inner::write_double(type_of<std::chrono::duration<Rep, Period>>::to(value)) + "s";
 }
 
@@ -303,7 +285,7 @@ PD__OWN inline std::string stream_text(const std::chrono::duration<Rep, Period> 
  * or as numbers: as on a command line. */
 template <class Out, class T, class = void>
 struct printer {
-  PD__OWN static void print(Out &out, const T &value) {
+  PD__LOCAL static void print(Out &out, const T &value) {
     out << inner::stream_text(value).c_str();
   }
 };
@@ -317,16 +299,16 @@ struct printer<Out, T,
                       decltype(std::declval<Out &>() << std::declval<const T &>())>> {
   using small = std::integral_constant<bool, std::is_integral<T>::value && sizeof(T) == 1 &&
                                                  !std::is_same<T, bool>::value>;
-  PD__OWN static void print(Out &out, const T &value) { print(out, value, small()); }
-  PD__OWN static void print(Out &out, const T &value, std::false_type) { out << value; }
+  PD__LOCAL static void print(Out &out, const T &value) { print(out, value, small()); }
+  PD__LOCAL static void print(Out &out, const T &value, std::false_type) { out << value; }
   /* An int8_t is a number, where streams know characters alone. */
-  PD__OWN static void print(Out &out, const T &value, std::true_type) {
+  PD__LOCAL static void print(Out &out, const T &value, std::true_type) {
     out << static_cast<int>(value);
   }
 };
 
 template <class C, class Traits, class T>
-PD__OWN inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, Traits> &out,
+PD__LOCAL inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, Traits> &out,
                                                          const variable<T> &flag) {
   printer<std::basic_ostream<C, Traits>, T>::print(out, flag.get());
   return out;
@@ -334,16 +316,8 @@ PD__OWN inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, T
 
 /* ---- Validators ---- */
 
-PD__INLINE void take(const pd_value &from, bool &to) { to = from.b; }
-PD__INLINE void take(const pd_value &from, int32_t &to) { to = static_cast<int32_t>(from.i64); }
-PD__INLINE void take(const pd_value &from, uint32_t &to) { to = static_cast<uint32_t>(from.u64); }
-PD__INLINE void take(const pd_value &from, int64_t &to) { to = from.i64; }
-PD__INLINE void take(const pd_value &from, uint64_t &to) { to = from.u64; }
-PD__INLINE void take(const pd_value &from, double &to) { to = from.f64; }
-PD__INLINE void take(const pd_value &from, const char *&to) { to = from.str; }
-
 template <class T>
-PD__OWN inline bool ask(const check<T> *checks, const T &value, std::string &why) {
+PD__LOCAL inline bool ask(const check<T> *checks, const T &value, std::string &why) {
   for (; checks; checks = checks->next) {
     if (!checks->call(checks, value, why)) return false;
   }
@@ -352,15 +326,14 @@ PD__OWN inline bool ask(const check<T> *checks, const T &value, std::string &why
 
 template <class T, bool is_object>
 struct judge {
-  PD__OWN static bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
-    typename type_of<T>::cell cell;
-    inner::take(given, cell);
+  PD__LOCAL static bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
+    typename type_of<T>::cell cell = detail::value_type<typename type_of<T>::cell>::get(given);
     return type_of<T>::fits(cell, why) && inner::ask(checks, type_of<T>::from(cell), why);
   }
 };
 template <class T>
 struct judge<T, true> {
-  PD__OWN static bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
+  PD__LOCAL static bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
     T value{};
     if (!type_of<T>::parse(given.str, value, why)) return false;
     why.clear();
@@ -369,7 +342,7 @@ struct judge<T, true> {
 };
 
 template <class T>
-PD__OWN inline bool allow(const pd_value &given, const check<T> *checks, char *why, size_t size) {
+PD__LOCAL inline bool allow(const pd_value &given, const check<T> *checks, char *why, size_t size) {
   return detail::ask_catching(why, size, [&] {
     std::string expected;
     if (judge<T, type_of<T>::object>::allow(given, checks, expected)) return true;
@@ -390,7 +363,7 @@ class flag : public inner::variable<T> {
  public:
   using base::operator=;
   template <class... A>
-  PD__OWN flag(inner::where at, T value, const char *help, const A &...attributes)
+  PD__LOCAL flag(inner::where at, T value, const char *help, const A &...attributes)
       : base(at, value, PD_KIND_DEFINE), checks_(), watches_() {
     pd_flag_def &def = this->def_;
     inner::making<T> making = {&def, &checks_, &watches_};
@@ -410,37 +383,37 @@ class flag : public inner::variable<T> {
   template <class U, class = detail::if_narrower<U, T>>
   flag(U);
 
-  PD__OWN void set_range(std::true_type) {
-    inner::put(this->def_.min, inner::type_of<T>::low());
-    inner::put(this->def_.max, inner::type_of<T>::high());
+  PD__LOCAL void set_range(std::true_type) {
+    detail::put(this->def_.min, inner::type_of<T>::low());
+    detail::put(this->def_.max, inner::type_of<T>::high());
     open_range(std::integral_constant<bool, inner::type_of<T>::partial>());
   }
   /* Bounds that the validator knows needn't stand in each message; a default beyond them is
    * refused by them. */
-  PD__OWN void open_range(std::true_type) {
+  PD__LOCAL void open_range(std::true_type) {
     pd_flag_def &def = this->def_;
     double first = def.default_value.f64;
     if (!(first >= def.min.f64 && first <= def.max.f64)) return;
     def.min.f64 = -std::numeric_limits<double>::infinity();
     def.max.f64 = std::numeric_limits<double>::infinity();
   }
-  PD__OWN void open_range(std::false_type) {}
-  PD__OWN void set_range(std::false_type) {}
+  PD__LOCAL void open_range(std::false_type) {}
+  PD__LOCAL void set_range(std::false_type) {}
 
-  PD__OWN void set_choices(std::true_type) {
+  PD__LOCAL void set_choices(std::true_type) {
     std::string names = inner::type_of<T>::choices();
     if (!this->def_.choices && !names.empty()) this->def_.choices = inner::keep(names);
   }
-  PD__OWN void set_choices(std::false_type) {}
+  PD__LOCAL void set_choices(std::false_type) {}
 
-  PD__OWN static bool validate(const pd_flag_entry *const *entries, void *context, char *why,
+  PD__LOCAL static bool validate(const pd_flag_entry *const *entries, void *context, char *why,
                                size_t size) {
     const flag *own = static_cast<const flag *>(context);
     return inner::allow<T>(entries[0]->value, own->checks_, why, size);
   }
 
   /* Each is told, whatever another one throws. The object is made here, not by a reader. */
-  PD__OWN static void changed(pd_flag *, void *context) {
+  PD__LOCAL static void changed(pd_flag *, void *context) {
     const flag *own = static_cast<const flag *>(context);
     inner::without_throwing(own->name(), [&] { static_cast<void>(own->get()); });
     for (inner::watch<T> *at = own->watches_; at; at = at->next) {
@@ -458,7 +431,7 @@ template <class T>
 class import : public inner::variable<T> {
  public:
   using inner::variable<T>::operator=;
-  PD__OWN import(inner::where at, T value) : inner::variable<T>(at, value, PD_KIND_IMPORT) {
+  PD__LOCAL import(inner::where at, T value) : inner::variable<T>(at, value, PD_KIND_IMPORT) {
     this->join();
   }
 

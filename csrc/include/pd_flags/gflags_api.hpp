@@ -34,8 +34,7 @@ PD__LOCAL bool add_to_other(const T *variable, void (*function)()) {
   if (!flag) return false;
   if (place) return replace(&place->check.function, function);
   const pd_table *table = detail::table_of_host(); /* a plugin with validators links nothing */
-  pd_flag_info info;
-  info.size = sizeof info;
+  pd_flag_info info = detail::sized<pd_flag_info>();
   if (table->flag_get_info(flag, &info, nullptr) != PD_OK) return false;
   place = new added{variable, {info.name, function, nullptr, nullptr, nullptr}, 0};
   return table->validator_add(&flag, 1, validate<T>, &place->check, nullptr, &place->hook, nullptr) ==
@@ -44,7 +43,7 @@ PD__LOCAL bool add_to_other(const T *variable, void (*function)()) {
 
 template <class T>
 PD__LOCAL bool add_validator(const T *variable,
-                             bool (*validate)(const char *, typename argument<T>::type)) {
+                             bool (*validate)(const char *, argument<T>)) {
   void (*function)() = reinterpret_cast<void (*)()>(validate);
   std::map<const void *, checker *> known = checkers();
   auto at = known.find(variable);
@@ -65,14 +64,7 @@ static const pd_cell_access string_access __attribute__((unused)) = {sizeof(pd_c
 
 template <class T>
 PD__LOCAL void default_to(pd_flag_def *def, const T *value) {
-  pd_value &out = def->default_value;
-  if (def->type == PD_TYPE_bool) {
-    out.b = *value != 0;
-  } else if (def->type == PD_TYPE_double) {
-    out.f64 = static_cast<double>(*value);
-  } else {
-    out.i64 = static_cast<int64_t>(*value);
-  }
+  detail::put(def->default_value, *value);
 }
 PD__LOCAL inline void default_to(pd_flag_def *def, const std::string *value) {
   def->default_value.str = value->c_str();
@@ -85,7 +77,7 @@ PD__LOCAL void define(const char *name, const char *help, const char *file, T *c
   pd_flag_def def;
   pd_error err;
   T now = *current;
-  pd_flag_def_init(&def, sizeof def, type_of<T>::type);
+  pd_flag_def_init(&def, sizeof def, detail::value_type<T>::type);
   def.name = name;
   def.help = help;
   def.file = file;
@@ -114,7 +106,7 @@ PD__LOCAL T from_environment(const char *variable, T otherwise) {
   pd_value value;
   const char *text = std::getenv(variable);
   if (!text) return otherwise;
-  if (text_to_value(type_of<T>::type, text, &value)) return value_as(value, T());
+  if (text_to_value(detail::value_type<T>::type, text, &value)) return detail::value_type<T>::get(value);
   die(std::string("ERROR: error parsing env variable '") + variable + "' with value '" + text +
       "'\n");
   return otherwise;
@@ -130,33 +122,18 @@ namespace detail_ = ::pd::gflags_detail;
 
 /* ---- Validators: one for a flag; NULL takes it away ---- */
 
-PD__GFLAGS_API bool RegisterFlagValidator(const bool *flag, bool (*validate)(const char *, bool)) {
-  return detail_::add_validator(flag, validate);
-}
-PD__GFLAGS_API bool RegisterFlagValidator(const int32 *flag,
-                                          bool (*validate)(const char *, int32)) {
-  return detail_::add_validator(flag, validate);
-}
-PD__GFLAGS_API bool RegisterFlagValidator(const uint32 *flag,
-                                          bool (*validate)(const char *, uint32)) {
-  return detail_::add_validator(flag, validate);
-}
-PD__GFLAGS_API bool RegisterFlagValidator(const int64 *flag,
-                                          bool (*validate)(const char *, int64)) {
-  return detail_::add_validator(flag, validate);
-}
-PD__GFLAGS_API bool RegisterFlagValidator(const uint64 *flag,
-                                          bool (*validate)(const char *, uint64)) {
-  return detail_::add_validator(flag, validate);
-}
-PD__GFLAGS_API bool RegisterFlagValidator(const double *flag,
-                                          bool (*validate)(const char *, double)) {
-  return detail_::add_validator(flag, validate);
-}
-PD__GFLAGS_API bool RegisterFlagValidator(const std::string *flag,
-                                          bool (*validate)(const char *, const std::string &)) {
-  return detail_::add_validator(flag, validate);
-}
+#define PD__GFLAGS_VALIDATOR(T)                                                          \
+  PD__GFLAGS_API bool RegisterFlagValidator(                                             \
+      const T *flag, bool (*validate)(const char *, detail_::argument<T>)) {             \
+    return detail_::add_validator(flag, validate);                                       \
+  }
+PD__GFLAGS_VALIDATOR(bool)
+PD__GFLAGS_VALIDATOR(int32)
+PD__GFLAGS_VALIDATOR(uint32)
+PD__GFLAGS_VALIDATOR(int64)
+PD__GFLAGS_VALIDATOR(uint64)
+PD__GFLAGS_VALIDATOR(double)
+PD__GFLAGS_VALIDATOR(std::string)
 
 /* ---- Lists and help ---- */
 
@@ -280,24 +257,16 @@ PD__GFLAGS_API bool ReadFromFlagsFile(const std::string &path, const char *, boo
 
 /* ---- Defaults from the environment ---- */
 
-PD__GFLAGS_API bool BoolFromEnv(const char *variable, bool otherwise) {
-  return detail_::from_environment(variable, otherwise);
-}
-PD__GFLAGS_API int32 Int32FromEnv(const char *variable, int32 otherwise) {
-  return detail_::from_environment(variable, otherwise);
-}
-PD__GFLAGS_API uint32 Uint32FromEnv(const char *variable, uint32 otherwise) {
-  return detail_::from_environment(variable, otherwise);
-}
-PD__GFLAGS_API int64 Int64FromEnv(const char *variable, int64 otherwise) {
-  return detail_::from_environment(variable, otherwise);
-}
-PD__GFLAGS_API uint64 Uint64FromEnv(const char *variable, uint64 otherwise) {
-  return detail_::from_environment(variable, otherwise);
-}
-PD__GFLAGS_API double DoubleFromEnv(const char *variable, double otherwise) {
-  return detail_::from_environment(variable, otherwise);
-}
+#define PD__GFLAGS_FROM_ENV(Type, T)                                                     \
+  PD__GFLAGS_API T Type##FromEnv(const char *variable, T otherwise) {                    \
+    return detail_::from_environment(variable, otherwise);                               \
+  }
+PD__GFLAGS_FROM_ENV(Bool, bool)
+PD__GFLAGS_FROM_ENV(Int32, int32)
+PD__GFLAGS_FROM_ENV(Uint32, uint32)
+PD__GFLAGS_FROM_ENV(Int64, int64)
+PD__GFLAGS_FROM_ENV(Uint64, uint64)
+PD__GFLAGS_FROM_ENV(Double, double)
 PD__GFLAGS_API const char *StringFromEnv(const char *variable, const char *otherwise) {
   const char *value = std::getenv(variable);
   return value ? value : otherwise;

@@ -19,6 +19,13 @@ char dont_pass0toDEFINE_string(int) = delete;
 }  // namespace fLS
 
 namespace pd {
+namespace detail {
+template <>
+struct value_type<std::string> : value_type<const char *> {
+  PD__LOCAL static inline std::string get(const pd_value &from) { return from.str; }
+};
+}  // namespace detail
+
 namespace gflags_detail PD__LOCAL {
 
 /* The context of a flag's definition. Needs no initialiser: it may be given a validator
@@ -40,53 +47,13 @@ struct checker {
 #define PD__GFLAGS_WRITABLE
 #endif
 
-template <class T>
-struct type_of;
-template <>
-struct type_of<bool> : detail::type_bool {};
-template <>
-struct type_of<int32_t> : detail::type_int32 {};
-template <>
-struct type_of<uint32_t> : detail::type_uint32 {};
-template <>
-struct type_of<int64_t> : detail::type_int64 {};
-template <>
-struct type_of<uint64_t> : detail::type_uint64 {};
-template <>
-struct type_of<double> : detail::type_double {};
-template <>
-struct type_of<std::string> {
-  static constexpr pd_type type = PD_TYPE_string;
-};
-
 /* What gflags hands to a validator. */
 template <class T>
-struct argument {
-  using type = T;
-};
-template <>
-struct argument<std::string> {
-  using type = const std::string &;
-};
-
-/* The member of `value` that has a T. */
-PD__INLINE bool value_as(const pd_value &value, bool) { return value.b; }
-PD__INLINE int32_t value_as(const pd_value &value, int32_t) {
-  return static_cast<int32_t>(value.i64);
-}
-PD__INLINE uint32_t value_as(const pd_value &value, uint32_t) {
-  return static_cast<uint32_t>(value.u64);
-}
-PD__INLINE int64_t value_as(const pd_value &value, int64_t) { return value.i64; }
-PD__INLINE uint64_t value_as(const pd_value &value, uint64_t) { return value.u64; }
-PD__INLINE double value_as(const pd_value &value, double) { return value.f64; }
-PD__LOCAL inline std::string value_as(const pd_value &value, const std::string &) {
-  return value.str;
-}
+using argument = typename std::conditional<std::is_class<T>::value, const T &, T>::type;
 
 template <class T>
 PD__LOCAL bool accepts(const checker &check, const T &value) {
-  using function = bool (*)(const char *, typename argument<T>::type);
+  using function = bool (*)(const char *, argument<T>);
   return !check.function || reinterpret_cast<function>(check.function)(check.name, value);
 }
 
@@ -96,7 +63,7 @@ PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char
                         size_t size) {
   const checker &check = *static_cast<const checker *>(context);
   return detail::ask_catching(why, size, [&] {
-    return !check.function || accepts<T>(check, value_as(entries[0]->value, T()));
+    return !check.function || accepts<T>(check, detail::value_type<T>::get(entries[0]->value));
   });
 }
 
@@ -111,31 +78,25 @@ PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char
   namespace scope {                                                                      \
   static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr, \
                                                             nullptr};                    \
-  PD__ASSIGNABLE(tag, flag, text, GFLAGS_DLL_DEFINE_FLAG, value, help,                   \
+  PD__ASSIGNABLE(tag, flag, text, GFLAGS_DLL_DEFINE_FLAG, value, MAYBE_STRIPPED_HELP(help), \
                  PD__GFLAGS_ATTRIBUTES(T, flag))                                         \
   }                                                                                      \
   using scope::flag
 
-#define PD__GFLAGS_VARIABLE_B(flag, text, value, help)                                   \
-  PD__GFLAGS_VARIABLE(fLB, bool, bool, flag, text, value, help)
-#define PD__GFLAGS_VARIABLE_I(flag, text, value, help)                                   \
-  PD__GFLAGS_VARIABLE(fLI, int32_t, int32, flag, text, value, help)
-#define PD__GFLAGS_VARIABLE_U(flag, text, value, help)                                   \
-  PD__GFLAGS_VARIABLE(fLU, uint32_t, uint32, flag, text, value, help)
-#define PD__GFLAGS_VARIABLE_I64(flag, text, value, help)                                 \
-  PD__GFLAGS_VARIABLE(fLI64, int64_t, int64, flag, text, value, help)
-#define PD__GFLAGS_VARIABLE_U64(flag, text, value, help)                                 \
-  PD__GFLAGS_VARIABLE(fLU64, uint64_t, uint64, flag, text, value, help)
-#define PD__GFLAGS_VARIABLE_D(flag, text, value, help)                                   \
-  PD__GFLAGS_VARIABLE(fLD, double, double, flag, text, value, help)
+#define PD__GFLAGS_VARIABLE_B(...) PD__GFLAGS_VARIABLE(fLB, bool, bool, __VA_ARGS__)
+#define PD__GFLAGS_VARIABLE_I(...) PD__GFLAGS_VARIABLE(fLI, int32_t, int32, __VA_ARGS__)
+#define PD__GFLAGS_VARIABLE_U(...) PD__GFLAGS_VARIABLE(fLU, uint32_t, uint32, __VA_ARGS__)
+#define PD__GFLAGS_VARIABLE_I64(...) PD__GFLAGS_VARIABLE(fLI64, int64_t, int64, __VA_ARGS__)
+#define PD__GFLAGS_VARIABLE_U64(...) PD__GFLAGS_VARIABLE(fLU64, uint64_t, uint64, __VA_ARGS__)
+#define PD__GFLAGS_VARIABLE_D(...) PD__GFLAGS_VARIABLE(fLD, double, double, __VA_ARGS__)
 #define PD__GFLAGS_VARIABLE_S(flag, text, value, help)                                   \
   static_assert(sizeof(::fLS::dont_pass0toDEFINE_string(value)) > 0, "");                \
   namespace fLS {                                                                        \
   static const void *pd__where_##flag();                                                 \
   static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr, \
                                                             pd__where_##flag};           \
-  PD__ASSIGNABLE_TEXT(flag, text, GFLAGS_DLL_DEFINE_FLAG PD__GFLAGS_WRITABLE, value, help, \
-                      PD__GFLAGS_ATTRIBUTES(std::string, flag))                          \
+  PD__ASSIGNABLE_TEXT(flag, text, GFLAGS_DLL_DEFINE_FLAG PD__GFLAGS_WRITABLE, value,     \
+                      MAYBE_STRIPPED_HELP(help), PD__GFLAGS_ATTRIBUTES(std::string, flag)) \
   static const void *pd__where_##flag() { return &flag; }                                \
   }                                                                                      \
   using fLS::flag

@@ -19,49 +19,15 @@ using gf::FlagSettingMode;
 
 /* ---- Text ---- */
 
-/* gflags shows doubles with all their digits. */
-__attribute__((format(printf, 1, 2))) PD__LOCAL inline std::string number_to_text(
-    const char *format, ...) {
-  char text[64];
-  va_list list;
-  va_start(list, format);
-  std::vsnprintf(text, sizeof text, format, list);
-  va_end(list);
-  return text;
-}
-
-PD__LOCAL inline std::string value_to_text(pd_type type, const pd_value &value) {
-  if (type == PD_TYPE_string) return value.str;
-  if (type == PD_TYPE_bool) return value.b ? "true" : "false";
-  if (type == PD_TYPE_double) return number_to_text("%.17g", value.f64);
-  bool with_sign = type == PD_TYPE_int32 || type == PD_TYPE_int64;
-  return with_sign ? number_to_text("%" PRId64, value.i64) : number_to_text("%" PRIu64, value.u64);
-}
-
-PD__LOCAL inline bool text_to_bool(const std::string &text, bool *out) {
-  static const char words[][6] = {"0", "1", "f", "t", "false", "true", "n", "y", "no", "yes"};
-  std::string low;
-  for (char c : text) low += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (low != words[i]) continue;
-    *out = i % 2 == 1;
-    return true;
-  }
-  return false;
-}
-
 /* As gflags reads values; blanks in front, which the registry refuses, are refused here. */
 PD__LOCAL inline bool text_to_value(pd_type type, const std::string &text, pd_value *out) {
   const char *begin = text.c_str();
   char *end = nullptr;
-  if (type == PD_TYPE_bool) return text_to_bool(text, &out->b);
+  if (type == PD_TYPE_bool) return detail::read_bool(begin, out->b);
   if (type == PD_TYPE_string) return (out->str = begin) != nullptr;
   if (text.empty() || std::strchr(" \t\n\v\f\r", *begin)) return false;
-  int base = begin[*begin == '-' || *begin == '+'] == '0' &&
-                     std::strchr("xX", begin[1 + (*begin == '-' || *begin == '+')]) &&
-                     begin[1 + (*begin == '-' || *begin == '+')]
-                 ? 16
-                 : 10;
+  const char *digits = begin + (*begin == '-' || *begin == '+');
+  int base = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') ? 16 : 10;
   errno = 0;
   if (type == PD_TYPE_double) {
     out->f64 = std::strtod(begin, &end);
@@ -105,9 +71,7 @@ struct handle {
 };
 
 PD__LOCAL inline pd_flag_info info_of(const pd_flag *flag) {
-  pd_flag_info info;
-  std::memset(&info, 0, sizeof info);
-  info.size = sizeof info;
+  pd_flag_info info = detail::sized<pd_flag_info>();
   if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) info.type = PD_TYPE_bool;
   return info;
 }
@@ -134,23 +98,23 @@ PD__LOCAL inline std::string help_of(const handle &of) {
   return of.own ? of.own->help : info_of(of.flag).help;
 }
 
-PD__LOCAL inline std::string text_of_flag(const pd_flag *flag, const pd_flag_info &info) {
-  pd_flag_entry entry;
-  std::memset(&entry, 0, sizeof entry);
-  entry.size = sizeof entry;
-  if (info.sensitive) return "<redacted>";
+/* `plain`: also what is not to be shown. */
+PD__LOCAL inline std::string text_of_flag(const pd_flag *flag, const pd_flag_info &info,
+                                          bool plain = false) {
+  pd_flag_entry entry = detail::sized<pd_flag_entry>();
+  if (info.sensitive && !plain) return "<redacted>";
   if (pd_flag_get_entry(flag, 0, &entry, nullptr) != PD_OK) return "";
-  return value_to_text(info.type, entry.value);
+  return detail::value_text(info.type, entry.value);
 }
 
 PD__LOCAL inline std::string text_of_word(const word &own) {
   if (own.type == PD_TYPE_string) return *static_cast<std::string *>(own.variable);
   if (own.type == PD_TYPE_bool) return *static_cast<bool *>(own.variable) ? "true" : "false";
-  return number_to_text("%d", *static_cast<int32_t *>(own.variable));
+  return detail::write_integer(*static_cast<int32_t *>(own.variable));
 }
 
-PD__LOCAL inline std::string text_of(const handle &of) {
-  return of.own ? text_of_word(*of.own) : text_of_flag(of.flag, info_of(of.flag));
+PD__LOCAL inline std::string text_of(const handle &of, bool plain = false) {
+  return of.own ? text_of_word(*of.own) : text_of_flag(of.flag, info_of(of.flag), plain);
 }
 
 /* Whether somebody has set it, or assigned another value than the default. */
@@ -165,8 +129,7 @@ PD__LOCAL inline const void *variable_of(const pd_flag *flag,
                                          const std::map<const void *, checker *> &known,
                                          checker **out) {
   const void *variable = nullptr;
-  pd_cell_info cell;
-  cell.size = sizeof cell;
+  pd_cell_info cell = detail::sized<pd_cell_info>();
   *out = nullptr;
   for (size_t i = 0; pd_flag_get_cell(flag, i, &cell, nullptr) == PD_OK; i++) {
     if (cell.kind != PD_KIND_DEFINE || !cell.address) continue;
@@ -195,7 +158,7 @@ PD__LOCAL inline CommandLineFlagInfo describe(const handle &of,
   made.type = pd_type_name(info.type);
   made.description = info.help;
   made.current_value = text_of_flag(of.flag, info);
-  made.default_value = info.sensitive ? "<redacted>" : value_to_text(info.type, info.default_value);
+  made.default_value = info.sensitive ? "<redacted>" : detail::value_text(info.type, info.default_value);
   made.filename = info.file;
   made.has_validator_fn = check && check->function;
   made.is_default = info.source == PD_SOURCE_DEFAULT;
@@ -210,7 +173,7 @@ PD__LOCAL inline std::string complain(const handle &of, const std::string &text,
   pd_type type = type_of_flag(of);
   bool read = text_to_value(type, text, &value);
   if (status == PD_ERR_REFUSED && read) {
-    return "ERROR: failed validation of new value '" + value_to_text(type, value) +
+    return "ERROR: failed validation of new value '" + detail::value_text(type, value) +
            "' for flag '" + name_of(of) + "'\n";
   }
   if (status == PD_ERR_VALUE || (status == PD_ERR_RANGE && !read)) {
@@ -223,15 +186,12 @@ PD__LOCAL inline std::string complain(const handle &of, const std::string &text,
 PD__LOCAL inline bool accepts_text(const checker *check, pd_type type, const std::string &text) {
   pd_value value;
   if (!check || !check->function || !text_to_value(type, text, &value)) return true;
-  switch (type) {
-    case PD_TYPE_bool: return accepts(*check, value_as(value, bool()));
-    case PD_TYPE_int32: return accepts(*check, value_as(value, int32_t()));
-    case PD_TYPE_uint32: return accepts(*check, value_as(value, uint32_t()));
-    case PD_TYPE_int64: return accepts(*check, value_as(value, int64_t()));
-    case PD_TYPE_uint64: return accepts(*check, value_as(value, uint64_t()));
-    case PD_TYPE_double: return accepts(*check, value_as(value, double()));
-    default: return accepts(*check, text);
-  }
+  if (type == PD_TYPE_string) return accepts(*check, text);
+#define PD__GFLAGS_ACCEPTS(name, number, ctype, member) \
+  case PD_TYPE_##name: return accepts(*check, detail::value_type<ctype>::get(value));
+  switch (type) { PD_TYPE_MAP(PD__GFLAGS_ACCEPTS) }
+#undef PD__GFLAGS_ACCEPTS
+  return true;
 }
 
 /* What had been assigned, or set at run time, before the line was read is hidden by the
@@ -271,7 +231,7 @@ PD__LOCAL inline pd_status set_word(word *own, const std::string &text, FlagSett
   pd_value value;
   bool given = is_given({nullptr, own});
   if (!text_to_value(own->type, text, &value)) return PD_ERR_VALUE;
-  if (mode == gf::SET_FLAGS_DEFAULT) own->fallback = value_to_text(own->type, value);
+  if (mode == gf::SET_FLAGS_DEFAULT) own->fallback = detail::value_text(own->type, value);
   if (mode == gf::SET_FLAGS_DEFAULT && given) return PD_OK;
   own->given = mode != gf::SET_FLAGS_DEFAULT;
   return give_word(own, text) ? PD_OK : PD_ERR_VALUE;

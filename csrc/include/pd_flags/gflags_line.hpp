@@ -352,23 +352,11 @@ PD__LOCAL inline void keep_line(int argc, const char **argv) {
   pd_program_set(&made, nullptr);
 }
 
-/* A module whose definitions were refused has none of its flags: two of one name, say. */
 PD__LOCAL inline bool report_refused() {
-  pd_module_info info;
-  info.size = sizeof info;
-  std::string text;
-  for (pd_module *module = nullptr; (module = pd_module_next(module)) != nullptr;) {
-    if (pd_module_get_info(module, &info, nullptr) != PD_OK) continue;
-    if (!info.present || info.status == PD_OK) continue;
-    pd_error_list *errors = pd_error_list_new();
-    pd_module_get_errors(module, errors, nullptr);
-    for (size_t i = 0; i < pd_error_list_count(errors); i++) {
-      text += std::string("ERROR: ") + pd_error_list_at(errors, i)->message + "\n";
-    }
-    pd_error_list_free(errors);
-  }
-  std::fputs(text.c_str(), stderr);
-  return !text.empty();
+  std::vector<std::string> errors;
+  detail::refused_definitions(errors);
+  for (const std::string &error : errors) std::fprintf(stderr, "ERROR: %s\n", error.c_str());
+  return !errors.empty();
 }
 
 PD__LOCAL inline bool report_taken() {

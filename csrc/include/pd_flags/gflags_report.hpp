@@ -20,9 +20,7 @@ namespace gflags_detail PD__LOCAL {
 /* ---- The program ---- */
 
 PD__LOCAL inline pd_program program() {
-  pd_program found;
-  std::memset(&found, 0, sizeof found);
-  found.size = sizeof found;
+  pd_program found = detail::sized<pd_program>();
   pd_program_get(&found, nullptr);
   return found;
 }

@@ -22,7 +22,7 @@ struct saved {
 PD__LOCAL inline std::string default_of(const handle &of) {
   if (of.own) return of.own->fallback;
   pd_flag_info info = info_of(of.flag);
-  return value_to_text(info.type, info.default_value);
+  return detail::value_text(info.type, info.default_value);
 }
 
 class state {
@@ -56,27 +56,15 @@ class state {
 
  private:
   PD__LOCAL inline void save(const handle &of, const std::map<const void *, checker *> &known) {
-    saved made = {of, type_of_flag(of), plain_text(of), default_of(of), is_given(of), {}, nullptr,
+    saved made = {of, type_of_flag(of), text_of(of, true), default_of(of), is_given(of), {}, nullptr,
                   nullptr};
-    pd_flag_entry entry;
-    std::memset(&entry, 0, sizeof entry);
-    entry.size = sizeof entry;
+    pd_flag_entry entry = detail::sized<pd_flag_entry>();
     if (of.flag && pd_flag_get_entry(of.flag, 0, &entry, nullptr) == PD_OK) {
       made.origin = entry.origin;
     }
     if (of.flag) variable_of(of.flag, known, &made.check);
     if (made.check) made.function = made.check->function;
     saved_.push_back(made);
-  }
-
-  /* Also of what isn't to be shown. */
-  PD__LOCAL static inline std::string plain_text(const handle &of) {
-    pd_flag_entry entry;
-    std::memset(&entry, 0, sizeof entry);
-    entry.size = sizeof entry;
-    if (of.own) return text_of(of);
-    if (pd_flag_get_entry(of.flag, 0, &entry, nullptr) != PD_OK) return "";
-    return value_to_text(type_of_flag(of), entry.value);
   }
 
   PD__LOCAL static inline void restore_flag(const saved &was) {
@@ -90,7 +78,7 @@ class state {
     }
     bool above = pd_source_rank(info_of(flag).source) > pd_source_rank(was.origin.source);
     if (above) pd_flag_drop(flag, PD_SOURCE_RUNTIME, nullptr);
-    if (is_given(was.flag) && plain_text(was.flag) == was.text) return;
+    if (is_given(was.flag) && text_of(was.flag, true) == was.text) return;
     give(flag, was.text, was.origin, nullptr);
   }
 

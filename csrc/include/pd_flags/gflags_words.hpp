@@ -6,6 +6,9 @@
 
 #include <pd_flags/gflags_define.hpp>
 
+#include <string>
+#include <vector>
+
 /* Every file that includes this has them; the linker keeps one of each. */
 #ifdef _WIN32
 #define PD__GFLAGS_ONCE __attribute__((selectany))
@@ -13,35 +16,25 @@
 #define PD__GFLAGS_ONCE __attribute__((weak))
 #endif
 
-#define PD__GFLAGS_WORD(scope, type, flag, value)                                        \
-  namespace scope {                                                                      \
-  PD__GFLAGS_ONCE type flag = value;                                                     \
-  }
-
-#define PD__GFLAGS_TEXT(flag)                                                            \
+#define PD__GFLAGS_MAKE_TEXT(flag, value)                                                \
   namespace fLS {                                                                        \
   extern PD__LOCAL ::pd::detail::text_cell pd__word_##flag;                              \
-  PD__GFLAGS_ONCE ::pd::detail::text_cell pd__word_##flag = {{0}, {0}, "", nullptr, 0};  \
+  PD__GFLAGS_ONCE ::pd::detail::text_cell pd__word_##flag = {{0}, {0}, value, nullptr, 0}; \
   PD__GFLAGS_ONCE clstring &flag = reinterpret_cast<clstring &>(pd__word_##flag.current);    \
   __attribute__((constructor(101), used)) static void pd__make_##flag(void) {            \
     ::pd::detail::text_make(pd__word_##flag);                                            \
   }                                                                                      \
   }
-
-PD__GFLAGS_TEXT(FLAGS_flagfile)
-PD__GFLAGS_TEXT(FLAGS_fromenv)
-PD__GFLAGS_TEXT(FLAGS_tryfromenv)
-PD__GFLAGS_TEXT(FLAGS_undefok)
-PD__GFLAGS_WORD(fLB, bool, FLAGS_help, false)
-PD__GFLAGS_WORD(fLB, bool, FLAGS_helpfull, false)
-PD__GFLAGS_WORD(fLB, bool, FLAGS_helpshort, false)
-PD__GFLAGS_TEXT(FLAGS_helpon)
-PD__GFLAGS_TEXT(FLAGS_helpmatch)
-PD__GFLAGS_WORD(fLB, bool, FLAGS_helppackage, false)
-PD__GFLAGS_WORD(fLB, bool, FLAGS_helpxml, false)
-PD__GFLAGS_WORD(fLB, bool, FLAGS_version, false)
-PD__GFLAGS_TEXT(FLAGS_tab_completion_word)
-PD__GFLAGS_WORD(fLI, int32_t, FLAGS_tab_completion_columns, 80)
+#define PD__GFLAGS_MAKE_SWITCH(flag, value)                                              \
+  namespace fLB {                                                                        \
+  PD__GFLAGS_ONCE bool flag = false;                                                     \
+  }
+#define PD__GFLAGS_MAKE_NUMBER(flag, value)                                              \
+  namespace fLI {                                                                        \
+  PD__GFLAGS_ONCE int32_t flag = 80;                                                     \
+  }
+#define PD__GFLAGS_MAKE(kind, name, file, help, value) PD__GFLAGS_MAKE_##kind(FLAGS_##name, value)
+PD__GFLAGS_WORD_MAP(PD__GFLAGS_MAKE)
 
 namespace pd {
 namespace gflags_detail PD__LOCAL {
@@ -56,47 +49,14 @@ struct word {
   bool given;
 };
 
-struct word_list {
-  word *begin() { return all; }
-  word *end() { return all + sizeof all / sizeof *all; }
-  word all[14];
-};
+static constexpr pd_type type_TEXT = PD_TYPE_string, type_SWITCH = PD_TYPE_bool;
+static constexpr pd_type type_NUMBER = PD_TYPE_int32;
 
-PD__LOCAL inline word_list &words() {
-  static const char parsing[] = "gflags/gflags.cc", reporting[] = "gflags/gflags_reporting.cc";
-  static const char completing[] = "gflags/gflags_completions.cc";
-  static word_list list = {{
-      {"flagfile", PD_TYPE_string, &fLS::FLAGS_flagfile, parsing,
-       "read flags from these files, separated by commas", "", false},
-      {"fromenv", PD_TYPE_string, &fLS::FLAGS_fromenv, parsing,
-       "take the values of these flags from the environment, where FLAGS_name holds "
-       "that of name", "", false},
-      {"tryfromenv", PD_TYPE_string, &fLS::FLAGS_tryfromenv, parsing,
-       "as --fromenv, but the environment need not have them", "", false},
-      {"undefok", PD_TYPE_string, &fLS::FLAGS_undefok, parsing,
-       "names of flags, separated by commas, that may be given though nobody defines "
-       "them; such a value has to be written as --name=value", "", false},
-      {"help", PD_TYPE_bool, &fLB::FLAGS_help, reporting,
-       "show help on all flags", "false", false},
-      {"helpfull", PD_TYPE_bool, &fLB::FLAGS_helpfull, reporting,
-       "show help on all flags", "false", false},
-      {"helpshort", PD_TYPE_bool, &fLB::FLAGS_helpshort, reporting,
-       "show help on the flags of the program itself", "false", false},
-      {"helpon", PD_TYPE_string, &fLS::FLAGS_helpon, reporting,
-       "show help on the flags of the source files of this name", "", false},
-      {"helpmatch", PD_TYPE_string, &fLS::FLAGS_helpmatch, reporting,
-       "show help on the flags of source files with this text in their paths", "", false},
-      {"helppackage", PD_TYPE_bool, &fLB::FLAGS_helppackage, reporting,
-       "show help on the flags of the directory of the program's source", "false", false},
-      {"helpxml", PD_TYPE_bool, &fLB::FLAGS_helpxml, reporting,
-       "show help on all flags as XML", "false", false},
-      {"version", PD_TYPE_bool, &fLB::FLAGS_version, reporting,
-       "show the version of the program", "false", false},
-      {"tab_completion_word", PD_TYPE_string, &fLS::FLAGS_tab_completion_word, completing,
-       "show what this beginning of a flag may become", "", false},
-      {"tab_completion_columns", PD_TYPE_int32, &fLI::FLAGS_tab_completion_columns, completing,
-       "columns of what is shown of completions", "80", false},
-  }};
+PD__LOCAL inline std::vector<word> &words() {
+#define PD__GFLAGS_WORD(kind, name, file, help, value)                                   \
+  {#name, type_##kind, &PD__GFLAGS_SCOPE_##kind::FLAGS_##name,                           \
+   "gflags/gflags" file ".cc", help, value, false},
+  static std::vector<word> list = {PD__GFLAGS_WORD_MAP(PD__GFLAGS_WORD)};
   return list;
 }
 

@@ -11,12 +11,7 @@
 
 #include <pd_flags/table.h>
 
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-extern "C" {
-#endif
+PD__BEGIN_C
 
 /* ---- Messages, without the C library ---- */
 
@@ -73,10 +68,7 @@ static inline pd_status pd__refuse_missing(pd_error *err, const char *name) {
                     ": the registry of this process is hosted by version ", text);
 }
 
-#ifdef __cplusplus
-}
-#pragma GCC diagnostic pop
-#endif
+PD__END_C
 
 #include <pd_flags/names_pop.h>
 

@@ -9,31 +9,16 @@
 namespace pd {
 namespace inner {
 
-PD__OWN inline pd_status get_cell(const pd_flag *flag, bool &v, pd_error *err) {
-  return host::flag_get_bool(flag, &v, err);
-}
-PD__OWN inline pd_status get_cell(const pd_flag *flag, int32_t &v, pd_error *err) {
-  return host::flag_get_int32(flag, &v, err);
-}
-PD__OWN inline pd_status get_cell(const pd_flag *flag, uint32_t &v, pd_error *err) {
-  return host::flag_get_uint32(flag, &v, err);
-}
-PD__OWN inline pd_status get_cell(const pd_flag *flag, int64_t &v, pd_error *err) {
-  return host::flag_get_int64(flag, &v, err);
-}
-PD__OWN inline pd_status get_cell(const pd_flag *flag, uint64_t &v, pd_error *err) {
-  return host::flag_get_uint64(flag, &v, err);
-}
-PD__OWN inline pd_status get_cell(const pd_flag *flag, double &v, pd_error *err) {
-  return host::flag_get_double(flag, &v, err);
-}
-PD__OWN inline pd_status get_cell(const pd_flag *flag, const char *&v, pd_error *err) {
-  return host::flag_get_string(flag, &v, err);
-}
+#define PD__GET(name, number, ctype, member)                                             \
+  PD__LOCAL inline pd_status get_cell(const pd_flag *flag, ctype &out, pd_error *err) {  \
+    return host::flag_get_##name(flag, &out, err);                                       \
+  }
+PD_TYPE_MAP(PD__GET)
+#undef PD__GET
 
 template <class T, bool is_object>
 struct getter {
-  PD__OWN static pd_status get(const pd_flag *flag, T &out, pd_error *err) {
+  PD__LOCAL static pd_status get(const pd_flag *flag, T &out, pd_error *err) {
     typename type_of<T>::cell value{};
     pd_status code = inner::get_cell(flag, value, err);
     if (code == PD_OK) out = type_of<T>::from(value);
@@ -42,7 +27,7 @@ struct getter {
 };
 template <class T>
 struct getter<T, true> {
-  PD__OWN static pd_status get(const pd_flag *flag, T &out, pd_error *err) {
+  PD__LOCAL static pd_status get(const pd_flag *flag, T &out, pd_error *err) {
     const char *text = nullptr;
     std::string why;
     pd_status code = inner::get_cell(flag, text, err);
@@ -54,12 +39,12 @@ struct getter<T, true> {
 /* The errors of one call. */
 class error_list {
  public:
-  PD__OWN error_list() : list_(host::error_list_new()) {}
-  PD__OWN ~error_list() { host::error_list_free(list_); }
+  PD__LOCAL error_list() : list_(host::error_list_new()) {}
+  PD__LOCAL ~error_list() { host::error_list_free(list_); }
   error_list(const error_list &) = delete;
   error_list &operator=(const error_list &) = delete;
-  PD__OWN pd_error_list *get() const { return list_; }
-  PD__OWN void give(std::vector<status> *out) const {
+  PD__LOCAL pd_error_list *get() const { return list_; }
+  PD__LOCAL void give(std::vector<status> *out) const {
     if (!out) return;
     for (size_t i = 0; i < host::error_list_count(list_); i++) {
       const pd_error *err = host::error_list_at(list_, i);
@@ -80,26 +65,26 @@ class ref {
   static_assert(inner::type_of<T>::known, "not a type of flags");
 
  public:
-  PD__OWN explicit ref(pd_flag *flag = nullptr) : flag_(flag) {}
-  PD__OWN result<T> get() const {
+  PD__LOCAL explicit ref(pd_flag *flag = nullptr) : flag_(flag) {}
+  PD__LOCAL result<T> get() const {
     T value{};
     pd_error err;
     pd_status code = inner::getter<T, inner::type_of<T>::object>::get(flag_, value, &err);
     if (code != PD_OK) return status(code, err);
     return value;
   }
-  PD__OWN status set(const T &value) const {
+  PD__LOCAL status set(const T &value) const {
     pd_error err;
     pd_status code = inner::setter<T, inner::type_of<T>::object>::set(flag_, value, &err);
     return status(code, err);
   }
-  PD__OWN status reset() const {
+  PD__LOCAL status reset() const {
     pd_error err;
     pd_status code = inner::host::flag_reset(flag_, &err);
     return status(code, err);
   }
-  PD__OWN std::string text() const { return inner::text_of(flag_); }
-  PD__OWN pd_flag *handle() const { return flag_; }
+  PD__LOCAL std::string text() const { return inner::text_of(flag_); }
+  PD__LOCAL pd_flag *handle() const { return flag_; }
 
  private:
   pd_flag *flag_;
@@ -107,13 +92,13 @@ class ref {
 
 /* Its value as on a command line; nothing where nobody defines it. */
 template <class C, class Traits, class T>
-PD__OWN inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, Traits> &out,
+PD__LOCAL inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, Traits> &out,
                                                          const ref<T> &flag) {
   return out << flag.text().c_str();
 }
 
 template <class T>
-PD__OWN inline result<ref<T>> find(const std::string &name) {
+PD__LOCAL inline result<ref<T>> find(const std::string &name) {
   pd_error err;
   pd_flag *flag = nullptr;
   pd_status code = inner::host::flag_find(name.c_str(), &flag, &err);
@@ -125,7 +110,7 @@ PD__OWN inline result<ref<T>> find(const std::string &name) {
 }
 
 /* Set any flag from text, as a command line does. */
-PD__OWN inline status set(const std::string &name, const std::string &text) {
+PD__LOCAL inline status set(const std::string &name, const std::string &text) {
   pd_error err;
   pd_status code = inner::host::flag_set_by_name(name.c_str(), text.c_str(), &err);
   return status(code, err);
@@ -133,13 +118,12 @@ PD__OWN inline status set(const std::string &name, const std::string &text) {
 
 /* Read the flags of a command line, as pd_parse_argv tells; PD_HELP: help was asked for.
  * `errors` (may be null) receives all of them, the status is the first. */
-PD__OWN inline status parse(int &argc, char **argv, std::vector<status> *errors = nullptr,
+PD__LOCAL inline status parse(int &argc, char **argv, std::vector<status> *errors = nullptr,
                             const pd_parse_options *options = nullptr) {
   pd_error err;
   inner::error_list list;
-  pd_parse_options all = pd_parse_options();
+  pd_parse_options all = detail::sized<pd_parse_options>();
   if (options) std::memcpy(&all, options, options->size < sizeof all ? options->size : sizeof all);
-  all.size = sizeof all;
   if (!all.errors) all.errors = list.get();
   pd_status code = inner::host::parse_argv(&argc, argv, &all, &err);
   list.give(errors);
@@ -149,9 +133,9 @@ PD__OWN inline status parse(int &argc, char **argv, std::vector<status> *errors 
 /* A library with flags. It stays loaded until unload. */
 class module {
  public:
-  PD__OWN explicit module(pd_module *handle = nullptr) : handle_(handle) {}
-  PD__OWN pd_module *handle() const { return handle_; }
-  PD__OWN status unload() {
+  PD__LOCAL explicit module(pd_module *handle = nullptr) : handle_(handle) {}
+  PD__LOCAL pd_module *handle() const { return handle_; }
+  PD__LOCAL status unload() {
     pd_error err;
     pd_status code = inner::host::module_unload(handle_, &err);
     return status(code, err);
@@ -163,7 +147,7 @@ class module {
 
 /* Load a shared library, with its flags under `name_space` and a dot if there is one. A
  * value that waited for a flag of it and was refused is in `errors` alone. */
-PD__OWN inline result<module> load(const std::string &path, const std::string &name_space = "",
+PD__LOCAL inline result<module> load(const std::string &path, const std::string &name_space = "",
                                    std::vector<status> *errors = nullptr) {
   pd_error err;
   pd_module *loaded = nullptr;

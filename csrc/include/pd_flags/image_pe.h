@@ -5,12 +5,7 @@
 
 #include <pd_flags/note_pe.h>
 
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-extern "C" {
-#endif
+PD__BEGIN_C
 
 /* The loader's LDR_DATA_TABLE_ENTRY: its first fields, which all 64-bit Windows
  * have in common. */
@@ -97,9 +92,6 @@ static inline const pd__note *pd__next_note(const pd__image *image, const pd__no
   return NULL;
 }
 
-#ifdef __cplusplus
-}
-#pragma GCC diagnostic pop
-#endif
+PD__END_C
 
 #endif /* PD_FLAGS_IMAGE_PE_H */

@@ -5,17 +5,15 @@
 
 #include <pd_flags/names_push.h>
 
+#include <pd_flags/language.h>
+
 #include <stddef.h>
 
 /* What an item must be that can't be read, for messages. */
 #define PD__ITEM_EXPECTED                                                      \
   "text, in double quotes if it has quotes, line breaks or blanks at its ends"
 
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant" /* this is C as well */
-extern "C" {
-#endif
+PD__BEGIN_C
 
 /* Write the item at *cursor to `buffer` as snprintf does, its whole length to
  * *length, and move *cursor to the next one: NULL after the last. 0: the text
@@ -39,10 +37,7 @@ static inline int pd__item_read(const char **cursor, char *buffer, size_t size, 
   return 1;
 }
 
-#ifdef __cplusplus
-}
-#pragma GCC diagnostic pop
-#endif
+PD__END_C
 
 #include <pd_flags/names_pop.h>
 

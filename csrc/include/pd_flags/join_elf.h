@@ -33,12 +33,7 @@ typedef Elf32_Nhdr pd__nhdr;
           ".popsection\n"                                                      \
           ".endif\n")
 
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-extern "C" {
-#endif
+PD__BEGIN_C
 
 /* struct dl_phdr_info of <link.h>, which needs _GNU_SOURCE: its first fields,
  * fixed by the ABI of glibc, musl and the BSDs. */
@@ -153,10 +148,7 @@ __attribute__((used)) void pd__module_exit_v1(void) {
   if (host) host->module_leave(&pd__module_v1);
 }
 
-#ifdef __cplusplus
-}
-#pragma GCC diagnostic pop
-#endif
+PD__END_C
 
 /* gcc forgets to say it of symbols that only data refers to. Without it a module
  * that has no flags would be given the bounds of another one. */

@@ -9,12 +9,7 @@
 
 #include <pd_flags/note_macho.h>
 
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-extern "C" {
-#endif
+PD__BEGIN_C
 
 /* The linker's bounds of the list, and one entry, so that it is there in modules
  * without a flag. */
@@ -86,9 +81,6 @@ __attribute__((constructor(101), used)) static void pd__module_enter(void) {
   if (host) host->module_join(&pd__module_v1);
 }
 
-#ifdef __cplusplus
-}
-#pragma GCC diagnostic pop
-#endif
+PD__END_C
 
 #endif /* PD_FLAGS_JOIN_MACHO_H */

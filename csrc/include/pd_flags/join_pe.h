@@ -9,12 +9,7 @@
 
 #include <pd_flags/image_pe.h>
 
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-extern "C" {
-#endif
+PD__BEGIN_C
 
 /* The C library's, without <stdlib.h>. What a DLL registers runs when it goes. */
 extern int pd__at_exit(void (*function)(void)) __asm__("atexit");
@@ -79,9 +74,6 @@ static void pd__module_enter(void) {
 }
 PD__START("D", pd__module_enter);
 
-#ifdef __cplusplus
-}
-#pragma GCC diagnostic pop
-#endif
+PD__END_C
 
 #endif /* PD_FLAGS_JOIN_PE_H */

@@ -7,12 +7,7 @@
 
 #include <pd_flags/host.h>
 
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-extern "C" {
-#endif
+PD__BEGIN_C
 
 /* It never comes into the chain, and has itself as the next one instead. */
 static inline pd_status pd__late_refuse(pd_late_def *late, pd_status status, const char *why) {
@@ -68,10 +63,7 @@ static inline pd_status pd_late_define(pd_late_def *late, pd_error *err) {
   return pd_late_check(late, err);
 }
 
-#ifdef __cplusplus
-}
-#pragma GCC diagnostic pop
-#endif
+PD__END_C
 
 #include <pd_flags/names_pop.h>
 

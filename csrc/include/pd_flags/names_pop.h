@@ -18,6 +18,7 @@
 #pragma pop_macro("Rep")
 #pragma pop_macro("S")
 #pragma pop_macro("T")
+#pragma pop_macro("To")
 #pragma pop_macro("U")
 #pragma pop_macro("V")
 #pragma pop_macro("X")

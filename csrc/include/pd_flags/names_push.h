@@ -40,6 +40,8 @@
 #undef S
 #pragma push_macro("T")
 #undef T
+#pragma push_macro("To")
+#undef To
 #pragma push_macro("U")
 #undef U
 #pragma push_macro("V")

@@ -31,12 +31,7 @@ typedef struct pd__note {
 
 /* ---- Reading ---- */
 
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-extern "C" {
-#endif
+PD__BEGIN_C
 
 /* The system's, without its headers: an image is known by its header. */
 extern uint32_t pd__image_count(void) __asm__("__dyld_image_count");
@@ -75,9 +70,6 @@ static inline const pd__note *pd__next_note(const void *image, const pd__note *l
   return NULL;
 }
 
-#ifdef __cplusplus
-}
-#pragma GCC diagnostic pop
-#endif
+PD__END_C
 
 #endif /* PD_FLAGS_NOTE_MACHO_H */

@@ -10,13 +10,13 @@
 #ifndef PD_FLAGS_RECORD_H
 #define PD_FLAGS_RECORD_H
 
+#include <pd_flags/language.h>
+
 #define PD_NOTE_NAME "pd_flags"
 #define PD_NOTE_MODULE 1
 #define PD_NOTE_COPY 2
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PD__BEGIN_C
 
 struct pd_module_record;
 
@@ -65,8 +65,6 @@ typedef struct pd_copy_record {
   uint32_t candidate;  /* 1 while the copy stands for election */
 } pd_copy_record;
 
-#ifdef __cplusplus
-}
-#endif
+PD__END_C
 
 #endif /* PD_FLAGS_RECORD_H */

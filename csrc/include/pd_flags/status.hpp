@@ -5,17 +5,11 @@
 #include <pd_flags.h>
 #include <pd_flags/catching.hpp>
 #include <pd_flags/late.h>
+#include <pd_flags/values.hpp>
 
 #include <stdexcept>
 #include <string>
 #include <utility>
-
-/* Each module has its own functions, and exports none: they lead to its own record. */
-#ifdef _WIN32
-#define PD__OWN
-#else
-#define PD__OWN __attribute__((visibility("hidden")))
-#endif
 
 #if __cplusplus >= 201703L
 #define PD__NODISCARD [[nodiscard]]
@@ -30,7 +24,7 @@ class status;
 /* What or_throw and value_or_throw throw. */
 class error : public std::runtime_error {
  public:
-  PD__OWN error(pd_status code, const std::string &message)
+  PD__LOCAL error(pd_status code, const std::string &message)
       : std::runtime_error(message), code_(code) {}
   PD__INLINE pd_status code() const noexcept { return code_; }
 
@@ -43,18 +37,18 @@ namespace inner {
 /* pd_find(...) of the C header as host::find(...), through the host of this module. */
 namespace host {
 #define PD__CPP_S(name, parameters, arguments)                                 \
-  PD__OWN inline pd_status name parameters {                                   \
+  PD__LOCAL inline pd_status name parameters {                                   \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
     return table ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
   }
 #define PD__CPP_R(result, name, parameters, arguments)                         \
-  PD__OWN inline result name parameters {                                      \
+  PD__LOCAL inline result name parameters {                                      \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
     result none{};                                                             \
     return table ? table->name arguments : none;                               \
   }
 #define PD__CPP_V(name, parameters, arguments)                                 \
-  PD__OWN inline void name parameters {                                        \
+  PD__LOCAL inline void name parameters {                                        \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
     if (table) table->name arguments;                                          \
   }
@@ -70,7 +64,7 @@ struct never {
 };
 
 template <class D>
-[[noreturn]] PD__OWN inline void raise(pd_status code, const std::string &message) {
+[[noreturn]] PD__LOCAL inline void raise(pd_status code, const std::string &message) {
 #if PD__EXCEPTIONS
   throw error(code, message);
 #else
@@ -86,20 +80,20 @@ template <class D>
 /* What came of an operation. */
 class PD__NODISCARD status {
  public:
-  PD__OWN status() : code_(PD_OK) {}
-  PD__OWN status(pd_status code, std::string message) : code_(code), message_(std::move(message)) {}
-  PD__OWN status(pd_status code, const pd_error &err)
+  PD__LOCAL status() : code_(PD_OK) {}
+  PD__LOCAL status(pd_status code, std::string message) : code_(code), message_(std::move(message)) {}
+  PD__LOCAL status(pd_status code, const pd_error &err)
       : code_(code), message_(code == PD_OK ? "" : err.message) {}
 
-  PD__OWN bool ok() const noexcept { return code_ == PD_OK; }
-  PD__OWN explicit operator bool() const noexcept { return ok(); }
-  PD__OWN pd_status code() const noexcept { return code_; }
+  PD__LOCAL bool ok() const noexcept { return code_ == PD_OK; }
+  PD__LOCAL explicit operator bool() const noexcept { return ok(); }
+  PD__LOCAL pd_status code() const noexcept { return code_; }
   /* What, where and what was expected, in one line; "" for success. */
-  PD__OWN const std::string &message() const noexcept { return message_; }
+  PD__LOCAL const std::string &message() const noexcept { return message_; }
 
   /* Throw pd::error unless ok(). */
   template <class D = void>
-  PD__OWN void or_throw() const {
+  PD__LOCAL void or_throw() const {
     if (!ok()) inner::raise<D>(code_, message_);
   }
 
@@ -112,22 +106,22 @@ class PD__NODISCARD status {
 template <class T>
 class PD__NODISCARD result {
  public:
-  PD__OWN result(T value) : value_(std::move(value)) {}
-  PD__OWN result(pd::status why) : status_(std::move(why)), value_() {}
+  PD__LOCAL result(T value) : value_(std::move(value)) {}
+  PD__LOCAL result(pd::status why) : status_(std::move(why)), value_() {}
 
-  PD__OWN bool ok() const noexcept { return status_.ok(); }
-  PD__OWN explicit operator bool() const noexcept { return ok(); }
-  PD__OWN const pd::status &status() const noexcept { return status_; }
+  PD__LOCAL bool ok() const noexcept { return status_.ok(); }
+  PD__LOCAL explicit operator bool() const noexcept { return ok(); }
+  PD__LOCAL const pd::status &status() const noexcept { return status_; }
 
   /* Only where ok(). */
-  PD__OWN T &operator*() noexcept { return value_; }
-  PD__OWN const T &operator*() const noexcept { return value_; }
-  PD__OWN T *operator->() noexcept { return &value_; }
-  PD__OWN const T *operator->() const noexcept { return &value_; }
+  PD__LOCAL T &operator*() noexcept { return value_; }
+  PD__LOCAL const T &operator*() const noexcept { return value_; }
+  PD__LOCAL T *operator->() noexcept { return &value_; }
+  PD__LOCAL const T *operator->() const noexcept { return &value_; }
 
-  PD__OWN T value_or(T other) const { return ok() ? value_ : std::move(other); }
+  PD__LOCAL T value_or(T other) const { return ok() ? value_ : std::move(other); }
   template <class D = void>
-  PD__OWN const T &value_or_throw() const {
+  PD__LOCAL const T &value_or_throw() const {
     status_.template or_throw<D>();
     return value_;
   }

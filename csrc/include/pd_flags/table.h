@@ -10,9 +10,7 @@
 
 #include <pd_flags/names_push.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PD__BEGIN_C
 
 /* The public functions that work on the registry, without their pd_. S(name,
  * parameters, arguments) gives a pd_status and takes a pd_error last, R(result, name,
@@ -144,9 +142,7 @@ typedef struct pd_table {
   PD_TABLE_MAP(PD__MEMBER_S, PD__MEMBER_R, PD__MEMBER_V)
 } pd_table;
 
-#ifdef __cplusplus
-}
-#endif
+PD__END_C
 
 #include <pd_flags/names_pop.h>
 

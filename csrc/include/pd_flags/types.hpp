@@ -40,9 +40,9 @@ template <class E>
 class names {
  public:
   template <size_t N>
-  PD__OWN names(const name<E> (&all)[N]) : first_(all), count_(N) {}
-  PD__OWN const name<E> *begin() const { return first_; }
-  PD__OWN const name<E> *end() const { return first_ + count_; }
+  PD__LOCAL names(const name<E> (&all)[N]) : first_(all), count_(N) {}
+  PD__LOCAL const name<E> *begin() const { return first_; }
+  PD__LOCAL const name<E> *end() const { return first_ + count_; }
 
  private:
   const name<E> *first_;
@@ -62,13 +62,13 @@ using when = typename std::enable_if<condition>::type;
 
 /* ---- Numbers as text, for items and optional values ---- */
 
-PD__OWN inline bool starts_number(const char *text) {
+PD__LOCAL inline bool starts_number(const char *text) {
   if (*text == '-') text++;
   return *text >= '0' && *text <= '9';
 }
 
 template <class T>
-PD__OWN inline bool read_integer(const char *text, T &out) {
+PD__LOCAL inline bool read_integer(const char *text, T &out) {
   const char *digits = *text == '-' ? text + 1 : text;
   int base = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') ? 16 : 10;
   char *end = nullptr;
@@ -87,21 +87,8 @@ PD__OWN inline bool read_integer(const char *text, T &out) {
   return errno == 0 && *end == '\0';
 }
 
-/* In place of std::to_string: gcc makes a unique symbol of a table in that, and glibc never
- * unloads a library that has one. */
-template <class T>
-PD__OWN inline std::string write_integer(T value) {
-  char digits[24], *first = digits + sizeof digits - 1;
-  bool negative = value < T();
-  *first = '\0';
-  do *--first = "9876543210123456789"[9 + static_cast<int>(value % 10)];
-  while (value /= 10);
-  if (negative) *--first = '-';
-  return first;
-}
-
 /* strtod knows the locale's point alone. */
-PD__OWN inline bool read_double(const char *text, double &out) {
+PD__LOCAL inline bool read_double(const char *text, double &out) {
   std::string copy(text);
   size_t point = copy.find('.');
   if (point != std::string::npos) copy.replace(point, 1, std::localeconv()->decimal_point);
@@ -112,29 +99,22 @@ PD__OWN inline bool read_double(const char *text, double &out) {
   return (word || inner::starts_number(text) || *letters == '.') && *end == '\0' && !copy.empty();
 }
 
-PD__OWN inline std::string write_double(double value) {
-  char text[40];
-  for (int digits = 15; digits <= 17; digits++) { /* the shortest that reads back */
-    std::snprintf(text, sizeof text, "%.*g", digits, value);
-    double back = std::strtod(text, nullptr);
-    if (!(back < value) && !(back > value)) break;
+/* The fewest digits, of `least` to `most`, that read back as the same T. */
+template <class T>
+PD__LOCAL inline std::string shortest(T value, int least, int most) {
+  for (int digits = least;; digits++) {
+    double wide = 0;
+    std::string text = detail::write_digits(static_cast<double>(value), digits);
+    T back = inner::read_double(text.c_str(), wide) ? static_cast<T>(wide) : value;
+    if (digits == most || !(back < value || back > value)) return text;
   }
-  std::string out(text);
-  std::string point = std::localeconv()->decimal_point;
-  size_t at = out.find(point);
-  return at == std::string::npos ? out : out.replace(at, point.size(), ".");
 }
+PD__LOCAL inline std::string write_double(double value) { return inner::shortest(value, 15, 17); }
 
 /* The double with the shortest text that reads back as the float: 0.1 for 0.1f. */
-PD__OWN inline double widen(float value) {
-  char text[40];
+PD__LOCAL inline double widen(float value) {
   double wide = 0;
-  for (int digits = 6; digits <= 9; digits++) {
-    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
-    wide = std::strtod(text, nullptr);
-    bool exact = static_cast<float>(wide) >= value && static_cast<float>(wide) <= value;
-    if (exact) break;
-  }
+  inner::read_double(inner::shortest(value, 6, 9).c_str(), wide);
   return wide;
 }
 
@@ -147,13 +127,13 @@ struct type_of {
 };
 
 /* A type whose values stand in a cell of their own type, and are read by one load. */
-template <class T, class Cell, class Member, pd_type number>
+template <class T, class Cell>
 struct plain {
   static constexpr bool known = true, object = false, ranged = true, fractional = false;
   static constexpr bool partial = false; /* not every value of the cell is one of T: ask fits() */
-  static constexpr pd_type type = number, items = static_cast<pd_type>(0);
+  static constexpr pd_type type = detail::value_type<Cell>::type, items = static_cast<pd_type>(0);
   using cell = Cell;
-  using member = Member;
+  using member = typename detail::value_type<Cell>::member;
   PD__INLINE static const char *unit() { return nullptr; }
   PD__INLINE static T from(cell value) { return static_cast<T>(value); }
   PD__INLINE static cell to(const T &value) { return static_cast<cell>(value); }
@@ -175,86 +155,78 @@ struct is_number {
 template <class T, bool is_signed, bool is_long>
 struct integer;
 template <class T>
-struct integer<T, true, false> : plain<T, int32_t, int64_t, PD_TYPE_int32> {};
+struct integer<T, true, false> : plain<T, int32_t> {};
 template <class T>
-struct integer<T, true, true> : plain<T, int64_t, int64_t, PD_TYPE_int64> {};
+struct integer<T, true, true> : plain<T, int64_t> {};
 template <class T>
-struct integer<T, false, false> : plain<T, uint32_t, uint64_t, PD_TYPE_uint32> {};
+struct integer<T, false, false> : plain<T, uint32_t> {};
 template <class T>
-struct integer<T, false, true> : plain<T, uint64_t, uint64_t, PD_TYPE_uint64> {};
+struct integer<T, false, true> : plain<T, uint64_t> {};
 
 template <class T>
 struct type_of<T, when<is_number<T>::value>> : integer<T, std::is_signed<T>::value, (sizeof(T) > 4)> {
-  PD__OWN static bool parse(const char *text, T &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, T &out, std::string &why) {
     why = "expected an integer";
     return inner::read_integer(text, out);
   }
-  PD__OWN static std::string format(const T &value) { return inner::write_integer(value); }
+  PD__LOCAL static std::string format(const T &value) { return detail::write_integer(value); }
 };
 
 template <>
-struct type_of<bool> : plain<bool, bool, bool, PD_TYPE_bool> {
+struct type_of<bool> : plain<bool, bool> {
   static constexpr bool ranged = false;
-  PD__OWN static bool parse(const char *text, bool &out, std::string &why) {
-    static const char *const words[] = {"0", "1", "f", "t", "false", "true", "n", "y", "no", "yes"};
-    std::string lower;
-    for (; *text; text++) lower += static_cast<char>(*text | (*text >= 'A' && *text <= 'Z' ? 32 : 0));
+  PD__LOCAL static bool parse(const char *text, bool &out, std::string &why) {
     why = "expected true or false";
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-      out = i % 2 == 1;
-      if (lower == words[i]) return true;
-    }
-    return false;
+    return detail::read_bool(text, out);
   }
-  PD__OWN static std::string format(const bool &value) { return value ? "true" : "false"; }
+  PD__LOCAL static std::string format(const bool &value) { return value ? "true" : "false"; }
 };
 
-template <>
-struct type_of<double> : plain<double, double, double, PD_TYPE_double> {
+template <class T>
+struct real : plain<T, double> {
   static constexpr bool fractional = true;
   PD__INLINE static double low() { return -std::numeric_limits<double>::infinity(); }
   PD__INLINE static double high() { return std::numeric_limits<double>::infinity(); }
-  PD__OWN static bool parse(const char *text, double &out, std::string &why) {
-    why = "expected a number";
-    return inner::read_double(text, out);
-  }
-  PD__OWN static std::string format(const double &value) { return inner::write_double(value); }
 };
 
 template <>
-struct type_of<float> : plain<float, double, double, PD_TYPE_double> {
-  static constexpr bool fractional = true, partial = true;
-  PD__INLINE static double low() { return -std::numeric_limits<double>::infinity(); }
-  PD__INLINE static double high() { return std::numeric_limits<double>::infinity(); }
+struct type_of<double> : real<double> {
+  PD__LOCAL static bool parse(const char *text, double &out, std::string &why) {
+    why = "expected a number";
+    return inner::read_double(text, out);
+  }
+  PD__LOCAL static std::string format(const double &value) { return inner::write_double(value); }
+};
+
+template <>
+struct type_of<float> : real<float> {
+  static constexpr bool partial = true;
   PD__INLINE static double to(const float &value) { return inner::widen(value); }
-  PD__OWN static bool fits(double value, std::string &why) {
+  PD__LOCAL static bool fits(double value, std::string &why) {
     double most = static_cast<double>(std::numeric_limits<float>::max());
     bool beyond = value > most ? value < high() : value < -most && value > low();
     if (beyond) why = "expected a number that a float can hold";
     return !beyond;
   }
-  PD__OWN static bool parse(const char *text, float &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, float &out, std::string &why) {
     double value = 0;
     why = "expected a number";
     if (!inner::read_double(text, value) || !fits(value, why)) return false;
     out = static_cast<float>(value);
     return true;
   }
-  PD__OWN static std::string format(const float &value) {
+  PD__LOCAL static std::string format(const float &value) {
     return inner::write_double(inner::widen(value));
   }
 };
 
 /* Durations are seconds, which the registry reads as 200ms or 1h30m. */
 template <class Rep, class Period>
-struct type_of<std::chrono::duration<Rep, Period>> {
+struct type_of<std::chrono::duration<Rep, Period>>
+    : plain<std::chrono::duration<Rep, Period>, double> {
   using T = std::chrono::duration<Rep, Period>;
   using seconds = std::chrono::duration<double>;
-  static constexpr bool known = true, object = false, ranged = true, fractional = true;
-  static constexpr bool partial = true;
-  static constexpr pd_type type = PD_TYPE_double, items = static_cast<pd_type>(0);
-  using cell = double;
-  using member = double;
+  static constexpr bool fractional = true, partial = true;
   PD__INLINE static const char *unit() { return "seconds"; }
   PD__INLINE static double count(double seconds) {
     return seconds * static_cast<double>(Period::den) / static_cast<double>(Period::num);
@@ -273,7 +245,7 @@ struct type_of<std::chrono::duration<Rep, Period>> {
     most = most > 9e15 ? 9e15 : most;
     return most * static_cast<double>(Period::num) / static_cast<double>(Period::den);
   }
-  PD__OWN static bool fits(double value, std::string &why) {
+  PD__LOCAL static bool fits(double value, std::string &why) {
     if (std::is_floating_point<Rep>::value) return true;
     if (!(value >= low() && value <= high())) {
       why = value < low() ? "expected at least " : "expected at most ";
@@ -290,18 +262,9 @@ struct type_of<std::chrono::duration<Rep, Period>> {
 
 /* Text as C has it: what it points to never changes and stays until the process ends. */
 template <>
-struct type_of<const char *> {
-  static constexpr bool known = true, object = false, ranged = false, fractional = false;
-  static constexpr bool partial = false;
-  static constexpr pd_type type = PD_TYPE_string, items = static_cast<pd_type>(0);
-  using cell = const char *;
-  using member = const char *;
-  PD__INLINE static const char *unit() { return nullptr; }
+struct type_of<const char *> : plain<const char *, const char *> {
+  static constexpr bool ranged = false;
   PD__INLINE static const char *from(cell value) { return value ? value : ""; }
-  PD__INLINE static cell to(const char *value) { return value; }
-  PD__INLINE static member low() { return nullptr; }
-  PD__INLINE static member high() { return nullptr; }
-  PD__INLINE static bool fits(cell, std::string &) { return true; }
 };
 
 /* ---- Objects, which are read from text ---- */
@@ -316,29 +279,29 @@ struct from_text {
 
 template <>
 struct type_of<std::string> : from_text {
-  PD__OWN static bool parse(const char *text, std::string &out, std::string &) {
+  PD__LOCAL static bool parse(const char *text, std::string &out, std::string &) {
     out = text;
     return true;
   }
-  PD__OWN static std::string format(const std::string &value) { return value; }
+  PD__LOCAL static std::string format(const std::string &value) { return value; }
 };
 
 #if __cplusplus >= 201703L
 /* The text of a value stays until the process ends. */
 template <>
 struct type_of<std::string_view> : from_text {
-  PD__OWN static bool parse(const char *text, std::string_view &out, std::string &) {
+  PD__LOCAL static bool parse(const char *text, std::string_view &out, std::string &) {
     out = text;
     return true;
   }
-  PD__OWN static std::string format(const std::string_view &value) { return std::string(value); }
+  PD__LOCAL static std::string format(const std::string_view &value) { return std::string(value); }
 };
 #endif
 
 /* Enums with pd_names. */
 template <class T>
 struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>> : from_text {
-  PD__OWN static bool parse(const char *text, T &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, T &out, std::string &why) {
     for (const name<T> &each : pd_names(T())) {
       if (std::strcmp(each.text, text) != 0) continue;
       out = each.value;
@@ -347,13 +310,13 @@ struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>>
     why = "expected " + choices();
     return false;
   }
-  PD__OWN static std::string format(const T &value) {
+  PD__LOCAL static std::string format(const T &value) {
     for (const name<T> &each : pd_names(T())) {
       if (each.value == value) return each.text;
     }
     return std::string(); /* which is none of the choices */
   }
-  PD__OWN static std::string choices() {
+  PD__LOCAL static std::string choices() {
     std::string all;
     for (const name<T> &each : pd_names(T())) all += (all.empty() ? "" : "|") + std::string(each.text);
     return all;
@@ -369,15 +332,15 @@ using format_result = decltype(pd_format(std::declval<const T &>()));
 
 template <class T>
 struct type_of<T, void_t<parse_result<T>, format_result<T>>> : from_text {
-  PD__OWN static bool parse(const char *text, T &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, T &out, std::string &why) {
     return pd_parse(text, out, why);
   }
-  PD__OWN static std::string format(const T &value) { return pd_format(value); }
+  PD__LOCAL static std::string format(const T &value) { return pd_format(value); }
 };
 
 /* ---- Lists and optional values ---- */
 
-PD__OWN inline std::string quote_item(const std::string &item, bool alone) {
+PD__LOCAL inline std::string quote_item(const std::string &item, bool alone) {
   bool blank = !item.empty() && (std::strchr(" \t", item[0]) || std::strchr(" \t", item.back()));
   bool empty = item.empty() && alone;
   if (!blank && !empty && item.find_first_of(",\"\r\n") == std::string::npos) return item;
@@ -386,7 +349,7 @@ PD__OWN inline std::string quote_item(const std::string &item, bool alone) {
   return out + "\"";
 }
 
-PD__OWN inline bool next_item(const char **cursor, std::string &item) {
+PD__LOCAL inline bool next_item(const char **cursor, std::string &item) {
   size_t length = 0;
   const char *from = *cursor;
   if (!pd__item_read(&from, nullptr, 0, &length)) return false;
@@ -400,39 +363,39 @@ PD__OWN inline bool next_item(const char **cursor, std::string &item) {
 template <class U>
 struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
   static constexpr pd_type items = type_of<U>::type;
-  PD__OWN static bool parse(const char *text, std::vector<U> &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, std::vector<U> &out, std::string &why) {
     std::string item;
     out.clear();
     for (const char *cursor = *text ? text : nullptr; cursor;) {
       U value{};
       if (!inner::next_item(&cursor, item)) return (why = "expected items with commas between"), false;
       if (!type_of<U>::parse(item.c_str(), value, why)) {
-        why = "item " + inner::write_integer(out.size() + 1) + ": " + why;
+        why = "item " + detail::write_integer(out.size() + 1) + ": " + why;
         return false;
       }
       out.push_back(std::move(value));
     }
     return true;
   }
-  PD__OWN static std::string format(const std::vector<U> &value) {
+  PD__LOCAL static std::string format(const std::vector<U> &value) {
     std::string out;
     for (size_t i = 0; i < value.size(); i++) {
       out += (i ? "," : "") + inner::quote_item(type_of<U>::format(value[i]), value.size() == 1);
     }
     return out;
   }
-  PD__OWN static std::string choices() { return choices_of(static_cast<type_of<U> *>(nullptr)); }
+  PD__LOCAL static std::string choices() { return choices_of(static_cast<type_of<U> *>(nullptr)); }
 
  private:
-  PD__OWN static std::string choices_of(const from_text *) { return type_of<U>::choices(); }
-  PD__OWN static std::string choices_of(const void *) { return std::string(); }
+  PD__LOCAL static std::string choices_of(const from_text *) { return type_of<U>::choices(); }
+  PD__LOCAL static std::string choices_of(const void *) { return std::string(); }
 };
 
 #if __cplusplus >= 201703L
 /* No text is no value. */
 template <class U>
 struct type_of<std::optional<U>, when<type_of<U>::known>> : from_text {
-  PD__OWN static bool parse(const char *text, std::optional<U> &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, std::optional<U> &out, std::string &why) {
     out.reset();
     if (!*text) return true;
     U value{};
@@ -440,7 +403,7 @@ struct type_of<std::optional<U>, when<type_of<U>::known>> : from_text {
     out = std::move(value);
     return true;
   }
-  PD__OWN static std::string format(const std::optional<U> &value) {
+  PD__LOCAL static std::string format(const std::optional<U> &value) {
     return value ? type_of<U>::format(*value) : std::string();
   }
 };

@@ -7,12 +7,7 @@
 #include <pd_flags/host.h>
 #include <pd_flags/items.h>
 
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C as well */
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-extern "C" {
-#endif
+PD__BEGIN_C
 
 #define PD__CALL_S(name, parameters, arguments)                                \
   PD_API pd_status pd_##name parameters {                                      \
@@ -110,9 +105,6 @@ PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer, size_
   return PD_OK;
 }
 
-#ifdef __cplusplus
-}
-#pragma GCC diagnostic pop
-#endif
+PD__END_C
 
 #endif /* PD_FLAGS_UNLINKED_H */

@@ -78,24 +78,17 @@ using namespace ::GFLAGS_NAMESPACE;
 #endif
 
 #define DEFINE_VARIABLE(type, shorttype, name, value, help)                              \
-  PD__GFLAGS_VARIABLE_##shorttype(FLAGS_##name, #name, value, MAYBE_STRIPPED_HELP(help))
-
+  PD__GFLAGS_VARIABLE_##shorttype(FLAGS_##name, #name, value, help)
 #define DEFINE_bool(name, val, txt)                                                      \
   static_assert(sizeof(::fLB::IsBoolFlag(val)) == sizeof(bool),                          \
                 #name ": the value is no bool");                                         \
-  PD__GFLAGS_VARIABLE_B(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
-#define DEFINE_int32(name, val, txt)                                                     \
-  PD__GFLAGS_VARIABLE_I(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
-#define DEFINE_uint32(name, val, txt)                                                    \
-  PD__GFLAGS_VARIABLE_U(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
-#define DEFINE_int64(name, val, txt)                                                     \
-  PD__GFLAGS_VARIABLE_I64(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
-#define DEFINE_uint64(name, val, txt)                                                    \
-  PD__GFLAGS_VARIABLE_U64(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
-#define DEFINE_double(name, val, txt)                                                    \
-  PD__GFLAGS_VARIABLE_D(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
-#define DEFINE_string(name, val, txt)                                                    \
-  PD__GFLAGS_VARIABLE_S(FLAGS_##name, #name, val, MAYBE_STRIPPED_HELP(txt))
+  PD__GFLAGS_VARIABLE_B(FLAGS_##name, #name, val, txt)
+#define DEFINE_int32(name, val, txt) PD__GFLAGS_VARIABLE_I(FLAGS_##name, #name, val, txt)
+#define DEFINE_uint32(name, val, txt) PD__GFLAGS_VARIABLE_U(FLAGS_##name, #name, val, txt)
+#define DEFINE_int64(name, val, txt) PD__GFLAGS_VARIABLE_I64(FLAGS_##name, #name, val, txt)
+#define DEFINE_uint64(name, val, txt) PD__GFLAGS_VARIABLE_U64(FLAGS_##name, #name, val, txt)
+#define DEFINE_double(name, val, txt) PD__GFLAGS_VARIABLE_D(FLAGS_##name, #name, val, txt)
+#define DEFINE_string(name, val, txt) PD__GFLAGS_VARIABLE_S(FLAGS_##name, #name, val, txt)
 
 #define DEFINE_validator(name, validator)                                                \
   static const bool name##_validator_registered __attribute__((unused)) =                \

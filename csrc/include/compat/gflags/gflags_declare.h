@@ -12,6 +12,8 @@
 
 #include <pd_flags/names_push.h>
 
+#include <pd_flags/gflags_word_map.h>
+
 #include <stdint.h>
 
 #include <string>
@@ -50,25 +52,18 @@ typedef std::string clstring;
  * symbols: where a library brings a real gflags, that would initialise ours. */
 #define PD__GFLAGS_TEXT_OF_(prefix) #prefix
 #define PD__GFLAGS_TEXT_OF(prefix) PD__GFLAGS_TEXT_OF_(prefix)
-#define PD__GFLAGS_DECLARE(scope, type, name)                                            \
-  namespace scope {                                                                      \
-    extern GFLAGS_DLL_DECL type FLAGS_##name                                             \
+#define PD__GFLAGS_SCOPE_TEXT fLS
+#define PD__GFLAGS_SCOPE_SWITCH fLB
+#define PD__GFLAGS_SCOPE_NUMBER fLI
+#define PD__GFLAGS_TYPE_TEXT clstring &
+#define PD__GFLAGS_TYPE_SWITCH bool
+#define PD__GFLAGS_TYPE_NUMBER int32_t
+#define PD__GFLAGS_DECLARE(kind, name, ...)                                              \
+  namespace PD__GFLAGS_SCOPE_##kind {                                                    \
+    extern GFLAGS_DLL_DECL PD__GFLAGS_TYPE_##kind FLAGS_##name                           \
         __asm__(PD__GFLAGS_TEXT_OF(__USER_LABEL_PREFIX__) "pd_gflags_" #name);           \
   }
-PD__GFLAGS_DECLARE(fLS, clstring &, flagfile)
-PD__GFLAGS_DECLARE(fLS, clstring &, fromenv)
-PD__GFLAGS_DECLARE(fLS, clstring &, tryfromenv)
-PD__GFLAGS_DECLARE(fLS, clstring &, undefok)
-PD__GFLAGS_DECLARE(fLB, bool, help)
-PD__GFLAGS_DECLARE(fLB, bool, helpfull)
-PD__GFLAGS_DECLARE(fLB, bool, helpshort)
-PD__GFLAGS_DECLARE(fLS, clstring &, helpon)
-PD__GFLAGS_DECLARE(fLS, clstring &, helpmatch)
-PD__GFLAGS_DECLARE(fLB, bool, helppackage)
-PD__GFLAGS_DECLARE(fLB, bool, helpxml)
-PD__GFLAGS_DECLARE(fLB, bool, version)
-PD__GFLAGS_DECLARE(fLS, clstring &, tab_completion_word)
-PD__GFLAGS_DECLARE(fLI, int32_t, tab_completion_columns)
+PD__GFLAGS_WORD_MAP(PD__GFLAGS_DECLARE)
 
 #define DECLARE_VARIABLE(type, shorttype, name)                                          \
   namespace fL##shorttype {                                                              \

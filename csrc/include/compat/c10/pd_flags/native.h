@@ -22,40 +22,14 @@
 
 /* ---- Definitions ---- */
 
-#define PD__C10_DEFINE(tag, name, value, help)                                \
+#define C10_DEFINE_typed_flag_(tag, name, value, help)                        \
   namespace c10 {                                                             \
-  PD__ASSIGNABLE(tag, FLAGS_##name, #name, PD__C10_EXPORT, value, help)       \
+  PD__ASSIGNABLE_##tag(FLAGS_##name, #name, PD__C10_EXPORT, value, help)      \
   }                                                                           \
   using ::c10::FLAGS_##name;
-#define PD__C10_DECLARE(tag, name)                                            \
+#define C10_DECLARE_typed_flag_(tag, name)                                    \
   namespace c10 {                                                             \
   PD__ASSIGNABLE_DECLARE(tag, FLAGS_##name, );                                \
-  }                                                                           \
-  using ::c10::FLAGS_##name;
-
-#define C10_DEFINE_bool(name, value, help) PD__C10_DEFINE(bool, name, value, help)
-#define C10_DEFINE_int(name, value, help) PD__C10_DEFINE(int32, name, value, help)
-#define C10_DEFINE_int32(name, value, help) PD__C10_DEFINE(int32, name, value, help)
-#define C10_DEFINE_uint32(name, value, help) PD__C10_DEFINE(uint32, name, value, help)
-#define C10_DEFINE_int64(name, value, help) PD__C10_DEFINE(int64, name, value, help)
-#define C10_DEFINE_uint64(name, value, help) PD__C10_DEFINE(uint64, name, value, help)
-#define C10_DEFINE_double(name, value, help) PD__C10_DEFINE(double, name, value, help)
-#define C10_DEFINE_string(name, value, help)                                  \
-  namespace c10 {                                                             \
-  PD__ASSIGNABLE_TEXT(FLAGS_##name, #name, PD__C10_EXPORT, value, help)       \
-  }                                                                           \
-  using ::c10::FLAGS_##name;
-
-#define C10_DECLARE_bool(name) PD__C10_DECLARE(bool, name)
-#define C10_DECLARE_int(name) PD__C10_DECLARE(int32, name)
-#define C10_DECLARE_int32(name) PD__C10_DECLARE(int32, name)
-#define C10_DECLARE_uint32(name) PD__C10_DECLARE(uint32, name)
-#define C10_DECLARE_int64(name) PD__C10_DECLARE(int64, name)
-#define C10_DECLARE_uint64(name) PD__C10_DECLARE(uint64, name)
-#define C10_DECLARE_double(name) PD__C10_DECLARE(double, name)
-#define C10_DECLARE_string(name)                                              \
-  namespace c10 {                                                             \
-  PD__ASSIGNABLE_TEXT_DECLARE(FLAGS_##name, );                                \
   }                                                                           \
   using ::c10::FLAGS_##name;
 
@@ -69,8 +43,7 @@ namespace c10 {
 /* ---- What the program is: for the whole process ---- */
 
 PD__LOCAL inline pd_program program_now_() {
-  pd_program program = pd_program();
-  program.size = sizeof program;
+  pd_program program = pd::detail::sized<pd_program>();
   pd_program_get(&program, nullptr); /* NULL where it can't be told */
   return program;
 }
@@ -82,8 +55,7 @@ PD__LOCAL inline const char *UsageMessage() {
 
 /* The first call counts. */
 PD__LOCAL inline void SetUsageMessage(const std::string &text) {
-  pd_program program = pd_program();
-  program.size = sizeof program;
+  pd_program program = pd::detail::sized<pd_program>();
   program.usage = text.c_str();
   if (!program_now_().usage) pd_program_set(&program, nullptr);
 }

@@ -34,6 +34,24 @@
 #include <c10/pd_flags/native.h>
 #endif
 
+#define C10_DEFINE_int(name, value, help) C10_DEFINE_typed_flag_(int32, name, value, help)
+#define C10_DEFINE_bool(name, value, help) C10_DEFINE_typed_flag_(bool, name, value, help)
+#define C10_DEFINE_int32(name, value, help) C10_DEFINE_typed_flag_(int32, name, value, help)
+#define C10_DEFINE_uint32(name, value, help) C10_DEFINE_typed_flag_(uint32, name, value, help)
+#define C10_DEFINE_int64(name, value, help) C10_DEFINE_typed_flag_(int64, name, value, help)
+#define C10_DEFINE_uint64(name, value, help) C10_DEFINE_typed_flag_(uint64, name, value, help)
+#define C10_DEFINE_double(name, value, help) C10_DEFINE_typed_flag_(double, name, value, help)
+#define C10_DEFINE_string(name, value, help) C10_DEFINE_typed_flag_(string, name, value, help)
+
+#define C10_DECLARE_int(name) C10_DECLARE_typed_flag_(int32, name)
+#define C10_DECLARE_bool(name) C10_DECLARE_typed_flag_(bool, name)
+#define C10_DECLARE_int32(name) C10_DECLARE_typed_flag_(int32, name)
+#define C10_DECLARE_uint32(name) C10_DECLARE_typed_flag_(uint32, name)
+#define C10_DECLARE_int64(name) C10_DECLARE_typed_flag_(int64, name)
+#define C10_DECLARE_uint64(name) C10_DECLARE_typed_flag_(uint64, name)
+#define C10_DECLARE_double(name) C10_DECLARE_typed_flag_(double, name)
+#define C10_DECLARE_string(name) C10_DECLARE_typed_flag_(string, name)
+
 #include <pd_flags/names_pop.h>
 
 #endif /* PD_COMPAT_C10_UTIL_FLAGS_H */

@@ -65,6 +65,21 @@
 #include <paddle/pd_flags/functions.h>
 #include <pd_flags/type_tag.h>
 
+#define PD_DEFINE_bool(name, ...) PD__PADDLE_DEFINE(bool, name, __VA_ARGS__)
+#define PD_DEFINE_int32(name, ...) PD__PADDLE_DEFINE(int32, name, __VA_ARGS__)
+#define PD_DEFINE_uint32(name, ...) PD__PADDLE_DEFINE(uint32, name, __VA_ARGS__)
+#define PD_DEFINE_int64(name, ...) PD__PADDLE_DEFINE(int64, name, __VA_ARGS__)
+#define PD_DEFINE_uint64(name, ...) PD__PADDLE_DEFINE(uint64, name, __VA_ARGS__)
+#define PD_DEFINE_double(name, ...) PD__PADDLE_DEFINE(double, name, __VA_ARGS__)
+#define PD_DEFINE_string(name, ...) PD__PADDLE_DEFINE(string, name, __VA_ARGS__)
+#define PD_DECLARE_bool(name) PD__PADDLE_DECLARE(bool, name)
+#define PD_DECLARE_int32(name) PD__PADDLE_DECLARE(int32, name)
+#define PD_DECLARE_uint32(name) PD__PADDLE_DECLARE(uint32, name)
+#define PD_DECLARE_int64(name) PD__PADDLE_DECLARE(int64, name)
+#define PD_DECLARE_uint64(name) PD__PADDLE_DECLARE(uint64, name)
+#define PD_DECLARE_double(name) PD__PADDLE_DECLARE(double, name)
+#define PD_DECLARE_string(name) PD__PADDLE_DECLARE(string, name)
+
 /* By C++ type: bool, a sized integer, double or std::string. */
 #define PD_DEFINE_VARIABLE(type, name, value, ...) \
   PD__TAGGED(PD_DEFINE_, type)(name, value, __VA_ARGS__)
@@ -100,25 +115,19 @@
 
 /* Flags that Python's set_flags and get_flags know; the READONLY ones can be read there, and set
  * by everybody else. In the global namespace. */
-#define PHI_DEFINE_EXPORTED_bool(name, value, doc) PD__EXPORTED(bool, name, true, value, doc)
-#define PHI_DEFINE_EXPORTED_int32(name, value, doc) PD__EXPORTED(int32, name, true, value, doc)
-#define PHI_DEFINE_EXPORTED_int64(name, value, doc) PD__EXPORTED(int64, name, true, value, doc)
-#define PHI_DEFINE_EXPORTED_uint64(name, value, doc) PD__EXPORTED(uint64, name, true, value, doc)
-#define PHI_DEFINE_EXPORTED_double(name, value, doc) PD__EXPORTED(double, name, true, value, doc)
-#define PHI_DEFINE_EXPORTED_string(name, value, doc) PD__EXPORTED(string, name, true, value, doc)
+#define PHI_DEFINE_EXPORTED_bool(...) PD__EXPORTED(bool, true, __VA_ARGS__)
+#define PHI_DEFINE_EXPORTED_int32(...) PD__EXPORTED(int32, true, __VA_ARGS__)
+#define PHI_DEFINE_EXPORTED_int64(...) PD__EXPORTED(int64, true, __VA_ARGS__)
+#define PHI_DEFINE_EXPORTED_uint64(...) PD__EXPORTED(uint64, true, __VA_ARGS__)
+#define PHI_DEFINE_EXPORTED_double(...) PD__EXPORTED(double, true, __VA_ARGS__)
+#define PHI_DEFINE_EXPORTED_string(...) PD__EXPORTED(string, true, __VA_ARGS__)
 
-#define PHI_DEFINE_EXPORTED_READONLY_bool(name, value, doc) \
-  PD__EXPORTED(bool, name, false, value, doc)
-#define PHI_DEFINE_EXPORTED_READONLY_int32(name, value, doc) \
-  PD__EXPORTED(int32, name, false, value, doc)
-#define PHI_DEFINE_EXPORTED_READONLY_int64(name, value, doc) \
-  PD__EXPORTED(int64, name, false, value, doc)
-#define PHI_DEFINE_EXPORTED_READONLY_uint64(name, value, doc) \
-  PD__EXPORTED(uint64, name, false, value, doc)
-#define PHI_DEFINE_EXPORTED_READONLY_double(name, value, doc) \
-  PD__EXPORTED(double, name, false, value, doc)
-#define PHI_DEFINE_EXPORTED_READONLY_string(name, value, doc) \
-  PD__EXPORTED(string, name, false, value, doc)
+#define PHI_DEFINE_EXPORTED_READONLY_bool(...) PD__EXPORTED(bool, false, __VA_ARGS__)
+#define PHI_DEFINE_EXPORTED_READONLY_int32(...) PD__EXPORTED(int32, false, __VA_ARGS__)
+#define PHI_DEFINE_EXPORTED_READONLY_int64(...) PD__EXPORTED(int64, false, __VA_ARGS__)
+#define PHI_DEFINE_EXPORTED_READONLY_uint64(...) PD__EXPORTED(uint64, false, __VA_ARGS__)
+#define PHI_DEFINE_EXPORTED_READONLY_double(...) PD__EXPORTED(double, false, __VA_ARGS__)
+#define PHI_DEFINE_EXPORTED_READONLY_string(...) PD__EXPORTED(string, false, __VA_ARGS__)
 
 /* Pulls the file that defines the flag out of a static library. */
 #define PADDLE_FORCE_LINK_FLAG(name)                                     \

@@ -56,31 +56,29 @@ bool pd_export_flag(const char *name, T *variable, const char *doc, bool writabl
 
 #else
 
+/* The value as what FlagInfo has for the type of the flag. */
+template <class T>
+PD__LOCAL T pd_exported_as(T value) {
+  return value;
+}
+PD__LOCAL inline uint64_t pd_exported_as(uint32_t value) { return value; }
+PD__LOCAL inline std::string pd_exported_as(const char *value) { return value; }
+
 PD__LOCAL inline FlagInfo::ValueType pd_exported_default(const pd_flag_info &info) {
-  const pd_value &value = info.default_value;
-  switch (info.type) {
-    case PD_TYPE_bool:
-      return FlagInfo::ValueType(value.b);
-    case PD_TYPE_int32:
-      return FlagInfo::ValueType(static_cast<int32_t>(value.i64));
-    case PD_TYPE_int64:
-      return FlagInfo::ValueType(value.i64);
-    case PD_TYPE_double:
-      return FlagInfo::ValueType(value.f64);
-    case PD_TYPE_string:
-      return FlagInfo::ValueType(std::string(value.str));
-    default:
-      return FlagInfo::ValueType(value.u64);
-  }
+#define PD__EXPORTED_DEFAULT(name, number, ctype, member) \
+  case PD_TYPE_##name:                                    \
+    return FlagInfo::ValueType(                           \
+        pd_exported_as(pd::detail::value_type<ctype>::get(info.default_value)));
+  switch (info.type) { PD_TYPE_MAP(PD__EXPORTED_DEFAULT) }
+#undef PD__EXPORTED_DEFAULT
+  return FlagInfo::ValueType();
 }
 
 /* A std::string is at the beginning of its cell, so that every cell's address is that of the
  * variable. */
 PD__LOCAL inline bool pd_exported_info(const pd_flag *flag, FlagInfo *out) {
-  pd_flag_info info;
-  pd_cell_info cell;
-  info.size = sizeof info;
-  cell.size = sizeof cell;
+  pd_flag_info info = pd::detail::sized<pd_flag_info>();
+  pd_cell_info cell = pd::detail::sized<pd_cell_info>();
   if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) return false;
   bool writable = info.category == std::string("exported");
   if (!writable && info.category != std::string("exported, read-only")) return false;

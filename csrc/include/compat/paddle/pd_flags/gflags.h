@@ -7,24 +7,11 @@
 #include <string>
 #include <vector>
 
-#define PD_DEFINE_bool(name, value, help) DEFINE_bool(name, value, help)
-#define PD_DEFINE_int32(name, value, help) DEFINE_int32(name, value, help)
-#define PD_DEFINE_uint32(name, value, help) DEFINE_uint32(name, value, help)
-#define PD_DEFINE_int64(name, value, help) DEFINE_int64(name, value, help)
-#define PD_DEFINE_uint64(name, value, help) DEFINE_uint64(name, value, help)
-#define PD_DEFINE_double(name, value, help) DEFINE_double(name, value, help)
-#define PD_DEFINE_string(name, value, help) DEFINE_string(name, value, help)
-
-#define PD_DECLARE_bool(name) DECLARE_bool(name)
-#define PD_DECLARE_int32(name) DECLARE_int32(name)
-#define PD_DECLARE_uint32(name) DECLARE_uint32(name)
-#define PD_DECLARE_int64(name) DECLARE_int64(name)
-#define PD_DECLARE_uint64(name) DECLARE_uint64(name)
-#define PD_DECLARE_double(name) DECLARE_double(name)
-#define PD_DECLARE_string(name) DECLARE_string(name)
+#define PD__PADDLE_DEFINE(tag, name, value, help) DEFINE_##tag(name, value, help)
+#define PD__PADDLE_DECLARE(tag, name) DECLARE_##tag(name)
 
 /* gflags has no place for it: each module tells its own map. */
-#define PD__EXPORTED(tag, name, writable, value, doc)                                        \
+#define PD__EXPORTED(tag, writable, name, value, doc)                                        \
   PD_DEFINE_##tag(name, value, doc);                                                         \
   static const bool pd__exported_##name __attribute__((unused)) =                            \
       ::phi::pd_export_flag(#name, &FLAGS_##name, doc, writable);                            \

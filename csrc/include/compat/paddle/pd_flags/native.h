@@ -12,7 +12,7 @@
 
 #define PD__PADDLE_DEFINE(tag, name, ...)                                      \
   namespace paddle_flags {                                                     \
-  PD__ASSIGNABLE(tag, FLAGS_##name, #name, PD__PADDLE_EXPORT, __VA_ARGS__)     \
+  PD__ASSIGNABLE_##tag(FLAGS_##name, #name, PD__PADDLE_EXPORT, __VA_ARGS__)    \
   }                                                                            \
   using paddle_flags::FLAGS_##name
 #define PD__PADDLE_DECLARE(tag, name)                                          \
@@ -21,34 +21,10 @@
   }                                                                            \
   using paddle_flags::FLAGS_##name
 
-#define PD_DEFINE_bool(name, ...) PD__PADDLE_DEFINE(bool, name, __VA_ARGS__)
-#define PD_DEFINE_int32(name, ...) PD__PADDLE_DEFINE(int32, name, __VA_ARGS__)
-#define PD_DEFINE_uint32(name, ...) PD__PADDLE_DEFINE(uint32, name, __VA_ARGS__)
-#define PD_DEFINE_int64(name, ...) PD__PADDLE_DEFINE(int64, name, __VA_ARGS__)
-#define PD_DEFINE_uint64(name, ...) PD__PADDLE_DEFINE(uint64, name, __VA_ARGS__)
-#define PD_DEFINE_double(name, ...) PD__PADDLE_DEFINE(double, name, __VA_ARGS__)
-#define PD_DEFINE_string(name, ...)                                            \
-  namespace paddle_flags {                                                     \
-  PD__ASSIGNABLE_TEXT(FLAGS_##name, #name, PD__PADDLE_EXPORT, __VA_ARGS__)     \
-  }                                                                            \
-  using paddle_flags::FLAGS_##name
-
-#define PD_DECLARE_bool(name) PD__PADDLE_DECLARE(bool, name)
-#define PD_DECLARE_int32(name) PD__PADDLE_DECLARE(int32, name)
-#define PD_DECLARE_uint32(name) PD__PADDLE_DECLARE(uint32, name)
-#define PD_DECLARE_int64(name) PD__PADDLE_DECLARE(int64, name)
-#define PD_DECLARE_uint64(name) PD__PADDLE_DECLARE(uint64, name)
-#define PD_DECLARE_double(name) PD__PADDLE_DECLARE(double, name)
-#define PD_DECLARE_string(name)                                                \
-  namespace paddle_flags {                                                     \
-  PD__ASSIGNABLE_TEXT_DECLARE(FLAGS_##name, );                                 \
-  }                                                                            \
-  using paddle_flags::FLAGS_##name
-
 /* The category says so to the registry, hence to Python and to every module. */
 #define PD__EXPORTED_true "exported"
 #define PD__EXPORTED_false "exported, read-only"
-#define PD__EXPORTED(tag, name, writable, value, doc)                          \
+#define PD__EXPORTED(tag, writable, name, value, doc)                          \
   PD_DEFINE_##tag(name, value, doc, .category = PD__EXPORTED_##writable);      \
   PD__TOUCHED(name)
 

@@ -1,0 +1,105 @@
+/* Values of the seven types in C++: PD_TYPE_MAP as templates, and values as text. */
+#ifndef PD_FLAGS_VALUES_HPP
+#define PD_FLAGS_VALUES_HPP
+
+#include <pd_flags.h>
+
+#include <clocale>
+#include <cstdio>
+#include <string>
+#include <type_traits>
+
+namespace pd {
+namespace detail {
+
+/* One of the structs that begin with their size, with zeros behind it. */
+template <class S>
+PD__INLINE S sized() {
+  S made = S();
+  made.size = sizeof made;
+  return made;
+}
+
+/* ---- Types ---- */
+
+template <class To, class From>
+PD__INLINE constexpr To value_cast(From value) noexcept {
+  return static_cast<To>(value);
+}
+
+/* The row of PD_TYPE_MAP with the C type T; a `variable` is what a program may assign to.
+ * converted() takes a default as an initialiser
+ * does, so that the compiler warns of one that doesn't fit. */
+template <class T>
+struct value_type;
+#define PD__VALUE_TYPE(name, number, ctype, member_)                                     \
+  template <>                                                                            \
+  struct value_type<ctype> {                                                             \
+    using value = ctype;                                                                 \
+    using member = decltype(pd_value::member_);                                          \
+    using variable = std::conditional<std::is_same<ctype, const char *>::value, std::string &, \
+                                      ctype>::type;                                      \
+    static constexpr pd_type type = PD_TYPE_##name;                                      \
+    PD__INLINE static constexpr value converted(value v) noexcept { return v; }          \
+    PD__INLINE static value get(const pd_value &from) {                                  \
+      return detail::value_cast<value>(from.member_);                                    \
+    }                                                                                    \
+    PD__INLINE static void put(pd_value &to, value v) { to.member_ = v; }                \
+  };                                                                                     \
+  using type_##name = value_type<ctype>;
+PD_TYPE_MAP(PD__VALUE_TYPE)
+#undef PD__VALUE_TYPE
+
+template <class T>
+PD__INLINE void put(pd_value &to, T value) {
+  value_type<T>::put(to, value);
+}
+
+/* ---- Text ---- */
+
+/* In place of std::to_string: gcc makes a unique symbol of a table in that, and glibc never
+ * unloads a library that has one. */
+template <class T>
+PD__LOCAL inline std::string write_integer(T value) {
+  char digits[24], *first = digits + sizeof digits - 1;
+  bool negative = value < T();
+  *first = '\0';
+  do *--first = "9876543210123456789"[9 + static_cast<int>(value % 10)];
+  while (value /= 10);
+  if (negative) *--first = '-';
+  return first;
+}
+
+/* With a point, whatever the locale has instead. */
+PD__LOCAL inline std::string write_digits(double value, int digits) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  std::string out(text), point = std::localeconv()->decimal_point;
+  size_t at = out.find(point);
+  return at == std::string::npos ? out : out.replace(at, point.size(), ".");
+}
+
+/* As the registry reads it; a double by as many digits. */
+PD__LOCAL inline std::string value_text(pd_type type, const pd_value &value, int digits = 17) {
+  if (type == PD_TYPE_string) return value.str;
+  if (type == PD_TYPE_bool) return value.b ? "true" : "false";
+  if (type == PD_TYPE_double) return detail::write_digits(value.f64, digits);
+  bool negative = type == PD_TYPE_int32 || type == PD_TYPE_int64;
+  return negative ? detail::write_integer(value.i64) : detail::write_integer(value.u64);
+}
+
+PD__LOCAL inline bool read_bool(const char *text, bool &out) {
+  static const char *const words[] = {"0", "1", "f", "t", "false", "true", "n", "y", "no", "yes"};
+  std::string lower;
+  for (; *text; text++) lower += static_cast<char>(*text | (*text >= 'A' && *text <= 'Z' ? 32 : 0));
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    out = i % 2 == 1;
+    if (lower == words[i]) return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+}  // namespace pd
+
+#endif /* PD_FLAGS_VALUES_HPP */
