@@ -108,6 +108,13 @@ def test_the_numbers_of_types_and_kinds_are_the_headers() -> None:
     assert kinds == {name.replace("PD_KIND_", "").lower(): n for name, n in known.items()}
 
 
+def test_the_numbers_and_ranks_of_sources_are_the_headers() -> None:
+    known = native.ffi.typeof("pd_source").relements.values()
+    text = {number: native.ffi.string(native.lib.pd_source_name(number)) for number in known}
+    sources = [[text[n].decode(), n, native.lib.pd_source_rank(n)] for n in sorted(known)]
+    assert [[name, int(n), int(rank)] for name, n, rank in rows_below("### Sources")] == sources
+
+
 def test_cells_have_the_documented_width(maker: Maker) -> None:
     text = "#include <pd_flags.h>\n"
     for name, _, width, _ in rows_below("- A *value* has 8 bytes and is read as its type says:"):
