@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FUTURE = """
-#include "api.h"
+#include "base/error.h"
 
 pd_status pd__do_flag_future(int32_t *out, pd_error *err) {
   if (!out) return pd__fail_null(err, "out");

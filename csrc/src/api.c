@@ -86,7 +86,14 @@ static const char *name_at(size_t offset) {
   return name;
 }
 
-static pd_status fail_missing(const pd_table *table, size_t offset, pd_error *err) {
+/* Beside the way that most calls go: the host has to be found, or lacks the function at an offset. */
+static const pd_table *find_table(size_t offset) {
+  const pd_table *table = pd__copies_host(&own_table);
+  return table && pd__table_has(table, offset) ? table : NULL;
+}
+
+static pd_status fail_missing(size_t offset, pd_error *err) {
+  const pd_table *table = pd__copies_host(&own_table);
   const char *name = name_at(offset);
   if (!table) {
     return pd__fail(err, PD_ERR_ABI,
@@ -98,32 +105,22 @@ static pd_status fail_missing(const pd_table *table, size_t offset, pd_error *er
                   name, table->version());
 }
 
-/* The host's table; NULL, with *status: it has no function at the offset. */
-static const pd_table *find_table(size_t offset, pd_status *status, pd_error *err) {
-  const pd_table *table = __atomic_load_n(&pd__complete_table, __ATOMIC_ACQUIRE);
-  if (table) return table;
-  table = pd__copies_host(&own_table);
-  if (table && pd__table_has(table, offset)) return table;
-  *status = fail_missing(table, offset, err);
-  return NULL;
-}
-
+#define PD__TABLE_FOR(name)                                                                        \
+  const pd_table *table = __atomic_load_n(&pd__complete_table, __ATOMIC_ACQUIRE);                  \
+  if (!table) table = find_table(offsetof(pd_table, name))
 #define PD__FORWARD_S(name, parameters, arguments)                                                 \
   pd_status pd_##name parameters {                                                                 \
-    pd_status status = PD_OK;                                                                      \
-    const pd_table *table = find_table(offsetof(pd_table, name), &status, err);                    \
-    return table ? table->name arguments : status;                                                 \
+    PD__TABLE_FOR(name);                                                                           \
+    return table ? table->name arguments : fail_missing(offsetof(pd_table, name), err);            \
   }
 #define PD__FORWARD_R(result, name, parameters, arguments)                                         \
   result pd_##name parameters {                                                                    \
-    pd_status status;                                                                              \
-    const pd_table *table = find_table(offsetof(pd_table, name), &status, NULL);                   \
+    PD__TABLE_FOR(name);                                                                           \
     return table ? table->name arguments : (result)0;                                              \
   }
 #define PD__FORWARD_V(name, parameters, arguments)                                                 \
   void pd_##name parameters {                                                                      \
-    pd_status status;                                                                              \
-    const pd_table *table = find_table(offsetof(pd_table, name), &status, NULL);                   \
+    PD__TABLE_FOR(name);                                                                           \
     if (table) table->name arguments;                                                              \
   }
 PD_TABLE_MAP(PD__FORWARD_S, PD__FORWARD_R, PD__FORWARD_V)

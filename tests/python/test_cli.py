@@ -241,13 +241,13 @@ def test_explain_tells_the_fate_of_every_value(alpha, tmp_path):
     env = {**os.environ, "X_alpha_level": "5"}
     shown = run(sys.executable, path, env=env, cwd=tmp_path).stdout
     assert shown.split("first:\n")[1] == (
-        "  value  state                    source       place\n"
-        f"  9      holds                    override        {path}:5\n"
-        f"  8      hidden by an override above  override        {path}:5\n"
+        "  value  state                        source       place\n"
+        f"  9      holds                        override     {path}:5\n"
+        f"  8      hidden by an override above  override     {path}:5\n"
         f"  7      hidden by an override        run time     {path}:4\n"
         f"  3      hidden by an override        argv         {flags}:2\n"
-        f"  2      replaced by a later one  argv         {flags}:1\n"
-        "  4      replaced by a later one  argv         argv[1]\n"
+        f"  2      replaced by a later one      argv         {flags}:1\n"
+        "  4      replaced by a later one      argv         argv[1]\n"
         "  5      hidden by an override        environment  X_alpha_level\n"
         f"  6      hidden by an override        default      {alpha.parent}/alpha.c:4\n"
     )

@@ -78,9 +78,12 @@
   PD__DEFINITION(PD_TYPE_##tag, member, low, high, kind, flag, text, value, __VA_ARGS__) \
   PD__LIST(flag)
 
+/* The address of the variable FLAGS_<name>, as pd_flag_get_cell gives it: const void *. */
 #ifdef __cplusplus
 #include <pd_flags/define_cpp.h>
+#define PD_FLAG_ADDRESS(name) static_cast<const void *>(&pd__cell_FLAGS_##name)
 #else
+#define PD_FLAG_ADDRESS(name) ((const void *)&FLAGS_##name)
 
 #define PD__DECLARE PD__VIEW
 #define PD__VIEW(ctype, tag, flag, text)                                       \
