@@ -1,5 +1,7 @@
 /* What differs between systems: locks, images, files, the environment. One
- * implementation a system; nothing else looks at it. */
+ * implementation a system; nothing else asks which system it is. This layer may use base.
+ *
+ * A pd__platform_image is a loaded image: the program or a shared library. */
 #ifndef PD__PLATFORM_H
 #define PD__PLATFORM_H
 

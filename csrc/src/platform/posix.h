@@ -1,4 +1,4 @@
-/* What platform_posix.c asks of the file that knows the loader. */
+/* What posix.c asks of the files that know the loader, elf.c and macho.c; and the lock of walks. */
 #ifndef PD__PLATFORM_POSIX_H
 #define PD__PLATFORM_POSIX_H
 
