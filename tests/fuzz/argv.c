@@ -2,7 +2,7 @@
  * After an error nothing has changed; after success the line has the words that it had,
  * and every value is read back from its text. */
 #include "fuzz.h"
-#include "registry.h"
+#include "registry/registry.h"
 
 #define WORDS_MOST 64
 

@@ -2,7 +2,7 @@
  * are there take all of it or nothing, one that comes later takes its variable or tells
  * why not, and --fromenv names what it likes. */
 #include "fuzz.h"
-#include "registry.h"
+#include "module/module.h"
 
 #define VARIABLES_MOST 32
 

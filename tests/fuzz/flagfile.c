@@ -2,7 +2,7 @@
  * between. What the first says is taken whole or not at all, and the state that follows
  * is written as a flagfile that brings it back. */
 #include "fuzz.h"
-#include "registry.h"
+#include "registry/registry.h"
 
 #define FILES 4 /* the last is what we write */
 

@@ -3,7 +3,7 @@
 #include <fnmatch.h>
 
 #include "fuzz.h"
-#include "glob.h"
+#include "input/glob.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc;

@@ -5,9 +5,9 @@
 #include <link.h>
 
 #include "fuzz.h"
-#include "platform.h"
-#include "platform_posix.h"
-#include "registry.h"
+#include "platform/platform.h"
+#include "platform/posix.h"
+#include "module/module.h"
 
 #define DEFS_MOST 6
 #define TEXTS_MOST 24
@@ -107,7 +107,7 @@ static pd_flag_def *read_def(fuzz_bytes *in, const texts *from, uint64_t *cell) 
 
 static pd_flag *find(const char *name) {
   pd__platform_lock();
-  pd_flag *flag = pd__names_resolve(name, strlen(name));
+  pd_flag *flag = pd__resolve(name, strlen(name));
   pd__platform_unlock();
   return flag;
 }
@@ -171,7 +171,7 @@ static void check_record(fuzz_bytes *in) {
   record.defs = (const pd_flag_def *const *)defs;
   record.defs_end = record.defs + count;
   pd__module_join(&record);
-  REQUIRE(record.state && record.host == pd__own_host);
+  REQUIRE(record.state && record.host);
   pd_module_info info = {.size = sizeof info};
   REQUIRE(pd_module_get_info(record.state, &info, NULL) == PD_OK);
   if (info.status == PD_OK) {
@@ -212,7 +212,7 @@ static void visit_image(void) {
   size_t module = sizeof(pd_module_record), copy = sizeof(pd_copy_record);
   pd__platform_visit(PD__RECORDS_OF_MODULES, NULL, check_place, &module);
   pd__platform_visit(PD__RECORDS_OF_COPIES, NULL, check_place, &copy);
-  pd__join_those_before();
+  pd__members_visit(NULL);
 }
 
 static uint64_t wide(fuzz_bytes *in) {
