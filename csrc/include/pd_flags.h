@@ -568,6 +568,39 @@ PD_API pd_status pd_hook_remove(pd_hook hook, pd_error *err);
 PD_API pd_status pd_flags_validate(pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------
+ * Deferred hooks: those that may wait for a lock, like the one of Python
+ *
+ * A constructor or destructor of a module runs while its thread has the loader's lock. A
+ * hook that waits there for another lock hangs for ever if the thread that has that lock
+ * loads a module. The library knows that it is in constructors and destructors when a
+ * module joins or leaves, in all of the loading that pd_module_load does, and wherever it
+ * closes a module. It doesn't know what a constructor does that another dlopen runs.
+ */
+
+/* From now on the hook isn't called within constructors and destructors, nor is its
+ * context released there. A watcher is notified afterwards. A value that a module finds
+ * waiting for its flag, and one from the environment, stays pending until the validator
+ * can be asked. Any other change that the validator must see gives PD_ERR_REFUSED there.
+ * What was put off is settled at the end of pd_module_load, with its errors, for what
+ * happened in that; and otherwise by pd_deferred_run.
+ * PD_ERR_ARGUMENT: removed already. */
+PD_API pd_status pd_hook_defer(pd_hook hook, pd_error *err);
+
+/* Settle what was put off, but for what a pd_module_load under way will settle: notify
+ * watchers, and apply values, of which `errors` and `err` get the refused ones. Within
+ * constructors and destructors it does nothing. */
+PD_API pd_status pd_deferred_run(pd_error_list *errors, pd_error *err);
+
+/* Something waits for pd_deferred_run. */
+typedef void (*pd_deferred_handler)(void *context);
+
+/* Call `handler` when something was put off that pd_deferred_run must settle. It is called
+ * within constructors and destructors, on any thread: it may not wait for anybody. It takes the
+ * place of an earlier one; NULL: nobody is told. */
+PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
+                                    pd_error *err);
+
+/* ------------------------------------------------------------------------
  * Warnings: deprecated and retired names that were used, each once
  */
 

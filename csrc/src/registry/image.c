@@ -110,5 +110,5 @@ void pd__module_register(pd_module *module) {
     reference = NULL;
   }
   pd__platform_unlock();
-  if (reference) pd__platform_close(reference);
+  if (reference) pd__loader_close(reference);
 }

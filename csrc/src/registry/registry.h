@@ -269,6 +269,7 @@ struct pd__operation {
   bool listed;
   bool locked;
   bool in_loader;         /* a constructor or destructor is running: no hook may wait */
+  bool deferred;          /* it has put something off, for pd_deferred_run */
 };
 
 /* Take the lock, and let go of it; then notify watchers, hand out warnings, release contexts and
