@@ -601,14 +601,24 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
                                     pd_error *err);
 
 /* ------------------------------------------------------------------------
- * Warnings: deprecated and retired names that were used, each once
+ * Warnings: deprecated and retired names that were used, each once; and others
  */
 
-typedef void (*pd_warning_handler)(const char *message, void *context);
+/* X(name, number, text): what a warning is about. */
+#define PD_WARNING_MAP(X)                                                      \
+  X(GENERAL, 0, "by pd_warning_report")                                        \
+  X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used")
+
+#define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
+typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
+
+typedef void (*pd_warning_handler)(const char *message, pd_warning kind,
+                                   void *context);
 
 /* Give warnings to `handler` from now on, and those that nobody has taken yet at
- * once. It is called on the thread that used the name, without any lock, and takes
- * the place of an earlier one; with NULL they are kept again. */
+ * once. It is called on the thread that used the name, which may be in a constructor:
+ * a handler that waits for a lock may hang there, so keep the message and return. It
+ * takes the place of an earlier one; with NULL they are kept again. */
 PD_API pd_status pd_warning_handle(pd_warning_handler handler, void *context,
                                    pd_error *err);
 

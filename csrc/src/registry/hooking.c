@@ -74,7 +74,7 @@ pd_status pd__do_warning_report(const char *message, pd_error *err) {
   if (!message) return pd__fail_null(err, "message");
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
-  pd__fail(pd__warning_add(), PD_OK, "%s", message);
+  pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK, "%s", message);
   pd__operation_end(&operation);
   return PD_OK;
 }

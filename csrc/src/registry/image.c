@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "loader.h"
 #include "registry.h"
 
 /* A module that leaves keeps its node, since there may be handles to it, and the next one from

@@ -443,7 +443,7 @@ void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
 void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
 
 /* Room for the text of one more; NULL: memory is out, and the warning is lost. */
-pd_error *pd__warning_add(void);
+pd_error *pd__warning_add(pd_warning kind);
 
 /* Who takes warnings from now on; NULL: nobody. */
 void pd__warnings_take(pd__operation *operation, pd_warning_handler handle, void *context,
