@@ -31,8 +31,10 @@
  *   it; a result that is left alone means that nothing was done.
  * - It never prints, exits, aborts or throws. NULL for a required pointer
  *   gives PD_ERR_ARGUMENT.
- * - No C++ exception may leave a function of yours that it calls; on Linux one ends
- *   in std::terminate.
+ * - A C++ exception that leaves a function of yours that it calls passes through to
+ *   whoever made the call, and leaves nothing behind. A validator's refuses the change; a
+ *   watcher's leaves it made. None may come out of a constructor or destructor of a
+ *   module.
  * - Text is NUL-terminated bytes, UTF-8 by custom. Text that comes back is
  *   borrowed, never changes, and stays valid until the process ends.
  * - A pd_flag or pd_module handle stays valid until the process ends, also

@@ -6,9 +6,9 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from paddle_flags import _fast
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.status import ErrorList, check, new_error, settle, to_argument, to_text
+from paddle_flags._fast import load
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -139,7 +139,7 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
     err = new_error()
     errors = ErrorList()
     name_space = to_argument("namespace", namespace)
-    status = _fast.load(file, name_space, *map(_address, (errors.pointer, handle, err)))
+    status = load(file, name_space, *map(_address, (errors.pointer, handle, err)))
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
         settle()

@@ -6,7 +6,9 @@ import atexit
 import sys
 from _thread import get_ident  # without what `threading` brings along
 
-from paddle_flags import _fast, errors
+from paddle_flags import errors
+from paddle_flags._fast import is_waiting, listen, take_deferred
+from paddle_flags._fast import take_warnings as take_native_warnings
 from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -133,7 +135,7 @@ _WARNINGS: dict[int, type[Warning]] = {
 
 def take_warnings() -> list[Warning]:
     """Give the warnings that were left, once each."""
-    taken = [_WARNINGS[kind](text) for kind, text in _fast.take_warnings()]
+    taken = [_WARNINGS[kind](text) for kind, text in take_native_warnings()]
     try:
         while True:
             taken.append(warnings_left.pop(0))  # one by one: other threads take, too
@@ -163,7 +165,7 @@ def resume() -> None:
 
     A value that a validator refuses then leaves a warning: whoever gave it has gone on.
     """
-    _fast.take_deferred()
+    take_deferred()
     refused = ErrorList()
     lib.pd_deferred_run(refused.pointer, ffi.NULL)
     for exception in refused.exceptions():
@@ -178,9 +180,9 @@ def settle() -> None:
     interrupt = _interrupted() if failures else None
     if interrupt is not None:
         raise interrupt
-    if _fast.take_deferred():
+    if take_deferred():
         resume()
-    if warnings_left or _fast.is_waiting():
+    if warnings_left or is_waiting():
         warn()
 
 
@@ -197,7 +199,7 @@ def check(status: int, err: Any) -> None:
     """Raise what `err` says unless `status` is PD_OK."""
     if status != lib.PD_OK:
         raise _with_cause(to_exception(err))
-    if failures or warnings_left or _fast.is_waiting():
+    if failures or warnings_left or is_waiting():
         settle()
 
 
@@ -239,9 +241,9 @@ class ErrorList:
 
 def _end() -> None:
     """Python ends: native code may still use deprecated flags, and must find nothing of ours."""
-    _fast.listen(None)
+    listen(None)
     warn()
 
 
 atexit.register(_end)
-_fast.listen(resume)
+listen(resume)
