@@ -1,4 +1,7 @@
-/* Hooks that are never called within constructors and destructors. */
+/* Hooks that are never called within constructors and destructors.
+ * Also built with (tsan): -fsanitize=thread $LIBRARY
+ * Also built with (asan): -fsanitize=address,undefined $LIBRARY
+ */
 #include <sys/wait.h>
 
 #include "plugged.h"
@@ -83,6 +86,18 @@ TEST(a_deferred_watcher_is_notified_at_the_end_of_the_load) {
   CHECK(seen_in_constructor() == 0);
   CHECK(notified == 1 && value_of(seen) == 5 && told == 0);
 }
+
+TEST(a_deferred_watcher_is_notified_at_the_end_of_the_outermost_load) {
+  start_test();
+  watch_outer_later();
+  setenv("NESTED", plugin_path("acting"), 1);
+  load_module("nesting");
+  CHECK(seen_in_constructor() == 0);
+  CHECK(notified == 1 && value_of(seen) == 5 && told == 0);
+}
+
+static int released;
+static void count_release(void *context) { released += context == &released; }
 
 TEST(a_deferred_watcher_that_is_removed_before_is_not_notified) {
   start_test();
@@ -205,6 +220,27 @@ TEST(nobody_is_told_when_the_handler_is_taken_away) {
   CHECK_OK(pd_deferred_handle(NULL, NULL, &err));
   open_plugin("acting");
   CHECK(told == 0 && value_of(find_flag("acting")) == 1);
+}
+
+/* ---- Releasing ---- */
+
+static pd_hook own;
+
+/* It removes a deferred hook, which nobody calls, within the constructor. */
+static void remove_own(pd_flag *flag, void *context) {
+  (void)flag, (void)context;
+  if (notified++ > 0) return;
+  CHECK_OK(pd_hook_remove(own, &err));
+  CHECK(released == 0);
+}
+
+TEST(the_context_of_a_deferred_hook_is_not_released_within_constructors) {
+  start_test();
+  CHECK_OK(pd_watcher_add(seen, notice, &released, count_release, &own, &err));
+  CHECK_OK(pd_hook_defer(own, &err));
+  CHECK_OK(pd_watcher_add(outer, remove_own, NULL, NULL, NULL, &err));
+  load_module("acting");
+  CHECK(notified == 1 && released == 1);
 }
 
 /* ---- A child of fork ---- */

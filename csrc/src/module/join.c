@@ -28,6 +28,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
   pd_module *module = find_waiting(image);
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
+  if (module->membership) pd__errors_free(module->membership->errors); /* of its last stay */
   if (!module->membership) module->membership = pd__forever(sizeof *module->membership);
   if (!module->membership) return NULL;
   *module->membership = (pd__membership){.errors = NULL};
