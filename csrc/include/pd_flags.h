@@ -574,8 +574,8 @@ PD_API pd_status pd_flags_validate(pd_error_list *errors, pd_error *err);
  *
  * A constructor or destructor of a module runs while its thread has the loader's lock. A
  * hook that waits there for another lock hangs for ever if the thread that has that lock
- * loads a module. The library knows that it is in constructors and destructors when a
- * module joins or leaves, in all of the loading that pd_module_load does, and wherever it
+ * loads a module. The library takes it that it is in constructors and destructors when a
+ * module joins, defines flags late or leaves, in all of the loading that pd_module_load does, and wherever it
  * closes a module. It doesn't know what a constructor does that another dlopen runs.
  */
 

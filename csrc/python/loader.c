@@ -21,9 +21,8 @@ PyObject *fast_load(PyObject *module, PyObject *arguments) {
     return NULL;
   }
   PyThreadState *thread = in_main() ? NULL : PyEval_SaveThread();
-  pd_status status =
-      pd_module_load_as(path, name_space, (pd_error_list *)(uintptr_t)errors,
-                        (pd_module **)(uintptr_t)out, (pd_error *)(uintptr_t)err);
+  pd_status status = pd_module_load_as(path, name_space, (pd_error_list *)(uintptr_t)errors,
+                                       (pd_module **)(uintptr_t)out, (pd_error *)(uintptr_t)err);
   if (thread) PyEval_RestoreThread(thread);
   return PyLong_FromLong(status);
 }
@@ -101,7 +100,8 @@ PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
 /* ---- Both ---- */
 
 bool fast_waiting(void) {
-  return __atomic_load_n(&warnings, __ATOMIC_RELAXED) || __atomic_load_n(&deferred, __ATOMIC_RELAXED);
+  return __atomic_load_n(&warnings, __ATOMIC_RELAXED) ||
+         __atomic_load_n(&deferred, __ATOMIC_RELAXED);
 }
 
 /* waiting(): whether there are warnings, or hooks were put off. */

@@ -1,8 +1,9 @@
 /* Settling what was put off within constructors and destructors: notify watchers, and apply values
  * that waited for a validator. */
-#include "definition.h"
 #include "../registry/deferred.h"
 #include "../registry/hook.h"
+#include "../registry/loader.h"
+#include "definition.h"
 #include "pending.h"
 
 static void settle(pd__operation *operation, const pd__deferred *item, pd__report *report) {
@@ -28,18 +29,15 @@ static bool settle_next(const void *owner, pd__report *report) {
 }
 
 void pd__deferred_run(const void *owner, pd__report *report) {
-  while (settle_next(owner, report)) {}
+  while (settle_next(owner, report)) {
+  }
 }
 
 /* ---- For hosts ---- */
 
 pd_status pd__do_deferred_run(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  bool in_loader = operation.in_loader;
-  pd__operation_end(&operation);
-  if (!in_loader) pd__deferred_run(NULL, &report);
+  if (!pd__loader_now.within) pd__deferred_run(NULL, &report);
   return report.status;
 }
 

@@ -124,16 +124,14 @@ static void settle(pd__operation *operation, pd_module *module, void *handle, bo
   pd__module_close(operation, module);
 }
 
-static void end_loading(pd__loading **ended) { pd__loading_now = (*ended)->outer; }
-
-/* No lock. In a constructor whoever waits for that goes on waiting. */
-static void settle_deferred(const pd__loading *load, pd__report *report) {
+/* No lock, and however the load ends: what it hasn't settled goes to whoever is around it. */
+static void end_loading(pd__loading **ended) {
+  pd__loading_now = (*ended)->outer;
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
-  if (operation.in_loader) pd__deferred_hand_over(&operation, load, pd__loader_now.owner);
-  bool ours = !operation.in_loader;
-  pd__operation_end(&operation);
-  if (ours) pd__deferred_run(load, report);
+  pd__deferred_hand_over(&operation, *ended, pd__loader_now.owner);
+  pd__operation_unlock(&operation);
+  if (operation.deferred) pd__deferred_tell(&operation);
 }
 
 static pd_status load_as(pd__loading *load, pd__report *report, pd_module **out) {
@@ -150,7 +148,7 @@ static pd_status load_as(pd__loading *load, pd__report *report, pd_module **out)
   if (module) settle(&operation, module, handle, accepted);
   pd__operation_end(&operation);
   if (!module && handle) pd__loader_close(handle);
-  settle_deferred(load, report);
+  if (!pd__loader_now.within) pd__deferred_run(load, report);
   if (accepted && out) *out = module;
   return report->status;
 }

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 typedef struct pd__loader_stay {
-  const void *owner;      /* whoever settles what is put off meanwhile; NULL: pd_deferred_run */
-  bool within;            /* constructors and destructors may run */
+  const void *owner; /* whoever settles what is put off meanwhile; NULL: pd_deferred_run */
+  bool within;       /* constructors and destructors may run */
 } pd__loader_stay;
 
 /* Of this thread, now. */

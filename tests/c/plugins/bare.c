@@ -27,7 +27,7 @@ void bare_watch(pd_flag *flag, void *context) {
 }
 
 __attribute__((visibility("default"))) void bare_warn(const char *message, pd_warning kind,
-                                                   void *context);
+                                                      void *context);
 void bare_warn(const char *message, pd_warning kind, void *context) {
   (void)kind;
   (void)message, (void)context;

@@ -33,7 +33,7 @@ __attribute__((visibility("default"))) void calling_release(void *context);
 void calling_release(void *context) { changes += context != NULL; }
 
 __attribute__((visibility("default"))) void calling_warn(const char *message, pd_warning kind,
-                                                   void *context);
+                                                         void *context);
 void calling_warn(const char *message, pd_warning kind, void *context) {
   (void)kind;
   if (calling_during_watch) calling_during_watch();
