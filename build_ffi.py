@@ -15,7 +15,6 @@ CALLBACKS = """
 extern "Python" bool pd_python_validate(const pd_flag_entry *const *, void *, char *, size_t);
 extern "Python" void pd_python_watch(pd_flag *, void *);
 extern "Python" void pd_python_release(void *);
-extern "Python" void pd_python_warn(const char *, void *);
 extern "Python" void pd_python_write(const char *, size_t, void *);
 """
 

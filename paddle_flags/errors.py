@@ -87,7 +87,11 @@ class FlagUnsupportedError(FlagError, NotImplementedError):
     """The registry is hosted by an older version of the library, which lacks this."""
 
 
-class DeprecatedFlagWarning(FutureWarning):
+class FlagWarning(UserWarning):
+    """What native code reports of flags, and no caller can be told by an exception."""
+
+
+class DeprecatedFlagWarning(FlagWarning, FutureWarning):
     """A flag, or a name of one, that will go, or is gone already, was used."""
 
 

@@ -31,8 +31,10 @@
  *   it; a result that is left alone means that nothing was done.
  * - It never prints, exits, aborts or throws. NULL for a required pointer
  *   gives PD_ERR_ARGUMENT.
- * - No C++ exception may leave a function of yours that it calls; on Linux one ends
- *   in std::terminate.
+ * - A C++ exception that leaves a function of yours that it calls passes through to
+ *   whoever made the call, and leaves nothing behind. A validator's refuses the change; a
+ *   watcher's leaves it made. None may come out of a constructor or destructor of a
+ *   module.
  * - Text is NUL-terminated bytes, UTF-8 by custom. Text that comes back is
  *   borrowed, never changes, and stays valid until the process ends.
  * - A pd_flag or pd_module handle stays valid until the process ends, also
@@ -568,14 +570,57 @@ PD_API pd_status pd_hook_remove(pd_hook hook, pd_error *err);
 PD_API pd_status pd_flags_validate(pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------
- * Warnings: deprecated and retired names that were used, each once
+ * Deferred hooks: those that may wait for a lock, like the one of Python
+ *
+ * A constructor or destructor of a module runs while its thread has the loader's lock. A
+ * hook that waits there for another lock hangs for ever if the thread that has that lock
+ * loads a module. The library takes it that it is in constructors and destructors when a
+ * module joins, defines flags late or leaves, in all of the loading that pd_module_load does, and wherever it
+ * closes a module. It doesn't know what a constructor does that another dlopen runs.
  */
 
-typedef void (*pd_warning_handler)(const char *message, void *context);
+/* From now on the hook isn't called within constructors and destructors, nor is its
+ * context released there. A watcher is notified afterwards. A value that a module finds
+ * waiting for its flag, and one from the environment, stays pending until the validator
+ * can be asked. Any other change that the validator must see gives PD_ERR_REFUSED there.
+ * What was put off is settled at the end of pd_module_load, with its errors, for what
+ * happened in that; and otherwise by pd_deferred_run.
+ * PD_ERR_ARGUMENT: removed already. */
+PD_API pd_status pd_hook_defer(pd_hook hook, pd_error *err);
+
+/* Settle what was put off, but for what a pd_module_load under way will settle: notify
+ * watchers, and apply values, of which `errors` and `err` get the refused ones. Within
+ * constructors and destructors it does nothing. */
+PD_API pd_status pd_deferred_run(pd_error_list *errors, pd_error *err);
+
+/* Something waits for pd_deferred_run. */
+typedef void (*pd_deferred_handler)(void *context);
+
+/* Call `handler` when something was put off that pd_deferred_run must settle. It is called
+ * within constructors and destructors, on any thread: it may not wait for anybody. It takes the
+ * place of an earlier one; NULL: nobody is told. */
+PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
+                                    pd_error *err);
+
+/* ------------------------------------------------------------------------
+ * Warnings: deprecated and retired names that were used, each once; and others
+ */
+
+/* X(name, number, text): what a warning is about. */
+#define PD_WARNING_MAP(X)                                                      \
+  X(GENERAL, 0, "by pd_warning_report")                                        \
+  X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used")
+
+#define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
+typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
+
+typedef void (*pd_warning_handler)(const char *message, pd_warning kind,
+                                   void *context);
 
 /* Give warnings to `handler` from now on, and those that nobody has taken yet at
- * once. It is called on the thread that used the name, without any lock, and takes
- * the place of an earlier one; with NULL they are kept again. */
+ * once. It is called on the thread that used the name, which may be in a constructor:
+ * a handler that waits for a lock may hang there, so keep the message and return. It
+ * takes the place of an earlier one; with NULL they are kept again. */
 PD_API pd_status pd_warning_handle(pd_warning_handler handler, void *context,
                                    pd_error *err);
 

@@ -6,8 +6,8 @@
  * messages; so nothing is decided twice. In the comments "not plain" means that: a
  * function has done nothing and raised nothing, and Python has to do the work.
  *
- * One binary serves CPython 3.9 and all later ones (abi3). Nothing here is global:
- * each interpreter has its own module object with a fast_state. */
+ * One binary serves CPython 3.9 and all later ones (abi3). Each interpreter has its own
+ * module object with a fast_state; what belongs to the process stands in loader.c. */
 #ifndef PD__PYTHON_FAST_H
 #define PD__PYTHON_FAST_H
 
@@ -89,6 +89,18 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
 /* After a call of the library: hand out what callbacks left. False: an exception is
  * raised. */
 bool fast_settle(fast_state *state);
+
+/* ---- While modules are loaded (loader.c) ---- */
+
+/* Whether there are warnings, or hooks were put off. */
+bool fast_waiting(void);
+
+/* Functions of the module. */
+PyObject *fast_load(PyObject *module, PyObject *arguments);
+PyObject *fast_take_warnings(PyObject *module, PyObject *nothing);
+PyObject *fast_take_deferred(PyObject *module, PyObject *nothing);
+PyObject *fast_is_waiting(PyObject *module, PyObject *nothing);
+PyObject *fast_listen(PyObject *module, PyObject *function);
 
 /* ---- The mapping FLAGS (registry.c) ---- */
 

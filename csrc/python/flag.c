@@ -73,7 +73,9 @@ static PyObject *get_attribute(PyObject *self, PyObject *name) {
 /* ---- Setting ---- */
 
 bool fast_settle(fast_state *state) {
-  if (PyDict_Size(state->failures) == 0 && PyList_Size(state->warnings) == 0) return true;
+  if (PyDict_Size(state->failures) == 0 && PyList_Size(state->warnings) == 0 && !fast_waiting()) {
+    return true;
+  }
   PyObject *nothing = PyObject_CallObject(state->settle, NULL);
   Py_XDECREF(nothing);
   return nothing != NULL;

@@ -104,6 +104,11 @@ static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
                                 {"make", fast_make, METH_VARARGS, NULL},
                                 {"define", fast_define, METH_VARARGS, NULL},
                                 {"parse_argv", fast_parse_argv, METH_VARARGS, NULL},
+                                {"load", fast_load, METH_VARARGS, NULL},
+                                {"take_warnings", fast_take_warnings, METH_NOARGS, NULL},
+                                {"take_deferred", fast_take_deferred, METH_NOARGS, NULL},
+                                {"is_waiting", fast_is_waiting, METH_NOARGS, NULL},
+                                {"listen", fast_listen, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)execute},

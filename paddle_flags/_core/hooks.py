@@ -61,6 +61,12 @@ def pd_python_release(context: Any) -> None:
     _held.pop(int(ffi.cast("uintptr_t", context)), None)
 
 
+def _keep(number: int) -> None:
+    """It waits for the GIL, which another thread has that imports an extension module."""
+    lib.pd_hook_defer(number, ffi.NULL)
+    _ours.add(number)
+
+
 # ---- Validators ----
 
 
@@ -141,7 +147,7 @@ def add_validator(
     if status != lib.PD_OK:
         pd_python_release(context)
     check(status, err)
-    _ours.add(number[0])
+    _keep(number[0])
     return Hook(number[0])
 
 
@@ -205,7 +211,7 @@ def add_watcher(
         pd_python_release(context)
     check(status, err)
     hook._number = number[0]  # noqa: SLF001 - made here
-    _ours.add(number[0])
+    _keep(number[0])
     return hook
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.status import ErrorList, check, new_error, settle, to_argument, to_text
+from paddle_flags._fast import load
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -98,6 +99,10 @@ def _info(handle: Any) -> Any:
     return info
 
 
+def _address(pointer: Any) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
+
+
 def _plugin_of(handle: Any) -> Plugin:
     plugin = object.__new__(Plugin)
     info = _info(handle)
@@ -134,7 +139,7 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
     err = new_error()
     errors = ErrorList()
     name_space = to_argument("namespace", namespace)
-    status = lib.pd_module_load_as(file, name_space, errors.pointer, handle, err)
+    status = load(file, name_space, *map(_address, (errors.pointer, handle, err)))
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
         settle()

@@ -7,7 +7,8 @@ import sys
 from _thread import get_ident  # without what `threading` brings along
 
 from paddle_flags import errors
-from paddle_flags._fast import is_main
+from paddle_flags._fast import is_waiting, listen, take_deferred
+from paddle_flags._fast import take_warnings as take_native_warnings
 from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -126,9 +127,15 @@ def leave_warning(message: Warning) -> None:
     warnings_left.append(message)
 
 
+_WARNINGS: dict[int, type[Warning]] = {
+    lib.PD_WARNING_GENERAL: errors.FlagWarning,
+    lib.PD_WARNING_DEPRECATED: errors.DeprecatedFlagWarning,
+}
+
+
 def take_warnings() -> list[Warning]:
     """Give the warnings that were left, once each."""
-    taken: list[Warning] = []
+    taken = [_WARNINGS[kind](text) for kind, text in take_native_warnings()]
     try:
         while True:
             taken.append(warnings_left.pop(0))  # one by one: other threads take, too
@@ -153,12 +160,29 @@ def _interrupted() -> BaseException | None:
     return None if error is None or isinstance(error, Exception) else failures.pop(get_ident())
 
 
+def resume() -> None:
+    """Call the hooks that were put off while a module was loaded; what interrupts one is raised.
+
+    A value that a validator refuses then leaves a warning: whoever gave it has gone on.
+    """
+    take_deferred()
+    refused = ErrorList()
+    lib.pd_deferred_run(refused.pointer, ffi.NULL)
+    for exception in refused.exceptions():
+        leave_warning(errors.FlagWarning(str(exception)))
+    failure = failures.pop(get_ident(), None)
+    if failure is not None and not isinstance(failure, Exception):
+        raise failure
+
+
 def settle() -> None:
-    """After a call of C that went well: raise what interrupted a callback, then warn."""
+    """After a call of C that went well: raise what interrupted a callback, resume, then warn."""
     interrupt = _interrupted() if failures else None
     if interrupt is not None:
         raise interrupt
-    if warnings_left:
+    if take_deferred():
+        resume()
+    if warnings_left or is_waiting():
         warn()
 
 
@@ -175,7 +199,7 @@ def check(status: int, err: Any) -> None:
     """Raise what `err` says unless `status` is PD_OK."""
     if status != lib.PD_OK:
         raise _with_cause(to_exception(err))
-    if failures or warnings_left:
+    if failures or warnings_left or is_waiting():
         settle()
 
 
@@ -215,17 +239,11 @@ class ErrorList:
         return _with_cause(gathered)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
-def pd_python_warn(message: Any, context: Any) -> None:  # noqa: ARG001 - C passes it
-    leave_warning(errors.DeprecatedFlagWarning(to_text(message)))
-
-
 def _end() -> None:
     """Python ends: native code may still use deprecated flags, and must find nothing of ours."""
-    if is_main():  # warnings of a sub-interpreter's threads come to that one
-        lib.pd_warning_handle(ffi.NULL, ffi.NULL, ffi.NULL)
+    listen(None)
     warn()
 
 
 atexit.register(_end)
-lib.pd_warning_handle(lib.pd_python_warn, ffi.NULL, ffi.NULL)
+listen(resume)

@@ -140,8 +140,8 @@ TEST(aliases_have_no_variable_of_their_own) {
 }
 
 static char warning[200];
-static void keep_warning(const char *message, void *context) {
-  (void)context;
+static void keep_warning(const char *message, pd_warning kind, void *context) {
+  CHECK(kind == PD_WARNING_DEPRECATED && !context);
   CHECK(!*warning);
   snprintf(warning, sizeof warning, "%s", message);
 }

@@ -509,8 +509,8 @@ TEST(a_module_that_is_unloaded_leaves_when_no_other_thread_is_in_its_validator) 
 
 static char warnings[3][200];
 static int warned;
-static void keep_warning(const char *message, void *context) {
-  CHECK(context == &warned && warned < 3);
+static void keep_warning(const char *message, pd_warning kind, void *context) {
+  CHECK(kind == PD_WARNING_DEPRECATED && context == &warned && warned < 3);
   snprintf(warnings[warned++], sizeof *warnings, "%s", message);
 }
 

@@ -141,7 +141,9 @@ static char **arguments_of(const char *name, int count) {
 }
 
 static int warned;
-static void count_warning(const char *message, void *context) { warned += message && !context; }
+static void count_warning(const char *message, pd_warning kind, void *context) {
+  warned += message && kind == PD_WARNING_DEPRECATED && !context;
+}
 
 /* Each warns once in a process: others each time. Nobody takes the warnings before all are there.
  */

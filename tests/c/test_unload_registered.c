@@ -85,8 +85,8 @@ TEST(a_watcher_of_all_flags_that_a_plugin_added_is_gone_when_it_has_left) {
 
 static int warned;
 static char warning[200];
-static void keep_warning(const char *message, void *context) {
-  CHECK(context == &warned);
+static void keep_warning(const char *message, pd_warning kind, void *context) {
+  CHECK(kind == PD_WARNING_DEPRECATED && context == &warned);
   warned++;
   snprintf(warning, sizeof warning, "%s", message);
 }

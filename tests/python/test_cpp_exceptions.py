@@ -19,7 +19,9 @@ static void thrown(int n) {
 }
 """
 OBJECTS = """
-static void warn(const char *message, void *) { std::printf("warning: %s\\n", message); }
+static void warn(const char *message, pd_warning kind, void *) {
+  if (kind == PD_WARNING_GENERAL) std::printf("warning: %s\\n", message);
+}
 static pd::flag<int> a{"a", 1, "A", pd::watch(thrown),
                        pd::watch([](int n) { std::printf("second %d\\n", n); })};
 static pd::flag<int> b{"b", 1, "B", pd::validate([](int n) { return thrown(n), true; })};

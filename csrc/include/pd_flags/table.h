@@ -128,7 +128,11 @@ PD__BEGIN_C
   S(program_set, (const pd_program *program, pd_error *err), (program, err))                       \
   S(program_get, (pd_program *program, pd_error *err), (program, err))                             \
   S(flag_wipe, (pd_flag * flag, pd_error * err), (flag, err))                                      \
-  S(warning_report, (const char *message, pd_error *err), (message, err))
+  S(warning_report, (const char *message, pd_error *err), (message, err))                          \
+  S(hook_defer, (pd_hook hook, pd_error *err), (hook, err))                                        \
+  S(deferred_run, (pd_error_list *errors, pd_error *err), (errors, err))                           \
+  S(deferred_handle, (pd_deferred_handler handler, void *context, pd_error *err),                  \
+    (handler, context, err))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;

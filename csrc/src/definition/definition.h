@@ -79,6 +79,11 @@ void pd__define_from(pd__late_source *source);
 void pd__settle(pd__operation *operation, pd_flag *node, const char *text, const pd_origin *origin,
                 uint32_t literal, pd__report *report);
 
+/* ---- What was put off within constructors and destructors (resume.c) ---- */
+
+/* No lock, and not in the loader: settle what `owner` settles. Refused values go to `report`. */
+void pd__deferred_run(const void *owner, pd__report *report);
+
 /* ---- Definitions at run time (register.c) ---- */
 
 /* The module leaves: so do definitions whose code or variable is in it. */

@@ -6,6 +6,7 @@
 
 #include "../base/sized.h"
 #include "../base/text.h"
+#include "../registry/deferred.h"
 #include "definition.h"
 
 static size_t waiting; /* values, for all names */
@@ -183,23 +184,50 @@ static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *gi
 
 bool pd__pending_any(void) { return waiting > 0; }
 
+static void put_off(pd__operation *operation, pd_flag *flag, pd__report *report) {
+  pd__deferred item = {.flag = flag};
+  if (!pd__deferred_add(operation, item)) pd__report_memory(report);
+}
+
+void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
+                        const pd_origin *origin, pd__report *report) {
+  pd_flag *flag = pd__flag_meant(node);
+  if (!pd__deferred_validator(operation, flag)) {
+    pd__settle(operation, node, text, origin, 0, report);
+    return;
+  }
+  pd__awaiting given = {
+      .name = node->name, .length = strlen(node->name), .text = text, .origin = *origin};
+  pd__pending *made = NULL;
+  pd_error err;
+  if (pd__pending_prepare(&given, &made, &err) == PD_OK) {
+    pd__pending_keep(made);
+    put_off(operation, flag, report);
+  } else {
+    pd__report_add(report, &err);
+  }
+}
+
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
   const pd_flag_def *def = pd__flag_def(flag);
   bool is_bool = def->type == PD_TYPE_bool;
   pd__pending *list = NULL;
+  bool kept = false;
   gather_all(def->name, strlen(def->name), is_bool, &list);
   gather_each(def->aliases, is_bool, &list);
   gather_each(def->old_names, is_bool, &list);
   while (list) {
     pd__pending *given = list;
     list = given->following;
-    if (flag->defined) {
+    if (flag->defined && !pd__deferred_validator(operation, flag)) {
       apply(operation, flag, given, report);
       pd__pending_drop(given);
-    } else { /* it left while a validator ran */
+    } else { /* it left while a validator ran, or its validator can't be asked here */
       pd__pending_keep(given);
+      kept = true;
     }
   }
+  if (kept && flag->defined) put_off(operation, flag, report);
 }
 
 /* ---- For hosts ---- */
@@ -272,6 +300,11 @@ static void report_unclaimed(const pd__pending *at, pd__report *report) {
                   pd__source_of(at->name, &at->origin, source), suggestion);
 }
 
+/* The flag is there, and the value waits for a validator of it. */
+static bool is_claimed(const pd__pending *at) {
+  return at->negated || pd__flag_meant(at->node)->defined;
+}
+
 /* Each costs a search among all names. */
 #define UNCLAIMED_SHOWN 100
 
@@ -280,7 +313,7 @@ pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
   size_t count = 0;
   pd__platform_lock();
   for (const pd__pending *at = next(NULL); at; at = next(at)) {
-    if (!at->excused && count++ < UNCLAIMED_SHOWN) report_unclaimed(at, &report);
+    if (!at->excused && !is_claimed(at) && count++ < UNCLAIMED_SHOWN) report_unclaimed(at, &report);
   }
   if (count > UNCLAIMED_SHOWN) {
     pd__report_fail(&report, PD_ERR_UNDEFINED,

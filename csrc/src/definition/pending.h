@@ -1,5 +1,5 @@
 /* Values for names that aren't defined yet. They wait, with their source and order, until the
- * names are. Everything here needs the lock. */
+ * names are, and beyond that where a validator can't be asked yet. Everything here needs the lock. */
 #ifndef PD__PENDING_H
 #define PD__PENDING_H
 
@@ -44,6 +44,11 @@ bool pd__pending_any(void);
 /* Give a flag that is being defined what waits for it under its name and its aliases, in the order
  * of arrival; errors go to `report`. */
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report);
+
+/* Give one value to a flag that is being defined, as pd__settle does, or let it wait for a
+ * validator. */
+void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
+                        const pd_origin *origin, pd__report *report);
 
 /* Drop what waits of `source`, and what the flags of modules that are gone keep of it. */
 void pd__pending_forget(pd_source source);

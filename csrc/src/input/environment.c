@@ -101,7 +101,7 @@ static void apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
   } else if (pd__environment_check_twin(flag, variable, &err) != PD_OK) {
     pd__report_add(report, &err);
   } else {
-    pd__settle(operation, node, copy, &origin, 0, report);
+    pd__pending_settle(operation, node, copy, &origin, report);
   }
 }
 

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "../registry/deferred.h"
 #include "../registry/hook.h"
+#include "../registry/loader.h"
 #include "module.h"
 
 static const pd_host *own_host;
@@ -161,9 +163,9 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 /* ---- For hosts of records ---- */
 
 static void join(pd_module_record *record, const pd__platform_image *image) {
+  PD__IN_LOADER(pd__loader_now.owner);
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
-  operation.in_loader = true;
   pd__member_join(&operation, record, image, pd__loading_now);
   pd__operation_end(&operation);
 }
@@ -172,9 +174,9 @@ static void join(pd_module_record *record, const pd__platform_image *image) {
 static bool join_again(pd_module_record *record) {
   pd_error err;
   if (check_abi(record, "", &err) != PD_OK) return false;
+  PD__IN_LOADER(pd__loader_now.owner);
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
-  operation.in_loader = true;
   const pd_module *module = record->state;
   if (module) {
     pd__platform_image image = {.path = module->path, .low = module->low, .high = module->high};
@@ -237,15 +239,16 @@ void pd__members_visit(const void *inside) {
 
 /* Destructors wait for nobody: no code of the module is under way, since that would keep it. */
 void pd__module_leave(pd_module_record *record) {
+  PD__IN_LOADER(pd__loader_now.owner);
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
-  operation.in_loader = true;
   pd_module *module = record->state;
   if (module && module->membership->record == record) {
     pd__member_undefine(&operation, module);
     pd__registered_leave(&operation, module);
     pd__hooks_leave(&operation, module);
     pd__warnings_leave(&operation, module);
+    pd__deferred_leave(&operation, module);
     pd__defs_drop(&module->membership->defs);
     module->membership->record = NULL;
     pd__module_gone(module);

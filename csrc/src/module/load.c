@@ -4,7 +4,9 @@
 
 #include "../base/sized.h"
 #include "../base/text.h"
+#include "../registry/deferred.h"
 #include "../registry/hook.h"
+#include "../registry/loader.h"
 #include "module.h"
 
 
@@ -86,6 +88,7 @@ static void rejoin(pd__operation *operation, const pd_module *module) {
 static pd_module *open_module(const pd__loading *load, void **handle, pd__report *report) {
   const void *inside;
   pd_error err;
+  PD__IN_LOADER(load);
   pd_status status = pd__platform_open(load->path, handle, &inside, &err);
   /* Most have joined by now. A module of another ABI looks for its own host. */
   if (status == PD_OK) pd__members_visit(inside);
@@ -121,7 +124,15 @@ static void settle(pd__operation *operation, pd_module *module, void *handle, bo
   pd__module_close(operation, module);
 }
 
-static void end_loading(pd__loading **ended) { pd__loading_now = (*ended)->outer; }
+/* No lock, and however the load ends: what it hasn't settled goes to whoever is around it. */
+static void end_loading(pd__loading **ended) {
+  pd__loading_now = (*ended)->outer;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd__deferred_hand_over(&operation, *ended, pd__loader_now.owner);
+  pd__operation_unlock(&operation);
+  if (operation.deferred) pd__deferred_tell(&operation);
+}
 
 static pd_status load_as(pd__loading *load, pd__report *report, pd_module **out) {
   void *handle = NULL;
@@ -136,7 +147,8 @@ static pd_status load_as(pd__loading *load, pd__report *report, pd_module **out)
   bool accepted = finish(&operation, load, module, sound, report);
   if (module) settle(&operation, module, handle, accepted);
   pd__operation_end(&operation);
-  if (!module && handle) pd__platform_close(handle);
+  if (!module && handle) pd__loader_close(handle);
+  if (!pd__loader_now.within) pd__deferred_run(load, report);
   if (accepted && out) *out = module;
   return report->status;
 }
@@ -166,6 +178,7 @@ static void leave(pd__operation *operation, pd_module *module) {
   pd__registered_leave(operation, module);
   pd__hooks_leave(operation, module);
   pd__warnings_leave(operation, module);
+  pd__deferred_leave(operation, module);
   module->present = false;
 }
 

@@ -118,6 +118,10 @@ pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err);
 void pd__notices_post(pd__operation *operation, pd__notice **from);
 void pd__notices_discard(pd__operation *operation, pd__notice **from);
 
+/* Leave a watcher, which was put off, to the end of the operation, unless it is removed. False:
+ * memory is out. */
+bool pd__notices_resume(pd__operation *operation, pd_flag *flag, pd_hook watcher);
+
 /* No lock: notify. */
 void pd__notices_deliver(pd__operation *operation);
 

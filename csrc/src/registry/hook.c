@@ -142,11 +142,21 @@ static void (*releaser_of(pd__operation *operation, pd__hook *hook))(void *) {
   return NULL;
 }
 
+/* With the lock. To be released now; NULL: none. Who may not wait leaves some to others. */
+static pd__hook *take_finished(const pd__operation *operation) {
+  pd__hook **at = &finished;
+  while (*at && (*at)->waits && operation->in_loader) at = &(*at)->finished;
+  pd__hook *taken = *at;
+  if (taken) __atomic_store_n(at, taken->finished, __ATOMIC_RELEASE);
+  return taken;
+}
+
 void pd__hooks_release(pd__operation *operation) {
-  while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE)) {
+  bool any = true;
+  while (any && __atomic_load_n(&finished, __ATOMIC_ACQUIRE)) {
     pd__operation_lock(operation);
-    pd__hook *hook = finished;
-    if (hook) __atomic_store_n(&finished, hook->finished, __ATOMIC_RELEASE);
+    pd__hook *hook = take_finished(operation);
+    any = hook != NULL;
     void (*release)(void *) = hook ? releaser_of(operation, hook) : NULL;
     void *context = hook ? hook->context : NULL;
     if (hook) {
@@ -177,8 +187,10 @@ pd_status pd__hooks_check_depth(pd_error *err) {
                   DEEPEST);
 }
 
+pd__hook *pd__hook_find(pd_hook number) { return pd__numbered_find(&hooks, number); }
+
 bool pd__hook_remove(pd_hook number) {
-  pd__hook *hook = pd__numbered_find(&hooks, number);
+  pd__hook *hook = pd__hook_find(number);
   if (hook) remove_hook(hook);
   return hook != NULL;
 }

@@ -16,7 +16,7 @@ struct pd__hook {
   pd_module *releasing; /* that `release` is in */
   size_t calls;         /* of operations that hold it */
   uint64_t round;       /* the last question that it was asked in */
-  bool waits;           /* it may wait for a lock of Python: not called in constructors */
+  bool waits;           /* by pd_hook_defer: it isn't called within constructors and destructors */
   bool removed;
   pd__hook *finished;   /* the next of those that are removed and not called any more */
   size_t count;         /* of targets; 0: a watcher of every flag */
@@ -70,6 +70,7 @@ bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *w
 
 /* Add a hook that is like another one, whose modules are found; remove one: false, there is none. */
 bool pd__hook_remove(pd_hook number);
+pd__hook *pd__hook_find(pd_hook number); /* NULL: it is removed */
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err);
 pd_status pd__hook_check_flags(pd_flag *const *flags, size_t count, pd_error *err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "loader.h"
 #include "registry.h"
 
 /* A module that leaves keeps its node, since there may be handles to it, and the next one from
@@ -110,5 +111,5 @@ void pd__module_register(pd_module *module) {
     reference = NULL;
   }
   pd__platform_unlock();
-  if (reference) pd__platform_close(reference);
+  if (reference) pd__loader_close(reference);
 }

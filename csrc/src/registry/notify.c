@@ -1,6 +1,7 @@
 /* Notifying watchers of what has changed: gathered before the commit, called when the operation
  * has let go of the lock. */
 #include "change.h"
+#include "deferred.h"
 #include "hook.h"
 
 /* A watcher that is to be notified of a flag. */
@@ -29,6 +30,12 @@ static bool add(pd__operation *operation, pd_flag *flag, pd__hook *hook) {
   *operation->notices_end = made;
   operation->notices_end = &made->next;
   return true;
+}
+
+bool pd__notices_resume(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
+  pd__hook *hook = pd__hook_find(watcher);
+  pd__notices_begin(operation);
+  return !hook || add(operation, flag, hook);
 }
 
 pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err) {
@@ -95,12 +102,21 @@ static call pinned_call(pd__operation *operation, const pd__notice *notice) {
   }
 }
 
+/* With the lock. For want of memory the watcher isn't notified: the change has happened. */
+static bool defer(pd__operation *operation, const pd__notice *notice) {
+  const pd__hook *hook = notice->hook;
+  if (!operation->in_loader || !hook || !hook->waits) return false;
+  if (!hook->removed) pd__deferred_add(operation, (pd__deferred){hook->number, notice->flag});
+  return true;
+}
+
 void pd__notices_deliver(pd__operation *operation) {
   while (operation->notices) {
     const pd__notice *notice = operation->notices;
     operation->notices = notice->next;
     pd__operation_lock(operation);
-    call due = pinned_call(operation, notice);
+    call due = {.watch = NULL};
+    if (!defer(operation, notice)) due = pinned_call(operation, notice);
     pd__operation_unlock(operation);
     if (!due.watch) continue;
     PD__IN_HOOK();

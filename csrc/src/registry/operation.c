@@ -2,12 +2,15 @@
 #include <stdlib.h>
 
 #include "change.h"
+#include "deferred.h"
 #include "hook.h"
+#include "loader.h"
 #include "pin.h"
 
 void pd__operations_in_child(void) {
   pd__pins_forget();
   pd__hooks_forget_calls();
+  pd__deferred_in_child();
   for (const pd__operation *each = pd__operations_listed(); each; each = each->outer) {
     pd__pins_count(each);
     pd__hooks_count_calls(each);
@@ -15,7 +18,7 @@ void pd__operations_in_child(void) {
 }
 
 void pd__operation_begin(pd__operation *operation) {
-  *operation = (pd__operation){.locked = false};
+  *operation = (pd__operation){.in_loader = pd__loader_now.within};
   pd__operation_lock(operation);
 }
 
@@ -35,6 +38,7 @@ void pd__operation_end(pd__operation *operation) {
   if (operation->locked) pd__operation_unlock(operation);
   if (operation->notices) pd__notices_deliver(operation);
   pd__warnings_deliver(operation);
+  if (operation->deferred) pd__deferred_tell(operation);
   if (operation->held) {
     pd__operation_lock(operation);
     pd__hooks_let_go(operation);

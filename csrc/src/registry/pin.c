@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "loader.h"
+
 /* A pin of an operation. */
 struct pd__pin {
   pd_module *module;
@@ -83,7 +85,7 @@ void pd__pins_release(pd__operation *operation) {
 
 void pd__pins_close(pd__operation *operation) {
   for (; operation->closing; operation->closing = operation->closing->next) {
-    pd__platform_close(operation->closing->handle);
+    pd__loader_close(operation->closing->handle);
   }
 }
 

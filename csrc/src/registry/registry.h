@@ -272,6 +272,7 @@ struct pd__operation {
   bool listed;
   bool locked;
   bool in_loader;         /* a constructor or destructor is running: no hook may wait */
+  bool deferred;          /* it has put something off, for pd_deferred_run */
 };
 
 /* Take the lock, and let go of it; then notify watchers, hand out warnings, release contexts and
@@ -445,7 +446,7 @@ void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
 void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
 
 /* Room for the text of one more; NULL: memory is out, and the warning is lost. */
-pd_error *pd__warning_add(void);
+pd_error *pd__warning_add(pd_warning kind);
 
 /* Who takes warnings from now on; NULL: nobody. */
 void pd__warnings_take(pd__operation *operation, pd_warning_handler handle, void *context,

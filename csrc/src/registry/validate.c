@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "change.h"
+#include "deferred.h"
 #include "hook.h"
 
 /* Values that change all the time can't be validated. */
@@ -155,6 +156,16 @@ static void add_definition(question *all, pd_flag *flag) {
   show(all, &made->shown[0], flag);
 }
 
+/* It may wait for a thread that waits for the loader. */
+static bool refuse_deferred(question *all, const pd__hook *hook) {
+  if (!hook->waits || !all->changes->operation->in_loader) return false;
+  pd__report_fail(all->changes->report, PD_ERR_REFUSED,
+                  "--%s: one of its validators can't be asked in constructors and destructors, "
+                  "while a module is loaded or unloaded",
+                  hook->targets[0].flag->name);
+  return true;
+}
+
 static void add_hook(question *all, pd__hook *hook) {
   if (!hook->validate || hook->round == all->round) return;
   hook->round = all->round;
@@ -162,6 +173,7 @@ static void add_hook(question *all, pd__hook *hook) {
     const pd__target *target = &hook->targets[i];
     if (!target->flag->defined || target->flag->type != target->type) return;
   }
+  if (refuse_deferred(all, hook)) return;
   asked *made = add(all, hook, hook->validate, hook->count);
   if (!made) return;
   made->context = hook->context;
@@ -332,6 +344,7 @@ static outcome ask_once(pd__changes *changes) {
     pd__report_memory(changes->report);
     return DONE;
   }
+  if (changes->report->status != PD_OK) return DONE;
   bool pinned = pin(&all);
   if (pinned && all.first) run(&all);
   if (!pinned || all.first) pd__prepare_again(changes);

@@ -7,6 +7,7 @@
 
 typedef struct warning {
   struct warning *next;
+  pd_warning kind;
   pd_error text;
 } warning;
 
@@ -22,9 +23,10 @@ static void update_due(void) {
   __atomic_store_n(&due, first != NULL && taker.handle != NULL, __ATOMIC_RELEASE);
 }
 
-pd_error *pd__warning_add(void) {
+pd_error *pd__warning_add(pd_warning kind) {
   warning *made = calloc(1, sizeof *made);
   if (!made) return NULL;
+  made->kind = kind;
   *end = made;
   end = &made->next;
   update_due();
@@ -32,7 +34,7 @@ pd_error *pd__warning_add(void) {
 }
 
 static void warn(const char *subject, const char *what, const char *why) {
-  pd__fail(pd__warning_add(), PD_OK, "%s %s: %s", subject, what, why);
+  pd__fail(pd__warning_add(PD_WARNING_DEPRECATED), PD_OK, "%s %s: %s", subject, what, why);
 }
 
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag) {
@@ -67,7 +69,7 @@ static warning *take(void) {
 
 /* With the lock. The text of the next one, in the operation's memory, with its taker's module
  * pinned; NULL: there is none, or it must be tried again. */
-static const char *next_text(pd__operation *operation, bool *again) {
+static const char *next_text(pd__operation *operation, pd_warning *kind, bool *again) {
   *again = false;
   if (!first || !taker.handle) return NULL;
   pd__pinning how = pd__pin_module(operation, taker.module);
@@ -80,6 +82,7 @@ static const char *next_text(pd__operation *operation, bool *again) {
   }
   if (how == PD__LEAVING) return NULL;
   warning *taken = take();
+  *kind = taken->kind;
   update_due();
   size_t length = strlen(taken->text.message);
   const char *text = pd__arena_text(&operation->arena, taken->text.message, length);
@@ -92,12 +95,13 @@ void pd__warnings_deliver(pd__operation *operation) {
   bool again = true;
   while (again && __atomic_load_n(&due, __ATOMIC_ACQUIRE)) {
     pd__operation_lock(operation);
-    const char *text = next_text(operation, &again);
+    pd_warning kind = PD_WARNING_GENERAL;
+    const char *text = next_text(operation, &kind, &again);
     pd_warning_handler handle = taker.handle;
     void *context = taker.context;
     pd__operation_unlock(operation);
     if (!text) continue;
-    handle(text, context);
+    handle(text, kind, context);
     again = true;
   }
 }

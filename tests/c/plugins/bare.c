@@ -26,8 +26,10 @@ void bare_watch(pd_flag *flag, void *context) {
   if (bare_during) bare_during();
 }
 
-__attribute__((visibility("default"))) void bare_warn(const char *message, void *context);
-void bare_warn(const char *message, void *context) {
+__attribute__((visibility("default"))) void bare_warn(const char *message, pd_warning kind,
+                                                      void *context);
+void bare_warn(const char *message, pd_warning kind, void *context) {
+  (void)kind;
   (void)message, (void)context;
   bare_calls++;
 }

@@ -34,8 +34,10 @@ int64_t calling_changes(void) { return changes; }
 __attribute__((visibility("default"))) void calling_release(void *context);
 void calling_release(void *context) { changes += context != NULL; }
 
-__attribute__((visibility("default"))) void calling_warn(const char *message, void *context);
-void calling_warn(const char *message, void *context) {
+__attribute__((visibility("default"))) void calling_warn(const char *message, pd_warning kind,
+                                                         void *context);
+void calling_warn(const char *message, pd_warning kind, void *context) {
+  (void)kind;
   if (calling_during_watch) calling_during_watch();
   changes += message && context;
 }

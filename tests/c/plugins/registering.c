@@ -17,8 +17,8 @@ static bool is_small(const pd_flag_entry *const *entries, void *context, char *w
 
 static void notice(pd_flag *flag, void *context) { registering_calls += flag && context; }
 
-static void take_warning(const char *message, void *context) {
-  registering_calls += message && context;
+static void take_warning(const char *message, pd_warning kind, void *context) {
+  registering_calls += message && kind == PD_WARNING_DEPRECATED && context;
 }
 
 static void release(void *context) { ++*(int *)context; }

@@ -1,0 +1,135 @@
+/* What happens while a module is loaded: its constructors have the loader's lock, and another
+ * thread that has the GIL may want that, to import an extension module. The order of locks is the
+ * GIL, the loader, the registry; so nothing here waits for the GIL.
+ *
+ * What is global here belongs to the process: there is one registry. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fast.h"
+
+static bool in_main(void) { return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0; }
+
+/* load(path, namespace, errors, out, err), the last three as addresses: the status of
+ * pd_module_load_as. The thread keeps the GIL, for constructors that use Python; but not in a
+ * sub-interpreter, where callbacks would wait for it. */
+PyObject *fast_load(PyObject *module, PyObject *arguments) {
+  unsigned long long errors, out, err;
+  const char *path, *name_space;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "yyKKK:load", &path, &name_space, &errors, &out, &err)) {
+    return NULL;
+  }
+  PyThreadState *thread = in_main() ? NULL : PyEval_SaveThread();
+  pd_status status = pd_module_load_as(path, name_space, (pd_error_list *)(uintptr_t)errors,
+                                       (pd_module **)(uintptr_t)out, (pd_error *)(uintptr_t)err);
+  if (thread) PyEval_RestoreThread(thread);
+  return PyLong_FromLong(status);
+}
+
+/* ---- Hooks that were put off ---- */
+
+static bool deferred;    /* some were, since somebody asked */
+static bool scheduled;   /* the main thread will settle them */
+static PyObject *resume; /* function of the main interpreter, for its main thread; or NULL */
+
+/* The main thread, with the GIL, between two instructions of Python. Before Python 3.12 it may be
+ * in another interpreter: then the next call of the package settles. */
+static int run(void *unused) {
+  (void)unused;
+  __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
+  if (!resume || !in_main()) return 0;
+  PyObject *function = resume;
+  Py_INCREF(function);
+  PyObject *nothing = PyObject_CallObject(function, NULL);
+  Py_DECREF(function);
+  Py_XDECREF(nothing);
+  return nothing ? 0 : -1;
+}
+
+/* Any thread, in a constructor or destructor. When there are too many pending calls, the next call
+ * of the package settles. */
+static void on_deferred(void *unused) {
+  (void)unused;
+  __atomic_store_n(&deferred, true, __ATOMIC_SEQ_CST);
+  if (__atomic_exchange_n(&scheduled, true, __ATOMIC_SEQ_CST)) return;
+  if (Py_AddPendingCall(run, NULL) != 0) __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
+}
+
+/* ---- Warnings ---- */
+
+typedef struct warning {
+  struct warning *next; /* the one before it */
+  pd_warning kind;
+  char text[];
+} warning;
+
+static warning *warnings; /* the last one */
+
+/* Any thread, with or without the GIL. For want of memory the warning is lost. */
+static void on_warning(const char *message, pd_warning kind, void *unused) {
+  (void)unused;
+  size_t size = strlen(message) + 1;
+  warning *made = malloc(sizeof *made + size);
+  if (!made) return;
+  made->kind = kind;
+  memcpy(made->text, message, size);
+  made->next = __atomic_load_n(&warnings, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(&warnings, &made->next, made, true, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED)) {
+  }
+}
+
+/* take_warnings(): those since the last time, as pairs of kind and text. */
+PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
+  (void)module, (void)nothing;
+  PyObject *list = PyList_New(0);
+  warning *each = __atomic_exchange_n(&warnings, NULL, __ATOMIC_ACQUIRE);
+  while (each) {
+    warning *taken = each;
+    PyObject *pair = Py_BuildValue("iN", (int)taken->kind, fast_text(taken->text));
+    if (!pair || !list || PyList_Append(list, pair) < 0) Py_CLEAR(list);
+    Py_XDECREF(pair);
+    each = taken->next;
+    free(taken);
+  }
+  if (list && PyList_Reverse(list) < 0) Py_CLEAR(list);
+  return list;
+}
+
+/* ---- Both ---- */
+
+bool fast_waiting(void) {
+  return __atomic_load_n(&warnings, __ATOMIC_RELAXED) ||
+         __atomic_load_n(&deferred, __ATOMIC_RELAXED);
+}
+
+/* waiting(): whether there are warnings, or hooks were put off. */
+PyObject *fast_is_waiting(PyObject *module, PyObject *nothing) {
+  (void)module, (void)nothing;
+  return PyBool_FromLong(fast_waiting());
+}
+
+/* take_deferred(): whether hooks were put off since the last time. */
+PyObject *fast_take_deferred(PyObject *module, PyObject *nothing) {
+  (void)module, (void)nothing;
+  return PyBool_FromLong(__atomic_exchange_n(&deferred, false, __ATOMIC_SEQ_CST));
+}
+
+/* listen(function): from now on take what the registry reports, and let the main thread call the
+ * function when hooks were put off. None: no longer. The main interpreter alone settles so. */
+PyObject *fast_listen(PyObject *module, PyObject *function) {
+  (void)module;
+  bool on = function != Py_None, main = in_main();
+  if (on) pd_warning_handle(on_warning, NULL, NULL);
+  if (on) pd_deferred_handle(on_deferred, NULL, NULL);
+  if (main) {
+    PyObject *old = resume;
+    Py_XINCREF(on ? function : NULL);
+    resume = on ? function : NULL;
+    Py_XDECREF(old);
+  }
+  if (!on && main) pd_warning_handle(NULL, NULL, NULL);
+  if (!on && main) pd_deferred_handle(NULL, NULL, NULL);
+  Py_RETURN_NONE;
+}
