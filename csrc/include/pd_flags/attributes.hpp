@@ -45,7 +45,9 @@ struct bound_of {
   using member = typename type_of<T>::member;
   /* What lies below the smallest value of an unsigned type is said by that. */
   PD__LOCAL static bool below(V value) { return std::is_unsigned<member>::value && value < V(); }
-  PD__LOCAL static member get(V value) { return below(value) ? member() : static_cast<member>(value); }
+  PD__LOCAL static member get(V value) {
+    return below(value) ? member() : static_cast<member>(value);
+  }
 };
 template <class T>
 struct bound_of<T, float> {
@@ -128,7 +130,8 @@ template <class F, class T>
 using takes_why = decltype(static_cast<bool>(
     std::declval<const F &>()(std::declval<const T &>(), std::declval<std::string &>())));
 template <class F, class T>
-using takes_value = decltype(static_cast<bool>(std::declval<const F &>()(std::declval<const T &>())));
+using takes_value =
+    decltype(static_cast<bool>(std::declval<const F &>()(std::declval<const T &>())));
 template <class F, class T>
 using told_value = decltype(std::declval<const F &>()(std::declval<const T &>()));
 template <class F>

@@ -47,7 +47,9 @@ using gf::CommandLineFlagInfo;
 /* ---- The variables ---- */
 
 PD__LOCAL inline const char *get(void *cell) { return static_cast<std::string *>(cell)->c_str(); }
-PD__LOCAL inline void put(void *cell, const char *value) { *static_cast<std::string *>(cell) = value; }
+PD__LOCAL inline void put(void *cell, const char *value) {
+  *static_cast<std::string *>(cell) = value;
+}
 static const pd_cell_access access = {sizeof(pd_cell_access), get, put};
 
 /* pd_type by gflags' name of it; 0: none. */
@@ -60,7 +62,10 @@ PD__LOCAL inline uint8_t type_named(const std::string &name) {
 
 PD__LOCAL inline pd_value load(uint8_t type, void *cell) {
   pd_value value = pd_value();
-  if (type == PD_TYPE_string) return detail::put(value, get(cell)), value;
+  if (type == PD_TYPE_string) {
+    value.str = get(cell);
+    return value;
+  }
 #define PD__BRIDGE_LOAD(name, number, ctype, member) \
   if (type == number) detail::put(value, *static_cast<ctype const *>(cell));
   PD_TYPE_MAP(PD__BRIDGE_LOAD)

@@ -16,9 +16,7 @@ class hook {
   PD__LOCAL explicit hook(pd_hook number) : number_(number) {}
   /* No call begins after this. */
   PD__LOCAL status remove() {
-    pd_error err;
-    pd_status code = inner::host::hook_remove(number_, &err);
-    return status(code, err);
+    return inner::call([&](pd_error *err) { return inner::host::hook_remove(number_, err); });
   }
 
  private:
@@ -136,9 +134,7 @@ class alignas(64) variable : variable_base {
 
   /* Why the registry doesn't have it; ok() also as long as there is none. */
   PD__LOCAL pd::status status() const {
-    pd_error err;
-    pd_status code = pd_late_check(&late_, &err);
-    return pd::status(code, err);
+    return inner::call([&](pd_error *err) { return pd_late_check(&late_, err); });
   }
 
   /* Set at run time: validated, for all modules, told to all who watch. */
@@ -172,7 +168,8 @@ class alignas(64) variable : variable_base {
     auto *added = new told_by<F>(*this, std::move(function));
     pd_hook number = 0;
     pd::status made = with([&](pd_flag *flag_, pd_error *error_) {
-      return host::watcher_add(flag_, told_by<F>::call, added, told_by<F>::release, &number, error_);
+      return host::watcher_add(flag_, told_by<F>::call, added, told_by<F>::release, &number,
+                               error_);
     });
     if (made.ok()) return hook(number);
     delete added;
@@ -218,19 +215,16 @@ class alignas(64) variable : variable_base {
   /* What `operation` does with the flag; or why there is none. */
   template <class F>
   PD__LOCAL pd::status with(F operation) const {
-    pd_error err;
     pd_flag *flag = handle();
     if (!flag) return why_none();
-    pd_status code = operation(flag, &err);
-    return pd::status(code, err);
+    return inner::call([&](pd_error *err) { return operation(flag, err); });
   }
   PD__LOCAL pd::status why_none() const {
-    pd_error err;
     pd_flag *flag = nullptr;
-    pd::status own = status();
-    if (!own.ok()) return own;
-    pd_status code = host::flag_find(def_.name, &flag, &err);
-    if (code != PD_OK) return pd::status(code, err);
+    pd::status why = status();
+    if (!why.ok()) return why;
+    why = inner::call([&](pd_error *err) { return host::flag_find(def_.name, &flag, err); });
+    if (!why.ok()) return why;
     return pd::status(PD_ERR_UNDEFINED, std::string(def_.name) + ": has not joined yet");
   }
 };

@@ -37,8 +37,8 @@ PD__LOCAL bool add_to_other(const T *variable, void (*function)()) {
   pd_flag_info info = detail::sized<pd_flag_info>();
   if (table->flag_get_info(flag, &info, nullptr) != PD_OK) return false;
   place = new added{variable, {info.name, function, nullptr, nullptr, nullptr}, 0};
-  return table->validator_add(&flag, 1, validate<T>, &place->check, nullptr, &place->hook, nullptr) ==
-         PD_OK;
+  return table->validator_add(&flag, 1, validate<T>, &place->check, nullptr, &place->hook,
+                              nullptr) == PD_OK;
 }
 
 template <class T>
@@ -103,10 +103,11 @@ PD__LOCAL void define(const char *name, const char *help, const char *file, T *c
 
 template <class T>
 PD__LOCAL T from_environment(const char *variable, T otherwise) {
+  using type = detail::value_type<T>;
   pd_value value;
   const char *text = std::getenv(variable);
   if (!text) return otherwise;
-  if (text_to_value(detail::value_type<T>::type, text, &value)) return detail::value_type<T>::get(value);
+  if (text_to_value(type::type, text, &value)) return type::get(value);
   die(std::string("ERROR: error parsing env variable '") + variable + "' with value '" + text +
       "'\n");
   return otherwise;

@@ -56,8 +56,8 @@ class state {
 
  private:
   PD__LOCAL inline void save(const handle &of, const std::map<const void *, checker *> &known) {
-    saved made = {of, type_of_flag(of), text_of(of, true), default_of(of), is_given(of), {}, nullptr,
-                  nullptr};
+    saved made = {of, type_of_flag(of), text_of(of, true), default_of(of), is_given(of), {},
+                  nullptr, nullptr};
     pd_flag_entry entry = detail::sized<pd_flag_entry>();
     if (of.flag && pd_flag_get_entry(of.flag, 0, &entry, nullptr) == PD_OK) {
       made.origin = entry.origin;

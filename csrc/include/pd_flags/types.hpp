@@ -164,7 +164,8 @@ template <class T>
 struct integer<T, false, true> : plain<T, uint64_t> {};
 
 template <class T>
-struct type_of<T, when<is_number<T>::value>> : integer<T, std::is_signed<T>::value, (sizeof(T) > 4)> {
+struct type_of<T, when<is_number<T>::value>>
+    : integer<T, std::is_signed<T>::value, (sizeof(T) > 4)> {
   PD__LOCAL static bool parse(const char *text, T &out, std::string &why) {
     why = "expected an integer";
     return inner::read_integer(text, out);
@@ -318,7 +319,7 @@ struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>>
   }
   PD__LOCAL static std::string choices() {
     std::string all;
-    for (const name<T> &each : pd_names(T())) all += (all.empty() ? "" : "|") + std::string(each.text);
+    for (const name<T> &each : pd_names(T())) (all += all.empty() ? "" : "|") += each.text;
     return all;
   }
 };
@@ -368,7 +369,8 @@ struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
     out.clear();
     for (const char *cursor = *text ? text : nullptr; cursor;) {
       U value{};
-      if (!inner::next_item(&cursor, item)) return (why = "expected items with commas between"), false;
+      why = "expected items with commas between";
+      if (!inner::next_item(&cursor, item)) return false;
       if (!type_of<U>::parse(item.c_str(), value, why)) {
         why = "item " + detail::write_integer(out.size() + 1) + ": " + why;
         return false;

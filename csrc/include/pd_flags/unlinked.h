@@ -12,17 +12,17 @@ PD__BEGIN_C
 #define PD__CALL_S(name, parameters, arguments)                                \
   PD_API pd_status pd_##name parameters {                                      \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
-    return table && table->name ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
+    return table ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
   }
 #define PD__CALL_R(result, name, parameters, arguments)                        \
   PD_API result pd_##name parameters {                                         \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
-    return table && table->name ? table->name arguments : (result)0;                          \
+    return table ? table->name arguments : (result)0;                          \
   }
 #define PD__CALL_V(name, parameters, arguments)                                \
   PD_API void pd_##name parameters {                                           \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
-    if (table && table->name) table->name arguments;                                          \
+    if (table) table->name arguments;                                          \
   }
 PD_TABLE_MAP(PD__CALL_S, PD__CALL_R, PD__CALL_V)
 
