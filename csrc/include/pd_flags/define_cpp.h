@@ -81,7 +81,7 @@ struct optional {
   bool given;
   T value;
   constexpr optional() noexcept : given(false), value() {}
-  constexpr optional(T v) noexcept : given(true), value(v) {}
+  constexpr optional(T content) noexcept : given(true), value(content) {}
   constexpr T value_or(T other) const noexcept { return given ? value : other; }
 };
 

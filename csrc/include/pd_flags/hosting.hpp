@@ -90,8 +90,8 @@ class ref {
 };
 
 /* Its value as on a command line; nothing where nobody defines it. */
-template <class C, class Traits, class T>
-PD__LOCAL inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, Traits> &out,
+template <class Char, class Traits, class T>
+PD__LOCAL inline std::basic_ostream<Char, Traits> &operator<<(std::basic_ostream<Char, Traits> &out,
                                                          const ref<T> &flag) {
   return out << flag.text().c_str();
 }

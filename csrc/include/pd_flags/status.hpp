@@ -106,8 +106,8 @@ class PD__NODISCARD status {
 namespace inner {
 
 /* What came of a function of the registry: `function` calls it with the error at its end. */
-template <class F>
-PD__LOCAL inline status call(const F &function) {
+template <class Function>
+PD__LOCAL inline status call(const Function &function) {
   pd_error err;
   pd_status code = function(&err);
   return status(code, err);
