@@ -141,8 +141,7 @@ template <class T, class Function>
 struct check_by : check<T> {
   Function function;
   const char *expected;
-  PD__LOCAL check_by(Function f, const char *text)
-      : function(std::move(f)), expected(text) {
+  PD__LOCAL check_by(Function f, const char *text) : function(std::move(f)), expected(text) {
     this->call = invoke;
     this->next = nullptr;
   }
@@ -184,13 +183,11 @@ struct watch_by : watch<T> {
 
  private:
   template <class Given>
-  PD__LOCAL static auto tell(const Given &f, const T &value, int)
-      -> void_t<told_value<Given, T>> {
+  PD__LOCAL static auto tell(const Given &f, const T &value, int) -> void_t<told_value<Given, T>> {
     f(value);
   }
   template <class Given>
-  PD__LOCAL static auto tell(const Given &f, const T &, long)
-      -> void_t<told_nothing<Given>> {
+  PD__LOCAL static auto tell(const Given &f, const T &, long) -> void_t<told_nothing<Given>> {
     f();
   }
   template <class Given>
@@ -203,8 +200,7 @@ template <class Function>
 struct validate_t : attribute {
   Function function;
   const char *expected;
-  PD__LOCAL validate_t(Function f, const char *text)
-      : function(std::move(f)), expected(text) {}
+  PD__LOCAL validate_t(Function f, const char *text) : function(std::move(f)), expected(text) {}
   template <class T>
   PD__LOCAL void apply(making<T> &to) const {
     *to.checks = new check_by<T, Function>(function, expected);
@@ -280,7 +276,7 @@ constexpr inner::mark_t<&pd_flag_def::required> required{};
 
 /* Ask `function` about each value before the flag has it: bool(const T &), with `expected`
  * in the message of those that are refused ("expected an even number"); or
- * bool(const T &, std::string &why). Without a lock, on the thread of whoever sets; it may
+ * bool(const T &, std::string &why). It runs without a lock, on the thread that sets; it may
  * be asked again about one change. What it throws refuses. */
 template <class Function>
 PD__LOCAL inline inner::validate_t<Function> validate(Function function,

@@ -53,7 +53,7 @@ class flag_view : detail::view {
   void operator&() const = delete; /* the view's address is not the value's */
 
  private:
-  /* `yes ? 2 : FLAGS_rate` would make an int of a double. With this conversion, which nobody
+  /* `yes ? 2 : FLAGS_rate` would make an int of a double. With this conversion, which no code
    * can use, each side converts to the other, and the compiler refuses: FLAGS_rate.get(). */
   template <class U, class = detail::if_narrower<U, T>>
   flag_view(U);

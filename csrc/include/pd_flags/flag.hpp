@@ -1,4 +1,4 @@
-/* pd::flag<T>, pd::import<T> and pd::ref<T>; pd_flags.hpp tells how they are used. */
+/* pd::flag<T> and pd::import<T>; pd_flags.hpp says how to use them. */
 #ifndef PD_FLAGS_FLAG_HPP
 #define PD_FLAGS_FLAG_HPP
 
@@ -16,7 +16,7 @@ class hook {
   PD__LOCAL explicit hook(pd_hook number) : number_(number) {}
   /* No call begins after this. */
   PD__LOCAL status remove() {
-    return inner::call([&](pd_error *err) { return inner::host::hook_remove(number_, err); });
+    return inner::call([&](pd_error *err_) { return inner::host::hook_remove(number_, err_); });
   }
 
  private:
@@ -109,7 +109,7 @@ class alignas(64) variable : variable_base {
     static_assert(never<U>::value, "a flag is set by flag.set(value), which checks the value");
   }
 
-  /* The value of now: for numbers one atomic load. A reference stays good as long as the
+  /* The current value: for numbers one atomic load. A reference stays valid as long as the
    * module. Any thread. */
   PD__INLINE value_type get() const { return cell_.get(); }
   PD__INLINE value_type operator*() const { return get(); }
@@ -124,19 +124,19 @@ class alignas(64) variable : variable_base {
 
   /* Why the registry doesn't have it; ok() also as long as there is none. */
   PD__LOCAL pd::status status() const {
-    return inner::call([&](pd_error *err) { return pd_late_check(&late_, err); });
+    return inner::call([&](pd_error *err_) { return pd_late_check(&late_, err_); });
   }
 
-  /* Set at run time: validated, for all modules, told to all who watch. */
+  /* Set at run time, for all modules: asks the validators, and notifies the watchers. */
   PD__LOCAL pd::status set(const T &value) {
-    return with([&](pd_flag *flag_, pd_error *error_) {
-      return setter<T, type_of<T>::object>::set(flag_, value, error_);
+    return with([&](pd_flag *flag_, pd_error *err_) {
+      return setter<T, type_of<T>::object>::set(flag_, value, err_);
     });
   }
   /* The same from text as on a command line. */
   PD__LOCAL pd::status set_text(const std::string &text) {
-    return with([&](pd_flag *flag_, pd_error *error_) {
-      return host::flag_set_from_string(flag_, text.c_str(), error_);
+    return with([&](pd_flag *flag_, pd_error *err_) {
+      return host::flag_set_from_string(flag_, text.c_str(), err_);
     });
   }
   /* Drop every value but the default. */
@@ -145,7 +145,7 @@ class alignas(64) variable : variable_base {
   /* As on a command line; "" while it isn't defined. */
   PD__LOCAL std::string text() const { return inner::text_of(handle()); }
 
-  /* For functions of pd_flags.h; null while nobody defines it. */
+  /* For functions of pd_flags.h; null while the flag is not defined. */
   PD__LOCAL pd_flag *handle() const {
     pd_flag *flag = __atomic_load_n(&late_.flag, __ATOMIC_ACQUIRE);
     if (flag || def_.kind == PD_KIND_DEFINE) return flag;
@@ -157,9 +157,9 @@ class alignas(64) variable : variable_base {
   PD__LOCAL result<hook> on_change(Function function) {
     auto *added = new told_by<Function>(*this, std::move(function));
     pd_hook number = 0;
-    pd::status made = with([&](pd_flag *flag_, pd_error *error_) {
+    pd::status made = with([&](pd_flag *flag_, pd_error *err_) {
       return host::watcher_add(flag_, told_by<Function>::call, added,
-                               told_by<Function>::release, &number, error_);
+                               told_by<Function>::release, &number, err_);
     });
     if (made.ok()) return hook(number);
     delete added;
@@ -207,13 +207,13 @@ class alignas(64) variable : variable_base {
   PD__LOCAL pd::status with(Function operation) const {
     pd_flag *flag = handle();
     if (!flag) return why_none();
-    return inner::call([&](pd_error *err) { return operation(flag, err); });
+    return inner::call([&](pd_error *err_) { return operation(flag, err_); });
   }
   PD__LOCAL pd::status why_none() const {
     pd_flag *flag = nullptr;
     pd::status why = status();
     if (!why.ok()) return why;
-    why = inner::call([&](pd_error *err) { return host::flag_find(def_.name, &flag, err); });
+    why = inner::call([&](pd_error *err_) { return host::flag_find(def_.name, &flag, err_); });
     if (!why.ok()) return why;
     return pd::status(PD_ERR_UNDEFINED, std::string(def_.name) + ": has not joined yet");
   }
@@ -396,7 +396,7 @@ class flag : public inner::variable<T> {
     return inner::allow<T>(entries[0]->value, own->checks_, why, size);
   }
 
-  /* Each is told, whatever another one throws. The object is made here, not by a reader. */
+  /* Notify each watcher, whatever another one throws. The object is made here, not by a reader. */
   PD__LOCAL static void changed(pd_flag *, void *context) {
     const flag *own = static_cast<const flag *>(context);
     inner::without_throwing(own->name(), [&] { static_cast<void>(own->get()); });
@@ -410,7 +410,7 @@ class flag : public inner::variable<T> {
 };
 
 /* A cell of our own for a flag of another module, of the same type: it has `value` while
- * nobody defines the name, and follows the flag whenever it comes. A static object. */
+ * the name is not defined, and follows the flag once it is. A static object. */
 template <class T>
 class import : public inner::variable<T> {
  public:

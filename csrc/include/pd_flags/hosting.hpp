@@ -59,7 +59,7 @@ class error_list {
 }  // namespace inner
 
 /* Any flag of the process by its name: pd::find<int>("host_threads"). It stays good, and
- * tells when nobody defines the flag any more. */
+ * reports when the flag is no longer defined. */
 template <class T>
 class ref {
   static_assert(inner::type_of<T>::known, "not a type of flags");
@@ -68,19 +68,19 @@ class ref {
   PD__LOCAL explicit ref(pd_flag *flag = nullptr) : flag_(flag) {}
   PD__LOCAL result<T> get() const {
     T value{};
-    status read = inner::call([&](pd_error *err) {
-      return inner::getter<T, inner::type_of<T>::object>::get(flag_, value, err);
+    status read = inner::call([&](pd_error *err_) {
+      return inner::getter<T, inner::type_of<T>::object>::get(flag_, value, err_);
     });
     if (!read.ok()) return read;
     return value;
   }
   PD__LOCAL status set(const T &value) const {
-    return inner::call([&](pd_error *err) {
-      return inner::setter<T, inner::type_of<T>::object>::set(flag_, value, err);
+    return inner::call([&](pd_error *err_) {
+      return inner::setter<T, inner::type_of<T>::object>::set(flag_, value, err_);
     });
   }
   PD__LOCAL status reset() const {
-    return inner::call([&](pd_error *err) { return inner::host::flag_reset(flag_, err); });
+    return inner::call([&](pd_error *err_) { return inner::host::flag_reset(flag_, err_); });
   }
   PD__LOCAL std::string text() const { return inner::text_of(flag_); }
   PD__LOCAL pd_flag *handle() const { return flag_; }
@@ -89,7 +89,7 @@ class ref {
   pd_flag *flag_;
 };
 
-/* Its value as on a command line; nothing where nobody defines it. */
+/* Its value as on a command line; nothing while it is not defined. */
 template <class Char, class Traits, class T>
 PD__LOCAL inline std::basic_ostream<Char, Traits> &operator<<(std::basic_ostream<Char, Traits> &out,
                                                          const ref<T> &flag) {
@@ -99,8 +99,9 @@ PD__LOCAL inline std::basic_ostream<Char, Traits> &operator<<(std::basic_ostream
 template <class T>
 PD__LOCAL inline result<ref<T>> find(const std::string &name) {
   pd_flag *flag = nullptr;
-  status sought =
-      inner::call([&](pd_error *err) { return inner::host::flag_find(name.c_str(), &flag, err); });
+  status sought = inner::call([&](pd_error *err_) {
+    return inner::host::flag_find(name.c_str(), &flag, err_);
+  });
   if (!sought.ok()) return sought;
   ref<T> found(flag);
   result<T> value = found.get();
@@ -110,12 +111,12 @@ PD__LOCAL inline result<ref<T>> find(const std::string &name) {
 
 /* Set any flag from text, as a command line does. */
 PD__LOCAL inline status set(const std::string &name, const std::string &text) {
-  return inner::call([&](pd_error *err) {
-    return inner::host::flag_set_by_name(name.c_str(), text.c_str(), err);
+  return inner::call([&](pd_error *err_) {
+    return inner::host::flag_set_by_name(name.c_str(), text.c_str(), err_);
   });
 }
 
-/* Read the flags of a command line, as pd_parse_argv tells; PD_HELP: help was asked for.
+/* Read the flags of a command line, as pd_parse_argv says; PD_HELP: help was asked for.
  * `errors` (may be null) receives all of them, the status is the first. */
 PD__LOCAL inline status parse(int &argc, char **argv, std::vector<status> *errors = nullptr,
                             const pd_parse_options *options = nullptr) {
@@ -135,7 +136,7 @@ class module {
   PD__LOCAL explicit module(pd_module *handle = nullptr) : handle_(handle) {}
   PD__LOCAL pd_module *handle() const { return handle_; }
   PD__LOCAL status unload() {
-    return inner::call([&](pd_error *err) { return inner::host::module_unload(handle_, err); });
+    return inner::call([&](pd_error *err_) { return inner::host::module_unload(handle_, err_); });
   }
 
  private:

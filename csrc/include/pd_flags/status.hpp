@@ -1,4 +1,4 @@
-/* How pd_flags.hpp reaches the registry, and how it tells of errors. */
+/* How pd_flags.hpp reaches the registry, and how it reports errors. */
 #ifndef PD_FLAGS_STATUS_HPP
 #define PD_FLAGS_STATUS_HPP
 

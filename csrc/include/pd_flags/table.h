@@ -13,9 +13,9 @@
 PD__BEGIN_C
 
 /* The public functions that work on the registry, without their pd_. S(name,
- * parameters, arguments) gives a pd_status and takes a pd_error last, R(result, name,
- * parameters, arguments) gives a pointer or a number, 0 for want of anything better,
- * and V gives nothing. A row isn't a call, and its blanks are not those of one. */
+ * parameters, arguments) returns a pd_status and takes a pd_error last, R(result, name,
+ * parameters, arguments) returns a pointer or a number, 0 if there is no such function,
+ * and V returns nothing. A row isn't a call, and its blanks are not those of one. */
 /* clang-format off */
 #define PD_TABLE_MAP(S, R, V)                                                                      \
   R(pd_error_list *, error_list_new, (void), ())                                                   \

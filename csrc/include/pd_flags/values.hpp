@@ -27,9 +27,9 @@ PD__INLINE constexpr Target value_cast(From value) noexcept {
   return static_cast<Target>(value);
 }
 
-/* The row of PD_TYPE_MAP with the C type T; a `variable` is what a program may assign to.
- * converted() takes a default as an initialiser
- * does, so that the compiler warns of one that doesn't fit. */
+/* The row of PD_TYPE_MAP with the C type T. A `variable` is what a program may assign to.
+ * converted() takes a default as an initialiser does, so that the compiler warns of one that
+ * doesn't fit. */
 template <class T>
 struct value_type;
 #define PD__VALUE_TYPE(name, number, ctype, member_)                                     \
