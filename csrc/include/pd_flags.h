@@ -6,60 +6,55 @@
  *     PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
  *     int level(void) { return FLAGS_alpha_level; }
  *
- * The macros stand in pd_flags/define.h, the binary record that they leave in
- * a module in pd_flags/record.h. This file holds the functions of the library,
- * for hosts that link libpd_flags: they list, find, read and set flags, parse
- * a command line and load plugins. Plugins that link nothing call them as well:
+ * pd_flags/define.h holds these macros, and pd_flags/record.h the binary record that they leave
+ * in a module. This file declares the functions of the library, for hosts that link libpd_flags:
+ * they list, find, read and set flags, parse a command line and load plugins. A plugin that
+ * links nothing can call them too:
  *
  *     #define PD_HEADER_ONLY
  *     #include <pd_flags.h>
  *
- * makes each an inline function that goes to the registry which is in the process.
- * As long as there is none, or if it is of an older version that lacks the function,
- * it gives PD_ERR_UNSUPPORTED; what gives no status gives 0 or does nothing.
+ * makes each of them an inline function that calls the registry of the process. While the
+ * process has no registry, or one of an older version that lacks the function, it returns
+ * PD_ERR_UNSUPPORTED; a function that returns no status returns 0 or does nothing.
  *
- * Rules that hold for every function unless its comment says otherwise:
+ * These rules hold for every function, unless its comment says otherwise:
  *
- * - It may be called from any thread, from several at once, and wherever the rules
- *   for threads and processes below say so.
- * - It returns a pd_status. On any status but PD_OK nothing has changed, and
- *   `err`, where not NULL, holds what went wrong, where, and what was expected.
- *   Results come through the last pointers before `err` and are written only
- *   on success. The exception: pd_flag_register and pd_module_load may succeed
- *   and still find that a value which waited for a flag doesn't suit it. They
- *   then write their result, give the status of that value, and `err` tells of
- *   it; a result that is left alone means that nothing was done.
- * - It never prints, exits, aborts or throws. NULL for a required pointer
- *   gives PD_ERR_ARGUMENT.
- * - A C++ exception that leaves a function of yours that it calls passes through to
- *   whoever made the call, and leaves nothing behind. A validator's refuses the change; a
- *   watcher's leaves it made. None may come out of a constructor or destructor of a
- *   module.
- * - Text is NUL-terminated bytes, UTF-8 by custom. Text that comes back is
- *   borrowed, never changes, and stays valid until the process ends.
- * - A pd_flag or pd_module handle stays valid until the process ends, also
- *   after the module that defined it is gone.
+ * - You may call it from any thread, and from several at once. The rules for threads and
+ *   processes below say where else you may call it.
+ * - It returns a pd_status. With any status but PD_OK nothing has changed, and `err`, unless it
+ *   is NULL, says what went wrong, where, and what was expected. Results are written through the
+ *   last pointers before `err`, and only on success. The exception: pd_flag_register and
+ *   pd_module_load may succeed and still reject a pending value of a flag. They then write their
+ *   result, return the status of that value, and describe it in `err`. If they leave the result
+ *   alone, nothing was done.
+ * - It never prints, exits, aborts or throws. NULL for a required pointer gives PD_ERR_ARGUMENT.
+ * - A C++ exception that leaves a function of yours which it calls passes through to whoever made
+ *   the call, and leaves nothing behind. A validator's rejects the change; a watcher's leaves it
+ *   made. None may come out of a constructor or destructor of a module.
+ * - Text is NUL-terminated bytes, UTF-8 by convention. Text that you get back is borrowed, never
+ *   changes, and stays valid until the process ends.
+ * - A pd_flag or pd_module handle stays valid until the process ends, even after the module that
+ *   defined it has left.
  *
  * Threads and processes:
  *
- * - FLAGS_x may be read by any thread at any moment, in a signal handler too, while
- *   others set it: one load, of a value that the flag had, without lock or call. Who
- *   reads others doesn't feel it.
- * - A set reaches all cells of a flag, one after the other. The values of a batch are
- *   published one by one as well: a thread that reads two flags without a lock may see
- *   one of before and one of after.
- * - Constructors and destructors of modules, validators, watchers, the warning handler
- *   and the writers of reports may call every function. No lock is held meanwhile; a
- *   module leaves when no other thread is in a validator or watcher of it.
- * - A signal handler may call pd_flag_get_<type>, with NULL for `err`,
- *   pd_flag_get_address, pd_flag_get_state, pd_status_name and the like of it: they
- *   take no lock. No other function.
- * - The child of a fork may call every function, whatever other threads did at that
- *   moment. Not so after vfork, nor after a fork in a signal handler.
- * - At exit, atexit handlers and destructors may call every function, also while other
- *   threads go on. The flags of a module are defined until its last destructor has
- *   run; FLAGS_x keeps its last value after that, and a handle gives PD_ERR_UNDEFINED.
- */
+ * - Any thread may read FLAGS_x at any moment, also in a signal handler, while others set it.
+ *   That is one load, without a lock or a call, of a value that the flag had. Readers of other
+ *   flags are not slowed down.
+ * - A set changes the cells of a flag one after the other, and a batch publishes its values one
+ *   by one: a thread that reads two flags without a lock may see an old and a new value.
+ * - Constructors and destructors of modules, validators, watchers, the warning handler and the
+ *   writers of reports may call every function. No lock is held while they run. A module leaves
+ *   when no other thread runs one of its validators or watchers.
+ * - A signal handler may call pd_flag_get_<type> with NULL for `err`, pd_flag_get_address,
+ *   pd_flag_get_state, pd_status_name and similar functions: they take no lock. It may call no
+ *   other function.
+ * - The child of a fork may call every function, whatever other threads did at that moment, but
+ *   not after vfork, nor after a fork in a signal handler.
+ * - At exit, atexit handlers and destructors may call every function, while other threads go on
+ *   too. The flags of a module stay defined until its last destructor has run. After that
+ *   FLAGS_x keeps its last value, and a handle gives PD_ERR_UNDEFINED. */
 #ifndef PD_FLAGS_H
 #define PD_FLAGS_H
 
@@ -91,8 +86,8 @@
 
 #define PD_VERSION "0.1.0"
 
-/* The version of the binary contract in docs/abi.md. It grows only when a
- * module built before can no longer be understood. */
+/* The version of the binary contract in docs/abi.md. It grows only when the library can no
+ * longer understand modules that were built before. */
 #define PD_ABI_VERSION 1
 
 /* The longest flag name, in bytes. */
@@ -106,7 +101,7 @@ extern "C" {
  * Statuses and errors
  */
 
-/* X(name, number, text). Numbers never change; new ones go to the end. */
+/* X(name, number, text). Numbers never change; new statuses go to the end. */
 #define PD_STATUS_MAP(X)                                                       \
   X(OK, 0, "success")                                                          \
   X(ERR_ARGUMENT, 1, "invalid argument")                                       \
@@ -124,7 +119,7 @@ extern "C" {
   X(ERR_ABI, 13, "module was built for another ABI version")                   \
   X(ERR_MEMORY, 14, "out of memory")                                           \
   X(HELP, 15, "help was asked for")                                            \
-  X(ERR_UNSUPPORTED, 16, "the copy that hosts the registry lacks this") \
+  X(ERR_UNSUPPORTED, 16, "the copy that hosts the registry lacks this")        \
   X(ERR_REFUSED, 17, "refused by a validator")                                 \
   X(ERR_FILE, 18, "file cannot be read")                                       \
   X(ERR_DEPTH, 19, "nested too deeply")
@@ -132,30 +127,30 @@ extern "C" {
 #define PD_STATUS_ENUM(name, number, text) PD_##name = number,
 typedef enum pd_status { PD_STATUS_MAP(PD_STATUS_ENUM) } pd_status;
 
-/* What went wrong. Owned by the caller, filled by the function that failed;
- * needs no initialisation and no release. */
+/* What went wrong. You own it, and the function that failed fills it. It needs no
+ * initialisation and no release. */
 typedef struct pd_error {
   pd_status status;
   char message[1020]; /* one line, without a newline at its end */
 } pd_error;
 
-/* Static text. Never NULL: an unknown number gives "unknown". */
+/* Static text, never NULL: an unknown number gives "unknown". */
 PD_API const char *pd_status_name(pd_status status); /* "PD_ERR_RANGE" */
 PD_API const char *pd_status_text(pd_status status); /* "value out of range" */
 
-/* All errors of one operation. Owned by the caller, used by one thread at a
- * time. pd_error_list_new gives NULL when memory is out; NULL is an empty list
- * to the other functions, and to every function that takes a list. */
+/* All errors of one operation. You own it, and one thread uses it at a time.
+ * pd_error_list_new returns NULL when memory is out. The other functions, and every function
+ * that takes a list, treat NULL as an empty list. */
 typedef struct pd_error_list pd_error_list;
 PD_API pd_error_list *pd_error_list_new(void);
 PD_API void pd_error_list_free(pd_error_list *list);
 PD_API size_t pd_error_list_count(const pd_error_list *list);
 
-/* Borrowed until the list changes or is freed; NULL when `index` is too big. */
+/* Borrowed until the list changes or is freed. NULL when `index` is too big. */
 PD_API const pd_error *pd_error_list_at(const pd_error_list *list, size_t index);
 
-/* The version of the library that runs, as PD_VERSION is that of the header; that of a
- * small build has its profile behind, as in "0.1.0+no-input". */
+/* The version of the library that runs; PD_VERSION is the version of the header. A small build
+ * adds its profile, as in "0.1.0+no-input". */
 PD_API const char *pd_version(void);
 
 /* ------------------------------------------------------------------------
@@ -178,8 +173,8 @@ typedef enum pd_type { PD_TYPE_MAP(PD_TYPE_ENUM) } pd_type;
 /* "int32". Never NULL: an unknown number gives "unknown". */
 PD_API const char *pd_type_name(pd_type type);
 
-/* A value of any type; PD_TYPE_MAP tells which member a type uses. Text is
- * copied by every function that takes it. */
+/* A value of any type; PD_TYPE_MAP says which member a type uses. Every function that takes
+ * text copies it. */
 typedef union pd_value {
   bool b;
   int64_t i64;
@@ -188,9 +183,9 @@ typedef union pd_value {
   const char *str;
 } pd_value;
 
-/* X(name, number, rank, text): where a value came from. A value hides those of a
- * lower or equal rank. Numbers never change and say nothing of the rank: a new
- * source gets the next number, and a rank between those of others. */
+/* X(name, number, rank, text): where a value came from. A value hides the values of a lower or
+ * equal rank. Numbers never change and say nothing about the rank: a new source gets the next
+ * number, and a rank between two others. */
 #define PD_SOURCE_MAP(X)                                                       \
   X(DEFAULT, 0, 0, "default")                                                  \
   X(FILE, 1, 100, "file")                                                      \
@@ -205,66 +200,66 @@ typedef enum pd_source { PD_SOURCE_MAP(PD_SOURCE_ENUM) } pd_source;
 /* "environment". Never NULL: an unknown number gives "unknown". */
 PD_API const char *pd_source_name(pd_source source);
 
-/* 200 for PD_SOURCE_ENVIRONMENT; 0 for the default, and for an unknown number. */
+/* 200 for PD_SOURCE_ENVIRONMENT; 0 for the default and for an unknown number. */
 PD_API uint32_t pd_source_rank(pd_source source);
 
-/* Who gave a value. */
+/* Where a value came from. */
 typedef struct pd_origin {
   pd_source source;
-  uint32_t line;     /* in the file that `place` is; argv without one: the index */
-  const char *place; /* path of a file, or name of a variable; or NULL */
+  uint32_t line;     /* in the file `place`; of argv without a file: the index */
+  const char *place; /* path of a file or name of a variable; or NULL */
   uint32_t column;   /* in that line, from 1; 0 where unknown */
 } pd_origin;
 
-/* One value that a flag was given, or is to be given. */
+/* One value of a flag, current, past or proposed. */
 typedef struct pd_flag_entry {
   size_t size; /* of this struct, in bytes; set by whoever makes it */
   pd_value value;
   pd_origin origin;
-  bool replaced; /* a later value of the same source came */
+  bool replaced; /* by a later value of the same source */
 } pd_flag_entry;
 
-/* Tells whether flags may have the values that they are about to get:
- * entries[i] is that of the i-th flag that the validator was added for, or its
- * present one if that flag isn't changed. Refusing, it writes what was expected to
- * `why` (`size` bytes with the NUL; "" at first).
- * It is called on the thread of whoever sets, without any lock; it may call every
- * function of this header, and may be called again for one change, if values
- * changed in the meantime. The entries are borrowed during the call. */
+/* A validator accepts or rejects the values that flags are about to get. entries[i] is the new
+ * value of the i-th flag of pd_validator_add, or its current value if that flag does not change.
+ * To reject them, return false and write what was expected to `why`: at most `size` bytes with
+ * the NUL; `why` is "" at first.
+ * It runs on the thread that sets, without any lock, and may call every function of this header.
+ * It may run again for the same change, if values changed in the meantime. The entries are
+ * borrowed during the call. */
 typedef bool (*pd_validator)(const pd_flag_entry *const *entries, void *context,
                              char *why, size_t size);
 
-/* How the registry reaches the variable of a string flag that isn't a const char *: by
- * code of its module, which is called with the registry's lock held. It calls nothing
- * that may call the registry, and throws nothing. */
+/* How the registry reads and writes the variable of a string flag that is not a const char *:
+ * by functions of the module, called with the lock of the registry held. They must not call
+ * anything that may call the registry, and must not throw. */
 typedef struct pd_cell_access {
   size_t size;                               /* of this struct, in bytes */
   const char *(*get)(void *cell);            /* the value, valid until the next call for
-                                                this cell; NULL: nobody assigns to it */
-  void (*put)(void *cell, const char *text); /* the value is `text`, which stays valid */
+                                                this cell; NULL: no code assigns to it */
+  void (*put)(void *cell, const char *text); /* set it to `text`, which stays valid */
 } pd_cell_access;
 
 struct pd_flag;
 
-/* Is told that the value of `flag` has changed: read it there, for another thread
- * may have changed it again. Called on the thread that set, when all values of that
- * operation hold, without any lock; it may call every function of this header. */
+/* A watcher is called after the value of `flag` has changed. Read the value from the flag:
+ * another thread may have changed it again. It runs on the thread that set, after all values of
+ * that operation are in place, without any lock, and may call every function of this header. */
 typedef void (*pd_watcher)(struct pd_flag *flag, void *context);
 
 /* ------------------------------------------------------------------------
  * Definitions
  */
 
-/* What a pd_flag_def asks for. */
+/* Whether a pd_flag_def defines a flag or imports it. */
 typedef enum pd_kind {
   PD_KIND_DEFINE = 0,
   PD_KIND_IMPORT = 1 /* a cell for a flag that another module defines */
 } pd_kind;
 
-/* One definition. The PD_DEFINE macros build it at compile time; for
- * pd_flag_register, fill it with pd_flag_def_init and set what you need.
- * `T` is the type of the three values: pd_value in pd_flag_def, and the plain
- * C type in the constants that the macros build, with the same layout. */
+/* One definition. The PD_DEFINE macros build it at compile time. For pd_flag_register, fill it
+ * with pd_flag_def_init and set the fields that you need. `T` is the type of the three values:
+ * pd_value in pd_flag_def, and the plain C type in the constants that the macros build; both
+ * have the same layout. */
 #define PD_FLAG_DEF_FIELDS(T)                                                  \
   uint32_t size; /* of this struct, in bytes */                                \
   uint32_t line; /* of the definition, from 1; 0 where unknown */              \
@@ -272,17 +267,17 @@ typedef enum pd_kind {
   uint8_t kind;  /* pd_kind */                                                 \
   bool hidden;       /* left out of listings and help */                       \
   bool read_only;    /* keeps its default */                                   \
-  bool startup_only; /* keeps its value once a command line was parsed */      \
+  bool startup_only; /* keeps its value after a command line was parsed */     \
   bool sensitive;    /* its values never appear in messages and reports */     \
-  bool experimental; /* may change or go; help says so */                      \
-  uint8_t list;      /* of a string that is a comma list: pd_type of an item */ \
+  bool experimental; /* may change or be removed; help says so */              \
+  uint8_t list;      /* of a string that is a comma list: pd_type of its items */ \
   const char *name;     /* [A-Za-z_][A-Za-z0-9_.-]*, up to PD_NAME_MAX */      \
   const char *help;     /* NULL: no text */                                    \
   const char *file;     /* source file of the definition, or NULL */           \
   const char *category; /* heading in listings, or NULL */                     \
   const char *aliases;  /* other names, "old_level|lvl", or NULL */            \
-  const char *choices;  /* the only values allowed, "fast|best", of a list the \
-                           only items; or NULL */                              \
+  const char *choices;  /* the only values allowed, "fast|best"; for a list,   \
+                           the only items; or NULL */                          \
   const char *module;   /* NULL: the image that holds the cell */              \
   void *cell;           /* variable of the type that follows the flag, or NULL; \
                            it must live as long as its module */               \
@@ -290,16 +285,16 @@ typedef enum pd_kind {
   PD_ALIGNED T min; /* the smallest value allowed; ignored for bool, string */ \
   PD_ALIGNED T max; /* the largest value allowed */                            \
   const char *unit;       /* "bytes": reads 64MiB; "seconds": reads 200ms; or NULL */ \
-  const char *deprecated; /* why, and what to use instead; NULL: it isn't */   \
-  const char *retired;    /* why values are ignored; NULL: they aren't */      \
+  const char *deprecated; /* why, and what to use instead; NULL: it is not */  \
+  const char *retired;    /* why values are ignored; NULL: they are not */     \
   const char *old_names;  /* aliases that warn once, "old|older", or NULL */   \
   pd_validator validate;  /* of this flag alone; or NULL */                    \
   pd_watcher watch;       /* or NULL */                                        \
   bool required;          /* a command line without a value for it is an error */ \
-  bool assignable;        /* code of the module assigns to the cell: the next call about \
-                             the flag takes the value over, as it is, as set at run time */ \
+  bool assignable;        /* code of the module assigns to the cell; the next call about the \
+                             flag takes that value unchecked, as set at run time */ \
   uint8_t reserved[6];                                                         \
-  void *context;          /* of `validate` and `watch` */                      \
+  void *context;          /* for `validate` and `watch` */                     \
   const pd_cell_access *access; /* NULL: the cell is of the C type of the flag */
 
 typedef struct pd_flag_def {
@@ -309,27 +304,23 @@ typedef struct pd_flag_def {
 typedef struct pd_flag pd_flag;
 typedef struct pd_module pd_module;
 
-/* Zero `def`, then set its size, its type, the whole range of the type, and
- * the default 0, false or "". `size` is sizeof(pd_flag_def). An unknown type
- * is refused later, by pd_flag_register. */
+/* Zero `def`, then set its size, its type, the whole range of the type, and the default 0, false
+ * or "". `size` is sizeof(pd_flag_def). pd_flag_register refuses an unknown type later. */
 PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type);
 
-/* Define a flag at run time. `def` and all text in it are copied; only the
- * cell stays the caller's. The same definition again gives the same flag, and
- * adds its cell. Values that were given for the name earlier (environment)
- * are applied.
- * `out` may be NULL.
- * With *out left alone it was refused and nothing is defined: PD_ERR_NAME,
- * PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (the
- * default is NULL, or isn't a list), PD_ERR_ARGUMENT (another attribute, or two that
- * don't go together), PD_ERR_ABI, PD_ERR_MEMORY. PD_ERR_TYPE: also where a module
- * imports the name with another type. PD_ERR_CONFLICT: the name is taken, or is
- * one of the words of every command line ("help", "flagfile", "fromenv",
- * "tryfromenv", "undefok"), or goes with another one as a bool `b` with `nob` or
- * `no_b`.
- * With *out set it is defined, but a waiting value was refused and the default
- * stands: PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_READ_ONLY,
- * PD_ERR_FROZEN, PD_ERR_ARGV, PD_ERR_MEMORY. */
+/* Define a flag at run time. `def` and all its text are copied; only the cell stays yours. The
+ * same definition again returns the same flag and adds its cell. Values that were given before
+ * for the name, by the environment for example, are applied. `out` may be NULL.
+ * If *out is left alone, the definition was refused and nothing is defined: PD_ERR_NAME,
+ * PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (the default is NULL
+ * or not a list), PD_ERR_ARGUMENT (another attribute, or two that exclude each other),
+ * PD_ERR_ABI, PD_ERR_MEMORY. PD_ERR_TYPE also means that a module imports the name with another
+ * type. PD_ERR_CONFLICT means that the name is taken, that it has a meaning on every command line
+ * ("help", "flagfile", "fromenv", "tryfromenv", "undefok"), or that it and another name are a
+ * bool `b` and `nob` or `no_b`.
+ * If *out is set, the flag is defined, but a pending value was rejected and the default stands:
+ * PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_READ_ONLY, PD_ERR_FROZEN, PD_ERR_ARGV,
+ * PD_ERR_MEMORY. */
 PD_API pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out,
                                   pd_error *err);
 
@@ -337,14 +328,13 @@ PD_API pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out,
  * Finding
  */
 
-/* By name or alias; `-` and `_` are alike. PD_ERR_UNDEFINED: the message names
+/* Find a flag by name or alias; `-` and `_` are the same. PD_ERR_UNDEFINED: the message suggests
  * the nearest known flag. */
 PD_API pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err);
 
-/* The flags, in the order in which they were first defined: NULL gives the first,
- * the last gives NULL. Those of a module follow the lines of its source files; one
- * whose module is loaded again has its old place. Flags defined meanwhile are met
- * too. */
+/* The flags, in the order in which they were first defined: NULL gives the first flag, the last
+ * flag gives NULL. The flags of a module follow the lines of its source files; a module that is
+ * loaded again gets its old place. The walk also meets flags that are defined meanwhile. */
 PD_API pd_flag *pd_flag_next(const pd_flag *previous);
 
 /* Everything about a flag but its value. */
@@ -379,15 +369,14 @@ typedef struct pd_flag_info {
   const char *old_names;
 } pd_flag_info;
 
-/* PD_ERR_UNDEFINED: its module is gone. */
+/* PD_ERR_UNDEFINED: the module of the flag has left. */
 PD_API pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info,
                                   pd_error *err);
 
-/* The values that the flag was given, the current one at index 0 and the default
- * last: by rank, the latest of a source first. Of those that were replaced, at
- * least the last PD_HISTORY_KEPT of each source; of those that came from the very
- * same place one after the other, only the last. PD_ERR_ARGUMENT: `index` is too
- * big. */
+/* The history of the flag: the current value at index 0, the default last. Values are ordered by
+ * rank, and within a source the latest comes first. Of replaced values, at least the last
+ * PD_HISTORY_KEPT of each source are kept; of values that came one after the other from the very
+ * same place, only the last. PD_ERR_ARGUMENT: `index` is too big. */
 #define PD_HISTORY_KEPT 15
 PD_API pd_status pd_flag_get_entry(const pd_flag *flag, size_t index,
                                    pd_flag_entry *entry, pd_error *err);
@@ -399,11 +388,11 @@ typedef struct pd_cell_info {
   pd_type type;       /* of the variable */
   pd_module *module;  /* NULL for a flag of pd_flag_register */
   const void *address; /* NULL where the definition brought no variable */
-  bool in_step;       /* has the flag's value, or no variable */
+  bool in_step;       /* has the value of the flag, or no variable */
 } pd_cell_info;
 
-/* The definitions and imports of a flag; `index` counts from 0.
- * PD_ERR_ARGUMENT: it is too big. */
+/* The definitions and imports of a flag; `index` counts from 0. PD_ERR_ARGUMENT: it is too
+ * big. */
 PD_API pd_status pd_flag_get_cell(const pd_flag *flag, size_t index,
                                   pd_cell_info *info, pd_error *err);
 
@@ -411,8 +400,8 @@ PD_API pd_status pd_flag_get_cell(const pd_flag *flag, size_t index,
  * Reading and setting
  */
 
-/* Without any lock. PD_ERR_TYPE: the flag has another type. PD_ERR_UNDEFINED: its
- * module is gone. */
+/* These take no lock. PD_ERR_TYPE: the flag has another type. PD_ERR_UNDEFINED: the module of the
+ * flag has left. */
 PD_API pd_status pd_flag_get_bool(const pd_flag *flag, bool *out, pd_error *err);
 PD_API pd_status pd_flag_get_int32(const pd_flag *flag, int32_t *out, pd_error *err);
 PD_API pd_status pd_flag_get_uint32(const pd_flag *flag, uint32_t *out, pd_error *err);
@@ -421,27 +410,27 @@ PD_API pd_status pd_flag_get_uint64(const pd_flag *flag, uint64_t *out, pd_error
 PD_API pd_status pd_flag_get_double(const pd_flag *flag, double *out, pd_error *err);
 PD_API pd_status pd_flag_get_string(const pd_flag *flag, const char **out, pd_error *err);
 
-/* The value as text that pd_flag_set_from_string reads back as the same value.
- * `buffer` receives up to `size` bytes with the NUL, as snprintf does; `length`
- * (NULL allowed) receives the length of the whole text without the NUL. */
+/* The value as text; pd_flag_set_from_string reads it back as the same value. `buffer` receives
+ * up to `size` bytes with the NUL, as from snprintf; `length` (may be NULL) receives the length
+ * of the whole text without the NUL. */
 PD_API pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size,
                                   size_t *length, pd_error *err);
 
-/* The address of the registry's own copy of the value, of the flag's C type
- * (const char * for a string); NULL for NULL. It stays readable until the
- * process ends. Read it with one atomic load; never write it. */
+/* The address of the registry's own copy of the value, of the C type of the flag (const char *
+ * for a string); NULL for NULL. You can read it until the process ends, with one atomic load;
+ * never write it. */
 PD_API const void *pd_flag_get_address(const pd_flag *flag);
 
-/* The address of a byte that is the flag's pd_type while it is defined, of a list
- * with 16 times that of its items on top, and 0 while it isn't defined; NULL for
- * NULL. 128 is added where a module may assign to its variable: ask a function for the
- * value. It stays readable until the process ends. Who keeps the address of the
- * value sees here whether that still holds it: the address of a string or a bool never
- * holds anything else, that of a number may hold one of another type. */
+/* The address of a byte that holds the pd_type of the flag while it is defined, and 0 while it is
+ * not; NULL for NULL. For a list, 16 times the type of its items is added. 128 is added if a
+ * module may assign to its variable: then call a function for the value. You can read the byte
+ * until the process ends. If you keep the address of the value, the byte says whether it still
+ * holds that type: the address of a string or a bool never holds another type, the address of a
+ * number may. */
 PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
 
-/* Set at run time. Every cell of the flag has the value on return.
- * PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (text that isn't a list),
+/* Set the flag at run time. When the call returns, every cell of the flag has the value.
+ * PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (text that is not a list),
  * PD_ERR_READ_ONLY, PD_ERR_FROZEN, PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
 PD_API pd_status pd_flag_set_bool(pd_flag *flag, bool value, pd_error *err);
 PD_API pd_status pd_flag_set_int32(pd_flag *flag, int32_t value, pd_error *err);
@@ -451,45 +440,45 @@ PD_API pd_status pd_flag_set_uint64(pd_flag *flag, uint64_t value, pd_error *err
 PD_API pd_status pd_flag_set_double(pd_flag *flag, double value, pd_error *err);
 PD_API pd_status pd_flag_set_string(pd_flag *flag, const char *value, pd_error *err);
 
-/* Set from text, whatever the type. Numbers are read whole and exactly:
- * decimal or 0x for integers, no blanks, no overflow, no rounding to integer;
- * bool reads 1 t true y yes, 0 f false n no in any case. With a unit quantities are
- * read too: 64MiB, 1.5GB, 10kB and 1B of bytes; 1h30m, -200ms, 2.5min, 1d, 3us and
- * 4ns of seconds. They must be integers where the type is one.
- * Also PD_ERR_VALUE: the text is not a value of the type, or an item of it isn't. */
+/* Set a flag of any type from text. Numbers are read whole and exactly: decimal, or 0x for
+ * integers; no blanks, no overflow, no rounding to an integer. A bool reads 1 t true y yes and
+ * 0 f false n no, in upper or lower case. A flag with a unit also reads quantities: 64MiB, 1.5GB,
+ * 10kB and 1B for bytes; 1h30m, -200ms, 2.5min, 1d, 3us and 4ns for seconds. An integer flag
+ * takes only whole quantities.
+ * Also PD_ERR_VALUE: the text, or an item of it, is not a value of the type. */
 PD_API pd_status pd_flag_set_from_string(pd_flag *flag, const char *text,
                                          pd_error *err);
 
-/* pd_flag_find and pd_flag_set_from_string in one. */
+/* pd_flag_find and pd_flag_set_from_string in one call. */
 PD_API pd_status pd_flag_set_by_name(const char *name, const char *text,
                                      pd_error *err);
 
-/* Drop every value but the default. With an override on the flag, the topmost
- * override takes the default instead, and popping it undoes the reset. */
+/* Drop every value but the default. If the flag has an override, the topmost override takes the
+ * default instead, and popping it undoes the reset. */
 PD_API pd_status pd_flag_reset(pd_flag *flag, pd_error *err);
 
-/* Give the flag another default, from text, as long as it is defined by any module: what
- * was given otherwise still hides it. pd_flag_reset leaves it. Errors as of
+/* Give the flag another default, from text, for as long as any module defines it. Values from
+ * other sources still hide the default, and pd_flag_reset keeps it. Errors as of
  * pd_flag_set_from_string. */
 PD_API pd_status pd_flag_set_default(pd_flag *flag, const char *text, pd_error *err);
 
-/* Drop the value that one source gave; PD_OK also where it gave none.
- * PD_ERR_ARGUMENT: `source` is default or override. */
+/* Drop the value of one source; PD_OK also if the source gave none. PD_ERR_ARGUMENT: `source` is
+ * default or override. */
 PD_API pd_status pd_flag_drop(pd_flag *flag, pd_source source, pd_error *err);
 
-/* Reset a sensitive flag, and overwrite every text that it was given with zeros: also those that
- * readers may still have the address of, who find them empty. Text of a sensitive flag is stored
- * for that flag alone; what was refused is overwritten at once. PD_ERR_ARGUMENT: it isn't
+/* Reset a sensitive flag, and overwrite every text that it ever had with zeros. A reader that
+ * still has the address of such a text finds it empty. Text of a sensitive flag is stored for
+ * that flag alone, and refused text is overwritten at once. PD_ERR_ARGUMENT: the flag is not
  * sensitive. Errors as of pd_flag_reset. */
 PD_API pd_status pd_flag_wipe(pd_flag *flag, pd_error *err);
 
-/* Refuse every later change of the flag with PD_ERR_FROZEN, until unfreeze, also
- * when its module is unloaded and loaded again in between. */
+/* Refuse every later change of the flag with PD_ERR_FROZEN, until it is unfrozen, even if its
+ * module is unloaded and loaded again in between. */
 PD_API pd_status pd_flag_freeze(pd_flag *flag, pd_error *err);
 PD_API pd_status pd_flag_unfreeze(pd_flag *flag, pd_error *err);
 
-/* One assignment of a batch: text where `text` is not NULL, otherwise `value`,
- * whose type must be the flag's. */
+/* One assignment of a batch: `text` unless it is NULL, otherwise `value`, whose type must be that
+ * of the flag. */
 typedef struct pd_assignment {
   pd_flag *flag;
   const char *text;
@@ -497,49 +486,48 @@ typedef struct pd_assignment {
   pd_value value;
 } pd_assignment;
 
-/* Make all `count` assignments, in order, or none: every one is checked before
- * the first takes effect. `origin` NULL means run time. Each error goes to
- * `errors` (NULL allowed), the first to `err`, and its status is returned.
- * A value of lower rank than the current one is kept but hidden. */
+/* Make all `count` assignments, in order, or none: all of them are checked before the first takes
+ * effect. `origin` NULL means run time. Every error goes to `errors` (may be NULL), the first one
+ * also to `err`, and its status is returned. A value of lower rank than the current value is kept
+ * but hidden. */
 PD_API pd_status pd_batch_set(const pd_assignment *items, size_t count,
                               const pd_origin *origin, pd_error_list *errors,
                               pd_error *err);
 
-/* An override: values on top of all others, until popped, in any order and on any
- * thread. While a flag has an override, setting it at run time changes its topmost
- * override, so popping the override brings back what was there before. */
+/* An override: values on top of all others until it is popped, in any order and on any thread.
+ * While a flag has an override, setting it at run time changes its topmost override, so that
+ * popping the override restores what was there before. */
 typedef uint64_t pd_override;
 
-/* As pd_batch_set; `origin` tells the place, its source is taken as override. */
+/* As pd_batch_set. `origin` says the place; its source is always override. */
 PD_API pd_status pd_override_push(const pd_assignment *items, size_t count,
                                const pd_origin *origin, pd_error_list *errors,
                                pd_override *out, pd_error *err);
 
-/* PD_ERR_ARGUMENT: there is no such override, or no longer. Frozen flags don't
- * hinder it. */
+/* PD_ERR_ARGUMENT: there is no such override, or it was popped before. You can pop an override of
+ * a frozen flag. */
 PD_API pd_status pd_override_pop(pd_override override, pd_error *err);
 
 /* ------------------------------------------------------------------------
  * Validators and watchers
  */
 
-/* A validator or a watcher that was added. Never 0. */
+/* The number of a validator or watcher that was added. Never 0. */
 typedef uint64_t pd_hook;
 
-/* Ask `function` before any of `count` flags changes, whoever sets it: on every
- * source, for batches and overrides, but not when an override ends. pd_parse_argv asks all
- * validators. The flags' types are those of now: while one is undefined, or has
- * another type, the function isn't called. `release` (NULL allowed) is called with
- * `context` when no call can come any more. When the module that holds `function`
- * leaves, its hooks are removed. `out` may be NULL.
- * PD_ERR_ARGUMENT: no flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
+/* Call `function` before any of `count` flags changes, whichever source sets it, also by batches
+ * and overrides, but not when an override is popped. pd_parse_argv calls all validators. The
+ * validator is for the types that the flags have now: while a flag is undefined or has another
+ * type, the function is not called. `release` (may be NULL) is called with `context` once no more
+ * calls can come. When the module that holds `function` leaves, its hooks are removed. `out` may
+ * be NULL. PD_ERR_ARGUMENT: no flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
 PD_API pd_status pd_validator_add(pd_flag *const *flags, size_t count,
                                   pd_validator function, void *context,
                                   void (*release)(void *context), pd_hook *out,
                                   pd_error *err);
 
-/* X(name, number, text): what must hold for flags together; one is given when its
- * value is from any source but the default. */
+/* X(name, number, text): a rule for several flags. A flag is given if its value comes from any
+ * source but the default. */
 #define PD_GROUP_MAP(X)                                                        \
   X(AT_MOST_ONE, 0, "at most one of %s can be given")                          \
   X(AT_LEAST_ONE, 1, "at least one of %s must be given")                       \
@@ -550,23 +538,23 @@ PD_API pd_status pd_validator_add(pd_flag *const *flags, size_t count,
 #define PD_GROUP_ENUM(name, number, text) PD_GROUP_##name = number,
 typedef enum pd_group { PD_GROUP_MAP(PD_GROUP_ENUM) } pd_group;
 
-/* Add a validator of ours. `out` may be NULL. */
+/* Add a validator that checks such a rule. `out` may be NULL. */
 PD_API pd_status pd_group_add(pd_group group, pd_flag *const *flags, size_t count,
                               pd_hook *out, pd_error *err);
 
-/* Call `function` after each change of the value of `flag` (NULL: of any flag).
- * `release` and `out` as in pd_validator_add. A change that a watcher makes calls
- * watchers again; PD_ERR_DEPTH ends a circle of them. */
+/* Call `function` after each change of the value of `flag` (NULL: of any flag). `release` and
+ * `out` as in pd_validator_add. If a watcher changes a flag, watchers are called again;
+ * PD_ERR_DEPTH ends an endless circle of them. */
 PD_API pd_status pd_watcher_add(pd_flag *flag, pd_watcher function, void *context,
                                 void (*release)(void *context), pd_hook *out,
                                 pd_error *err);
 
-/* No call begins after this; those that other threads are in go on, and `context`
- * is released after the last. PD_ERR_ARGUMENT: removed already. */
+/* No new call begins after this. Calls on other threads go on, and `context` is released after
+ * the last one. PD_ERR_ARGUMENT: the hook was removed before. */
 PD_API pd_status pd_hook_remove(pd_hook hook, pd_error *err);
 
-/* Ask all validators about the values of now, as pd_parse_argv does at its end:
- * for flags that came later. Also PD_ERR_REFUSED: a required flag isn't given. */
+/* Call all validators with the current values, as pd_parse_argv does at its end: for flags that
+ * were defined later. Also PD_ERR_REFUSED: a required flag is not given. */
 PD_API pd_status pd_flags_validate(pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------
@@ -575,8 +563,9 @@ PD_API pd_status pd_flags_validate(pd_error_list *errors, pd_error *err);
  * A constructor or destructor of a module runs while its thread has the loader's lock. A
  * hook that waits there for another lock hangs for ever if the thread that has that lock
  * loads a module. The library takes it that it is in constructors and destructors when a
- * module joins, defines flags late or leaves, in all of the loading that pd_module_load does, and wherever it
- * closes a module. It doesn't know what a constructor does that another dlopen runs.
+ * module joins, defines flags late or leaves, in all of the loading that pd_module_load
+ * does, and wherever it closes a module. It does not know what a constructor does that
+ * another dlopen runs.
  */
 
 /* From now on the hook isn't called within constructors and destructors, nor is its
@@ -617,78 +606,80 @@ typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
 typedef void (*pd_warning_handler)(const char *message, pd_warning kind,
                                    void *context);
 
-/* Give warnings to `handler` from now on, and those that nobody has taken yet at
- * once. It is called on the thread that used the name, which may be in a constructor:
- * a handler that waits for a lock may hang there, so keep the message and return. It
- * takes the place of an earlier one; with NULL they are kept again. */
+/* Send warnings to `handler` from now on; those that no handler has received yet are sent at
+ * once. The handler runs on the thread that used the name, without any lock, perhaps in a
+ * constructor: if it waited for a lock there, it could hang, so keep the message and return. It
+ * replaces an earlier one. With NULL, warnings are kept again. */
 PD_API pd_status pd_warning_handle(pd_warning_handler handler, void *context,
                                    pd_error *err);
 
-/* Give a warning of your own, which is handled as those of the registry are. The
- * message is copied. PD_ERR_ARGUMENT: it is NULL. */
+/* Send a warning of your own, in the same way as the warnings of the registry. The message is
+ * copied. PD_ERR_ARGUMENT: it is NULL. */
 PD_API pd_status pd_warning_report(const char *message, pd_error *err);
 
 /* ------------------------------------------------------------------------
- * Pending values: given for names that nobody has defined yet
+ * Pending values: given for names that are not defined yet
  */
 
-/* Give a flag its value from text, or let the value wait until somebody defines
- * the name: it is applied then, after those of lower rank and those that came
- * before it, and one that doesn't suit is an error of that definition.
- * `origin` NULL means run time. */
+/* Set a flag from text, or keep the value pending until a module defines the name. It is then
+ * applied after the values of lower rank and those that came before it, and a value that does not
+ * suit is an error of that definition. `origin` NULL means run time. */
 PD_API pd_status pd_pending_set(const char *name, const char *text,
                                 const pd_origin *origin, pd_error *err);
 
 typedef struct pd_pending_info {
   size_t size;      /* set by the caller: sizeof(pd_pending_info) */
-  const char *name; /* as it was given */
+  const char *name; /* as written */
   const char *text; /* NULL: none, as in --name and --noname */
   pd_origin origin;
 } pd_pending_info;
 
-/* The values that wait; `index` counts from 0. PD_ERR_ARGUMENT: it is too big. */
+/* The pending values; `index` counts from 0. PD_ERR_ARGUMENT: it is too big. */
 PD_API pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err);
 
-/* PD_ERR_UNDEFINED: values wait for names that nobody has defined. Each is an
- * error in `errors` (NULL allowed) that names the nearest known flag. */
+/* PD_ERR_UNDEFINED: there are pending values, for names that are not defined. Each is an error in
+ * `errors` (may be NULL) that suggests the nearest known flag. */
 PD_API pd_status pd_pending_check(pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------
- * Settings: what files say, collected first and applied together
+ * Configuration: the values of files, collected first and applied together
  */
 
-/* Owned by the caller, used by one thread at a time. pd_config_new gives NULL
- * when memory is out. */
+/* Owned by the caller, and used by one thread at a time. pd_config_new returns NULL when memory
+ * is out. */
 typedef struct pd_config pd_config;
 PD_API pd_config *pd_config_new(void);
 PD_API void pd_config_free(pd_config *config);
 
-/* Add a value; all text is copied. `literal` tells how the file wrote it: 0 for
- * text, which suits every flag; the type of a number or bool, which a string flag
- * refuses: who writes `version = 1.10` means text and gets 1.1; or PD_TYPE_string
- * for a list, which only a list flag takes, plus 16 times the type of a number or
- * bool in it, which a list of strings refuses.
- * `origin` tells the place; its source is taken as file. */
+/* Add a value; all text is copied. `literal` says how the file wrote it:
+ *
+ *     0                   text, which suits every flag
+ *     a number or bool    its pd_type; a string flag refuses it, since `version = 1.10` means
+ *                         text and would become 1.1
+ *     PD_TYPE_string      a list, which only a list flag takes; plus 16 times the type of a number
+ *                         or bool in it, which a list of strings refuses
+ *
+ * `origin` says the place; its source is always file. */
 PD_API pd_status pd_config_add(pd_config *config, const char *name,
                                  const char *text, uint32_t literal,
                                  const pd_origin *origin, pd_error *err);
 
-/* Add an error of a file, to be told among the others in its place: config that
- * have one are refused as a whole. */
+/* Add an error of a file, which is then reported in its place among the others. A configuration
+ * with an error is refused as a whole. */
 PD_API pd_status pd_config_fail(pd_config *config, const pd_error *error,
                                   pd_error *err);
 
-/* Add what a flagfile says; the grammar is told at pd_parse_argv. `program` chooses
- * among the sections of the file; NULL: only what every program reads. */
+/* Add the values of a flagfile; pd_parse_argv describes the grammar. `program` chooses among the
+ * sections of the file; NULL reads only what is for every program. */
 PD_API pd_status pd_config_add_flagfile(pd_config *config, const char *path,
                                           const char *program, pd_error_list *errors,
                                           pd_error *err);
 
-/* Make the values of source file exactly these, all or nothing: flags that had one
- * and aren't named lose it. Values of higher rank stand. For names that nobody has
- * defined the values wait if `allow_pending`, and are errors otherwise; those for
- * flags whose module has gone wait anyhow. A flag that is frozen may keep the value
- * that it has; another one is an error. */
+/* Make the values of PD_SOURCE_FILE exactly these, all or nothing: a flag that had such a value
+ * and is not in the configuration loses it. Values of higher rank stand. Values for names that
+ * are not defined stay pending if `allow_pending`, and are errors otherwise; values for flags
+ * whose module has left stay pending anyway. A frozen flag may keep its value; another value for
+ * it is an error. */
 PD_API pd_status pd_config_apply(const pd_config *config, bool allow_pending,
                                    pd_error_list *errors, pd_error *err);
 
@@ -696,10 +687,10 @@ PD_API pd_status pd_config_apply(const pd_config *config, bool allow_pending,
  * Command line and environment
  */
 
-/* X(name, number, text): what a command line may ask for instead of a run. */
+/* X(name, number, text): what a command line can ask for instead of running the program. */
 #define PD_HELP_MAP(X)                                                         \
   X(ALL, 0, "help")            /* all but hidden flags */                      \
-  X(FULL, 1, "helpfull")       /* hidden ones too */                           \
+  X(FULL, 1, "helpfull")       /* also hidden flags */                         \
   X(SHORT, 2, "helpshort")     /* those of the program itself */               \
   X(ON, 3, "helpon")           /* those of source files <pattern>.* */         \
   X(MATCH, 4, "helpmatch")     /* of source files with <pattern> in the path */ \
@@ -718,123 +709,118 @@ typedef struct pd_help {
 
 /* What pd_parse_argv leaves in argv. */
 typedef enum pd_arrange {
-  PD_ARRANGE_REMOVE = 0, /* the arguments: all that was no flag */
-  PD_ARRANGE_LEAVE = 1,  /* the line as it was */
+  PD_ARRANGE_REMOVE = 0, /* the arguments: all tokens that were no flags or values */
+  PD_ARRANGE_LEAVE = 1,  /* the command line as it was */
   PD_ARRANGE_REORDER = 2 /* as gflags: flags, their values, --, then arguments */
 } pd_arrange;
 
-/* From now on <prefix><name> in the environment gives the flag <name> its
- * value: at once for the flags that are defined, and on definition for later
- * ones (`-` and `.` of a name are `_` in the variable); so does <prefix><old name>,
- * with its warning, where that isn't set. All or nothing, as
- * pd_batch_set; a later flag whose variable doesn't suit keeps its default,
- * and its definition reports the error. `prefix` is copied; NULL ends it. A
- * setuid or setgid process takes nothing from the environment. */
+/* From now on the variable <prefix><name> of the environment sets the flag <name>: at once if the
+ * flag is defined, otherwise when it is defined. `-` and `.` of a name are `_` in the variable.
+ * If the variable is not set, <prefix><old name> sets the flag, with the warning of the old name.
+ * All or nothing, as pd_batch_set; a flag that is defined later and whose variable does not suit
+ * keeps its default, and its definition reports the error. `prefix` is copied; NULL turns this
+ * off. A setuid or setgid process takes nothing from the environment. */
 PD_API pd_status pd_environment_enable(const char *prefix, pd_error_list *errors,
                                        pd_error *err);
 
 typedef struct pd_parse_options {
   size_t size;           /* sizeof(pd_parse_options) */
   uint8_t arrange;       /* pd_arrange */
-  bool stop_at_argument; /* read no flags behind the first word that is none */
+  bool stop_at_argument; /* read no flags after the first argument */
   bool keep_startup;     /* startup goes on: another command line will follow */
-  bool allow_pending;    /* values for unknown flags wait for their definition;
-                            only --name=value, --name and --noname can */
+  bool allow_pending;    /* values of undefined flags stay pending; only
+                            --name=value, --name and --noname can */
   const char *env_prefix; /* as pd_environment_enable, before argv; NULL: none */
   pd_error_list *errors; /* receives every error; NULL allowed */
-  const pd_config *config; /* of files, below environment and argv, as
-                                  pd_config_apply; NULL: none */
-  pd_help *help;         /* receives what was asked for, with PD_HELP; or NULL */
+  const pd_config *config; /* values of files, below environment and argv, as
+                              pd_config_apply; NULL: none */
+  pd_help *help;         /* with PD_HELP, receives what was asked for; or NULL */
   int *first;            /* receives the index of the first argument, unless the
                             line is left; or NULL */
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.
  *
- *     --name=value  --name value  -name …   `-` and `_` are alike in names
- *     --bool  --nobool  --no-bool  --bool=no    a bool never takes the next word
+ *     --name=value  --name value  -name …       `-` and `_` are the same in names
+ *     --bool  --nobool  --no-bool  --bool=no    a bool never takes the next token
  *     --                                        ends the flags
  *     --flagfile=path,…      read flags from files, here
- *     --fromenv=name,…       take the value of a flag from <env_prefix><name> (FLAGS_
- *     --tryfromenv=name,…    without a prefix), which must exist, or may
- *     --undefok=name,…       these, and --no<name>, need not be known
- *     --help  --version  …   the words of PD_HELP_MAP, also --help=false and --nohelp
+ *     --fromenv=name,…       take the value of a flag from <env_prefix><name> (FLAGS_ without
+ *     --tryfromenv=name,…    a prefix); with --fromenv the variable must exist
+ *     --undefok=name,…       these names, and --no<name>, may be undefined
+ *     --help  --version  …   the texts of PD_HELP_MAP, also --help=false and --nohelp
  *
- * A flagfile holds one flag a line, as --name=value, --name or --noname, and the words
- * above; its other lines are empty, or begin with #, or hold patterns as of fnmatch with
- * blanks between: the flags below patterns are for programs that one of them matches,
- * with argv[0] or what is behind its last slash. A pattern that is the name of a known
- * flag is an error, as are lines that look like those of other files. Blanks around a line mean nothing;
- * a value in $'...' has \n, \t, \r, \\, \', \xHH and \NNN as in bash.
+ * A flagfile holds one flag on each line, as --name=value, --name or --noname, and the special
+ * flags above. Empty lines and lines that begin with # are skipped. Any other line holds fnmatch
+ * patterns with blanks between: the flags below it are for the programs that one of the patterns
+ * matches, by argv[0] or by what follows its last slash. A pattern that is the name of a known
+ * flag is an error, as is a line that looks like one of another file format. Blanks around a line
+ * mean nothing. A value in $'...' has \n, \t, \r, \\, \', \xHH and \NNN as in bash.
  * Files nest up to 16 deep, up to 1000 files with 64 MiB and 1000000 values.
  *
- * After success argv is as `arrange` says: with PD_ARRANGE_REMOVE it keeps argv[0], the
- * arguments in their order, and a NULL at its end; *argc counts them. A later value of
- * a flag wins over an earlier one. Startup ends: startup-only flags are frozen.
- * On error no flag has changed and argv is as it was. The status is that of
- * the first error: PD_ERR_UNDEFINED, PD_ERR_ARGV, PD_ERR_FILE, PD_ERR_DEPTH and those of
- * pd_flag_set_from_string. Behind 100 errors one tells how many more there are.
- * PD_HELP, whatever else is wrong: help or the version was asked for, and no flag has
- * that name; nothing has changed. -h asks for help too, unless a flag has that name
- * and takes it.
- * argv has room for *argc + 1 pointers, and argv[*argc] is NULL; the strings
- * are borrowed during the call. `options` may be NULL. */
+ * After success argv is as `arrange` says. With PD_ARRANGE_REMOVE it keeps argv[0], the arguments
+ * in their order, and a NULL at its end, and *argc counts them. A later value of a flag wins over
+ * an earlier one. Startup ends: startup-only flags are frozen.
+ * On error no flag has changed and argv is as it was. The status is that of the first error:
+ * PD_ERR_UNDEFINED, PD_ERR_ARGV, PD_ERR_FILE, PD_ERR_DEPTH and those of pd_flag_set_from_string.
+ * After 100 errors, one more says how many are left out.
+ * PD_HELP, whatever else is wrong: the command line asks for help or the version, and no flag has
+ * that name; nothing has changed. -h asks for help too, unless a flag has that name and takes it.
+ * argv has room for *argc + 1 pointers, and argv[*argc] is NULL; the strings are borrowed during
+ * the call. `options` may be NULL. */
 PD_API pd_status pd_parse_argv(int *argc, char **argv,
                                const pd_parse_options *options, pd_error *err);
 
-/* What the program is: for all modules of the process. */
+/* What the program is, for all modules of the process. */
 typedef struct pd_program {
   size_t size;              /* set by the caller: sizeof(pd_program) */
   int argc;                 /* of argv */
-  const char *const *argv;  /* the command line as it was, with a NULL at its end; or NULL */
+  const char *const *argv;  /* the original command line, with a NULL at its end; or NULL */
   const char *usage;        /* as in pd_report_options, or NULL */
   const char *version;      /* likewise */
 } pd_program;
 
-/* Keep a copy of those that aren't NULL in place of what was kept before; what is NULL
- * stays. PD_ERR_MEMORY. */
+/* Keep a copy of the fields that are not NULL, in place of earlier ones. A field that is NULL
+ * keeps what was there. PD_ERR_MEMORY. */
 PD_API pd_status pd_program_set(const pd_program *program, pd_error *err);
 
-/* What was kept: NULL, and 0, where nothing was. */
+/* What was kept; NULL, and 0, for fields that were never set. */
 PD_API pd_status pd_program_get(pd_program *program, pd_error *err);
 
 /* ------------------------------------------------------------------------
  * Modules
  */
 
-/* Load the shared library at `path` (a file path, never a search) and join its
- * flags. Loading the same file again gives the same module and counts.
- * It joins whole or not at all: PD_ERR_LOAD (with the reason), PD_ERR_ABI, or
- * the status of the first definition that was refused, with all of them in
- * `errors`; *out is left alone and the library is closed again. With *out set
- * it joined, but values that waited for its flags were refused, as in
- * pd_flag_register. `out` may be NULL.
- * Its constructors run in this call. */
+/* Load the shared library at `path` (a file path, never a search) and join its flags. Loading the
+ * same file again returns the same module and counts. The constructors of the library run in
+ * this call.
+ * The library joins whole or not at all. If *out is left alone, it did not join, and it is closed
+ * again: PD_ERR_LOAD (with the reason), PD_ERR_ABI, or the status of the first definition that was
+ * refused; `errors` holds all of them. If *out is set, it joined, but pending values of its flags
+ * were rejected, as in pd_flag_register. `out` may be NULL. */
 PD_API pd_status pd_module_load(const char *path, pd_error_list *errors,
                                 pd_module **out, pd_error *err);
 
-/* The same, with the flags that the library itself defines under `name_space`
- * and a dot, as in "beta.port". Imports, and the flags of libraries that it
- * depends on, keep their names. NULL or "": none.
- * PD_ERR_NAME: `name_space` can't begin the name of a flag. PD_ERR_CONFLICT: it
- * is loaded already, in another one. */
+/* The same, with `name_space` and a dot in front of the flags that the library itself defines, as
+ * in "beta.port". Imports, and the flags of libraries that it depends on, keep their names. NULL
+ * or "": no namespace. PD_ERR_NAME: `name_space` cannot begin the name of a flag.
+ * PD_ERR_CONFLICT: the library is loaded already, with another namespace. */
 PD_API pd_status pd_module_load_as(const char *path, const char *name_space,
                                    pd_error_list *errors, pd_module **out,
                                    pd_error *err);
 
-/* Undo one pd_module_load. When the image leaves the process its flags are no
- * longer defined; their handles stay valid.
- * PD_ERR_ARGUMENT: it isn't loaded by pd_module_load. */
+/* Undo one pd_module_load. When the image leaves the process, its flags are no longer defined;
+ * their handles stay valid. PD_ERR_ARGUMENT: pd_module_load did not load it. */
 PD_API pd_status pd_module_unload(pd_module *module, pd_error *err);
 
-/* The modules that have joined, in order: NULL gives the first, the last NULL. */
+/* The modules that have joined, in order: NULL gives the first module, the last gives NULL. */
 PD_API pd_module *pd_module_next(const pd_module *previous);
 
 typedef struct pd_module_info {
   size_t size;          /* set by the caller: sizeof(pd_module_info) */
   const char *path;     /* of the image */
   bool present;         /* in the process now */
-  size_t flags;         /* defined by it */
+  size_t flags;         /* that it defines */
   pd_status status;     /* PD_OK, or why its definitions were refused */
   const char *name_space; /* "" where there is none */
 } pd_module_info;
@@ -842,12 +828,12 @@ typedef struct pd_module_info {
 PD_API pd_status pd_module_get_info(const pd_module *module, pd_module_info *info,
                                     pd_error *err);
 
-/* The flags that the module defines, also those that another module defines
- * alike: `index` counts from 0. PD_ERR_ARGUMENT: `index` is too big. */
+/* The flags that the module defines, including those that another module defines in the same way;
+ * `index` counts from 0. PD_ERR_ARGUMENT: it is too big. */
 PD_API pd_status pd_module_get_flag(const pd_module *module, size_t index,
                                     pd_flag **out, pd_error *err);
 
-/* Copy the errors of joining the module to the end of `errors`. */
+/* Append the errors of joining the module to `errors`. */
 PD_API pd_status pd_module_get_errors(const pd_module *module,
                                       pd_error_list *errors, pd_error *err);
 
@@ -862,38 +848,37 @@ typedef struct pd_copy_info {
   bool hosting;        /* the registry is here; the other copies forward to it */
 } pd_copy_info;
 
-/* The copies in the process; `index` counts from 0. PD_ERR_ARGUMENT: it is too
- * big. */
+/* The copies in the process; `index` counts from 0. PD_ERR_ARGUMENT: it is too big. */
 PD_API pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *err);
 
 /* ------------------------------------------------------------------------
  * Reports
  */
 
-/* Takes `length` bytes of a report, which may be a part of a line; borrowed during
- * the call. Called without any lock. */
+/* Takes `length` bytes of a report, which may be a part of a line. They are borrowed during the
+ * call, which comes without any lock. */
 typedef void (*pd_writer)(const char *text, size_t length, void *context);
 
 typedef struct pd_report_options {
   size_t size;             /* sizeof(pd_report_options) */
   const pd_help *help;     /* which; NULL: PD_HELP_ALL */
   const char *program;     /* argv[0]; NULL: "program" */
-  const char *usage;       /* text above the flags; NULL: one line is made; "": no text,
-                              and nothing of what every command line reads */
+  const char *usage;       /* text above the flags; NULL: one generated line; "": no text,
+                              and none of the flags that every command line has */
   const char *version;     /* of the program; NULL: none */
   uint32_t width;          /* columns, 40 or more; 0: 80 */
   bool color;              /* with ANSI escapes */
 } pd_report_options;
 
-/* Write help, by modules and categories, or XML as gflags writes it, or the
- * program's version, as options->help asks; NULL for `options` gives help on all.
- * A program's own flags are those of source files that are named as it is, or that
- * its image defines if there are none. On an error nothing was written. */
+/* Write what options->help asks for: help by modules and categories, XML in the format of gflags,
+ * or the version of the program. `options` NULL writes help for all flags. The program's own
+ * flags are those of source files with the name of the program; if there are none, those that its
+ * image defines. On an error nothing was written. */
 PD_API pd_status pd_report_help(const pd_report_options *options, pd_writer write,
                                 void *context, pd_error *err);
 
-/* Write the values as a flagfile that gives them again: those that somebody gave, or
- * defaults as well. Sensitive ones and those that can't be given are left out, and a
+/* Write a flagfile that restores the current values: those that were given, or with `all` the
+ * defaults as well. Sensitive values, and values that no flagfile can set, are left out, and a
  * comment says so. */
 PD_API pd_status pd_report_flagfile(bool all, pd_writer write, void *context,
                                     pd_error *err);
@@ -902,11 +887,10 @@ PD_API pd_status pd_report_flagfile(bool all, pd_writer write, void *context,
  * Lists
  */
 
-/* The items of a list flag's text: separated by commas; an item with a comma, a
- * quote, a line break or blanks at its ends, and a lone empty one, stands in double
- * quotes, with its quotes doubled (RFC 4180). "" has no items. `buffer` and `length` as
- * in pd_flag_get_text. PD_ERR_ARGUMENT: `index` is too big. PD_ERR_VALUE: not a
- * list. */
+/* Get one item of the text of a list flag. Commas separate items. An item with a comma, a quote, a
+ * line break or blanks at its ends, and a lone empty item, stands in double quotes, with its
+ * quotes doubled (RFC 4180). "" has no items. `buffer` and `length` as in pd_flag_get_text.
+ * PD_ERR_ARGUMENT: `index` is too big. PD_ERR_VALUE: the text is not a list. */
 PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer,
                              size_t size, size_t *length, pd_error *err);
 

@@ -176,13 +176,13 @@ PD__LOCAL inline bool set_default(pd_flag *flag, const char *text) {
   return table_of_host()->flag_set_default(flag, text, nullptr) == PD_OK;
 }
 
-template <class T, class M>
-PD__LOCAL bool give_default(definition<M> &def, T value) {
+template <class T, class Member>
+PD__LOCAL bool give_default(definition<Member> &def, T value) {
   pd_flag *flag = flag_of(def.cell);
   pd_value given;
   value_type<T>::put(given, value);
   if (flag) return set_default(flag, value_text(value_type<T>::type, given).c_str());
-  def.default_value = static_cast<M>(value);
+  def.default_value = static_cast<Member>(value);
   *static_cast<T *>(def.cell) = value;
   return true;
 }
@@ -199,12 +199,12 @@ PD__LOCAL inline bool give_text_default(definition<const char *> &def, const std
 }
 
 /* Nothing happens when the program starts where the default is a constant. */
-template <class T, class M>
-constexpr bool late_default(std::true_type, definition<M> &, T) noexcept {
+template <class T, class Member>
+constexpr bool late_default(std::true_type, definition<Member> &, T) noexcept {
   return true;
 }
-template <class T, class M>
-PD__LOCAL bool late_default(std::false_type, definition<M> &def, T value) {
+template <class T, class Member>
+PD__LOCAL bool late_default(std::false_type, definition<Member> &def, T value) {
   return give_default(def, value);
 }
 constexpr bool late_text(std::true_type, definition<const char *> &, const char *) noexcept {

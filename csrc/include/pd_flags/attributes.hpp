@@ -45,7 +45,9 @@ struct bound_of {
   using member = typename type_of<T>::member;
   /* What lies below the smallest value of an unsigned type is said by that. */
   PD__LOCAL static bool below(V value) { return std::is_unsigned<member>::value && value < V(); }
-  PD__LOCAL static member get(V value) { return below(value) ? member() : static_cast<member>(value); }
+  PD__LOCAL static member get(V value) {
+    return below(value) ? member() : static_cast<member>(value);
+  }
 };
 template <class T>
 struct bound_of<T, float> {
@@ -53,9 +55,9 @@ struct bound_of<T, float> {
   PD__LOCAL static bool below(float) { return false; }
   PD__LOCAL static double get(float value) { return inner::widen(value); }
 };
-template <class Rep, class Period, class V>
-struct bound_of<std::chrono::duration<Rep, Period>, V> {
-  using T = std::chrono::duration<Rep, Period>;
+template <class Ticks, class Period, class V>
+struct bound_of<std::chrono::duration<Ticks, Period>, V> {
+  using T = std::chrono::duration<Ticks, Period>;
   PD__LOCAL static bool below(V) { return false; }
   PD__LOCAL static double get(V value) { return std::chrono::duration<double>(value).count(); }
 };
@@ -81,10 +83,10 @@ struct at_most_t : attribute {
   }
 };
 
-template <class A, class B>
+template <class First, class Second>
 struct range_t : attribute {
-  at_least_t<A> low;
-  at_most_t<B> high;
+  at_least_t<First> low;
+  at_most_t<Second> high;
   template <class T>
   PD__LOCAL void apply(making<T> &to) const {
     low.apply(to);
@@ -124,101 +126,104 @@ struct unit_t : attribute {
 
 /* ---- Functions ---- */
 
-template <class F, class T>
+template <class Function, class T>
 using takes_why = decltype(static_cast<bool>(
-    std::declval<const F &>()(std::declval<const T &>(), std::declval<std::string &>())));
-template <class F, class T>
-using takes_value = decltype(static_cast<bool>(std::declval<const F &>()(std::declval<const T &>())));
-template <class F, class T>
-using told_value = decltype(std::declval<const F &>()(std::declval<const T &>()));
-template <class F>
-using told_nothing = decltype(std::declval<const F &>()());
+    std::declval<const Function &>()(std::declval<const T &>(), std::declval<std::string &>())));
+template <class Function, class T>
+using takes_value =
+    decltype(static_cast<bool>(std::declval<const Function &>()(std::declval<const T &>())));
+template <class Function, class T>
+using told_value = decltype(std::declval<const Function &>()(std::declval<const T &>()));
+template <class Function>
+using told_nothing = decltype(std::declval<const Function &>()());
 
-template <class T, class F>
+template <class T, class Function>
 struct check_by : check<T> {
-  F function;
+  Function function;
   const char *expected;
-  PD__LOCAL check_by(F f, const char *text) : function(std::move(f)), expected(text) {
-    this->call = run;
+  PD__LOCAL check_by(Function f, const char *text) : function(std::move(f)), expected(text) {
+    this->call = invoke;
     this->next = nullptr;
   }
-  PD__LOCAL static bool run(const check<T> *self, const T &value, std::string &why) {
+  PD__LOCAL static bool invoke(const check<T> *self, const T &value, std::string &why) {
     const check_by *own = static_cast<const check_by *>(self);
     if (own->expected) why = own->expected;
-    return ask<F>(own->function, value, why, 0);
+    return passes<Function>(own->function, value, why, 0);
   }
 
  private:
-  template <class G>
-  PD__LOCAL static auto ask(const G &f, const T &value, std::string &why, int) -> takes_why<G, T> {
+  template <class Given>
+  PD__LOCAL static auto passes(const Given &f, const T &value, std::string &why, int)
+      -> takes_why<Given, T> {
     return static_cast<bool>(f(value, why));
   }
-  template <class G>
-  PD__LOCAL static auto ask(const G &f, const T &value, std::string &, long) -> takes_value<G, T> {
+  template <class Given>
+  PD__LOCAL static auto passes(const Given &f, const T &value, std::string &, long)
+      -> takes_value<Given, T> {
     return static_cast<bool>(f(value));
   }
-  template <class G>
-  PD__LOCAL static bool ask(const G &, const T &, std::string &, ...) {
-    static_assert(never<G>::value,
+  template <class Given>
+  PD__LOCAL static bool passes(const Given &, const T &, std::string &, ...) {
+    static_assert(never<Given>::value,
                   "pd::validate takes bool(const T &) or bool(const T &, std::string &why)");
     return false;
   }
 };
 
-template <class T, class F>
+template <class T, class Function>
 struct watch_by : watch<T> {
-  F function;
-  PD__LOCAL explicit watch_by(F f) : function(std::move(f)) {
-    this->call = run;
+  Function function;
+  PD__LOCAL explicit watch_by(Function f) : function(std::move(f)) {
+    this->call = invoke;
     this->next = nullptr;
   }
-  PD__LOCAL static void run(const watch<T> *self, const T &value) {
-    tell<F>(static_cast<const watch_by *>(self)->function, value, 0);
+  PD__LOCAL static void invoke(const watch<T> *self, const T &value) {
+    tell<Function>(static_cast<const watch_by *>(self)->function, value, 0);
   }
 
  private:
-  template <class G>
-  PD__LOCAL static auto tell(const G &f, const T &value, int) -> void_t<told_value<G, T>> {
+  template <class Given>
+  PD__LOCAL static auto tell(const Given &f, const T &value, int) -> void_t<told_value<Given, T>> {
     f(value);
   }
-  template <class G>
-  PD__LOCAL static auto tell(const G &f, const T &, long) -> void_t<told_nothing<G>> {
+  template <class Given>
+  PD__LOCAL static auto tell(const Given &f, const T &, long) -> void_t<told_nothing<Given>> {
     f();
   }
-  template <class G>
-  PD__LOCAL static void tell(const G &, const T &, ...) {
-    static_assert(never<G>::value, "pd::watch takes void(const T &) or void()");
+  template <class Given>
+  PD__LOCAL static void tell(const Given &, const T &, ...) {
+    static_assert(never<Given>::value, "pd::watch takes void(const T &) or void()");
   }
 };
 
-template <class F>
+template <class Function>
 struct validate_t : attribute {
-  F function;
+  Function function;
   const char *expected;
-  PD__LOCAL validate_t(F f, const char *text) : function(std::move(f)), expected(text) {}
+  PD__LOCAL validate_t(Function f, const char *text) : function(std::move(f)), expected(text) {}
   template <class T>
   PD__LOCAL void apply(making<T> &to) const {
-    *to.checks = new check_by<T, F>(function, expected);
+    *to.checks = new check_by<T, Function>(function, expected);
     to.checks = &(*to.checks)->next;
   }
 };
 
-template <class F>
+template <class Function>
 struct watch_t : attribute {
-  F function;
-  PD__LOCAL explicit watch_t(F f) : function(std::move(f)) {}
+  Function function;
+  PD__LOCAL explicit watch_t(Function f) : function(std::move(f)) {}
   template <class T>
   PD__LOCAL void apply(making<T> &to) const {
-    *to.watches = new watch_by<T, F>(function);
+    *to.watches = new watch_by<T, Function>(function);
     to.watches = &(*to.watches)->next;
   }
 };
 
 template <class T>
 PD__LOCAL inline void apply_all(making<T> &) {}
-template <class T, class A, class... More>
-PD__LOCAL inline void apply_all(making<T> &to, const A &first, const More &...more) {
-  static_assert(std::is_base_of<attribute, A>::value,
+template <class T, class First, class... More>
+PD__LOCAL inline void apply_all(making<T> &to, const First &first, const More &...more) {
+  static_assert(std::is_base_of<attribute, First>::value,
                 "behind the help text of a flag come attributes: pd::range(1, 9), pd::hidden, ...");
   first.apply(to);
   inner::apply_all(to, more...);
@@ -227,9 +232,9 @@ PD__LOCAL inline void apply_all(making<T> &to, const A &first, const More &...mo
 }  // namespace inner
 
 /* Numbers and durations: both ends belong to it. */
-template <class A, class B>
-PD__LOCAL inline inner::range_t<A, B> range(A low, B high) {
-  inner::range_t<A, B> made;
+template <class First, class Second>
+PD__LOCAL inline inner::range_t<First, Second> range(First low, Second high) {
+  inner::range_t<First, Second> made;
   made.low.low = low;
   made.high.high = high;
   return made;
@@ -271,18 +276,19 @@ constexpr inner::mark_t<&pd_flag_def::required> required{};
 
 /* Ask `function` about each value before the flag has it: bool(const T &), with `expected`
  * in the message of those that are refused ("expected an even number"); or
- * bool(const T &, std::string &why). Without a lock, on the thread of whoever sets; it may
+ * bool(const T &, std::string &why). It runs without a lock, on the thread that sets; it may
  * be asked again about one change. What it throws refuses. */
-template <class F>
-PD__LOCAL inline inner::validate_t<F> validate(F function, const char *expected = nullptr) {
-  return inner::validate_t<F>(std::move(function), expected);
+template <class Function>
+PD__LOCAL inline inner::validate_t<Function> validate(Function function,
+                                                      const char *expected = nullptr) {
+  return inner::validate_t<Function>(std::move(function), expected);
 }
 
 /* Tell `function` of each change, with the new value: void(const T &) or void(). What it
  * throws becomes a warning: the change is made by then. */
-template <class F>
-PD__LOCAL inline inner::watch_t<F> watch(F function) {
-  return inner::watch_t<F>(std::move(function));
+template <class Function>
+PD__LOCAL inline inner::watch_t<Function> watch(Function function) {
+  return inner::watch_t<Function>(std::move(function));
 }
 
 }  // namespace pd

@@ -47,7 +47,9 @@ using gf::CommandLineFlagInfo;
 /* ---- The variables ---- */
 
 PD__LOCAL inline const char *get(void *cell) { return static_cast<std::string *>(cell)->c_str(); }
-PD__LOCAL inline void put(void *cell, const char *value) { *static_cast<std::string *>(cell) = value; }
+PD__LOCAL inline void put(void *cell, const char *value) {
+  *static_cast<std::string *>(cell) = value;
+}
 static const pd_cell_access access = {sizeof(pd_cell_access), get, put};
 
 /* pd_type by gflags' name of it; 0: none. */
@@ -60,7 +62,10 @@ PD__LOCAL inline uint8_t type_named(const std::string &name) {
 
 PD__LOCAL inline pd_value load(uint8_t type, void *cell) {
   pd_value value = pd_value();
-  if (type == PD_TYPE_string) return detail::put(value, get(cell)), value;
+  if (type == PD_TYPE_string) {
+    value.str = get(cell);
+    return value;
+  }
 #define PD__BRIDGE_LOAD(name, number, ctype, member) \
   if (type == number) detail::put(value, *static_cast<ctype const *>(cell));
   PD_TYPE_MAP(PD__BRIDGE_LOAD)
@@ -89,12 +94,12 @@ struct bridged {
 PD__LOCAL inline bool gflags_accepts(const bridged &flag, const pd_value &value) {
   CommandLineFlagInfo info;
   if (!gf::GetCommandLineFlagInfo(flag.name.c_str(), &info) || !info.has_validator_fn) return true;
-  pd_value was = load(flag.type, flag.cell);
-  std::string kept = flag.type == PD_TYPE_string ? was.str : "";
-  if (flag.type == PD_TYPE_string) was.str = kept.c_str();
+  pd_value before = load(flag.type, flag.cell);
+  std::string kept = flag.type == PD_TYPE_string ? before.str : "";
+  if (flag.type == PD_TYPE_string) before.str = kept.c_str();
   std::string text = detail::value_text(static_cast<pd_type>(flag.type), value);
   bool accepted = !gf::SetCommandLineOption(flag.name.c_str(), text.c_str()).empty();
-  if (accepted) store(flag.type, flag.cell, was);
+  if (accepted) store(flag.type, flag.cell, before);
   return accepted;
 }
 PD__LOCAL inline bool is_accepted(const pd_flag_entry *const *entries, void *context, char *why,
@@ -125,7 +130,7 @@ PD__LOCAL inline bool is_known(const CommandLineFlagInfo &flag) {
 }
 
 /* The definition's default is the value of now at first, so that the variable keeps it. */
-PD__LOCAL inline pd_status add(const CommandLineFlagInfo &info, pd_error *err) {
+PD__LOCAL inline pd_status register_flag(const CommandLineFlagInfo &info, pd_error *err) {
   pd_flag_def def;
   pd_flag *flag = nullptr;
   uint8_t type = type_named(info.type);
@@ -181,7 +186,7 @@ PD__LOCAL inline size_t bridge_gflags(std::vector<std::string> *errors = nullptr
   for (const gflags_bridge::CommandLineFlagInfo &info : all) {
     pd_error err;
     if (gflags_bridge::is_word(info.name) || gflags_bridge::is_known(info)) continue;
-    if (gflags_bridge::add(info, &err) != PD_OK && errors) errors->push_back(err.message);
+    if (gflags_bridge::register_flag(info, &err) != PD_OK && errors) errors->push_back(err.message);
     count += gflags_bridge::is_known(info);
   }
   return count;

@@ -25,7 +25,7 @@
 namespace pd {
 namespace detail {
 
-PD__INLINE void say(char *why, size_t size, const char *text) {
+PD__INLINE void write_why(char *why, size_t size, const char *text) {
   size_t length = __builtin_strlen(text);
   if (size == 0) return;
   if (length > size - 1) length = size - 1;
@@ -33,24 +33,26 @@ PD__INLINE void say(char *why, size_t size, const char *text) {
   why[length] = '\0';
 }
 
-/* Ask a validator: `asked` gives what the validator says, and what it throws refuses, in the
- * words of the exception. */
-template <class F>
-PD__INLINE bool ask_catching(char *why, size_t size, const F &asked) {
+/* Return what `asked` returns. If it throws, return false and write to `why` what the exception
+ * says, or `unknown` if it is no std::exception. */
+template <class Function>
+PD__INLINE bool ask_catching(
+    char *why, size_t size, const Function &asked,
+    const char *unknown = "the validator threw something that is no std::exception") {
 #if PD__EXCEPTIONS
   try {
     return asked();
   }
   PD__CATCH_END
   catch (const std::exception &e) {
-    detail::say(why, size, e.what());
+    detail::write_why(why, size, e.what());
   }
   catch (...) {
-    detail::say(why, size, "the validator threw something that is no std::exception");
+    detail::write_why(why, size, unknown);
   }
   return false;
 #else
-  (void)why, (void)size;
+  (void)why, (void)size, (void)unknown;
   return asked();
 #endif
 }

@@ -44,7 +44,7 @@ class cell_of<T, true> {
 
   PD__LOCAL void start(const T &value, pd_flag_def &def) {
     text_ = inner::keep(type_of<T>::format(value));
-    add(text_, new T(value));
+    insert(text_, new T(value));
     def.default_value.str = text_;
     def.cell = &text_;
   }
@@ -62,7 +62,7 @@ class cell_of<T, true> {
     const made *next;
   };
 
-  PD__LOCAL const T &add(const char *text, const T *value) const {
+  PD__LOCAL const T &insert(const char *text, const T *value) const {
     made *fresh = new made{text, value, __atomic_load_n(&all_, __ATOMIC_ACQUIRE)};
     while (!__atomic_compare_exchange_n(&all_, &fresh->next, fresh, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_ACQUIRE)) {
@@ -84,11 +84,11 @@ class cell_of<T, true> {
       if (std::strcmp(at->text, text) == 0) equal = at;
       first = at;
     }
-    if (equal) return add(text, equal->value);
+    if (equal) return insert(text, equal->value);
     T value{};
     std::string why;
     bool read = type_of<T>::parse(text, value, why);
-    return add(text, read || !first ? new T(std::move(value)) : first->value);
+    return insert(text, read || !first ? new T(std::move(value)) : first->value);
   }
 
   /* Of a flag that isn't constructed yet. */

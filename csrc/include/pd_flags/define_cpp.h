@@ -53,7 +53,7 @@ class flag_view : detail::view {
   void operator&() const = delete; /* the view's address is not the value's */
 
  private:
-  /* `yes ? 2 : FLAGS_rate` would make an int of a double. With this conversion, which nobody
+  /* `yes ? 2 : FLAGS_rate` would make an int of a double. With this conversion, which no code
    * can use, each side converts to the other, and the compiler refuses: FLAGS_rate.get(). */
   template <class U, class = detail::if_narrower<U, T>>
   flag_view(U);
@@ -81,7 +81,7 @@ struct optional {
   bool given;
   T value;
   constexpr optional() noexcept : given(false), value() {}
-  constexpr optional(T v) noexcept : given(true), value(v) {}
+  constexpr optional(T content) noexcept : given(true), value(content) {}
   constexpr T value_or(T other) const noexcept { return given ? value : other; }
 };
 

@@ -1,4 +1,4 @@
-/* pd::flag<T>, pd::import<T> and pd::ref<T>; pd_flags.hpp tells how they are used. */
+/* pd::flag<T> and pd::import<T>; pd_flags.hpp says how to use them. */
 #ifndef PD_FLAGS_FLAG_HPP
 #define PD_FLAGS_FLAG_HPP
 
@@ -16,9 +16,7 @@ class hook {
   PD__LOCAL explicit hook(pd_hook number) : number_(number) {}
   /* No call begins after this. */
   PD__LOCAL status remove() {
-    pd_error err;
-    pd_status code = inner::host::hook_remove(number_, &err);
-    return status(code, err);
+    return inner::call([&](pd_error *err_) { return inner::host::hook_remove(number_, err_); });
   }
 
  private:
@@ -72,30 +70,20 @@ PD__LOCAL inline std::string text_of(const pd_flag *flag) {
 
 /* ---- Exceptions of watchers ---- */
 
-/* The change is made, and there is nobody to throw to. */
-PD__LOCAL inline void warn_of_throw(const char *name, const char *what) {
+/* The change is made, and there is no caller to throw to: an exception becomes a warning. */
+template <class Function>
+PD__LOCAL inline void without_throwing(const char *name, const Function &function) {
   pd_error text;
+  char what[sizeof text.message];
+  auto called = [&] {
+    function();
+    return true;
+  };
+  if (detail::ask_catching(what, sizeof what, called, "something that is no std::exception")) {
+    return;
+  }
   pd__refuse(&text, PD_OK, name, ": a watcher threw ", what);
   host::warning_report(text.message, nullptr);
-}
-
-template <class F>
-PD__LOCAL inline void without_throwing(const char *name, const F &function) {
-#if PD__EXCEPTIONS
-  try {
-    function();
-  }
-  PD__CATCH_END
-  catch (const std::exception &e) {
-    inner::warn_of_throw(name, e.what());
-  }
-  catch (...) {
-    inner::warn_of_throw(name, "something that is no std::exception");
-  }
-#else
-  (void)name;
-  function();
-#endif
 }
 
 /* ---- What flags and imports have in common ---- */
@@ -121,7 +109,7 @@ class alignas(64) variable : variable_base {
     static_assert(never<U>::value, "a flag is set by flag.set(value), which checks the value");
   }
 
-  /* The value of now: for numbers one atomic load. A reference stays good as long as the
+  /* The current value: for numbers one atomic load. A reference stays valid as long as the
    * module. Any thread. */
   PD__INLINE value_type get() const { return cell_.get(); }
   PD__INLINE value_type operator*() const { return get(); }
@@ -136,21 +124,19 @@ class alignas(64) variable : variable_base {
 
   /* Why the registry doesn't have it; ok() also as long as there is none. */
   PD__LOCAL pd::status status() const {
-    pd_error err;
-    pd_status code = pd_late_check(&late_, &err);
-    return pd::status(code, err);
+    return inner::call([&](pd_error *err_) { return pd_late_check(&late_, err_); });
   }
 
-  /* Set at run time: validated, for all modules, told to all who watch. */
+  /* Set at run time, for all modules: asks the validators, and notifies the watchers. */
   PD__LOCAL pd::status set(const T &value) {
-    return with([&](pd_flag *flag_, pd_error *error_) {
-      return setter<T, type_of<T>::object>::set(flag_, value, error_);
+    return with([&](pd_flag *flag_, pd_error *err_) {
+      return setter<T, type_of<T>::object>::set(flag_, value, err_);
     });
   }
   /* The same from text as on a command line. */
   PD__LOCAL pd::status set_text(const std::string &text) {
-    return with([&](pd_flag *flag_, pd_error *error_) {
-      return host::flag_set_from_string(flag_, text.c_str(), error_);
+    return with([&](pd_flag *flag_, pd_error *err_) {
+      return host::flag_set_from_string(flag_, text.c_str(), err_);
     });
   }
   /* Drop every value but the default. */
@@ -159,7 +145,7 @@ class alignas(64) variable : variable_base {
   /* As on a command line; "" while it isn't defined. */
   PD__LOCAL std::string text() const { return inner::text_of(handle()); }
 
-  /* For functions of pd_flags.h; null while nobody defines it. */
+  /* For functions of pd_flags.h; null while the flag is not defined. */
   PD__LOCAL pd_flag *handle() const {
     pd_flag *flag = __atomic_load_n(&late_.flag, __ATOMIC_ACQUIRE);
     if (flag || def_.kind == PD_KIND_DEFINE) return flag;
@@ -167,12 +153,13 @@ class alignas(64) variable : variable_base {
   }
 
   /* Call `function` after each change from now on: void(const T &) or void(). */
-  template <class F>
-  PD__LOCAL result<hook> on_change(F function) {
-    auto *added = new told_by<F>(*this, std::move(function));
+  template <class Function>
+  PD__LOCAL result<hook> on_change(Function function) {
+    auto *added = new told_by<Function>(*this, std::move(function));
     pd_hook number = 0;
-    pd::status made = with([&](pd_flag *flag_, pd_error *error_) {
-      return host::watcher_add(flag_, told_by<F>::call, added, told_by<F>::release, &number, error_);
+    pd::status made = with([&](pd_flag *flag_, pd_error *err_) {
+      return host::watcher_add(flag_, told_by<Function>::call, added,
+                               told_by<Function>::release, &number, err_);
     });
     if (made.ok()) return hook(number);
     delete added;
@@ -203,11 +190,11 @@ class alignas(64) variable : variable_base {
  private:
   PD__INLINE static const T *address(const T &object) { return &object; }
 
-  template <class F>
+  template <class Function>
   struct told_by {
     const variable &of;
-    watch_by<T, F> watch;
-    told_by(const variable &flag, F f) : of(flag), watch(std::move(f)) {}
+    watch_by<T, Function> watch;
+    told_by(const variable &flag, Function f) : of(flag), watch(std::move(f)) {}
     PD__LOCAL static void call(pd_flag *, void *context) {
       told_by *own = static_cast<told_by *>(context);
       inner::without_throwing(own->of.name(), [&] { own->watch.call(&own->watch, own->of.get()); });
@@ -216,21 +203,18 @@ class alignas(64) variable : variable_base {
   };
 
   /* What `operation` does with the flag; or why there is none. */
-  template <class F>
-  PD__LOCAL pd::status with(F operation) const {
-    pd_error err;
+  template <class Function>
+  PD__LOCAL pd::status with(Function operation) const {
     pd_flag *flag = handle();
     if (!flag) return why_none();
-    pd_status code = operation(flag, &err);
-    return pd::status(code, err);
+    return inner::call([&](pd_error *err_) { return operation(flag, err_); });
   }
   PD__LOCAL pd::status why_none() const {
-    pd_error err;
     pd_flag *flag = nullptr;
-    pd::status own = status();
-    if (!own.ok()) return own;
-    pd_status code = host::flag_find(def_.name, &flag, &err);
-    if (code != PD_OK) return pd::status(code, err);
+    pd::status why = status();
+    if (!why.ok()) return why;
+    why = inner::call([&](pd_error *err_) { return host::flag_find(def_.name, &flag, err_); });
+    if (!why.ok()) return why;
     return pd::status(PD_ERR_UNDEFINED, std::string(def_.name) + ": has not joined yet");
   }
 };
@@ -252,8 +236,8 @@ PD__INLINE bool same(const char *a, const char *b) { return std::strcmp(a, b) ==
     return truth inner::same(flag.get(), value);                                         \
   }                                                                                      \
   template <class T, class U>                                                            \
-  PD__INLINE bool operator sign(const variable<T> &one, const variable<U> &other) {      \
-    return truth inner::same(one.get(), other.get());                                    \
+  PD__INLINE bool operator sign(const variable<T> &first, const variable<U> &other) {      \
+    return truth inner::same(first.get(), other.get());                                    \
   }                                                                                      \
   PD__FLAG_SECOND(sign, truth)
 #if __cplusplus < 202002L
@@ -276,48 +260,48 @@ template <class T>
 PD__LOCAL inline std::string stream_text(const T &value) {
   return type_of<T>::format(value);
 }
-template <class Rep, class Period>
-PD__LOCAL inline std::string stream_text(const std::chrono::duration<Rep, Period> &value) {
-  return inner::write_double(type_of<std::chrono::duration<Rep, Period>>::to(value)) + "s";
+template <class Ticks, class Period>
+PD__LOCAL inline std::string stream_text(const std::chrono::duration<Ticks, Period> &value) {
+  return inner::write_double(type_of<std::chrono::duration<Ticks, Period>>::to(value)) + "s";
 }
 
 /* What doesn't have a << of its own, and durations and enums, which have one in some standards
  * or as numbers: as on a command line. */
-template <class Out, class T, class = void>
+template <class Stream, class T, class = void>
 struct printer {
-  PD__LOCAL static void print(Out &out, const T &value) {
+  PD__LOCAL static void print(Stream &out, const T &value) {
     out << inner::stream_text(value).c_str();
   }
 };
 template <class T>
 struct is_duration : std::false_type {};
-template <class Rep, class Period>
-struct is_duration<std::chrono::duration<Rep, Period>> : std::true_type {};
-template <class Out, class T>
-struct printer<Out, T,
+template <class Ticks, class Period>
+struct is_duration<std::chrono::duration<Ticks, Period>> : std::true_type {};
+template <class Stream, class T>
+struct printer<Stream, T,
                void_t<when<!std::is_enum<T>::value && !is_duration<T>::value>,
-                      decltype(std::declval<Out &>() << std::declval<const T &>())>> {
+                      decltype(std::declval<Stream &>() << std::declval<const T &>())>> {
   using small = std::integral_constant<bool, std::is_integral<T>::value && sizeof(T) == 1 &&
                                                  !std::is_same<T, bool>::value>;
-  PD__LOCAL static void print(Out &out, const T &value) { print(out, value, small()); }
-  PD__LOCAL static void print(Out &out, const T &value, std::false_type) { out << value; }
+  PD__LOCAL static void print(Stream &out, const T &value) { print(out, value, small()); }
+  PD__LOCAL static void print(Stream &out, const T &value, std::false_type) { out << value; }
   /* An int8_t is a number, where streams know characters alone. */
-  PD__LOCAL static void print(Out &out, const T &value, std::true_type) {
+  PD__LOCAL static void print(Stream &out, const T &value, std::true_type) {
     out << static_cast<int>(value);
   }
 };
 
-template <class C, class Traits, class T>
-PD__LOCAL inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, Traits> &out,
+template <class Char, class Traits, class T>
+PD__LOCAL inline std::basic_ostream<Char, Traits> &operator<<(std::basic_ostream<Char, Traits> &out,
                                                          const variable<T> &flag) {
-  printer<std::basic_ostream<C, Traits>, T>::print(out, flag.get());
+  printer<std::basic_ostream<Char, Traits>, T>::print(out, flag.get());
   return out;
 }
 
 /* ---- Validators ---- */
 
 template <class T>
-PD__LOCAL inline bool ask(const check<T> *checks, const T &value, std::string &why) {
+PD__LOCAL inline bool passes(const check<T> *checks, const T &value, std::string &why) {
   for (; checks; checks = checks->next) {
     if (!checks->call(checks, value, why)) return false;
   }
@@ -328,7 +312,7 @@ template <class T, bool is_object>
 struct judge {
   PD__LOCAL static bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
     typename type_of<T>::cell cell = detail::value_type<typename type_of<T>::cell>::get(given);
-    return type_of<T>::fits(cell, why) && inner::ask(checks, type_of<T>::from(cell), why);
+    return type_of<T>::fits(cell, why) && inner::passes(checks, type_of<T>::from(cell), why);
   }
 };
 template <class T>
@@ -337,7 +321,7 @@ struct judge<T, true> {
     T value{};
     if (!type_of<T>::parse(given.str, value, why)) return false;
     why.clear();
-    return inner::ask<T>(checks, value, why);
+    return inner::passes<T>(checks, value, why);
   }
 };
 
@@ -346,7 +330,7 @@ PD__LOCAL inline bool allow(const pd_value &given, const check<T> *checks, char 
   return detail::ask_catching(why, size, [&] {
     std::string expected;
     if (judge<T, type_of<T>::object>::allow(given, checks, expected)) return true;
-    detail::say(why, size, expected.c_str());
+    detail::write_why(why, size, expected.c_str());
     return false;
   });
 }
@@ -362,8 +346,8 @@ class flag : public inner::variable<T> {
 
  public:
   using base::operator=;
-  template <class... A>
-  PD__LOCAL flag(inner::where at, T value, const char *help, const A &...attributes)
+  template <class... Attributes>
+  PD__LOCAL flag(inner::where at, T value, const char *help, const Attributes &...attributes)
       : base(at, value, PD_KIND_DEFINE), checks_(), watches_() {
     pd_flag_def &def = this->def_;
     inner::making<T> making = {&def, &checks_, &watches_};
@@ -412,7 +396,7 @@ class flag : public inner::variable<T> {
     return inner::allow<T>(entries[0]->value, own->checks_, why, size);
   }
 
-  /* Each is told, whatever another one throws. The object is made here, not by a reader. */
+  /* Notify each watcher, whatever another one throws. The object is made here, not by a reader. */
   PD__LOCAL static void changed(pd_flag *, void *context) {
     const flag *own = static_cast<const flag *>(context);
     inner::without_throwing(own->name(), [&] { static_cast<void>(own->get()); });
@@ -426,7 +410,7 @@ class flag : public inner::variable<T> {
 };
 
 /* A cell of our own for a flag of another module, of the same type: it has `value` while
- * nobody defines the name, and follows the flag whenever it comes. A static object. */
+ * the name is not defined, and follows the flag once it is. A static object. */
 template <class T>
 class import : public inner::variable<T> {
  public:
@@ -441,8 +425,8 @@ class import : public inner::variable<T> {
 };
 
 #if __cplusplus >= 201703L
-template <class T, class... A>
-flag(inner::where, T, const char *, const A &...) -> flag<T>;
+template <class T, class... Attributes>
+flag(inner::where, T, const char *, const Attributes &...) -> flag<T>;
 template <class T>
 import(inner::where, T) -> import<T>;
 #endif

@@ -37,8 +37,8 @@ PD__LOCAL bool add_to_other(const T *variable, void (*function)()) {
   pd_flag_info info = detail::sized<pd_flag_info>();
   if (table->flag_get_info(flag, &info, nullptr) != PD_OK) return false;
   place = new added{variable, {info.name, function, nullptr, nullptr, nullptr}, 0};
-  return table->validator_add(&flag, 1, validate<T>, &place->check, nullptr, &place->hook, nullptr) ==
-         PD_OK;
+  return table->validator_add(&flag, 1, validate<T>, &place->check, nullptr, &place->hook,
+                              nullptr) == PD_OK;
 }
 
 template <class T>
@@ -91,7 +91,7 @@ PD__LOCAL void define(const char *name, const char *help, const char *file, T *c
   pd_status status = pd_flag_register(&def, &flag, &err);
   if (!flag) {
     delete check;
-    die(std::string("ERROR: ") + err.message + "\n");
+    end_with(std::string("ERROR: ") + err.message + "\n");
     return;
   }
   registered() = check;
@@ -103,11 +103,12 @@ PD__LOCAL void define(const char *name, const char *help, const char *file, T *c
 
 template <class T>
 PD__LOCAL T from_environment(const char *variable, T otherwise) {
+  using type = detail::value_type<T>;
   pd_value value;
   const char *text = std::getenv(variable);
   if (!text) return otherwise;
-  if (text_to_value(detail::value_type<T>::type, text, &value)) return detail::value_type<T>::get(value);
-  die(std::string("ERROR: error parsing env variable '") + variable + "' with value '" + text +
+  if (text_to_value(type::type, text, &value)) return type::get(value);
+  end_with(std::string("ERROR: error parsing env variable '") + variable + "' with value '" + text +
       "'\n");
   return otherwise;
 }
@@ -168,9 +169,9 @@ PD__GFLAGS_API const char *GetArgv() {
 }
 PD__GFLAGS_API const char *GetArgv0() { return detail_::program_name(); }
 PD__GFLAGS_API uint32 GetArgvSum() {
-  uint32 sum = 0;
-  for (const char *at = GetArgv(); *at; at++) sum += static_cast<uint32>(*at);
-  return sum;
+  uint32 total = 0;
+  for (const char *at = GetArgv(); *at; at++) total += static_cast<uint32>(*at);
+  return total;
 }
 PD__GFLAGS_API const char *ProgramInvocationName() { return detail_::program_name(); }
 PD__GFLAGS_API const char *ProgramInvocationShortName() { return detail_::program_short_name(); }
@@ -203,7 +204,7 @@ PD__GFLAGS_API bool GetCommandLineFlagInfo(const char *name, CommandLineFlagInfo
 PD__GFLAGS_API CommandLineFlagInfo GetCommandLineFlagInfoOrDie(const char *name) {
   CommandLineFlagInfo info = CommandLineFlagInfo();
   if (!GetCommandLineFlagInfo(name, &info)) {
-    detail_::die(std::string("FATAL ERROR: flag name '") + (name ? name : "") +
+    detail_::end_with(std::string("FATAL ERROR: flag name '") + (name ? name : "") +
                  "' doesn't exist\n");
   }
   return info;

@@ -158,7 +158,8 @@ PD__LOCAL inline CommandLineFlagInfo describe(const handle &of,
   made.type = pd_type_name(info.type);
   made.description = info.help;
   made.current_value = text_of_flag(of.flag, info);
-  made.default_value = info.sensitive ? "<redacted>" : detail::value_text(info.type, info.default_value);
+  made.default_value = detail::value_text(info.type, info.default_value);
+  if (info.sensitive) made.default_value = "<redacted>";
   made.filename = info.file;
   made.has_validator_fn = check && check->function;
   made.is_default = info.source == PD_SOURCE_DEFAULT;

@@ -21,7 +21,7 @@ PD__LOCAL inline bool &may_come_later() {
   return allowed;
 }
 
-PD__LOCAL inline void die(const std::string &message) {
+PD__LOCAL inline void end_with(const std::string &message) {
   std::fputs(message.c_str(), stderr);
   gf::gflags_exitfunc(1);
 }
@@ -31,8 +31,8 @@ PD__LOCAL inline std::vector<std::string> split(const std::string &list) {
   for (size_t at = 0; at < list.size();) {
     size_t comma = std::min(list.find(',', at), list.size());
     std::string item = list.substr(at, comma - at);
-    if (item.empty()) die("ERROR: empty flaglist entry\n");
-    if (item[0] == '-') die("ERROR: flag \"" + item + "\" begins with '-'\n");
+    if (item.empty()) end_with("ERROR: empty flaglist entry\n");
+    if (item[0] == '-') end_with("ERROR: flag \"" + item + "\" begins with '-'\n");
     items.push_back(item);
     at = comma + 1;
   }
@@ -95,9 +95,9 @@ PD__LOCAL inline argument_of_line take_apart(const std::string &text) {
   }
   made.flag = find(made.name);
   if (made.flag.exists()) {
-    bool on = !made.has_value && type_of_flag(made.flag) == PD_TYPE_bool;
-    if (on) made.value = "1";
-    made.has_value = made.has_value || on;
+    bool implied = !made.has_value && type_of_flag(made.flag) == PD_TYPE_bool;
+    if (implied) made.value = "1";
+    made.has_value = made.has_value || implied;
     return made;
   }
   handle negated = {nullptr, nullptr};
@@ -375,7 +375,7 @@ PD__LOCAL inline bool report_taken() {
 PD__LOCAL inline uint32_t parse(int *argc, char ***argv, bool remove, bool help) {
   keep_line(*argc, const_cast<const char **>(*argv));
   if (!pd_version()) {
-    die("ERROR: this process has no registry of flags: link libpd_flags, or load it\n");
+    end_with("ERROR: this process has no registry of flags: link libpd_flags, or load it\n");
   }
   if (report_refused() || report_taken()) gf::gflags_exitfunc(1);
   reader reads(PD_SOURCE_ARGV);

@@ -87,15 +87,15 @@ PD__LOCAL inline std::string wrap(const std::string &text, size_t *used) {
       made.append(text, at, line);
       at += line + 1;
     } else {
-      size_t cut = room - 1;
-      while (cut > 0 && !std::strchr(" \t\n\v\f\r", text[at + cut])) cut--;
-      if (cut == 0) {
+      size_t taken = room - 1;
+      while (taken > 0 && !std::strchr(" \t\n\v\f\r", text[at + taken])) taken--;
+      if (taken == 0) {
         *used = line_length;
         return made + text.substr(at);
       }
-      made.append(text, at, cut);
-      *used += cut;
-      for (at += cut; at < text.size() && std::strchr(" \t\n\v\f\r", text[at]);) at++;
+      made.append(text, at, taken);
+      *used += taken;
+      for (at += taken; at < text.size() && std::strchr(" \t\n\v\f\r", text[at]);) at++;
     }
     if (at < text.size()) *used = indented;
   }

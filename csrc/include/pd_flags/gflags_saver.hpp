@@ -56,8 +56,8 @@ class state {
 
  private:
   PD__LOCAL inline void save(const handle &of, const std::map<const void *, checker *> &known) {
-    saved made = {of, type_of_flag(of), text_of(of, true), default_of(of), is_given(of), {}, nullptr,
-                  nullptr};
+    saved made = {of, type_of_flag(of), text_of(of, true), default_of(of), is_given(of), {},
+                  nullptr, nullptr};
     pd_flag_entry entry = detail::sized<pd_flag_entry>();
     if (of.flag && pd_flag_get_entry(of.flag, 0, &entry, nullptr) == PD_OK) {
       made.origin = entry.origin;
@@ -67,29 +67,29 @@ class state {
     saved_.push_back(made);
   }
 
-  PD__LOCAL static inline void restore_flag(const saved &was) {
-    pd_flag *flag = was.flag.flag;
-    if (default_of(was.flag) != was.fallback) {
-      pd_flag_set_default(flag, was.fallback.c_str(), nullptr);
+  PD__LOCAL static inline void restore_flag(const saved &before) {
+    pd_flag *flag = before.flag.flag;
+    if (default_of(before.flag) != before.fallback) {
+      pd_flag_set_default(flag, before.fallback.c_str(), nullptr);
     }
-    if (!was.given) {
-      if (is_given(was.flag)) pd_flag_reset(flag, nullptr);
+    if (!before.given) {
+      if (is_given(before.flag)) pd_flag_reset(flag, nullptr);
       return;
     }
-    bool above = pd_source_rank(info_of(flag).source) > pd_source_rank(was.origin.source);
+    bool above = pd_source_rank(info_of(flag).source) > pd_source_rank(before.origin.source);
     if (above) pd_flag_drop(flag, PD_SOURCE_RUNTIME, nullptr);
-    if (is_given(was.flag) && text_of(was.flag, true) == was.text) return;
-    give(flag, was.text, was.origin, nullptr);
+    if (is_given(before.flag) && text_of(before.flag, true) == before.text) return;
+    give(flag, before.text, before.origin, nullptr);
   }
 
   std::vector<saved> saved_;
 };
 
 PD__LOCAL inline std::string to_lines(const std::vector<CommandLineFlagInfo> &flags,
-                                      const char *but) {
+                                      const char *except) {
   std::string text;
   for (const CommandLineFlagInfo &flag : flags) {
-    if (flag.name != but) text += "--" + flag.name + "=" + flag.current_value + "\n";
+    if (flag.name != except) text += "--" + flag.name + "=" + flag.current_value + "\n";
   }
   return text;
 }

@@ -3,8 +3,8 @@
 #ifndef PD_FLAGS_GFLAGS_WORD_MAP_H
 #define PD_FLAGS_GFLAGS_WORD_MAP_H
 
-/* X(kind, name, file that gflags shows: users ask for --helpon=gflags, help, default as text),
- * of kind TEXT, SWITCH (a bool) or NUMBER. */
+/* X(kind, name, file that gflags shows: users ask for --helpon=gflags, help, default), of
+ * kind TEXT, SWITCH (a bool) or NUMBER. */
 #define PD__GFLAGS_WORD_MAP(X)                                                           \
   X(TEXT, flagfile, "", "read flags from these files, separated by commas", "")          \
   X(TEXT, fromenv, "",                                                                   \
@@ -14,20 +14,20 @@
   X(TEXT, undefok, "",                                                                   \
     "names of flags, separated by commas, that may be given though nobody defines them; such a " \
     "value has to be written as --name=value", "")                                       \
-  X(SWITCH, help, "_reporting", "show help on all flags", "false")                       \
-  X(SWITCH, helpfull, "_reporting", "show help on all flags", "false")                   \
-  X(SWITCH, helpshort, "_reporting", "show help on the flags of the program itself", "false") \
+  X(SWITCH, help, "_reporting", "show help on all flags", false)                         \
+  X(SWITCH, helpfull, "_reporting", "show help on all flags", false)                     \
+  X(SWITCH, helpshort, "_reporting", "show help on the flags of the program itself", false) \
   X(TEXT, helpon, "_reporting",                                                          \
     "show help on the flags of the source files of this name", "")                       \
   X(TEXT, helpmatch, "_reporting",                                                       \
     "show help on the flags of source files with this text in their paths", "")          \
   X(SWITCH, helppackage, "_reporting",                                                   \
-    "show help on the flags of the directory of the program's source", "false")          \
-  X(SWITCH, helpxml, "_reporting", "show help on all flags as XML", "false")             \
-  X(SWITCH, version, "_reporting", "show the version of the program", "false")           \
+    "show help on the flags of the directory of the program's source", false)            \
+  X(SWITCH, helpxml, "_reporting", "show help on all flags as XML", false)               \
+  X(SWITCH, version, "_reporting", "show the version of the program", false)             \
   X(TEXT, tab_completion_word, "_completions",                                           \
     "show what this beginning of a flag may become", "")                                 \
   X(NUMBER, tab_completion_columns, "_completions",                                      \
-    "columns of what is shown of completions", "80")
+    "columns of what is shown of completions", 80)
 
 #endif /* PD_FLAGS_GFLAGS_WORD_MAP_H */

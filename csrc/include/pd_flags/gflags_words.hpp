@@ -25,14 +25,12 @@
     ::pd::detail::text_make(pd__word_##flag);                                            \
   }                                                                                      \
   }
-#define PD__GFLAGS_MAKE_SWITCH(flag, value)                                              \
-  namespace fLB {                                                                        \
-  PD__GFLAGS_ONCE bool flag = false;                                                     \
+#define PD__GFLAGS_MAKE_PLAIN(scope, type, flag, value)                                  \
+  namespace scope {                                                                      \
+  PD__GFLAGS_ONCE type flag = value;                                                     \
   }
-#define PD__GFLAGS_MAKE_NUMBER(flag, value)                                              \
-  namespace fLI {                                                                        \
-  PD__GFLAGS_ONCE int32_t flag = 80;                                                     \
-  }
+#define PD__GFLAGS_MAKE_SWITCH(...) PD__GFLAGS_MAKE_PLAIN(fLB, bool, __VA_ARGS__)
+#define PD__GFLAGS_MAKE_NUMBER(...) PD__GFLAGS_MAKE_PLAIN(fLI, int32_t, __VA_ARGS__)
 #define PD__GFLAGS_MAKE(kind, name, file, help, value) PD__GFLAGS_MAKE_##kind(FLAGS_##name, value)
 PD__GFLAGS_WORD_MAP(PD__GFLAGS_MAKE)
 
@@ -49,13 +47,15 @@ struct word {
   bool given;
 };
 
-static constexpr pd_type type_TEXT = PD_TYPE_string, type_SWITCH = PD_TYPE_bool;
-static constexpr pd_type type_NUMBER = PD_TYPE_int32;
+#define PD__GFLAGS_ROW(kind_type, text, name, variable, file, help) \
+  {name, kind_type, variable, "gflags/gflags" file ".cc", help, text, false},
+#define PD__GFLAGS_ROW_TEXT(value, ...) PD__GFLAGS_ROW(PD_TYPE_string, value, __VA_ARGS__)
+#define PD__GFLAGS_ROW_SWITCH(value, ...) PD__GFLAGS_ROW(PD_TYPE_bool, #value, __VA_ARGS__)
+#define PD__GFLAGS_ROW_NUMBER(value, ...) PD__GFLAGS_ROW(PD_TYPE_int32, #value, __VA_ARGS__)
+#define PD__GFLAGS_WORD(kind, name, file, help, value) \
+  PD__GFLAGS_ROW_##kind(value, #name, &PD__GFLAGS_SCOPE_##kind::FLAGS_##name, file, help)
 
 PD__LOCAL inline std::vector<word> &words() {
-#define PD__GFLAGS_WORD(kind, name, file, help, value)                                   \
-  {#name, type_##kind, &PD__GFLAGS_SCOPE_##kind::FLAGS_##name,                           \
-   "gflags/gflags" file ".cc", help, value, false},
   static std::vector<word> list = {PD__GFLAGS_WORD_MAP(PD__GFLAGS_WORD)};
   return list;
 }

@@ -49,10 +49,12 @@ static inline const pd_table *pd__table(void) {
   return (const pd_table *)(const void *)host;
 }
 
-/* The same if the function at `offset` is in it. */
+/* The same if the function at `offset` is in it: an older version has a shorter table, and a
+ * small build 0 in place of what it lacks. */
 static inline const pd_table *pd__table_with(size_t offset) {
   const pd_table *table = pd__table();
-  return table && table->host.size > offset ? table : NULL;
+  if (!table || table->host.size <= offset) return NULL;
+  return *(void (*const *)(void))(const void *)((const char *)table + offset) ? table : NULL;
 }
 
 static inline pd_status pd__refuse_missing(pd_error *err, const char *name) {

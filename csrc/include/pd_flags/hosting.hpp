@@ -59,7 +59,7 @@ class error_list {
 }  // namespace inner
 
 /* Any flag of the process by its name: pd::find<int>("host_threads"). It stays good, and
- * tells when nobody defines the flag any more. */
+ * reports when the flag is no longer defined. */
 template <class T>
 class ref {
   static_assert(inner::type_of<T>::known, "not a type of flags");
@@ -68,20 +68,19 @@ class ref {
   PD__LOCAL explicit ref(pd_flag *flag = nullptr) : flag_(flag) {}
   PD__LOCAL result<T> get() const {
     T value{};
-    pd_error err;
-    pd_status code = inner::getter<T, inner::type_of<T>::object>::get(flag_, value, &err);
-    if (code != PD_OK) return status(code, err);
+    status read = inner::call([&](pd_error *err_) {
+      return inner::getter<T, inner::type_of<T>::object>::get(flag_, value, err_);
+    });
+    if (!read.ok()) return read;
     return value;
   }
   PD__LOCAL status set(const T &value) const {
-    pd_error err;
-    pd_status code = inner::setter<T, inner::type_of<T>::object>::set(flag_, value, &err);
-    return status(code, err);
+    return inner::call([&](pd_error *err_) {
+      return inner::setter<T, inner::type_of<T>::object>::set(flag_, value, err_);
+    });
   }
   PD__LOCAL status reset() const {
-    pd_error err;
-    pd_status code = inner::host::flag_reset(flag_, &err);
-    return status(code, err);
+    return inner::call([&](pd_error *err_) { return inner::host::flag_reset(flag_, err_); });
   }
   PD__LOCAL std::string text() const { return inner::text_of(flag_); }
   PD__LOCAL pd_flag *handle() const { return flag_; }
@@ -90,19 +89,20 @@ class ref {
   pd_flag *flag_;
 };
 
-/* Its value as on a command line; nothing where nobody defines it. */
-template <class C, class Traits, class T>
-PD__LOCAL inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, Traits> &out,
+/* Its value as on a command line; nothing while it is not defined. */
+template <class Char, class Traits, class T>
+PD__LOCAL inline std::basic_ostream<Char, Traits> &operator<<(std::basic_ostream<Char, Traits> &out,
                                                          const ref<T> &flag) {
   return out << flag.text().c_str();
 }
 
 template <class T>
 PD__LOCAL inline result<ref<T>> find(const std::string &name) {
-  pd_error err;
   pd_flag *flag = nullptr;
-  pd_status code = inner::host::flag_find(name.c_str(), &flag, &err);
-  if (code != PD_OK) return status(code, err);
+  status sought = inner::call([&](pd_error *err_) {
+    return inner::host::flag_find(name.c_str(), &flag, err_);
+  });
+  if (!sought.ok()) return sought;
   ref<T> found(flag);
   result<T> value = found.get();
   if (!value.ok()) return value.status();
@@ -111,12 +111,12 @@ PD__LOCAL inline result<ref<T>> find(const std::string &name) {
 
 /* Set any flag from text, as a command line does. */
 PD__LOCAL inline status set(const std::string &name, const std::string &text) {
-  pd_error err;
-  pd_status code = inner::host::flag_set_by_name(name.c_str(), text.c_str(), &err);
-  return status(code, err);
+  return inner::call([&](pd_error *err_) {
+    return inner::host::flag_set_by_name(name.c_str(), text.c_str(), err_);
+  });
 }
 
-/* Read the flags of a command line, as pd_parse_argv tells; PD_HELP: help was asked for.
+/* Read the flags of a command line, as pd_parse_argv says; PD_HELP: help was asked for.
  * `errors` (may be null) receives all of them, the status is the first. */
 PD__LOCAL inline status parse(int &argc, char **argv, std::vector<status> *errors = nullptr,
                             const pd_parse_options *options = nullptr) {
@@ -136,9 +136,7 @@ class module {
   PD__LOCAL explicit module(pd_module *handle = nullptr) : handle_(handle) {}
   PD__LOCAL pd_module *handle() const { return handle_; }
   PD__LOCAL status unload() {
-    pd_error err;
-    pd_status code = inner::host::module_unload(handle_, &err);
-    return status(code, err);
+    return inner::call([&](pd_error *err_) { return inner::host::module_unload(handle_, err_); });
   }
 
  private:

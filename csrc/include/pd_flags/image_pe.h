@@ -14,7 +14,7 @@ typedef struct pd__image {
   const char *base;
   void *entry;
   uint32_t size; /* of the image in memory */
-  uint32_t gap;
+  uint32_t unused;
   uint16_t path_size; /* in bytes, without a NUL */
   uint16_t path_room;
   uint32_t gap_too;

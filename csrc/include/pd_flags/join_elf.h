@@ -87,13 +87,13 @@ static inline const pd_host *pd__host_at(const pd__image *image, const char *bod
 /* The same for the notes of a segment. */
 static inline const pd_host *pd__host_in(const pd__image *image, const pd__phdr *segment) {
   uintptr_t start = image->base + segment->p_vaddr;
-  uint64_t left = segment->p_memsz, pad = segment->p_align == 8 ? 7 : 3;
+  uint64_t left = segment->p_memsz, padding = segment->p_align == 8 ? 7 : 3;
   const char *at = (const char *)start;
   if (segment->p_type != PT_NOTE || start % 4 || !pd__holds(image, start, left)) return NULL;
   while (left >= sizeof(pd__nhdr)) {
     const pd__nhdr *note = (const pd__nhdr *)(const void *)at;
-    uint64_t head = (sizeof *note + (uint64_t)note->n_namesz + pad) & ~pad;
-    uint64_t whole = (head + note->n_descsz + pad) & ~pad;
+    uint64_t head = (sizeof *note + (uint64_t)note->n_namesz + padding) & ~padding;
+    uint64_t whole = (head + note->n_descsz + padding) & ~padding;
     if (head + note->n_descsz > left) return NULL;
     if (note->n_type == PD_NOTE_COPY && note->n_namesz == sizeof PD_NOTE_NAME &&
         note->n_descsz == 4 && !__builtin_memcmp(note + 1, PD_NOTE_NAME, sizeof PD_NOTE_NAME)) {

@@ -1,6 +1,6 @@
 /* The binary contract between modules and the registry; docs/abi.md says the
  * same for writers in other languages. Everything here is fixed for
- * PD_ABI_VERSION 1: structs grow only at their end, and tell their size.
+ * PD_ABI_VERSION 1: structs grow only at their end, and hold their size.
  *
  * A module carries ELF notes. Each holds, as its descriptor, the distance in
  * bytes from the descriptor to a record: a pd_module_record that lists the

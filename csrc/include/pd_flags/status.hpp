@@ -1,4 +1,4 @@
-/* How pd_flags.hpp reaches the registry, and how it tells of errors. */
+/* How pd_flags.hpp reaches the registry, and how it reports errors. */
 #ifndef PD_FLAGS_STATUS_HPP
 #define PD_FLAGS_STATUS_HPP
 
@@ -81,7 +81,8 @@ template <class D>
 class PD__NODISCARD status {
  public:
   PD__LOCAL status() : code_(PD_OK) {}
-  PD__LOCAL status(pd_status code, std::string message) : code_(code), message_(std::move(message)) {}
+  PD__LOCAL status(pd_status code, std::string message)
+      : code_(code), message_(std::move(message)) {}
   PD__LOCAL status(pd_status code, const pd_error &err)
       : code_(code), message_(code == PD_OK ? "" : err.message) {}
 
@@ -101,6 +102,18 @@ class PD__NODISCARD status {
   pd_status code_;
   std::string message_;
 };
+
+namespace inner {
+
+/* What came of a function of the registry: `function` calls it with the error at its end. */
+template <class Function>
+PD__LOCAL inline status call(const Function &function) {
+  pd_error err;
+  pd_status code = function(&err);
+  return status(code, err);
+}
+
+}  // namespace inner
 
 /* A value, or why there is none. */
 template <class T>

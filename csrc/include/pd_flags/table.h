@@ -13,11 +13,11 @@
 PD__BEGIN_C
 
 /* The public functions that work on the registry, without their pd_. S(name,
- * parameters, arguments) gives a pd_status and takes a pd_error last, R(result, name,
- * parameters, arguments) gives a pointer or a number, 0 for want of anything better,
- * and V gives nothing. A row isn't a call, and its blanks are not those of one. */
+ * parameters, arguments) returns a pd_status and takes a pd_error last, R(result, name,
+ * parameters, arguments) returns a pointer or a number, 0 if there is no such function,
+ * and V returns nothing. A row isn't a call, and its blanks are not those of one. */
 /* clang-format off */
-#define PD_TABLE_MAP(S, R, V)                                                                       \
+#define PD_TABLE_MAP(S, R, V)                                                                      \
   R(pd_error_list *, error_list_new, (void), ())                                                   \
   V(error_list_free, (pd_error_list * list), (list))                                               \
   R(size_t, error_list_count, (const pd_error_list *list), (list))                                 \
@@ -55,11 +55,11 @@ PD__BEGIN_C
     (const pd_assignment *items, size_t count, const pd_origin *origin, pd_error_list *errors,     \
      pd_error *err),                                                                               \
     (items, count, origin, errors, err))                                                           \
-  S(override_push,                                                                                    \
+  S(override_push,                                                                                 \
     (const pd_assignment *items, size_t count, const pd_origin *origin, pd_error_list *errors,     \
-     pd_override *out, pd_error *err),                                                                \
+     pd_override *out, pd_error *err),                                                             \
     (items, count, origin, errors, out, err))                                                      \
-  S(override_pop, (pd_override override, pd_error * err), (override, err))                                     \
+  S(override_pop, (pd_override override, pd_error * err), (override, err))                         \
   S(environment_enable, (const char *prefix, pd_error_list *errors, pd_error *err),                \
     (prefix, errors, err))                                                                         \
   S(parse_argv, (int *argc, char **argv, const pd_parse_options *options, pd_error *err),          \
@@ -103,21 +103,21 @@ PD__BEGIN_C
   S(flags_validate, (pd_error_list *errors, pd_error *err), (errors, err))                         \
   S(warning_handle, (pd_warning_handler handler, void *context, pd_error *err),                    \
     (handler, context, err))                                                                       \
-  R(pd_config *, config_new, (void), ())                                                       \
-  V(config_free, (pd_config * config), (config))                                           \
-  S(config_add,                                                                                  \
-    (pd_config *config, const char *name, const char *text, uint32_t literal,                  \
+  R(pd_config *, config_new, (void), ())                                                           \
+  V(config_free, (pd_config * config), (config))                                                   \
+  S(config_add,                                                                                    \
+    (pd_config *config, const char *name, const char *text, uint32_t literal,                      \
      const pd_origin *origin, pd_error *err),                                                      \
-    (config, name, text, literal, origin, err))                                                  \
-  S(config_add_flagfile,                                                                         \
-    (pd_config *config, const char *path, const char *program, pd_error_list *errors,          \
+    (config, name, text, literal, origin, err))                                                    \
+  S(config_add_flagfile,                                                                           \
+    (pd_config *config, const char *path, const char *program, pd_error_list *errors,              \
      pd_error *err),                                                                               \
-    (config, path, program, errors, err))                                                        \
-  S(config_fail, (pd_config * config, const pd_error *error, pd_error *err),                 \
-    (config, error, err))                                                                        \
-  S(config_apply,                                                                                \
-    (const pd_config *config, bool allow_pending, pd_error_list *errors, pd_error *err),       \
-    (config, allow_pending, errors, err))                                                        \
+    (config, path, program, errors, err))                                                          \
+  S(config_fail, (pd_config * config, const pd_error *error, pd_error *err),                       \
+    (config, error, err))                                                                          \
+  S(config_apply,                                                                                  \
+    (const pd_config *config, bool allow_pending, pd_error_list *errors, pd_error *err),           \
+    (config, allow_pending, errors, err))                                                          \
   S(report_help,                                                                                   \
     (const pd_report_options *options, pd_writer write, void *context, pd_error *err),             \
     (options, write, context, err))                                                                \

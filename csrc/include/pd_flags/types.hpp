@@ -30,22 +30,22 @@ namespace pd {
  *       static const pd::name<mode> all[] = {{"fast", mode::fast}, {"best", mode::best}};
  *       return all;
  *     } */
-template <class E>
+template <class Enum>
 struct name {
   const char *text;
-  E value;
+  Enum value;
 };
 
-template <class E>
+template <class Enum>
 class names {
  public:
-  template <size_t N>
-  PD__LOCAL names(const name<E> (&all)[N]) : first_(all), count_(N) {}
-  PD__LOCAL const name<E> *begin() const { return first_; }
-  PD__LOCAL const name<E> *end() const { return first_ + count_; }
+  template <size_t total>
+  PD__LOCAL names(const name<Enum> (&all)[total]) : first_(all), count_(total) {}
+  PD__LOCAL const name<Enum> *begin() const { return first_; }
+  PD__LOCAL const name<Enum> *end() const { return first_ + count_; }
 
  private:
-  const name<E> *first_;
+  const name<Enum> *first_;
   size_t count_;
 };
 
@@ -55,8 +55,8 @@ template <class...>
 struct make_void {
   using type = void;
 };
-template <class... A>
-using void_t = typename make_void<A...>::type;
+template <class... Types>
+using void_t = typename make_void<Types...>::type;
 template <bool condition>
 using when = typename std::enable_if<condition>::type;
 
@@ -164,7 +164,8 @@ template <class T>
 struct integer<T, false, true> : plain<T, uint64_t> {};
 
 template <class T>
-struct type_of<T, when<is_number<T>::value>> : integer<T, std::is_signed<T>::value, (sizeof(T) > 4)> {
+struct type_of<T, when<is_number<T>::value>>
+    : integer<T, std::is_signed<T>::value, (sizeof(T) > 4)> {
   PD__LOCAL static bool parse(const char *text, T &out, std::string &why) {
     why = "expected an integer";
     return inner::read_integer(text, out);
@@ -221,10 +222,10 @@ struct type_of<float> : real<float> {
 };
 
 /* Durations are seconds, which the registry reads as 200ms or 1h30m. */
-template <class Rep, class Period>
-struct type_of<std::chrono::duration<Rep, Period>>
-    : plain<std::chrono::duration<Rep, Period>, double> {
-  using T = std::chrono::duration<Rep, Period>;
+template <class Ticks, class Period>
+struct type_of<std::chrono::duration<Ticks, Period>>
+    : plain<std::chrono::duration<Ticks, Period>, double> {
+  using T = std::chrono::duration<Ticks, Period>;
   using seconds = std::chrono::duration<double>;
   static constexpr bool fractional = true, partial = true;
   PD__INLINE static const char *unit() { return "seconds"; }
@@ -233,28 +234,28 @@ struct type_of<std::chrono::duration<Rep, Period>>
   }
   /* To the nearest: 0.29 is a little less than 290 milliseconds. */
   PD__INLINE static T from(double value) {
-    double half = std::is_floating_point<Rep>::value ? 0 : value < 0 ? -0.5 : 0.5;
-    return T(static_cast<Rep>(count(value) + half));
+    double half = std::is_floating_point<Ticks>::value ? 0 : value < 0 ? -0.5 : 0.5;
+    return T(static_cast<Ticks>(count(value) + half));
   }
   PD__INLINE static double to(const T &value) { return seconds(value).count(); }
   PD__INLINE static double low() { return -high(); }
   /* Within this, an integer of 64 bits and a double say the same. */
   PD__INLINE static double high() {
-    if (std::is_floating_point<Rep>::value) return std::numeric_limits<double>::infinity();
-    double most = static_cast<double>(std::numeric_limits<Rep>::max());
+    if (std::is_floating_point<Ticks>::value) return std::numeric_limits<double>::infinity();
+    double most = static_cast<double>(std::numeric_limits<Ticks>::max());
     most = most > 9e15 ? 9e15 : most;
     return most * static_cast<double>(Period::num) / static_cast<double>(Period::den);
   }
   PD__LOCAL static bool fits(double value, std::string &why) {
-    if (std::is_floating_point<Rep>::value) return true;
+    if (std::is_floating_point<Ticks>::value) return true;
     if (!(value >= low() && value <= high())) {
       why = value < low() ? "expected at least " : "expected at most ";
       why += inner::write_double(value < low() ? low() : high()) + "s";
       return false;
     }
-    double off = count(value) - count(to(from(value)));
+    double excess = count(value) - count(to(from(value)));
     double room = (count(value) < 0 ? -count(value) : count(value)) * 1e-15 + 1e-6;
-    if (off < room && -off < room) return true;
+    if (excess < room && -excess < room) return true;
     why = "expected a multiple of " + inner::write_double(to(T(1))) + "s";
     return false;
   }
@@ -318,7 +319,10 @@ struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>>
   }
   PD__LOCAL static std::string choices() {
     std::string all;
-    for (const name<T> &each : pd_names(T())) all += (all.empty() ? "" : "|") + std::string(each.text);
+    for (const name<T> &each : pd_names(T())) {
+      if (!all.empty()) all += "|";
+      all += each.text;
+    }
     return all;
   }
 };
@@ -368,7 +372,8 @@ struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
     out.clear();
     for (const char *cursor = *text ? text : nullptr; cursor;) {
       U value{};
-      if (!inner::next_item(&cursor, item)) return (why = "expected items with commas between"), false;
+      why = "expected items with commas between";
+      if (!inner::next_item(&cursor, item)) return false;
       if (!type_of<U>::parse(item.c_str(), value, why)) {
         why = "item " + detail::write_integer(out.size() + 1) + ": " + why;
         return false;

@@ -12,17 +12,17 @@ PD__BEGIN_C
 #define PD__CALL_S(name, parameters, arguments)                                \
   PD_API pd_status pd_##name parameters {                                      \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
-    return table && table->name ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
+    return table ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
   }
 #define PD__CALL_R(result, name, parameters, arguments)                        \
   PD_API result pd_##name parameters {                                         \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
-    return table && table->name ? table->name arguments : (result)0;                          \
+    return table ? table->name arguments : (result)0;                          \
   }
 #define PD__CALL_V(name, parameters, arguments)                                \
   PD_API void pd_##name parameters {                                           \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
-    if (table && table->name) table->name arguments;                                          \
+    if (table) table->name arguments;                                          \
   }
 PD_TABLE_MAP(PD__CALL_S, PD__CALL_R, PD__CALL_V)
 
@@ -36,31 +36,16 @@ PD_TABLE_MAP(PD__CALL_S, PD__CALL_R, PD__CALL_V)
 #define PD__SOURCE_NAME(name, number, rank, text) case PD_SOURCE_##name: return text;
 #define PD__SOURCE_RANK(name, number, rank, text) case PD_SOURCE_##name: return rank;
 /* clang-format on */
-
-PD_API const char *pd_status_name(pd_status status) {
-  switch (status) { PD_STATUS_MAP(PD__STATUS_NAME) }
-  return "unknown";
-}
-
-PD_API const char *pd_status_text(pd_status status) {
-  switch (status) { PD_STATUS_MAP(PD__STATUS_TEXT) }
-  return "unknown";
-}
-
-PD_API const char *pd_type_name(pd_type type) {
-  switch (type) { PD_TYPE_MAP(PD__TYPE_NAME) }
-  return "unknown";
-}
-
-PD_API const char *pd_source_name(pd_source source) {
-  switch (source) { PD_SOURCE_MAP(PD__SOURCE_NAME) }
-  return "unknown";
-}
-
-PD_API uint32_t pd_source_rank(pd_source source) {
-  switch (source) { PD_SOURCE_MAP(PD__SOURCE_RANK) }
-  return 0;
-}
+#define PD__COLUMN(result, function, of, map, row, unknown)                                       \
+  PD_API result pd_##function(pd_##of of) {                                                       \
+    switch (of) { map(row) }                                                                      \
+    return unknown;                                                                               \
+  }
+PD__COLUMN(const char *, status_name, status, PD_STATUS_MAP, PD__STATUS_NAME, "unknown")
+PD__COLUMN(const char *, status_text, status, PD_STATUS_MAP, PD__STATUS_TEXT, "unknown")
+PD__COLUMN(const char *, type_name, type, PD_TYPE_MAP, PD__TYPE_NAME, "unknown")
+PD__COLUMN(const char *, source_name, source, PD_SOURCE_MAP, PD__SOURCE_NAME, "unknown")
+PD__COLUMN(uint32_t, source_rank, source, PD_SOURCE_MAP, PD__SOURCE_RANK, 0)
 
 PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {
   pd_flag_def fresh;

@@ -22,14 +22,14 @@ PD__INLINE S sized() {
 
 /* ---- Types ---- */
 
-template <class To, class From>
-PD__INLINE constexpr To value_cast(From value) noexcept {
-  return static_cast<To>(value);
+template <class Target, class From>
+PD__INLINE constexpr Target value_cast(From value) noexcept {
+  return static_cast<Target>(value);
 }
 
-/* The row of PD_TYPE_MAP with the C type T; a `variable` is what a program may assign to.
- * converted() takes a default as an initialiser
- * does, so that the compiler warns of one that doesn't fit. */
+/* The row of PD_TYPE_MAP with the C type T. A `variable` is what a program may assign to.
+ * converted() takes a default as an initialiser does, so that the compiler warns of one that
+ * doesn't fit. */
 template <class T>
 struct value_type;
 #define PD__VALUE_TYPE(name, number, ctype, member_)                                     \
@@ -40,11 +40,11 @@ struct value_type;
     using variable = std::conditional<std::is_same<ctype, const char *>::value, std::string &, \
                                       ctype>::type;                                      \
     static constexpr pd_type type = PD_TYPE_##name;                                      \
-    PD__INLINE static constexpr value converted(value v) noexcept { return v; }          \
+    PD__INLINE static constexpr value converted(value content) noexcept { return content; } \
     PD__INLINE static value get(const pd_value &from) {                                  \
       return detail::value_cast<value>(from.member_);                                    \
     }                                                                                    \
-    PD__INLINE static void put(pd_value &to, value v) { to.member_ = v; }                \
+    PD__INLINE static void put(pd_value &to, value content) { to.member_ = content; }    \
   };                                                                                     \
   using type_##name = value_type<ctype>;
 PD_TYPE_MAP(PD__VALUE_TYPE)

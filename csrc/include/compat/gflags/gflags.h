@@ -71,24 +71,24 @@ using namespace ::GFLAGS_NAMESPACE;
 
 #if defined(STRIP_FLAG_HELP) && STRIP_FLAG_HELP > 0
 #define PD__GFLAGS_STRIPPED true
-#define MAYBE_STRIPPED_HELP(txt) (false ? (txt) : ::GFLAGS_NAMESPACE::kStrippedFlagHelp)
+#define MAYBE_STRIPPED_HELP(help) (false ? (help) : ::GFLAGS_NAMESPACE::kStrippedFlagHelp)
 #else
 #define PD__GFLAGS_STRIPPED false
-#define MAYBE_STRIPPED_HELP(txt) txt
+#define MAYBE_STRIPPED_HELP(help) help
 #endif
 
 #define DEFINE_VARIABLE(type, shorttype, name, value, help)                              \
   PD__GFLAGS_VARIABLE_##shorttype(FLAGS_##name, #name, value, help)
-#define DEFINE_bool(name, val, txt)                                                      \
-  static_assert(sizeof(::fLB::IsBoolFlag(val)) == sizeof(bool),                          \
+#define DEFINE_bool(name, value, help)                                                      \
+  static_assert(sizeof(::fLB::IsBoolFlag(value)) == sizeof(bool),                          \
                 #name ": the value is no bool");                                         \
-  PD__GFLAGS_VARIABLE_B(FLAGS_##name, #name, val, txt)
-#define DEFINE_int32(name, val, txt) PD__GFLAGS_VARIABLE_I(FLAGS_##name, #name, val, txt)
-#define DEFINE_uint32(name, val, txt) PD__GFLAGS_VARIABLE_U(FLAGS_##name, #name, val, txt)
-#define DEFINE_int64(name, val, txt) PD__GFLAGS_VARIABLE_I64(FLAGS_##name, #name, val, txt)
-#define DEFINE_uint64(name, val, txt) PD__GFLAGS_VARIABLE_U64(FLAGS_##name, #name, val, txt)
-#define DEFINE_double(name, val, txt) PD__GFLAGS_VARIABLE_D(FLAGS_##name, #name, val, txt)
-#define DEFINE_string(name, val, txt) PD__GFLAGS_VARIABLE_S(FLAGS_##name, #name, val, txt)
+  PD__GFLAGS_VARIABLE_B(FLAGS_##name, #name, value, help)
+#define DEFINE_int32(name, value, help) PD__GFLAGS_VARIABLE_I(FLAGS_##name, #name, value, help)
+#define DEFINE_uint32(name, value, help) PD__GFLAGS_VARIABLE_U(FLAGS_##name, #name, value, help)
+#define DEFINE_int64(name, value, help) PD__GFLAGS_VARIABLE_I64(FLAGS_##name, #name, value, help)
+#define DEFINE_uint64(name, value, help) PD__GFLAGS_VARIABLE_U64(FLAGS_##name, #name, value, help)
+#define DEFINE_double(name, value, help) PD__GFLAGS_VARIABLE_D(FLAGS_##name, #name, value, help)
+#define DEFINE_string(name, value, help) PD__GFLAGS_VARIABLE_S(FLAGS_##name, #name, value, help)
 
 #define DEFINE_validator(name, validator)                                                \
   static const bool name##_validator_registered __attribute__((unused)) =                \

@@ -143,7 +143,8 @@ PD__LOCAL inline std::vector<char *> read_line_(int argc, char **argv,
       line.words[at] = std::string(argv[i]) + '=' + argv[i + 1];
       i++;
     } else {
-      line.errors.push_back(std::string(argv[i]) + ": expected =value, or a value as the next word");
+      line.errors.push_back(std::string(argv[i]) +
+                            ": expected =value, or a value as the next word");
     }
   }
   return rest;
