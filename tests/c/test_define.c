@@ -54,7 +54,7 @@ TEST(a_definition_of_the_first_version_lacks_the_attributes_that_came_later) {
   pd_flag_info info = {.size = sizeof info};
   def.unit = def.retired = "behind the end";
   def.required = true;
-  def.size = (uint32_t)offsetof(pd_flag_def, unit);
+  def.size = (uint32_t)offsetof(pd_flag_def, validate);
   CHECK(sizeof(void *) != 8 || def.size == 104);
   CHECK_OK(pd_flag_get_info(accept(&def), &info, &err));
   CHECK_STR(info.unit, "");
@@ -65,7 +65,7 @@ TEST(a_definition_of_the_first_version_lacks_the_attributes_that_came_later) {
 TEST(a_definition_that_is_too_small_is_refused) {
   pd_flag_def def = definition(PD_TYPE_int32, "small");
   char message[64];
-  size_t least = offsetof(pd_flag_def, unit); /* the first version had no more */
+  size_t least = offsetof(pd_flag_def, validate); /* the first version had no more */
   snprintf(message, sizeof message, "a definition has 8 bytes, expected %zu or more", least);
   def.size = 8;
   refuse(&def, PD_ERR_ABI, message);
@@ -73,7 +73,7 @@ TEST(a_definition_that_is_too_small_is_refused) {
 
 TEST(a_definition_that_ends_inside_a_pointer_is_refused) {
   pd_flag_def def = definition(PD_TYPE_int32, "odd");
-  def.size = (uint32_t)offsetof(pd_flag_def, unit) + 3;
+  def.size = (uint32_t)offsetof(pd_flag_def, validate) + 3;
   refuse(&def, PD_ERR_ABI, "a definition has 107 bytes, expected a multiple of 8");
 }
 
