@@ -43,7 +43,7 @@ def probe_of(declarations: str) -> str:
     functions = [f for f in functions if not f.startswith("typedef")]
     types = re.findall(r"\}\s*(pd_\w+)\s*;", declarations)
     named = [*types, "pd_module_record", "pd_copy_record", "pd_table", "pd_late_def"]
-    text = '#include "module/module.h"\n'
+    text = '#include "base/work.h"\n'
     text += "".join(f"{function} {{ __builtin_trap(); }}\n" for function in functions)
     for name in dict.fromkeys(named):
         text += f"PD_API void pd__use_{name}(const {name} *one) {{ (void)one; }}\n"
