@@ -429,13 +429,9 @@ PD_API pd_status pd_flag_get_cell(const pd_flag *flag, size_t index,
 
 /* Without any lock. PD_ERR_TYPE: the flag has another type. PD_ERR_UNDEFINED: its
  * module is gone. */
-PD_API pd_status pd_flag_get_bool(const pd_flag *flag, bool *out, pd_error *err);
-PD_API pd_status pd_flag_get_int32(const pd_flag *flag, int32_t *out, pd_error *err);
-PD_API pd_status pd_flag_get_uint32(const pd_flag *flag, uint32_t *out, pd_error *err);
-PD_API pd_status pd_flag_get_int64(const pd_flag *flag, int64_t *out, pd_error *err);
-PD_API pd_status pd_flag_get_uint64(const pd_flag *flag, uint64_t *out, pd_error *err);
-PD_API pd_status pd_flag_get_double(const pd_flag *flag, double *out, pd_error *err);
-PD_API pd_status pd_flag_get_string(const pd_flag *flag, const char **out, pd_error *err);
+#define PD__FLAG_GET(name, number, ctype, member)                              \
+  PD_API pd_status pd_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err);
+PD_TYPE_MAP(PD__FLAG_GET)
 
 /* The value as text that pd_flag_set_from_string reads back as the same value.
  * `buffer` receives up to `size` bytes with the NUL, as snprintf does; `length`
@@ -459,13 +455,9 @@ PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
 /* Set at run time. Every cell of the flag has the value on return.
  * PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (text that isn't a list),
  * PD_ERR_READ_ONLY, PD_ERR_FROZEN, PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
-PD_API pd_status pd_flag_set_bool(pd_flag *flag, bool value, pd_error *err);
-PD_API pd_status pd_flag_set_int32(pd_flag *flag, int32_t value, pd_error *err);
-PD_API pd_status pd_flag_set_uint32(pd_flag *flag, uint32_t value, pd_error *err);
-PD_API pd_status pd_flag_set_int64(pd_flag *flag, int64_t value, pd_error *err);
-PD_API pd_status pd_flag_set_uint64(pd_flag *flag, uint64_t value, pd_error *err);
-PD_API pd_status pd_flag_set_double(pd_flag *flag, double value, pd_error *err);
-PD_API pd_status pd_flag_set_string(pd_flag *flag, const char *value, pd_error *err);
+#define PD__FLAG_SET(name, number, ctype, member)                              \
+  PD_API pd_status pd_flag_set_##name(pd_flag *flag, ctype value, pd_error *err);
+PD_TYPE_MAP(PD__FLAG_SET)
 
 /* Set from text, whatever the type. Numbers are read whole and exactly:
  * decimal or 0x for integers, no blanks, no overflow, no rounding to integer;

@@ -129,119 +129,148 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
 
 #endif /* __cplusplus */
 
-#define PD__bool(kind, flag, text, ...)                                        \
-  PD__FLAG(bool, "bool", PD_TYPE_bool, pd__b, false, true,                     \
-           kind, flag, text, __VA_ARGS__)
-#define PD__int32(kind, flag, text, ...)                                       \
-  PD__FLAG(int32_t, "int32", PD_TYPE_int32, pd__i64, INT32_MIN, INT32_MAX,     \
-           kind, flag, text, __VA_ARGS__)
-#define PD__uint32(kind, flag, text, ...)                                      \
-  PD__FLAG(uint32_t, "uint32", PD_TYPE_uint32, pd__u64, 0, UINT32_MAX,         \
-           kind, flag, text, __VA_ARGS__)
-#define PD__int64(kind, flag, text, ...)                                       \
-  PD__FLAG(int64_t, "int64", PD_TYPE_int64, pd__i64, INT64_MIN, INT64_MAX,     \
-           kind, flag, text, __VA_ARGS__)
-#define PD__uint64(kind, flag, text, ...)                                      \
-  PD__FLAG(uint64_t, "uint64", PD_TYPE_uint64, pd__u64, 0, UINT64_MAX,         \
-           kind, flag, text, __VA_ARGS__)
-#define PD__double(kind, flag, text, ...)                                      \
-  PD__FLAG(double, "double", PD_TYPE_double, pd__f64, -__builtin_huge_val(),   \
-           __builtin_huge_val(), kind, flag, text, __VA_ARGS__)
-#define PD__string(kind, flag, text, ...)                                      \
-  PD__FLAG(const char *, "string", PD_TYPE_string, pd__str, NULL, NULL,        \
-           kind, flag, text, __VA_ARGS__)
+/* A block for each type: its whole range; the definition;
+ * PD_FLAG_DEFINE_<type>(name, value, help, attributes...), PD_FLAG_IMPORT_<type>(name, value
+ * until the flag is defined) and PD_FLAG_DECLARE_<type>(name); and the same by the names that
+ * everybody uses but Paddle, whose own header has them for something else. All are written out:
+ * a flag whose name is a macro would be expanded on the way. */
 
-/* PD_FLAG_DEFINE_<type>(name, value, help, attributes…) */
+#define PD__LOW_bool false
+#define PD__HIGH_bool true
+#define PD__bool(kind, flag, text, ...)                                        \
+  PD__FLAG(bool, "bool", PD_TYPE_bool, pd__b, PD__LOW_bool,                    \
+           PD__HIGH_bool, kind, flag, text, __VA_ARGS__)
 #define PD_FLAG_DEFINE_bool(name, ...)                                         \
   PD__bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_int32(name, ...)                                        \
-  PD__int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_uint32(name, ...)                                       \
-  PD__uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_int64(name, ...)                                        \
-  PD__int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_uint64(name, ...)                                       \
-  PD__uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_double(name, ...)                                       \
-  PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_DEFINE_string(name, ...)                                       \
-  PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-
-/* PD_FLAG_IMPORT_<type>(name, value until the flag is defined) */
 #define PD_FLAG_IMPORT_bool(name, value)                                       \
   PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_int32(name, value)                                      \
-  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_uint32(name, value)                                     \
-  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_int64(name, value)                                      \
-  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_uint64(name, value)                                     \
-  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_double(name, value)                                     \
-  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_IMPORT_string(name, value)                                     \
-  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-
-/* PD_FLAG_DECLARE_<type>(name) */
 #define PD_FLAG_DECLARE_bool(name)                                             \
   PD__DECLARE(bool, "bool", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_int32(name)                                            \
-  PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_uint32(name)                                           \
-  PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_int64(name)                                            \
-  PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_uint64(name)                                           \
-  PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_double(name)                                           \
-  PD__DECLARE(double, "double", FLAGS_##name, #name)
-#define PD_FLAG_DECLARE_string(name)                                           \
-  PD__DECLARE(const char *, "string", FLAGS_##name, #name)
-
-/* The same by the names that everybody uses but Paddle, whose own header has them for
- * something else. Written out: a flag whose name is a macro would be expanded on the way. */
 #ifndef PD_NO_SHORT_NAMES
 #define PD_DEFINE_bool(name, ...)                                              \
   PD__bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_int32(name, ...)                                             \
-  PD__int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_uint32(name, ...)                                            \
-  PD__uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_int64(name, ...)                                             \
-  PD__int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_uint64(name, ...)                                            \
-  PD__uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_double(name, ...)                                            \
-  PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_DEFINE_string(name, ...)                                            \
-  PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_IMPORT_bool(name, value)                                            \
   PD__bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_int32(name, value)                                           \
-  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_uint32(name, value)                                          \
-  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_int64(name, value)                                           \
-  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_uint64(name, value)                                          \
-  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_double(name, value)                                          \
-  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_IMPORT_string(name, value)                                          \
-  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_DECLARE_bool(name)                                                  \
   PD__DECLARE(bool, "bool", FLAGS_##name, #name)
+#endif
+
+#define PD__LOW_int32 INT32_MIN
+#define PD__HIGH_int32 INT32_MAX
+#define PD__int32(kind, flag, text, ...)                                       \
+  PD__FLAG(int32_t, "int32", PD_TYPE_int32, pd__i64, PD__LOW_int32,            \
+           PD__HIGH_int32, kind, flag, text, __VA_ARGS__)
+#define PD_FLAG_DEFINE_int32(name, ...)                                        \
+  PD__int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_IMPORT_int32(name, value)                                      \
+  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_DECLARE_int32(name)                                            \
+  PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
+#ifndef PD_NO_SHORT_NAMES
+#define PD_DEFINE_int32(name, ...)                                             \
+  PD__int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_IMPORT_int32(name, value)                                           \
+  PD__int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_DECLARE_int32(name)                                                 \
   PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
+#endif
+
+#define PD__LOW_uint32 0
+#define PD__HIGH_uint32 UINT32_MAX
+#define PD__uint32(kind, flag, text, ...)                                      \
+  PD__FLAG(uint32_t, "uint32", PD_TYPE_uint32, pd__u64, PD__LOW_uint32,        \
+           PD__HIGH_uint32, kind, flag, text, __VA_ARGS__)
+#define PD_FLAG_DEFINE_uint32(name, ...)                                       \
+  PD__uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_IMPORT_uint32(name, value)                                     \
+  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_DECLARE_uint32(name)                                           \
+  PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
+#ifndef PD_NO_SHORT_NAMES
+#define PD_DEFINE_uint32(name, ...)                                            \
+  PD__uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_IMPORT_uint32(name, value)                                          \
+  PD__uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_DECLARE_uint32(name)                                                \
   PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
+#endif
+
+#define PD__LOW_int64 INT64_MIN
+#define PD__HIGH_int64 INT64_MAX
+#define PD__int64(kind, flag, text, ...)                                       \
+  PD__FLAG(int64_t, "int64", PD_TYPE_int64, pd__i64, PD__LOW_int64,            \
+           PD__HIGH_int64, kind, flag, text, __VA_ARGS__)
+#define PD_FLAG_DEFINE_int64(name, ...)                                        \
+  PD__int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_IMPORT_int64(name, value)                                      \
+  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_DECLARE_int64(name)                                            \
+  PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
+#ifndef PD_NO_SHORT_NAMES
+#define PD_DEFINE_int64(name, ...)                                             \
+  PD__int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_IMPORT_int64(name, value)                                           \
+  PD__int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_DECLARE_int64(name)                                                 \
   PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
+#endif
+
+#define PD__LOW_uint64 0
+#define PD__HIGH_uint64 UINT64_MAX
+#define PD__uint64(kind, flag, text, ...)                                      \
+  PD__FLAG(uint64_t, "uint64", PD_TYPE_uint64, pd__u64, PD__LOW_uint64,        \
+           PD__HIGH_uint64, kind, flag, text, __VA_ARGS__)
+#define PD_FLAG_DEFINE_uint64(name, ...)                                       \
+  PD__uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_IMPORT_uint64(name, value)                                     \
+  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_DECLARE_uint64(name)                                           \
+  PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
+#ifndef PD_NO_SHORT_NAMES
+#define PD_DEFINE_uint64(name, ...)                                            \
+  PD__uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_IMPORT_uint64(name, value)                                          \
+  PD__uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_DECLARE_uint64(name)                                                \
   PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
+#endif
+
+#define PD__LOW_double -__builtin_huge_val()
+#define PD__HIGH_double __builtin_huge_val()
+#define PD__double(kind, flag, text, ...)                                      \
+  PD__FLAG(double, "double", PD_TYPE_double, pd__f64, PD__LOW_double,          \
+           PD__HIGH_double, kind, flag, text, __VA_ARGS__)
+#define PD_FLAG_DEFINE_double(name, ...)                                       \
+  PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_IMPORT_double(name, value)                                     \
+  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_DECLARE_double(name)                                           \
+  PD__DECLARE(double, "double", FLAGS_##name, #name)
+#ifndef PD_NO_SHORT_NAMES
+#define PD_DEFINE_double(name, ...)                                            \
+  PD__double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_IMPORT_double(name, value)                                          \
+  PD__double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_DECLARE_double(name)                                                \
   PD__DECLARE(double, "double", FLAGS_##name, #name)
+#endif
+
+#define PD__LOW_string NULL
+#define PD__HIGH_string NULL
+#define PD__string(kind, flag, text, ...)                                      \
+  PD__FLAG(const char *, "string", PD_TYPE_string, pd__str, PD__LOW_string,    \
+           PD__HIGH_string, kind, flag, text, __VA_ARGS__)
+#define PD_FLAG_DEFINE_string(name, ...)                                       \
+  PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_FLAG_IMPORT_string(name, value)                                     \
+  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
+#define PD_FLAG_DECLARE_string(name)                                           \
+  PD__DECLARE(const char *, "string", FLAGS_##name, #name)
+#ifndef PD_NO_SHORT_NAMES
+#define PD_DEFINE_string(name, ...)                                            \
+  PD__string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
+#define PD_IMPORT_string(name, value)                                          \
+  PD__string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
 #define PD_DECLARE_string(name)                                                \
   PD__DECLARE(const char *, "string", FLAGS_##name, #name)
 #endif
