@@ -13,7 +13,10 @@ import argparse
 import re
 import sys
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADER = Path("csrc", "include", "pd_flags.h")
@@ -68,7 +71,8 @@ OWN_KEYWORDS = ("choices", "unit")
 def rows(header: str, name: str) -> Iterator[list[str]]:
     """Give the rows of a list of the header: what stands between its X( and )."""
     found = re.search(rf"^#define {name}\(X\)((?:.*\\\n)+.*\n)", header, re.MULTILINE)
-    assert found, name
+    if not found:
+        sys.exit(f"no list {name} in {HEADER}")
     for row in re.findall(r'X\(((?:"(?:\\.|[^"\\])*"|[^()"])*)\)', found[1]):
         parts = (part.strip() for part in re.findall(r'"(?:\\.|[^"\\])*"|[^",]+', row))
         yield [part[1:-1].replace('\\"', '"') if part[0] == '"' else part for part in parts if part]
@@ -79,7 +83,11 @@ def read(header: str) -> Lists:
     return Lists(
         first_marks=[Mark(*row) for row in rows(header, "PD_FIRST_MARKS")],
         later_marks=[Mark(*row) for row in rows(header, "PD_LATER_MARKS")],
-        texts=[Text(*row) for each in ("FIRST", "LATER") for row in rows(header, f"PD_{each}_TEXTS")],
+        texts=[
+            Text(*row)
+            for name in ("PD_FIRST_TEXTS", "PD_LATER_TEXTS")
+            for row in rows(header, name)
+        ],
         types=[Type(*row) for row in rows(header, "PD_TYPE_MAP")],
     )
 
@@ -199,7 +207,7 @@ def tuple_of(name: str, items: list[str]) -> str:
 def values_of(lists: Lists) -> str:
     """Write the arguments of define() in the order of the lists."""
     marks = tuple_of("marks", [mark.name for mark in lists.marks])
-    return marks + tuple_of("texts", [text.name for text in lists.texts])
+    return marks + tuple_of("texts: tuple[Any, ...]", [text.name for text in lists.texts])
 
 
 def put(text: str, what: str, lines: str) -> str:

@@ -93,8 +93,8 @@ static bool set_marks(pd_flag_def *def, PyObject *const *given) {
 #define SET_ATTRIBUTE(name, words, kind, about) SET_##kind(name)
 static bool set_texts(definition *made, PyObject *const *given) {
   pd_flag_def *def = &made->def;
-  return set_text(made, &def->name, given[NAME]) &&
-         set_text(made, &def->help, given[HELP]) PD_TEXT_MAP(SET_ATTRIBUTE);
+  return set_text(made, &def->name, given[NAME]) && set_text(made, &def->help, given[HELP])
+                                                        PD_TEXT_MAP(SET_ATTRIBUTE);
 }
 
 static bool fill(fast_state *state, definition *made, PyObject *const *given) {

@@ -183,7 +183,7 @@ def _define_with(
     marks = (
         hidden, read_only, startup_only, sensitive, experimental, required,
     )  # fmt: skip
-    texts = (
+    texts: tuple[Any, ...] = (
         choices, category, aliases, unit, deprecated, retired, old_names,
     )  # fmt: skip
     # end of attributes

@@ -18,7 +18,6 @@ from paddle_flags._core import header
 FORMAT = 1  # of the files, and of what `gen --dump` writes
 
 
-
 def _range(name: str, member: str) -> tuple[int, int]:
     """Give the whole range of an integer type."""
     bits = int("".join(filter(str.isdigit, name)))

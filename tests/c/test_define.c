@@ -305,6 +305,35 @@ TEST(a_conflict_of_definitions_in_one_place_tells_how_they_differ) {
          "src/beta.c:3 in libalpha.so");
 }
 
+/* Every mark: the second definition has it, and the first one lacks it. */
+#define DIFFERS_IN_MARK(name, words, about)                                                        \
+  other = def;                                                                                     \
+  other.name = true;                                                                               \
+  differs(&other, ": " words);
+
+#define DIFFERS_IN_TEXT(name_, words, kind, about)                                                 \
+  if (strcmp(#name_, "choices") && strcmp(#name_, "unit")) {                                       \
+    other = def;                                                                                   \
+    other.name_ = "m";                                                                             \
+    differs(&other, ": " words " 'm', not none");                                                  \
+  }
+
+TEST(a_second_definition_that_differs_in_any_attribute_is_refused_and_names_it) {
+  pd_flag_def def = at_line(PD_TYPE_int32, "n", 3), other;
+  accept(&def);
+  PD_MARK_MAP(DIFFERS_IN_MARK)
+  PD_TEXT_MAP(DIFFERS_IN_TEXT)
+  other = def;
+  other.unit = "bytes";
+  differs(&other, ": unit 'bytes', not none");
+  def = at_line(PD_TYPE_int32, "m", 3);
+  def.hidden = true;
+  accept(&def);
+  def.hidden = false;
+  CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+  CHECK(strstr(err.message, ": not hidden"));
+}
+
 TEST(two_spellings_of_a_name_in_one_place_conflict_and_show_both) {
   pd_flag_def def = at_line(PD_TYPE_bool, "dry-run", 3);
   accept(&def);

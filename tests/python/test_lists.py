@@ -57,7 +57,9 @@ def test_the_lists_are_what_the_compiler_makes_of_the_header():
     assert [name for name in fields if name in header.LATER_MARKS] == [*header.LATER_MARKS]
     assert [name for name in fields if name in header.TEXTS] == [*header.TEXTS]
     types = native.ffi.typeof("pd_type").elements
-    assert [types[number] for number in sorted(types)] == [f"PD_TYPE_{name}" for name in header.TYPES]
+    assert [types[number] for number in sorted(types)] == [
+        f"PD_TYPE_{name}" for name in header.TYPES
+    ]
 
 
 def test_every_attribute_is_a_keyword_and_a_property(name):

@@ -149,7 +149,7 @@ static const char *item_type(const pd_flag_def *def) {
   return def->list ? pd__type_name((pd_type)def->list) : "none";
 }
 
-#define DIFFER_IN_TEXT(name, words, kind, about)                                                    \
+#define DIFFER_IN_TEXT(name, words, kind, about)                                                   \
   differ_in_text(found, words, mine->name, theirs->name);
 #define DIFFER_IN_MARK(name, words, about)                                                         \
   if (mine->name != theirs->name) differ(found, mine->name ? words : "not " words);

@@ -200,7 +200,8 @@ static bool suits_type(unsigned type, pd_value value) {
 
 /* Whether there is nothing to check but the name. */
 static bool is_simple(const pd_flag_def *def) {
-  if (!pd__type_known(def->type) || !pd__def_plain(def) || def->kind != PD_KIND_DEFINE) return false;
+  if (!pd__type_known(def->type) || !pd__def_plain(def) || def->kind != PD_KIND_DEFINE)
+    return false;
   if (!def->name || def->aliases || def->old_names || def->required) return false;
   return suits_type(def->type, def->default_value);
 }

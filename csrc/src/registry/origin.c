@@ -61,7 +61,7 @@ static bool is_given(pd_source source) {
 
 /* "file, environment, argv or run time" */
 static void write_given(char *out, size_t size) {
-  static const pd_source all[] = {PD_SOURCE_MAP(LISTED)};
+  static const pd_source all[] = { PD_SOURCE_MAP(LISTED) };
   size_t left = 0, used = 0;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) left += is_given(all[i]);
   for (size_t i = 0; i < sizeof all / sizeof *all && used < size; i++) {
