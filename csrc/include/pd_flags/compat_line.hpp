@@ -128,24 +128,25 @@ struct compat_flag {
   pd_type type;
 };
 
-/* By the member of pd_value that a type uses. */
-PD__LOCAL inline std::string compat_text(bool value) { return value ? "true" : "false"; }
-PD__LOCAL inline std::string compat_text(int64_t value) { return as_number(value).text; }
-PD__LOCAL inline std::string compat_text(uint64_t value) { return as_number(value).text; }
-PD__LOCAL inline std::string compat_text(const char *value) { return value; }
-PD__LOCAL inline std::string compat_text(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-
 PD__LOCAL inline std::string compat_default(const pd_flag_info &info) {
+  const pd_value &value = info.default_value;
+  char text[64] = "";
   if (info.sensitive) return "(not shown)";
-#define PD__DEFAULT_TEXT(name, number, ctype, member) \
-  case PD_TYPE_##name: return compat_text(info.default_value.member);
-  switch (info.type) { PD_TYPE_MAP(PD__DEFAULT_TEXT) }
-#undef PD__DEFAULT_TEXT
-  return "";
+  switch (info.type) {
+    case PD_TYPE_bool:
+      return value.b ? "true" : "false";
+    case PD_TYPE_string:
+      return value.str;
+    case PD_TYPE_double:
+      std::snprintf(text, sizeof text, "%g", value.f64);
+      break;
+    case PD_TYPE_int32:
+    case PD_TYPE_int64:
+      return as_number(value.i64).text;
+    default:
+      return as_number(value.u64).text;
+  }
+  return text;
 }
 
 /* The flags of the process that aren't hidden. */

@@ -334,13 +334,13 @@ PD__OWN inline std::basic_ostream<C, Traits> &operator<<(std::basic_ostream<C, T
 
 /* ---- Validators ---- */
 
-/* The value as what a cell holds. */
-#define PD__TAKE(name, number, ctype, member)              \
-  PD__INLINE void take(const pd_value &from, ctype &to) {  \
-    to = static_cast<ctype>(from.member);                  \
-  }
-PD_TYPE_MAP(PD__TAKE)
-#undef PD__TAKE
+PD__INLINE void take(const pd_value &from, bool &to) { to = from.b; }
+PD__INLINE void take(const pd_value &from, int32_t &to) { to = static_cast<int32_t>(from.i64); }
+PD__INLINE void take(const pd_value &from, uint32_t &to) { to = static_cast<uint32_t>(from.u64); }
+PD__INLINE void take(const pd_value &from, int64_t &to) { to = from.i64; }
+PD__INLINE void take(const pd_value &from, uint64_t &to) { to = from.u64; }
+PD__INLINE void take(const pd_value &from, double &to) { to = from.f64; }
+PD__INLINE void take(const pd_value &from, const char *&to) { to = from.str; }
 
 template <class T>
 PD__OWN inline bool ask(const check<T> *checks, const T &value, std::string &why) {

@@ -30,25 +30,12 @@ __attribute__((format(printf, 1, 2))) PD__LOCAL inline std::string number_to_tex
   return text;
 }
 
-/* By the member of pd_value that a type uses. */
-PD__LOCAL inline std::string member_to_text(bool value) { return value ? "true" : "false"; }
-PD__LOCAL inline std::string member_to_text(int64_t value) {
-  return number_to_text("%" PRId64, value);
-}
-PD__LOCAL inline std::string member_to_text(uint64_t value) {
-  return number_to_text("%" PRIu64, value);
-}
-PD__LOCAL inline std::string member_to_text(double value) {
-  return number_to_text("%.17g", value);
-}
-PD__LOCAL inline std::string member_to_text(const char *value) { return value; }
-
 PD__LOCAL inline std::string value_to_text(pd_type type, const pd_value &value) {
-#define PD__TO_TEXT(name, number, ctype, member) \
-  case PD_TYPE_##name: return member_to_text(value.member);
-  switch (type) { PD_TYPE_MAP(PD__TO_TEXT) }
-#undef PD__TO_TEXT
-  return "";
+  if (type == PD_TYPE_string) return value.str;
+  if (type == PD_TYPE_bool) return value.b ? "true" : "false";
+  if (type == PD_TYPE_double) return number_to_text("%.17g", value.f64);
+  bool with_sign = type == PD_TYPE_int32 || type == PD_TYPE_int64;
+  return with_sign ? number_to_text("%" PRId64, value.i64) : number_to_text("%" PRIu64, value.u64);
 }
 
 PD__LOCAL inline bool text_to_bool(const std::string &text, bool *out) {
@@ -63,34 +50,10 @@ PD__LOCAL inline bool text_to_bool(const std::string &text, bool *out) {
   return false;
 }
 
-/* Numbers of a range; *end is left behind what was read. */
-PD__LOCAL inline bool read_number(const char *text, char **end, int base, int64_t low,
-                                  int64_t high, int64_t *out) {
-  *out = std::strtoll(text, end, base);
-  return *out >= low && *out <= high;
-}
-PD__LOCAL inline bool read_number(const char *text, char **end, int base, uint64_t low,
-                                  uint64_t high, uint64_t *out) {
-  if (*text == '-') return false;
-  *out = std::strtoull(text, end, base);
-  return *out >= low && *out <= high;
-}
-PD__LOCAL inline bool read_number(const char *text, char **end, int, double low, double high,
-                                  double *out) {
-  *out = std::strtod(text, end);
-  return !(*out < low) && !(*out > high);
-}
-PD__LOCAL inline bool read_number(const char *, char **, int, bool, bool, bool *) { return false; }
-PD__LOCAL inline bool read_number(const char *, char **, int, const char *, const char *,
-                                  const char **) {
-  return false;
-}
-
 /* As gflags reads values; blanks in front, which the registry refuses, are refused here. */
 PD__LOCAL inline bool text_to_value(pd_type type, const std::string &text, pd_value *out) {
   const char *begin = text.c_str();
   char *end = nullptr;
-  bool fits = false;
   if (type == PD_TYPE_bool) return text_to_bool(text, &out->b);
   if (type == PD_TYPE_string) return (out->str = begin) != nullptr;
   if (text.empty() || std::strchr(" \t\n\v\f\r", *begin)) return false;
@@ -100,14 +63,17 @@ PD__LOCAL inline bool text_to_value(pd_type type, const std::string &text, pd_va
                  ? 16
                  : 10;
   errno = 0;
-#define PD__FROM_TEXT(name, number, ctype, member)                                              \
-  case PD_TYPE_##name:                                                                          \
-    fits = read_number(begin, &end, base, static_cast<decltype(out->member)>(PD__LOW_##name),   \
-                       static_cast<decltype(out->member)>(PD__HIGH_##name), &out->member);      \
-    break;
-  switch (type) { PD_TYPE_MAP(PD__FROM_TEXT) }
-#undef PD__FROM_TEXT
-  return fits && errno == 0 && end == begin + text.size();
+  if (type == PD_TYPE_double) {
+    out->f64 = std::strtod(begin, &end);
+  } else if (type == PD_TYPE_int32 || type == PD_TYPE_int64) {
+    out->i64 = std::strtoll(begin, &end, base);
+  } else {
+    if (*begin == '-') return false;
+    out->u64 = std::strtoull(begin, &end, base);
+  }
+  if (errno != 0 || end != begin + text.size()) return false;
+  if (type == PD_TYPE_int32) return out->i64 >= INT32_MIN && out->i64 <= INT32_MAX;
+  return type != PD_TYPE_uint32 || out->u64 <= UINT32_MAX;
 }
 
 /* ---- Definitions of this module ---- */
