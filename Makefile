@@ -65,6 +65,11 @@ bench-instructions: $(VENV)/built ## Count instructions, compare with the record
 layers: ## Check that files use earlier layers alone; ARGS="--draw" or "--write"
 	$(PYTHON) tools/layers.py $(ARGS)
 
+lists: ## Write what is made from the lists of pd_flags.h: parts of the package, and the generator's schemas
+	$(PYTHON) tools/lists.py
+	$(MAKE) $(VENV)/built
+	$(BIN)/python tools/schemas.py
+
 abi: ## Compare the binary interface with its record; ARGS=--renew
 	$(PYTHON) tools/abi.py $(ARGS)
 
@@ -118,4 +123,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions layers abi asan tsan fuzz library wheel sdist release clean check
+.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library wheel sdist release clean check

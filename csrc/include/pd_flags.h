@@ -256,6 +256,44 @@ typedef enum pd_kind {
   PD_KIND_IMPORT = 1 /* a cell for a flag that another module defines */
 } pd_kind;
 
+/* What a definition may say of its flag, beyond its type and its values. The fields of
+ * pd_flag_def and pd_flag_info, what a second definition must say alike, help, and the
+ * keywords of Python and other languages are made of these lists. New attributes go to the
+ * end of a LATER list; the FIRST ones are complete.
+ *
+ * X(name, words, what it means): what is true or false. */
+#define PD_FIRST_MARKS(X)                                                      \
+  X(hidden, "hidden", "left out of listings and help")                         \
+  X(read_only, "read-only", "keeps its default")                               \
+  X(startup_only, "startup only", "keeps its value once a command line was parsed") \
+  X(sensitive, "sensitive", "its values never appear in messages and reports") \
+  X(experimental, "experimental", "may change or go")
+#define PD_LATER_MARKS(X)                                                      \
+  X(required, "required", "a command line without a value for it is an error")
+#define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
+
+/* X(name, words, TEXT or NAMES, what it means): what is text, or NULL; NAMES have | between
+ * them. */
+#define PD_FIRST_TEXTS(X)                                                      \
+  X(choices, "choices", NAMES, "the only values allowed, of a list the only items") \
+  X(category, "category", TEXT, "heading in listings")                         \
+  X(aliases, "aliases", NAMES, "other names")
+#define PD_LATER_TEXTS(X)                                                      \
+  X(unit, "unit", TEXT, "\"bytes\": reads 64MiB; \"seconds\": reads 200ms")    \
+  X(deprecated, "deprecated", TEXT, "why, and what to use instead")            \
+  X(retired, "retired", TEXT, "why values are ignored")                        \
+  X(old_names, "old names", NAMES, "other names, which warn once")
+#define PD_TEXT_MAP(X) PD_FIRST_TEXTS(X) PD_LATER_TEXTS(X)
+
+#define PD__MARK_FIELD(name, words, about) bool name;
+#define PD__MARK_LESS(name, words, about) -1
+#define PD__TEXT_FIELD(name, words, kind, about) const char *name;
+
+/* The later marks, and room for more of them. */
+#define PD__LATER_MARK_FIELDS                                                  \
+  PD_LATER_MARKS(PD__MARK_FIELD)                                               \
+  uint8_t reserved[7 PD_LATER_MARKS(PD__MARK_LESS)];
+
 /* One definition. The PD_DEFINE macros build it at compile time. For pd_flag_register, fill it
  * with pd_flag_def_init and set the fields that you need. `T` is the type of the three values:
  * pd_value in pd_flag_def, and the plain C type in the constants that the macros build; both
@@ -265,37 +303,26 @@ typedef enum pd_kind {
   uint32_t line; /* of the definition, from 1; 0 where unknown */              \
   uint8_t type;  /* pd_type */                                                 \
   uint8_t kind;  /* pd_kind */                                                 \
-  bool hidden;       /* left out of listings and help */                       \
-  bool read_only;    /* keeps its default */                                   \
-  bool startup_only; /* keeps its value after a command line was parsed */     \
-  bool sensitive;    /* its values never appear in messages and reports */     \
-  bool experimental; /* may change or be removed; help says so */              \
-  uint8_t list;      /* of a string that is a comma list: pd_type of its items */ \
+  PD_FIRST_MARKS(PD__MARK_FIELD)                                               \
+  uint8_t list;         /* of a string that is a comma list: pd_type of an item */ \
   const char *name;     /* [A-Za-z_][A-Za-z0-9_.-]*, up to PD_NAME_MAX */      \
   const char *help;     /* NULL: no text */                                    \
   const char *file;     /* source file of the definition, or NULL */           \
-  const char *category; /* heading in listings, or NULL */                     \
-  const char *aliases;  /* other names, "old_level|lvl", or NULL */            \
-  const char *choices;  /* the only values allowed, "fast|best"; for a list,   \
-                           the only items; or NULL */                          \
+  PD_FIRST_TEXTS(PD__TEXT_FIELD)                                               \
   const char *module;   /* NULL: the image that holds the cell */              \
   void *cell;           /* variable of the type that follows the flag, or NULL; \
                            it must live as long as its module */               \
   PD_ALIGNED T default_value;                                                  \
   PD_ALIGNED T min; /* the smallest value allowed; ignored for bool, string */ \
   PD_ALIGNED T max; /* the largest value allowed */                            \
-  const char *unit;       /* "bytes": reads 64MiB; "seconds": reads 200ms; or NULL */ \
-  const char *deprecated; /* why, and what to use instead; NULL: it is not */  \
-  const char *retired;    /* why values are ignored; NULL: they are not */     \
-  const char *old_names;  /* aliases that warn once, "old|older", or NULL */   \
   pd_validator validate;  /* of this flag alone; or NULL */                    \
   pd_watcher watch;       /* or NULL */                                        \
-  bool required;          /* a command line without a value for it is an error */ \
-  bool assignable;        /* code of the module assigns to the cell; the next call about the \
-                             flag takes that value unchecked, as set at run time */ \
-  uint8_t reserved[6];                                                         \
-  void *context;          /* for `validate` and `watch` */                     \
-  const pd_cell_access *access; /* NULL: the cell is of the C type of the flag */
+  void *context;          /* of `validate` and `watch` */                      \
+  const pd_cell_access *access; /* NULL: the cell is of the C type of the flag */ \
+  bool assignable;        /* code of the module assigns to the cell: the next call about \
+                             the flag takes the value over, as it is, as set at run time */ \
+  PD__LATER_MARK_FIELDS                                                        \
+  PD_LATER_TEXTS(PD__TEXT_FIELD)
 
 typedef struct pd_flag_def {
   PD_FLAG_DEF_FIELDS(pd_value)
@@ -337,36 +364,27 @@ PD_API pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err);
  * loaded again gets its old place. The walk also meets flags that are defined meanwhile. */
 PD_API pd_flag *pd_flag_next(const pd_flag *previous);
 
-/* Everything about a flag but its value. */
+/* Everything about a flag but its value. Texts are "" where there are none. */
 typedef struct pd_flag_info {
   size_t size; /* set by the caller: sizeof(pd_flag_info) */
   pd_type type;
-  pd_source source; /* of the current value */
-  uint32_t line;
-  bool hidden;
-  bool read_only;
-  bool startup_only;
-  bool frozen;            /* by pd_flag_freeze, or startup-only after startup */
+  pd_type list;           /* of an item; 0: no list */
+  pd_source source;       /* of the current value */
+  uint32_t line;          /* 0 where unknown */
   const char *name;
-  const char *help;       /* "" where there is none */
-  const char *file;       /* "" where unknown */
-  const char *category;   /* "" where there is none */
-  const char *aliases;    /* as in pd_flag_def, "" where there are none */
-  const char *choices;    /* likewise */
+  const char *help;
+  const char *file;
   const char *module;     /* path of the image, or the name that was given */
   pd_module *owner;       /* NULL for a flag of pd_flag_register */
   pd_value default_value;
   pd_value min;
   pd_value max;
   uint32_t cells;         /* variables that follow this flag */
-  bool sensitive;
-  bool experimental;
-  bool required;
-  pd_type list;           /* of an item; 0: no list */
-  const char *unit;       /* "" where there is none; these follow pd_flag_def */
-  const char *deprecated;
-  const char *retired;
-  const char *old_names;
+  bool frozen;            /* by pd_flag_freeze, or startup-only after startup */
+  PD_FIRST_MARKS(PD__MARK_FIELD) /* these follow pd_flag_def */
+  PD__LATER_MARK_FIELDS
+  PD_FIRST_TEXTS(PD__TEXT_FIELD)
+  PD_LATER_TEXTS(PD__TEXT_FIELD)
 } pd_flag_info;
 
 /* PD_ERR_UNDEFINED: the module of the flag has left. */
@@ -402,13 +420,9 @@ PD_API pd_status pd_flag_get_cell(const pd_flag *flag, size_t index,
 
 /* These take no lock. PD_ERR_TYPE: the flag has another type. PD_ERR_UNDEFINED: the module of the
  * flag has left. */
-PD_API pd_status pd_flag_get_bool(const pd_flag *flag, bool *out, pd_error *err);
-PD_API pd_status pd_flag_get_int32(const pd_flag *flag, int32_t *out, pd_error *err);
-PD_API pd_status pd_flag_get_uint32(const pd_flag *flag, uint32_t *out, pd_error *err);
-PD_API pd_status pd_flag_get_int64(const pd_flag *flag, int64_t *out, pd_error *err);
-PD_API pd_status pd_flag_get_uint64(const pd_flag *flag, uint64_t *out, pd_error *err);
-PD_API pd_status pd_flag_get_double(const pd_flag *flag, double *out, pd_error *err);
-PD_API pd_status pd_flag_get_string(const pd_flag *flag, const char **out, pd_error *err);
+#define PD__FLAG_GET(name, number, ctype, member)                              \
+  PD_API pd_status pd_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err);
+PD_TYPE_MAP(PD__FLAG_GET)
 
 /* The value as text; pd_flag_set_from_string reads it back as the same value. `buffer` receives
  * up to `size` bytes with the NUL, as from snprintf; `length` (may be NULL) receives the length
@@ -432,13 +446,9 @@ PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
 /* Set the flag at run time. When the call returns, every cell of the flag has the value.
  * PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (text that is not a list),
  * PD_ERR_READ_ONLY, PD_ERR_FROZEN, PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
-PD_API pd_status pd_flag_set_bool(pd_flag *flag, bool value, pd_error *err);
-PD_API pd_status pd_flag_set_int32(pd_flag *flag, int32_t value, pd_error *err);
-PD_API pd_status pd_flag_set_uint32(pd_flag *flag, uint32_t value, pd_error *err);
-PD_API pd_status pd_flag_set_int64(pd_flag *flag, int64_t value, pd_error *err);
-PD_API pd_status pd_flag_set_uint64(pd_flag *flag, uint64_t value, pd_error *err);
-PD_API pd_status pd_flag_set_double(pd_flag *flag, double value, pd_error *err);
-PD_API pd_status pd_flag_set_string(pd_flag *flag, const char *value, pd_error *err);
+#define PD__FLAG_SET(name, number, ctype, member)                              \
+  PD_API pd_status pd_flag_set_##name(pd_flag *flag, ctype value, pd_error *err);
+PD_TYPE_MAP(PD__FLAG_SET)
 
 /* Set a flag of any type from text. Numbers are read whole and exactly: decimal, or 0x for
  * integers; no blanks, no overflow, no rounding to an integer. A bool reads 1 t true y yes and

@@ -3,53 +3,54 @@
 
 #include "fast.h"
 
-/* Other threads, native ones too, may set the flag meanwhile. */
-#define LOAD(type, cell) __atomic_load_n((const type *)(cell), __ATOMIC_ACQUIRE)
-
 PyObject *fast_text(const char *text) {
   return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
 }
 
-static PyObject *from_double(const void *cell) {
-  uint64_t bits = LOAD(uint64_t, cell);
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return PyFloat_FromDouble(value);
-}
+/* By the member of pd_value that a type uses. */
+static PyObject *from_b(bool value) { return PyBool_FromLong(value); }
+static PyObject *from_i64(int64_t value) { return PyLong_FromLongLong(value); }
+static PyObject *from_u64(uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
+static PyObject *from_f64(double value) { return PyFloat_FromDouble(value); }
+static PyObject *from_str(const char *value) { return fast_text(value); }
 
-PyObject *fast_from_cell(pd_type type, const void *cell) {
-  switch (type) {
-    case PD_TYPE_bool:
-      return PyBool_FromLong(LOAD(uint8_t, cell));
-    case PD_TYPE_int32:
-      return PyLong_FromLong(LOAD(int32_t, cell));
-    case PD_TYPE_uint32:
-      return PyLong_FromUnsignedLong(LOAD(uint32_t, cell));
-    case PD_TYPE_int64:
-      return PyLong_FromLongLong(LOAD(int64_t, cell));
-    case PD_TYPE_uint64:
-      return PyLong_FromUnsignedLongLong(LOAD(uint64_t, cell));
-    case PD_TYPE_double:
-      return from_double(cell);
-    case PD_TYPE_string:
-      return fast_text(LOAD(char *, cell));
+#define FROM_CELL(name, number, ctype, member)                                                     \
+  case PD_TYPE_##name: {                                                                           \
+    ctype value;                                                                                   \
+    __atomic_load((ctype *)cell, &value, __ATOMIC_ACQUIRE);                                        \
+    return from_##member(value);                                                                   \
   }
+/* Other threads, native ones too, may set the flag meanwhile. */
+PyObject *fast_from_cell(pd_type type, const void *cell) {
+  switch (type) { PD_TYPE_MAP(FROM_CELL) }
   return NULL;
 }
 
-static bool to_signed(PyObject *value, int64_t low, int64_t high, int64_t *out) {
+static bool to_b(PyObject *value, bool low, bool high, bool *out) {
+  (void)low, (void)high;
+  *out = value == Py_True;
+  return *out || value == Py_False;
+}
+
+static bool to_i64(PyObject *value, int64_t low, int64_t high, int64_t *out) {
   int overflow;
   if (!PyLong_CheckExact(value)) return false;
   *out = PyLong_AsLongLongAndOverflow(value, &overflow);
   return !overflow && *out >= low && *out <= high;
 }
 
-static bool to_uint64(PyObject *value, uint64_t *out) {
+static bool to_u64(PyObject *value, uint64_t low, uint64_t high, uint64_t *out) {
   if (!PyLong_CheckExact(value)) return false;
   *out = PyLong_AsUnsignedLongLong(value);
-  if (*out != UINT64_MAX || !PyErr_Occurred()) return true;
+  if (*out != UINT64_MAX || !PyErr_Occurred()) return *out >= low && *out <= high;
   PyErr_Clear();
   return false;
+}
+
+static bool to_f64(PyObject *value, double low, double high, double *out) {
+  if (!PyFloat_CheckExact(value)) return false;
+  *out = PyFloat_AsDouble(value);
+  return !(*out < low) && !(*out > high);
 }
 
 PyObject *fast_to_bytes(PyObject *text, const char **out) {
@@ -66,31 +67,22 @@ PyObject *fast_to_bytes(PyObject *text, const char **out) {
   return NULL;
 }
 
+static bool to_str(PyObject *value, const char **out, PyObject **holder) {
+  *holder = fast_to_bytes(value, out);
+  return *holder != NULL;
+}
+
+#define TO_b(low, high) to_b(value, low, high, &out->b)
+#define TO_i64(low, high) to_i64(value, low, high, &out->i64)
+#define TO_u64(low, high) to_u64(value, low, high, &out->u64)
+#define TO_f64(low, high) to_f64(value, low, high, &out->f64)
+#define TO_str(low, high) to_str(value, &out->str, holder)
+#define TO_VALUE(name, number, ctype, member)                                                      \
+  case PD_TYPE_##name:                                                                             \
+    return TO_##member(PD__LOW_##name, PD__HIGH_##name);
 bool fast_to_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder) {
-  int64_t number;
   *holder = NULL;
-  switch (type) {
-    case PD_TYPE_bool:
-      out->b = value == Py_True;
-      return out->b || value == Py_False;
-    case PD_TYPE_int32:
-      return to_signed(value, INT32_MIN, INT32_MAX, &out->i64);
-    case PD_TYPE_int64:
-      return to_signed(value, INT64_MIN, INT64_MAX, &out->i64);
-    case PD_TYPE_uint32:
-      if (!to_signed(value, 0, UINT32_MAX, &number)) return false;
-      out->u64 = (uint64_t)number;
-      return true;
-    case PD_TYPE_uint64:
-      return to_uint64(value, &out->u64);
-    case PD_TYPE_double:
-      if (!PyFloat_CheckExact(value)) return false;
-      out->f64 = PyFloat_AsDouble(value);
-      return true;
-    case PD_TYPE_string:
-      *holder = fast_to_bytes(value, &out->str);
-      return *holder != NULL;
-  }
+  switch (type) { PD_TYPE_MAP(TO_VALUE) }
   return false;
 }
 

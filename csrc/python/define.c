@@ -3,6 +3,9 @@
 
 #include "fast.h"
 
+#define MARK_ARGUMENT(name, words, about) GIVEN_##name,
+#define TEXT_ARGUMENT(name, words, kind, about) GIVEN_##name,
+
 /* The arguments, in their order: all of them, or none from TYPE on, which are NULL then.
  * FLAGS is a dict: address of a pd_flag -> its Flag. */
 enum {
@@ -13,28 +16,17 @@ enum {
   HELP,
   TYPE,
   ITEMS,
-  UNIT,
   MIN,
   MAX,
-  CHOICES,
-  CATEGORY,
-  ALIASES,
-  OLD_NAMES,
-  HIDDEN,
-  READ_ONLY,
-  STARTUP_ONLY,
-  REQUIRED,
-  SENSITIVE,
-  EXPERIMENTAL,
-  DEPRECATED,
-  RETIRED,
-  ARGUMENTS
+  PD_MARK_MAP(MARK_ARGUMENT) PD_TEXT_MAP(TEXT_ARGUMENT) ARGUMENTS
 };
+
+#define ONE_TEXT(name, words, kind, about) +1
 
 /* A definition with the bytes that it points at. */
 typedef struct definition {
   pd_flag_def def;
-  PyObject *held[10];
+  PyObject *held[5 PD_TEXT_MAP(ONE_TEXT)]; /* name, help, default, bounds; and texts */
   size_t count;
 } definition;
 
@@ -72,8 +64,9 @@ static bool set_bound(definition *made, pd_value *field, PyObject *value) {
   return set_value(made, field, value);
 }
 
-static bool is_empty(PyObject *texts) {
-  return !texts || (PyTuple_CheckExact(texts) && !PyTuple_Size(texts));
+/* Lists of names aren't plain, but for empty ones. */
+static bool no_names(PyObject *texts) {
+  return is_none(texts) || (PyTuple_CheckExact(texts) && !PyTuple_Size(texts));
 }
 
 /* 0: not plain. */
@@ -84,41 +77,35 @@ static int type_of(PyObject *default_value, PyObject *name) {
     if (PyFloat_CheckExact(default_value)) return PD_TYPE_double;
     return PyUnicode_CheckExact(default_value) ? PD_TYPE_string : 0;
   }
-  for (int type = PyUnicode_CheckExact(name) ? PD_TYPE_string : 0; type > 0; type--) {
+  for (int type = PyUnicode_CheckExact(name) ? FAST_TYPES : 0; type > 0; type--) {
     if (!PyUnicode_CompareWithASCIIString(name, pd_type_name((pd_type)type))) return type;
   }
   return 0;
 }
 
-static bool set_switches(pd_flag_def *def, PyObject *const *given) {
-  return set_switch(&def->hidden, given[HIDDEN]) && set_switch(&def->read_only, given[READ_ONLY]) &&
-         set_switch(&def->startup_only, given[STARTUP_ONLY]) &&
-         set_switch(&def->required, given[REQUIRED]) &&
-         set_switch(&def->sensitive, given[SENSITIVE]) &&
-         set_switch(&def->experimental, given[EXPERIMENTAL]);
+#define SET_MARK(name, words, about) &&set_switch(&def->name, given[GIVEN_##name])
+static bool set_marks(pd_flag_def *def, PyObject *const *given) {
+  return true PD_MARK_MAP(SET_MARK);
 }
 
+#define SET_TEXT(name) &&set_optional_text(made, &def->name, given[GIVEN_##name])
+#define SET_NAMES(name) &&no_names(given[GIVEN_##name])
+#define SET_ATTRIBUTE(name, words, kind, about) SET_##kind(name)
 static bool set_texts(definition *made, PyObject *const *given) {
   pd_flag_def *def = &made->def;
-  return set_text(made, &def->name, given[NAME]) && set_text(made, &def->help, given[HELP]) &&
-         set_optional_text(made, &def->unit, given[UNIT]) &&
-         set_optional_text(made, &def->category, given[CATEGORY]) &&
-         set_optional_text(made, &def->deprecated, given[DEPRECATED]) &&
-         set_optional_text(made, &def->retired, given[RETIRED]);
+  return set_text(made, &def->name, given[NAME]) && set_text(made, &def->help, given[HELP])
+                                                        PD_TEXT_MAP(SET_ATTRIBUTE);
 }
 
 static bool fill(fast_state *state, definition *made, PyObject *const *given) {
   PyFrameObject *frame = (PyFrameObject *)given[FRAME];
   pd_flag_def *def = &made->def;
   int type = type_of(given[DEFAULT], given[TYPE]);
-  if (!type || !is_none(given[ITEMS]) || !is_none(given[CHOICES]) || !is_empty(given[ALIASES]) ||
-      !is_empty(given[OLD_NAMES])) {
-    return false;
-  }
+  if (!type || !is_none(given[ITEMS])) return false;
   pd_flag_def_init(def, sizeof *def, (pd_type)type);
   return set_value(made, &def->default_value, given[DEFAULT]) &&
          set_bound(made, &def->min, given[MIN]) && set_bound(made, &def->max, given[MAX]) &&
-         set_switches(def, given) && set_texts(made, given) &&
+         set_marks(def, given) && set_texts(made, given) &&
          fast_place(state, frame, &def->file, &def->line) &&
          fast_module(state, frame, def->file, &def->module);
 }
@@ -127,7 +114,7 @@ static bool fill(fast_state *state, definition *made, PyObject *const *given) {
 static PyObject *flag_of(PyObject *module, PyObject *const *given, pd_flag *handle) {
   PyObject *key = PyLong_FromVoidPtr(handle);
   if (!key) return NULL;
-  PyObject *flag = fast_flag_make(module, handle, given[NAME], given[SENSITIVE] == Py_True);
+  PyObject *flag = fast_flag_make(module, handle, given[NAME], given[GIVEN_sensitive] == Py_True);
   flag = fast_set_default(given[FLAGS], key, flag);
   Py_DECREF(key);
   return flag;

@@ -47,6 +47,10 @@ PyObject *fast_text(const char *text);
  * plain. */
 bool fast_to_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder);
 
+/* How many types there are: their numbers begin at 1. */
+#define FAST_ONE_TYPE(name, number, ctype, member) +1
+enum { FAST_TYPES = 0 PD_TYPE_MAP(FAST_ONE_TYPE) };
+
 /* Give the UTF-8 of a str as bytes; *text points into it. NULL: not plain. */
 PyObject *fast_to_bytes(PyObject *text, const char **out);
 

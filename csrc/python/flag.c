@@ -50,7 +50,7 @@ static const void *cell_of(flag_object *self, uint8_t state) {
 PyObject *fast_flag_read(PyObject *flag) {
   flag_object *self = (flag_object *)flag;
   uint8_t state = load_state(self);
-  if (state == 0 || state > PD_TYPE_string) return NULL;
+  if (state == 0 || state > FAST_TYPES) return NULL;
   const void *cell = cell_of(self, state);
   PyObject *value = cell ? fast_from_cell((pd_type)state, cell) : NULL;
   if (load_state(self) != state) Py_CLEAR(value); /* of another type, on another thread */

@@ -7,6 +7,7 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 
 from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of, flags_made
+from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import check, new_error, to_bytes, to_switch
 from paddle_flags._core.values import BY_NAME, LISTS, REDACTED, ValueType, fits, to_python
 from paddle_flags._fast import define as _define_plain
@@ -16,26 +17,12 @@ from paddle_flags.errors import FlagTypeError, FlagValueError
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import Any, Literal, TypedDict, overload
+    from typing import Any, Literal, overload
 
     from typing_extensions import Unpack
 
-    class _Attributes(TypedDict, total=False):
-        """What every definition may have."""
+    from paddle_flags._core.header import Attributes, Floating, Integer
 
-        category: str | None
-        aliases: Iterable[str]
-        old_names: Iterable[str]
-        hidden: bool
-        read_only: bool
-        startup_only: bool
-        required: bool
-        sensitive: bool
-        experimental: bool
-        deprecated: str | None
-        retired: str | None
-
-    _Integer = Literal["int32", "uint32", "int64", "uint64"]
     _Unit = Literal["bytes", "seconds"]
 else:
 
@@ -178,24 +165,32 @@ def _define_with(
     min: Any = None,
     max: Any = None,
     choices: Iterable[Any] | None = None,
-    category: str | None = None,
-    aliases: Iterable[str] = (),
-    old_names: Iterable[str] = (),
+    # parameters: made by tools/lists.py
     hidden: bool = False,
     read_only: bool = False,
     startup_only: bool = False,
-    required: bool = False,
     sensitive: bool = False,
     experimental: bool = False,
+    required: bool = False,
+    category: str | None = None,
+    aliases: Iterable[str] = (),
     deprecated: str | None = None,
     retired: str | None = None,
+    old_names: Iterable[str] = (),
+    # end of parameters
 ) -> Flag[Any]:
+    # attributes: made by tools/lists.py
+    marks = (
+        hidden, read_only, startup_only, sensitive, experimental, required,
+    )  # fmt: skip
+    texts: tuple[Any, ...] = (
+        choices, category, aliases, unit, deprecated, retired, old_names,
+    )  # fmt: skip
+    # end of attributes
     frame = sys._getframe(2)  # noqa: SLF001 - the documented way
     flag = _define_plain(
-        flags_made, frame, name, default, help, type, items, unit, min, max, choices, category,
-        aliases, old_names, hidden, read_only, startup_only, required, sensitive, experimental,
-        deprecated, retired,
-    )  # fmt: skip
+        flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
+    )
     if flag is not None:  # it was plain
         return flag  # type: ignore[no-any-return]
     about = f"definition of {name!r}"
@@ -204,19 +199,14 @@ def _define_with(
     made.set_default(default)
     made.set_bound("min", min)
     made.set_bound("max", max)
-    made.set_list("choices", () if choices is None else choices)
-    made.set_list("aliases", aliases)
-    made.set_list("old_names", old_names)
     made.set_text("help", help)
-    texts = {"category": category, "unit": unit, "deprecated": deprecated, "retired": retired}
-    for field, text in texts.items():
-        if text is not None:
+    for (field, is_list), text in zip(TEXTS.items(), texts):
+        if is_list:
+            made.set_list(field, () if text is None else text)
+        elif text is not None:
             made.set_text(field, text)
-    made.set_switch("hidden", hidden)
-    made.set_switch("read_only", read_only)
-    made.set_switch("startup_only", startup_only)
-    made.set_switch("required", required)
-    made.set_switch("experimental", experimental)
+    for field, mark in zip(MARKS, marks):
+        made.set_switch(field, mark)
     made.set_place(frame)
     return made.register()
 
@@ -228,7 +218,7 @@ def define(  # pyright: ignore[reportOverlappingOverload] - a bool is an int, bu
     help: str = ...,
     *,
     type: Literal["bool"] | None = ...,
-    **attributes: Unpack[_Attributes],
+    **attributes: Unpack[Attributes],
 ) -> Flag[bool]: ...
 @overload
 def define(
@@ -236,12 +226,12 @@ def define(
     default: int,
     help: str = ...,
     *,
-    type: _Integer | None = ...,
+    type: Integer | None = ...,
     unit: _Unit | None = ...,
     min: int | None = ...,
     max: int | None = ...,
     choices: Iterable[int] | None = ...,
-    **attributes: Unpack[_Attributes],
+    **attributes: Unpack[Attributes],
 ) -> Flag[int]: ...
 @overload
 def define(
@@ -249,12 +239,12 @@ def define(
     default: float,
     help: str = ...,
     *,
-    type: Literal["double"] | None = ...,
+    type: Floating | None = ...,
     unit: _Unit | None = ...,
     min: float | None = ...,
     max: float | None = ...,
     choices: Iterable[float] | None = ...,
-    **attributes: Unpack[_Attributes],
+    **attributes: Unpack[Attributes],
 ) -> Flag[float]: ...
 @overload
 def define(
@@ -264,7 +254,7 @@ def define(
     *,
     type: Literal["string"] | None = ...,
     choices: Iterable[str] | None = ...,
-    **attributes: Unpack[_Attributes],
+    **attributes: Unpack[Attributes],
 ) -> Flag[str]: ...
 @overload
 def define(
@@ -274,7 +264,7 @@ def define(
     *,
     items: type[str] | None = ...,
     choices: Iterable[str] | None = ...,
-    **attributes: Unpack[_Attributes],
+    **attributes: Unpack[Attributes],
 ) -> Flag[tuple[str, ...]]: ...
 @overload
 def define(  # pyright: ignore[reportOverlappingOverload] - as above
@@ -284,7 +274,7 @@ def define(  # pyright: ignore[reportOverlappingOverload] - as above
     *,
     items: type[bool] | None = ...,
     choices: Iterable[bool] | None = ...,
-    **attributes: Unpack[_Attributes],
+    **attributes: Unpack[Attributes],
 ) -> Flag[tuple[bool, ...]]: ...
 @overload
 def define(
@@ -294,7 +284,7 @@ def define(
     *,
     items: type[int] | None = ...,
     choices: Iterable[int] | None = ...,
-    **attributes: Unpack[_Attributes],
+    **attributes: Unpack[Attributes],
 ) -> Flag[tuple[int, ...]]: ...
 @overload
 def define(
@@ -304,12 +294,12 @@ def define(
     *,
     items: type[float] | None = ...,
     choices: Iterable[float] | None = ...,
-    **attributes: Unpack[_Attributes],
+    **attributes: Unpack[Attributes],
 ) -> Flag[tuple[float, ...]]: ...
 def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[Any]:
     """Define a flag for the process, and give it.
 
-    `type` is one of C's seven names; without it, it follows from the default:
+    `type` is one of C's names; without it, it follows from the default:
     bool, int64, double or string. Native code reads the flag by `PD_IMPORT` of
     the same type. The same definition again (from the same source file) gives
     the same flag. A value from the environment is applied at once.

@@ -282,6 +282,8 @@ class Flag(FlagBase[T]):
         """The line of the definition, from 1, or 0 where unknown."""
         return int(self._info().line)
 
+    # marks: made by tools/lists.py
+
     @property
     def hidden(self) -> bool:
         """Left out of listings and help."""
@@ -299,7 +301,7 @@ class Flag(FlagBase[T]):
 
     @property
     def sensitive(self) -> bool:
-        """Its values never appear in messages, listings and representations."""
+        """Its values never appear in messages and reports."""
         return bool(self._info().sensitive)
 
     @property
@@ -311,6 +313,8 @@ class Flag(FlagBase[T]):
     def required(self) -> bool:
         """A command line without a value for it is an error."""
         return bool(self._info().required)
+
+    # end of marks
 
     @property
     def frozen(self) -> bool:

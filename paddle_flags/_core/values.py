@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import index
 
 from paddle_flags._core import lists
+from paddle_flags._core.header import TYPES
 from paddle_flags._core.status import to_bytes, to_text
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagTypeError, FlagValueError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ValueType:
-    """One of the seven types, or a list of one."""
+    """One of the types of C, or a list of one."""
 
     smallest: int | None = None  # of an integer; None for other types
     largest: int | None = None
@@ -39,18 +40,17 @@ class ValueType:
         self.state = number  # that pd_flag_get_state tells
 
 
+_PYTHON: dict[str, type] = {"b": bool, "i64": int, "u64": int, "f64": float, "str": str}
+
+
 def _value_type(number: int, name: str) -> ValueType:
-    if name == "bool":
-        return ValueType(number, name, bool, "bool *", "b")
-    if name == "double":
-        return ValueType(number, name, float, "double *", "f64")
-    if name == "string":
-        return ValueType(number, name, str, "const char **", "str", to_text)
-    bits = ffi.sizeof(f"{name}_t") * 8
-    signed = not name.startswith("u")
-    kind = ValueType(number, name, int, f"{name}_t *", "i64" if signed else "u64")
-    kind.smallest = -(2 ** (bits - 1)) if signed else 0
-    kind.largest = kind.smallest + 2**bits - 1
+    ctype, member = TYPES[name]
+    decode = to_text if member == "str" else None
+    kind = ValueType(number, name, _PYTHON[member], f"{ctype} *", member, decode)
+    if kind.python is int:
+        bits = ffi.sizeof(ctype) * 8
+        kind.smallest = -(2 ** (bits - 1)) if member == "i64" else 0
+        kind.largest = kind.smallest + 2**bits - 1
     return kind
 
 

@@ -7,6 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_argument, to_switch
 from paddle_flags._core.values import REDACTED
@@ -53,7 +54,6 @@ def _json_flag(flag: Flag[Any]) -> dict[str, Any]:
         "name": flag.name,
         "type": flag.type,
         "items": flag.items,
-        "unit": flag.unit,
         "help": flag.help,
         "value": _json_value(flag, flag.value),
         "default": _json_value(flag, flag.default),
@@ -61,22 +61,12 @@ def _json_flag(flag: Flag[Any]) -> dict[str, Any]:
         "place": history[0].place,
         "min": _json_value(flag, flag.min),
         "max": _json_value(flag, flag.max),
-        "choices": flag.choices,
-        "category": flag.category,
-        "aliases": flag.aliases,
-        "old_names": flag.old_names,
+        **{text: getattr(flag, text) for text in TEXTS},
         "module": flag.module,
         "file": flag.file,
         "line": flag.line,
-        "hidden": flag.hidden,
-        "required": flag.required,
-        "read_only": flag.read_only,
-        "startup_only": flag.startup_only,
+        **{mark: getattr(flag, mark) for mark in MARKS},
         "frozen": flag.frozen,
-        "sensitive": flag.sensitive,
-        "experimental": flag.experimental,
-        "deprecated": flag.deprecated,
-        "retired": flag.retired,
         "history": [
             {**entry._asdict(), "value": _json_value(flag, entry.value)} for entry in history
         ],

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
+from paddle_flags._core.header import MARKS
 from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.values import REDACTED
@@ -119,16 +120,9 @@ def limits(flag: Flag[Any]) -> str:
 
 
 def marks(flag: Flag[Any]) -> list[str]:
-    """Give the words for what is set in the definition."""
-    attributes = {
-        "required": flag.required,
-        "hidden": flag.hidden,
-        "sensitive": flag.sensitive,
-        "experimental": flag.experimental,
-        "read-only": flag.read_only,
-        "startup only": flag.startup_only,
-    }
-    return [name for name, holds in attributes.items() if holds]
+    """Give the words for what is set in the definition, the most important first."""
+    found = [words for mark, words in MARKS.items() if getattr(flag, mark)]
+    return sorted(found, key=lambda words: words != "required")
 
 
 def notes(flag: Flag[Any]) -> list[str]:

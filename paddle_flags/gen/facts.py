@@ -6,6 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from paddle_flags._core.header import ABOUT_MARKS
 from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
@@ -21,16 +22,6 @@ class Fact(NamedTuple):
     label: str
     texts: list[str]
     code: bool = True
-
-
-_ATTRIBUTES = {
-    "experimental": "may change or go",
-    "hidden": "is not shown in help",
-    "read_only": "keeps its default",
-    "required": "must be given",
-    "sensitive": "its value is never shown",
-    "startup_only": "can be set at startup only",
-}
 
 
 def facts(view: View) -> list[tuple[str, Fact]]:
@@ -50,7 +41,7 @@ def _all(view: View) -> Iterator[Fact]:
     yield Fact("unit", [flag.unit or ""], code=False)
     yield Fact("aliases", view.aliases)
     yield Fact("former names", [old.name for old in view.old_names])
-    yield Fact("note", [_ATTRIBUTES[each] for each in flag.attributes], code=False)
+    yield Fact("note", [ABOUT_MARKS[each] for each in flag.attributes], code=False)
     for each in view.implies:
         sets = [f"--{setting.flag}={to_text(setting.value)}" for setting in each.sets]
         yield Fact(f"{to_text(each.value)} implies", sets)

@@ -13,18 +13,26 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Union
 
+from paddle_flags._core import header
+
 FORMAT = 1  # of the files, and of what `gen --dump` writes
 
+
+def _range(name: str, member: str) -> tuple[int, int]:
+    """Give the whole range of an integer type."""
+    bits = int("".join(filter(str.isdigit, name)))
+    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if member == "i64" else (0, 2**bits - 1)
+
+
+MEMBERS = {name: member for name, (_, member) in header.TYPES.items()}
 INTEGERS = {
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-    "uint64": (0, 2**64 - 1),
+    name: _range(name, member) for name, member in MEMBERS.items() if member in ("i64", "u64")
 }
-NUMBERS = (*INTEGERS, "double")
-TYPES = ("bool", *NUMBERS, "string")
+FLOATING = tuple(name for name, member in MEMBERS.items() if member == "f64")
+NUMBERS = (*INTEGERS, *FLOATING)
+TYPES = tuple(MEMBERS)
 UNITS = ("bytes", "seconds")
-ATTRIBUTES = ("experimental", "hidden", "read_only", "required", "sensitive", "startup_only")
+ATTRIBUTES = tuple(sorted(header.MARKS))
 CHANGES = ("default", "range", "choices", "type", "unit", "meaning")
 
 Scalar = Union[bool, int, float, str]

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from paddle_flags._core.lists import encode
-from paddle_flags.gen.model import INTEGERS, Scalar, Value
+from paddle_flags.gen.model import FLOATING, INTEGERS, MEMBERS, Scalar, Value
 from paddle_flags.gen.problems import Odd
 
 _BYTES = {"B": 1, "KB": 1000}
@@ -22,7 +22,9 @@ _SECONDS |= dict.fromkeys(
 _SUFFIXES: dict[str, dict[str, Any]] = {"bytes": _BYTES, "seconds": _SECONDS}
 _AS_IN = {"bytes": "64KiB", "seconds": "1m30s"}
 _PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]+)")
-_PYTHON: dict[str, Any] = {"bool": bool, "string": str, "double": (int, float)}
+# By the member of pd_value that a type uses.
+_PYTHON: dict[str, Any] = {"b": bool, "i64": int, "u64": int, "f64": (int, float), "str": str}
+_NOUNS = {"b": "true or false", "f64": "a number", "str": "text"}
 _LONGEST = 99  # bytes of a quantity
 
 
@@ -61,15 +63,16 @@ def expected(kind: str, unit: str | None = None) -> str:
         low, high = INTEGERS[kind]
         text = f"an integer in [{low}, {high}]"
     else:
-        text = {"bool": "true or false", "double": "a number"}.get(kind, "text")
+        text = _NOUNS[MEMBERS[kind]]
     return f"{text}, or a number of {unit} as {_AS_IN[unit]}" if unit else text
 
 
 def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
     """Give a value of a type; raises Unfit."""
     value = _counted(raw, kind, unit) if unit and type(raw) is str else raw
-    fits = isinstance(value, _PYTHON.get(kind, int)) and isinstance(value, bool) == (kind == "bool")
-    if fits and kind == "double":
+    wanted = _PYTHON[MEMBERS[kind]]
+    fits = isinstance(value, wanted) and isinstance(value, bool) == (kind == "bool")
+    if fits and kind in FLOATING:
         value = _double(value)
         fits = math.isfinite(value)
     if fits and kind in INTEGERS:
@@ -95,7 +98,7 @@ def _counted(text: str, kind: str, unit: str) -> Any:
     counted = quantity(text, unit)
     if counted is None:
         return text
-    if kind == "double":
+    if kind in FLOATING:
         return float(counted)
     return int(counted) if counted.denominator == 1 else text
 

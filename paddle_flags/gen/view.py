@@ -8,7 +8,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.gen.model import INTEGERS, Flag, FlagSet, to_data
+from paddle_flags._core import header
+from paddle_flags.gen.model import FLOATING, INTEGERS, MEMBERS, Flag, FlagSet, to_data
 from paddle_flags.gen.values import suffixes, to_text
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
     from paddle_flags.gen.model import Change, Implication, Retired
 
-_C_TYPES = {"bool": "bool", "double": "double", "string": "const char *"}
-_PYTHON_TYPES = {"bool": "bool", "double": "float", "string": "str"}
+# By the member of pd_value that a type uses.
+_PYTHON = {"b": bool, "i64": int, "u64": int, "f64": float, "str": str}
+_JSON = {"b": "boolean", "i64": "integer", "u64": "integer", "f64": "number", "str": "string"}
 # Of no consequence for programs: a new help text is no new schema.
 _WORDS = ("help", "category", "owner", "since", "reason", "versions", "version")
 HASH_DIGITS = 16  # in the name of the flag that tells the hash
@@ -84,8 +86,7 @@ class View:
             "aliases": "|".join(self.aliases),
         }
         yield from _c_texts(texts)
-        order = ("hidden", "read_only", "startup_only", "sensitive", "experimental")
-        yield from (f".{name} = true" for name in order if name in flag.attributes)
+        yield from self._c_marks(header.FIRST_MARKS)
         if flag.items:
             yield f".list = PD_TYPE_{flag.items}"
         texts = {
@@ -97,8 +98,10 @@ class View:
         yield from _c_texts(texts)
         if self.implies:
             yield f".watch = {self.watcher}"
-        if "required" in flag.attributes:
-            yield ".required = true"
+        yield from self._c_marks(header.LATER_MARKS)
+
+    def _c_marks(self, order: tuple[str, ...]) -> Iterator[str]:
+        return (f".{name} = true" for name in order if name in self.flag.attributes)
 
     @property
     def python_type(self) -> str:
@@ -142,8 +145,7 @@ def _c_texts(texts: dict[str, str]) -> Iterator[str]:
 def _config_value(flag: Flag) -> dict[str, Any]:
     """Text suits every flag: quantities, and lists with commas."""
     kind = flag.items or flag.type
-    names = {"bool": "boolean", "double": "number", "string": "string"}
-    wanted: dict[str, Any] = {"type": names.get(kind, "integer")}
+    wanted: dict[str, Any] = {"type": _JSON[MEMBERS[kind]]}
     natural = INTEGERS.get(kind, (None, None))
     said = [flag.min, flag.max]
     bounds = {
@@ -166,7 +168,7 @@ def _text_pattern(kind: str, unit: str | None) -> dict[str, str]:
     if kind not in INTEGERS and unit is None:
         return {}
     number = r"[0-9]+|0[xX][0-9a-fA-F]+"
-    if kind == "double":
+    if kind in FLOATING:
         number = r"[0-9.]+([eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F.]+([pP][-+]?[0-9]+)?"
         number += r"|[iI][nN][fF].*|[nN][aA][nN]"
     if unit is not None:
@@ -177,12 +179,13 @@ def _text_pattern(kind: str, unit: str | None) -> dict[str, str]:
 
 def c_type(kind: str) -> str:
     """Give the type of FLAGS_<name> in C++, whatever flags are called."""
-    return _C_TYPES.get(kind, f"::{kind}_t")
+    ctype = header.TYPES[kind][0]
+    return f"::{ctype}" if kind in INTEGERS else ctype
 
 
 def python_type(kind: str, items: str | None = None) -> str:
     """Give the type of a value in Python."""
-    item = _PYTHON_TYPES.get(items or kind, "int")
+    item = _PYTHON[MEMBERS[items or kind]].__name__
     return f"tuple[{item}, ...]" if items else item
 
 
@@ -192,7 +195,7 @@ def c_value(value: Any, kind: str) -> str:
         return c_string(value)
     if kind == "bool":
         return "true" if value else "false"
-    if kind == "double":
+    if kind in FLOATING:
         return repr(value)
     if value in (-(2**31), -(2**63)):  # the number without its sign doesn't fit
         return "INT32_MIN" if value == -(2**31) else "INT64_MIN"
@@ -244,7 +247,7 @@ def _advice(reason: str, replacement: str | None) -> str:
 
 
 def _retired(set_name: str, each: Retired) -> View:
-    empty: Any = {"bool": False, "string": "", "double": 0.0}.get(each.type, 0)
+    empty: Any = _PYTHON[MEMBERS[each.type]]()
     why = _advice(each.reason, each.replacement)
     text = f"Retired in {each.version}: {why}"
     flag = Flag(each.name, each.type, None, empty, text, None, None, [], None, "", [], "", "")

@@ -54,7 +54,7 @@ TEST(a_definition_of_the_first_version_lacks_the_attributes_that_came_later) {
   pd_flag_info info = {.size = sizeof info};
   def.unit = def.retired = "behind the end";
   def.required = true;
-  def.size = (uint32_t)offsetof(pd_flag_def, unit);
+  def.size = (uint32_t)offsetof(pd_flag_def, validate);
   CHECK(sizeof(void *) != 8 || def.size == 104);
   CHECK_OK(pd_flag_get_info(accept(&def), &info, &err));
   CHECK_STR(info.unit, "");
@@ -65,7 +65,7 @@ TEST(a_definition_of_the_first_version_lacks_the_attributes_that_came_later) {
 TEST(a_definition_that_is_too_small_is_refused) {
   pd_flag_def def = definition(PD_TYPE_int32, "small");
   char message[64];
-  size_t least = offsetof(pd_flag_def, unit); /* the first version had no more */
+  size_t least = offsetof(pd_flag_def, validate); /* the first version had no more */
   snprintf(message, sizeof message, "a definition has 8 bytes, expected %zu or more", least);
   def.size = 8;
   refuse(&def, PD_ERR_ABI, message);
@@ -73,7 +73,7 @@ TEST(a_definition_that_is_too_small_is_refused) {
 
 TEST(a_definition_that_ends_inside_a_pointer_is_refused) {
   pd_flag_def def = definition(PD_TYPE_int32, "odd");
-  def.size = (uint32_t)offsetof(pd_flag_def, unit) + 3;
+  def.size = (uint32_t)offsetof(pd_flag_def, validate) + 3;
   refuse(&def, PD_ERR_ABI, "a definition has 107 bytes, expected a multiple of 8");
 }
 
@@ -303,6 +303,35 @@ TEST(a_conflict_of_definitions_in_one_place_tells_how_they_differ) {
   refuse(&other, PD_ERR_CONFLICT,
          "'n' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: int32 at "
          "src/beta.c:3 in libalpha.so");
+}
+
+/* Every mark: the second definition has it, and the first one lacks it. */
+#define DIFFERS_IN_MARK(name, words, about)                                                        \
+  other = def;                                                                                     \
+  other.name = true;                                                                               \
+  differs(&other, ": " words);
+
+#define DIFFERS_IN_TEXT(name_, words, kind, about)                                                 \
+  if (strcmp(#name_, "choices") && strcmp(#name_, "unit")) {                                       \
+    other = def;                                                                                   \
+    other.name_ = "m";                                                                             \
+    differs(&other, ": " words " 'm', not none");                                                  \
+  }
+
+TEST(a_second_definition_that_differs_in_any_attribute_is_refused_and_names_it) {
+  pd_flag_def def = at_line(PD_TYPE_int32, "n", 3), other;
+  accept(&def);
+  PD_MARK_MAP(DIFFERS_IN_MARK)
+  PD_TEXT_MAP(DIFFERS_IN_TEXT)
+  other = def;
+  other.unit = "bytes";
+  differs(&other, ": unit 'bytes', not none");
+  def = at_line(PD_TYPE_int32, "m", 3);
+  def.hidden = true;
+  accept(&def);
+  def.hidden = false;
+  CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+  CHECK(strstr(err.message, ": not hidden"));
 }
 
 TEST(two_spellings_of_a_name_in_one_place_conflict_and_show_both) {

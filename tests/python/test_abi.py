@@ -233,7 +233,7 @@ name:   .asciz "foreign"
         .quad def
         .section .note.GNU-stack,"",%progbits
 """
-    first_version = layout("pd_flag_def")["unit"][0]  # it ended there
+    first_version = layout("pd_flag_def")["validate"][0]  # it ended there
     source = write(maker.directory / "foreign.s", text.format(size=first_version))
     plugin = maker.plugin("foreign", reads, flags=(str(source),))
     said = obey(
@@ -261,7 +261,7 @@ def test_the_definition_by_hand_ends_where_a_definition_may(maker: Maker) -> Non
     assert "may end behind `max`, with 104 bytes (72 on" in PAGE
     for width, end in (("64", 104), ("32", 72)):
         fields = layout("pd_flag_def", width)
-        assert sum(fields["max"]) == fields["unit"][0] == end
+        assert sum(fields["max"]) == fields["validate"][0] == end
     library = worked(maker, "gcc")
     assert struct.pack("<II", 104, 12) in library.read_bytes()
 

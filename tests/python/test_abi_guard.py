@@ -18,10 +18,9 @@ HEADER, RECORD, TABLE = (
 
 FIND = "  S(flag_find, (const char *name, pd_flag **out, pd_error *err), (name, out, err))"
 STATUS = "  pd_status status;     /* PD_OK"
-CHOICES = "  const char *choices;  /*"
+CHOICES = "  X(choices,"
 END_OF_TABLE = "\n/* clang-format on */"
-LEFT = int(re.findall(r"uint8_t reserved\[(\d)\]", (ROOT / "csrc" / HEADER).read_text("utf-8"))[0])
-RESERVED = f"uint8_t reserved[{LEFT}];", f"bool more; uint8_t reserved[{LEFT - 1}];"
+LAST_MARK = '"a command line without a value for it is an error")'
 VERSION = "PD_API const char *pd_version(void);\n"
 
 # Edits of the sources, each a file, a text and its replacement; and what the guard names.
@@ -34,8 +33,8 @@ BREAKS = {
         ],
     ),
     "a field in the middle of a definition": (
-        [(HEADER, CHOICES, "  const char *more; \\\n" + CHOICES)],
-        ["pd_flag_def.more: is new at byte 56", "pd_flag_def.choices: was at byte 56, is at 64"],
+        [(HEADER, CHOICES, '  X(more, "more", TEXT, "is new") \\\n' + CHOICES)],
+        ["pd_flag_def.more: is new at byte 40", "pd_flag_def.choices: was at byte 40, is at 48"],
     ),
     "a field in the padding of a struct": (
         [(HEADER, "} pd_report_options;", "  bool more;\n} pd_report_options;")],
@@ -107,8 +106,8 @@ GROWTH = {
         [(HEADER, "} pd_flag_def;", "  const char *more;\n} pd_flag_def;")],
         "more",
     ),
-    "a field in place of reserved bytes": (
-        [(HEADER, *RESERVED)],
+    "an attribute in place of reserved bytes": (
+        [(HEADER, LAST_MARK, LAST_MARK + ' X(more, "more", "is new")')],
         "'bool more'",
     ),
     "a status": ([(HEADER, "X(ERR_DEPTH, 19,", 'X(ERR_MORE, 90, "") X(ERR_DEPTH, 19,')], "MORE"),

@@ -474,7 +474,7 @@ def test_flagfiles_are_read_and_what_cannot_be_read_is_told(windows, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["argv", "environment", "error", "pending", "report", "settings", "text", "value", "words"],
+    ["argv", "environment", "error", "pending", "report", "config", "text", "value", "words"],
 )
 def test_the_tests_of_a_source_pass_on_windows(windows, name):
     source = ROOT / "tests" / "c" / f"test_{name}.c"

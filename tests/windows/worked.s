@@ -45,7 +45,7 @@ definition:
         .byte   0, 0, 0                 # hidden, read_only, startup_only
         .zero   3
         .quad   name, help, file
-        .quad   0, 0, 0, 0              # category, aliases, choices, module
+        .quad   0, 0, 0, 0              # choices, category, aliases, module
         .quad   cell
         .quad   6, 1, 9                 # default_value, min, max
 name:   .asciz  "worked_level"

@@ -96,12 +96,23 @@ struct range_t : attribute {
 
 /* ---- Text, and yes or no ---- */
 
+/* Whether a flag of T may have the text. */
+template <const char *pd_flag_def::*field, class T>
+struct text_suits {
+  static constexpr bool value = true;
+};
+template <class T>
+struct text_suits<&pd_flag_def::unit, T> {
+  static constexpr bool value = type_of<T>::ranged;
+};
+
 template <const char *pd_flag_def::*field>
 struct text_t : attribute {
   const char *text;
   PD__LOCAL explicit text_t(const char *value) : text(value) {}
   template <class T>
   PD__LOCAL void apply(making<T> &to) const {
+    static_assert(text_suits<field, T>::value, "a unit is for flags of numbers");
     to.def->*field = text;
   }
 };
@@ -112,15 +123,6 @@ struct mark_t : attribute {
   template <class T>
   PD__LOCAL void apply(making<T> &to) const {
     to.def->*field = true;
-  }
-};
-
-struct unit_t : attribute {
-  const char *text;
-  template <class T>
-  PD__LOCAL void apply(making<T> &to) const {
-    static_assert(type_of<T>::ranged, "a unit is for flags of numbers");
-    to.def->unit = text;
   }
 };
 
@@ -252,27 +254,16 @@ PD__LOCAL inline inner::at_most_t<V> at_most(V high) {
   return made;
 }
 
-/* Text stays as long as the module: write literals. Lists are "fast|best". */
-using choices = inner::text_t<&pd_flag_def::choices>;       /* the only values, or items */
-using category = inner::text_t<&pd_flag_def::category>;     /* heading in listings */
-using aliases = inner::text_t<&pd_flag_def::aliases>;       /* other names */
-using old_names = inner::text_t<&pd_flag_def::old_names>;   /* other names that warn once */
-using deprecated = inner::text_t<&pd_flag_def::deprecated>; /* why, and what to use instead */
-using retired = inner::text_t<&pd_flag_def::retired>;       /* why values are ignored */
+/* pd::category("Tuning") and the other texts of pd_flags.h. They stay as long as the module:
+ * write literals. Lists are "fast|best". */
+#define PD__TEXT_ATTRIBUTE(name, words, kind, about) \
+  using name = inner::text_t<&pd_flag_def::name>;
+PD_TEXT_MAP(PD__TEXT_ATTRIBUTE)
 
-/* "bytes": reads 64MiB; "seconds": reads 200ms, as durations do anyhow. */
-PD__LOCAL inline inner::unit_t unit(const char *text) {
-  inner::unit_t made;
-  made.text = text;
-  return made;
-}
-
-constexpr inner::mark_t<&pd_flag_def::hidden> hidden{};
-constexpr inner::mark_t<&pd_flag_def::read_only> read_only{};
-constexpr inner::mark_t<&pd_flag_def::startup_only> startup_only{};
-constexpr inner::mark_t<&pd_flag_def::sensitive> sensitive{};
-constexpr inner::mark_t<&pd_flag_def::experimental> experimental{};
-constexpr inner::mark_t<&pd_flag_def::required> required{};
+/* pd::hidden and the others of pd_flags.h */
+#define PD__MARK_ATTRIBUTE(name, words, about) \
+  constexpr inner::mark_t<&pd_flag_def::name> name{};
+PD_MARK_MAP(PD__MARK_ATTRIBUTE)
 
 /* Ask `function` about each value before the flag has it: bool(const T &), with `expected`
  * in the message of those that are refused ("expected an even number"); or

@@ -85,32 +85,29 @@ struct optional {
   constexpr T value_or(T other) const noexcept { return given ? value : other; }
 };
 
+#define PD__MARK_MEMBER(name, words, about) optional<bool> name;
+#define PD__TEXT_MEMBER(name, words, kind, about) optional<const char *> name;
+
 /* What may follow the value in PD_DEFINE. */
 template <class T>
 struct attributes {
   optional<const char *> help;
   optional<T> min;
   optional<T> max;
-  optional<const char *> choices;
-  optional<const char *> category;
-  optional<const char *> aliases;
-  optional<bool> hidden;
-  optional<bool> read_only;
-  optional<bool> startup_only;
-  optional<bool> sensitive;
-  optional<bool> experimental;
+  PD_FIRST_TEXTS(PD__TEXT_MEMBER)
+  PD_FIRST_MARKS(PD__MARK_MEMBER)
   optional<pd_type> list;
-  optional<const char *> unit;
-  optional<const char *> deprecated;
-  optional<const char *> retired;
-  optional<const char *> old_names;
+  PD_LATER_TEXTS(PD__TEXT_MEMBER)
   optional<pd_validator> validate;
   optional<pd_watcher> watch;
-  optional<bool> required;
+  PD_LATER_MARKS(PD__MARK_MEMBER)
   optional<void *> context;
   optional<bool> assignable;              /* these two for assignable.hpp: */
   optional<const pd_cell_access *> access; /* FLAGS_x of PD_DEFINE can't be assigned to */
 };
+
+#define PD__MARK_VALUE(name, words, about) a.name.value,
+#define PD__TEXT_VALUE(name, words, kind, about) a.name.value,
 
 /* pd_flag_def with plain values: a constant of any of its types. */
 template <class T>
@@ -124,13 +121,11 @@ constexpr definition<T> define(pd_type type, pd_kind kind, uint32_t line, const 
                                attributes<T> a) noexcept {
   static_assert(sizeof(definition<T>) == sizeof(pd_flag_def), "same layout as pd_flag_def");
   return {sizeof(pd_flag_def), line, static_cast<uint8_t>(type), static_cast<uint8_t>(kind),
-          a.hidden.value, a.read_only.value, a.startup_only.value, a.sensitive.value,
-          a.experimental.value, static_cast<uint8_t>(a.list.value), name,
-          a.help.value, file, a.category.value, a.aliases.value, a.choices.value, nullptr,
-          cell, value, a.min.value_or(low), a.max.value_or(high), a.unit.value,
-          a.deprecated.value, a.retired.value, a.old_names.value, a.validate.value, a.watch.value,
-          a.required.value, a.assignable.value, {0, 0, 0, 0, 0, 0}, a.context.value,
-          a.access.value};
+          PD_FIRST_MARKS(PD__MARK_VALUE) static_cast<uint8_t>(a.list.value), name,
+          a.help.value, file, PD_FIRST_TEXTS(PD__TEXT_VALUE) nullptr, cell,
+          value, a.min.value_or(low), a.max.value_or(high), a.validate.value, a.watch.value,
+          a.context.value, a.access.value, a.assignable.value,
+          PD_LATER_MARKS(PD__MARK_VALUE) {}, PD_LATER_TEXTS(PD__TEXT_VALUE)};
 }
 
 using pd__b = bool;

@@ -35,6 +35,11 @@ PD_TABLE_MAP(PD__CALL_S, PD__CALL_R, PD__CALL_V)
 #define PD__TYPE_NAME(name, number, ctype, member) case PD_TYPE_##name: return #name;
 #define PD__SOURCE_NAME(name, number, rank, text) case PD_SOURCE_##name: return text;
 #define PD__SOURCE_RANK(name, number, rank, text) case PD_SOURCE_##name: return rank;
+#define PD__TYPE_RANGE(name, number, ctype, member)                            \
+  if (type == PD_TYPE_##name) {                                                \
+    fresh.min.member = PD__LOW_##name;                                         \
+    fresh.max.member = PD__HIGH_##name;                                        \
+  }
 /* clang-format on */
 #define PD__COLUMN(result, function, of, map, row, unknown)                                       \
   PD_API result pd_##function(pd_##of of) {                                                       \
@@ -53,14 +58,7 @@ PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {
   __builtin_memset(&fresh, 0, sizeof fresh);
   fresh.size = (uint32_t)size;
   fresh.type = (uint8_t)type;
-  if (type == PD_TYPE_int32) fresh.min.i64 = INT32_MIN;
-  if (type == PD_TYPE_int32) fresh.max.i64 = INT32_MAX;
-  if (type == PD_TYPE_uint32) fresh.max.u64 = UINT32_MAX;
-  if (type == PD_TYPE_int64) fresh.min.i64 = INT64_MIN;
-  if (type == PD_TYPE_int64) fresh.max.i64 = INT64_MAX;
-  if (type == PD_TYPE_uint64) fresh.max.u64 = UINT64_MAX;
-  if (type == PD_TYPE_double) fresh.min.f64 = -__builtin_huge_val();
-  if (type == PD_TYPE_double) fresh.max.f64 = __builtin_huge_val();
+  PD_TYPE_MAP(PD__TYPE_RANGE)
   if (type == PD_TYPE_string) fresh.default_value.str = "";
   __builtin_memset(def, 0, size);
   __builtin_memcpy(def, &fresh, size < sizeof fresh ? size : sizeof fresh);

@@ -14,18 +14,22 @@ static const char *base_name(const char *path) {
 }
 
 static bool same_range(const pd_flag_def *a, const pd_flag_def *b) {
-  if (a->type == PD_TYPE_bool || a->type == PD_TYPE_string) return true;
+  if (!pd__type_has_range(pd__type_of(a->type))) return true;
   return pd__value_equal(a->type, a->min, b->min) && pd__value_equal(a->type, a->max, b->max);
 }
 
+#define SAME_MARK(name, words, about) &&a->name == b->name
+#define SAME_TEXT(name, words, kind, about) &&same_text(a->name, b->name)
+
+static bool same_attributes(const pd_flag_def *a, const pd_flag_def *b) {
+  return a->list == b->list PD_MARK_MAP(SAME_MARK) PD_TEXT_MAP(SAME_TEXT);
+}
+
 bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b) {
-  return a->type == b->type && a->list == b->list && a->sensitive == b->sensitive &&
-         !strcmp(a->name, b->name) &&
+  return a->type == b->type && !strcmp(a->name, b->name) &&
          pd__value_equal(a->type, a->default_value, b->default_value) && same_range(a, b) &&
          same_text(a->help, b->help) && same_text(base_name(a->file), base_name(b->file)) &&
-         same_text(a->choices, b->choices) && same_text(a->aliases, b->aliases) &&
-         same_text(a->unit, b->unit) && same_text(a->retired, b->retired) &&
-         same_text(a->old_names, b->old_names);
+         same_attributes(a, b);
 }
 
 static const char *module_of(const pd__cell *cell) {
@@ -145,23 +149,22 @@ static const char *item_type(const pd_flag_def *def) {
   return def->list ? pd__type_name((pd_type)def->list) : "none";
 }
 
+#define DIFFER_IN_TEXT(name, words, kind, about)                                                   \
+  differ_in_text(found, words, mine->name, theirs->name);
+#define DIFFER_IN_MARK(name, words, about)                                                         \
+  if (mine->name != theirs->name) differ(found, mine->name ? words : "not " words);
+
 static void compare(const pd_flag_def *mine, const pd_flag_def *theirs, differences *found) {
   bool same_file = same_text(base_name(mine->file), base_name(theirs->file));
   if (!same_file || theirs->type != mine->type) return; /* the places tell */
   differ_in_text(found, "name", mine->name, theirs->name);
   differ_in_default(found, mine, theirs);
   if (!same_range(mine, theirs)) differ_in_range(found, mine, theirs);
-  differ_in_text(found, "choices", mine->choices, theirs->choices);
-  differ_in_text(found, "aliases", mine->aliases, theirs->aliases);
-  differ_in_text(found, "old names", mine->old_names, theirs->old_names);
-  differ_in_text(found, "unit", mine->unit, theirs->unit);
   if (mine->list != theirs->list) {
     differ(found, "list items %s, not %s", item_type(mine), item_type(theirs));
   }
-  differ_in_text(found, "retired", mine->retired, theirs->retired);
-  if (mine->sensitive != theirs->sensitive) {
-    differ(found, mine->sensitive ? "sensitive" : "not sensitive");
-  }
+  PD_TEXT_MAP(DIFFER_IN_TEXT)
+  PD_MARK_MAP(DIFFER_IN_MARK)
   differ_in_text(found, "help", mine->help, theirs->help);
 }
 

@@ -16,14 +16,10 @@ static registered *leaving; /* those that may leave, the newest first */
 
 /* ---- Copying ---- */
 
-static const size_t texts[] = {
-    offsetof(pd_flag_def, name),       offsetof(pd_flag_def, help),
-    offsetof(pd_flag_def, file),       offsetof(pd_flag_def, category),
-    offsetof(pd_flag_def, aliases),    offsetof(pd_flag_def, choices),
-    offsetof(pd_flag_def, module),     offsetof(pd_flag_def, unit),
-    offsetof(pd_flag_def, deprecated), offsetof(pd_flag_def, retired),
-    offsetof(pd_flag_def, old_names),
-};
+#define TEXT_OFFSET(name, words, kind, about) offsetof(pd_flag_def, name),
+static const size_t texts[] = {offsetof(pd_flag_def, name), offsetof(pd_flag_def, help),
+                               offsetof(pd_flag_def, file), offsetof(pd_flag_def, module),
+                               PD_TEXT_MAP(TEXT_OFFSET)};
 #define TEXTS (sizeof texts / sizeof *texts)
 
 static const char **text_at(pd_flag_def *def, size_t i) {

@@ -91,24 +91,20 @@ static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
   return PD_OK;
 }
 
-static bool has_range(unsigned type) { return type != PD_TYPE_bool && type != PD_TYPE_string; }
-
-static bool less(unsigned type, pd_value a, pd_value b) {
-  if (type == PD_TYPE_double) return a.f64 < b.f64;
-  return type == PD_TYPE_uint32 || type == PD_TYPE_uint64 ? a.u64 < b.u64 : a.i64 < b.i64;
-}
+static bool has_range(unsigned type) { return pd__type_has_range(pd__type_of(type)); }
 
 static pd_status check_range(const pd_flag_def *def, pd_error *err) {
   unsigned type = def->type;
   char why[64];
   if (!has_range(type)) return PD_OK;
-  if (type == PD_TYPE_double && (isnan(def->min.f64) || isnan(def->max.f64))) {
+  const pd__type *known = pd__type_of(type);
+  if (known->kind == PD__TYPE_FLOATING && (isnan(def->min.f64) || isnan(def->max.f64))) {
     return pd__def_refuse(def, PD_ERR_RANGE, "a bound of the range is NaN", err);
   }
-  if (less(type, def->max, def->min)) {
+  if (known->less(def->max, def->min)) {
     return pd__def_refuse(def, PD_ERR_RANGE, "the range is empty: min is above max", err);
   }
-  if (less(type, def->min, pd__type_min(type)) || less(type, pd__type_max(type), def->max)) {
+  if (known->less(def->min, known->min) || known->less(known->max, def->max)) {
     snprintf(why, sizeof why, "a bound of the range does not fit %s", pd__type_name(def->type));
     return pd__def_refuse(def, PD_ERR_RANGE, why, err);
   }
@@ -194,20 +190,20 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   return why ? pd__def_refuse(def, PD_ERR_ARGUMENT, why, err) : PD_OK;
 }
 
+/* Whether a default suits the type, if nothing more is asked of it. */
+static bool suits_type(unsigned type, pd_value value) {
+  const pd__type *known = pd__type_of(type);
+  if (known->kind == PD__TYPE_TEXT) return value.str != NULL;
+  return !pd__type_has_range(known) ||
+         (!known->less(value, known->min) && !known->less(known->max, value));
+}
+
 /* Whether there is nothing to check but the name. */
 static bool is_simple(const pd_flag_def *def) {
-  if (!pd__def_plain(def) || def->kind != PD_KIND_DEFINE || !def->name) return false;
-  if (def->aliases || def->old_names || def->required) return false;
-  switch (def->type) {
-    case PD_TYPE_int32:
-      return def->default_value.i64 == (int32_t)def->default_value.i64;
-    case PD_TYPE_uint32:
-      return def->default_value.u64 == (uint32_t)def->default_value.u64;
-    case PD_TYPE_string:
-      return def->default_value.str != NULL;
-    default:
-      return def->type == PD_TYPE_bool || def->type == PD_TYPE_int64 || def->type == PD_TYPE_uint64;
-  }
+  if (!pd__type_known(def->type) || !pd__def_plain(def) || def->kind != PD_KIND_DEFINE)
+    return false;
+  if (!def->name || def->aliases || def->old_names || def->required) return false;
+  return suits_type(def->type, def->default_value);
 }
 
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {

@@ -122,6 +122,9 @@ void pd__notices_discard(pd__operation *operation, pd__notice **from);
  * memory is out. */
 bool pd__notices_resume(pd__operation *operation, pd_flag *flag, pd_hook watcher);
 
+/* The operation ends before it has notified all: the next one of any thread does. */
+void pd__notices_abandon(pd__operation *operation);
+
 /* No lock: notify. */
 void pd__notices_deliver(pd__operation *operation);
 

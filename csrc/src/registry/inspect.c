@@ -11,20 +11,17 @@ static const char *lasting(const char *text, bool *stored) {
   return kept;
 }
 
+#define COPY_MARK(name, words, about) info->name = def->name;
+#define COPY_TEXT(name, words, kind, about) info->name = lasting(def->name, &stored);
+
 static bool texts(const pd_flag *flag, const pd_flag_def *def, pd_flag_info *info) {
   bool stored = true;
   const pd_module *module = flag->cells->module;
   info->name = lasting(def->name, &stored);
   info->help = lasting(def->help, &stored);
   info->file = lasting(def->file, &stored);
-  info->category = lasting(def->category, &stored);
-  info->aliases = lasting(def->aliases, &stored);
-  info->choices = lasting(def->choices, &stored);
   info->module = lasting(def->module || !module ? def->module : module->path, &stored);
-  info->unit = lasting(def->unit, &stored);
-  info->deprecated = lasting(def->deprecated, &stored);
-  info->retired = lasting(def->retired, &stored);
-  info->old_names = lasting(def->old_names, &stored);
+  PD_TEXT_MAP(COPY_TEXT)
   return stored;
 }
 
@@ -34,9 +31,7 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   info->source = flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
   if (pd__flag_override(flag)) info->source = PD_SOURCE_OVERRIDE;
   info->line = def->line;
-  info->hidden = def->hidden;
-  info->read_only = def->read_only;
-  info->startup_only = def->startup_only;
+  PD_MARK_MAP(COPY_MARK)
   info->frozen = flag->frozen || (def->startup_only && pd__startup_over);
   info->owner = flag->cells->registered ? NULL : flag->cells->module;
   info->default_value = pd__flag_default(flag);
@@ -46,9 +41,6 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     info->cells += cell->def->cell && cell->def->type == def->type;
   }
-  info->sensitive = def->sensitive;
-  info->experimental = def->experimental;
-  info->required = def->required;
   info->list = def->list;
   return texts(flag, def, info);
 }

@@ -1,5 +1,7 @@
 /* Notifying watchers of what has changed: gathered before the commit, called when the operation
  * has let go of the lock. */
+#include <stdlib.h>
+
 #include "change.h"
 #include "deferred.h"
 #include "hook.h"
@@ -110,7 +112,53 @@ static bool defer(pd__operation *operation, const pd__notice *notice) {
   return true;
 }
 
+/* ---- What threads leave that end within a watcher ---- */
+
+/* A notice that outlives its operation: hooks by number, since nothing is held. */
+typedef struct left_notice {
+  pd_hook watcher; /* 0: that of the definition */
+  pd_flag *flag;
+  uint32_t generation;
+  struct left_notice *next;
+} left_notice;
+
+static left_notice *left, **left_end = &left;
+static bool any_left; /* for readers without the lock */
+
+void pd__notices_abandon(pd__operation *operation) {
+  for (; operation->notices; operation->notices = operation->notices->next) {
+    const pd__notice *notice = operation->notices;
+    left_notice *made = malloc(sizeof *made);
+    if (!made) continue;
+    pd_hook watcher = notice->hook ? notice->hook->number : 0;
+    *made = (left_notice){watcher, notice->flag, notice->generation, NULL};
+    *left_end = made;
+    left_end = &made->next;
+    __atomic_store_n(&any_left, true, __ATOMIC_RELEASE);
+  }
+}
+
+/* With the lock: they are this operation's now. */
+static void take_over(pd__operation *operation) {
+  pd__notices_begin(operation);
+  while (left) {
+    left_notice *taken = left;
+    pd__hook *hook = taken->watcher ? pd__hook_find(taken->watcher) : NULL;
+    bool there = hook || (!taken->watcher && taken->generation == taken->flag->generation);
+    if (there && taken->flag->defined) add(operation, taken->flag, hook);
+    left = taken->next;
+    free(taken);
+  }
+  left_end = &left;
+  __atomic_store_n(&any_left, false, __ATOMIC_RELEASE);
+}
+
 void pd__notices_deliver(pd__operation *operation) {
+  if (__atomic_load_n(&any_left, __ATOMIC_ACQUIRE)) {
+    pd__operation_lock(operation);
+    take_over(operation);
+    pd__operation_unlock(operation);
+  }
   while (operation->notices) {
     const pd__notice *notice = operation->notices;
     operation->notices = notice->next;

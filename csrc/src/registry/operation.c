@@ -23,8 +23,9 @@ void pd__operation_begin(pd__operation *operation) {
 }
 
 void pd__operation_abandon(pd__operation *operation) {
-  if (operation->held || operation->pins) {
+  if (operation->held || operation->pins || operation->notices) {
     if (!operation->locked) pd__operation_lock(operation);
+    pd__notices_abandon(operation);
     pd__hooks_let_go(operation);
     pd__pins_release(operation);
   }
@@ -36,7 +37,7 @@ void pd__operation_abandon(pd__operation *operation) {
 
 void pd__operation_end(pd__operation *operation) {
   if (operation->locked) pd__operation_unlock(operation);
-  if (operation->notices) pd__notices_deliver(operation);
+  pd__notices_deliver(operation);
   pd__warnings_deliver(operation);
   if (operation->deferred) pd__deferred_tell(operation);
   if (operation->held) {

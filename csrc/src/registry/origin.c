@@ -51,11 +51,31 @@ const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD
   return out;
 }
 
-pd_status pd__origin_check(const pd_origin *origin, pd_error *err) {
-  if (!origin || (origin->source > PD_SOURCE_DEFAULT && origin->source < PD_SOURCE_OVERRIDE)) {
-    return PD_OK;
+/* Whether callers may give values from it: not for defaults and overrides, which have
+ * functions of their own. */
+static bool is_given(pd_source source) {
+  return pd__source_rank(source) > 0 && source != PD_SOURCE_OVERRIDE;
+}
+
+#define LISTED(name, number, rank, text) PD_SOURCE_##name,
+
+/* "file, environment, argv or run time" */
+static void write_given(char *out, size_t size) {
+  static const pd_source all[] = { PD_SOURCE_MAP(LISTED) };
+  size_t left = 0, used = 0;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) left += is_given(all[i]);
+  for (size_t i = 0; i < sizeof all / sizeof *all && used < size; i++) {
+    if (!is_given(all[i])) continue;
+    const char *joint = !used ? "" : left > 1 ? ", " : " or ";
+    used += (size_t)snprintf(out + used, size - used, "%s%s", joint, pd__source_name(all[i]));
+    left--;
   }
-  return pd__fail(err, PD_ERR_ARGUMENT,
-                  "origin->source is %d, expected file, environment, argv or run time",
-                  (int)origin->source);
+}
+
+pd_status pd__origin_check(const pd_origin *origin, pd_error *err) {
+  char expected[256];
+  if (!origin || is_given(origin->source)) return PD_OK;
+  write_given(expected, sizeof expected);
+  return pd__fail(err, PD_ERR_ARGUMENT, "origin->source is %d, expected %s", (int)origin->source,
+                  expected);
 }

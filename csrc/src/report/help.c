@@ -130,7 +130,7 @@ static void add_aliases(helper *help, const char *aliases) {
 
 static void add_range(helper *help, const pd__row *row) {
   const pd_flag_info *info = &row->info;
-  if (info->type == PD_TYPE_bool || info->type == PD_TYPE_string) return;
+  if (!pd__type_has_range(pd__type_of(info->type))) return;
   bool low = !pd__value_equal(info->type, info->min, pd__type_min(info->type));
   bool high = !pd__value_equal(info->type, info->max, pd__type_max(info->type));
   if (!low && !high) return;
@@ -172,6 +172,14 @@ static void add_values(helper *help, const pd__row *row) {
   add_note(help, PD__CHANGED);
 }
 
+/* Readers of help need not know who is shown what; what is required stands in front. */
+static bool is_quiet_mark(const char *words) {
+  return !strcmp(words, "hidden") || !strcmp(words, "sensitive") || !strcmp(words, "required");
+}
+
+#define ADD_MARK(name, words, about)                                                               \
+  if (info->name && !is_quiet_mark(words)) add_mark(help, PD__FAINT, "[" words);
+
 static void add_notes(helper *help, const pd__row *row) {
   const pd_flag_info *info = &row->info;
   if (info->required) add_mark(help, PD__WARNING, "[required");
@@ -179,9 +187,7 @@ static void add_notes(helper *help, const pd__row *row) {
   add_range(help, row);
   add_values(help, row);
   add_aliases(help, info->aliases);
-  if (info->experimental) add_mark(help, PD__FAINT, "[experimental");
-  if (info->read_only) add_mark(help, PD__FAINT, "[read-only");
-  if (info->startup_only) add_mark(help, PD__FAINT, "[startup only");
+  PD_MARK_MAP(ADD_MARK)
   if (!*info->deprecated) return;
   pd__out_text(begin_note(help, "[deprecated: "), info->deprecated);
   add_note(help, PD__WARNING);

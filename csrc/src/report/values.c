@@ -52,16 +52,17 @@ static bool write_fraction(pd__out *out, double seconds) {
 /* Split a number into its sign and the rest; *whole tells whether that is an integer
  * that *magnitude holds exactly. */
 static bool split(pd_type type, pd_value value, double *real, uint64_t *magnitude, bool *whole) {
+  pd__type_kind kind = pd__type_of(type)->kind;
   bool negative = false;
   *whole = true;
-  if (type == PD_TYPE_double) {
+  if (kind == PD__TYPE_FLOATING) {
     negative = value.f64 < 0;
     *real = negative ? -value.f64 : value.f64;
     *whole = *real < 9e15 && (double)(uint64_t)*real == *real;
     *magnitude = *whole ? (uint64_t)*real : 0;
     return negative;
   }
-  negative = (type == PD_TYPE_int32 || type == PD_TYPE_int64) && value.i64 < 0;
+  negative = kind == PD__TYPE_SIGNED && value.i64 < 0;
   *magnitude = negative ? 0 - value.u64 : value.u64;
   *real = (double)*magnitude;
   return negative;

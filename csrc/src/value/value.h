@@ -30,7 +30,7 @@ typedef struct pd__type {
   const char *noun_in_range; /* the same where its range follows: "an integer" */
   pd__type_kind kind;
   uint8_t size;      /* of a cell, in bytes */
-  pd_value min, max; /* of a number; otherwise 0 */
+  pd_value min, max; /* of text: NULL */
 
   /* PD_OK, PD_ERR_VALUE, or PD_ERR_RANGE where the type can't hold the number. */
   pd_status (*parse)(const struct pd__type *type, const char *text, pd_value *out);

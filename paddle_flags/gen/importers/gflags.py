@@ -10,7 +10,7 @@ from paddle_flags.errors import FlagFileError
 from paddle_flags.gen.importers import NO_HELP, Found
 from paddle_flags.gen.importers.cpp_tokens import tokenise
 from paddle_flags.gen.importers.cpp_values import NoConstant, constant, text
-from paddle_flags.gen.model import TYPES, Flag, FlagSet, Place
+from paddle_flags.gen.model import INTEGERS, TYPES, Flag, FlagSet, Place
 from paddle_flags.gen.problems import near, one_of
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class _Importer:
             return None
         if kind == "bool" and value in (0, 1) and not isinstance(value, float):
             return bool(value)
-        if kind not in ("bool", "double", "string") and isinstance(value, bool):
+        if kind in INTEGERS and isinstance(value, bool):
             return int(value)
         return value
 

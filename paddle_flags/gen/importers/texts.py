@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.gen.model import INTEGERS
+from paddle_flags.gen.model import FLOATING, INTEGERS
 from paddle_flags.gen.values import quantity
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def from_text(text: str, kind: str, unit: str | None = None) -> Any:
         return _counted(counted, kind)
     if kind in INTEGERS and _INTEGER.fullmatch(text):
         return int(text, 16 if "x" in text.lower() else 10)
-    if kind == "double":
+    if kind in FLOATING:
         try:
             return float.fromhex(text) if "x" in text.lower() else float(text)
         except (ValueError, OverflowError):
@@ -33,7 +33,7 @@ def from_text(text: str, kind: str, unit: str | None = None) -> Any:
 
 
 def _counted(counted: Fraction, kind: str) -> Any:
-    if kind == "double":
+    if kind in FLOATING:
         return float(counted)
     return int(counted) if counted.denominator == 1 else str(counted)
 

@@ -1,0 +1,71 @@
+"""The lists of pd_flags.h, as Python has them. Made by tools/lists.py: `make lists`."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Literal, TypedDict
+
+    Integer = Literal["int32", "uint32", "int64", "uint64"]
+    Floating = Literal["double"]
+
+    class Attributes(TypedDict, total=False):
+        """What every definition may have."""
+
+        hidden: bool
+        read_only: bool
+        startup_only: bool
+        sensitive: bool
+        experimental: bool
+        required: bool
+        category: str | None
+        aliases: Iterable[str]
+        deprecated: str | None
+        retired: str | None
+        old_names: Iterable[str]
+
+
+# Attributes that are true or false: in C they stand in the order of these two.
+FIRST_MARKS = ("hidden", "read_only", "startup_only", "sensitive", "experimental")
+LATER_MARKS = ("required",)
+
+# What reports call them, and what they mean.
+MARKS = {
+    "hidden": "hidden",
+    "read_only": "read-only",
+    "startup_only": "startup only",
+    "sensitive": "sensitive",
+    "experimental": "experimental",
+    "required": "required",
+}
+ABOUT_MARKS = {
+    "hidden": "left out of listings and help",
+    "read_only": "keeps its default",
+    "startup_only": "keeps its value once a command line was parsed",
+    "sensitive": "its values never appear in messages and reports",
+    "experimental": "may change or go",
+    "required": "a command line without a value for it is an error",
+}
+
+# Attributes that are text, and whether it is one of NAMES with | between them.
+TEXTS = {
+    "choices": True,
+    "category": False,
+    "aliases": True,
+    "unit": False,
+    "deprecated": False,
+    "retired": False,
+    "old_names": True,
+}
+
+# Types: the C type of a variable, and the member of pd_value.
+TYPES = {
+    "bool": ("bool", "b"),
+    "int32": ("int32_t", "i64"),
+    "uint32": ("uint32_t", "u64"),
+    "int64": ("int64_t", "i64"),
+    "uint64": ("uint64_t", "u64"),
+    "double": ("double", "f64"),
+    "string": ("const char *", "str"),
+}

@@ -1,0 +1,68 @@
+"""What Python says of the lists of pd_flags.h is made from them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import pytest
+from support import ROOT, run
+
+import paddle_flags as pf
+from paddle_flags import _native as native
+from paddle_flags._core import header
+
+TOOL = ROOT / "tools" / "lists.py"
+HEADER = "csrc/include/pd_flags.h"
+MADE = ["header.py", "flag.py", "define.py"]
+LAST_MARK = '"a command line without a value for it is an error")'
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Copy what the tool reads and writes."""
+    for name in (HEADER, *(f"paddle_flags/_core/{name}" for name in MADE)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def check(root):
+    return run(sys.executable, TOOL, "--check", "--root", root, check=False)
+
+
+def test_the_files_are_those_that_the_header_gives():
+    ended = check(ROOT)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_new_attribute_asks_for_other_files_and_writes_them(copied):
+    path = copied / HEADER
+    more = LAST_MARK + ' \\\n  X(more, "more", "is \\"new\\"")'
+    path.write_text(path.read_text("utf-8").replace(LAST_MARK, more), "utf-8")
+    ended = check(copied)
+    assert ended.returncode == 1
+    assert all(name in ended.stderr for name in MADE)
+    run(sys.executable, TOOL, "--root", copied)
+    assert check(copied).returncode == 0
+    texts = [(copied / "paddle_flags" / "_core" / name).read_text("utf-8") for name in MADE]
+    assert """    "more": 'is "new"',""" in texts[0]
+    assert "    def more(self) -> bool:" in texts[1]
+    assert "    more: bool = False," in texts[2]
+
+
+def test_the_lists_are_what_the_compiler_makes_of_the_header():
+    fields = [name for name, _ in native.ffi.typeof("pd_flag_def").fields]
+    assert [name for name in fields if name in header.FIRST_MARKS] == [*header.FIRST_MARKS]
+    assert [name for name in fields if name in header.LATER_MARKS] == [*header.LATER_MARKS]
+    assert [name for name in fields if name in header.TEXTS] == [*header.TEXTS]
+    types = native.ffi.typeof("pd_type").elements
+    assert [types[number] for number in sorted(types)] == [
+        f"PD_TYPE_{name}" for name in header.TYPES
+    ]
+
+
+def test_every_attribute_is_a_keyword_and_a_property(name):
+    flag = pf.define(name, "1", **dict.fromkeys(header.MARKS, False), category="Own")  # type: ignore[arg-type]
+    assert not any(getattr(flag, mark) for mark in header.MARKS)
+    assert [getattr(flag, text) or None for text in header.TEXTS].count(None) == 6

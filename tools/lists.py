@@ -1,0 +1,256 @@
+"""Write what Python says of the lists of pd_flags.h: attributes and types of flags.
+
+lists.py [--check] [--root DIRECTORY]
+
+paddle_flags/_core/header.py is written whole; in other files, the lines between
+`# <what>: made by tools/lists.py` and `# end of <what>`. --check writes nothing, and fails
+where a file isn't what it would write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+HEADER = Path("csrc", "include", "pd_flags.h")
+MODULE = Path("paddle_flags", "_core", "header.py")
+WIDTH = 100
+
+
+class Mark(NamedTuple):
+    """An attribute that is true or false."""
+
+    name: str
+    words: str
+    about: str
+
+
+class Text(NamedTuple):
+    """An attribute that is text."""
+
+    name: str
+    words: str
+    kind: str  # TEXT or NAMES
+    about: str
+
+
+class Type(NamedTuple):
+    """A type of values."""
+
+    name: str
+    number: str
+    ctype: str
+    member: str
+
+
+class Lists(NamedTuple):
+    """The lists of the header."""
+
+    first_marks: list[Mark]
+    later_marks: list[Mark]
+    texts: list[Text]
+    types: list[Type]
+
+    @property
+    def marks(self) -> list[Mark]:
+        """All marks, in the order of the fields."""
+        return [*self.first_marks, *self.later_marks]
+
+
+# Texts with keywords of their own: they go with the type of the value.
+OWN_KEYWORDS = ("choices", "unit")
+
+
+def rows(header: str, name: str) -> Iterator[list[str]]:
+    """Give the rows of a list of the header: what stands between its X( and )."""
+    found = re.search(rf"^#define {name}\(X\)((?:.*\\\n)+.*\n)", header, re.MULTILINE)
+    if not found:
+        sys.exit(f"no list {name} in {HEADER}")
+    for row in re.findall(r'X\(((?:"(?:\\.|[^"\\])*"|[^()"])*)\)', found[1]):
+        parts = (part.strip() for part in re.findall(r'"(?:\\.|[^"\\])*"|[^",]+', row))
+        yield [part[1:-1].replace('\\"', '"') if part[0] == '"' else part for part in parts if part]
+
+
+def read(header: str) -> Lists:
+    """Give the lists that a header holds."""
+    return Lists(
+        first_marks=[Mark(*row) for row in rows(header, "PD_FIRST_MARKS")],
+        later_marks=[Mark(*row) for row in rows(header, "PD_LATER_MARKS")],
+        texts=[
+            Text(*row)
+            for name in ("PD_FIRST_TEXTS", "PD_LATER_TEXTS")
+            for row in rows(header, name)
+        ],
+        types=[Type(*row) for row in rows(header, "PD_TYPE_MAP")],
+    )
+
+
+# ---- The module ----
+
+
+def quoted(text: str) -> str:
+    """Give text as ruff writes it."""
+    quote = "'" if '"' in text else '"'
+    return f"{quote}{text}{quote}"
+
+
+def names(each: list[Mark]) -> str:
+    """Give the names as a tuple."""
+    return "(" + ", ".join(quoted(mark.name) for mark in each) + ("," * (len(each) == 1)) + ")"
+
+
+def literal(lists: Lists, *members: str) -> str:
+    """Give the names of types whose values stand in these members of pd_value."""
+    found = [quoted(each.name) for each in lists.types if each.member in members]
+    return f"Literal[{', '.join(found)}]"
+
+
+def keyword(text: Text) -> str:
+    """Give the type of a keyword."""
+    return "Iterable[str]" if text.kind == "NAMES" else "str | None"
+
+
+def keywords(lists: Lists) -> list[Text]:
+    """Give the texts that every definition may have."""
+    return [text for text in lists.texts if text.name not in OWN_KEYWORDS]
+
+
+def module_of(lists: Lists) -> str:
+    """Write header.py."""
+    made = [
+        '"""The lists of pd_flags.h, as Python has them. Made by tools/lists.py: `make lists`."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "TYPE_CHECKING = False  # as in typing, whose import takes its time",
+        "if TYPE_CHECKING:",
+        "    from collections.abc import Iterable",
+        "    from typing import Literal, TypedDict",
+        "",
+        f"    Integer = {literal(lists, 'i64', 'u64')}",
+        f"    Floating = {literal(lists, 'f64')}",
+        "",
+        "    class Attributes(TypedDict, total=False):",
+        '        """What every definition may have."""',
+        "",
+        *(f"        {mark.name}: bool" for mark in lists.marks),
+        *(f"        {text.name}: {keyword(text)}" for text in keywords(lists)),
+        "",
+        "",
+        "# Attributes that are true or false: in C they stand in the order of these two.",
+        f"FIRST_MARKS = {names(lists.first_marks)}",
+        f"LATER_MARKS = {names(lists.later_marks)}",
+        "",
+        "# What reports call them, and what they mean.",
+        "MARKS = {",
+        *(f"    {quoted(mark.name)}: {quoted(mark.words)}," for mark in lists.marks),
+        "}",
+        "ABOUT_MARKS = {",
+        *(f"    {quoted(mark.name)}: {quoted(mark.about)}," for mark in lists.marks),
+        "}",
+        "",
+        "# Attributes that are text, and whether it is one of NAMES with | between them.",
+        "TEXTS = {",
+        *(f"    {quoted(each.name)}: {each.kind == 'NAMES'}," for each in lists.texts),
+        "}",
+        "",
+        "# Types: the C type of a variable, and the member of pd_value.",
+        "TYPES = {",
+        *(
+            f"    {quoted(each.name)}: ({quoted(each.ctype)}, {quoted(each.member)}),"
+            for each in lists.types
+        ),
+        "}",
+    ]
+    return "\n".join(made) + "\n"
+
+
+# ---- Parts of other files ----
+
+
+def property_of(mark: Mark) -> str:
+    """Write the property of a mark."""
+    about = mark.about[0].upper() + mark.about[1:]
+    return (
+        f"    @property\n    def {mark.name}(self) -> bool:\n"
+        f'        """{about}."""\n'
+        f"        return bool(self._info().{mark.name})\n"
+    )
+
+
+def parameters_of(lists: Lists) -> str:
+    """Write the parameters of define()."""
+    made = [f"    {mark.name}: bool = False,\n" for mark in lists.marks]
+    for text in keywords(lists):
+        default = "()" if text.kind == "NAMES" else "None"
+        made.append(f"    {text.name}: {keyword(text)} = {default},\n")
+    return "".join(made)
+
+
+def tuple_of(name: str, items: list[str]) -> str:
+    """Write a statement that makes a tuple, as ruff formats it."""
+    lines = [f"    {name} = ("]
+    for item in items:
+        if len(lines[-1]) + len(item) + 2 > WIDTH or len(lines) == 1:
+            lines.append("       ")
+        lines[-1] += f" {item},"
+    return "\n".join([*lines, "    )  # fmt: skip\n"])
+
+
+def values_of(lists: Lists) -> str:
+    """Write the arguments of define() in the order of the lists."""
+    marks = tuple_of("marks", [mark.name for mark in lists.marks])
+    return marks + tuple_of("texts: tuple[Any, ...]", [text.name for text in lists.texts])
+
+
+def put(text: str, what: str, lines: str) -> str:
+    """Give text with other lines in one of its parts."""
+    begin, end = f"# {what}: made by tools/lists.py\n", f"# end of {what}\n"
+    before, _, rest = text.partition(begin)
+    inside, found, after = rest.partition(end)
+    if not found:
+        sys.exit(f"no part for {what}")
+    indent = re.findall(r"[ ]*\Z", inside)[0]
+    return f"{before}{begin}{lines}{indent}{end}{after}"
+
+
+def written(root: Path) -> dict[Path, str]:
+    """Give the files as they should be."""
+    lists = read((root / HEADER).read_text("utf-8"))
+    flag, define = (Path("paddle_flags", "_core", name) for name in ("flag.py", "define.py"))
+    properties = "\n".join(map(property_of, lists.marks))
+    text = (root / define).read_text("utf-8")
+    text = put(text, "parameters", parameters_of(lists))
+    return {
+        MODULE: module_of(lists),
+        flag: put((root / flag).read_text("utf-8"), "marks", f"\n{properties}\n"),
+        define: put(text, "attributes", values_of(lists)),
+    }
+
+
+def main() -> None:
+    """Write the files, or compare them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--root", type=Path, default=ROOT)
+    options = parser.parse_args()
+    stale = []
+    for name, text in written(options.root).items():
+        path = options.root / name
+        if not path.exists() or path.read_text("utf-8") != text:
+            stale.append(str(name))
+            if not options.check:
+                path.write_text(text, "utf-8")
+    if options.check and stale:
+        sys.exit(f"{', '.join(stale)}: other lists than {HEADER}: run `make lists`")
+
+
+if __name__ == "__main__":
+    main()
