@@ -52,7 +52,8 @@ CALLS = """
     pthread_rwlock_rdlock pthread_rwlock_unlock pthread_rwlock_wrlock __tls_get_addr
     __register_atfork __cxa_finalize __gmon_start__
     _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
-    __stack_chk_fail __memcpy_chk __snprintf_chk __sprintf_chk __strcat_chk __strcpy_chk __vsnprintf_chk
+    __stack_chk_fail __memcpy_chk __snprintf_chk __sprintf_chk __strcat_chk
+    __strcpy_chk __vsnprintf_chk
     _Unwind_Resume __gcc_personality_v0
 """
 

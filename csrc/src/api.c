@@ -86,7 +86,8 @@ static const char *name_at(size_t offset) {
   return name;
 }
 
-/* Beside the way that most calls go: the host has to be found, or lacks the function at an offset. */
+/* Beside the way that most calls go: the host has to be found, or lacks the function at an offset.
+ */
 static __attribute__((noinline)) const pd_table *find_table(size_t offset) {
   const pd_table *table = pd__copies_host(&own_table);
   return table && pd__table_has(table, offset) ? table : NULL;

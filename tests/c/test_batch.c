@@ -94,7 +94,7 @@ TEST(a_layer_is_popped_once) {
   pd_override override = push(a, "1");
   char message[128];
   snprintf(message, sizeof message, "no override has the number %llu, or it is popped already",
-           (unsigned long long)override);
+           (unsigned long long) override);
   CHECK_OK(pd_override_pop(override, &err));
   CHECK_STATUS(pd_override_pop(override, &err), PD_ERR_ARGUMENT, message);
   CHECK_STATUS(pd_override_pop(0, &err), PD_ERR_ARGUMENT,
@@ -181,6 +181,7 @@ TEST(an_empty_layer_can_be_pushed_and_popped) {
   pd_override override;
   CHECK_OK(pd_override_push(NULL, 0, NULL, NULL, &override, &err));
   CHECK_OK(pd_override_pop(override, &err));
-  CHECK_STATUS(pd_override_push(NULL, 1, NULL, NULL, &override, &err), PD_ERR_ARGUMENT, "items is NULL");
+  CHECK_STATUS(pd_override_push(NULL, 1, NULL, NULL, &override, &err), PD_ERR_ARGUMENT,
+               "items is NULL");
   CHECK_STATUS(pd_override_push(NULL, 0, NULL, NULL, NULL, &err), PD_ERR_ARGUMENT, "out is NULL");
 }

@@ -196,10 +196,8 @@ TEST(settings_without_a_place_name_the_flag_alone) {
 TEST(settings_check_their_arguments) {
   pd_config *config = new_config();
   CHECK_STATUS(pd_config_add(NULL, "a", "b", 0, NULL, &err), PD_ERR_ARGUMENT, "config is NULL");
-  CHECK_STATUS(pd_config_add(config, NULL, "b", 0, NULL, &err), PD_ERR_ARGUMENT,
-               "name is NULL");
-  CHECK_STATUS(pd_config_add(config, "a", NULL, 0, NULL, &err), PD_ERR_ARGUMENT,
-               "text is NULL");
+  CHECK_STATUS(pd_config_add(config, NULL, "b", 0, NULL, &err), PD_ERR_ARGUMENT, "name is NULL");
+  CHECK_STATUS(pd_config_add(config, "a", NULL, 0, NULL, &err), PD_ERR_ARGUMENT, "text is NULL");
   CHECK_STATUS(pd_config_add(config, "a", "b", 99, NULL, &err), PD_ERR_ARGUMENT,
                "literal is 99, expected 0, a pd_type, or one for a list");
   CHECK_STATUS(pd_config_apply(NULL, false, NULL, &err), PD_ERR_ARGUMENT, "config is NULL");
@@ -220,8 +218,7 @@ TEST(an_error_of_a_file_comes_with_the_others_in_its_place) {
   CHECK_STATUS(pd_config_fail(NULL, &broken, &err), PD_ERR_ARGUMENT, "config is NULL");
   CHECK_STATUS(pd_config_fail(config, NULL, &err), PD_ERR_ARGUMENT, "error is NULL");
   broken.status = PD_OK;
-  CHECK_STATUS(pd_config_fail(config, &broken, &err), PD_ERR_ARGUMENT,
-               "error->status is PD_OK");
+  CHECK_STATUS(pd_config_fail(config, &broken, &err), PD_ERR_ARGUMENT, "error->status is PD_OK");
   pd_config_free(config);
 }
 

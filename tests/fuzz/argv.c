@@ -86,7 +86,7 @@ static pd_parse_options options_of(fuzz_bytes *in, pd_help *help, int *first) {
   pd_config *config = pd_config_new();
   pd_config_add(config, "i", values & 2 ? "77" : "x", 0, NULL, NULL);
   pd_config_add(config, values & 4 ? "list" : "s", "1,2", values & 8 ? PD_TYPE_string : 0, NULL,
-                  NULL);
+                NULL);
   if (values & 16) pd_config_add(config, "unheard", "1", 0, NULL, NULL);
   options.config = config;
   return options;

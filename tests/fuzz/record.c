@@ -5,9 +5,9 @@
 #include <link.h>
 
 #include "fuzz.h"
+#include "module/module.h"
 #include "platform/platform.h"
 #include "platform/posix.h"
-#include "module/module.h"
 
 #define DEFS_MOST 6
 #define TEXTS_MOST 24

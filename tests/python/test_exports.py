@@ -44,7 +44,9 @@ def test_the_library_exports_exactly_the_functions_of_the_header():
 def test_the_library_needs_libc_and_the_unwinder_alone():
     needed = dynamic("NEEDED")
     assert "libc.so.6" in needed
-    assert [name for name in needed if not name.startswith(("libc.so", "ld-linux", "libgcc_s"))] == []
+    assert [
+        name for name in needed if not name.startswith(("libc.so", "ld-linux", "libgcc_s"))
+    ] == []
 
 
 def test_the_library_has_an_unversioned_soname_and_no_run_path():

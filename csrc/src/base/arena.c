@@ -32,7 +32,8 @@ static pd__block *add_block(pd__arena *arena, size_t least) {
 static void *take(pd__arena *arena, size_t size) {
   pd__block *block = arena->blocks;
   size = (size + 7) & ~(size_t)7;
-  if (!block || block->memory != (char *)(block + 1) || size > block->size - block->used) block = add_block(arena, size);
+  if (!block || block->memory != (char *)(block + 1) || size > block->size - block->used)
+    block = add_block(arena, size);
   if (!block) return NULL;
   void *taken = block->memory + block->used;
   block->used += size;

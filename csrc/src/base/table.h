@@ -47,7 +47,7 @@ void pd__table_remove(pd__table *table, uint32_t hash, uint32_t item);
 typedef bool pd__table_same(uint32_t item, const void *key);
 
 static inline uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__table_same *same,
-                                    const void *key) {
+                                       const void *key) {
   if (!part.slots) return 0;
   for (size_t at = hash & (part.capacity - 1);; at = (at + 1) & (part.capacity - 1)) {
     pd__table_slot slot = part.slots[at];
@@ -59,7 +59,7 @@ static inline uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__t
 
 /* The item, or 0. Inline, so that `same` is, too. */
 static inline uint32_t pd__table_find(const pd__table *table, uint32_t hash, pd__table_same *same,
-                                   const void *key) {
+                                      const void *key) {
   uint32_t item = pd__table_probe(table->now, hash, same, key);
   return item || !table->left ? item : pd__table_probe(table->old, hash, same, key);
 }

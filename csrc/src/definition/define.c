@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "../base/text.h"
-#include "definition.h"
 #include "../registry/hook.h"
+#include "definition.h"
 #include "pending.h"
 
 static pd__late_source *late_source;
@@ -137,8 +137,7 @@ static void release(pd__cell *cells, size_t count) {
   }
 }
 
-bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count,
-                      pd__report *report) {
+bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report) {
   pd__batch batch = {operation, cells, pd__next_claim()};
   /* Imports last: they must suit the definitions that come with them. */
   size_t imports = 0, rest = 0;
@@ -253,8 +252,7 @@ static void apply_waiting(pd__operation *operation, const awaited *each, pd__rep
   }
 }
 
-void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count,
-                     pd__report *waiting) {
+void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd__report *waiting) {
   size_t found = 0;
   bool may_wait = late_source || pd__pending_any();
   awaited *all = may_wait ? pd__arena_take(&operation->arena, (count + 1) * sizeof *all) : NULL;

@@ -2,8 +2,8 @@
  * taken all together or not at all, and the values that wait for them. This layer may use base,
  * platform, value and registry.
  *
- * A definition is a pd_flag_def; a pd__cell ties it to its flag; a pd__pending is a value for a name
- * that isn't defined. Everything here needs the lock unless it says otherwise. */
+ * A definition is a pd_flag_def; a pd__cell ties it to its flag; a pd__pending is a value for a
+ * name that isn't defined. Everything here needs the lock unless it says otherwise. */
 #ifndef PD__DEFINITION_H
 #define PD__DEFINITION_H
 
@@ -57,8 +57,7 @@ bool pd__define(pd__operation *operation, pd__cell *cells, size_t count, pd__rep
 
 /* The two parts of it: whether all may be defined, and defining them. */
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report);
-void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count,
-                     pd__report *waiting);
+void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd__report *waiting);
 
 /* The flag of a cell; NULL: none. */
 pd_flag *pd__cell_flag(const pd__cell *cell);

@@ -30,10 +30,8 @@ static pd__pending *copy(const pd__awaiting *given) {
   pd__pending *made = malloc(size);
   if (!made) return NULL;
   char *at = (char *)(made + 1);
-  *made = (pd__pending){.origin = given->origin,
-                        .literal = given->literal,
-                        .excused = given->excused,
-                        .size = size};
+  *made = (pd__pending){
+      .origin = given->origin, .literal = given->literal, .excused = given->excused, .size = size};
   made->name = put(&at, given->name, given->length);
   made->text = put(&at, given->text, given->text ? strlen(given->text) : 0);
   made->next = put(&at, given->next, given->next ? strlen(given->next) : 0);

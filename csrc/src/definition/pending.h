@@ -1,5 +1,6 @@
 /* Values for names that aren't defined yet. They wait, with their source and order, until the
- * names are, and beyond that where a validator can't be asked yet. Everything here needs the lock. */
+ * names are, and beyond that where a validator can't be asked yet. Everything here needs the lock.
+ */
 #ifndef PD__PENDING_H
 #define PD__PENDING_H
 

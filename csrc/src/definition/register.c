@@ -8,7 +8,7 @@
 typedef struct registered {
   pd__cell cell;
   pd_flag_def def;
-  pd_module *modules[4]; /* that its variable and its code are in; NULL: in none */
+  pd_module *modules[4];              /* that its variable and its code are in; NULL: in none */
   struct registered *previous, *next; /* of those that may leave */
 } registered;
 

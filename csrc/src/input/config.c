@@ -58,8 +58,8 @@ pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error 
   return PD_OK;
 }
 
-pd_status pd__do_config_add(pd_config *config, const char *name, const char *text,
-                              uint32_t literal, const pd_origin *origin, pd_error *err) {
+pd_status pd__do_config_add(pd_config *config, const char *name, const char *text, uint32_t literal,
+                            const pd_origin *origin, pd_error *err) {
   if (!config) return pd__fail_null(err, "config");
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
@@ -68,11 +68,11 @@ pd_status pd__do_config_add(pd_config *config, const char *name, const char *tex
                     (unsigned)literal);
   }
   pd__token token = {.dashes = "",
-                   .name = name,
-                   .length = (uint32_t)strlen(name),
-                   .text = text,
-                   .literal = (uint8_t)literal,
-                   .origin = origin ? *origin : (pd_origin){PD_SOURCE_FILE, 0, NULL, 0}};
+                     .name = name,
+                     .length = (uint32_t)strlen(name),
+                     .text = text,
+                     .literal = (uint8_t)literal,
+                     .origin = origin ? *origin : (pd_origin){PD_SOURCE_FILE, 0, NULL, 0}};
   return pd__config_append(config, &token, err);
 }
 
@@ -80,6 +80,7 @@ pd_status pd__do_config_fail(pd_config *config, const pd_error *error, pd_error 
   if (!config) return pd__fail_null(err, "config");
   if (!error) return pd__fail_null(err, "error");
   if (error->status == PD_OK) return pd__fail(err, PD_ERR_ARGUMENT, "error->status is PD_OK");
-  pd__token token = {.dashes = "", .name = "", .text = error->message, .status = (uint8_t)error->status};
+  pd__token token = {
+      .dashes = "", .name = "", .text = error->message, .status = (uint8_t)error->status};
   return pd__config_append(config, &token, err);
 }

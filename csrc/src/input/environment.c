@@ -73,8 +73,8 @@ pd_status pd__environment_check_twin(const pd_flag *flag, const char *variable, 
 static void give(pd__changes *changes, pd_flag *node, const char *variable, const char *text) {
   pd__arena *arena = &changes->operation->arena;
   pd_error err;
-  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0,
-                      pd__arena_text(arena, variable, strlen(variable)), 0};
+  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, pd__arena_text(arena, variable, strlen(variable)),
+                      0};
   const char *copy = pd__arena_text(arena, text, strlen(text));
   if (!origin.place || !copy) {
     pd__report_memory(changes->report);

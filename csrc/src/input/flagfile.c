@@ -53,8 +53,8 @@ static const char *unquote(char *text) {
 static pd__line *add_line(pd__arena *arena, pd__file *file) {
   if (file->count == file->capacity) {
     size_t capacity = file->capacity ? 2 * file->capacity : 16;
-    pd__line *lines = pd__arena_grow(arena, file->lines, file->count * sizeof *lines,
-                                     capacity * sizeof *lines);
+    pd__line *lines =
+        pd__arena_grow(arena, file->lines, file->count * sizeof *lines, capacity * sizeof *lines);
     if (!lines) {
       file->status = PD_ERR_MEMORY;
       return NULL;

@@ -1,8 +1,8 @@
 /* Text from outside becomes assignments: the tokens of a command line, flagfiles, the environment
  * and file values. This layer may use base, platform, value, registry and definition.
  *
- * A pd__token is one value as somebody wrote it; a pd__reader turns tokens into changes; a pd__file is
- * a flagfile as it was read, and a pd_config is what files say, kept for later. Files are read
+ * A pd__token is one value as somebody wrote it; a pd__reader turns tokens into changes; a pd__file
+ * is a flagfile as it was read, and a pd_config is what files say, kept for later. Files are read
  * before the lock is taken. */
 #ifndef PD__INPUT_H
 #define PD__INPUT_H
@@ -184,8 +184,8 @@ void pd__reader_fail(pd__reader *reader, pd_status status, const char *format, .
 void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
 /* Take text for a flag, which `node` is or is an alias of. */
-void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text,
-                       const pd_origin *origin, uint32_t literal);
+void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,
+                       uint32_t literal);
 
 /* Take away what `source` gave the flag, if it gave anything. */
 void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source);
@@ -212,8 +212,7 @@ void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meani
                      const char *text);
 
 /* Take a flagfile; `by` is the token that names it, with a name of length 0 where none does. */
-void pd__option_take_file(pd__reader *reader, const char *path, size_t length,
-                          const pd__token *by);
+void pd__option_take_file(pd__reader *reader, const char *path, size_t length, const pd__token *by);
 
 /* Whether a pd_config has kept the token as --undefok=names; then pd__option_excuse takes the
  * names. */

@@ -47,7 +47,8 @@ static int help_kind(const pd__token *token, bool *negated) {
     positive.length -= 2;
   }
   for (int kind = 0; kind < PD__HELP_KINDS; kind++) {
-    if (pd__token_is_named(&positive, help_names[kind]) && !(*negated && has_pattern(kind))) return kind;
+    if (pd__token_is_named(&positive, help_names[kind]) && !(*negated && has_pattern(kind)))
+      return kind;
   }
   return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
 }
@@ -71,15 +72,15 @@ static bool take_help(pd__reader *reader, const pd__token *token) {
   if (has_pattern(kind)) {
     if (!token->text) {
       pd__reader_fail(reader, PD_ERR_ARGV,
-                     "%s: the value is missing, expected a part of a source file's name",
-                     pd__token_shown(token, shown));
+                      "%s: the value is missing, expected a part of a source file's name",
+                      pd__token_shown(token, shown));
     }
     reader->help[kind] = token->text && *token->text ? token->text : NULL;
   } else if (token->text && negated) {
     pd__reader_fail(reader, PD_ERR_ARGV, "%s: takes no value", pd__token_shown(token, shown));
   } else if (token->text && pd__value_read(&truth, token->text, &value) != PD_OK) {
     pd__reader_fail(reader, PD_ERR_VALUE, "%s=%s: expected true or false",
-                   pd__token_shown(token, shown), pd__quote(quoted, token->text));
+                    pd__token_shown(token, shown), pd__quote(quoted, token->text));
   } else {
     reader->help[kind] = value.b ? "" : NULL;
   }
@@ -130,7 +131,7 @@ static void each_name(pd__reader *reader, const pd__token *token, user *use) {
   const char *complaint = complaint_about(token->text);
   if (complaint) {
     pd__reader_fail(reader, PD_ERR_ARGV, "%s=%s: %s", pd__token_shown(token, shown),
-                   pd__quote(quoted, token->text), complaint);
+                    pd__quote(quoted, token->text), complaint);
     if (use != use_name) return; /* names are excused all the same: one slip, one error */
   }
   for (const char *at = token->text; *at;) {
@@ -171,7 +172,8 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
                          bool required) {
   char variable[PD__VARIABLE_SIZE], shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   pd_error err;
-  pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length, .origin = by->origin};
+  pd__token token = {
+      .dashes = "--", .name = name, .length = (uint32_t)length, .origin = by->origin};
   if (reader->closed || !count_value(reader, by)) return;
   pd__meaning meaning = pd__token_resolve(&token);
   if (meaning.negated) {
@@ -199,8 +201,7 @@ static void use_from(pd__reader *reader, const pd__token *by, const char *name, 
   use_variable(reader, by, name, length, true);
 }
 
-static void use_try_from(pd__reader *reader, const pd__token *by, const char *name,
-                         size_t length) {
+static void use_try_from(pd__reader *reader, const pd__token *by, const char *name, size_t length) {
   use_variable(reader, by, name, length, false);
 }
 
@@ -224,11 +225,11 @@ static void take_leading(pd__reader *reader, const pd__token *token, int kind) {
   char shown[PD__SOURCE_SIZE];
   if (!token->text) {
     pd__reader_fail(reader, PD_ERR_ARGV,
-                   "%s: the value is missing, expected %s with commas between",
-                   pd__token_shown(token, shown), leading[kind].expected);
+                    "%s: the value is missing, expected %s with commas between",
+                    pd__token_shown(token, shown), leading[kind].expected);
   } else if (reader->depth == PD__DEPTH_MOST && kind != LEADS_NOWHERE) {
     close_reader(reader, token, PD_ERR_DEPTH,
-                    "stands 16 files and variables deep already, perhaps in a circle");
+                 "stands 16 files and variables deep already, perhaps in a circle");
   } else {
     reader->depth++;
     each_name(reader, token, leading[kind].use);
@@ -251,13 +252,12 @@ static bool is_malformed(pd__reader *reader, const pd__token *token, const char 
   char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE], shown[PD__SOURCE_SIZE];
   if (token->length > 0 && *token->name != '-') return false;
   if (token->length > 0) {
-    pd__reader_fail(reader, PD_ERR_ARGV,
-                   "%s: expected one or two dashes before the name of a flag",
-                   pd__token_shown(token, shown));
+    pd__reader_fail(reader, PD_ERR_ARGV, "%s: expected one or two dashes before the name of a flag",
+                    pd__token_shown(token, shown));
   } else {
     pd__reader_fail(reader, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
-                   pd__place_of(&token->origin, place), pd__quote(quoted, text),
-                   token->text ? " before the =" : "");
+                    pd__place_of(&token->origin, place), pd__quote(quoted, text),
+                    token->text ? " before the =" : "");
   }
   return true;
 }

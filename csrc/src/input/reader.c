@@ -20,8 +20,8 @@ static pd__finding *add_finding(pd__reader *reader) {
   pd__arena *arena = &reader->operation->arena;
   if (reader->count == reader->capacity) {
     size_t capacity = reader->capacity ? 2 * reader->capacity : 8;
-    pd__finding *findings = pd__arena_grow(arena, reader->findings, reader->count * sizeof *findings,
-                                           capacity * sizeof *findings);
+    pd__finding *findings = pd__arena_grow(
+        arena, reader->findings, reader->count * sizeof *findings, capacity * sizeof *findings);
     if (!findings) {
       reader->out_of_memory = true;
       return NULL;
@@ -58,8 +58,8 @@ void pd__reader_fail(pd__reader *reader, pd_status status, const char *format, .
 
 /* ---- Tokens ---- */
 
-void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text,
-                       const pd_origin *origin, uint32_t literal) {
+void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,
+                       uint32_t literal) {
   pd_error err;
   pd_status status =
       pd__changes_try(&reader->changes, node, text, (pd_value){0}, origin, literal, &err);
@@ -70,12 +70,12 @@ static void add_negated(pd__reader *reader, pd_flag *flag, const pd__token *toke
   char source[PD__SOURCE_SIZE];
   if (pd__flag_def(flag)->type != PD_TYPE_bool) {
     pd__reader_fail(reader, PD_ERR_ARGV, "%s: %s is %s, and only a bool can be negated",
-                   pd__token_shown(token, source), pd__flag_def(flag)->name,
-                   pd__type_name(flag->type));
+                    pd__token_shown(token, source), pd__flag_def(flag)->name,
+                    pd__type_name(flag->type));
   } else if (token->text) {
     pd__reader_fail(reader, PD_ERR_ARGV, "%s: takes no value; write --%s=true or --%s=false",
-                   pd__token_shown(token, source), pd__flag_def(flag)->name,
-                   pd__flag_def(flag)->name);
+                    pd__token_shown(token, source), pd__flag_def(flag)->name,
+                    pd__flag_def(flag)->name);
   } else {
     pd__reader_assign(reader, flag, "false", &token->origin, token->literal);
   }
@@ -88,9 +88,9 @@ static void fail_missing(pd__reader *reader, const pd_flag *flag, const char *na
   pd__source_of(name, &token->origin, source);
   if (token->next && !pd__flag_def(flag)->sensitive) {
     pd__reader_fail(reader, PD_ERR_ARGV,
-                   "%s: the value is missing before %s, expected %s; a value that begins with a "
-                   "dash is written --%s=VALUE",
-                   source, pd__quote(quoted, token->next), expected, name);
+                    "%s: the value is missing before %s, expected %s; a value that begins with a "
+                    "dash is written --%s=VALUE",
+                    source, pd__quote(quoted, token->next), expected, name);
   } else {
     pd__reader_fail(reader, PD_ERR_ARGV, "%s: the value is missing, expected %s", source, expected);
   }
@@ -120,9 +120,9 @@ static void fail_kept(pd__reader *reader, const pd_flag *flag, const pd_origin *
   size_t length = strlen(pd__place_of(origin, place));
   if (length > 2) length -= 2; /* ": " */
   pd__reader_fail(reader, PD_ERR_FROZEN, "--%s: %s, and the file no longer gives its value%s%.*s%s",
-                 pd__flag_def(flag)->name,
-                 flag->frozen ? "is frozen" : "can be set at startup only", length ? " (" : "",
-                 (int)length, place, length ? ")" : "");
+                  pd__flag_def(flag)->name,
+                  flag->frozen ? "is frozen" : "can be set at startup only", length ? " (" : "",
+                  (int)length, place, length ? ")" : "");
 }
 
 void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {

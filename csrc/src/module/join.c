@@ -222,9 +222,9 @@ void pd__module_join(pd_module_record *record) {
   free(image);
 }
 
-/* No lock is taken while images are walked. None leaves between the walk and the joining: this thread
- * has a handle, or is in a constructor, where it has the loader's lock. A reference of the loader
- * must not be asked for: at the start of a program that would run constructors. */
+/* No lock is taken while images are walked. None leaves between the walk and the joining: this
+ * thread has a handle, or is in a constructor, where it has the loader's lock. A reference of the
+ * loader must not be asked for: at the start of a program that would run constructors. */
 void pd__members_visit(const void *inside) {
   met *first = NULL, **end = &first;
   pd__platform_visit(PD__RECORDS_OF_MODULES, inside, note, &end);

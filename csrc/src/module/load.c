@@ -9,7 +9,6 @@
 #include "../registry/loader.h"
 #include "module.h"
 
-
 /* ---- The end of a load ---- */
 
 /* A load that fails takes along what it brought, which may stay in the process:
@@ -99,8 +98,7 @@ static pd_module *open_module(const pd__loading *load, void **handle, pd__report
 }
 
 /* A module that was there before has its flags under the names that it came with. */
-static bool check_namespace(const pd__loading *load, const pd_module *module,
-                            pd__report *report) {
+static bool check_namespace(const pd__loading *load, const pd_module *module, pd__report *report) {
   pd_error err;
   if (!module->membership->record || !strcmp(module->name_space, load->name_space)) return true;
   const char *in = *module->name_space ? "in namespace " : "without a namespace";

@@ -7,7 +7,6 @@
 #ifndef PD__MODULE_H
 #define PD__MODULE_H
 
-
 #include "../definition/definition.h"
 
 /* ---- The definitions of a record (record.c). All functions need the lock. ---- */
@@ -44,10 +43,10 @@ void pd__defs_drop(pd__defs *defs);
 typedef struct pd__loading pd__loading; /* load.c */
 
 typedef struct pd__membership {
-  pd_module_record *record; /* NULL: none, or gone */
-  pd__defs defs;            /* of the record */
-  pd_status status;         /* why it was refused */
-  pd_error_list *errors;    /* of joining; may be NULL */
+  pd_module_record *record;        /* NULL: none, or gone */
+  pd__defs defs;                   /* of the record */
+  pd_status status;                /* why it was refused */
+  pd_error_list *errors;           /* of joining; may be NULL */
   const pd__loading *joined_in;    /* the pd_module_load that is under way, or NULL */
   const pd_module *withdrawn_with; /* the refused one that had brought it, or NULL */
 } pd__membership;
@@ -87,8 +86,8 @@ extern _Thread_local pd__loading *pd__loading_now;
 
 /* ---- Copies of the library (copies.c) ---- */
 
-/* No lock. The table of the host; the first call lets this copy, whose table is `own`, arrive. NULL:
- * a host of another ABI is there. */
+/* No lock. The table of the host; the first call lets this copy, whose table is `own`, arrive.
+ * NULL: a host of another ABI is there. */
 const pd_table *pd__copies_host(const pd_table *own);
 
 /* The same once it is known, if that table lacks no function; else NULL. */

@@ -149,8 +149,8 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
   HMODULE image = NULL;
   DWORD error = GetLastError();
   (void)path;
-  bool held = GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
-                                 (const wchar_t *)low, &image);
+  bool held =
+      GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const wchar_t *)low, &image);
   if (held && ((uintptr_t)image < low || (uintptr_t)image >= high)) {
     FreeLibrary(image);
     image = NULL;

@@ -50,8 +50,8 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
     }
     bool assignable = state & PD__STATE_ASSIGNABLE;
     if (assignable && err) return get_locked((pd_flag *)flag, type, value, err);
-    *value = assignable ? pd__flag_peek(flag, type)
-                        : pd__cell_load(type, pd__flag_address(flag, type));
+    *value =
+        assignable ? pd__flag_peek(flag, type) : pd__cell_load(type, pd__flag_address(flag, type));
     if (__atomic_load_n(&flag->generation, __ATOMIC_RELAXED) == before) return PD_OK;
   }
 }

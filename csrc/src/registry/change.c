@@ -10,9 +10,8 @@ void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__repor
 
 void pd__changes_reserve(pd__changes *changes, size_t capacity) {
   if (capacity <= changes->capacity) return;
-  pd__change *items =
-      pd__arena_grow(&changes->operation->arena, changes->items, changes->count * sizeof *items,
-                     capacity * sizeof *items);
+  pd__change *items = pd__arena_grow(&changes->operation->arena, changes->items,
+                                     changes->count * sizeof *items, capacity * sizeof *items);
   if (!items) return;
   changes->items = items;
   changes->capacity = capacity;
@@ -107,14 +106,13 @@ void pd__changes_reset(pd__changes *changes, pd_flag *flag) {
   if (pd__flag_override(flag)) {
     pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time);
   } else {
-    add_plain(changes,
-              &(pd__change){.flag = flag, .action = PD__RESET, .origin = pd__at_run_time});
+    add_plain(changes, &(pd__change){.flag = flag, .action = PD__RESET, .origin = pd__at_run_time});
   }
 }
 
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden) {
-  add_plain(changes, &(pd__change){
-                         .flag = overridden->flag, .action = PD__POP, .overridden = overridden});
+  add_plain(changes,
+            &(pd__change){.flag = overridden->flag, .action = PD__POP, .overridden = overridden});
 }
 
 /* ---- The end ---- */

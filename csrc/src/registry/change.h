@@ -19,15 +19,15 @@ typedef enum pd__action {
 /* A change of one flag. Text is the caller's until the commit. */
 typedef struct pd__change {
   pd_flag *flag;
-  pd_flag *node;             /* the flag, or the alias that it was named by */
-  const char *text;          /* to be read; NULL: `value` was given */
+  pd_flag *node;    /* the flag, or the alias that it was named by */
+  const char *text; /* to be read; NULL: `value` was given */
   pd_value value;
-  pd_origin origin;          /* of PD__DROP, its source */
+  pd_origin origin;           /* of PD__DROP, its source */
   pd__overridden *overridden; /* of PD__POP */
-  uint32_t generation;       /* of the definition that it was prepared for */
-  uint8_t action;            /* pd__action */
-  uint8_t type;              /* of the flag then */
-  uint8_t literal;           /* how a file wrote it, as in pd_config_add; 0: as text */
+  uint32_t generation;        /* of the definition that it was prepared for */
+  uint8_t action;             /* pd__action */
+  uint8_t type;               /* of the flag then */
+  uint8_t literal;            /* how a file wrote it, as in pd_config_add; 0: as text */
 } pd__change;
 
 typedef struct pd__changes {
@@ -89,8 +89,7 @@ void pd__prepare_again(pd__changes *changes);
 /* PD_OK, or why the flag takes no value from `origin`: undefined, read-only, frozen. */
 pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
                               pd_error *err);
-pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type,
-                              pd_error *err);
+pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type, pd_error *err);
 
 /* Why a value doesn't suit a flag; `name` is the one that it was given by. */
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,

@@ -18,8 +18,8 @@ struct pd__hook {
   uint64_t round;       /* the last question that it was asked in */
   bool waits;           /* by pd_hook_defer: it isn't called within constructors and destructors */
   bool removed;
-  pd__hook *finished;   /* the next of those that are removed and not called any more */
-  size_t count;         /* of targets; 0: a watcher of every flag */
+  pd__hook *finished; /* the next of those that are removed and not called any more */
+  size_t count;       /* of targets; 0: a watcher of every flag */
   pd__target targets[];
 };
 
@@ -68,7 +68,8 @@ void pd__hooks_exit(int *unused);
 /* group.c: what PD_GROUP_MAP says of `context`, a group. No lock. */
 bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size);
 
-/* Add a hook that is like another one, whose modules are found; remove one: false, there is none. */
+/* Add a hook that is like another one, whose modules are found; remove one: false, there is none.
+ */
 bool pd__hook_remove(pd_hook number);
 pd__hook *pd__hook_find(pd_hook number); /* NULL: it is removed */
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,

@@ -1,8 +1,8 @@
 /* Adding and removing validators, watchers and the warning handler, for hosts. */
 #include "hook.h"
 
-static pd_status add(pd__hook *like, uintptr_t function, pd_flag *const *flags, size_t count, pd_hook *out,
-                     pd_error *err) {
+static pd_status add(pd__hook *like, uintptr_t function, pd_flag *const *flags, size_t count,
+                     pd_hook *out, pd_error *err) {
   like->module = pd__module_of((const void *)function);
   if (like->release) like->releasing = pd__module_of((const void *)(uintptr_t)like->release);
   pd__module_register(like->module);

@@ -32,8 +32,8 @@ static pd__pin *find(const pd__operation *operation, const pd_module *module) {
 static pd__pin *add(pd__operation *operation, pd_module *module) {
   pd__pin *pin = pd__arena_take(&operation->arena, sizeof *pin);
   if (!pin) return NULL;
-  *pin = (pd__pin){module, module->generation, module->path, module->low, module->high,
-                   WANTED, NULL, operation->pins};
+  *pin = (pd__pin){module, module->generation, module->path, module->low, module->high, WANTED,
+                   NULL,   operation->pins};
   operation->pins = pin;
   pd__operation_list(operation);
   return pin;

@@ -47,11 +47,11 @@ static inline pd_origin pd__entry_origin(const pd__entry *entry) {
 
 /* What an override did to one flag. */
 typedef struct pd__overridden {
-  pd_flag *flag;                 /* NULL: popped, or its values didn't suit a new definition */
+  pd_flag *flag; /* NULL: popped, or its values didn't suit a new definition */
   pd_override number;
-  pd__entry *values;             /* the newest first: the others are replaced */
-  struct pd__overridden *above;  /* of the same flag */
-  struct pd__overridden *below;  /* of the same flag */
+  pd__entry *values;            /* the newest first: the others are replaced */
+  struct pd__overridden *above; /* of the same flag */
+  struct pd__overridden *below; /* of the same flag */
 } pd__overridden;
 
 /* ---- Flags ---- */
@@ -68,14 +68,14 @@ typedef struct pd__target {
 
 /* Rarely needed fields of a name, allocated on first use. */
 typedef struct pd__extra {
-  pd_flag *alias_of;           /* an alias: the flag that it is a name of */
-  pd__pending *pending;        /* values for the name while it is undefined, in order */
-  uint32_t prepared;           /* values that will wait, unless their operation fails */
-  pd__target *hooks;           /* validators and watchers that were added */
+  pd_flag *alias_of;    /* an alias: the flag that it is a name of */
+  pd__pending *pending; /* values for the name while it is undefined, in order */
+  uint32_t prepared;    /* values that will wait, unless their operation fails */
+  pd__target *hooks;    /* validators and watchers that were added */
   pd__target *last_hook;
-  pd__overridden *overrides;   /* the topmost first */
-  pd_value base;               /* the value below the overrides, while there are some */
-  struct pd__secret *secrets;  /* texts that a sensitive flag has published */
+  pd__overridden *overrides;  /* the topmost first */
+  pd_value base;              /* the value below the overrides, while there are some */
+  struct pd__secret *secrets; /* texts that a sensitive flag has published */
 } pd__extra;
 
 /* The value, in the form of a cell. Who still reads it as it was when a definition of another
@@ -90,15 +90,15 @@ typedef union pd__number {
  * otherwise it is kept by what waits for it: imports, pending values, the values of a former
  * definition. A name that was ever a flag stays for good, since there are handles to it. */
 struct pd_flag {
-  const char *text;     /* the value of a string */
-  pd__number number;    /* the value of a number */
-  const char *name;     /* as the definition spells it, of whose module the text is; of others
-                           as first met, stored for good */
-  void *variable;       /* of the definition; NULL: none, or only access functions reach it */
-  const char *place;    /* of the last value that isn't an override's, with the next three */
+  const char *text;  /* the value of a string */
+  pd__number number; /* the value of a number */
+  const char *name;  /* as the definition spells it, of whose module the text is; of others
+                        as first met, stored for good */
+  void *variable;    /* of the definition; NULL: none, or only access functions reach it */
+  const char *place; /* of the last value that isn't an override's, with the next three */
   uint32_t line;
   uint32_t column;
-  uint32_t generation;  /* of the definition: another number whenever that changes */
+  uint32_t generation; /* of the definition: another number whenever that changes */
   uint8_t source;
   uint8_t state;        /* as pd_flag_get_state says; for readers without the lock */
   uint8_t type;         /* of the values; outlives the definition */
@@ -210,17 +210,17 @@ struct pd_module {
   uintptr_t low, high;
   uint32_t generation; /* another number for each arrival */
   bool present;
-  bool stays;      /* it never leaves: the program, or linked so */
-  bool has_record; /* it tells when it leaves */
-  uint32_t opened; /* by pd_module_load, not counting what was undone */
-  uint32_t pinned; /* by operations, while it is open */
-  void *handle;    /* of the loader, while it is open or still to be closed */
-  uint32_t closing; /* times that the handle is to be closed when nothing pins it any more */
+  bool stays;             /* it never leaves: the program, or linked so */
+  bool has_record;        /* it tells when it leaves */
+  uint32_t opened;        /* by pd_module_load, not counting what was undone */
+  uint32_t pinned;        /* by operations, while it is open */
+  void *handle;           /* of the loader, while it is open or still to be closed */
+  uint32_t closing;       /* times that the handle is to be closed when nothing pins it any more */
   uint32_t registrations; /* hooks and definitions of an image without a record: while there are
                              some, `reference` keeps it */
   void *reference;
   pd_module *next;
-  const char *name_space;     /* of its definitions; "" for none; stored for good */
+  const char *name_space;            /* of its definitions; "" for none; stored for good */
   struct pd__membership *membership; /* module/module.h; NULL: it has never joined */
 };
 
@@ -263,16 +263,16 @@ typedef struct pd__closing pd__closing;
  * callback doesn't return because its thread is cancelled or an exception passes through. */
 struct pd__operation {
   pd__arena arena;
-  pd__pin *pins;          /* images that are kept while code of theirs is called */
-  pd__held *held;         /* hooks that are kept while they are called */
-  pd__notice *notices;    /* watchers to notify when the lock is let go */
+  pd__pin *pins;       /* images that are kept while code of theirs is called */
+  pd__held *held;      /* hooks that are kept while they are called */
+  pd__notice *notices; /* watchers to notify when the lock is let go */
   pd__notice **notices_end;
-  pd__closing *closing;   /* handles to close without the lock */
-  pd__operation *outer;   /* of this thread; while it has pins or holds hooks */
+  pd__closing *closing; /* handles to close without the lock */
+  pd__operation *outer; /* of this thread; while it has pins or holds hooks */
   bool listed;
   bool locked;
-  bool in_loader;         /* a constructor or destructor is running: no hook may wait */
-  bool deferred;          /* it has put something off, for pd_deferred_run */
+  bool in_loader; /* a constructor or destructor is running: no hook may wait */
+  bool deferred;  /* it has put something off, for pd_deferred_run */
 };
 
 /* Take the lock, and let go of it; then notify watchers, hand out warnings, release contexts and

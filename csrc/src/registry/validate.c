@@ -260,8 +260,8 @@ static void run(question *all) {
   pd__operation_unlock(all->changes->operation);
   for (asked *each = all->first; each; each = each->next) {
     PD__IN_HOOK();
-    each->accepted = each->validate && each->validate(each->entries, each->context, each->why,
-                                                       sizeof each->why);
+    each->accepted =
+        each->validate && each->validate(each->entries, each->context, each->why, sizeof each->why);
   }
   pd__operation_lock(all->changes->operation);
 }

@@ -1,8 +1,8 @@
 /* Words on lines of a limited width, as a terminal counts it. */
 #include <string.h>
 
-#include "report.h"
 #include "../base/utf8.h"
+#include "report.h"
 
 /* ---- Characters ---- */
 

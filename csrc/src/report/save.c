@@ -1,9 +1,9 @@
 /* The values of now as a flagfile that gives them again. */
 #include <string.h>
 
-#include "report.h"
 #include "../base/utf8.h"
 #include "../value/value.h"
+#include "report.h"
 
 /* Whether the reader would take another value from the bare text. */
 static bool needs_quotes(const char *text) {

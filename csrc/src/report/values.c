@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report.h"
 #include "../value/value.h"
+#include "report.h"
 
 #define LONGEST 200 /* bytes of text that are shown */
 

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
 #include "../base/utf8.h"
 #include "../value/value.h"
+#include "report.h"
 
 /* Whether XML 1.0 can have the character at all. */
 static bool is_allowed(uint32_t code) {

@@ -29,7 +29,8 @@ bool pd__def_plain(const pd_flag_def *def) {
 static bool in_range(const pd_flag_def *def, pd_value value) {
   const pd__type *type = pd__type_of(def->type);
   if (type->kind == PD__TYPE_FLOATING && has_whole_range(def)) return true;
-  return !pd__type_has_range(type) || (!type->less(value, def->min) && !type->less(def->max, value));
+  return !pd__type_has_range(type) ||
+         (!type->less(value, def->min) && !type->less(def->max, value));
 }
 
 /* The value of a choice that isn't text; false when it has none. */
