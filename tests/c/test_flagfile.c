@@ -93,6 +93,22 @@ TEST(a_value_tells_its_file_and_line) {
   CHECK_STR(entry.origin.place, "f");
 }
 
+TEST(the_environment_names_files_for_a_line_that_asks_for_them) {
+  start();
+  write_file("f", "--count=5\n");
+  write_file("g", "--tryfromenv=flagfile\n--text=g\n");
+  setenv("FLAGS_flagfile", "f", 1);
+  CHECK_OK(parse("--fromenv=flagfile", NULL));
+  CHECK_STR(text_of(count), "5");
+  CHECK_OK(parse("--count=1", "--tryfromenv", "count,flagfile", NULL));
+  CHECK_STR(text_of(count), "5");
+  CHECK_OK(parse("--count=1", "--flagfile=g", NULL));
+  CHECK_STR(text_of(count), "5");
+  unsetenv("FLAGS_flagfile");
+  CHECK_OK(parse("--count=1", "--tryfromenv=flagfile", NULL));
+  CHECK_STR(text_of(count), "1");
+}
+
 TEST(several_files_and_nested_ones_are_read_in_order) {
   start();
   write_file("a", "--count=1\n--flagfile=b,c\n");

@@ -83,7 +83,7 @@ void *pd__arena_grow(pd__arena *arena, void *old, size_t used, size_t size) {
     block->size = size;
     return memory;
   }
-  if (memory && used) memcpy(memory, old, used);
+  if (memory && old) memcpy(memory, old, used);
   return block ? NULL : add_whole(arena, memory, size, 0);
 }
 

@@ -91,7 +91,7 @@ pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const 
   pd__config_value **end = config->end;
   pd__report report = {.list = errors, .first = err};
   pd__token nobody = {.dashes = ""};
-  pd__files files = {.first = NULL};
+  pd__files files = {.prefix = "FLAGS_"};
   pd__reader reader;
   PD__OPERATION(operation);
   pd__files_read(&operation.arena, &files, path, strlen(path));

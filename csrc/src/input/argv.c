@@ -27,7 +27,7 @@ static bool is_number(const char *text) {
 /* -5 and -.5 are values; -x and --x aren't. */
 static bool is_value(const char *text) { return !is_flag(text) || is_number(text + 1); }
 
-static bool ends_flags(const char *text) { return text[0] == '-' && text[1] == '-' && !text[2]; }
+static bool ends_flags(const char *text) { return strcmp(text, "--") == 0; }
 
 /* ---- Before the lock is taken ---- */
 
@@ -37,10 +37,9 @@ static void read_files(parse *run, pd__arena *arena) {
   for (int i = 1; i < run->argc && !ends_flags(run->argv[i]); i++) {
     if (!is_flag(run->argv[i])) continue;
     pd__token token = pd__token_split(run->argv[i]);
-    const char *next = i + 1 < run->argc ? run->argv[i + 1] : NULL;
-    if (!pd__token_is_named(&token, "flagfile")) continue;
-    if (!token.text && next && is_value(next)) token.text = next;
-    if (token.text) pd__files_read_list(arena, &run->files, token.text);
+    bool followed = i + 1 < run->argc && is_value(run->argv[i + 1]);
+    if (!token.text && followed) token.text = run->argv[i + 1];
+    pd__files_read_led(arena, &run->files, &token);
   }
 }
 
@@ -178,12 +177,13 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   run.argument = pd__arena_take(&operation.arena, (size_t)*argc + 1);
   run.fresh = pd__arena_take(&operation.arena, ((size_t)*argc + 1) * sizeof *run.fresh);
   if (!run.argument || !run.fresh) return pd__fail_memory(err);
+  run.files.prefix = known.env_prefix ? known.env_prefix : "FLAGS_";
   read_files(&run, &operation.arena);
   pd__operation_lock(&operation);
   pd__reader_begin(&run.reader, &operation, &report);
   run.reader.sources = &run.files;
   run.reader.program = *argc > 0 ? argv[0] : NULL;
-  run.reader.prefix = known.env_prefix ? known.env_prefix : "FLAGS_";
+  run.reader.prefix = run.files.prefix;
   run.reader.allow_pending = known.allow_pending;
   status = read_line(&run, err);
   if (status == PD_OK) arrange(&run, argc);

@@ -181,7 +181,7 @@ static pd__file *add_file(pd__arena *arena, pd__files *files, const char *path, 
   return file;
 }
 
-/* Files that other files include come behind them in the queue: no depth is too great here. */
+/* Files that include others nest at most as deep as files are many. */
 void pd__files_read(pd__arena *arena, pd__files *files, const char *path, size_t length) {
   if (files->count > PD__FILES_MOST || pd__files_find(files, path, length)) return;
   pd__file *file = add_file(arena, files, path, length);
@@ -191,16 +191,27 @@ void pd__files_read(pd__arena *arena, pd__files *files, const char *path, size_t
     const pd__line *line = &file->lines[i];
     if (line->kind != PD__LINE_FLAG) continue;
     pd__token token = pd__token_split(line->text);
-    if (!token.text || !pd__token_is_named(&token, "flagfile")) continue;
-    pd__files_read_list(arena, files, token.text);
+    pd__files_read_led(arena, files, &token);
   }
 }
 
-void pd__files_read_list(pd__arena *arena, pd__files *files, const char *list) {
+static void read_list(pd__arena *arena, pd__files *files, const char *list) {
   while (*list) {
     size_t length = strcspn(list, ",");
     if (length > 0) pd__files_read(arena, files, list, length);
     list += length;
     list += *list == ',';
   }
+}
+
+void pd__files_read_led(pd__arena *arena, pd__files *files, const pd__token *token) {
+  const char *list = NULL;
+  if (pd__token_is_named(token, "flagfile")) {
+    list = token->text;
+  } else if (pd__token_is_named(token, "fromenv") || pd__token_is_named(token, "tryfromenv")) {
+    char variable[PD__VARIABLE_SIZE];
+    pd__environment_variable(files->prefix, "flagfile", strlen("flagfile"), variable);
+    list = pd__platform_getenv(variable);
+  }
+  if (list) read_list(arena, files, list);
 }

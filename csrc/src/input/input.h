@@ -86,8 +86,9 @@ typedef struct pd__file {
   struct pd__file *following;
 } pd__file;
 
-/* Files that were read for an operation, and lie in its memory. Start with zeros. */
+/* Files that were read for an operation, and lie in its memory. Start with the prefix alone. */
 typedef struct pd__files {
+  const char *prefix; /* of variables: one of them may name files too */
   pd__file *first;
   size_t count, bytes;
   bool out_of_memory;
@@ -96,8 +97,8 @@ typedef struct pd__files {
 /* Read a file, and those that it includes, unless they are there. */
 void pd__files_read(pd__arena *arena, pd__files *files, const char *path, size_t length);
 
-/* The same of each in a list with commas between: the value of --flagfile. */
-void pd__files_read_list(pd__arena *arena, pd__files *files, const char *list);
+/* The same of each file that a token may lead to; in vain if it turns out to be no option. */
+void pd__files_read_led(pd__arena *arena, pd__files *files, const pd__token *token);
 
 /* NULL: it was not read, for want of memory or since there are too many. */
 const pd__file *pd__files_find(const pd__files *files, const char *path, size_t length);

@@ -254,7 +254,7 @@ static pd__pending *prepare_last(const waiting *all) {
     if (!waits(all, i)) continue;
     const pd_flag *node = pd__names_find(token->name, token->length);
     size_t kind = token->origin.source == PD_SOURCE_FILE;
-    if (node && all->made[2 * node->index + kind] > PD_HISTORY_KEPT) continue;
+    if (node && all->made[2 * (size_t)node->index + kind] > PD_HISTORY_KEPT) continue;
     pd__pending *made = prepare_one(all, i);
     if (!made) continue;
     made->following = first;

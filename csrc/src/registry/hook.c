@@ -174,7 +174,7 @@ void pd__hooks_release(pd__operation *operation) {
 static _Thread_local unsigned depth;
 
 void pd__hooks_enter(void) { depth++; }
-void pd__hooks_exit(int *unused) {
+void pd__hooks_exit(const int *unused) {
   (void)unused;
   depth--;
 }

@@ -56,7 +56,7 @@ void pd__hooks_release(pd__operation *operation);
 /* PD_ERR_DEPTH where this thread is in too many calls of hooks, one inside the other. No lock. */
 pd_status pd__hooks_check_depth(pd_error *err);
 void pd__hooks_enter(void);
-void pd__hooks_exit(int *unused);
+void pd__hooks_exit(const int *unused);
 
 /* Around a call of a hook: the depth is right however it ends. */
 #define PD__IN_HOOK()                                                                              \

@@ -106,10 +106,10 @@ pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *
   status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
   const pd__cell *cell = flag->cells;
   for (size_t left = index; cell && left > 0; left--) cell = cell->next;
-  if (status == PD_OK && cell) {
-    fill_cell(flag, cell, &found);
+  if (status == PD_OK && !cell) {
+    status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", flag->name, index);
   } else if (status == PD_OK) {
-    status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", pd__flag_def(flag)->name, index);
+    fill_cell(flag, cell, &found);
   }
   pd__operation_end(&operation);
   if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
