@@ -66,7 +66,7 @@ static bool set_bound(definition *made, pd_value *field, PyObject *value) {
 
 /* Lists of names aren't plain, but for empty ones. */
 static bool no_names(PyObject *texts) {
-  return is_none(texts) || (PyTuple_CheckExact(texts) && !PyTuple_Size(texts));
+  return !texts || (PyTuple_CheckExact(texts) && !PyTuple_Size(texts));
 }
 
 /* 0: not plain. */

@@ -179,6 +179,7 @@ def _define_with(
     old_names: Iterable[str] = (),
     # end of parameters
 ) -> Flag[Any]:
+    choices = () if choices is None else choices
     # attributes: made by tools/lists.py
     marks = (
         hidden, read_only, startup_only, sensitive, experimental, required,
@@ -202,7 +203,7 @@ def _define_with(
     made.set_text("help", help)
     for (field, is_list), text in zip(TEXTS.items(), texts):
         if is_list:
-            made.set_list(field, () if text is None else text)
+            made.set_list(field, text)
         elif text is not None:
             made.set_text(field, text)
     for field, mark in zip(MARKS, marks):
