@@ -7,6 +7,8 @@
 #ifndef PD__INPUT_H
 #define PD__INPUT_H
 
+#include <string.h>
+
 #include "../definition/definition.h"
 #include "../definition/pending.h"
 
@@ -31,7 +33,9 @@ pd__token pd__token_split(const char *text);
 /* The token's name with its place, for messages. Gives `out`. */
 const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]);
 
-bool pd__token_is_named(const pd__token *token, const char *name);
+static inline bool pd__token_is_named(const pd__token *token, const char *name) {
+  return token->length == strlen(name) && !memcmp(token->name, name, token->length);
+}
 
 /* ---- Names that need not be known: --undefok=a,b (undefok.c) ---- */
 

@@ -24,10 +24,6 @@ const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]) {
   return out;
 }
 
-bool pd__token_is_named(const pd__token *token, const char *name) {
-  return token->length == strlen(name) && !strncmp(token->name, name, token->length);
-}
-
 pd__meaning pd__token_resolve(const pd__token *token) {
   if (*token->dashes) return pd__resolve_negated(token->name, token->length);
   pd_flag *node = pd__resolve(token->name, token->length);
