@@ -7,7 +7,7 @@ for word; do
   shift
   case $word in # without the options that it refuses, or can't resolve
     -Wl,-Bsymbolic-functions) word=-Wl,-Bsymbolic ;; # no variables are exported
-    -Wl,-z,noseparate-code | -L/*) continue ;;
+    -Wl,-z,*separate-code | -L/*) continue ;;
   esac
   set -- "$@" "$word"
 done

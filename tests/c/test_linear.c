@@ -161,7 +161,12 @@ static void deprecate(int count) {
     CHECK_OK(pd_flag_register(&def, NULL, &err));
   }
   int argc = count + 1;
+  char **words = calloc((size_t)count + 1, sizeof *words);
+  memcpy(words, argv, ((size_t)count + 1) * sizeof *words);
   CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  for (int i = 1; i <= count; i++) free(words[i]);
+  free(words);
+  free(argv);
   warned = 0;
   CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   CHECK(warned == count);
