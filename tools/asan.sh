@@ -6,7 +6,8 @@
 # malloc, the sanitizer sees the end of each Python object.
 export NAME=asan KINDS=address,undefined RUNTIME="libasan.so libstdc++.so.6" SYMBOL=__asan_init
 export SETTINGS="ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc"
+export UBSAN_OPTIONS=print_stacktrace=1
 # LeakSanitizer of gcc 12 misreads where glibc keeps thread-local storage of libraries that were
 # opened later, and crashes.
-export UBSAN_OPTIONS=print_stacktrace=1:intercept_tls_get_addr=0
+export LSAN_OPTIONS=intercept_tls_get_addr=0
 exec "$(dirname "$0")/sanitized.sh" "$@"

@@ -11,4 +11,6 @@ for word; do
   esac
   set -- "$@" "$word"
 done
-exec ${ZIG:-zig} cc -target "$GLIBC_TARGET" "$@" -Wl,--strip-debug # of what Zig brings along
+# The unwinder is part of the system, not Zig's own.
+exec ${ZIG:-zig} cc -target "$GLIBC_TARGET" "$@" "$("${REAL_CC:-gcc}" -print-file-name=libgcc_s.so.1)" \
+  -Wl,--strip-debug # of what Zig brings along

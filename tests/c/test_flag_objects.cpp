@@ -174,12 +174,12 @@ TEST(what_does_not_suit_is_refused_with_what_was_expected) {
 TEST(functions_are_told_of_changes_and_can_be_taken_back) {
   int told = 0, with = 0;
   pd::result<pd::hook> hook = even.on_change([&] { told++; });
-  pd::result<pd::hook> other = even.on_change([&](int value) { with = value; });
-  CHECK(hook.ok() && other.ok());
+  pd::result<pd::hook> second = even.on_change([&](int value) { with = value; });
+  CHECK(hook.ok() && second.ok());
   CHECK(even.set(4).ok() && changes == 1 && told == 1 && with == 4);
   CHECK(hook->remove().ok() && !hook->remove().ok());
   CHECK(even.set(6).ok() && changes == 2 && told == 1 && with == 6);
-  CHECK(other->remove().ok());
+  CHECK(second->remove().ok());
   CHECK(title.set("new").ok() && last_text == "new");
 }
 
