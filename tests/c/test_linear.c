@@ -48,31 +48,23 @@ static void remove_hooks(int count, bool backwards) {
   }
 }
 
-static void watch_one(int count) {
+static void watch(pd_flag *watched, int count) {
   static int64_t value;
   for (int i = 0; i < count; i++) {
-    CHECK_OK(pd_watcher_add(flag, count_change, NULL, NULL, &hooks[i], &err));
+    CHECK_OK(pd_watcher_add(watched, count_change, NULL, NULL, &hooks[i], &err));
   }
   told = 0;
   CHECK_OK(pd_flag_set_int64(flag, ++value, &err));
   CHECK(told == count);
   remove_hooks(count, true);
 }
+static void watch_one(int count) { watch(flag, count); }
+static void watch_all(int count) { watch(NULL, count); }
 static void watch_one_forwards(int count) {
   for (int i = 0; i < count; i++) {
     CHECK_OK(pd_watcher_add(flag, count_change, NULL, NULL, &hooks[i], &err));
   }
   remove_hooks(count, false);
-}
-static void watch_all(int count) {
-  static int64_t value;
-  for (int i = 0; i < count; i++) {
-    CHECK_OK(pd_watcher_add(NULL, count_change, NULL, NULL, &hooks[i], &err));
-  }
-  told = 0;
-  CHECK_OK(pd_flag_set_int64(flag, ++value, &err));
-  CHECK(told == count);
-  remove_hooks(count, true);
 }
 static void validate_one(int count) {
   static int64_t value;

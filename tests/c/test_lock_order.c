@@ -57,27 +57,23 @@ int __wrap_dl_iterate_phdr(visitor *visit, void *context) {
   X(void *, dlsym, (void *handle, const char *name), (handle, name))                               \
   X(int, dlinfo, (void *handle, int what, void *out), (handle, what, out))                         \
   X(int, dladdr, (const void *address, Dl_info *info), (address, info))
-#define WRAP(result, name, parameters, arguments)                                                  \
+#define WRAP_AND_COUNT(calls, result, name, parameters, arguments)                                 \
   result __real_##name parameters;                                                                 \
   result __wrap_##name parameters;                                                                 \
   result __wrap_##name parameters {                                                                \
     must_be_unlocked(#name);                                                                       \
-    opened++;                                                                                      \
+    calls++;                                                                                       \
     return __real_##name arguments;                                                                \
   }
-LOADER_MAP(WRAP)
+#define WRAP_LOADER(result, name, parameters, arguments)                                           \
+  WRAP_AND_COUNT(opened, result, name, parameters, arguments)
+LOADER_MAP(WRAP_LOADER)
 
 #define FILE_MAP(X)                                                                                \
   X(ssize_t, read, (int fd, void *buffer, size_t size), (fd, buffer, size))                        \
   X(int, stat, (const char *path, struct stat *out), (path, out))
 #define WRAP_FILE(result, name, parameters, arguments)                                             \
-  result __real_##name parameters;                                                                 \
-  result __wrap_##name parameters;                                                                 \
-  result __wrap_##name parameters {                                                                \
-    must_be_unlocked(#name);                                                                       \
-    asked_files++;                                                                                 \
-    return __real_##name arguments;                                                                \
-  }
+  WRAP_AND_COUNT(asked_files, result, name, parameters, arguments)
 FILE_MAP(WRAP_FILE)
 
 int __real_open(const char *path, int flags, ...);
