@@ -476,8 +476,9 @@ PD_API pd_status pd_flag_set_default(pd_flag *flag, const char *text, pd_error *
  * default or override. */
 PD_API pd_status pd_flag_drop(pd_flag *flag, pd_source source, pd_error *err);
 
-/* Reset a sensitive flag, and overwrite every text that it ever had with zeros. A reader that
- * still has the address of such a text finds it empty. Text of a sensitive flag is stored for
+/* Reset a sensitive flag, and overwrite every text that it ever had with zeros, but for that of
+ * its default. Overrides have no value for the flag any more. A reader that still has the address
+ * of such a text finds it empty. Text of a sensitive flag is stored for
  * that flag alone, and refused text is overwritten at once. PD_ERR_ARGUMENT: the flag is not
  * sensitive. Errors as of pd_flag_reset. */
 PD_API pd_status pd_flag_wipe(pd_flag *flag, pd_error *err);

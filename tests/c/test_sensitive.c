@@ -142,3 +142,79 @@ TEST(a_secret_that_was_published_stays_readable) {
   CHECK_STR(former, "open");
   CHECK_STR(latter, "shut");
 }
+
+/* ---- Wiping ---- */
+
+static const char *published(const char *text) {
+  const char *address;
+  CHECK_OK(pd_flag_set_string(flag, text, &err));
+  CHECK_OK(pd_flag_get_string(flag, &address, &err));
+  return address;
+}
+
+static pd_override push(const char *text) {
+  pd_override made = 0;
+  pd_assignment item = {.flag = flag, .text = text};
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &made, &err));
+  return made;
+}
+
+static void define_choice(void) {
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  def.sensitive = true;
+  def.default_value.str = "none";
+  def.choices = "none|first|second|third";
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+}
+
+TEST(a_flag_that_is_wiped_has_its_default_and_its_texts_are_empty) {
+  begin();
+  define_choice();
+  const char *former = published("first"), *latter = published("second");
+  CHECK_OK(pd_flag_wipe(flag, &err));
+  CHECK_STR(text_of(flag), "none");
+  CHECK_STR(former, "");
+  CHECK_STR(latter, "");
+}
+
+TEST(a_flag_that_is_wiped_under_an_override_has_its_default_then_and_later) {
+  begin();
+  define_choice();
+  const char *hidden = published("first");
+  pd_override lower = push("second"), upper = push("third");
+  CHECK_OK(pd_flag_wipe(flag, &err));
+  CHECK_STR(text_of(flag), "none");
+  CHECK_STR(hidden, "");
+  CHECK_OK(pd_override_pop(lower, &err));
+  CHECK_STR(text_of(flag), "none");
+  CHECK_OK(pd_override_pop(upper, &err));
+  CHECK_STR(text_of(flag), "none");
+  CHECK_OK(pd_flag_set_string(flag, "first", &err));
+  CHECK_STR(text_of(flag), "first");
+}
+
+static bool refuses_none(const pd_flag_entry *const *entries, void *context, char *why,
+                         size_t size) {
+  (void)context, (void)why, (void)size;
+  return strcmp(entries[0]->value.str, "none") != 0;
+}
+
+TEST(a_wipe_whose_default_a_validator_refuses_changes_nothing) {
+  begin();
+  define_choice();
+  const char *hidden = published("first");
+  pd_override above = push("second");
+  CHECK_OK(pd_validator_add(&flag, 1, refuses_none, NULL, NULL, NULL, &err));
+  CHECK(pd_flag_wipe(flag, &err) == PD_ERR_REFUSED);
+  CHECK_STR(text_of(flag), "second");
+  CHECK_OK(pd_override_pop(above, &err));
+  CHECK_STR(text_of(flag), "first");
+  CHECK_STR(hidden, "first");
+}
+
+TEST(only_a_sensitive_flag_is_wiped) {
+  begin();
+  flag = define_flag(PD_TYPE_string, "plain");
+  CHECK(pd_flag_wipe(flag, &err) == PD_ERR_ARGUMENT);
+  CHECK_STR(err.message, "plain: is not sensitive: only secrets are wiped");
+}

@@ -177,7 +177,7 @@ pd_status pd__do_flag_wipe(pd_flag *flag, pd_error *err) {
   pd_status status = check_sensitive(&operation, flag, err);
   if (status == PD_OK) {
     pd__changes_begin(&changes, &operation, &report);
-    pd__changes_reset(&changes, flag);
+    pd__changes_wipe(&changes, flag);
     status = pd__changes_finish(&changes);
   }
   if (status == PD_OK) pd__flag_wipe(flag);

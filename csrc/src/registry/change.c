@@ -115,6 +115,11 @@ void pd__changes_pop(pd__changes *changes, pd__overridden *overridden) {
             &(pd__change){.flag = overridden->flag, .action = PD__POP, .overridden = overridden});
 }
 
+void pd__changes_wipe(pd__changes *changes, pd_flag *flag) {
+  if (!is_open(changes, flag, &pd__at_run_time)) return;
+  add_plain(changes, &(pd__change){.flag = flag, .action = PD__WIPE, .origin = pd__at_run_time});
+}
+
 /* ---- The end ---- */
 
 pd_status pd__changes_ask(pd__changes *changes) {

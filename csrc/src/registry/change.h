@@ -13,6 +13,7 @@ typedef enum pd__action {
   PD__RESET,  /* drop every value but the default */
   PD__DROP,   /* drop the value of one source */
   PD__POP,    /* drop that of one override */
+  PD__WIPE,   /* drop every value but the default, and those of overrides */
   PD__IDLE    /* do nothing: the flag is retired */
 } pd__action;
 
@@ -61,10 +62,12 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments,
                          const pd_origin *origin);
 
 /* Prepare to drop what `source` gave an open flag, if it gave anything; to reset an open flag (with
- * an override on it, that is given the default); to end what an override does. */
+ * an override on it, that is given the default); to end what an override does; to wipe an open
+ * flag. */
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
 void pd__changes_reset(pd__changes *changes, pd_flag *flag);
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);
+void pd__changes_wipe(pd__changes *changes, pd_flag *flag);
 
 /* What is left to do, unless there was an error: ask the validators, which lets go of the lock
  * meanwhile; commit, for which it must not have been let go since; both. Gives the report's

@@ -102,6 +102,10 @@ static void commit_one(const pd__changes *changes, const pd__change *change) {
     case PD__ASSIGN:
       assign(changes, change);
       return;
+    case PD__WIPE:
+      while (pd__flag_override(flag)) pd__override_drop(flag->extra->overrides);
+      pd__history_drop_all(flag);
+      break;
     case PD__RESET:
       pd__history_drop_all(flag);
       break;

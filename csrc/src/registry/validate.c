@@ -83,6 +83,8 @@ typedef struct sum {
   uint32_t dropped;       /* a bit for each source whose former values go */
 } sum;
 
+#define BIT(source) (1u << PD_SOURCE_##source)
+
 /* From the last change to the first: what one drops, those before it can't give. */
 static sum add_up(const question *all, const pd_flag *flag) {
   size_t first = first_of(all, flag), end = first;
@@ -93,7 +95,8 @@ static sum add_up(const question *all, const pd_flag *flag) {
     const pd__change *change = all->sorted[i];
     pd_source source = pd__change_source(change);
     uint32_t rank = pd__source_rank(source);
-    if (change->action == PD__RESET) found.dropped = ~(1u << PD_SOURCE_DEFAULT);
+    if (change->action == PD__RESET) found.dropped = ~(BIT(DEFAULT) | BIT(OVERRIDE));
+    if (change->action == PD__WIPE) found.dropped = ~BIT(DEFAULT);
     if (change->action == PD__DROP) found.dropped |= 1u << change->origin.source;
     if (change->action != PD__ASSIGN || found.dropped >> source & 1) continue;
     if (found.best && rank <= best) continue;
@@ -110,8 +113,7 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
   for (size_t index = 0; goes; index++) {
     pd__history_at(flag, index, out);
     uint32_t source = (uint32_t)out->origin.source;
-    bool kept = !flag->assigned || source == PD_SOURCE_OVERRIDE || source == PD_SOURCE_DEFAULT;
-    goes = out->replaced || (!kept && changed.dropped >> source & 1);
+    goes = out->replaced || changed.dropped >> source & 1;
   }
   if (!changed.best) return;
   pd_source source = pd__change_source(changed.best);
