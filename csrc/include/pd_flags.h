@@ -625,7 +625,8 @@ PD_API pd_status pd_warning_handle(pd_warning_handler handler, void *context,
                                    pd_error *err);
 
 /* Send a warning of your own, in the same way as the warnings of the registry. The message is
- * copied. PD_ERR_ARGUMENT: it is NULL. */
+ * copied. PD_ERR_ARGUMENT: it is NULL. PD_ERR_DEPTH ends a handler that reports warnings of its
+ * own again and again. */
 PD_API pd_status pd_warning_report(const char *message, pd_error *err);
 
 /* ------------------------------------------------------------------------
@@ -792,7 +793,8 @@ typedef struct pd_program {
 } pd_program;
 
 /* Keep a copy of the fields that are not NULL, in place of earlier ones. A field that is NULL
- * keeps what was there. PD_ERR_MEMORY. */
+ * keeps what was there. PD_ERR_MEMORY; PD_ERR_ARGUMENT: argc is negative, or one of so many
+ * arguments is NULL. */
 PD_API pd_status pd_program_set(const pd_program *program, pd_error *err);
 
 /* What was kept; NULL, and 0, for fields that were never set. */

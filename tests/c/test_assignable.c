@@ -254,3 +254,20 @@ TEST(what_the_program_is_stays_until_it_is_told_again) {
   CHECK_STR(found.usage, "tool [FILE]");
   CHECK_STR(found.version, "1.2");
 }
+
+TEST(a_program_that_is_wrong_changes_nothing) {
+  const char *argv[] = {"tool", NULL, NULL};
+  pd_program wrong = {.size = 3, .argc = 2, .argv = argv, .usage = "tool"};
+  pd_program found = {.size = sizeof found};
+  CHECK_STATUS(pd_program_set(NULL, &err), PD_ERR_ARGUMENT, "program is NULL");
+  CHECK(pd_program_set(&wrong, &err) == PD_ERR_ARGUMENT);
+  CHECK(strstr(err.message, "program->size is 3, expected "));
+  wrong.size = sizeof wrong;
+  CHECK_STATUS(pd_program_set(&wrong, &err), PD_ERR_ARGUMENT,
+               "program->argv[1] is NULL, expected text");
+  wrong.argc = -1;
+  CHECK_STATUS(pd_program_set(&wrong, &err), PD_ERR_ARGUMENT,
+               "program->argc is -1, expected 0 or more");
+  CHECK_OK(pd_program_get(&found, &err));
+  CHECK(!found.argv && !found.usage);
+}

@@ -222,6 +222,17 @@ TEST(an_error_of_a_file_comes_with_the_others_in_its_place) {
   pd_config_free(config);
 }
 
+TEST(an_error_of_a_file_whose_text_has_no_end_is_cut) {
+  start();
+  pd_config *config = pd_config_new();
+  pd_error broken = {.status = PD_ERR_FILE};
+  memset(broken.message, 'x', sizeof broken.message);
+  CHECK_OK(pd_config_fail(config, &broken, &err));
+  CHECK(pd_config_apply(config, false, NULL, &err) == PD_ERR_FILE);
+  CHECK(strlen(err.message) == sizeof broken.message - 1);
+  pd_config_free(config);
+}
+
 TEST(one_error_of_a_file_is_enough_to_refuse_all_settings) {
   start();
   pd_config *config = settings_of("count", "5");

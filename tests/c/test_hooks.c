@@ -395,8 +395,8 @@ static void adds_one(pd_flag *flag, void *context) {
   if (pd_flag_set_int64(flag, value_of(flag) + 1, &late) == PD_OK) return;
   CHECK(late.status == PD_ERR_DEPTH);
   CHECK_STR(late.message,
-            "validators and watchers set flags 32 deep, one inside the other: most likely in a "
-            "circle");
+            "validators, watchers and the warning handler call the library 32 deep, one inside "
+            "the other: most likely in a circle");
   asked++;
 }
 
@@ -405,6 +405,19 @@ TEST(a_circle_of_watchers_ends_with_an_error) {
   CHECK_OK(pd_watcher_add(a, adds_one, NULL, NULL, NULL, &err));
   CHECK_OK(pd_flag_set_int64(a, 1, &err));
   CHECK(told == value_of(a) && told > 8 && asked == 1);
+}
+
+static void warns_again(const char *message, pd_warning kind, void *context) {
+  (void)message, (void)kind, (void)context;
+  pd_error late;
+  told++;
+  if (pd_warning_report("again", &late) != PD_OK && late.status == PD_ERR_DEPTH) asked++;
+}
+
+TEST(a_warning_handler_that_warns_again_and_again_ends_with_an_error) {
+  CHECK_OK(pd_warning_handle(warns_again, NULL, &err));
+  CHECK_OK(pd_warning_report("once", &err));
+  CHECK(told > 8 && asked == 1);
 }
 
 static pd_hook watching;

@@ -6,13 +6,12 @@
 static pd_program kept; /* guarded by the lock; its text and argv live forever */
 
 static const char *const *keep_argv(const char *const *argv, int argc) {
-  size_t count = argc > 0 ? (size_t)argc : 0;
-  const char **copy = pd__forever((count + 1) * sizeof *copy);
-  for (size_t i = 0; copy && i < count; i++) {
+  const char **copy = pd__forever(((size_t)argc + 1) * sizeof *copy);
+  for (int i = 0; copy && i < argc; i++) {
     copy[i] = pd__intern(argv[i]);
     if (!copy[i]) return NULL;
   }
-  if (copy) copy[count] = NULL;
+  if (copy) copy[argc] = NULL;
   return copy;
 }
 
@@ -26,7 +25,7 @@ static bool keep_text(const char *given, const char **out) {
 static pd_status keep(const pd_program *program, pd_error *err) {
   pd_program next = kept;
   if (program->argv) {
-    next.argc = program->argc > 0 ? program->argc : 0;
+    next.argc = program->argc;
     next.argv = keep_argv(program->argv, program->argc);
     if (!next.argv) return pd__fail_memory(err);
   }
@@ -37,10 +36,22 @@ static pd_status keep(const pd_program *program, pd_error *err) {
   return PD_OK;
 }
 
+static pd_status check_argv(const pd_program *program, pd_error *err) {
+  if (program->argc < 0) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "program->argc is %d, expected 0 or more", program->argc);
+  }
+  for (int i = 0; i < program->argc; i++) {
+    if (program->argv[i]) continue;
+    return pd__fail(err, PD_ERR_ARGUMENT, "program->argv[%d] is NULL, expected text", i);
+  }
+  return PD_OK;
+}
+
 pd_status pd__do_program_set(const pd_program *program, pd_error *err) {
   pd_program given;
-  if (!program) return pd__fail_null(err, "program");
-  pd_status status = pd__sized_take(program, &given, sizeof given, "program", err);
+  pd_status status = pd__sized_check(program, PD__SIZE_UP_TO(pd_program, version), "program", err);
+  if (status == PD_OK) status = pd__sized_take(program, &given, sizeof given, "program", err);
+  if (status == PD_OK && given.argv) status = check_argv(&given, err);
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = keep(&given, err);

@@ -182,8 +182,8 @@ void pd__hooks_exit(const int *unused) {
 pd_status pd__hooks_check_depth(pd_error *err) {
   if (depth < DEEPEST) return PD_OK;
   return pd__fail(err, PD_ERR_DEPTH,
-                  "validators and watchers set flags %d deep, one inside the other: most likely "
-                  "in a circle",
+                  "validators, watchers and the warning handler call the library %d deep, one "
+                  "inside the other: most likely in a circle",
                   DEEPEST);
 }
 

@@ -72,6 +72,8 @@ pd_status pd__do_warning_handle(pd_warning_handler wanted, void *context, pd_err
 
 pd_status pd__do_warning_report(const char *message, pd_error *err) {
   if (!message) return pd__fail_null(err, "message");
+  pd_status status = pd__hooks_check_depth(err);
+  if (status != PD_OK) return status;
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
   pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK, "%s", message);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "registry.h"
+#include "hook.h"
 
 typedef struct warning {
   struct warning *next;
@@ -101,6 +101,7 @@ void pd__warnings_deliver(pd__operation *operation) {
     void *context = taker.context;
     pd__operation_unlock(operation);
     if (!text) continue;
+    PD__IN_HOOK();
     handle(text, kind, context);
     again = true;
   }
