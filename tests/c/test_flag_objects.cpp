@@ -1,6 +1,6 @@
 /* pd_flags.hpp: flags as objects of C++, with types, attributes, functions and threads.
  * Built with: -std=c++17
- * Also built with (tsan): -std=c++11 -fsanitize=thread -O1
+ * Also built with (tsan): -std=c++11 -fsanitize=thread -O1 $LIBRARY
  */
 #include <pd_flags.hpp>
 
