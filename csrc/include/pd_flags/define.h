@@ -93,7 +93,7 @@
 #define PD__VIEW(ctype, tag, flag, text)                                       \
   __extension__ extern const _Atomic(ctype) flag PD__LABEL(tag, text)
 
-/* C converts 3.7 to 3 and 5 to true without a word. `|` takes integers alone;
+/* C converts 3.7 to 3 and 5 to true without a word. `|` takes only integers;
  * `fits_below` is for a value that isn't above 0. */
 #define PD__CELL_integer(ctype, tag, fits_below, high, cell, text, value)      \
   _Pragma("GCC diagnostic push")                                               \
