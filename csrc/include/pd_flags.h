@@ -14,9 +14,11 @@
  *     #define PD_HEADER_ONLY
  *     #include <pd_flags.h>
  *
- * makes each of them an inline function that calls the registry of the process. While the
- * process has no registry, or one of an older version that lacks the function, it returns
- * PD_ERR_UNSUPPORTED; a function that returns no status returns 0 or does nothing.
+ * in a source file makes each of them an inline function there, which calls the registry of the
+ * process. While the process has no registry, or one of an older version that lacks the function,
+ * it returns PD_ERR_UNSUPPORTED; a function that returns no status returns 0 or does nothing. What
+ * needs no registry always works: pd_status_name, pd_status_text, pd_type_name, pd_source_name,
+ * pd_source_rank, pd_flag_def_init and pd_list_get.
  *
  * These rules hold for every function, unless its comment says otherwise:
  *
@@ -31,9 +33,10 @@
  * - It never prints, exits, aborts or throws. NULL for a required pointer gives PD_ERR_ARGUMENT.
  * - A C++ exception that leaves a function of yours which it calls passes through to whoever made
  *   the call, and leaves nothing behind. A validator's rejects the change; a watcher's leaves it
- *   made. None may come out of a constructor or destructor of a module.
+ *   made. None may come out of a constructor or destructor of a module. This needs a library that
+ *   was compiled with -fexceptions: docs/hosting.md says which builds are not.
  * - Text is NUL-terminated bytes, UTF-8 by convention. Text that you get back is borrowed, never
- *   changes, and stays valid until the process ends.
+ *   changes (except by pd_flag_wipe, for sensitive flags), and stays valid until the process ends.
  * - A pd_flag or pd_module handle stays valid until the process ends, even after the module that
  *   defined it has left.
  *
@@ -45,13 +48,18 @@
  * - A set changes the cells of a flag one after the other, and a batch publishes its values one
  *   by one: a thread that reads two flags without a lock may see an old and a new value.
  * - Constructors and destructors of modules, validators, watchers, the warning handler and the
- *   writers of reports may call every function. No lock is held while they run. A module leaves
- *   when no other thread runs one of its validators or watchers.
+ *   writers of reports may call every function. The registry holds no lock while they run. A
+ *   module leaves when no thread, the one that unloads it included, runs one of its validators or
+ *   watchers.
  * - A signal handler may call pd_flag_get_<type> with NULL for `err`, pd_flag_get_address,
  *   pd_flag_get_state, pd_status_name and similar functions: they take no lock. It may call no
  *   other function.
- * - The child of a fork may call every function, whatever other threads did at that moment, but
- *   not after vfork, nor after a fork in a signal handler.
+ * - In the child of a fork every flag can be read and set, whatever other threads did at that
+ *   moment, and the validators and watchers of the program and of modules that pd_module_load
+ *   opened run. What needs the loader (loading, unloading, the hooks of modules that came by
+ *   dlopen, the first registration from an image that has no flags, pd_copy_get_info) is safe there
+ *   only if no other thread was loading or unloading at that moment: glibc's loader may hang or
+ *   abort otherwise. After vfork, or a fork in a signal handler, call no function.
  * - At exit, atexit handlers and destructors may call every function, while other threads go on
  *   too. The flags of a module stay defined until its last destructor has run. After that
  *   FLAGS_x keeps its last value, and a handle gives PD_ERR_UNDEFINED. */
@@ -341,12 +349,16 @@ PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type);
  * If *out is left alone, the definition was refused and nothing is defined: PD_ERR_NAME,
  * PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (the default is NULL
  * or not a list), PD_ERR_ARGUMENT (another attribute, or two that exclude each other),
- * PD_ERR_ABI, PD_ERR_MEMORY. PD_ERR_TYPE also means that a module imports the name with another
- * type. PD_ERR_CONFLICT means that the name is taken, that it has a meaning on every command line
- * ("help", "flagfile", "fromenv", "tryfromenv", "undefok"), or that it and another name are a
- * bool `b` and `nob` or `no_b`.
- * If *out is set, the flag is defined, but a pending value was rejected and the default stands:
- * PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_READ_ONLY, PD_ERR_FROZEN, PD_ERR_ARGV,
+ * PD_ERR_ABI, PD_ERR_MEMORY. PD_ERR_RANGE and PD_ERR_CHOICE also mean that the flag does not allow
+ * its own default, PD_ERR_TYPE that a module imports the name with another type, and
+ * PD_ERR_CONFLICT that the name is taken, that it has a meaning on every command line ("help",
+ * "flagfile", "fromenv", "tryfromenv", "undefok"), or that it and another name are a bool `b` and
+ * `nob` or `no_b`.
+ * If *out is set, the flag is defined, but a pending value was rejected and the flag does not have
+ * it: PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_REFUSED (by a validator), PD_ERR_READ_ONLY
+ * (the flag is read-only, or retired and was set at run time), PD_ERR_FROZEN, PD_ERR_TYPE (a number
+ * or list of a configuration file, for another type), PD_ERR_ARGV (--name without a value),
+ * PD_ERR_CONFLICT (one variable of the environment means two flags), PD_ERR_DEPTH,
  * PD_ERR_MEMORY. */
 PD_API pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out,
                                   pd_error *err);
@@ -418,8 +430,9 @@ PD_API pd_status pd_flag_get_cell(const pd_flag *flag, size_t index,
  * Reading and setting
  */
 
-/* These take no lock. PD_ERR_TYPE: the flag has another type. PD_ERR_UNDEFINED: the module of the
- * flag has left. */
+/* With NULL for `err` these take no lock. With an `err` they take it to write an error, and for a
+ * flag whose variable a module may assign to (pd_flag_def.assignable). PD_ERR_TYPE: the flag has
+ * another type. PD_ERR_UNDEFINED: the module of the flag has left. */
 #define PD__FLAG_GET(name, number, ctype, member)                              \
   PD_API pd_status pd_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err);
 PD_TYPE_MAP(PD__FLAG_GET)
@@ -445,7 +458,9 @@ PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
 
 /* Set the flag at run time. When the call returns, every cell of the flag has the value.
  * PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (text that is not a list),
- * PD_ERR_READ_ONLY, PD_ERR_FROZEN, PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
+ * PD_ERR_REFUSED (by a validator), PD_ERR_READ_ONLY (the flag is read-only or retired),
+ * PD_ERR_FROZEN, PD_ERR_DEPTH (validators and watchers set flags in a circle), PD_ERR_UNDEFINED,
+ * PD_ERR_MEMORY. */
 #define PD__FLAG_SET(name, number, ctype, member)                              \
   PD_API pd_status pd_flag_set_##name(pd_flag *flag, ctype value, pd_error *err);
 PD_TYPE_MAP(PD__FLAG_SET)
@@ -476,11 +491,11 @@ PD_API pd_status pd_flag_set_default(pd_flag *flag, const char *text, pd_error *
  * default or override. */
 PD_API pd_status pd_flag_drop(pd_flag *flag, pd_source source, pd_error *err);
 
-/* Reset a sensitive flag, and overwrite every text that it ever had with zeros, but for that of
- * its default. Overrides have no value for the flag any more. A reader that still has the address
- * of such a text finds it empty. Text of a sensitive flag is stored for
- * that flag alone, and refused text is overwritten at once. PD_ERR_ARGUMENT: the flag is not
- * sensitive. Errors as of pd_flag_reset. */
+/* Reset a sensitive flag, and overwrite with zeros every text that it was ever given. The text of
+ * the default, which the flag has afterwards, stays. Overrides have no value for the flag any more.
+ * A reader that still has the address of another text finds it empty. Text that a sensitive flag is
+ * given is stored for this flag only, and refused text is overwritten at once. PD_ERR_ARGUMENT: the
+ * flag is not sensitive. Errors as of pd_flag_reset. */
 PD_API pd_status pd_flag_wipe(pd_flag *flag, pd_error *err);
 
 /* Refuse every later change of the flag with PD_ERR_FROZEN, until it is unfrozen, even if its
@@ -531,7 +546,8 @@ typedef uint64_t pd_hook;
  * validator is for the types that the flags have now: while a flag is undefined or has another
  * type, the function is not called. `release` (may be NULL) is called with `context` once no more
  * calls can come. When the module that holds `function` leaves, its hooks are removed. `out` may
- * be NULL. PD_ERR_ARGUMENT: no flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
+ * be NULL. A function that waits for a lock is marked with pd_hook_defer. PD_ERR_ARGUMENT: no
+ * flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
 PD_API pd_status pd_validator_add(pd_flag *const *flags, size_t count,
                                   pd_validator function, void *context,
                                   void (*release)(void *context), pd_hook *out,
@@ -571,34 +587,40 @@ PD_API pd_status pd_flags_validate(pd_error_list *errors, pd_error *err);
 /* ------------------------------------------------------------------------
  * Deferred hooks: those that may wait for a lock, like the one of Python
  *
- * A constructor or destructor of a module runs while its thread has the loader's lock. A
- * hook that waits there for another lock hangs for ever if the thread that has that lock
- * loads a module. The library takes it that it is in constructors and destructors when a
- * module joins, defines flags late or leaves, in all of the loading that pd_module_load
- * does, and wherever it closes a module. It does not know what a constructor does that
- * another dlopen runs.
+ * A constructor or destructor of a module runs while its thread has the loader's lock. A hook
+ * that waits there for another lock hangs for ever if the thread that has that lock loads a
+ * module.
+ *
+ * The library knows of these constructors and destructors: those of whatever pd_module_load loads
+ * and of whatever the library itself closes; and of any module, the moments in which it joins,
+ * defines flags late, and leaves. It does not know what else happens in a constructor or
+ * destructor that somebody else's dlopen or dlclose runs: a hook of a flag that is set there is
+ * called at once, also a deferred one.
  */
 
-/* From now on the hook isn't called within constructors and destructors, nor is its
- * context released there. A watcher is notified afterwards. A value that a module finds
- * waiting for its flag, and one from the environment, stays pending until the validator
- * can be asked. Any other change that the validator must see gives PD_ERR_REFUSED there.
- * What was put off is settled at the end of pd_module_load, with its errors, for what
- * happened in that; and otherwise by pd_deferred_run.
- * PD_ERR_ARGUMENT: removed already. */
+/* From now on the hook is not called in constructors and destructors that the library knows of,
+ * and its context is not released there. A watcher is notified later. A value from the
+ * environment, and one that was pending when its flag is defined, stays pending until the
+ * validator can be called. Any other change that the validator must see fails there with
+ * PD_ERR_REFUSED. At its end pd_module_load makes up for what was deferred while it ran, and
+ * reports the errors; pd_deferred_run does so for everything else.
+ * Until this call the hook is like any other: a module that another thread loads between
+ * pd_validator_add or pd_watcher_add and this call may still call it in its constructors. The
+ * functions of a definition (`validate` and `watch`) cannot be deferred.
+ * PD_ERR_ARGUMENT: the hook was removed before. */
 PD_API pd_status pd_hook_defer(pd_hook hook, pd_error *err);
 
-/* Settle what was put off, but for what a pd_module_load under way will settle: notify
- * watchers, and apply values, of which `errors` and `err` get the refused ones. Within
- * constructors and destructors it does nothing. */
+/* Make up for what was deferred: notify the watchers, and apply the values; `errors` and `err`
+ * receive those that are rejected. What was deferred in a pd_module_load that still runs is left
+ * to that. In constructors and destructors that the library knows of, this does nothing. */
 PD_API pd_status pd_deferred_run(pd_error_list *errors, pd_error *err);
 
-/* Something waits for pd_deferred_run. */
+/* Called when something waits for pd_deferred_run. */
 typedef void (*pd_deferred_handler)(void *context);
 
-/* Call `handler` when something was put off that pd_deferred_run must settle. It is called
- * within constructors and destructors, on any thread: it may not wait for anybody. It takes the
- * place of an earlier one; NULL: nobody is told. */
+/* Call `handler` when something was deferred until pd_deferred_run. It is called in constructors
+ * and destructors, on any thread, so it must not wait for another thread. It replaces an earlier
+ * handler; NULL: none is called. */
 PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
                                     pd_error *err);
 
@@ -879,7 +901,7 @@ typedef struct pd_report_options {
   const char *usage;       /* text above the flags; NULL: one generated line; "": no text,
                               and none of the flags that every command line has */
   const char *version;     /* of the program; NULL: none */
-  uint32_t width;          /* columns, 40 or more; 0: 80 */
+  uint32_t width;          /* columns; 0: 80; less than 40: 40 */
   bool color;              /* with ANSI escapes */
 } pd_report_options;
 

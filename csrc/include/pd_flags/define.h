@@ -1,11 +1,12 @@
-/* PD_DEFINE_<type>, PD_DECLARE_<type>, PD_IMPORT_<type>; with PD_NO_SHORT_NAMES these are
- * PD_FLAG_DEFINE_<type>, PD_FLAG_DECLARE_<type> and PD_FLAG_IMPORT_<type> alone, for sources
- * that need Paddle's own header too.
+/* PD_DEFINE_<type>, PD_DECLARE_<type>, PD_IMPORT_<type>. With PD_NO_SHORT_NAMES, for sources that
+ * also need Paddle's own header, there are only the long names of the same macros:
+ * PD_FLAG_DEFINE_<type>, PD_FLAG_DECLARE_<type> and PD_FLAG_IMPORT_<type>.
  *
  *     PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
  *
  * defines the flag alpha_level for the process and FLAGS_alpha_level for this
- * source file. The value must be a constant that fits the type. After the help text come the
+ * source file. The value must be a constant that fits the type; one outside of its own range or
+ * choices compiles, and the registry then refuses the whole module. After the help text come the
  * attributes that the flag needs, as in pd_flag_def; C++ insists on this order:
  * .min .max .choices .category .aliases .hidden .read_only .startup_only .sensitive
  * .experimental .list .unit .deprecated .retired .old_names .validate .watch .required
@@ -18,14 +19,17 @@
  *
  *     PD_IMPORT_int32(host_threads, 1);
  *
- * makes FLAGS_host_threads follow the flag host_threads of any other module,
- * whenever that is loaded; until then it reads 1. Once in a module.
+ * makes FLAGS_host_threads follow the flag host_threads of any other module, whenever that is
+ * loaded; until then it reads 1. Write it in one source file of a module, and PD_DECLARE_int32 in
+ * the others.
  *
  * Reading FLAGS_x is one atomic load, from any thread. In C++, write FLAGS_x.get() where the
  * compiler cannot see which type you want: with auto, in templates, in
  * `std::string s = FLAGS_x.get()`, or beside a narrower type, as in `yes ? 0 : FLAGS_x.get()`
  * of an int64. Assigning to FLAGS_x doesn't compile: use pd_flag_set_*. The text that FLAGS_x
- * of a string points to never changes, and stays valid until the process ends. */
+ * of a string points to never changes (except by pd_flag_wipe, for sensitive flags), and stays
+ * valid until the process ends. Only text that stands in the module itself goes with it: the
+ * default until the module joins, and the value of an import whose flag is not defined. */
 #ifndef PD_FLAGS_DEFINE_H
 #define PD_FLAGS_DEFINE_H
 
@@ -89,7 +93,7 @@
 #define PD__VIEW(ctype, tag, flag, text)                                       \
   __extension__ extern const _Atomic(ctype) flag PD__LABEL(tag, text)
 
-/* C converts 3.7 to 3 and 5 to true without a word. `|` takes integers alone;
+/* C converts 3.7 to 3 and 5 to true without a word. `|` takes only integers;
  * `fits_below` is for a value that isn't above 0. */
 #define PD__CELL_integer(ctype, tag, fits_below, high, cell, text, value)      \
   _Pragma("GCC diagnostic push")                                               \

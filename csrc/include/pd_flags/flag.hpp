@@ -9,7 +9,8 @@
 
 namespace pd {
 
-/* A function that on_change added. It needn't be kept: hooks end with their module. */
+/* A function that on_change added. It needn't be kept: hooks end with their module. It can't be
+ * deferred: for that, call pd_watcher_add with handle(), and pd_hook_defer. */
 class hook {
  public:
   PD__LOCAL hook() : number_(0) {}
