@@ -42,7 +42,7 @@ def build_library(directory: Path, changes: Sequence[object] = ()) -> Path:
     for function in changes:
         assert callable(function)
         function(tree)
-    gcc = [*compiler("gcc"), "-std=gnu11", "-O1", *OPTIONS, f"-I{tree / 'include'}"]
+    gcc = [*compiler("gcc"), "-std=gnu11", "-O1", "-fexceptions", *OPTIONS, f"-I{tree / 'include'}"]
     gcc += ["-Wall", "-Wextra", "-Werror"]
     sources = sorted((tree / "src").rglob("*.c"))
     imports = f"-Wl,--out-implib,{directory / 'libpd_flags.dll.a'}"

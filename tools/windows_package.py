@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TRIPLE = "x86_64-w64-mingw32"
-COMPILE = ["-std=gnu11", "-Os", "-g0", "-Wall", "-Wextra", "-Werror"]
+COMPILE = ["-std=gnu11", "-O2", "-fexceptions", "-g0", "-Wall", "-Wextra", "-Werror"]
 # Microsoft's printf lacks what the library asks for.
 COMPILE += ["-D__USE_MINGW_ANSI_STDIO=1", "-DPD_BUILDING_LIBRARY"]
 # No time of the build, and no address made from the path of the DLL.

@@ -190,7 +190,7 @@ static void put_off(pd__operation *operation, pd_flag *flag, pd__report *report)
 void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
                         const pd_origin *origin, pd__report *report) {
   pd_flag *flag = pd__flag_meant(node);
-  if (!pd__deferred_validator(operation, flag)) {
+  if (!pd__deferred_validator(flag)) {
     pd__settle(operation, node, text, origin, 0, report);
     return;
   }
@@ -217,7 +217,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
   while (list) {
     pd__pending *given = list;
     list = given->following;
-    if (flag->defined && !pd__deferred_validator(operation, flag)) {
+    if (flag->defined && !pd__deferred_validator(flag)) {
       apply(operation, flag, given, report);
       pd__pending_drop(given);
     } else { /* it left while a validator ran, or its validator can't be asked here */

@@ -1,10 +1,15 @@
 /* Changes that are made together. */
 #include "change.h"
 
+#include <string.h>
+
 #include "hook.h"
 
 void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__report *report) {
-  *changes = (pd__changes){.operation = operation, .report = report, .capacity = 1};
+  memset(changes, 0, offsetof(pd__changes, single));
+  changes->operation = operation;
+  changes->report = report;
+  changes->capacity = 1;
   changes->items = &changes->single;
 }
 

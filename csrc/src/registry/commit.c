@@ -136,15 +136,15 @@ static pd_status gather(pd__changes *changes, pd_error *err) {
 
 pd_status pd__commit(pd__changes *changes, pd_error *err) {
   pd__operation *operation = changes->operation;
-  pd__notice **from = pd__notices_begin(operation);
-  pd_status status = changes->hooked ? gather(changes, err) : PD_OK;
+  pd__notice **from = changes->hooked ? pd__notices_begin(operation) : NULL;
+  pd_status status = from ? gather(changes, err) : PD_OK;
   if (status == PD_OK && !reserve(changes)) status = pd__fail_memory(err);
   if (status != PD_OK) {
-    pd__notices_discard(operation, from);
+    if (from) pd__notices_discard(operation, from);
     return status;
   }
   for (size_t i = 0; i < changes->count; i++) commit_one(changes, &changes->items[i]);
-  if (changes->hooked) pd__notices_post(operation, from);
+  if (from) pd__notices_post(operation, from);
   return PD_OK;
 }
 

@@ -53,8 +53,8 @@ void pd__deferred_in_child(void) {
   for (row *each = first; each; each = each->next) each->owner = NULL;
 }
 
-bool pd__deferred_validator(const pd__operation *operation, const pd_flag *flag) {
-  if (!operation->in_loader) return false;
+bool pd__deferred_validator(const pd_flag *flag) {
+  if (!pd__loader_now.within) return false;
   const pd__target *at = flag->extra ? flag->extra->hooks : NULL;
   while (at && !(at->hook->validate && at->hook->waits)) at = at->next;
   return at != NULL;

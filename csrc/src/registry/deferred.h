@@ -26,7 +26,7 @@ void pd__deferred_hand_over(pd__operation *operation, const void *owner, const v
 void pd__deferred_in_child(void);
 
 /* Whether a validator of the flag can't be asked by this operation. */
-bool pd__deferred_validator(const pd__operation *operation, const pd_flag *flag);
+bool pd__deferred_validator(const pd_flag *flag);
 
 /* Who is told that something waits for pd_deferred_run; NULL: nobody. */
 void pd__deferred_handle(pd__operation *operation, pd_deferred_handler handler, void *context,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../base/numbered.h"
+#include "loader.h"
 
 #define DEEPEST 32
 
@@ -75,7 +76,8 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
 
 static void finish(pd__hook *hook) {
   hook->finished = finished;
-  __atomic_store_n(&finished, hook, __ATOMIC_RELEASE);
+  finished = hook;
+  pd__set_due(PD__DUE_RELEASES, true);
 }
 
 static void remove_hook(pd__hook *hook) {
@@ -143,19 +145,20 @@ static void (*releaser_of(pd__operation *operation, pd__hook *hook))(void *) {
 }
 
 /* With the lock. To be released now; NULL: none. Who may not wait leaves some to others. */
-static pd__hook *take_finished(const pd__operation *operation) {
+static pd__hook *take_finished(void) {
   pd__hook **at = &finished;
-  while (*at && (*at)->waits && operation->in_loader) at = &(*at)->finished;
+  while (*at && (*at)->waits && pd__loader_now.within) at = &(*at)->finished;
   pd__hook *taken = *at;
-  if (taken) __atomic_store_n(at, taken->finished, __ATOMIC_RELEASE);
+  if (taken) *at = taken->finished;
+  pd__set_due(PD__DUE_RELEASES, finished != NULL);
   return taken;
 }
 
 void pd__hooks_release(pd__operation *operation) {
   bool any = true;
-  while (any && __atomic_load_n(&finished, __ATOMIC_ACQUIRE)) {
+  while (any && pd__is_due(PD__DUE_RELEASES)) {
     pd__operation_lock(operation);
-    pd__hook *hook = take_finished(operation);
+    pd__hook *hook = take_finished();
     any = hook != NULL;
     void (*release)(void *) = hook ? releaser_of(operation, hook) : NULL;
     void *context = hook ? hook->context : NULL;

@@ -1,4 +1,4 @@
-/* The operations of a thread that keep something in the process. */
+/* What operations keep in the process, and what they leave to others. */
 #include "registry.h"
 
 static _Thread_local pd__operation *innermost;
@@ -16,4 +16,11 @@ void pd__operation_unlist(pd__operation *operation) {
   pd__operation **at = &innermost;
   while (*at && *at != operation) at = &(*at)->outer;
   if (*at) *at = operation->outer;
+}
+
+uint8_t pd__due;
+
+void pd__set_due(uint8_t what, bool is_due) {
+  uint8_t others = pd__due & (uint8_t)~what;
+  __atomic_store_n(&pd__due, is_due ? others | what : others, __ATOMIC_RELEASE);
 }

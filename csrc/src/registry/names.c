@@ -74,18 +74,21 @@ typedef struct sought {
 
 static bool same_name(uint32_t item, const void *key) {
   const sought *wanted = key;
-  const char *stored = node_at(item - 1)->name;
-  if (!strncmp(stored, wanted->name, wanted->length) && !stored[wanted->length]) return true;
-  return strlen(stored) == wanted->length && same_folded(stored, wanted->name, wanted->length);
+  const pd_flag *node = node_at(item - 1);
+  if (node->length != wanted->length) return false;
+  return !memcmp(node->name, wanted->name, wanted->length) ||
+         same_folded(node->name, wanted->name, wanted->length);
 }
 
 /* Names are filed as if each `-` in them were a `_`. Few have one. */
+static uint32_t hash_folded(const char *name, size_t length) {
+  char folded[PD_NAME_MAX];
+  for (size_t i = 0; i < length; i++) folded[i] = fold(name[i]);
+  return (uint32_t)pd__hash_text(folded, length);
+}
+
 static uint32_t hash_of(const char *name, size_t length) {
-  char folded[PD_NAME_MAX + 1];
-  if (memchr(name, '-', length)) {
-    for (size_t i = 0; i < length; i++) folded[i] = fold(name[i]);
-    name = folded;
-  }
+  if (memchr(name, '-', length)) return hash_folded(name, length);
   return (uint32_t)pd__hash_text(name, length);
 }
 
@@ -131,6 +134,7 @@ pd_flag *pd__names_add(const char *name, size_t length) {
   if (node) return node;
   if (!pd__table_reserve(&names.table, 1) || !(node = new_node())) return NULL;
   node->name = name;
+  node->length = (uint16_t)length;
   pd__table_add(&names.table, hash_of(name, length), node->index + 1);
   return node;
 }
@@ -144,7 +148,10 @@ bool pd__names_keep(pd_flag *node, const char *name, size_t length) {
   return stored != NULL;
 }
 
-void pd__names_lose(pd_flag *node) { node->name = ""; }
+void pd__names_lose(pd_flag *node) {
+  node->name = "";
+  node->length = 0;
+}
 
 static bool is_needed(const pd_flag *node) {
   const pd__extra *extra = node->extra;
@@ -154,7 +161,7 @@ static bool is_needed(const pd_flag *node) {
 
 bool pd__names_release(pd_flag *node) {
   if (is_needed(node)) return false;
-  pd__table_remove(&names.table, hash_of(node->name, strlen(node->name)), node->index + 1);
+  pd__table_remove(&names.table, hash_of(node->name, node->length), node->index + 1);
   free(node->extra);
   *node = (pd_flag){.index = node->index};
   node->next_listed = names.released ? names.released->index + 1 : 0;

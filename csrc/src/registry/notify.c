@@ -5,6 +5,7 @@
 #include "change.h"
 #include "deferred.h"
 #include "hook.h"
+#include "loader.h"
 
 /* A watcher that is to be notified of a flag. */
 struct pd__notice {
@@ -107,7 +108,7 @@ static call pinned_call(pd__operation *operation, const pd__notice *notice) {
 /* With the lock. For want of memory the watcher isn't notified: the change has happened. */
 static bool defer(pd__operation *operation, const pd__notice *notice) {
   const pd__hook *hook = notice->hook;
-  if (!operation->in_loader || !hook || !hook->waits) return false;
+  if (!pd__loader_now.within || !hook || !hook->waits) return false;
   if (!hook->removed) pd__deferred_add(operation, (pd__deferred){hook->number, notice->flag});
   return true;
 }
@@ -123,7 +124,6 @@ typedef struct left_notice {
 } left_notice;
 
 static left_notice *left, **left_end = &left;
-static bool any_left; /* for readers without the lock */
 
 void pd__notices_abandon(pd__operation *operation) {
   for (; operation->notices; operation->notices = operation->notices->next) {
@@ -134,7 +134,7 @@ void pd__notices_abandon(pd__operation *operation) {
     *made = (left_notice){watcher, notice->flag, notice->generation, NULL};
     *left_end = made;
     left_end = &made->next;
-    __atomic_store_n(&any_left, true, __ATOMIC_RELEASE);
+    pd__set_due(PD__DUE_NOTICES, true);
   }
 }
 
@@ -150,11 +150,11 @@ static void take_over(pd__operation *operation) {
     free(taken);
   }
   left_end = &left;
-  __atomic_store_n(&any_left, false, __ATOMIC_RELEASE);
+  pd__set_due(PD__DUE_NOTICES, false);
 }
 
 void pd__notices_deliver(pd__operation *operation) {
-  if (__atomic_load_n(&any_left, __ATOMIC_ACQUIRE)) {
+  if (pd__is_due(PD__DUE_NOTICES)) {
     pd__operation_lock(operation);
     take_over(operation);
     pd__operation_unlock(operation);

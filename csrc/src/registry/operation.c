@@ -4,7 +4,6 @@
 #include "change.h"
 #include "deferred.h"
 #include "hook.h"
-#include "loader.h"
 #include "pin.h"
 
 void pd__operations_in_child(void) {
@@ -17,10 +16,7 @@ void pd__operations_in_child(void) {
   }
 }
 
-void pd__operation_begin(pd__operation *operation) {
-  *operation = (pd__operation){.in_loader = pd__loader_now.within};
-  pd__operation_lock(operation);
-}
+void pd__operation_begin(pd__operation *operation) { pd__operation_lock(operation); }
 
 void pd__operation_abandon(pd__operation *operation) {
   if (operation->held || operation->pins || operation->notices) {
@@ -35,8 +31,10 @@ void pd__operation_abandon(pd__operation *operation) {
   pd__arena_free(&operation->arena);
 }
 
-void pd__operation_end(pd__operation *operation) {
-  if (operation->locked) pd__operation_unlock(operation);
+/* ---- The end ---- */
+
+/* Without the lock. */
+static void finish(pd__operation *operation) {
   pd__notices_deliver(operation);
   pd__warnings_deliver(operation);
   if (operation->deferred) pd__deferred_tell(operation);
@@ -46,5 +44,10 @@ void pd__operation_end(pd__operation *operation) {
     pd__operation_unlock(operation);
   }
   pd__hooks_release(operation);
-  pd__operation_abandon(operation);
+}
+
+void pd__operation_end(pd__operation *operation) {
+  if (operation->locked) pd__operation_unlock(operation);
+  if (operation->arena.blocks || operation->deferred || pd__is_due(PD__DUE_ANY)) finish(operation);
+  pd__operation_leave(operation);
 }

@@ -119,6 +119,7 @@ struct pd_flag {
   uint32_t claim;       /* the last operation that dealt with the name */
   bool known;           /* a definition has had this name or alias: there may be handles */
   bool old_name;        /* as an alias: it is deprecated */
+  uint16_t length;      /* of the name */
 };
 
 static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
@@ -271,8 +272,7 @@ struct pd__operation {
   pd__operation *outer; /* of this thread; while it has pins or holds hooks */
   bool listed;
   bool locked;
-  bool in_loader; /* a constructor or destructor is running: no hook may wait */
-  bool deferred;  /* it has put something off, for pd_deferred_run */
+  bool deferred; /* it has put something off, for pd_deferred_run */
 };
 
 /* Take the lock, and let go of it; then notify watchers, hand out warnings, release contexts and
@@ -290,15 +290,28 @@ static inline void pd__operation_unlock(pd__operation *operation) {
   pd__platform_unlock();
 }
 
-/* Let go of all that the operation holds, without calling anybody. */
+/* Let go of all that the operation holds, without calling anybody. All of it lies in the arena. */
 void pd__operation_abandon(pd__operation *operation);
+
+static inline void pd__operation_leave(pd__operation *operation) {
+  if (operation->locked || operation->arena.blocks) pd__operation_abandon(operation);
+}
+
+/* What the next operation to end does for others (kept.c): bits, set with the lock. */
+enum { PD__DUE_NOTICES = 1, PD__DUE_WARNINGS = 2, PD__DUE_RELEASES = 4, PD__DUE_ANY = 7 };
+extern uint8_t pd__due;
+void pd__set_due(uint8_t what, bool is_due);
+
+static inline bool pd__is_due(uint8_t what) {
+  return __atomic_load_n(&pd__due, __ATOMIC_ACQUIRE) & what;
+}
 
 /* The child of a fork has this thread alone: what others kept there, nobody keeps. */
 void pd__operations_in_child(void);
 
 /* A variable of this kind ends in order however its function is left. */
 #define PD__OPERATION(name)                                                                        \
-  pd__operation name __attribute__((cleanup(pd__operation_abandon))) = {.locked = false}
+  pd__operation name __attribute__((cleanup(pd__operation_leave))) = {.locked = false}
 
 /* The operation keeps something in the process, until it ends (kept.c). */
 void pd__operation_list(pd__operation *operation);

@@ -6,6 +6,7 @@
 #include "change.h"
 #include "deferred.h"
 #include "hook.h"
+#include "loader.h"
 
 /* Values that change all the time can't be validated. */
 #define ROUNDS 100
@@ -160,7 +161,7 @@ static void add_definition(question *all, pd_flag *flag) {
 
 /* It may wait for a thread that waits for the loader. */
 static bool refuse_deferred(question *all, const pd__hook *hook) {
-  if (!hook->waits || !all->changes->operation->in_loader) return false;
+  if (!hook->waits || !pd__loader_now.within) return false;
   pd__report_fail(all->changes->report, PD_ERR_REFUSED,
                   "--%s: one of its validators can't be asked in constructors and destructors, "
                   "while a module is loaded or unloaded",

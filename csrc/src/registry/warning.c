@@ -17,10 +17,9 @@ static struct {
   void *context;
   pd_module *module; /* that the handler is in */
 } taker;
-static bool due; /* there are some, and a handler; for readers without the lock */
 
 static void update_due(void) {
-  __atomic_store_n(&due, first != NULL && taker.handle != NULL, __ATOMIC_RELEASE);
+  pd__set_due(PD__DUE_WARNINGS, first != NULL && taker.handle != NULL);
 }
 
 pd_error *pd__warning_add(pd_warning kind) {
@@ -93,7 +92,7 @@ static const char *next_text(pd__operation *operation, pd_warning *kind, bool *a
 
 void pd__warnings_deliver(pd__operation *operation) {
   bool again = true;
-  while (again && __atomic_load_n(&due, __ATOMIC_ACQUIRE)) {
+  while (again && pd__is_due(PD__DUE_WARNINGS)) {
     pd__operation_lock(operation);
     pd_warning kind = PD_WARNING_GENERAL;
     const char *text = next_text(operation, &kind, &again);
