@@ -9,30 +9,43 @@
 
 /* ---- Hashes ---- */
 
-/* What Python from 3.11 on, whose hash this is, gives with PYTHONHASHSEED=0. */
-TEST(texts_have_the_hashes_of_siphash_1_3) {
-  static const struct {
-    const char *text;
-    uint64_t hash;
-  } known[] = {
-      {"", 0xd1fba762150c532cu},          {"a", 0x407448d2b89b1813u},
-      {"siphash", 0x8264ceeccb16bcbeu},   {"12345678", 0x3489982430560a87u},
-      {"123456789", 0x0fbc0f0007965fcfu}, {"a text of some 20 bytes", 0x35ea7fe85896b238u}};
-  pd__hash_seed((const uint64_t[2]){0, 0});
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    CHECK(pd__hash_text(known[i].text, strlen(known[i].text)) == known[i].hash);
-  }
-  CHECK(pd__hash_text("", 1) == 0x68a914128e01e473u);
+static uint32_t hash_by(uint64_t first, uint64_t second, const char *text) {
+  pd__hash_seed((const uint64_t[2]){first, second});
+  return pd__hash_text(text, strlen(text));
 }
 
-TEST(each_word_of_the_key_changes_the_hash) {
-  pd__hash_seed((const uint64_t[2]){0, 0});
-  uint64_t none = pd__hash_text("a", 1);
-  pd__hash_seed((const uint64_t[2]){1, 0});
-  uint64_t first = pd__hash_text("a", 1);
-  pd__hash_seed((const uint64_t[2]){0, 1});
-  uint64_t second = pd__hash_text("a", 1);
+TEST(each_word_of_the_seed_changes_the_hash) {
+  uint32_t none = hash_by(0, 0, "a"), first = hash_by(1, 0, "a"), second = hash_by(0, 2, "a");
   CHECK(none != first && none != second && first != second);
+}
+
+/* Every byte counts, at every place of texts shorter and longer than a block. */
+TEST(texts_that_differ_in_one_byte_have_other_hashes) {
+  char text[220];
+  pd__hash_seed((const uint64_t[2]){3, 5});
+  memset(text, 'x', sizeof text);
+  for (size_t length = 1; length <= sizeof text; length++) {
+    uint32_t whole = pd__hash_text(text, length);
+    CHECK(pd__hash_text(text, length - 1) != whole);
+    for (size_t at = 0; at < length; at++) {
+      text[at] = 'y';
+      CHECK(pd__hash_text(text, length) != whole);
+      text[at] = 'x';
+    }
+  }
+}
+
+/* Of numbered names as of others: in each half of the slots there are about as many. */
+TEST(numbered_names_spread_over_all_slots) {
+  enum { SLOTS = 1024, NAMES = 64 * SLOTS };
+  static int taken[SLOTS];
+  char name[24];
+  pd__hash_seed((const uint64_t[2]){7, 11});
+  for (int i = 0; i < NAMES; i++) {
+    int length = snprintf(name, sizeof name, "flag_%05d_x", i);
+    taken[pd__hash_text(name, (size_t)length) % SLOTS]++;
+  }
+  for (int i = 0; i < SLOTS; i++) CHECK(taken[i] > 16 && taken[i] < 160);
 }
 
 /* ---- Tables ---- */

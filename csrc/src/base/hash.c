@@ -1,70 +1,45 @@
-/* SipHash-1-3: https://131002.net/siphash/ */
+/* Pair-multiply-shift: M. Thorup, "High Speed Hashing for Integers and Strings",
+ * https://arxiv.org/abs/1504.06804. */
 #include "hash.h"
 
-#include <stdlib.h>
+#define BLOCK 12u /* words of eight bytes that are hashed by keys of their own */
 
-/* The loader puts two addresses in: one of this library, and one of the C library, which
- * stands elsewhere. */
-static union {
-  struct {
-    const void *own;
-    void (*others)(void *);
-  } addresses;
-  uint64_t words[2];
-} key = {.addresses = {&key, free}};
+static uint64_t keys[2 * (BLOCK + 1)]; /* the first two are for the length, or what came before */
 
-void pd__hash_seed(const uint64_t fresh[2]) { memcpy(key.words, fresh, sizeof key.words); }
-
-static inline uint64_t rotate(uint64_t word, unsigned bits) {
-  return word << bits | word >> (64 - bits);
+/* SplitMix64: https://doi.org/10.1145/2714064.2660195 */
+void pd__hash_seed(const uint64_t seed[2]) {
+  uint64_t state = seed[0];
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    uint64_t mixed = state += seed[1] | 1;
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+    keys[i] = mixed ^ mixed >> 31;
+  }
 }
 
-typedef struct state {
-  uint64_t a, b, c, d;
-} state;
-
-static inline void turn(state *s) {
-  s->a += s->b;
-  s->c += s->d;
-  s->b = rotate(s->b, 13) ^ s->a;
-  s->d = rotate(s->d, 16) ^ s->c;
-  s->a = rotate(s->a, 32) + s->d;
-  s->c += s->b;
-  s->d = rotate(s->d, 21) ^ s->a;
-  s->b = rotate(s->b, 17) ^ s->c;
-  s->c = rotate(s->c, 32);
+static inline uint64_t product(const uint64_t *key, uint64_t word) {
+  return (key[0] + (uint32_t)word) * (key[1] + (word >> 32));
 }
 
-static inline void take(state *s, uint64_t word) {
-  s->d ^= word;
-  turn(s);
-  s->a ^= word;
+/* The upper half is the hash. A bijection brings its order out of step with that of the texts:
+ * tables probe from one slot to the next. */
+static inline uint32_t finish(uint64_t sum) {
+  uint32_t hash = (uint32_t)(sum >> 32);
+  hash = (hash ^ hash >> 16) * 0x85ebca6bu;
+  return hash ^ hash >> 13;
 }
 
-/* Eight bytes, the first of them the lowest. */
-static inline uint64_t word_at(const char *at) {
-  uint64_t word = pd__hash_word(at);
-  return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(word) : word;
-}
-
-/* The last `rest` bytes of the text, fewer than eight; above them the length. A long text
- * is read from eight bytes before its end, which needs no loop. */
-static inline uint64_t last_word(const char *text, size_t length, size_t rest) {
-  uint64_t word = (uint64_t)length << 56;
-  if (rest == 0) return word;
-  if (length >= 8) return word | word_at(text + length - 8) >> (64 - 8 * rest);
-  for (size_t i = 0; i < rest; i++) word |= (uint64_t)(unsigned char)text[i] << 8 * i;
-  return word;
-}
-
-uint64_t pd__hash_text(const char *text, size_t length) {
-  state s = {key.words[0] ^ 0x736f6d6570736575u, key.words[1] ^ 0x646f72616e646f6du,
-             key.words[0] ^ 0x6c7967656e657261u, key.words[1] ^ 0x7465646279746573u};
-  size_t rest = length % 8;
-  uint64_t last = last_word(text, length, rest);
-  for (const char *end = text + length - rest; text < end; text += 8) take(&s, word_at(text));
-  take(&s, last);
-  s.c ^= 0xff;
-  for (int i = 0; i < 3; i++) turn(&s);
-  return s.a ^ s.b ^ s.c ^ s.d;
+uint32_t pd__hash_text(const char *text, size_t length) {
+  uint64_t sum = product(keys, length);
+  const uint64_t *key = keys + 2;
+  if (length < 8) return finish(sum + product(key, length ? pd__hash_rest(text, length) : 0));
+  const char *last = text + length - 8; /* some of it may have been taken already */
+  for (; text < last; text += 8) {
+    sum += product(key, pd__hash_word(text));
+    key += 2;
+    if (key < keys + sizeof keys / sizeof *keys) continue;
+    sum = product(keys, sum);
+    key = keys + 2;
+  }
+  return finish(sum + product(key, pd__hash_word(last)));
 }

@@ -1,10 +1,8 @@
-/* A keyed hash of text, and texts compared eight bytes at a time.
+/* A keyed hash of text, and text read eight bytes at a time.
  *
- * Names and values may come from somebody who wants the tables to be slow. The hash is
- * SipHash-1-3 with a key that this process alone knows, as in Rust and in Python: it was made
- * for short texts, and nobody has found a way to texts of one hash without the key. wyhash
- * and rapidhash take half of the time, 15 ns for 20 bytes, but promise no such thing: sets of
- * texts that collide under every key are known for hashes of their kind. */
+ * Names and values may come from somebody who wants the tables to be slow. The hash is strongly
+ * universal within blocks of 96 bytes: under a random key, any two texts collide with a
+ * probability of 2^-32 for each block, whoever chose them. */
 #ifndef PD__HASH_H
 #define PD__HASH_H
 
@@ -12,12 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* All 64 bits are equally good. Hashes never leave the process. Any thread. */
-uint64_t pd__hash_text(const char *text, size_t length);
+/* All 32 bits are equally good. Hashes never leave the process. Any thread. */
+uint32_t pd__hash_text(const char *text, size_t length);
 
-/* Use another key: before the first hash is stored. Until then the key stems from
- * addresses, which most systems choose at random. */
-void pd__hash_seed(const uint64_t key[2]);
+/* Make the keys: before the first hash. */
+void pd__hash_seed(const uint64_t seed[2]);
 
 static inline uint64_t pd__hash_word(const char *at) {
   uint64_t word;
@@ -36,17 +33,6 @@ static inline uint64_t pd__hash_rest(const char *at, size_t length) {
   }
   return (uint64_t)((unsigned char)at[0] | (unsigned char)at[length / 2] << 8 |
                     (unsigned char)at[length - 1] << 16);
-}
-
-/* Whether two texts of this length are the same. */
-static inline int pd__hash_same(const char *a, const char *b, size_t length) {
-  if (length == 0) return 1;
-  if (length < 8) return pd__hash_rest(a, length) == pd__hash_rest(b, length);
-  size_t last = length - 8;
-  for (size_t at = 0; at < last; at += 8) {
-    if (pd__hash_word(a + at) != pd__hash_word(b + at)) return 0;
-  }
-  return pd__hash_word(a + last) == pd__hash_word(b + last);
 }
 
 #endif /* PD__HASH_H */

@@ -96,7 +96,7 @@ static bool same_text(uint32_t item, const void *text) { return !strcmp(text_of(
 const char *pd__intern(const char *text) {
   if (!text) return NULL;
   size_t length = strlen(text);
-  uint32_t hash = (uint32_t)pd__hash_text(text, length);
+  uint32_t hash = pd__hash_text(text, length);
   uint32_t item = pd__table_find(&texts.table, hash, same_text, text);
   if (item) return text_of(item);
   const char **at = next_place();

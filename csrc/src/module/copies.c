@@ -95,8 +95,9 @@ static void start_child(void) {
 }
 
 static void become_host(void) {
-  uint64_t key[2];
-  if (pd__platform_random(key, sizeof key)) pd__hash_seed(key);
+  uint64_t seed[2] = {(uintptr_t)seed, (uintptr_t)own_table}; /* most systems choose at random */
+  pd__platform_random(seed, sizeof seed);
+  pd__hash_seed(seed);
   pd__platform_settle(&pd__copy_v1, start_child);
   pd__members_begin(&own_table->host);
 }

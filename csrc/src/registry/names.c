@@ -84,12 +84,12 @@ static bool same_name(uint32_t item, const void *key) {
 static uint32_t hash_folded(const char *name, size_t length) {
   char folded[PD_NAME_MAX];
   for (size_t i = 0; i < length; i++) folded[i] = fold(name[i]);
-  return (uint32_t)pd__hash_text(folded, length);
+  return pd__hash_text(folded, length);
 }
 
 static uint32_t hash_of(const char *name, size_t length) {
   if (memchr(name, '-', length)) return hash_folded(name, length);
-  return (uint32_t)pd__hash_text(name, length);
+  return pd__hash_text(name, length);
 }
 
 pd_flag *pd__names_find(const char *name, size_t length) {
