@@ -88,17 +88,20 @@ typedef union pd__number {
 
 /* A name. It is a flag while it is defined, another name of one while it is an alias, and
  * otherwise it is kept by what waits for it: imports, pending values, the values of a former
- * definition. A name that was ever a flag stays for good, since there are handles to it. */
+ * definition. A name that was ever a flag stays for good, since there are handles to it. What a set
+ * reads and writes comes first, so that it lies in as few lines of the cache as can be. */
 struct pd_flag {
-  const char *text;  /* the value of a string */
-  pd__number number; /* the value of a number */
   const char *name;  /* as the definition spells it, of whose module the text is; of others
                         as first met, stored for good */
+  const char *text;  /* the value of a string */
+  pd__number number; /* the value of a number */
   void *variable;    /* of the definition; NULL: none, or only access functions reach it */
-  const char *place; /* of the last value that isn't an override's, with the next three */
+  pd__extra *extra;  /* NULL: none of it is needed */
+  const char *place; /* of the last value that isn't an override's, with line, column, source */
   uint32_t line;
   uint32_t column;
   uint32_t generation; /* of the definition: another number whenever that changes */
+  uint16_t length;     /* of the name */
   uint8_t source;
   uint8_t state;        /* as pd_flag_get_state says; for readers without the lock */
   uint8_t type;         /* of the values; outlives the definition */
@@ -111,15 +114,13 @@ struct pd_flag {
   bool frozen;          /* by pd_flag_freeze; outlives the definition */
   bool assignable;      /* a module may assign to its variable */
   bool warned;          /* of its use */
-  pd__cell *cells;      /* first that of the definition, if there is one */
-  pd__entry *history;   /* hidden and replaced values: by rank, the latest of a source first */
-  pd__extra *extra;     /* NULL: none of it is needed */
-  uint32_t index;       /* of the node */
-  uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
-  uint32_t claim;       /* the last operation that dealt with the name */
   bool known;           /* a definition has had this name or alias: there may be handles */
   bool old_name;        /* as an alias: it is deprecated */
-  uint16_t length;      /* of the name */
+  uint32_t index;       /* of the node */
+  pd__cell *cells;      /* first that of the definition, if there is one */
+  pd__entry *history;   /* hidden and replaced values: by rank, the latest of a source first */
+  uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
+  uint32_t claim;       /* the last operation that dealt with the name */
 };
 
 static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
