@@ -2,6 +2,8 @@
  * https://arxiv.org/abs/1504.06804. */
 #include "hash.h"
 
+#include <string.h>
+
 #define BLOCK 12u /* words of eight bytes that are hashed by keys of their own */
 
 static uint64_t keys[2 * (BLOCK + 1)]; /* the first two are for the length, or what came before */
@@ -15,6 +17,24 @@ void pd__hash_seed(const uint64_t seed[2]) {
     mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
     keys[i] = mixed ^ mixed >> 31;
   }
+}
+
+static inline uint64_t word_at(const char *at) {
+  uint64_t word;
+  memcpy(&word, at, sizeof word);
+  return word;
+}
+
+/* One to seven bytes, each of them at least once, without a loop. */
+static inline uint64_t rest_at(const char *at, size_t length) {
+  uint32_t low, high;
+  if (length >= sizeof low) {
+    memcpy(&low, at, sizeof low);
+    memcpy(&high, at + length - sizeof high, sizeof high);
+    return low | (uint64_t)high << 32;
+  }
+  return (uint64_t)((unsigned char)at[0] | (unsigned char)at[length / 2] << 8 |
+                    (unsigned char)at[length - 1] << 16);
 }
 
 static inline uint64_t product(const uint64_t *key, uint64_t word) {
@@ -32,14 +52,14 @@ static inline uint32_t finish(uint64_t sum) {
 uint32_t pd__hash_text(const char *text, size_t length) {
   uint64_t sum = product(keys, length);
   const uint64_t *key = keys + 2;
-  if (length < 8) return finish(sum + product(key, length ? pd__hash_rest(text, length) : 0));
+  if (length < 8) return finish(sum + product(key, length ? rest_at(text, length) : 0));
   const char *last = text + length - 8; /* some of it may have been taken already */
   for (; text < last; text += 8) {
-    sum += product(key, pd__hash_word(text));
+    sum += product(key, word_at(text));
     key += 2;
     if (key < keys + sizeof keys / sizeof *keys) continue;
     sum = product(keys, sum);
     key = keys + 2;
   }
-  return finish(sum + product(key, pd__hash_word(last)));
+  return finish(sum + product(key, word_at(last)));
 }

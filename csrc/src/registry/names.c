@@ -40,23 +40,22 @@ static uint64_t between(uint64_t word, unsigned low, unsigned high) {
 
 /* Whether all bytes may stand in a name: letters, digits, _ . - */
 static bool is_inner(uint64_t word) {
-  uint64_t letters = between((word & ~HIGH) | EACH(0x20u), 'a', 'z');
-  uint64_t others = between(word & ~HIGH, '-', '.') | between(word & ~HIGH, '0', '9') |
-                    between(word & ~HIGH, '_', '_');
+  uint64_t low = word & ~HIGH;
+  uint64_t letters = between(low | EACH(0x20u), 'a', 'z');
+  uint64_t others = between(low, '-', '.') | between(low, '0', '9') | between(low, '_', '_');
   return ((letters | others) & ~word & HIGH) == HIGH;
 }
 
 bool pd__name_valid(const char *name, size_t length) {
-  if (length == 0 || length > PD_NAME_MAX || (unsigned char)name[0] < 'A') return false;
-  if (length < 8) { /* of fewer than 4 bytes, 3 are read */
-    uint64_t rest = pd__hash_rest(name, length);
-    return is_inner(length < 4 ? rest | EACH((uint64_t)'_') << 24 : rest);
+  if (length == 0 || length > PD_NAME_MAX || (unsigned char)*name < 'A') return false;
+  uint64_t word;
+  for (; length >= sizeof word; length -= sizeof word, name += sizeof word) {
+    memcpy(&word, name, sizeof word);
+    if (!is_inner(word)) return false;
   }
-  const char *last = name + length - 8;
-  for (; name < last; name += 8) {
-    if (!is_inner(pd__hash_word(name))) return false;
-  }
-  return is_inner(pd__hash_word(last));
+  word = EACH((uint64_t)'_');
+  memcpy(&word, name, length);
+  return is_inner(word);
 }
 
 /* ---- The table ---- */
@@ -92,11 +91,14 @@ static uint32_t hash_of(const char *name, size_t length) {
   return pd__hash_text(name, length);
 }
 
-pd_flag *pd__names_find(const char *name, size_t length) {
-  if (length > PD_NAME_MAX) return NULL;
+static pd_flag *find(const char *name, size_t length, uint32_t hash) {
   sought wanted = {name, length};
-  uint32_t item = pd__table_find(&names.table, hash_of(name, length), same_name, &wanted);
+  uint32_t item = pd__table_find(&names.table, hash, same_name, &wanted);
   return item ? node_at(item - 1) : NULL;
+}
+
+pd_flag *pd__names_find(const char *name, size_t length) {
+  return length > PD_NAME_MAX ? NULL : find(name, length, hash_of(name, length));
 }
 
 bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, count); }
@@ -116,26 +118,28 @@ static bool new_chunk(void) {
   return names.chunks[chunk] != NULL;
 }
 
+/* All zeros but for its index. */
 static pd_flag *new_node(void) {
   pd_flag *node = names.released;
-  uint32_t index = node ? node->index : names.count;
   if (node) {
     names.released = node->next_listed ? node_at(node->next_listed - 1) : NULL;
-  } else {
-    if (names.count % CHUNK == 0 && !new_chunk()) return NULL;
-    node = node_at(names.count++);
+    node->next_listed = 0;
+    return node;
   }
-  *node = (pd_flag){.index = index};
+  if (names.count % CHUNK == 0 && !new_chunk()) return NULL;
+  node = node_at(names.count);
+  node->index = names.count++;
   return node;
 }
 
 pd_flag *pd__names_add(const char *name, size_t length) {
-  pd_flag *node = pd__names_find(name, length);
+  uint32_t hash = hash_of(name, length);
+  pd_flag *node = find(name, length, hash);
   if (node) return node;
   if (!pd__table_reserve(&names.table, 1) || !(node = new_node())) return NULL;
   node->name = name;
   node->length = (uint16_t)length;
-  pd__table_add(&names.table, hash_of(name, length), node->index + 1);
+  pd__table_add(&names.table, hash, node->index + 1);
   return node;
 }
 
