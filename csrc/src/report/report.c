@@ -36,12 +36,8 @@ static pd_status take_options(const pd_report_options *from, pd_report_options *
 }
 
 static void write_version(const pd_report_options *options, pd__out *out) {
-  pd__out_text(out, options->program);
-  if (options->version && *options->version) {
-    pd__out_text(out, " version ");
-    pd__out_text(out, options->version);
-  }
-  pd__out_text(out, "\n");
+  const char *version = options->version ? options->version : "";
+  pd__out_format(out, "%s%s%s\n", options->program, *version ? " version " : "", version);
 }
 
 static void write_flags(pd__rows *rows, const pd_report_options *options, pd__out *out) {

@@ -115,8 +115,6 @@ bool pd__rows_begins_group(const pd__rows *rows, size_t index) {
 
 void pd__row_heading(const pd__row *row, pd__out *out) {
   const char *module = pd__base_name(row->info.module);
-  pd__out_text(out, *module ? module : "other");
-  if (!*row->info.category) return;
-  pd__out_text(out, ", ");
-  pd__out_text(out, row->info.category);
+  const char *category = row->info.category;
+  pd__out_format(out, "%s%s%s", *module ? module : "other", *category ? ", " : "", category);
 }
