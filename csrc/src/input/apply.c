@@ -25,15 +25,6 @@ static bool is_open(pd__reader *reader, pd_flag *flag, const pd__token *token) {
   return pd__flag_check_open(reader->operation, flag, &token->origin, NULL) == PD_OK;
 }
 
-/* Whether the file gave the flag the value already that the text reads as. */
-static bool has_value(const pd_flag *flag, const char *text) {
-  pd__entry given;
-  pd_value value;
-  return pd__history_find(flag, PD_SOURCE_FILE, &given) &&
-         pd__value_read(pd__flag_def(flag), text, &value) == PD_OK &&
-         pd__value_equal(flag->type, given.value, value);
-}
-
 /* A flag that is closed by now must not be refused what it has taken before: then
  * the last of the values that name it is the one that it has. */
 static bool stands(pd__reader *reader, const naming *all, pd_flag *flag) {
@@ -41,7 +32,7 @@ static bool stands(pd__reader *reader, const naming *all, pd_flag *flag) {
   if (!token || is_open(reader, flag, token)) return false;
   const char *text = token->text;
   if (!text) text = pd__token_resolve(token).negated ? "false" : "true";
-  return has_value(flag, text);
+  return pd__has_given(PD_SOURCE_FILE, flag, text);
 }
 
 /* Old values go before new ones come: they weren't replaced by later ones of the same
@@ -90,7 +81,6 @@ pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const 
   if (!path) return pd__fail_null(err, "path");
   pd__config_value **end = config->end;
   pd__report report = {.list = errors, .first = err};
-  pd__token nobody = {.dashes = ""};
   pd__files files = {.prefix = "FLAGS_"};
   pd__reader reader;
   PD__OPERATION(operation);
@@ -100,7 +90,7 @@ pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const 
   reader.config = config;
   reader.program = program;
   reader.sources = &files;
-  pd__option_take_file(&reader, path, strlen(path), &nobody);
+  pd__option_take_file(&reader, path, strlen(path), NULL);
   pd_status status = pd__reader_finish(&reader);
   pd__operation_end(&operation);
   if (status != PD_OK) pd__config_cut(config, end);

@@ -71,7 +71,7 @@ static void read_flag(parse *run, const char *text) {
   } else if (wants || (!token.text && next && is_value(next))) {
     token.next = next; /* for messages */
   }
-  pd__option_take(&run->reader, &token, &meaning, text);
+  pd__option_take(&run->reader, &token, &meaning);
 }
 
 static void read_tokens(parse *run) {

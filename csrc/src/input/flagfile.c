@@ -51,18 +51,13 @@ static const char *unquote(char *text) {
 /* ---- Lines ---- */
 
 static pd__line *add_line(pd__arena *arena, pd__file *file) {
-  if (file->count == file->capacity) {
-    size_t capacity = file->capacity ? 2 * file->capacity : 16;
-    pd__line *lines =
-        pd__arena_grow(arena, file->lines, file->count * sizeof *lines, capacity * sizeof *lines);
-    if (!lines) {
-      file->status = PD_ERR_MEMORY;
-      return NULL;
-    }
-    file->lines = lines;
-    file->capacity = capacity;
+  pd__line *lines = pd__arena_room(arena, file->lines, file->count, &file->capacity, sizeof *lines);
+  if (!lines) {
+    file->status = PD_ERR_MEMORY;
+    return NULL;
   }
-  return &file->lines[file->count++];
+  file->lines = lines;
+  return &lines[file->count++];
 }
 
 static void refuse(pd__line *line, size_t shown, const char *why) {

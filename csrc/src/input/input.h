@@ -126,6 +126,10 @@ pd_status pd__environment_check_twin(const pd_flag *flag, const char *variable, 
 /* For later definitions; NULL: none. `prefix` is copied. */
 void pd__environment_use(const char *prefix);
 
+/* Whether `source` gave the flag the value already that the text reads as: one that is closed by
+ * now must not be refused what it has taken before. */
+bool pd__has_given(pd_source source, const pd_flag *flag, const char *text);
+
 /* ---- What files say, kept for later (config.c) ---- */
 
 /* One value; its texts stand behind it. */
@@ -181,9 +185,10 @@ typedef struct pd__reader {
 
 void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report);
 
-/* Find an error. */
-PD__PRINTF(3, 4)
-void pd__reader_fail(pd__reader *reader, pd_status status, const char *format, ...);
+/* Find an error; its message begins with the token's place and name, unless that is NULL. */
+PD__PRINTF(4, 5)
+void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
+                     const char *format, ...);
 
 /* Take a token that means that; what is wrong with it is found. */
 void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
@@ -212,11 +217,10 @@ pd__meaning pd__token_resolve(const pd__token *token);
 /* Whether the token has no value, and takes one. */
 bool pd__option_wants(const pd__token *token, const pd__meaning *meaning);
 
-/* Take a token, whose meaning is known; `text` is it as it was written, for messages. */
-void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning,
-                     const char *text);
+/* Take a token, whose meaning is known. */
+void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
-/* Take a flagfile; `by` is the token that names it, with a name of length 0 where none does. */
+/* Take a flagfile; `by` is the token that names it, or NULL. */
 void pd__option_take_file(pd__reader *reader, const char *path, size_t length, const pd__token *by);
 
 /* Whether a pd_config has kept the token as --undefok=names; then pd__option_excuse takes the

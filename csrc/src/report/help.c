@@ -335,15 +335,15 @@ void pd__help_write(const pd__rows *rows, const pd_report_options *options, pd__
   bool bare = options->usage && !*options->usage;
   helper help = {.page = {.out = out, .width = options->width, .color = options->color}, .left = 8};
   pd__row common[BUILT_INS];
-  pd__rows built_in = {.items = common};
-  if (!bare && (full || options->help->kind == PD_HELP_ALL)) collect_built_ins(&built_in, full);
+  pd__rows built = {.items = common};
+  if (!bare && (full || options->help->kind == PD_HELP_ALL)) collect_built_ins(&built, full);
   for (size_t i = 0; i < rows->count; i++) help.letters |= has_letters(&rows->items[i].info);
   lay_out(&help, rows);
-  lay_out(&help, &built_in);
+  lay_out(&help, &built);
   add_usage(&help, options);
   if (rows->count == 0) add_nothing(&help, options->help);
   add_flags(&help, rows);
-  add_flags(&help, &built_in);
+  add_flags(&help, &built);
   out->failed |= help.scratch.failed;
   free(help.scratch.text);
 }
