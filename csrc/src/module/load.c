@@ -171,22 +171,16 @@ pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module 
   return pd__do_module_load_as(path, NULL, errors, out, err);
 }
 
-/* With the lock. One without a record doesn't say when it leaves: it is about to. */
-static void leave(pd__operation *operation, pd_module *module) {
-  pd__registered_leave(operation, module);
-  pd__hooks_leave(operation, module);
-  pd__warnings_leave(operation, module);
-  pd__deferred_leave(operation, module);
-  module->present = false;
-}
-
 pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
   bool open = module->opened > 0;
   if (open) pd__module_close(&operation, module);
-  if (open && module->opened == 0 && !module->has_record) leave(&operation, module);
+  if (open && module->opened == 0 && !module->has_record) { /* which says itself when it leaves */
+    pd__member_leave(&operation, module);
+    module->present = false;
+  }
   pd__operation_end(&operation);
   if (open) return PD_OK;
   return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);
@@ -202,12 +196,17 @@ pd_module *pd__do_module_next(const pd_module *previous) {
   return module;
 }
 
-static size_t count_flags(const pd_module *module) {
-  size_t count = 0;
-  for (const pd__defs *defs = &module->membership->defs; defs; defs = defs->more) {
-    for (size_t i = 0; i < defs->count; i++) count += defs->cells[i].def->kind == PD_KIND_DEFINE;
+/* The flag at `index`, or NULL: then *count tells how many there are. */
+static pd_flag *find_flag(const pd_module *module, size_t index, size_t *count) {
+  pd_flag *found = NULL;
+  *count = 0;
+  for (const pd__defs *defs = &module->membership->defs; defs && !found; defs = defs->more) {
+    for (size_t i = 0; i < defs->count && !found; i++) {
+      if (defs->cells[i].def->kind != PD_KIND_DEFINE) continue;
+      if ((*count)++ == index) found = pd__cell_flag(&defs->cells[i]);
+    }
   }
-  return count;
+  return found;
 }
 
 pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
@@ -218,7 +217,7 @@ pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, 
   pd__platform_lock();
   found.path = module->path;
   found.present = module->present;
-  found.flags = count_flags(module);
+  find_flag(module, SIZE_MAX, &found.flags);
   found.status = module->membership->status;
   found.name_space = module->name_space;
   pd__platform_unlock();
@@ -230,15 +229,9 @@ pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag 
                                  pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   if (!out) return pd__fail_null(err, "out");
-  size_t left = index;
-  pd_flag *flag = NULL;
+  size_t count;
   pd__platform_lock();
-  for (const pd__defs *defs = &module->membership->defs; defs && !flag; defs = defs->more) {
-    for (size_t i = 0; i < defs->count && !flag; i++) {
-      const pd__cell *cell = &defs->cells[i];
-      if (cell->def->kind == PD_KIND_DEFINE && left-- == 0) flag = pd__cell_flag(cell);
-    }
-  }
+  pd_flag *flag = find_flag(module, index, &count);
   pd__platform_unlock();
   if (!flag) return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: has no flag %zu", module->path, index);
   *out = flag;

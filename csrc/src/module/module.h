@@ -61,6 +61,9 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 /* With the lock. Take all of its definitions away. */
 void pd__member_undefine(pd__operation *operation, pd_module *module);
 
+/* With the lock. It leaves: it is to be called for nothing more. */
+void pd__member_leave(pd__operation *operation, pd_module *module);
+
 /* This copy hosts the registry, and modules will see it as `host`. */
 void pd__members_begin(const pd_host *host);
 

@@ -27,14 +27,6 @@ static pd_flag_def *make_copy(pd__defs *defs, size_t left) {
 
 /* ---- Their order ---- */
 
-/* Definitions of one source file, one after the other. */
-typedef struct run {
-  size_t from;
-  const char *file;
-  uint32_t line; /* of the last one */
-  bool rises, falls;
-} run;
-
 static int compare_lines(const void *a, const void *b) {
   uint32_t left = ((const pd__cell *)a)->def->line, right = ((const pd__cell *)b)->def->line;
   return (left > right) - (left < right);
@@ -48,33 +40,29 @@ static void turn_round(pd__cell *cells, size_t count) {
   }
 }
 
+/* Whether another definition stands in the file of the first one. */
+static bool is_beside(const pd_flag_def *first, const pd_flag_def *other) {
+  return first->file == other->file ||
+         (first->file && other->file && !strcmp(first->file, other->file));
+}
+
 /* Compilers are free to emit a file's definitions in any order, and gcc turns
  * it round; listings follow the source. */
-static void end_run(const run *at, const pd__defs *defs) {
-  pd__cell *cells = defs->cells + at->from;
-  size_t count = defs->count - at->from;
-  if (at->rises) return;
-  if (at->falls) {
-    turn_round(cells, count);
-  } else {
-    qsort(cells, count, sizeof *cells, compare_lines);
+static void sort_files(pd__cell *cells, size_t count) {
+  for (size_t first = 0, end = 0; first < count; first = end) {
+    bool rises = true, falls = true;
+    for (end = first + 1; end < count && is_beside(cells[first].def, cells[end].def); end++) {
+      bool higher = cells[end].def->line >= cells[end - 1].def->line;
+      rises &= higher;
+      falls &= !higher;
+    }
+    if (rises) continue;
+    if (falls) {
+      turn_round(cells + first, end - first);
+    } else {
+      qsort(cells + first, end - first, sizeof *cells, compare_lines);
+    }
   }
-}
-
-static bool is_in(const run *at, const pd_flag_def *def) {
-  return at->file == def->file || (at->file && def->file && !strcmp(at->file, def->file));
-}
-
-/* A definition comes next. */
-static void follow(run *at, const pd__defs *defs, const pd_flag_def *def) {
-  if (defs->count > 0 && is_in(at, def)) {
-    at->rises &= def->line >= at->line;
-    at->falls &= def->line < at->line;
-  } else {
-    end_run(at, defs);
-    *at = (run){.from = defs->count, .file = def->file, .rises = true, .falls = true};
-  }
-  at->line = def->line;
 }
 
 /* ---- Reading ---- */
@@ -102,7 +90,6 @@ static const pd_flag_def *read_one(pd__defs *defs, const pd_flag_def *def, size_
 /* Definitions under way from a record to `defs`. */
 typedef struct reading {
   pd__defs *defs;
-  run current;
   size_t left;
   pd_module *module;
   pd__report *report;
@@ -113,7 +100,6 @@ static void read_next(reading *to, const pd_flag_def *def) {
   pd__defs *defs = to->defs;
   def = def ? read_one(defs, def, to->left, to->module->name_space, &err) : NULL;
   if (def) {
-    follow(&to->current, defs, def);
     defs->cells[defs->count++] = (pd__cell){.def = def, .module = to->module};
   } else {
     pd__report_add(to->report, &err);
@@ -123,36 +109,31 @@ static void read_next(reading *to, const pd_flag_def *def) {
 
 bool pd__defs_read(pd__defs *defs, const pd_module_record *record, pd__lates lates,
                    pd_module *module, pd__report *report) {
-  reading to = {defs, {.rises = true}, 0, module, report};
+  reading to = {defs, 0, module, report};
   size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0;
   to.left = listed;
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) to.left++;
   if (!make_room(defs, to.left)) {
-    pd_error err;
-    pd__fail_memory(&err);
-    pd__report_add(report, &err);
+    pd__report_memory(report);
     return false;
   }
   for (size_t i = 0; i < listed; i++) {
     if (record->defs[i]) read_next(&to, record->defs[i]);
   }
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) read_next(&to, at->def);
-  end_run(&to.current, defs);
+  sort_files(defs->cells, defs->count);
   return report->status == PD_OK;
 }
 
 void pd__defs_drop(pd__defs *defs) {
-  pd__defs *more = defs->more;
-  free(defs->cells);
-  free(defs->converted);
-  *defs = (pd__defs){.cells = NULL};
-  while (more) {
-    pd__defs *next = more->more;
-    free(more->cells);
-    free(more->converted);
-    free(more);
-    more = next;
+  for (pd__defs *each = defs; each;) {
+    pd__defs *more = each->more;
+    free(each->cells);
+    free(each->converted);
+    if (each != defs) free(each);
+    each = more;
   }
+  *defs = (pd__defs){.cells = NULL};
 }
 
 /* ---- Definitions that come late ---- */

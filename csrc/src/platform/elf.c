@@ -68,12 +68,13 @@ static bool holds(const struct dl_phdr_info *info, uintptr_t address, uint64_t s
   return false;
 }
 
-/* A walk over records. */
+/* A walk over records, or to one image. */
 typedef struct walk {
   pd__records kind;
   uintptr_t inside; /* 0: every image */
   pd__visitor *visit;
   void *context;
+  pd__platform_image **found; /* instead: the image alone */
 } walk;
 
 /* The record that a note leads to, or NULL for other notes. */
@@ -113,9 +114,14 @@ static void visit_notes(const walk *run, const struct dl_phdr_info *info, const 
 static int visit_image(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
   const walk *run = context;
-  if (run->inside && !holds(info, run->inside, 1, 0)) return 0;
+  if ((run->inside || run->found) && !holds(info, run->inside, 1, 0)) return 0;
   char program[PATH_MAX];
   pd__platform_image image = {.path = NULL};
+  if (run->found) {
+    image_of(info, program, &image);
+    *run->found = pd__platform_copy_image(&image);
+    return 1;
+  }
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
     if (segment->p_type != PT_NOTE) continue;
@@ -125,35 +131,21 @@ static int visit_image(struct dl_phdr_info *info, size_t size, void *context) {
   return run->inside != 0;
 }
 
-void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
-  walk run = {kind, (uintptr_t)inside, visit, context};
+static void walk_images(walk run) {
   pd__posix_walk_begin();
   dl_iterate_phdr(visit_image, &run);
   pd__posix_walk_end();
 }
 
-typedef struct search {
-  uintptr_t address;
-  pd__platform_image *found;
-} search;
-
-static int copy_if_it_holds(struct dl_phdr_info *info, size_t size, void *context) {
-  (void)size;
-  search *run = context;
-  char program[PATH_MAX];
-  pd__platform_image image;
-  if (!holds(info, run->address, 1, 0)) return 0;
-  image_of(info, program, &image);
-  run->found = pd__platform_copy_image(&image);
-  return 1;
+void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
+  walk_images(
+      (walk){.kind = kind, .inside = (uintptr_t)inside, .visit = visit, .context = context});
 }
 
 pd__platform_image *pd__platform_image_at(const void *address) {
-  search run = {(uintptr_t)address, NULL};
-  pd__posix_walk_begin();
-  dl_iterate_phdr(copy_if_it_holds, &run);
-  pd__posix_walk_end();
-  return run.found;
+  pd__platform_image *found = NULL;
+  walk_images((walk){.inside = (uintptr_t)address, .found = &found});
+  return found;
 }
 
 /* ---- Opening ---- */

@@ -40,6 +40,7 @@ static void write_version(const pd_report_options *options, pd__out *out) {
   pd__out_format(out, "%s%s%s\n", options->program, *version ? " version " : "", version);
 }
 
+/* With every flag. */
 static void write_flags(pd__rows *rows, const pd_report_options *options, pd__out *out) {
   pd__rows_choose(rows, options->help->kind, options->help->pattern, options->program);
   if (options->help->kind == PD_HELP_XML) {
@@ -58,15 +59,16 @@ pd_status pd__do_report_help(const pd_report_options *from, pd_writer write, voi
   pd__rows rows = {.count = 0};
   pd__out out = {.length = 0};
   pd_status status = take_options(from, &options, &help, err);
+  bool version = help.kind == PD_HELP_VERSION;
+  if (status == PD_OK && !version) status = pd__rows_collect(&rows, err);
   if (status != PD_OK) return status;
-  if (help.kind == PD_HELP_VERSION) {
+  if (version) {
     write_version(&options, &out);
   } else {
-    status = pd__rows_collect(&rows, err);
-    if (status == PD_OK) write_flags(&rows, &options, &out);
+    write_flags(&rows, &options, &out);
   }
   free(rows.items);
-  return status == PD_OK ? pd__out_finish(&out, write, context, err) : status;
+  return pd__out_finish(&out, write, context, err);
 }
 
 pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_error *err) {
@@ -74,10 +76,9 @@ pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_er
   pd__rows rows = {.count = 0};
   pd__out out = {.length = 0};
   pd_status status = pd__rows_collect(&rows, err);
-  if (status == PD_OK) {
-    pd__rows_group(&rows, "");
-    pd__flagfile_write(&rows, all, &out);
-  }
+  if (status != PD_OK) return status;
+  pd__rows_group(&rows, "");
+  pd__flagfile_write(&rows, all, &out);
   free(rows.items);
-  return status == PD_OK ? pd__out_finish(&out, write, context, err) : status;
+  return pd__out_finish(&out, write, context, err);
 }

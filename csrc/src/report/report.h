@@ -48,9 +48,9 @@ typedef struct pd__row {
 typedef struct pd__rows {
   pd__row *items;
   size_t count;
-  size_t capacity;
 } pd__rows;
 
+/* All that are defined; `items` is for free, unless it fails. */
 pd_status pd__rows_collect(pd__rows *rows, pd_error *err);
 
 /* Bring those of one module and category together: the program's module first, and
