@@ -93,6 +93,8 @@ pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const 
   pd__option_take_file(&reader, path, strlen(path), NULL);
   pd_status status = pd__reader_finish(&reader);
   pd__operation_end(&operation);
-  if (status != PD_OK) pd__config_cut(config, end);
+  if (status == PD_OK) return PD_OK;
+  config->end = end; /* nothing that the file says is kept */
+  *end = NULL;
   return status;
 }

@@ -147,11 +147,9 @@ const pd__file *pd__files_find(const pd__files *files, const char *path, size_t 
 }
 
 static void read_contents(pd__arena *arena, pd__files *files, pd__file *file) {
-  char *text, why[PD__READ_SIZE];
-  size_t length = 0;
-  file->status = pd__platform_read(file->path, PD__BYTES_MOST - files->bytes, &text, &length, why);
-  if (file->status == PD_ERR_FILE) file->why = pd__arena_text(arena, why, strlen(why));
-  if (file->status == PD_ERR_FILE && !file->why) file->status = PD_ERR_MEMORY;
+  char *text;
+  size_t length = 0, most = PD__BYTES_MOST - files->bytes;
+  file->status = pd__platform_read(file->path, most, &text, &length, file->why);
   if (file->status != PD_OK) return;
   if (!pd__arena_adopt(arena, text, length + 1)) {
     file->status = PD_ERR_MEMORY;

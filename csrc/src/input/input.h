@@ -83,7 +83,7 @@ typedef struct pd__line {
 typedef struct pd__file {
   const char *path;
   pd_status status; /* PD_ERR_FILE: `why`; PD_ERR_MEMORY */
-  const char *why;
+  char why[PD__READ_SIZE];
   size_t size; /* in bytes */
   pd__line *lines;
   size_t count, capacity;
@@ -132,22 +132,18 @@ bool pd__has_given(pd_source source, const pd_flag *flag, const char *text);
 
 /* ---- What files say, kept for later (config.c) ---- */
 
-/* One value; its texts stand behind it. */
 typedef struct pd__config_value {
   pd__token token;
   struct pd__config_value *next;
-  size_t size;
 } pd__config_value;
 
 struct pd_config {
   pd__config_value *first, **end;
+  pd__arena arena; /* of the values, with their texts */
 };
 
 /* Keep a copy of a token. No lock. */
 pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error *err);
-
-/* Take away those from `end` on. No lock. */
-void pd__config_cut(pd_config *config, pd__config_value **end);
 
 /* ---- Reading (reader.c, options.c, apply.c) ---- */
 

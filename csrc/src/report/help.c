@@ -101,28 +101,17 @@ static void add_mark(helper *help, pd__style style, const char *text) {
   add_note(help, style);
 }
 
-static void add_choices(helper *help, const char *choices) {
-  if (strlen(choices) <= WIDEST_CHOICES) return; /* they stand in the place of the value */
-  pd__out *note = begin_note(help, "[one of: ");
-  for (const char *cursor = choices; cursor;) {
-    const char *choice = cursor;
-    size_t length = pd__list_next(&cursor);
-    pd__out_add(note, length ? choice : "\"\"", length ? length : 2);
-    pd__out_text(note, cursor ? ", " : "");
-  }
-  add_note(help, PD__FAINT);
-}
-
-/* Names of one letter stand before the flag's. */
-static void add_aliases(helper *help, const char *aliases) {
-  pd__out *note = begin_note(help, "[also: ");
+/* Choices, or else aliases; names of one letter stand before the flag's. */
+static void add_items(helper *help, const char *list, bool choices) {
+  pd__out *note = begin_note(help, choices ? "[one of: " : "[also: ");
   size_t empty = note->length;
-  for (const char *cursor = pd__list_begin(aliases); cursor;) {
-    const char *alias = cursor;
+  for (const char *cursor = pd__list_begin(list); cursor;) {
+    const char *item = cursor;
     size_t length = pd__list_next(&cursor);
-    if (length == 1) continue;
-    pd__out_text(note, note->length > empty ? ", --" : "--");
-    pd__out_add(note, alias, length);
+    if (!choices && length == 1) continue;
+    if (note->length > empty) pd__out_text(note, ", ");
+    if (!choices) pd__out_text(note, "--");
+    pd__out_add(note, length ? item : "\"\"", length ? length : 2);
   }
   if (note->length > empty) add_note(help, PD__FAINT);
 }
@@ -182,10 +171,11 @@ static bool is_quiet_mark(const char *words) {
 static void add_notes(helper *help, const pd__row *row) {
   const pd_flag_info *info = &row->info;
   if (info->required) add_mark(help, PD__WARNING, "[required");
-  add_choices(help, info->choices);
+  /* Few choices stand in the place of the value. */
+  if (strlen(info->choices) > WIDEST_CHOICES) add_items(help, info->choices, true);
   add_range(help, row);
   add_values(help, row);
-  add_aliases(help, info->aliases);
+  add_items(help, info->aliases, false);
   PD_MARK_MAP(ADD_MARK)
   if (!*info->deprecated) return;
   pd__out_text(begin_note(help, "[deprecated: "), info->deprecated);
