@@ -52,9 +52,8 @@ void pd__config_give(const pd_config *config, pd__reader *reader) {
   if (all.whole) drop_old(reader, &all);
   for (const pd__config_value *each = config->first; each; each = each->next) {
     pd__meaning meaning = pd__token_resolve(&each->token);
-    if (pd__option_is_excuse(&each->token)) {
-      pd__option_excuse(reader, &each->token);
-    } else if (!meaning.flag || !stands(reader, &all, meaning.flag)) {
+    bool stood = meaning.flag && stands(reader, &all, meaning.flag);
+    if (!stood && !pd__option_excuse(reader, &each->token)) {
       pd__reader_take(reader, &each->token, &meaning);
     }
   }

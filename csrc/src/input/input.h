@@ -219,10 +219,8 @@ void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meani
 /* Take a flagfile; `by` is the token that names it, or NULL. */
 void pd__option_take_file(pd__reader *reader, const char *path, size_t length, const pd__token *by);
 
-/* Whether a pd_config has kept the token as --undefok=names; then pd__option_excuse takes the
- * names. */
-bool pd__option_is_excuse(const pd__token *token);
-void pd__option_excuse(pd__reader *reader, const pd__token *token);
+/* Take the names of a token that a pd_config has kept as --undefok=names; false: it is none. */
+bool pd__option_excuse(pd__reader *reader, const pd__token *token);
 
 /* Which help was asked for, with its pattern; false: none. */
 bool pd__option_help(const pd__reader *reader, pd_help *help);

@@ -23,36 +23,33 @@ static bool count_value(pd__reader *reader, const pd__token *token) {
   return false;
 }
 
-/* What leads to other places. A pd_config keeps the names of undefok for the time when it is
- * applied. */
-enum { FLAGFILE, FROMENV, TRYFROMENV, UNDEFOK, LEADING };
+/* The kinds of help, and what leads to other places. A pd_config keeps the names of undefok for the
+ * time when it is applied. */
+enum { FLAGFILE = PD__HELP_KINDS, FROMENV, TRYFROMENV, UNDEFOK, OPTIONS };
 
-static int leads_to(const pd__token *token) {
-  static const char names[LEADING][12] = {"flagfile", "fromenv", "tryfromenv", "undefok"};
-  int kind = LEADING - 1;
-  while (kind >= 0 && !pd__token_is_named(token, names[kind])) kind--;
-  return kind;
+#define HELP_NAME(name, number, text) [PD_HELP_##name] = text,
+static const char option_names[OPTIONS][12] = {[FLAGFILE] = "flagfile",
+                                               [FROMENV] = "fromenv",
+                                               [TRYFROMENV] = "tryfromenv",
+                                               [UNDEFOK] = "undefok",
+                                               PD_HELP_MAP(HELP_NAME)};
+
+/* And so can't be negated. */
+static bool has_value(int option) {
+  return option >= FLAGFILE || option == PD_HELP_ON || option == PD_HELP_MATCH;
 }
 
-/* ---- Help ---- */
-
-static const char help_names[][12] = {
-#define HELP_NAME(name, number, text) [PD_HELP_##name] = text,
-    PD_HELP_MAP(HELP_NAME)};
-
-static bool has_pattern(int kind) { return kind == PD_HELP_ON || kind == PD_HELP_MATCH; }
-
-/* Which help the item is about, or -1; `negated`: as --nohelp. */
-static int help_kind(const pd__token *token, bool *negated) {
+/* Which option the token is, or -1; `negated`: as --nohelp. */
+static int option_of(const pd__token *token, bool *negated) {
   pd__token positive = *token;
   *negated = token->length > 2 && !strncmp(token->name, "no", 2);
   if (*negated) {
     positive.name += 2;
     positive.length -= 2;
   }
-  for (int kind = 0; kind < PD__HELP_KINDS; kind++) {
-    if (pd__token_is_named(&positive, help_names[kind]) && !(*negated && has_pattern(kind)))
-      return kind;
+  for (int option = 0; option < OPTIONS; option++) {
+    if (!pd__token_is_named(&positive, option_names[option])) continue;
+    return *negated && has_value(option) ? -1 : option;
   }
   return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
 }
@@ -62,18 +59,16 @@ static bool is_known(const pd__token *token) {
   bool negated;
   pd__meaning meaning = pd__token_resolve(token);
   if (meaning.flag) return !meaning.negated || pd__flag_def(meaning.flag)->type == PD_TYPE_bool;
-  return leads_to(token) >= 0 || help_kind(token, &negated) >= 0;
+  return option_of(token, &negated) >= 0;
 }
 
-/* Without a flag of its name, the token may ask for help; false: it isn't. */
-static bool take_help(pd__reader *reader, const pd__token *token) {
-  bool negated;
-  int kind = help_kind(token, &negated);
+/* ---- Help ---- */
+
+static void take_help(pd__reader *reader, const pd__token *token, int kind, bool negated) {
   char quoted[PD__QUOTE_SIZE];
   static const pd_flag_def truth = {.type = PD_TYPE_bool};
   pd_value value = {.b = !negated};
-  if (kind < 0) return false;
-  if (has_pattern(kind)) {
+  if (has_value(kind)) {
     if (!token->text) {
       pd__reader_fail(reader, token, PD_ERR_ARGV,
                       ": the value is missing, expected a part of a source file's name");
@@ -87,7 +82,6 @@ static bool take_help(pd__reader *reader, const pd__token *token) {
   } else {
     reader->help[kind] = value.b ? "" : NULL;
   }
-  return true;
 }
 
 bool pd__option_help(const pd__reader *reader, pd_help *help) {
@@ -211,12 +205,10 @@ static void take_leading(pd__reader *reader, const pd__token *token, int kind) {
   }
 }
 
-bool pd__option_is_excuse(const pd__token *token) {
-  return *token->dashes && leads_to(token) == UNDEFOK;
-}
-
-void pd__option_excuse(pd__reader *reader, const pd__token *token) {
-  take_leading(reader, token, UNDEFOK);
+bool pd__option_excuse(pd__reader *reader, const pd__token *token) {
+  bool excuses = *token->dashes && pd__token_is_named(token, option_names[UNDEFOK]);
+  if (excuses) take_leading(reader, token, UNDEFOK);
+  return excuses;
 }
 
 /* ---- Tokens ---- */
@@ -242,18 +234,21 @@ bool pd__option_wants(const pd__token *token, const pd__meaning *meaning) {
   bool negated;
   if (token->text) return false;
   if (meaning->flag) return !meaning->negated && pd__flag_def(meaning->flag)->type != PD_TYPE_bool;
-  return leads_to(token) >= 0 || has_pattern(help_kind(token, &negated));
+  return has_value(option_of(token, &negated));
 }
 
 void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
   pd_error err;
+  bool negated;
   if (is_malformed(reader, token)) return;
-  int kind = meaning->flag ? -1 : leads_to(token); /* no flag is named as an option that leads */
-  if (kind >= 0 && !(reader->config && kind == UNDEFOK)) {
-    take_leading(reader, token, kind);
+  int option = meaning->flag ? -1 : option_of(token, &negated); /* a flag may be named h */
+  if (option >= FLAGFILE && !(reader->config && option == UNDEFOK)) {
+    take_leading(reader, token, option);
   } else if (reader->config) {
     if (pd__config_append(reader->config, token, &err) != PD_OK) reader->out_of_memory = true;
-  } else if (meaning->flag || !take_help(reader, token)) {
+  } else if (option >= 0) {
+    take_help(reader, token, option, negated);
+  } else {
     pd__reader_take(reader, token, meaning);
   }
 }
@@ -325,13 +320,6 @@ static void take_line(pd__reader *reader, open_file *open, const pd__line *line)
   }
 }
 
-static void fail_file(pd__reader *reader, const char *path, const pd__token *by, pd_status status,
-                      const char *why) {
-  char quoted[PD__QUOTE_SIZE];
-  pd__reader_fail(reader, by, status, "%s%s%s%s", by ? "=" : "", pd__quote(quoted, path),
-                  *path ? ": " : "", why);
-}
-
 static bool is_open(const pd__reader *reader, const pd__file *file) {
   const open_file *at = reader->file;
   while (at && at->file != file) at = at->outer;
@@ -340,25 +328,27 @@ static bool is_open(const pd__reader *reader, const pd__file *file) {
 
 /* Whether a file may be read, which is counted; says what is wrong. */
 static bool may_read(pd__reader *reader, const pd__file *file, const pd__token *by) {
-  if (is_open(reader, file)) {
-    fail_file(reader, file->path, by, PD_ERR_DEPTH, "includes itself");
-    return false;
-  }
-  if (reader->files == PD__FILES_MOST) {
+  char quoted[PD__QUOTE_SIZE];
+  pd_status status = PD_ERR_DEPTH;
+  const char *why = "includes itself";
+  if (!is_open(reader, file) && reader->files == PD__FILES_MOST) {
     reader->closed = true;
-    fail_file(reader, file->path, by, PD_ERR_DEPTH, "1000 files are read already");
-    return false;
+    why = "1000 files are read already";
+  } else if (!is_open(reader, file)) {
+    bool fits = file->size <= PD__BYTES_MOST - reader->bytes;
+    reader->files++;
+    status = file->status == PD_OK && !fits ? PD_ERR_FILE : file->status;
+    why = fits ? file->why : PD__TOO_BIG;
   }
-  reader->files++;
-  if (file->status == PD_ERR_MEMORY) reader->out_of_memory = true;
-  if (file->status == PD_ERR_FILE) fail_file(reader, file->path, by, file->status, file->why);
-  if (file->status != PD_OK) return false;
-  if (file->size <= PD__BYTES_MOST - reader->bytes) {
+  if (status == PD_OK) {
     reader->bytes += file->size;
-    return true;
+  } else if (status == PD_ERR_MEMORY) {
+    reader->out_of_memory = true;
+  } else {
+    pd__reader_fail(reader, by, status, "%s%s%s%s", by ? "=" : "", pd__quote(quoted, file->path),
+                    *file->path ? ": " : "", why);
   }
-  fail_file(reader, file->path, by, PD_ERR_FILE, PD__TOO_BIG);
-  return false;
+  return status == PD_OK;
 }
 
 void pd__option_take_file(pd__reader *reader, const char *path, size_t length,

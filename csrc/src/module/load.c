@@ -14,20 +14,17 @@
 /* A load that fails takes along what it brought, which may stay in the process:
  * musl unloads nothing, nor does any loader what is linked with -z nodelete. A
  * later load finds such a module refused, and lets it try again. */
-static void withdraw(pd__operation *operation, const pd__loading *load, const pd_module *module) {
+static void withdraw(pd__operation *operation, const pd__loading *load, pd_module *withdrawn,
+                     const pd_module *with) {
   pd_error err;
-  for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    pd__membership *member = each->membership;
-    if (!member || member->joined_in != load || each->opened > 0) continue;
-    if (member->status != PD_OK || !member->record) continue;
-    member->status = pd__fail(&err, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
-                              each->path, load->path);
-    pd__report late = {.list = member->errors};
-    pd__report_add(&late, &err);
-    member->withdrawn_with = module;
-    pd__member_undefine(operation, each);
-    pd__defs_drop(&member->defs);
-  }
+  pd__membership *member = withdrawn->membership;
+  member->status = pd__fail(&err, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
+                            withdrawn->path, load->path);
+  pd__report late = {.list = member->errors};
+  pd__report_add(&late, &err);
+  member->withdrawn_with = with;
+  pd__member_undefine(operation, withdrawn);
+  pd__defs_drop(&member->defs);
 }
 
 /* Gather the errors of `module` (NULL: none was opened) and of those that
@@ -49,11 +46,12 @@ static bool gather(const pd__loading *load, const pd_module *module, pd__report 
 static bool finish(pd__operation *operation, const pd__loading *ended, pd_module *module,
                    bool sound, pd__report *report) {
   bool accepted = gather(ended, module, report) && sound;
-  if (!accepted) withdraw(operation, ended, module);
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    if (each->membership && each->membership->joined_in == ended) {
-      each->membership->joined_in = NULL;
-    }
+    pd__membership *member = each->membership;
+    if (!member || member->joined_in != ended) continue;
+    member->joined_in = NULL;
+    bool stays = accepted || each->opened > 0 || member->status != PD_OK || !member->record;
+    if (!stays) withdraw(operation, ended, each, module);
   }
   if (!accepted && report->status == PD_OK) pd__report_memory(report); /* the message was lost */
   return accepted;

@@ -15,9 +15,8 @@
 typedef struct pd__defs {
   pd__cell *cells; /* one for each definition, in the order of the source */
   size_t count;
-  size_t copies;
-  pd_flag_def *converted; /* copies of those that have another size, or get another name */
-  struct pd__defs *more;  /* those that came later */
+  pd__arena arena;       /* of the cells, and of copies of definitions */
+  struct pd__defs *more; /* those that came later */
 } pd__defs;
 
 /* Definitions that came late, the last one first: up to `end`, which isn't among them. */

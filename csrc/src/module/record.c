@@ -6,25 +6,6 @@
 
 #include "../base/text.h"
 
-/* Whether the registry needs a copy of a definition: it has another size, or
- * gets another name. */
-static bool needs_copy(const pd_flag_def *def, const char *name_space) {
-  return def->size != sizeof *def || (*name_space && def->kind == PD_KIND_DEFINE);
-}
-
-/* Room for a cell for each definition. */
-static bool make_room(pd__defs *defs, size_t most) {
-  *defs = (pd__defs){.count = 0};
-  defs->cells = malloc((most + 1) * sizeof *defs->cells);
-  return defs->cells && pd__names_reserve(most);
-}
-
-/* Room for a copy of each of `left` definitions, the first time that one is needed. */
-static pd_flag_def *make_copy(pd__defs *defs, size_t left) {
-  if (!defs->converted) defs->converted = malloc(left * sizeof *defs->converted);
-  return defs->converted ? &defs->converted[defs->copies++] : NULL;
-}
-
 /* ---- Their order ---- */
 
 static int compare_lines(const void *a, const void *b) {
@@ -67,60 +48,47 @@ static void sort_files(pd__cell *cells, size_t count) {
 
 /* ---- Reading ---- */
 
-static pd_status copy_def(const pd_flag_def *def, const char *name_space, pd_flag_def *copy,
-                          pd_error *err) {
-  pd_status status = pd__def_convert(def, copy, err);
-  if (status != PD_OK || !*name_space || copy->kind != PD_KIND_DEFINE) return status;
-  return pd__namespace_apply(name_space, copy, err);
-}
-
-/* The definition as the registry takes it: checked, and a copy where one is needed; NULL:
- * refused. */
-static const pd_flag_def *read_one(pd__defs *defs, const pd_flag_def *def, size_t left,
-                                   const char *name_space, pd_error *err) {
-  if (needs_copy(def, name_space)) {
-    pd_flag_def *copy = make_copy(defs, left);
-    pd_status status = copy ? copy_def(def, name_space, copy, err) : pd__fail_memory(err);
+/* The definition as the registry takes it: checked, and a copy where it has another size or gets
+ * another name; NULL: refused. */
+static const pd_flag_def *read_one(pd__defs *defs, const pd_flag_def *def, const char *name_space,
+                                   pd_error *err) {
+  bool named = *name_space && def->kind == PD_KIND_DEFINE;
+  if (named || def->size != sizeof *def) {
+    pd_flag_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
+    pd_status status = copy ? pd__def_convert(def, copy, err) : pd__fail_memory(err);
+    if (status == PD_OK && named) status = pd__namespace_apply(name_space, copy, err);
     if (status != PD_OK) return NULL;
     def = copy;
   }
   return pd__def_check(def, err) == PD_OK ? def : NULL;
 }
 
-/* Definitions under way from a record to `defs`. */
-typedef struct reading {
-  pd__defs *defs;
-  size_t left;
-  pd_module *module;
-  pd__report *report;
-} reading;
-
-static void read_next(reading *to, const pd_flag_def *def) {
+static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
+                      pd__report *report) {
   pd_error err;
-  pd__defs *defs = to->defs;
-  def = def ? read_one(defs, def, to->left, to->module->name_space, &err) : NULL;
+  if (!def) return;
+  def = read_one(defs, def, module->name_space, &err);
   if (def) {
-    defs->cells[defs->count++] = (pd__cell){.def = def, .module = to->module};
+    defs->cells[defs->count++] = (pd__cell){.def = def, .module = module};
   } else {
-    pd__report_add(to->report, &err);
+    pd__report_add(report, &err);
   }
-  to->left--;
 }
 
 bool pd__defs_read(pd__defs *defs, const pd_module_record *record, pd__lates lates,
                    pd_module *module, pd__report *report) {
-  reading to = {defs, 0, module, report};
-  size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0;
-  to.left = listed;
-  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) to.left++;
-  if (!make_room(defs, to.left)) {
+  size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0, most = listed;
+  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) most++;
+  *defs = (pd__defs){.count = 0};
+  defs->cells = pd__arena_take(&defs->arena, most * sizeof *defs->cells);
+  if (!defs->cells || !pd__names_reserve(most)) {
     pd__report_memory(report);
     return false;
   }
-  for (size_t i = 0; i < listed; i++) {
-    if (record->defs[i]) read_next(&to, record->defs[i]);
+  for (size_t i = 0; i < listed; i++) read_next(defs, record->defs[i], module, report);
+  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) {
+    read_next(defs, at->def, module, report);
   }
-  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) read_next(&to, at->def);
   sort_files(defs->cells, defs->count);
   return report->status == PD_OK;
 }
@@ -128,8 +96,7 @@ bool pd__defs_read(pd__defs *defs, const pd_module_record *record, pd__lates lat
 void pd__defs_drop(pd__defs *defs) {
   for (pd__defs *each = defs; each;) {
     pd__defs *more = each->more;
-    free(each->cells);
-    free(each->converted);
+    pd__arena_free(&each->arena);
     if (each != defs) free(each);
     each = more;
   }
