@@ -7,18 +7,13 @@ static char later_prefix[PD_NAME_MAX + 1]; /* of later definitions, while they a
 
 static char fold(char c) { return c == '-' || c == '.' ? '_' : c; }
 
-void pd__environment_variable(const char *prefix, const char *name, size_t length,
-                              char out[PD__VARIABLE_SIZE]) {
+const char *pd__environment_text(const char *prefix, const char *name, size_t length,
+                                 char variable[PD__VARIABLE_SIZE]) {
   size_t before = strlen(prefix);
   if (length > PD_NAME_MAX) length = PD_NAME_MAX;
-  memcpy(out, prefix, before);
-  for (size_t i = 0; i < length; i++) out[before + i] = fold(name[i]);
-  out[before + length] = '\0';
-}
-
-static const char *text_of(const char *prefix, const char *name, size_t length,
-                           char variable[PD__VARIABLE_SIZE]) {
-  pd__environment_variable(prefix, name, length, variable);
+  memcpy(variable, prefix, before);
+  for (size_t i = 0; i < length; i++) variable[before + i] = fold(name[i]);
+  variable[before + length] = '\0';
   return pd__platform_getenv(variable);
 }
 
@@ -28,11 +23,11 @@ static pd_flag *look_up(const char *prefix, pd_flag *flag, char variable[PD__VAR
                         const char **text) {
   const pd_flag_def *def = pd__flag_def(flag);
   pd_flag *node = flag;
-  *text = text_of(prefix, def->name, strlen(def->name), variable);
+  *text = pd__environment_text(prefix, def->name, strlen(def->name), variable);
   for (const char *cursor = pd__list_begin(def->old_names); !*text && cursor;) {
     const char *name = cursor;
     size_t length = pd__list_next(&cursor);
-    *text = text_of(prefix, name, length, variable);
+    *text = pd__environment_text(prefix, name, length, variable);
     node = pd__names_find(name, length);
   }
   if (!*text) return NULL;

@@ -203,8 +203,9 @@ void pd__files_read_led(pd__arena *arena, pd__files *files, const pd__token *tok
     list = token->text;
   } else if (pd__token_is_named(token, "fromenv") || pd__token_is_named(token, "tryfromenv")) {
     char variable[PD__VARIABLE_SIZE];
-    pd__environment_variable(files->prefix, "flagfile", strlen("flagfile"), variable);
-    list = pd__platform_getenv(variable);
+    pd__platform_lock();
+    list = pd__environment_text(files->prefix, "flagfile", strlen("flagfile"), variable);
+    pd__platform_unlock();
   }
   if (list) read_list(arena, files, list);
 }

@@ -109,10 +109,11 @@ const pd__file *pd__files_find(const pd__files *files, const char *path, size_t 
 
 /* ---- The environment (environment.c) ---- */
 
-/* Write the variable of a name, with a prefix that was checked. No lock. */
+/* Write the variable of a name, with a prefix that was checked, and give its text; NULL: it isn't
+ * set. */
 #define PD__VARIABLE_SIZE (2 * PD_NAME_MAX + 2)
-void pd__environment_variable(const char *prefix, const char *name, size_t length,
-                              char out[PD__VARIABLE_SIZE]);
+const char *pd__environment_text(const char *prefix, const char *name, size_t length,
+                                 char variable[PD__VARIABLE_SIZE]);
 
 /* Check a prefix that a host gives. No lock. */
 pd_status pd__environment_check(const char *prefix, pd_error *err);

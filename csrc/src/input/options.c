@@ -115,20 +115,19 @@ static const char *complaint_about(const char *list) {
 
 static void take(pd__reader *reader, const pd__token *token);
 
-static char *copy(pd__reader *reader, const char *text) {
-  char *made = pd__arena_text(&reader->operation->arena, text, strlen(text));
-  if (!made) reader->out_of_memory = true;
-  return made;
-}
-
-/* The token that a variable is. What a pd_config keeps is said by its file. */
+/* The token that a variable is: the program may change it, so it is copied. What a pd_config keeps
+ * is said by its file. */
 static void take_variable(pd__reader *reader, const char *variable, pd__token *token,
                           const char *text) {
-  if (!reader->config) {
-    token->origin = (pd_origin){PD_SOURCE_ARGV, 0, copy(reader, variable), 0};
+  pd__arena *arena = &reader->operation->arena;
+  const char *place = pd__arena_text(arena, variable, strlen(variable));
+  token->text = pd__arena_text(arena, text, strlen(text));
+  if (!reader->config) token->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
+  if (place && token->text) {
+    take(reader, token);
+  } else {
+    reader->out_of_memory = true;
   }
-  token->text = copy(reader, text); /* the program may change it */
-  if (!reader->out_of_memory) take(reader, token);
 }
 
 static void use_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
@@ -144,8 +143,7 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
                     (int)length, name);
     return;
   }
-  pd__environment_variable(reader->prefix, name, length, variable);
-  const char *text = pd__platform_getenv(variable);
+  const char *text = pd__environment_text(reader->prefix, name, length, variable);
   if (!reader->config && !reader->allow_pending && !is_known(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
     pd__reader_take(reader, &token, &meaning);
