@@ -153,9 +153,8 @@ static pd_status take_options(const pd_parse_options *options, pd_parse_options 
                               pd_error *err) {
   *known = (pd_parse_options){.size = sizeof *known};
   if (!options) return PD_OK;
-  pd_status status =
-      pd__sized_check(options, PD__SIZE_UP_TO(pd_parse_options, errors), "options", err);
-  if (status == PD_OK) status = pd__sized_take(options, known, sizeof *known, "options", err);
+  size_t least = PD__SIZE_UP_TO(pd_parse_options, errors);
+  pd_status status = pd__sized_take(options, least, known, sizeof *known, "options", err);
   if (status != PD_OK || !known->help) return status;
   return pd__sized_check(known->help, PD__SIZE_UP_TO(pd_help, pattern), "options->help", err);
 }
@@ -180,7 +179,6 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   pd__reader_begin(&run.reader, &operation, &report);
   run.reader.sources = &run.files;
   run.reader.program = *argc > 0 ? argv[0] : NULL;
-  run.reader.prefix = run.files.prefix;
   run.reader.allow_pending = known.allow_pending;
   status = read_line(&run, err);
   if (status == PD_OK) arrange(&run, argc);

@@ -172,7 +172,6 @@ typedef struct pd__reader {
   const pd__files *sources;         /* flagfiles that were read */
   pd_config *config;                /* keeps the values for later; NULL: they are given now */
   const char *program;              /* argv[0], for the sections of flagfiles; or NULL */
-  const char *prefix;               /* of variables */
   const char *help[PD__HELP_KINDS]; /* the pattern, where help of that kind was asked for */
   const struct pd__open_file *file; /* that is being read; or NULL */
   bool closed;                      /* a limit was met: nothing more is read */

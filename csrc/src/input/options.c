@@ -143,7 +143,7 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
                     (int)length, name);
     return;
   }
-  const char *text = pd__environment_text(reader->prefix, name, length, variable);
+  const char *text = pd__environment_text(reader->sources->prefix, name, length, variable);
   if (!reader->config && !reader->allow_pending && !is_known(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
     pd__reader_take(reader, &token, &meaning);

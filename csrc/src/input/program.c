@@ -39,8 +39,7 @@ static pd_status keep(const pd_program *program, pd_error *err) {
 
 pd_status pd__do_program_set(const pd_program *program, pd_error *err) {
   pd_program given;
-  if (!program) return pd__fail_null(err, "program");
-  pd_status status = pd__sized_take(program, &given, sizeof given, "program", err);
+  pd_status status = pd__sized_take(program, 0, &given, sizeof given, "program", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
   status = keep(&given, err);

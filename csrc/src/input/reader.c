@@ -10,7 +10,7 @@
 #define ERRORS_SHOWN 100
 
 void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report) {
-  *reader = (pd__reader){.operation = operation, .report = report, .prefix = "FLAGS_"};
+  *reader = (pd__reader){.operation = operation, .report = report};
   pd__changes_begin(&reader->changes, operation, report);
 }
 
@@ -118,19 +118,14 @@ static void fail_kept(pd__reader *reader, const pd_flag *flag, const pd_origin *
 }
 
 void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
-  pd_error err;
-  pd__report wrong = {.first = &err};
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
   pd_origin origin = pd__entry_origin(&given);
-  if (pd__flag_check_open(reader->operation, flag, &origin, NULL) != PD_OK) {
+  if (pd__flag_check_open(reader->operation, flag, &origin, NULL) == PD_OK) {
+    pd__changes_drop(&reader->changes, flag, source);
+  } else {
     fail_kept(reader, flag, &origin);
-    return;
   }
-  reader->changes.report = &wrong;
-  pd__changes_drop(&reader->changes, flag, source);
-  reader->changes.report = reader->report;
-  if (wrong.status != PD_OK) add_error(reader, &err);
 }
 
 /* ---- The end ---- */

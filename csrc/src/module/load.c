@@ -16,12 +16,11 @@
  * later load finds such a module refused, and lets it try again. */
 static void withdraw(pd__operation *operation, const pd__loading *load, pd_module *withdrawn,
                      const pd_module *with) {
-  pd_error err;
   pd__membership *member = withdrawn->membership;
-  member->status = pd__fail(&err, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
-                            withdrawn->path, load->path);
   pd__report late = {.list = member->errors};
-  pd__report_add(&late, &err);
+  pd__report_fail(&late, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
+                  withdrawn->path, load->path);
+  member->status = late.status;
   member->withdrawn_with = with;
   pd__member_undefine(operation, withdrawn);
   pd__defs_drop(&member->defs);
@@ -97,12 +96,10 @@ static pd_module *open_module(const pd__loading *load, void **handle, pd__report
 
 /* A module that was there before has its flags under the names that it came with. */
 static bool check_namespace(const pd__loading *load, const pd_module *module, pd__report *report) {
-  pd_error err;
   if (!module->membership->record || !strcmp(module->name_space, load->name_space)) return true;
   const char *in = *module->name_space ? "in namespace " : "without a namespace";
-  pd__fail(&err, PD_ERR_CONFLICT, "%.400s: is loaded already, %s%s", module->path, in,
-           module->name_space);
-  pd__report_add(report, &err);
+  pd__report_fail(report, PD_ERR_CONFLICT, "%.400s: is loaded already, %s%s", module->path, in,
+                  module->name_space);
   return false;
 }
 

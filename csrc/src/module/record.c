@@ -94,12 +94,13 @@ bool pd__defs_read(pd__defs *defs, const pd_module_record *record, pd__lates lat
 }
 
 void pd__defs_drop(pd__defs *defs) {
-  for (pd__defs *each = defs; each;) {
-    pd__defs *more = each->more;
-    pd__arena_free(&each->arena);
-    if (each != defs) free(each);
-    each = more;
+  while (defs->more) {
+    pd__defs *more = defs->more;
+    defs->more = more->more;
+    pd__arena_free(&more->arena);
+    free(more);
   }
+  pd__arena_free(&defs->arena);
   *defs = (pd__defs){.cells = NULL};
 }
 

@@ -251,13 +251,6 @@ static void lay_out(helper *help, const pd__rows *rows) {
   free(drawn.text);
 }
 
-/* From the left side to the text. */
-static void go_right(helper *help) {
-  help->page.indent = help->left;
-  if (help->page.column + 2 > help->left) pd__page_newline(&help->page);
-  pd__page_go(&help->page, help->left);
-}
-
 static void add_heading(helper *help, const char *text) {
   if (help->page.out->length > 0) pd__page_newline(&help->page);
   help->page.indent = 2;
@@ -270,7 +263,9 @@ static void add_flag(helper *help, const pd__row *row) {
   size_t width = help->page.width;
   help->page.indent = 6;
   add_head(help, &row->info);
-  go_right(help);
+  help->page.indent = help->left;
+  if (help->page.column + 2 > help->left) pd__page_newline(&help->page);
+  pd__page_go(&help->page, help->left);
   if (width > help->left + WIDEST_TEXT) help->page.width = help->left + WIDEST_TEXT;
   add_words(help, PD__PLAIN, row->info.help);
   if (strchr(row->info.help, '\n')) { /* which has lines of its own */

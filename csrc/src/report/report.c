@@ -12,16 +12,14 @@
 /* Today's form of what the caller asks for, with a value in every field. */
 static pd_status take_options(const pd_report_options *from, pd_report_options *options,
                               pd_help *help, pd_error *err) {
+  size_t least = PD__SIZE_UP_TO(pd_report_options, color);
   pd_status status = PD_OK;
   *help = (pd_help){.size = sizeof *help, .kind = PD_HELP_ALL, .pattern = ""};
   *options = (pd_report_options){.size = sizeof *options};
-  if (from) {
-    status = pd__sized_check(from, PD__SIZE_UP_TO(pd_report_options, color), "options", err);
-    if (status == PD_OK) status = pd__sized_take(from, options, sizeof *options, "options", err);
-  }
+  if (from) status = pd__sized_take(from, least, options, sizeof *options, "options", err);
   if (status == PD_OK && options->help) {
-    status = pd__sized_check(options->help, PD__SIZE_UP_TO(pd_help, pattern), "help", err);
-    if (status == PD_OK) status = pd__sized_take(options->help, help, sizeof *help, "help", err);
+    least = PD__SIZE_UP_TO(pd_help, pattern);
+    status = pd__sized_take(options->help, least, help, sizeof *help, "help", err);
   }
   if (status == PD_OK && (unsigned)help->kind > PD_HELP_VERSION) {
     status = pd__fail(err, PD_ERR_ARGUMENT, "help->kind is %d, expected %d or less",
