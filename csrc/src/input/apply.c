@@ -3,22 +3,19 @@
 
 #include "input.h"
 
-/* Which flags are named. */
-typedef struct naming {
-  const pd__token **last; /* that names each flag, by its index; NULL when memory is out */
-  bool whole;             /* no file has an error, so it is known what all of them say */
-} naming;
-
-static naming find_named(const pd_config *config, pd__reader *reader) {
-  naming all = {.whole = true};
-  all.last = pd__arena_take(&reader->operation->arena, (pd__names_count() + 1) * sizeof *all.last);
-  if (!all.last) reader->out_of_memory = true;
-  for (const pd__config_value *each = config->first; all.last && each; each = each->next) {
+/* The last token that names each flag, by its index; NULL when memory is out. *whole: no file has
+ * an error, so it is known what all of them say. */
+static const pd__token **find_named(const pd_config *config, pd__reader *reader, bool *whole) {
+  size_t size = (pd__names_count() + 1) * sizeof(pd__token *);
+  const pd__token **last = pd__arena_take(&reader->operation->arena, size);
+  *whole = true;
+  if (!last) reader->out_of_memory = true;
+  for (const pd__config_value *each = config->first; last && each; each = each->next) {
     pd_flag *flag = pd__token_resolve(&each->token).flag;
-    if (flag) all.last[flag->index] = &each->token;
-    if (each->token.status != PD_OK) all.whole = false;
+    if (flag) last[flag->index] = &each->token;
+    if (each->token.status != PD_OK) *whole = false;
   }
-  return all;
+  return last;
 }
 
 static bool is_open(pd__reader *reader, pd_flag *flag, const pd__token *token) {
@@ -27,8 +24,7 @@ static bool is_open(pd__reader *reader, pd_flag *flag, const pd__token *token) {
 
 /* A flag that is closed by now must not be refused what it has taken before: then
  * the last of the values that name it is the one that it has. */
-static bool stands(pd__reader *reader, const naming *all, pd_flag *flag) {
-  const pd__token *token = all->last[flag->index];
+static bool stands(pd__reader *reader, const pd__token *token, pd_flag *flag) {
   if (!token || is_open(reader, flag, token)) return false;
   const char *text = token->text;
   if (!text) text = pd__token_resolve(token).negated ? "false" : "true";
@@ -37,22 +33,23 @@ static bool stands(pd__reader *reader, const naming *all, pd_flag *flag) {
 
 /* Old values go before new ones come: they weren't replaced by later ones of the same
  * files, but are no longer true. */
-static void drop_old(pd__reader *reader, const naming *all) {
+static void drop_old(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    const pd__token *token = all->last[flag->index];
+    const pd__token *token = last[flag->index];
     bool drops = flag->defined && (!token || is_open(reader, flag, token));
     if (drops) pd__reader_drop(reader, flag, PD_SOURCE_FILE);
   }
 }
 
 void pd__config_give(const pd_config *config, pd__reader *reader) {
-  naming all = find_named(config, reader);
-  if (!all.last) return;
+  bool whole;
+  const pd__token **last = find_named(config, reader, &whole);
+  if (!last) return;
   reader->renews_files = true;
-  if (all.whole) drop_old(reader, &all);
+  if (whole) drop_old(reader, last);
   for (const pd__config_value *each = config->first; each; each = each->next) {
     pd__meaning meaning = pd__token_resolve(&each->token);
-    bool stood = meaning.flag && stands(reader, &all, meaning.flag);
+    bool stood = meaning.flag && stands(reader, last[meaning.flag->index], meaning.flag);
     if (!stood && !pd__option_excuse(reader, &each->token)) {
       pd__reader_take(reader, &each->token, &meaning);
     }

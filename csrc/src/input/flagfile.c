@@ -82,23 +82,19 @@ static void read_flag(pd__line *line) {
 
 /* A line that was meant as something else would silence all that follows. */
 static void read_patterns(pd__line *line) {
-  const char *text = line->text, *end = strchr(text, ']');
+  const char *text = line->text, *end = strchr(text, ']'), *wrong = text;
   size_t comment = *text == ';' ? 1 : !strncmp(text, "//", 2) ? 2 : 0;
+  while (*wrong && *wrong != '=' && ((unsigned char)*wrong >= ' ' || strchr(PD__BLANKS, *wrong))) {
+    wrong++;
+  }
   line->kind = PD__LINE_PATTERNS;
   if (comment) {
     refuse(line, comment, "expected # before a comment");
-    return;
-  }
-  if (*text == '[' && end && !end[1]) {
+  } else if (*text == '[' && end && !end[1]) {
     refuse(line, strlen(text), "sections begin with names of programs, without brackets");
-    return;
-  }
-  for (const char *c = text; *c; c++) {
-    bool control = (unsigned char)*c < ' ' && !strchr(PD__BLANKS, *c);
-    if (*c != '=' && !control) continue;
-    const char *why = control ? "isn't text" : "expected --name=value, or names of programs";
-    refuse(line, (size_t)(c - text), why);
-    return;
+  } else if (*wrong) {
+    const char *why = *wrong == '=' ? "expected --name=value, or names of programs" : "isn't text";
+    refuse(line, (size_t)(wrong - text), why);
   }
 }
 
