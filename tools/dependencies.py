@@ -28,7 +28,7 @@ SYSTEM = {
     "src/platform/elf.c": "dlfcn elf link unistd",
     "src/platform/macho.c": "dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
     "src/platform/windows.c": "locale wchar windows",
-    "include/pd_flags/join_elf.h": "elf link",
+    "include/pd_flags/image_elf.h": "elf",
     "include/pd_flags/join_macho.h": "mach-o/dyld mach-o/loader",
     "include/pd_flags/catching.hpp": "cxxabi",
     "include/pd_flags/bridge_gflags.hpp": "dlfcn gflags/gflags",

@@ -6,19 +6,14 @@
 #ifndef PD_FLAGS_JOIN_ELF_H
 #define PD_FLAGS_JOIN_ELF_H
 
-#include <elf.h>
-#include <pd_flags/note_elf.h>
+#include <pd_flags/image_elf.h>
 
 #define PD__WEAK __attribute__((weak, visibility("hidden")))
 
 #if __SIZEOF_POINTER__ == 8
 #define PD__POINTER ".quad "
-typedef Elf64_Phdr pd__phdr;
-typedef Elf64_Nhdr pd__nhdr;
 #else
 #define PD__POINTER ".long "
-typedef Elf32_Phdr pd__phdr;
-typedef Elf32_Nhdr pd__nhdr;
 #endif
 
 /* Run `function` before (.init_array) or after (.fini_array) all else in the
@@ -35,18 +30,6 @@ typedef Elf32_Nhdr pd__nhdr;
 
 PD__BEGIN_C
 
-/* struct dl_phdr_info of <link.h>, which needs _GNU_SOURCE: its first fields,
- * fixed by the ABI of glibc, musl and the BSDs. */
-typedef struct pd__image {
-  uintptr_t base;
-  const char *path;
-  const pd__phdr *segments;
-  uint16_t count;
-} pd__image;
-
-extern int pd__walk_images(int (*visit)(pd__image *, size_t, void *), void *context)
-    __asm__("dl_iterate_phdr");
-
 /* The linker's bounds of the section pd_flags; both 0 in a module without it. */
 extern const pd_flag_def *const pd__defs_begin[]
     __asm__("__start_pd_flags") PD__WEAK;
@@ -61,61 +44,16 @@ __attribute__((used)) pd_module_record pd__module_v1 = {
     PD_ABI_VERSION, sizeof(pd_module_record), pd__defs_begin, pd__defs_end, NULL,
     NULL, NULL};
 
-/* Whether one loaded segment of `image` holds `size` bytes at `address`. Notes
- * may be anybody's, and damaged: nothing that lies outside is touched. */
-static inline int pd__holds(const pd__image *image, uintptr_t address, uint64_t size) {
-  for (uint16_t i = 0; i < image->count; i++) {
-    const pd__phdr *segment = &image->segments[i];
-    uint64_t offset = address - (image->base + segment->p_vaddr);
-    if (segment->p_type == PT_LOAD && offset <= segment->p_memsz &&
-        size <= segment->p_memsz - offset) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
-/* The host of the registry copy that the descriptor at `body` leads to, or NULL. */
-static inline const pd_host *pd__host_at(const pd__image *image, const char *body) {
-  uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t)*(const int32_t *)(const void *)body;
-  const pd_copy_record *copy = (const pd_copy_record *)at;
-  if (at % sizeof(void *) || !pd__holds(image, at, sizeof *copy)) return NULL;
-  if (copy->abi != PD_ABI_VERSION || copy->size < sizeof *copy) return NULL;
-  return __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
-}
-
-/* The same for the notes of a segment. */
-static inline const pd_host *pd__host_in(const pd__image *image, const pd__phdr *segment) {
-  uintptr_t start = image->base + segment->p_vaddr;
-  uint64_t left = segment->p_memsz, padding = segment->p_align == 8 ? 7 : 3;
-  const char *at = (const char *)start;
-  if (segment->p_type != PT_NOTE || start % 4 || !pd__holds(image, start, left)) return NULL;
-  while (left >= sizeof(pd__nhdr)) {
-    const pd__nhdr *note = (const pd__nhdr *)(const void *)at;
-    uint64_t head = (sizeof *note + (uint64_t)note->n_namesz + padding) & ~padding;
-    uint64_t whole = (head + note->n_descsz + padding) & ~padding;
-    if (head + note->n_descsz > left) return NULL;
-    if (note->n_type == PD_NOTE_COPY && note->n_namesz == sizeof PD_NOTE_NAME &&
-        note->n_descsz == 4 && !__builtin_memcmp(note + 1, PD_NOTE_NAME, sizeof PD_NOTE_NAME)) {
-      const pd_host *host = pd__host_at(image, at + head);
-      if (host) return host;
-    }
-    if (whole >= left) return NULL; /* the last one may lack its padding */
-    at += whole;
-    left -= whole;
-  }
-  return NULL;
+static inline int pd__take_host(void *record, void *host) {
+  const pd_copy_record *copy = (const pd_copy_record *)record;
+  if (copy->abi != PD_ABI_VERSION || copy->size < sizeof *copy) return 0;
+  *(const pd_host **)host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
+  return *(const pd_host **)host != NULL;
 }
 
 static inline int pd__find_host(pd__image *image, size_t size, void *host) {
   (void)size;
-  for (uint16_t i = 0; i < image->count; i++) {
-    const pd_host *found = pd__host_in(image, &image->segments[i]);
-    if (!found) continue;
-    *(const pd_host **)host = found;
-    return 1;
-  }
-  return 0;
+  return pd__each_record(image, PD_NOTE_COPY, sizeof(pd_copy_record), pd__take_host, host);
 }
 
 /* The host of any image, or NULL. */
@@ -128,8 +66,8 @@ static inline const pd_host *pd__look_for_host(void) {
 /* Whether a static object of this module is at `address`. */
 static inline int pd__visit_own(pd__image *image, size_t size, void *address) {
   (void)size;
-  if (!pd__holds(image, (uintptr_t)&pd__module_v1, 1)) return 0;
-  return pd__holds(image, (uintptr_t)address, 1) ? 1 : 2;
+  if (!pd__holds(image, (uintptr_t)&pd__module_v1, 1, 0)) return 0;
+  return pd__holds(image, (uintptr_t)address, 1, 0) ? 1 : 2;
 }
 static inline int pd__is_own(void *address) {
   return pd__walk_images(pd__visit_own, address) == 1;

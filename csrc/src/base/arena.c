@@ -87,6 +87,14 @@ void *pd__arena_grow(pd__arena *arena, void *old, size_t used, size_t size) {
   return block ? NULL : add_whole(arena, memory, size, 0);
 }
 
+void *pd__arena_room(pd__arena *arena, void *items, size_t count, size_t *capacity, size_t size) {
+  if (count < *capacity) return items;
+  size_t larger = *capacity ? 2 * *capacity : 8;
+  void *moved = pd__arena_grow(arena, items, count * size, larger * size);
+  if (moved) *capacity = larger;
+  return moved;
+}
+
 void pd__arena_free(pd__arena *arena) {
   while (arena->blocks) {
     pd__block *block = arena->blocks;

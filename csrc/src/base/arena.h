@@ -26,6 +26,10 @@ void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size);
  * arena, or what this function gave. */
 void *pd__arena_grow(pd__arena *arena, void *old, size_t used, size_t size);
 
+/* The same for one item more behind the `count` that `items` has, if there is no room: gives where
+ * the items are, or NULL. */
+void *pd__arena_room(pd__arena *arena, void *items, size_t count, size_t *capacity, size_t size);
+
 /* Overwrite and free all of it: it may hold secrets. */
 void pd__arena_free(pd__arena *arena);
 

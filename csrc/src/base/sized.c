@@ -23,8 +23,10 @@ void pd__sized_give(void *theirs, const void *ours, size_t size) {
   memcpy(theirs, &theirs_size, sizeof theirs_size);
 }
 
-pd_status pd__sized_take(const void *theirs, void *ours, size_t size, const char *what,
-                         pd_error *err) {
+pd_status pd__sized_take(const void *theirs, size_t least, void *ours, size_t size,
+                         const char *what, pd_error *err) {
+  pd_status status = pd__sized_check(theirs, least, what, err);
+  if (status != PD_OK) return status;
   const char *bytes = theirs;
   size_t theirs_size = size_of(theirs);
   for (size_t i = size; i < theirs_size; i++) {

@@ -16,9 +16,9 @@ pd_status pd__sized_check(const void *theirs, size_t least, const char *what, pd
  * knows becomes 0. Its size stays. */
 void pd__sized_give(void *theirs, const void *ours, size_t size);
 
-/* Take from the caller what we know into `ours`, of `size` bytes; what we alone
+/* Check it, and take from the caller what we know into `ours`, of `size` bytes; what we alone
  * know becomes 0. PD_ERR_UNSUPPORTED: it asks for what we don't know. */
-pd_status pd__sized_take(const void *theirs, void *ours, size_t size, const char *what,
-                         pd_error *err);
+pd_status pd__sized_take(const void *theirs, size_t least, void *ours, size_t size,
+                         const char *what, pd_error *err);
 
 #endif /* PD__SIZED_H */

@@ -3,67 +3,54 @@
 
 #include "input.h"
 
-/* Which flags are named. */
-typedef struct naming {
-  const pd__token **last; /* that names each flag, by its index; NULL when memory is out */
-  bool whole;             /* no file has an error, so it is known what all of them say */
-} naming;
-
-static naming find_named(const pd_config *config, pd__reader *reader) {
-  naming all = {.whole = true};
-  all.last = pd__arena_take(&reader->operation->arena, (pd__names_count() + 1) * sizeof *all.last);
-  if (!all.last) reader->out_of_memory = true;
-  for (const pd__config_value *each = config->first; all.last && each; each = each->next) {
+/* The last token that names each flag, by its index; NULL when memory is out. *whole: no file has
+ * an error, so it is known what all of them say. */
+static const pd__token **find_named(const pd_config *config, pd__reader *reader, bool *whole) {
+  size_t size = (pd__names_count() + 1) * sizeof(pd__token *);
+  const pd__token **last = pd__arena_take(&reader->operation->arena, size);
+  *whole = true;
+  if (!last) reader->out_of_memory = true;
+  for (const pd__config_value *each = config->first; last && each; each = each->next) {
     pd_flag *flag = pd__token_resolve(&each->token).flag;
-    if (flag) all.last[flag->index] = &each->token;
-    if (each->token.status != PD_OK) all.whole = false;
+    if (flag) last[flag->index] = &each->token;
+    if (each->token.status != PD_OK) *whole = false;
   }
-  return all;
+  return last;
 }
 
 static bool is_open(pd__reader *reader, pd_flag *flag, const pd__token *token) {
   return pd__flag_check_open(reader->operation, flag, &token->origin, NULL) == PD_OK;
 }
 
-/* Whether the file gave the flag the value already that the text reads as. */
-static bool has_value(const pd_flag *flag, const char *text) {
-  pd__entry given;
-  pd_value value;
-  return pd__history_find(flag, PD_SOURCE_FILE, &given) &&
-         pd__value_read(pd__flag_def(flag), text, &value) == PD_OK &&
-         pd__value_equal(flag->type, given.value, value);
-}
-
 /* A flag that is closed by now must not be refused what it has taken before: then
  * the last of the values that name it is the one that it has. */
-static bool stands(pd__reader *reader, const naming *all, pd_flag *flag) {
-  const pd__token *token = all->last[flag->index];
+static bool stands(pd__reader *reader, const pd__token *token, pd_flag *flag) {
   if (!token || is_open(reader, flag, token)) return false;
   const char *text = token->text;
   if (!text) text = pd__token_resolve(token).negated ? "false" : "true";
-  return has_value(flag, text);
+  return pd__has_given(PD_SOURCE_FILE, flag, text);
 }
 
 /* Old values go before new ones come: they weren't replaced by later ones of the same
  * files, but are no longer true. */
-static void drop_old(pd__reader *reader, const naming *all) {
+static void drop_old(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    const pd__token *token = all->last[flag->index];
+    const pd__token *token = last[flag->index];
     bool drops = flag->defined && (!token || is_open(reader, flag, token));
     if (drops) pd__reader_drop(reader, flag, PD_SOURCE_FILE);
   }
 }
 
 void pd__config_give(const pd_config *config, pd__reader *reader) {
-  naming all = find_named(config, reader);
-  if (!all.last) return;
+  bool whole;
+  const pd__token **last = find_named(config, reader, &whole);
+  if (!last) return;
   reader->renews_files = true;
-  if (all.whole) drop_old(reader, &all);
+  if (whole) drop_old(reader, last);
   for (const pd__config_value *each = config->first; each; each = each->next) {
     pd__meaning meaning = pd__token_resolve(&each->token);
-    if (pd__option_is_excuse(&each->token)) {
-      pd__option_excuse(reader, &each->token);
-    } else if (!meaning.flag || !stands(reader, &all, meaning.flag)) {
+    bool stood = meaning.flag && stands(reader, last[meaning.flag->index], meaning.flag);
+    if (!stood && !pd__option_excuse(reader, &each->token)) {
       pd__reader_take(reader, &each->token, &meaning);
     }
   }
@@ -90,7 +77,6 @@ pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const 
   if (!path) return pd__fail_null(err, "path");
   pd__config_value **end = config->end;
   pd__report report = {.list = errors, .first = err};
-  pd__token nobody = {.dashes = ""};
   pd__files files = {.prefix = "FLAGS_"};
   pd__reader reader;
   PD__OPERATION(operation);
@@ -100,9 +86,11 @@ pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const 
   reader.config = config;
   reader.program = program;
   reader.sources = &files;
-  pd__option_take_file(&reader, path, strlen(path), &nobody);
+  pd__option_take_file(&reader, path, strlen(path), NULL);
   pd_status status = pd__reader_finish(&reader);
   pd__operation_end(&operation);
-  if (status != PD_OK) pd__config_cut(config, end);
+  if (status == PD_OK) return PD_OK;
+  config->end = end; /* nothing that the file says is kept */
+  *end = NULL;
   return status;
 }

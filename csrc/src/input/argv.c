@@ -71,7 +71,7 @@ static void read_flag(parse *run, const char *text) {
   } else if (wants || (!token.text && next && is_value(next))) {
     token.next = next; /* for messages */
   }
-  pd__option_take(&run->reader, &token, &meaning, text);
+  pd__option_take(&run->reader, &token, &meaning);
 }
 
 static void read_tokens(parse *run) {
@@ -89,12 +89,10 @@ static void read_tokens(parse *run) {
   }
 }
 
-static pd_status give_help(const parse *run, const pd_help *asked, pd_error *err) {
-  pd_help help = *asked;
-  help.size = sizeof help;
-  help.pattern = pd__intern(help.pattern);
-  if (!help.pattern) return pd__fail_memory(err);
-  if (run->options->help) pd__sized_give(run->options->help, &help, sizeof help);
+static pd_status give_help(const parse *run, pd_help *help, pd_error *err) {
+  help->pattern = pd__intern(help->pattern);
+  if (!help->pattern) return pd__fail_memory(err);
+  if (run->options->help) pd__sized_give(run->options->help, help, sizeof *help);
   return pd__fail(err, PD_HELP, "help was asked for");
 }
 
@@ -102,7 +100,7 @@ static pd_status read_line(parse *run, pd_error *err) {
   const pd_parse_options *options = run->options;
   pd__reader *reader = &run->reader;
   const char *prefix = options->env_prefix;
-  pd_help help;
+  pd_help help = {.size = sizeof help};
   if (options->config) pd__config_give(options->config, reader);
   pd__changes_reserve(&reader->changes, reader->changes.count + (size_t)run->argc);
   if (prefix) pd__environment_read(prefix, &reader->changes);
@@ -127,10 +125,9 @@ static int gather(parse *run, bool arguments, int end) {
 }
 
 static void arrange(parse *run, int *argc) {
-  int first = run->argc > 0, end;
-  if (run->options->arrange != PD_ARRANGE_REMOVE) first = gather(run, false, first);
-  end = gather(run, true, first);
   if (run->options->arrange == PD_ARRANGE_LEAVE || run->argc == 0) return;
+  int first = run->options->arrange == PD_ARRANGE_REMOVE ? 1 : gather(run, false, 1);
+  int end = gather(run, true, first);
   if (run->options->first) *run->options->first = first;
   memcpy(run->argv + 1, run->fresh + 1, (size_t)(end - 1) * sizeof *run->argv);
   run->argv[end] = NULL;
@@ -156,9 +153,8 @@ static pd_status take_options(const pd_parse_options *options, pd_parse_options 
                               pd_error *err) {
   *known = (pd_parse_options){.size = sizeof *known};
   if (!options) return PD_OK;
-  pd_status status =
-      pd__sized_check(options, PD__SIZE_UP_TO(pd_parse_options, errors), "options", err);
-  if (status == PD_OK) status = pd__sized_take(options, known, sizeof *known, "options", err);
+  size_t least = PD__SIZE_UP_TO(pd_parse_options, errors);
+  pd_status status = pd__sized_take(options, least, known, sizeof *known, "options", err);
   if (status != PD_OK || !known->help) return status;
   return pd__sized_check(known->help, PD__SIZE_UP_TO(pd_help, pattern), "options->help", err);
 }
@@ -183,7 +179,6 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   pd__reader_begin(&run.reader, &operation, &report);
   run.reader.sources = &run.files;
   run.reader.program = *argc > 0 ? argv[0] : NULL;
-  run.reader.prefix = run.files.prefix;
   run.reader.allow_pending = known.allow_pending;
   status = read_line(&run, err);
   if (status == PD_OK) arrange(&run, argc);

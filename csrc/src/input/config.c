@@ -11,48 +11,30 @@ pd_config *pd__do_config_new(void) {
   return config;
 }
 
-/* They may hold secrets. */
-void pd__config_cut(pd_config *config, pd__config_value **end) {
-  while (*end) {
-    pd__config_value *each = *end;
-    *end = each->next;
-    pd__wipe(each, each->size);
-    free(each);
-  }
-  config->end = end;
-}
-
 void pd__do_config_free(pd_config *config) {
   if (!config) return;
-  pd__config_cut(config, &config->first);
+  pd__arena_free(&config->arena);
   free(config);
 }
 
-static char *put(char *at, const char *text, size_t length) {
-  memcpy(at, text, length);
-  at[length] = '\0';
-  return at + length + 1;
+/* Keep a text, if there is one; false: memory is out. */
+static bool keep(pd_config *config, const char **text, size_t length) {
+  if (!*text) return true;
+  *text = pd__arena_text(&config->arena, *text, length);
+  return *text != NULL;
 }
 
 pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error *err) {
-  size_t text = token->text ? strlen(token->text) : 0;
-  size_t place = token->origin.place ? strlen(token->origin.place) : 0;
-  size_t size = sizeof(pd__config_value) + token->length + text + place + 3;
-  pd__config_value *made = malloc(size);
+  pd__config_value *made = pd__arena_take(&config->arena, sizeof *made);
   if (!made) return pd__fail_memory(err);
-  *made = (pd__config_value){.token = *token, .size = size};
-  char *at = (char *)(made + 1);
-  made->token.name = at;
-  at = put(at, token->name, token->length);
-  if (token->text) {
-    made->token.text = at;
-    at = put(at, token->text, text);
-  }
-  if (token->origin.place) {
-    made->token.origin.place = at;
-    put(at, token->origin.place, place);
-  }
+  made->token = *token;
   made->token.origin.source = PD_SOURCE_FILE;
+  const char **text = &made->token.text, **place = &made->token.origin.place;
+  if (!keep(config, &made->token.name, token->length) ||
+      !keep(config, text, *text ? strlen(*text) : 0) ||
+      !keep(config, place, *place ? strlen(*place) : 0)) {
+    return pd__fail_memory(err);
+  }
   *config->end = made;
   config->end = &made->next;
   return PD_OK;

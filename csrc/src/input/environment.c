@@ -5,20 +5,15 @@
 
 static char later_prefix[PD_NAME_MAX + 1]; /* of later definitions, while they are given values */
 
-void pd__environment_variable(const char *prefix, const char *name, size_t length,
-                              char out[PD__VARIABLE_SIZE]) {
+static char fold(char c) { return c == '-' || c == '.' ? '_' : c; }
+
+const char *pd__environment_text(const char *prefix, const char *name, size_t length,
+                                 char variable[PD__VARIABLE_SIZE]) {
   size_t before = strlen(prefix);
   if (length > PD_NAME_MAX) length = PD_NAME_MAX;
-  memcpy(out, prefix, before);
-  for (size_t i = 0; i < length; i++) {
-    out[before + i] = name[i] == '-' || name[i] == '.' ? '_' : name[i];
-  }
-  out[before + length] = '\0';
-}
-
-static const char *text_of(const char *prefix, const char *name, size_t length,
-                           char variable[PD__VARIABLE_SIZE]) {
-  pd__environment_variable(prefix, name, length, variable);
+  memcpy(variable, prefix, before);
+  for (size_t i = 0; i < length; i++) variable[before + i] = fold(name[i]);
+  variable[before + length] = '\0';
   return pd__platform_getenv(variable);
 }
 
@@ -28,11 +23,11 @@ static pd_flag *look_up(const char *prefix, pd_flag *flag, char variable[PD__VAR
                         const char **text) {
   const pd_flag_def *def = pd__flag_def(flag);
   pd_flag *node = flag;
-  *text = text_of(prefix, def->name, strlen(def->name), variable);
+  *text = pd__environment_text(prefix, def->name, strlen(def->name), variable);
   for (const char *cursor = pd__list_begin(def->old_names); !*text && cursor;) {
     const char *name = cursor;
     size_t length = pd__list_next(&cursor);
-    *text = text_of(prefix, name, length, variable);
+    *text = pd__environment_text(prefix, name, length, variable);
     node = pd__names_find(name, length);
   }
   if (!*text) return NULL;
@@ -41,8 +36,6 @@ static pd_flag *look_up(const char *prefix, pd_flag *flag, char variable[PD__VAR
 }
 
 /* ---- Names that are alike but for a dot ---- */
-
-static char fold(char c) { return c == '-' || c == '.' ? '_' : c; }
 
 static bool is_alike(const char *a, const char *b) {
   while (*a && fold(*a) == fold(*b)) a++, b++;
@@ -69,39 +62,30 @@ pd_status pd__environment_check_twin(const pd_flag *flag, const char *variable, 
 
 /* ---- Reading ---- */
 
-/* The program may change a variable while validators run: the text is copied. */
-static void give(pd__changes *changes, pd_flag *node, const char *variable, const char *text) {
-  pd__arena *arena = &changes->operation->arena;
+/* Make of a variable and its text what the flag takes; false, reported: it takes nothing. The
+ * program may change a variable while validators run: the text is copied. */
+static bool prepare(pd__operation *operation, const pd_flag *flag, const char *variable,
+                    const char **text, pd_origin *origin, pd__report *report) {
+  pd__arena *arena = &operation->arena;
+  const char *place = pd__arena_text(arena, variable, strlen(variable));
   pd_error err;
-  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, pd__arena_text(arena, variable, strlen(variable)),
-                      0};
-  const char *copy = pd__arena_text(arena, text, strlen(text));
-  if (!origin.place || !copy) {
-    pd__report_memory(changes->report);
-  } else if (pd__environment_check_twin(pd__flag_meant(node), variable, &err) != PD_OK) {
-    pd__report_add(changes->report, &err);
-  } else {
-    pd__changes_add(changes, node, copy, (pd_value){0}, &origin);
-  }
+  *origin = (pd_origin){PD_SOURCE_ENVIRONMENT, 0, place, 0};
+  *text = pd__arena_text(arena, *text, strlen(*text));
+  pd_status status =
+      place && *text ? pd__environment_check_twin(flag, variable, &err) : pd__fail_memory(&err);
+  if (status != PD_OK) pd__report_add(report, &err);
+  return status == PD_OK;
 }
 
 /* Give a flag that is being defined the value that the environment has for it. */
 static void apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
   char variable[PD__VARIABLE_SIZE];
   const char *text;
-  pd_error err;
+  pd_origin origin;
   if (flag->frozen) return; /* it keeps what it had when it was frozen */
   pd_flag *node = look_up(later_prefix, flag, variable, &text);
-  if (!node) return;
-  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0,
-                      pd__arena_text(&operation->arena, variable, strlen(variable)), 0};
-  const char *copy = pd__arena_text(&operation->arena, text, strlen(text));
-  if (!origin.place || !copy) {
-    pd__report_memory(report);
-  } else if (pd__environment_check_twin(flag, variable, &err) != PD_OK) {
-    pd__report_add(report, &err);
-  } else {
-    pd__pending_settle(operation, node, copy, &origin, report);
+  if (node && prepare(operation, flag, variable, &text, &origin, report)) {
+    pd__pending_settle(operation, node, text, &origin, report);
   }
 }
 
@@ -110,22 +94,16 @@ void pd__environment_use(const char *prefix) {
   pd__define_from(prefix ? apply : NULL);
 }
 
-/* Whether the environment gave the flag the value already that the text reads as: a flag that is
- * closed by now must not be refused what it has taken before. */
-static bool has_value(const pd_flag *flag, const char *text) {
-  pd__entry given;
-  pd_value value;
-  return pd__history_find(flag, PD_SOURCE_ENVIRONMENT, &given) &&
-         pd__value_read(pd__flag_def(flag), text, &value) == PD_OK &&
-         pd__value_equal(flag->type, given.value, value);
-}
-
 void pd__environment_read(const char *prefix, pd__changes *changes) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     char variable[PD__VARIABLE_SIZE];
     const char *text;
+    pd_origin origin;
     pd_flag *node = flag->defined ? look_up(prefix, flag, variable, &text) : NULL;
-    if (node && !has_value(flag, text)) give(changes, node, variable, text);
+    if (!node || pd__has_given(PD_SOURCE_ENVIRONMENT, flag, text)) continue;
+    if (prepare(changes->operation, flag, variable, &text, &origin, changes->report)) {
+      pd__changes_add(changes, node, text, (pd_value){0}, &origin);
+    }
   }
 }
 

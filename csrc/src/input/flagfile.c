@@ -51,18 +51,13 @@ static const char *unquote(char *text) {
 /* ---- Lines ---- */
 
 static pd__line *add_line(pd__arena *arena, pd__file *file) {
-  if (file->count == file->capacity) {
-    size_t capacity = file->capacity ? 2 * file->capacity : 16;
-    pd__line *lines =
-        pd__arena_grow(arena, file->lines, file->count * sizeof *lines, capacity * sizeof *lines);
-    if (!lines) {
-      file->status = PD_ERR_MEMORY;
-      return NULL;
-    }
-    file->lines = lines;
-    file->capacity = capacity;
+  pd__line *lines = pd__arena_room(arena, file->lines, file->count, &file->capacity, sizeof *lines);
+  if (!lines) {
+    file->status = PD_ERR_MEMORY;
+    return NULL;
   }
-  return &file->lines[file->count++];
+  file->lines = lines;
+  return &lines[file->count++];
 }
 
 static void refuse(pd__line *line, size_t shown, const char *why) {
@@ -87,23 +82,19 @@ static void read_flag(pd__line *line) {
 
 /* A line that was meant as something else would silence all that follows. */
 static void read_patterns(pd__line *line) {
-  const char *text = line->text, *end = strchr(text, ']');
+  const char *text = line->text, *end = strchr(text, ']'), *wrong = text;
   size_t comment = *text == ';' ? 1 : !strncmp(text, "//", 2) ? 2 : 0;
+  while (*wrong && *wrong != '=' && ((unsigned char)*wrong >= ' ' || strchr(PD__BLANKS, *wrong))) {
+    wrong++;
+  }
   line->kind = PD__LINE_PATTERNS;
   if (comment) {
     refuse(line, comment, "expected # before a comment");
-    return;
-  }
-  if (*text == '[' && end && !end[1]) {
+  } else if (*text == '[' && end && !end[1]) {
     refuse(line, strlen(text), "sections begin with names of programs, without brackets");
-    return;
-  }
-  for (const char *c = text; *c; c++) {
-    bool control = (unsigned char)*c < ' ' && !strchr(PD__BLANKS, *c);
-    if (*c != '=' && !control) continue;
-    const char *why = control ? "isn't text" : "expected --name=value, or names of programs";
-    refuse(line, (size_t)(c - text), why);
-    return;
+  } else if (*wrong) {
+    const char *why = *wrong == '=' ? "expected --name=value, or names of programs" : "isn't text";
+    refuse(line, (size_t)(wrong - text), why);
   }
 }
 
@@ -152,11 +143,9 @@ const pd__file *pd__files_find(const pd__files *files, const char *path, size_t 
 }
 
 static void read_contents(pd__arena *arena, pd__files *files, pd__file *file) {
-  char *text, why[PD__READ_SIZE];
-  size_t length = 0;
-  file->status = pd__platform_read(file->path, PD__BYTES_MOST - files->bytes, &text, &length, why);
-  if (file->status == PD_ERR_FILE) file->why = pd__arena_text(arena, why, strlen(why));
-  if (file->status == PD_ERR_FILE && !file->why) file->status = PD_ERR_MEMORY;
+  char *text;
+  size_t length = 0, most = PD__BYTES_MOST - files->bytes;
+  file->status = pd__platform_read(file->path, most, &text, &length, file->why);
   if (file->status != PD_OK) return;
   if (!pd__arena_adopt(arena, text, length + 1)) {
     file->status = PD_ERR_MEMORY;
@@ -210,8 +199,9 @@ void pd__files_read_led(pd__arena *arena, pd__files *files, const pd__token *tok
     list = token->text;
   } else if (pd__token_is_named(token, "fromenv") || pd__token_is_named(token, "tryfromenv")) {
     char variable[PD__VARIABLE_SIZE];
-    pd__environment_variable(files->prefix, "flagfile", strlen("flagfile"), variable);
-    list = pd__platform_getenv(variable);
+    pd__platform_lock();
+    list = pd__environment_text(files->prefix, "flagfile", strlen("flagfile"), variable);
+    pd__platform_unlock();
   }
   if (list) read_list(arena, files, list);
 }

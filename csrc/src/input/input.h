@@ -83,7 +83,7 @@ typedef struct pd__line {
 typedef struct pd__file {
   const char *path;
   pd_status status; /* PD_ERR_FILE: `why`; PD_ERR_MEMORY */
-  const char *why;
+  char why[PD__READ_SIZE];
   size_t size; /* in bytes */
   pd__line *lines;
   size_t count, capacity;
@@ -109,10 +109,11 @@ const pd__file *pd__files_find(const pd__files *files, const char *path, size_t 
 
 /* ---- The environment (environment.c) ---- */
 
-/* Write the variable of a name, with a prefix that was checked. No lock. */
+/* Write the variable of a name, with a prefix that was checked, and give its text; NULL: it isn't
+ * set. */
 #define PD__VARIABLE_SIZE (2 * PD_NAME_MAX + 2)
-void pd__environment_variable(const char *prefix, const char *name, size_t length,
-                              char out[PD__VARIABLE_SIZE]);
+const char *pd__environment_text(const char *prefix, const char *name, size_t length,
+                                 char variable[PD__VARIABLE_SIZE]);
 
 /* Check a prefix that a host gives. No lock. */
 pd_status pd__environment_check(const char *prefix, pd_error *err);
@@ -126,24 +127,24 @@ pd_status pd__environment_check_twin(const pd_flag *flag, const char *variable, 
 /* For later definitions; NULL: none. `prefix` is copied. */
 void pd__environment_use(const char *prefix);
 
+/* Whether `source` gave the flag the value already that the text reads as: one that is closed by
+ * now must not be refused what it has taken before. */
+bool pd__has_given(pd_source source, const pd_flag *flag, const char *text);
+
 /* ---- What files say, kept for later (config.c) ---- */
 
-/* One value; its texts stand behind it. */
 typedef struct pd__config_value {
   pd__token token;
   struct pd__config_value *next;
-  size_t size;
 } pd__config_value;
 
 struct pd_config {
   pd__config_value *first, **end;
+  pd__arena arena; /* of the values, with their texts */
 };
 
 /* Keep a copy of a token. No lock. */
 pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error *err);
-
-/* Take away those from `end` on. No lock. */
-void pd__config_cut(pd_config *config, pd__config_value **end);
 
 /* ---- Reading (reader.c, options.c, apply.c) ---- */
 
@@ -171,7 +172,6 @@ typedef struct pd__reader {
   const pd__files *sources;         /* flagfiles that were read */
   pd_config *config;                /* keeps the values for later; NULL: they are given now */
   const char *program;              /* argv[0], for the sections of flagfiles; or NULL */
-  const char *prefix;               /* of variables */
   const char *help[PD__HELP_KINDS]; /* the pattern, where help of that kind was asked for */
   const struct pd__open_file *file; /* that is being read; or NULL */
   bool closed;                      /* a limit was met: nothing more is read */
@@ -181,9 +181,10 @@ typedef struct pd__reader {
 
 void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report);
 
-/* Find an error. */
-PD__PRINTF(3, 4)
-void pd__reader_fail(pd__reader *reader, pd_status status, const char *format, ...);
+/* Find an error; its message begins with the token's place and name, unless that is NULL. */
+PD__PRINTF(4, 5)
+void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
+                     const char *format, ...);
 
 /* Take a token that means that; what is wrong with it is found. */
 void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
@@ -212,17 +213,14 @@ pd__meaning pd__token_resolve(const pd__token *token);
 /* Whether the token has no value, and takes one. */
 bool pd__option_wants(const pd__token *token, const pd__meaning *meaning);
 
-/* Take a token, whose meaning is known; `text` is it as it was written, for messages. */
-void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning,
-                     const char *text);
+/* Take a token, whose meaning is known. */
+void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
-/* Take a flagfile; `by` is the token that names it, with a name of length 0 where none does. */
+/* Take a flagfile; `by` is the token that names it, or NULL. */
 void pd__option_take_file(pd__reader *reader, const char *path, size_t length, const pd__token *by);
 
-/* Whether a pd_config has kept the token as --undefok=names; then pd__option_excuse takes the
- * names. */
-bool pd__option_is_excuse(const pd__token *token);
-void pd__option_excuse(pd__reader *reader, const pd__token *token);
+/* Take the names of a token that a pd_config has kept as --undefok=names; false: it is none. */
+bool pd__option_excuse(pd__reader *reader, const pd__token *token);
 
 /* Which help was asked for, with its pattern; false: none. */
 bool pd__option_help(const pd__reader *reader, pd_help *help);

@@ -14,41 +14,42 @@ typedef struct pd__open_file {
   bool patterns; /* the last line that said something held patterns */
 } open_file;
 
-static void close_reader(pd__reader *reader, const pd__token *token, pd_status status,
-                         const char *why) {
-  char shown[PD__SOURCE_SIZE];
-  reader->closed = true;
-  pd__reader_fail(reader, status, "%s: %s", pd__token_shown(token, shown), why);
-}
-
 /* Count one more value of a file or variable; false: it is too many. */
 static bool count_value(pd__reader *reader, const pd__token *token) {
   if (++reader->values <= PD__VALUES_MOST) return true;
-  close_reader(reader, token, PD_ERR_FILE, "files and variables give more than 1000000 values");
+  reader->closed = true;
+  pd__reader_fail(reader, token, PD_ERR_FILE,
+                  ": files and variables give more than 1000000 values");
   return false;
 }
 
-static int leads_to(const pd__token *token);
+/* The kinds of help, and what leads to other places. A pd_config keeps the names of undefok for the
+ * time when it is applied. */
+enum { FLAGFILE = PD__HELP_KINDS, FROMENV, TRYFROMENV, UNDEFOK, OPTIONS };
 
-/* ---- Help ---- */
-
-static const char help_names[][12] = {
 #define HELP_NAME(name, number, text) [PD_HELP_##name] = text,
-    PD_HELP_MAP(HELP_NAME)};
+static const char option_names[OPTIONS][12] = {[FLAGFILE] = "flagfile",
+                                               [FROMENV] = "fromenv",
+                                               [TRYFROMENV] = "tryfromenv",
+                                               [UNDEFOK] = "undefok",
+                                               PD_HELP_MAP(HELP_NAME)};
 
-static bool has_pattern(int kind) { return kind == PD_HELP_ON || kind == PD_HELP_MATCH; }
+/* And so can't be negated. */
+static bool has_value(int option) {
+  return option >= FLAGFILE || option == PD_HELP_ON || option == PD_HELP_MATCH;
+}
 
-/* Which help the item is about, or -1; `negated`: as --nohelp. */
-static int help_kind(const pd__token *token, bool *negated) {
+/* Which option the token is, or -1; `negated`: as --nohelp. */
+static int option_of(const pd__token *token, bool *negated) {
   pd__token positive = *token;
   *negated = token->length > 2 && !strncmp(token->name, "no", 2);
   if (*negated) {
     positive.name += 2;
     positive.length -= 2;
   }
-  for (int kind = 0; kind < PD__HELP_KINDS; kind++) {
-    if (pd__token_is_named(&positive, help_names[kind]) && !(*negated && has_pattern(kind)))
-      return kind;
+  for (int option = 0; option < OPTIONS; option++) {
+    if (!pd__token_is_named(&positive, option_names[option])) continue;
+    return *negated && has_value(option) ? -1 : option;
   }
   return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
 }
@@ -58,33 +59,29 @@ static bool is_known(const pd__token *token) {
   bool negated;
   pd__meaning meaning = pd__token_resolve(token);
   if (meaning.flag) return !meaning.negated || pd__flag_def(meaning.flag)->type == PD_TYPE_bool;
-  return leads_to(token) >= 0 || help_kind(token, &negated) >= 0;
+  return option_of(token, &negated) >= 0;
 }
 
-/* Without a flag of its name, the token may ask for help; false: it isn't. */
-static bool take_help(pd__reader *reader, const pd__token *token) {
-  bool negated;
-  int kind = help_kind(token, &negated);
-  char shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+/* ---- Help ---- */
+
+static void take_help(pd__reader *reader, const pd__token *token, int kind, bool negated) {
+  char quoted[PD__QUOTE_SIZE];
   static const pd_flag_def truth = {.type = PD_TYPE_bool};
   pd_value value = {.b = !negated};
-  if (kind < 0) return false;
-  if (has_pattern(kind)) {
+  if (has_value(kind)) {
     if (!token->text) {
-      pd__reader_fail(reader, PD_ERR_ARGV,
-                      "%s: the value is missing, expected a part of a source file's name",
-                      pd__token_shown(token, shown));
+      pd__reader_fail(reader, token, PD_ERR_ARGV,
+                      ": the value is missing, expected a part of a source file's name");
     }
     reader->help[kind] = token->text && *token->text ? token->text : NULL;
   } else if (token->text && negated) {
-    pd__reader_fail(reader, PD_ERR_ARGV, "%s: takes no value", pd__token_shown(token, shown));
+    pd__reader_fail(reader, token, PD_ERR_ARGV, ": takes no value");
   } else if (token->text && pd__value_read(&truth, token->text, &value) != PD_OK) {
-    pd__reader_fail(reader, PD_ERR_VALUE, "%s=%s: expected true or false",
-                    pd__token_shown(token, shown), pd__quote(quoted, token->text));
+    pd__reader_fail(reader, token, PD_ERR_VALUE, "=%s: expected true or false",
+                    pd__quote(quoted, token->text));
   } else {
     reader->help[kind] = value.b ? "" : NULL;
   }
-  return true;
 }
 
 bool pd__option_help(const pd__reader *reader, pd_help *help) {
@@ -103,8 +100,6 @@ bool pd__option_help(const pd__reader *reader, pd_help *help) {
 
 /* ---- Other places ---- */
 
-typedef void user(pd__reader *reader, const pd__token *token, const char *text, size_t length);
-
 /* What is wrong with a list such as a,b, or NULL. A comma may end it. */
 static const char *complaint_about(const char *list) {
   for (bool more = *list != '\0'; more;) {
@@ -118,144 +113,115 @@ static const char *complaint_about(const char *list) {
   return NULL;
 }
 
-static void use_name(pd__reader *reader, const pd__token *token, const char *text, size_t length) {
-  (void)token;
-  for (; length > 0 && *text == '-'; length--) text++;
-  if (!pd__undefok_add(&reader->operation->arena, &reader->undefok, text, length)) {
+static void take(pd__reader *reader, const pd__token *token);
+
+/* The token that a variable is: the program may change it, so it is copied. What a pd_config keeps
+ * is said by its file. */
+static void take_variable(pd__reader *reader, const char *variable, pd__token *token,
+                          const char *text) {
+  pd__arena *arena = &reader->operation->arena;
+  const char *place = pd__arena_text(arena, variable, strlen(variable));
+  token->text = pd__arena_text(arena, text, strlen(text));
+  if (!reader->config) token->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
+  if (place && token->text) {
+    take(reader, token);
+  } else {
     reader->out_of_memory = true;
   }
 }
 
-static void each_name(pd__reader *reader, const pd__token *token, user *use) {
-  char shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+static void use_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
+                         bool required) {
+  char variable[PD__VARIABLE_SIZE], quoted[PD__QUOTE_SIZE];
+  pd_error err;
+  pd__token token = {
+      .dashes = "--", .name = name, .length = (uint32_t)length, .origin = by->origin};
+  if (!count_value(reader, by)) return;
+  pd__meaning meaning = pd__token_resolve(&token);
+  if (meaning.negated) {
+    pd__reader_fail(reader, by, PD_ERR_UNDEFINED, ": no flag is named '%.*s', it negates one",
+                    (int)length, name);
+    return;
+  }
+  const char *text = pd__environment_text(reader->sources->prefix, name, length, variable);
+  if (!reader->config && !reader->allow_pending && !is_known(&token)) {
+    token.dashes = required ? "--fromenv=" : "--tryfromenv=";
+    pd__reader_take(reader, &token, &meaning);
+  } else if (text && meaning.flag &&
+             pd__environment_check_twin(meaning.flag, variable, &err) != PD_OK) {
+    pd__reader_fail(reader, NULL, err.status, "%s", err.message);
+  } else if (text) {
+    take_variable(reader, variable, &token, text);
+  } else if (required) {
+    pd__reader_fail(reader, by, PD_ERR_ARGV, ": the environment has no %s",
+                    pd__quote(quoted, variable));
+  }
+}
+
+static void excuse(pd__reader *reader, const char *name, size_t length) {
+  for (; length > 0 && *name == '-'; length--) name++;
+  if (!pd__undefok_add(&reader->operation->arena, &reader->undefok, name, length)) {
+    reader->out_of_memory = true;
+  }
+}
+
+static void take_items(pd__reader *reader, const pd__token *token, int kind) {
+  char quoted[PD__QUOTE_SIZE];
   const char *complaint = complaint_about(token->text);
   if (complaint) {
-    pd__reader_fail(reader, PD_ERR_ARGV, "%s=%s: %s", pd__token_shown(token, shown),
-                    pd__quote(quoted, token->text), complaint);
-    if (use != use_name) return; /* names are excused all the same: one slip, one error */
+    pd__reader_fail(reader, token, PD_ERR_ARGV, "=%s: %s", pd__quote(quoted, token->text),
+                    complaint);
+    if (kind != UNDEFOK) return; /* names are excused all the same: one slip, one error */
   }
-  for (const char *at = token->text; *at;) {
+  for (const char *at = token->text; *at && (kind == UNDEFOK || !reader->closed);) {
     size_t length = strcspn(at, ",");
-    use(reader, token, at, length);
+    if (kind == UNDEFOK) {
+      excuse(reader, at, length);
+    } else if (kind == FLAGFILE) {
+      pd__option_take_file(reader, at, length, token);
+    } else {
+      use_variable(reader, token, at, length, kind == FROMENV);
+    }
     at += length;
     at += *at == ',';
   }
 }
 
-static void use_file(pd__reader *reader, const pd__token *token, const char *text, size_t length) {
-  if (!reader->closed) pd__option_take_file(reader, text, length, token);
-}
-
-static char *copy(pd__reader *reader, const char *text) {
-  char *made = pd__arena_text(&reader->operation->arena, text, strlen(text));
-  if (!made) reader->out_of_memory = true;
-  return made;
-}
-
-static void take(pd__reader *reader, const pd__token *token, const char *text);
-
-/* The token that a variable is. What a pd_config keeps is said by its file. */
-static void take_variable(pd__reader *reader, const char *variable, pd__token *token,
-                          const char *text) {
-  if (!reader->config) {
-    token->origin = (pd_origin){PD_SOURCE_ARGV, 0, copy(reader, variable), 0};
-  }
-  token->text = copy(reader, text); /* the program may change it */
-  if (!reader->out_of_memory) take(reader, token, token->name);
-}
-
-static bool is_awaited(const pd__reader *reader, const pd__token *token) {
-  return reader->config || reader->allow_pending || is_known(token);
-}
-
-static void use_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
-                         bool required) {
-  char variable[PD__VARIABLE_SIZE], shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
-  pd_error err;
-  pd__token token = {
-      .dashes = "--", .name = name, .length = (uint32_t)length, .origin = by->origin};
-  if (reader->closed || !count_value(reader, by)) return;
-  pd__meaning meaning = pd__token_resolve(&token);
-  if (meaning.negated) {
-    pd__reader_fail(reader, PD_ERR_UNDEFINED, "%s: no flag is named '%.*s', it negates one",
-                    pd__token_shown(by, shown), (int)length, name);
-    return;
-  }
-  pd__environment_variable(reader->prefix, name, length, variable);
-  const char *text = pd__platform_getenv(variable);
-  if (!is_awaited(reader, &token)) {
-    token.dashes = required ? "--fromenv=" : "--tryfromenv=";
-    pd__reader_take(reader, &token, &meaning);
-  } else if (text && meaning.flag &&
-             pd__environment_check_twin(meaning.flag, variable, &err) != PD_OK) {
-    pd__reader_fail(reader, err.status, "%s", err.message);
-  } else if (text) {
-    take_variable(reader, variable, &token, text);
-  } else if (required) {
-    pd__reader_fail(reader, PD_ERR_ARGV, "%s: the environment has no %s",
-                    pd__token_shown(by, shown), pd__quote(quoted, variable));
-  }
-}
-
-static void use_from(pd__reader *reader, const pd__token *by, const char *name, size_t length) {
-  use_variable(reader, by, name, length, true);
-}
-
-static void use_try_from(pd__reader *reader, const pd__token *by, const char *name, size_t length) {
-  use_variable(reader, by, name, length, false);
-}
-
-static const struct {
-  char name[12];
-  char expected[16];
-  user *use;
-} leading[] = {{"flagfile", "paths of files", use_file},
-               {"fromenv", "names of flags", use_from},
-               {"tryfromenv", "names of flags", use_try_from},
-               {"undefok", "names of flags", use_name}};
-#define LEADS_NOWHERE 3 /* undefok: config keep it for the time when they apply */
-
-static int leads_to(const pd__token *token) {
-  int kind = (int)(sizeof leading / sizeof *leading) - 1;
-  while (kind >= 0 && !pd__token_is_named(token, leading[kind].name)) kind--;
-  return kind;
-}
-
 static void take_leading(pd__reader *reader, const pd__token *token, int kind) {
-  char shown[PD__SOURCE_SIZE];
   if (!token->text) {
-    pd__reader_fail(reader, PD_ERR_ARGV,
-                    "%s: the value is missing, expected %s with commas between",
-                    pd__token_shown(token, shown), leading[kind].expected);
-  } else if (reader->depth == PD__DEPTH_MOST && kind != LEADS_NOWHERE) {
-    close_reader(reader, token, PD_ERR_DEPTH,
-                 "stands 16 files and variables deep already, perhaps in a circle");
+    pd__reader_fail(reader, token, PD_ERR_ARGV,
+                    ": the value is missing, expected %s with commas between",
+                    kind == FLAGFILE ? "paths of files" : "names of flags");
+  } else if (reader->depth == PD__DEPTH_MOST && kind != UNDEFOK) {
+    reader->closed = true;
+    pd__reader_fail(reader, token, PD_ERR_DEPTH,
+                    ": stands 16 files and variables deep already, perhaps in a circle");
   } else {
     reader->depth++;
-    each_name(reader, token, leading[kind].use);
+    take_items(reader, token, kind);
     reader->depth--;
   }
 }
 
-bool pd__option_is_excuse(const pd__token *token) {
-  return *token->dashes && leads_to(token) == LEADS_NOWHERE;
-}
-
-void pd__option_excuse(pd__reader *reader, const pd__token *token) {
-  take_leading(reader, token, LEADS_NOWHERE);
+bool pd__option_excuse(pd__reader *reader, const pd__token *token) {
+  bool excuses = *token->dashes && pd__token_is_named(token, option_names[UNDEFOK]);
+  if (excuses) take_leading(reader, token, UNDEFOK);
+  return excuses;
 }
 
 /* ---- Tokens ---- */
 
 /* "--=5" and "---x": no name can be like that, though `-` and `_` are alike. */
-static bool is_malformed(pd__reader *reader, const pd__token *token, const char *text) {
-  char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE], shown[PD__SOURCE_SIZE];
+static bool is_malformed(pd__reader *reader, const pd__token *token) {
+  char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE], text[PD__QUOTE_SIZE];
   if (token->length > 0 && *token->name != '-') return false;
   if (token->length > 0) {
-    pd__reader_fail(reader, PD_ERR_ARGV, "%s: expected one or two dashes before the name of a flag",
-                    pd__token_shown(token, shown));
+    pd__reader_fail(reader, token, PD_ERR_ARGV,
+                    ": expected one or two dashes before the name of a flag");
   } else {
-    pd__reader_fail(reader, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
+    snprintf(text, sizeof text, "%s%s%s", token->dashes, token->text ? "=" : "",
+             token->text ? token->text : "");
+    pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
                     pd__place_of(&token->origin, place), pd__quote(quoted, text),
                     token->text ? " before the =" : "");
   }
@@ -266,27 +232,29 @@ bool pd__option_wants(const pd__token *token, const pd__meaning *meaning) {
   bool negated;
   if (token->text) return false;
   if (meaning->flag) return !meaning->negated && pd__flag_def(meaning->flag)->type != PD_TYPE_bool;
-  return leads_to(token) >= 0 || has_pattern(help_kind(token, &negated));
+  return has_value(option_of(token, &negated));
 }
 
-void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning,
-                     const char *text) {
+void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
   pd_error err;
-  if (is_malformed(reader, token, text)) return;
-  int kind = meaning->flag ? -1 : leads_to(token); /* no flag is named as an option that leads */
-  if (kind >= 0 && !(reader->config && kind == LEADS_NOWHERE)) {
-    take_leading(reader, token, kind);
+  bool negated;
+  if (is_malformed(reader, token)) return;
+  int option = meaning->flag ? -1 : option_of(token, &negated); /* a flag may be named h */
+  if (option >= FLAGFILE && !(reader->config && option == UNDEFOK)) {
+    take_leading(reader, token, option);
   } else if (reader->config) {
     if (pd__config_append(reader->config, token, &err) != PD_OK) reader->out_of_memory = true;
-  } else if (meaning->flag || !take_help(reader, token)) {
+  } else if (option >= 0) {
+    take_help(reader, token, option, negated);
+  } else {
     pd__reader_take(reader, token, meaning);
   }
 }
 
-static void take(pd__reader *reader, const pd__token *token, const char *text) {
+static void take(pd__reader *reader, const pd__token *token) {
   pd__meaning meaning = {NULL, NULL, false}; /* for a pd_config: it may be another one then */
   if (!reader->config) meaning = pd__token_resolve(token);
-  pd__option_take(reader, token, &meaning, text);
+  pd__option_take(reader, token, &meaning);
 }
 
 /* ---- Flagfiles ---- */
@@ -298,7 +266,7 @@ static void fail_line(pd__reader *reader, const pd__line *line, const char *text
   pd_origin origin = {PD_SOURCE_ARGV, line->number, reader->file->file->path, 0};
   size_t room = sizeof shown - 1;
   snprintf(shown, sizeof shown, "%.*s", (int)(length < room ? length : room), text);
-  pd__reader_fail(reader, PD_ERR_FILE, "%s%s%s%s", pd__place_of(&origin, place),
+  pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s%s%s%s", pd__place_of(&origin, place),
                   pd__quote(quoted, shown), length > 0 ? ": " : "", why);
 }
 
@@ -335,31 +303,19 @@ static void take_patterns(pd__reader *reader, open_file *open, const pd__line *l
 }
 
 static void take_line(pd__reader *reader, open_file *open, const pd__line *line) {
-  bool flag = *line->text == '-';
-  if (flag) open->patterns = false;
-  if (flag && !open->relevant) return;
-  if (flag && line->kind != PD__LINE_PATTERNS) {
+  if (*line->text == '-') {
+    open->patterns = false;
+    if (!open->relevant) return;
     pd__token token = pd__token_split(line->text);
     token.origin = (pd_origin){PD_SOURCE_ARGV, line->number, open->file->path, 0};
     if (!count_value(reader, &token)) return;
-    if (line->kind == PD__LINE_FLAG) {
-      take(reader, &token, line->text);
-      return;
-    }
+    if (line->kind == PD__LINE_FLAG) take(reader, &token);
   }
   if (line->kind == PD__LINE_WRONG) {
     fail_line(reader, line, line->text, line->shown, line->wrong);
-  } else {
+  } else if (line->kind == PD__LINE_PATTERNS) {
     take_patterns(reader, open, line);
   }
-}
-
-static void fail_file(pd__reader *reader, const char *path, const pd__token *by, pd_status status,
-                      const char *why) {
-  char shown[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
-  const char *prefix = by->name ? pd__token_shown(by, shown) : "";
-  pd__reader_fail(reader, status, "%s%s%s%s%s", prefix, by->name ? "=" : "",
-                  pd__quote(quoted, path), *path ? ": " : "", why);
 }
 
 static bool is_open(const pd__reader *reader, const pd__file *file) {
@@ -370,32 +326,35 @@ static bool is_open(const pd__reader *reader, const pd__file *file) {
 
 /* Whether a file may be read, which is counted; says what is wrong. */
 static bool may_read(pd__reader *reader, const pd__file *file, const pd__token *by) {
-  if (is_open(reader, file)) {
-    fail_file(reader, file->path, by, PD_ERR_DEPTH, "includes itself");
-    return false;
-  }
-  if (reader->files == PD__FILES_MOST) {
+  char quoted[PD__QUOTE_SIZE];
+  pd_status status = PD_ERR_DEPTH;
+  const char *why = "includes itself";
+  if (!is_open(reader, file) && reader->files == PD__FILES_MOST) {
     reader->closed = true;
-    fail_file(reader, file->path, by, PD_ERR_DEPTH, "1000 files are read already");
-    return false;
+    why = "1000 files are read already";
+  } else if (!is_open(reader, file)) {
+    bool fits = file->size <= PD__BYTES_MOST - reader->bytes;
+    reader->files++;
+    status = file->status == PD_OK && !fits ? PD_ERR_FILE : file->status;
+    why = fits ? file->why : PD__TOO_BIG;
   }
-  reader->files++;
-  if (file->status == PD_ERR_MEMORY) reader->out_of_memory = true;
-  if (file->status == PD_ERR_FILE) fail_file(reader, file->path, by, file->status, file->why);
-  if (file->status != PD_OK) return false;
-  if (file->size <= PD__BYTES_MOST - reader->bytes) {
+  if (status == PD_OK) {
     reader->bytes += file->size;
-    return true;
+  } else if (status == PD_ERR_MEMORY) {
+    reader->out_of_memory = true;
+  } else {
+    pd__reader_fail(reader, by, status, "%s%s%s%s", by ? "=" : "", pd__quote(quoted, file->path),
+                    *file->path ? ": " : "", why);
   }
-  fail_file(reader, file->path, by, PD_ERR_FILE, PD__TOO_BIG);
-  return false;
+  return status == PD_OK;
 }
 
 void pd__option_take_file(pd__reader *reader, const char *path, size_t length,
                           const pd__token *by) {
   const pd__file *file = pd__files_find(reader->sources, path, length);
   if (!file) {
-    close_reader(reader, by, PD_ERR_DEPTH, "1000 files are read already");
+    reader->closed = true;
+    pd__reader_fail(reader, by, PD_ERR_DEPTH, ": 1000 files are read already");
     if (reader->sources->out_of_memory) reader->out_of_memory = true;
     return;
   }

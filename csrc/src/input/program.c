@@ -49,8 +49,8 @@ static pd_status check_argv(const pd_program *program, pd_error *err) {
 
 pd_status pd__do_program_set(const pd_program *program, pd_error *err) {
   pd_program given;
-  pd_status status = pd__sized_check(program, PD__SIZE_UP_TO(pd_program, version), "program", err);
-  if (status == PD_OK) status = pd__sized_take(program, &given, sizeof given, "program", err);
+  pd_status status = pd__sized_take(program, PD__SIZE_UP_TO(pd_program, version), &given,
+                                    sizeof given, "program", err);
   if (status == PD_OK && given.argv) status = check_argv(&given, err);
   if (status != PD_OK) return status;
   pd__platform_lock();

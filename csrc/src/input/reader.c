@@ -10,46 +10,41 @@
 #define ERRORS_SHOWN 100
 
 void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report) {
-  *reader = (pd__reader){.operation = operation, .report = report, .prefix = "FLAGS_"};
+  *reader = (pd__reader){.operation = operation, .report = report};
   pd__changes_begin(&reader->changes, operation, report);
 }
 
 /* ---- Findings ---- */
 
-static pd__finding *add_finding(pd__reader *reader) {
-  pd__arena *arena = &reader->operation->arena;
-  if (reader->count == reader->capacity) {
-    size_t capacity = reader->capacity ? 2 * reader->capacity : 8;
-    pd__finding *findings = pd__arena_grow(
-        arena, reader->findings, reader->count * sizeof *findings, capacity * sizeof *findings);
-    if (!findings) {
-      reader->out_of_memory = true;
-      return NULL;
-    }
-    reader->findings = findings;
-    reader->capacity = capacity;
+static void add_finding(pd__reader *reader, pd__finding finding) {
+  pd__finding *findings = pd__arena_room(&reader->operation->arena, reader->findings, reader->count,
+                                         &reader->capacity, sizeof *findings);
+  if (!findings) {
+    reader->out_of_memory = true;
+    return;
   }
-  return &reader->findings[reader->count++];
+  reader->findings = findings;
+  findings[reader->count++] = finding;
 }
 
 static void add_error(pd__reader *reader, const pd_error *err) {
   if (reader->errors++ >= ERRORS_SHOWN) return;
-  pd__finding *finding = add_finding(reader);
-  if (!finding) return;
-  *finding = (pd__finding){.error = pd__arena_take(&reader->operation->arena, sizeof *err)};
-  if (finding->error) {
-    *finding->error = *err;
-  } else {
+  pd_error *error = pd__arena_take(&reader->operation->arena, sizeof *err);
+  if (!error) {
     reader->out_of_memory = true;
-    reader->count--;
+    return;
   }
+  *error = *err;
+  add_finding(reader, (pd__finding){.error = error});
 }
 
-void pd__reader_fail(pd__reader *reader, pd_status status, const char *format, ...) {
+void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
+                     const char *format, ...) {
   char message[sizeof(((pd_error *)0)->message)];
+  size_t used = token ? strlen(pd__token_shown(token, message)) : 0;
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
+  vsnprintf(message + used, sizeof message - used, format, arguments);
   va_end(arguments);
   pd_error err;
   pd__fail(&err, status, "%s", message);
@@ -67,15 +62,13 @@ void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, cons
 }
 
 static void add_negated(pd__reader *reader, pd_flag *flag, const pd__token *token) {
-  char source[PD__SOURCE_SIZE];
+  const char *name = pd__flag_def(flag)->name;
   if (pd__flag_def(flag)->type != PD_TYPE_bool) {
-    pd__reader_fail(reader, PD_ERR_ARGV, "%s: %s is %s, and only a bool can be negated",
-                    pd__token_shown(token, source), pd__flag_def(flag)->name,
+    pd__reader_fail(reader, token, PD_ERR_ARGV, ": %s is %s, and only a bool can be negated", name,
                     pd__type_name(flag->type));
   } else if (token->text) {
-    pd__reader_fail(reader, PD_ERR_ARGV, "%s: takes no value; write --%s=true or --%s=false",
-                    pd__token_shown(token, source), pd__flag_def(flag)->name,
-                    pd__flag_def(flag)->name);
+    pd__reader_fail(reader, token, PD_ERR_ARGV, ": takes no value; write --%s=true or --%s=false",
+                    name, name);
   } else {
     pd__reader_assign(reader, flag, "false", &token->origin, token->literal);
   }
@@ -87,28 +80,27 @@ static void fail_missing(pd__reader *reader, const pd_flag *flag, const char *na
   pd__value_expected(pd__flag_def(flag), expected, sizeof expected);
   pd__source_of(name, &token->origin, source);
   if (token->next && !pd__flag_def(flag)->sensitive) {
-    pd__reader_fail(reader, PD_ERR_ARGV,
+    pd__reader_fail(reader, NULL, PD_ERR_ARGV,
                     "%s: the value is missing before %s, expected %s; a value that begins with a "
                     "dash is written --%s=VALUE",
                     source, pd__quote(quoted, token->next), expected, name);
   } else {
-    pd__reader_fail(reader, PD_ERR_ARGV, "%s: the value is missing, expected %s", source, expected);
+    pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s: the value is missing, expected %s", source,
+                    expected);
   }
 }
 
 void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
   pd_flag *flag = meaning->flag;
   if (token->status != PD_OK) {
-    pd__reader_fail(reader, (pd_status)token->status, "%s", token->text);
+    pd__reader_fail(reader, NULL, (pd_status)token->status, "%s", token->text);
   } else if (!flag) {
-    pd__finding *finding = add_finding(reader);
-    if (finding) *finding = (pd__finding){.token = *token};
+    add_finding(reader, (pd__finding){.token = *token});
   } else if (meaning->negated) {
     add_negated(reader, flag, token);
-  } else if (token->text) {
-    pd__reader_assign(reader, meaning->node, token->text, &token->origin, token->literal);
-  } else if (pd__flag_def(flag)->type == PD_TYPE_bool) {
-    pd__reader_assign(reader, meaning->node, "true", &token->origin, token->literal);
+  } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
+    const char *text = token->text ? token->text : "true";
+    pd__reader_assign(reader, meaning->node, text, &token->origin, token->literal);
   } else {
     fail_missing(reader, flag, meaning->node->name, token);
   }
@@ -119,26 +111,21 @@ static void fail_kept(pd__reader *reader, const pd_flag *flag, const pd_origin *
   char place[PD__PLACE_SIZE];
   size_t length = strlen(pd__place_of(origin, place));
   if (length > 2) length -= 2; /* ": " */
-  pd__reader_fail(reader, PD_ERR_FROZEN, "--%s: %s, and the file no longer gives its value%s%.*s%s",
-                  pd__flag_def(flag)->name,
-                  flag->frozen ? "is frozen" : "can be set at startup only", length ? " (" : "",
-                  (int)length, place, length ? ")" : "");
+  pd__reader_fail(
+      reader, NULL, PD_ERR_FROZEN, "--%s: %s, and the file no longer gives its value%s%.*s%s",
+      pd__flag_def(flag)->name, flag->frozen ? "is frozen" : "can be set at startup only",
+      length ? " (" : "", (int)length, place, length ? ")" : "");
 }
 
 void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
-  pd_error err;
-  pd__report wrong = {.first = &err};
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
   pd_origin origin = pd__entry_origin(&given);
-  if (pd__flag_check_open(reader->operation, flag, &origin, NULL) != PD_OK) {
+  if (pd__flag_check_open(reader->operation, flag, &origin, NULL) == PD_OK) {
+    pd__changes_drop(&reader->changes, flag, source);
+  } else {
     fail_kept(reader, flag, &origin);
-    return;
   }
-  reader->changes.report = &wrong;
-  pd__changes_drop(&reader->changes, flag, source);
-  reader->changes.report = reader->report;
-  if (wrong.status != PD_OK) add_error(reader, &err);
 }
 
 /* ---- The end ---- */
@@ -163,7 +150,7 @@ static bool has_gone(const pd__reader *reader, const pd__token *token) {
   return node && node->known;
 }
 
-/* Whether the value of an unknown name is to wait. */
+/* Whether the value of an unknown name is to wait. An error has no name. */
 static bool may_wait(const pd__reader *reader, const pd__token *token) {
   bool waits = reader->allow_pending || has_gone(reader, token);
   return waits && pd__name_valid(token->name, token->length);
@@ -184,7 +171,7 @@ static void report_findings(pd__reader *reader) {
   for (size_t i = 0; i < reader->count; i++) {
     const pd__finding *finding = &reader->findings[i];
     const pd__token *token = &finding->token;
-    if (!finding->error && (may_wait(reader, token) || is_excused(reader, token))) continue;
+    if (may_wait(reader, token) || (!finding->error && is_excused(reader, token))) continue;
     unknown += !finding->error;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
@@ -200,17 +187,12 @@ static void report_findings(pd__reader *reader) {
   }
 }
 
-/* What is to wait. Of many values for one name, the line and the files keep only the last ones
- * each. */
-typedef struct waiting {
-  pd__reader *reader;
-  bool *done;    /* of each finding: it is prepared */
-  uint8_t *made; /* of each name, of the line and of files */
-} waiting;
+/* Count those for each name, of the line and of files. */
+static uint8_t *count_of(uint8_t *counts, const pd_flag *node, const pd__token *token) {
+  return &counts[2 * (size_t)node->index + (token->origin.source == PD_SOURCE_FILE)];
+}
 
-static pd__pending *prepare_one(const waiting *all, size_t i) {
-  pd__reader *reader = all->reader;
-  const pd__token *token = &reader->findings[i].token;
+static pd__pending *prepare(const pd__reader *reader, const pd__token *token, uint8_t *counts) {
   pd__awaiting given = {.name = token->name,
                         .length = token->length,
                         .text = token->text,
@@ -220,73 +202,42 @@ static pd__pending *prepare_one(const waiting *all, size_t i) {
                         .origin = token->origin};
   pd__pending *made = NULL;
   pd_error err;
-  if (pd__pending_prepare(&given, &made, &err) != PD_OK) {
+  if (pd__pending_prepare(&given, &made, &err) == PD_OK) {
+    ++*count_of(counts, made->node, token);
+  } else {
     pd__report_add(reader->report, &err);
-    return NULL;
   }
-  all->done[i] = true;
-  all->made[2 * made->node->index + (token->origin.source == PD_SOURCE_FILE)]++;
-  made->order = i;
   return made;
 }
 
-static bool waits(const waiting *all, size_t i) {
-  const pd__finding *finding = &all->reader->findings[i];
-  return !finding->error && !all->done[i] && may_wait(all->reader, &finding->token);
-}
-
-/* The first value for each name that is new, so that names stand in the order of the line. */
-static pd__pending *prepare_first(const waiting *all) {
-  pd__pending *first = NULL, **end = &first;
-  for (size_t i = 0; i < all->reader->count; i++) {
-    const pd__token *token = &all->reader->findings[i].token;
-    if (!waits(all, i) || pd__names_find(token->name, token->length)) continue;
-    if ((*end = prepare_one(all, i))) end = &(*end)->following;
-  }
-  return first;
-}
-
-/* The others from the last to the first, put into the list where they belong. */
-static pd__pending *prepare_last(const waiting *all) {
-  pd__pending *first = NULL;
-  for (size_t i = all->reader->count; i-- > 0;) {
-    const pd__token *token = &all->reader->findings[i].token;
-    if (!waits(all, i)) continue;
-    const pd_flag *node = pd__names_find(token->name, token->length);
-    size_t kind = token->origin.source == PD_SOURCE_FILE;
-    if (node && all->made[2 * (size_t)node->index + kind] > PD_HISTORY_KEPT) continue;
-    pd__pending *made = prepare_one(all, i);
-    if (!made) continue;
-    made->following = first;
-    first = made;
-  }
-  return first;
-}
-
-static pd__pending *merge(pd__pending *a, pd__pending *b) {
-  pd__pending *first = NULL, **end = &first;
-  while (a || b) {
-    pd__pending **from = !b || (a && a->order < b->order) ? &a : &b;
-    *end = *from;
-    *from = (*from)->following;
-    end = &(*end)->following;
-  }
-  *end = NULL;
-  return first;
-}
-
-/* In the order of the line; with an error: nothing. */
+/* What is to wait, in the order of the line: of many values for one name, the line and the files
+ * keep only the last ones each. First comes the first value for each name that is new, so that
+ * names stand in the order of the line, too. */
 static pd__pending *prepare_pending(pd__reader *reader) {
   pd__arena *arena = &reader->operation->arena;
-  size_t names = pd__names_count() + reader->count;
   if (reader->count == 0) return NULL;
-  waiting all = {reader, pd__arena_take(arena, reader->count), pd__arena_take(arena, 2 * names)};
-  if (!all.done || !all.made) {
+  uint8_t *counts = pd__arena_take(arena, 2 * (pd__names_count() + reader->count));
+  pd__pending *first = NULL, **made = pd__arena_take(arena, reader->count * sizeof *made);
+  if (!counts || !made) {
     pd__report_memory(reader->report);
     return NULL;
   }
-  pd__pending *first = prepare_first(&all);
-  return merge(first, prepare_last(&all));
+  for (size_t i = 0; i < reader->count; i++) {
+    const pd__token *token = &reader->findings[i].token;
+    bool fresh = may_wait(reader, token) && !pd__names_find(token->name, token->length);
+    if (fresh) made[i] = prepare(reader, token, counts);
+  }
+  for (size_t i = reader->count; i-- > 0;) {
+    const pd__token *token = &reader->findings[i].token;
+    bool waits = !made[i] && may_wait(reader, token);
+    const pd_flag *node = waits ? pd__names_find(token->name, token->length) : NULL;
+    bool kept = node && *count_of(counts, node, token) <= PD_HISTORY_KEPT;
+    if (kept) made[i] = prepare(reader, token, counts);
+    if (!made[i]) continue;
+    made[i]->following = first;
+    first = made[i];
+  }
+  return first;
 }
 
 /* A flag that another thread has defined while the validators were asked didn't

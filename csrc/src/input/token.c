@@ -24,6 +24,14 @@ const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]) {
   return out;
 }
 
+bool pd__has_given(pd_source source, const pd_flag *flag, const char *text) {
+  pd__entry given;
+  pd_value value;
+  return pd__history_find(flag, source, &given) &&
+         pd__value_read(pd__flag_def(flag), text, &value) == PD_OK &&
+         pd__value_equal(flag->type, given.value, value);
+}
+
 pd__meaning pd__token_resolve(const pd__token *token) {
   if (*token->dashes) return pd__resolve_negated(token->name, token->length);
   pd_flag *node = pd__resolve(token->name, token->length);

@@ -15,14 +15,10 @@ static int compare(const void *left, const void *right) {
 }
 
 bool pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity ? 2 * list->capacity : 8;
-    pd__undefok_name *names =
-        pd__arena_grow(arena, list->names, list->count * sizeof *names, capacity * sizeof *names);
-    if (!names) return false;
-    list->names = names;
-    list->capacity = capacity;
-  }
+  pd__undefok_name *names =
+      pd__arena_room(arena, list->names, list->count, &list->capacity, sizeof *names);
+  if (!names) return false;
+  list->names = names;
   list->names[list->count++] = (pd__undefok_name){name, length};
   return true;
 }

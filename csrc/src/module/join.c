@@ -42,6 +42,13 @@ void pd__member_undefine(pd__operation *operation, pd_module *module) {
   }
 }
 
+void pd__member_leave(pd__operation *operation, pd_module *module) {
+  pd__registered_leave(operation, module);
+  pd__hooks_leave(operation, module);
+  pd__warnings_leave(operation, module);
+  pd__deferred_leave(operation, module);
+}
+
 /* ---- Joining ---- */
 
 static pd_status check_abi(const pd_module_record *record, const char *path, pd_error *err) {
@@ -162,28 +169,21 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 
 /* ---- For hosts of records ---- */
 
-static void join(pd_module_record *record, const pd__platform_image *image) {
+/* `image` NULL: one that has joined before, with what came late, is known, and needs no walk.
+ * False: it isn't known. */
+static bool join(pd_module_record *record, const pd__platform_image *image) {
+  pd__platform_image known;
   PD__IN_LOADER(pd__loader_now.owner);
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
-  pd__member_join(&operation, record, image, pd__loading_now);
-  pd__operation_end(&operation);
-}
-
-/* One that has joined before, with what came late, is known: no walk is needed. */
-static bool join_again(pd_module_record *record) {
-  pd_error err;
-  if (check_abi(record, "", &err) != PD_OK) return false;
-  PD__IN_LOADER(pd__loader_now.owner);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  const pd_module *module = record->state;
+  const pd_module *module = image ? NULL : record->state;
   if (module) {
-    pd__platform_image image = {.path = module->path, .low = module->low, .high = module->high};
-    pd__member_join(&operation, record, &image, pd__loading_now);
+    known = (pd__platform_image){.path = module->path, .low = module->low, .high = module->high};
+    image = &known;
   }
+  if (image) pd__member_join(&operation, record, image, pd__loading_now);
   pd__operation_end(&operation);
-  return module != NULL;
+  return image != NULL;
 }
 
 /* A record that a walk has met. */
@@ -212,7 +212,8 @@ static void note(void *record, const pd__platform_image *image, void *context) {
 }
 
 void pd__module_join(pd_module_record *record) {
-  if (join_again(record)) return;
+  pd_error err;
+  if (check_abi(record, "", &err) == PD_OK && join(record, NULL)) return;
   pd__platform_image *image = pd__platform_image_at(record);
   if (image) {
     join(record, image);
@@ -245,10 +246,7 @@ void pd__module_leave(pd_module_record *record) {
   pd_module *module = record->state;
   if (module && module->membership->record == record) {
     pd__member_undefine(&operation, module);
-    pd__registered_leave(&operation, module);
-    pd__hooks_leave(&operation, module);
-    pd__warnings_leave(&operation, module);
-    pd__deferred_leave(&operation, module);
+    pd__member_leave(&operation, module);
     pd__defs_drop(&module->membership->defs);
     module->membership->record = NULL;
     pd__module_gone(module);

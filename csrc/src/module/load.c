@@ -14,20 +14,16 @@
 /* A load that fails takes along what it brought, which may stay in the process:
  * musl unloads nothing, nor does any loader what is linked with -z nodelete. A
  * later load finds such a module refused, and lets it try again. */
-static void withdraw(pd__operation *operation, const pd__loading *load, const pd_module *module) {
-  pd_error err;
-  for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    pd__membership *member = each->membership;
-    if (!member || member->joined_in != load || each->opened > 0) continue;
-    if (member->status != PD_OK || !member->record) continue;
-    member->status = pd__fail(&err, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
-                              each->path, load->path);
-    pd__report late = {.list = member->errors};
-    pd__report_add(&late, &err);
-    member->withdrawn_with = module;
-    pd__member_undefine(operation, each);
-    pd__defs_drop(&member->defs);
-  }
+static void withdraw(pd__operation *operation, const pd__loading *load, pd_module *withdrawn,
+                     const pd_module *with) {
+  pd__membership *member = withdrawn->membership;
+  pd__report late = {.list = member->errors};
+  pd__report_fail(&late, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
+                  withdrawn->path, load->path);
+  member->status = late.status;
+  member->withdrawn_with = with;
+  pd__member_undefine(operation, withdrawn);
+  pd__defs_drop(&member->defs);
 }
 
 /* Gather the errors of `module` (NULL: none was opened) and of those that
@@ -49,11 +45,12 @@ static bool gather(const pd__loading *load, const pd_module *module, pd__report 
 static bool finish(pd__operation *operation, const pd__loading *ended, pd_module *module,
                    bool sound, pd__report *report) {
   bool accepted = gather(ended, module, report) && sound;
-  if (!accepted) withdraw(operation, ended, module);
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    if (each->membership && each->membership->joined_in == ended) {
-      each->membership->joined_in = NULL;
-    }
+    pd__membership *member = each->membership;
+    if (!member || member->joined_in != ended) continue;
+    member->joined_in = NULL;
+    bool stays = accepted || each->opened > 0 || member->status != PD_OK || !member->record;
+    if (!stays) withdraw(operation, ended, each, module);
   }
   if (!accepted && report->status == PD_OK) pd__report_memory(report); /* the message was lost */
   return accepted;
@@ -99,12 +96,10 @@ static pd_module *open_module(const pd__loading *load, void **handle, pd__report
 
 /* A module that was there before has its flags under the names that it came with. */
 static bool check_namespace(const pd__loading *load, const pd_module *module, pd__report *report) {
-  pd_error err;
   if (!module->membership->record || !strcmp(module->name_space, load->name_space)) return true;
   const char *in = *module->name_space ? "in namespace " : "without a namespace";
-  pd__fail(&err, PD_ERR_CONFLICT, "%.400s: is loaded already, %s%s", module->path, in,
-           module->name_space);
-  pd__report_add(report, &err);
+  pd__report_fail(report, PD_ERR_CONFLICT, "%.400s: is loaded already, %s%s", module->path, in,
+                  module->name_space);
   return false;
 }
 
@@ -171,22 +166,16 @@ pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module 
   return pd__do_module_load_as(path, NULL, errors, out, err);
 }
 
-/* With the lock. One without a record doesn't say when it leaves: it is about to. */
-static void leave(pd__operation *operation, pd_module *module) {
-  pd__registered_leave(operation, module);
-  pd__hooks_leave(operation, module);
-  pd__warnings_leave(operation, module);
-  pd__deferred_leave(operation, module);
-  module->present = false;
-}
-
 pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
   bool open = module->opened > 0;
   if (open) pd__module_close(&operation, module);
-  if (open && module->opened == 0 && !module->has_record) leave(&operation, module);
+  if (open && module->opened == 0 && !module->has_record) { /* which says itself when it leaves */
+    pd__member_leave(&operation, module);
+    module->present = false;
+  }
   pd__operation_end(&operation);
   if (open) return PD_OK;
   return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);
@@ -202,12 +191,17 @@ pd_module *pd__do_module_next(const pd_module *previous) {
   return module;
 }
 
-static size_t count_flags(const pd_module *module) {
-  size_t count = 0;
-  for (const pd__defs *defs = &module->membership->defs; defs; defs = defs->more) {
-    for (size_t i = 0; i < defs->count; i++) count += defs->cells[i].def->kind == PD_KIND_DEFINE;
+/* The flag at `index`, or NULL: then *count tells how many there are. */
+static pd_flag *find_flag(const pd_module *module, size_t index, size_t *count) {
+  pd_flag *found = NULL;
+  *count = 0;
+  for (const pd__defs *defs = &module->membership->defs; defs && !found; defs = defs->more) {
+    for (size_t i = 0; i < defs->count && !found; i++) {
+      if (defs->cells[i].def->kind != PD_KIND_DEFINE) continue;
+      if ((*count)++ == index) found = pd__cell_flag(&defs->cells[i]);
+    }
   }
-  return count;
+  return found;
 }
 
 pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
@@ -218,7 +212,7 @@ pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, 
   pd__platform_lock();
   found.path = module->path;
   found.present = module->present;
-  found.flags = count_flags(module);
+  find_flag(module, SIZE_MAX, &found.flags);
   found.status = module->membership->status;
   found.name_space = module->name_space;
   pd__platform_unlock();
@@ -230,15 +224,9 @@ pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag 
                                  pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   if (!out) return pd__fail_null(err, "out");
-  size_t left = index;
-  pd_flag *flag = NULL;
+  size_t count;
   pd__platform_lock();
-  for (const pd__defs *defs = &module->membership->defs; defs && !flag; defs = defs->more) {
-    for (size_t i = 0; i < defs->count && !flag; i++) {
-      const pd__cell *cell = &defs->cells[i];
-      if (cell->def->kind == PD_KIND_DEFINE && left-- == 0) flag = pd__cell_flag(cell);
-    }
-  }
+  pd_flag *flag = find_flag(module, index, &count);
   pd__platform_unlock();
   if (!flag) return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: has no flag %zu", module->path, index);
   *out = flag;

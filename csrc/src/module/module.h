@@ -15,9 +15,8 @@
 typedef struct pd__defs {
   pd__cell *cells; /* one for each definition, in the order of the source */
   size_t count;
-  size_t copies;
-  pd_flag_def *converted; /* copies of those that have another size, or get another name */
-  struct pd__defs *more;  /* those that came later */
+  pd__arena arena;       /* of the cells, and of copies of definitions */
+  struct pd__defs *more; /* those that came later */
 } pd__defs;
 
 /* Definitions that came late, the last one first: up to `end`, which isn't among them. */
@@ -60,6 +59,9 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 
 /* With the lock. Take all of its definitions away. */
 void pd__member_undefine(pd__operation *operation, pd_module *module);
+
+/* With the lock. It leaves: it is to be called for nothing more. */
+void pd__member_leave(pd__operation *operation, pd_module *module);
 
 /* This copy hosts the registry, and modules will see it as `host`. */
 void pd__members_begin(const pd_host *host);

@@ -6,34 +6,7 @@
 
 #include "../base/text.h"
 
-/* Whether the registry needs a copy of a definition: it has another size, or
- * gets another name. */
-static bool needs_copy(const pd_flag_def *def, const char *name_space) {
-  return def->size != sizeof *def || (*name_space && def->kind == PD_KIND_DEFINE);
-}
-
-/* Room for a cell for each definition. */
-static bool make_room(pd__defs *defs, size_t most) {
-  *defs = (pd__defs){.count = 0};
-  defs->cells = malloc((most + 1) * sizeof *defs->cells);
-  return defs->cells && pd__names_reserve(most);
-}
-
-/* Room for a copy of each of `left` definitions, the first time that one is needed. */
-static pd_flag_def *make_copy(pd__defs *defs, size_t left) {
-  if (!defs->converted) defs->converted = malloc(left * sizeof *defs->converted);
-  return defs->converted ? &defs->converted[defs->copies++] : NULL;
-}
-
 /* ---- Their order ---- */
-
-/* Definitions of one source file, one after the other. */
-typedef struct run {
-  size_t from;
-  const char *file;
-  uint32_t line; /* of the last one */
-  bool rises, falls;
-} run;
 
 static int compare_lines(const void *a, const void *b) {
   uint32_t left = ((const pd__cell *)a)->def->line, right = ((const pd__cell *)b)->def->line;
@@ -48,111 +21,87 @@ static void turn_round(pd__cell *cells, size_t count) {
   }
 }
 
+/* Whether another definition stands in the file of the first one. */
+static bool is_beside(const pd_flag_def *first, const pd_flag_def *other) {
+  return first->file == other->file ||
+         (first->file && other->file && !strcmp(first->file, other->file));
+}
+
 /* Compilers are free to emit a file's definitions in any order, and gcc turns
  * it round; listings follow the source. */
-static void end_run(const run *at, const pd__defs *defs) {
-  pd__cell *cells = defs->cells + at->from;
-  size_t count = defs->count - at->from;
-  if (at->rises) return;
-  if (at->falls) {
-    turn_round(cells, count);
-  } else {
-    qsort(cells, count, sizeof *cells, compare_lines);
+static void sort_files(pd__cell *cells, size_t count) {
+  for (size_t first = 0, end = 0; first < count; first = end) {
+    bool rises = true, falls = true;
+    for (end = first + 1; end < count && is_beside(cells[first].def, cells[end].def); end++) {
+      bool higher = cells[end].def->line >= cells[end - 1].def->line;
+      rises &= higher;
+      falls &= !higher;
+    }
+    if (rises) continue;
+    if (falls) {
+      turn_round(cells + first, end - first);
+    } else {
+      qsort(cells + first, end - first, sizeof *cells, compare_lines);
+    }
   }
-}
-
-static bool is_in(const run *at, const pd_flag_def *def) {
-  return at->file == def->file || (at->file && def->file && !strcmp(at->file, def->file));
-}
-
-/* A definition comes next. */
-static void follow(run *at, const pd__defs *defs, const pd_flag_def *def) {
-  if (defs->count > 0 && is_in(at, def)) {
-    at->rises &= def->line >= at->line;
-    at->falls &= def->line < at->line;
-  } else {
-    end_run(at, defs);
-    *at = (run){.from = defs->count, .file = def->file, .rises = true, .falls = true};
-  }
-  at->line = def->line;
 }
 
 /* ---- Reading ---- */
 
-static pd_status copy_def(const pd_flag_def *def, const char *name_space, pd_flag_def *copy,
-                          pd_error *err) {
-  pd_status status = pd__def_convert(def, copy, err);
-  if (status != PD_OK || !*name_space || copy->kind != PD_KIND_DEFINE) return status;
-  return pd__namespace_apply(name_space, copy, err);
-}
-
-/* The definition as the registry takes it: checked, and a copy where one is needed; NULL:
- * refused. */
-static const pd_flag_def *read_one(pd__defs *defs, const pd_flag_def *def, size_t left,
-                                   const char *name_space, pd_error *err) {
-  if (needs_copy(def, name_space)) {
-    pd_flag_def *copy = make_copy(defs, left);
-    pd_status status = copy ? copy_def(def, name_space, copy, err) : pd__fail_memory(err);
+/* The definition as the registry takes it: checked, and a copy where it has another size or gets
+ * another name; NULL: refused. */
+static const pd_flag_def *read_one(pd__defs *defs, const pd_flag_def *def, const char *name_space,
+                                   pd_error *err) {
+  bool named = *name_space && def->kind == PD_KIND_DEFINE;
+  if (named || def->size != sizeof *def) {
+    pd_flag_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
+    pd_status status = copy ? pd__def_convert(def, copy, err) : pd__fail_memory(err);
+    if (status == PD_OK && named) status = pd__namespace_apply(name_space, copy, err);
     if (status != PD_OK) return NULL;
     def = copy;
   }
   return pd__def_check(def, err) == PD_OK ? def : NULL;
 }
 
-/* Definitions under way from a record to `defs`. */
-typedef struct reading {
-  pd__defs *defs;
-  run current;
-  size_t left;
-  pd_module *module;
-  pd__report *report;
-} reading;
-
-static void read_next(reading *to, const pd_flag_def *def) {
+static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
+                      pd__report *report) {
   pd_error err;
-  pd__defs *defs = to->defs;
-  def = def ? read_one(defs, def, to->left, to->module->name_space, &err) : NULL;
+  if (!def) return;
+  def = read_one(defs, def, module->name_space, &err);
   if (def) {
-    follow(&to->current, defs, def);
-    defs->cells[defs->count++] = (pd__cell){.def = def, .module = to->module};
+    defs->cells[defs->count++] = (pd__cell){.def = def, .module = module};
   } else {
-    pd__report_add(to->report, &err);
+    pd__report_add(report, &err);
   }
-  to->left--;
 }
 
 bool pd__defs_read(pd__defs *defs, const pd_module_record *record, pd__lates lates,
                    pd_module *module, pd__report *report) {
-  reading to = {defs, {.rises = true}, 0, module, report};
-  size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0;
-  to.left = listed;
-  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) to.left++;
-  if (!make_room(defs, to.left)) {
-    pd_error err;
-    pd__fail_memory(&err);
-    pd__report_add(report, &err);
+  size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0, most = listed;
+  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) most++;
+  *defs = (pd__defs){.count = 0};
+  defs->cells = pd__arena_take(&defs->arena, most * sizeof *defs->cells);
+  if (!defs->cells || !pd__names_reserve(most)) {
+    pd__report_memory(report);
     return false;
   }
-  for (size_t i = 0; i < listed; i++) {
-    if (record->defs[i]) read_next(&to, record->defs[i]);
+  for (size_t i = 0; i < listed; i++) read_next(defs, record->defs[i], module, report);
+  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) {
+    read_next(defs, at->def, module, report);
   }
-  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) read_next(&to, at->def);
-  end_run(&to.current, defs);
+  sort_files(defs->cells, defs->count);
   return report->status == PD_OK;
 }
 
 void pd__defs_drop(pd__defs *defs) {
-  pd__defs *more = defs->more;
-  free(defs->cells);
-  free(defs->converted);
-  *defs = (pd__defs){.cells = NULL};
-  while (more) {
-    pd__defs *next = more->more;
-    free(more->cells);
-    free(more->converted);
+  while (defs->more) {
+    pd__defs *more = defs->more;
+    defs->more = more->more;
+    pd__arena_free(&more->arena);
     free(more);
-    more = next;
   }
+  pd__arena_free(&defs->arena);
+  *defs = (pd__defs){.cells = NULL};
 }
 
 /* ---- Definitions that come late ---- */

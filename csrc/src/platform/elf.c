@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <limits.h>
 #include <link.h>
+#include <pd_flags/image_elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,144 +17,94 @@
 /* ---- Images ---- */
 
 /* Whether the image is linked so that dlclose doesn't unload it. musl unloads none. */
-static bool never_leaves(const struct dl_phdr_info *info) {
+static bool never_leaves(const pd__image *image) {
 #ifdef __GLIBC__
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+  for (int i = 0; i < image->count; i++) {
+    const pd__phdr *segment = &image->segments[i];
     if (segment->p_type != PT_DYNAMIC) continue;
-    const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(info->dlpi_addr + segment->p_vaddr);
+    const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(image->base + segment->p_vaddr);
     for (; entry->d_tag != DT_NULL; entry++) {
       if (entry->d_tag == DT_FLAGS_1) return entry->d_un.d_val & DF_1_NODELETE;
     }
   }
   return false;
 #else
-  (void)info;
+  (void)image;
   return true;
 #endif
 }
 
-static void image_of(const struct dl_phdr_info *info, char program[PATH_MAX],
-                     pd__platform_image *image) {
-  image->path = info->dlpi_name;
-  image->stays = !*image->path || never_leaves(info);
-  if (!*image->path) { /* the program itself */
-    ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
-    program[length > 0 ? length : 0] = '\0';
-    image->path = program;
-  }
-  image->low = UINTPTR_MAX;
-  image->high = 0;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-    if (segment->p_type != PT_LOAD) continue;
-    uintptr_t low = info->dlpi_addr + segment->p_vaddr;
-    if (low < image->low) image->low = low;
-    if (low + segment->p_memsz > image->high) image->high = low + segment->p_memsz;
-  }
-}
-
-/* Whether one loaded segment with `flags` holds `size` bytes at `address`. Notes
- * may be anybody's, and damaged: nothing that lies outside is touched. */
-static bool holds(const struct dl_phdr_info *info, uintptr_t address, uint64_t size,
-                  uint32_t flags) {
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-    uint64_t offset = address - (info->dlpi_addr + segment->p_vaddr);
-    if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags &&
-        offset <= segment->p_memsz && size <= segment->p_memsz - offset) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* A walk over records. */
+/* A walk over records, or to one image. */
 typedef struct walk {
   pd__records kind;
   uintptr_t inside; /* 0: every image */
   pd__visitor *visit;
   void *context;
+  pd__platform_image **found; /* instead: the image alone */
+  const pd__image *current;
+  pd__platform_image image; /* the current one described; its path is NULL as long as it isn't */
+  char program[PATH_MAX];
 } walk;
 
-/* The record that a note leads to, or NULL for other notes. */
-static void *record_of(const walk *run, const struct dl_phdr_info *info, const ElfW(Nhdr) *note,
-                       const char *body) {
-  if (note->n_type != (ElfW(Word))run->kind || note->n_descsz != 4 ||
-      note->n_namesz != sizeof PD_NOTE_NAME ||
-      memcmp(note + 1, PD_NOTE_NAME, sizeof PD_NOTE_NAME) != 0) {
-    return NULL;
+static void describe(walk *run) {
+  const pd__image *image = run->current;
+  pd__platform_image *described = &run->image;
+  *described = (pd__platform_image){.path = image->path, .low = UINTPTR_MAX};
+  described->stays = !*image->path || never_leaves(image);
+  if (!*image->path) { /* the program itself */
+    ssize_t length = readlink("/proc/self/exe", run->program, PATH_MAX - 1);
+    run->program[length > 0 ? length : 0] = '\0';
+    described->path = run->program;
   }
-  uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t) * (const int32_t *)body;
-  bool module = run->kind == PD__RECORDS_OF_MODULES;
-  uint64_t size = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
-  bool sound = at % sizeof(void *) == 0 && holds(info, at, size, PF_R | PF_W);
-  return sound ? (void *)at : NULL;
-}
-
-static void visit_notes(const walk *run, const struct dl_phdr_info *info, const ElfW(Phdr) *segment,
-                        const pd__platform_image *image) {
-  uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-  uint64_t left = segment->p_memsz, pad = segment->p_align == 8 ? 7 : 3;
-  const char *at = (const char *)start;
-  if (start % 4 || !holds(info, start, left, PF_R)) return;
-  while (left >= sizeof(ElfW(Nhdr))) {
-    const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-    uint64_t head = (sizeof *note + (uint64_t)note->n_namesz + pad) & ~pad;
-    uint64_t whole = (head + note->n_descsz + pad) & ~pad;
-    if (head + note->n_descsz > left) return;
-    void *record = record_of(run, info, note, at + head);
-    if (record) run->visit(record, image, run->context);
-    if (whole >= left) return; /* the last one may lack its padding */
-    at += whole;
-    left -= whole;
+  for (int i = 0; i < image->count; i++) {
+    const pd__phdr *segment = &image->segments[i];
+    if (segment->p_type != PT_LOAD) continue;
+    uintptr_t low = image->base + segment->p_vaddr;
+    if (low < described->low) described->low = low;
+    if (low + segment->p_memsz > described->high) described->high = low + segment->p_memsz;
   }
 }
 
-static int visit_image(struct dl_phdr_info *info, size_t size, void *context) {
+static int visit_record(void *record, void *context) {
+  walk *run = context;
+  if (!run->image.path) describe(run);
+  run->visit(record, &run->image, run->context);
+  return 0;
+}
+
+static int visit_image(pd__image *image, size_t size, void *context) {
   (void)size;
-  const walk *run = context;
-  if (run->inside && !holds(info, run->inside, 1, 0)) return 0;
-  char program[PATH_MAX];
-  pd__platform_image image = {.path = NULL};
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-    if (segment->p_type != PT_NOTE) continue;
-    if (!image.path) image_of(info, program, &image);
-    visit_notes(run, info, segment, &image);
+  walk *run = context;
+  run->current = image;
+  run->image.path = NULL;
+  if ((run->inside || run->found) && !pd__holds(image, run->inside, 1, 0)) return 0;
+  if (run->found) {
+    describe(run);
+    *run->found = pd__platform_copy_image(&run->image);
+    return 1;
   }
+  bool module = run->kind == PD__RECORDS_OF_MODULES;
+  uint64_t least = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
+  pd__each_record(image, run->kind, least, visit_record, run);
   return run->inside != 0;
 }
 
-void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
-  walk run = {kind, (uintptr_t)inside, visit, context};
+static void walk_images(walk *run) {
   pd__posix_walk_begin();
-  dl_iterate_phdr(visit_image, &run);
+  pd__walk_images(visit_image, run);
   pd__posix_walk_end();
 }
 
-typedef struct search {
-  uintptr_t address;
-  pd__platform_image *found;
-} search;
-
-static int copy_if_it_holds(struct dl_phdr_info *info, size_t size, void *context) {
-  (void)size;
-  search *run = context;
-  char program[PATH_MAX];
-  pd__platform_image image;
-  if (!holds(info, run->address, 1, 0)) return 0;
-  image_of(info, program, &image);
-  run->found = pd__platform_copy_image(&image);
-  return 1;
+void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
+  walk run = {.kind = kind, .inside = (uintptr_t)inside, .visit = visit, .context = context};
+  walk_images(&run);
 }
 
 pd__platform_image *pd__platform_image_at(const void *address) {
-  search run = {(uintptr_t)address, NULL};
-  pd__posix_walk_begin();
-  dl_iterate_phdr(copy_if_it_holds, &run);
-  pd__posix_walk_end();
-  return run.found;
+  pd__platform_image *found = NULL;
+  walk run = {.inside = (uintptr_t)address, .found = &found};
+  walk_images(&run);
+  return found;
 }
 
 /* ---- Opening ---- */

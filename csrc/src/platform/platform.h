@@ -61,7 +61,7 @@ const char *pd__platform_getenv(const char *variable);
 /* Read a regular file of at most `most` bytes, and wait for nobody who might write to
  * it: *out is of malloc, with a NUL behind. PD_ERR_FILE: `why` tells what is wrong.
  * PD_ERR_MEMORY. */
-#define PD__READ_SIZE 160
+#define PD__READ_SIZE 400
 #define PD__TOO_BIG "is too big, files may have 64 MiB together"
 pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
                             char why[PD__READ_SIZE]);

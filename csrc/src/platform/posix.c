@@ -80,19 +80,44 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
   return handle;
 }
 
+/* ---- Files ---- */
+
+/* What is wrong with the kind of a file, or NULL. */
+static const char *kind_complaint(const struct stat *status, bool library) {
+  if (S_ISREG(status->st_mode)) return NULL;
+  if (S_ISDIR(status->st_mode) && library) return "is a directory, expected a shared library";
+  if (S_ISDIR(status->st_mode)) return "is a directory, expected a regular file";
+  if (library) return "is not a file, expected a shared library";
+  if (S_ISFIFO(status->st_mode)) return "is a FIFO, expected a regular file";
+  return "is a device or a socket, expected a regular file";
+}
+
+/* The file's descriptor, or -1 and *why. What isn't a file isn't opened, for that may
+ * do something; it may have become one meanwhile. */
+static int open_regular(const char *path, bool library, struct stat *status, const char **why) {
+  bool found = stat(path, status) == 0;
+  *why = found             ? kind_complaint(status, library)
+         : errno == ENOENT ? "no such file"
+                           : strerror(errno);
+  if (*why) return -1;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  *why = fd < 0 || fstat(fd, status) != 0 ? strerror(errno) : kind_complaint(status, library);
+  if (fd < 0 || !*why) return fd;
+  close(fd);
+  return -1;
+}
+
 /* ---- Opening ---- */
 
 /* What is wrong with the file in a user's words, or NULL where only the loader
  * can tell. */
 static const char *complaint_about(const char *path) {
   struct stat status;
+  const char *complaint;
   if (!*path) return "the path is empty, expected that of a shared library";
-  if (stat(path, &status) != 0) return errno == ENOENT ? "no such file" : strerror(errno);
-  if (S_ISDIR(status.st_mode)) return "is a directory, expected a shared library";
-  if (!S_ISREG(status.st_mode)) return "is not a file, expected a shared library";
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return strerror(errno);
-  const char *complaint = pd__posix_complaint(fd, (uint64_t)status.st_size);
+  int fd = open_regular(path, true, &status, &complaint);
+  if (fd < 0) return complaint;
+  complaint = pd__posix_complaint(fd, (uint64_t)status.st_size);
   close(fd);
   return complaint;
 }
@@ -146,13 +171,6 @@ bool pd__platform_is_path(const char *asked, const char *path) {
 
 /* ---- Reading ---- */
 
-static const char *kind_of(const struct stat *status) {
-  if (S_ISREG(status->st_mode)) return NULL;
-  if (S_ISDIR(status->st_mode)) return "is a directory, expected a regular file";
-  if (S_ISFIFO(status->st_mode)) return "is a FIFO, expected a regular file";
-  return "is a device or a socket, expected a regular file";
-}
-
 /* POSIX: regular files always poll as ready for reading and for writing, however they were
  * opened. Some that the kernel calls regular are streams: /proc/kmsg and trace_pipe wait for
  * the next message, take it away from its readers, and are never ready for writing. */
@@ -163,24 +181,6 @@ static bool is_stream(int fd) {
     answered = poll(&asked, 1, 0);
   } while (answered < 0 && errno == EINTR);
   return answered >= 0 && (~asked.revents & asked.events) != 0;
-}
-
-/* The file's descriptor, or -1 and *why. What isn't a file isn't opened, for that may
- * do something; it may have become one meanwhile. */
-static int open_regular(const char *path, struct stat *status, const char **why) {
-  int fd = -1;
-  if (!*path) {
-    *why = "the path is empty";
-  } else if (stat(path, status) != 0) {
-    *why = errno == ENOENT ? "no such file" : strerror(errno);
-  } else if (!(*why = kind_of(status))) {
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 || fstat(fd, status) != 0) *why = strerror(errno);
-    if (fd >= 0 && !*why) *why = kind_of(status);
-    if (fd >= 0 && !*why && is_stream(fd)) *why = "is a stream, expected a regular file";
-  }
-  if (fd >= 0 && *why) close(fd);
-  return *why ? -1 : fd;
 }
 
 static const char out_of_memory[] = "";
@@ -204,18 +204,20 @@ static const char *read_all(int fd, size_t size, size_t most, char **out, size_t
   }
 }
 
+static const char *read_file(int fd, off_t size, size_t most, char **out, size_t *length) {
+  if (is_stream(fd)) return "is a stream, expected a regular file";
+  return (uintmax_t)size <= most ? read_all(fd, (size_t)size, most, out, length) : PD__TOO_BIG;
+}
+
 pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
                             char why[PD__READ_SIZE]) {
   struct stat status;
-  const char *complaint = NULL;
+  const char *complaint = "the path is empty";
   *out = NULL;
-  int fd = open_regular(path, &status, &complaint);
-  if (fd >= 0) {
-    bool fits = (uintmax_t)status.st_size <= most;
-    complaint = fits ? read_all(fd, (size_t)status.st_size, most, out, length) : PD__TOO_BIG;
-    close(fd);
-  }
-  if (!complaint && fd >= 0) return PD_OK;
+  int fd = *path ? open_regular(path, false, &status, &complaint) : -1;
+  if (fd >= 0) complaint = read_file(fd, status.st_size, most, out, length);
+  if (fd >= 0) close(fd);
+  if (!complaint) return PD_OK;
   snprintf(why, PD__READ_SIZE, "%s", complaint);
   free(*out);
   return complaint == out_of_memory ? PD_ERR_MEMORY : PD_ERR_FILE;

@@ -159,27 +159,41 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
   return held ? image : NULL;
 }
 
-/* ---- Opening ---- */
+/* ---- Files ---- */
 
-/* The system's words for an error, in one line; NULL where it has none. For free. */
-static char *words_for(DWORD code) {
+/* The system's words for an error, in one line, or `instead`. */
+static void say_system(char why[PD__READ_SIZE], DWORD code, const char *instead) {
   wchar_t words[400] = L"";
   DWORD how = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
   DWORD length = FormatMessageW(how, NULL, code, 0, words, 400, NULL);
   while (length > 0 && wcschr(L"\r\n .", words[length - 1])) length--;
-  return utf8_of(words, (int)length);
-}
-
-static pd_status fail_system(const char *path, DWORD code, pd_error *err) {
-  char *text = words_for(code);
-  pd_status status = pd__fail_load(path, text && *text ? text : "the loader refused it", err);
+  char *text = utf8_of(words, (int)length);
+  snprintf(why, PD__READ_SIZE, "%s", text && *text ? text : instead);
   free(text);
-  return status;
 }
 
-static bool is_missing(DWORD code) {
-  return code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND;
+/* INVALID_HANDLE_VALUE: `why` tells what is wrong with it, which was to be what is `wanted`. */
+static HANDLE open_file(const wchar_t *full, const char *wanted, char why[PD__READ_SIZE]) {
+  DWORD share = FILE_SHARE_READ | FILE_SHARE_DELETE | FILE_SHARE_WRITE;
+  DWORD attributes = GetFileAttributesW(full);
+  bool there = attributes != INVALID_FILE_ATTRIBUTES;
+  if (there && attributes & FILE_ATTRIBUTE_DIRECTORY) {
+    snprintf(why, PD__READ_SIZE, "is a directory, expected a %s", wanted);
+    return INVALID_HANDLE_VALUE;
+  }
+  HANDLE file = INVALID_HANDLE_VALUE;
+  if (there) file = CreateFileW(full, GENERIC_READ, share, NULL, OPEN_EXISTING, 0, NULL);
+  if (file != INVALID_HANDLE_VALUE) return file;
+  DWORD code = GetLastError();
+  if (code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND) {
+    strcpy(why, "no such file");
+  } else {
+    say_system(why, code, "can't be read");
+  }
+  return file;
 }
+
+/* ---- Opening ---- */
 
 static bool read_at(HANDLE file, uint32_t offset, void *out, uint32_t size) {
   OVERLAPPED place = {.Offset = offset};
@@ -219,26 +233,6 @@ static const char *complaint_about_pe(HANDLE file) {
   }
   uint32_t sections = at + (uint32_t)sizeof header + header.file.SizeOfOptionalHeader;
   return cut_short(file, sections, header.file.NumberOfSections) ? "is cut short" : NULL;
-}
-
-/* What is wrong with the file in a user's words, or what the system says of it.
- * PD_OK where only the loader can tell. */
-static pd_status check_file(const char *path, const wchar_t *full, pd_error *err) {
-  DWORD attributes = GetFileAttributesW(full);
-  if (attributes == INVALID_FILE_ATTRIBUTES) {
-    DWORD code = GetLastError();
-    return is_missing(code) ? pd__fail_load(path, "no such file", err)
-                            : fail_system(path, code, err);
-  }
-  if (attributes & FILE_ATTRIBUTE_DIRECTORY) {
-    return pd__fail_load(path, "is a directory, expected a shared library", err);
-  }
-  HANDLE file = CreateFileW(full, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL,
-                            OPEN_EXISTING, 0, NULL);
-  if (file == INVALID_HANDLE_VALUE) return fail_system(path, GetLastError(), err);
-  const char *complaint = complaint_about_pe(file);
-  CloseHandle(file);
-  return complaint ? pd__fail_load(path, complaint, err) : PD_OK;
 }
 
 /* Where the loader looks for what the DLL at `full` needs: beside it, and in PATH,
@@ -293,15 +287,21 @@ static pd_status fail_missing(const char *path, const wchar_t *full, pd_error *e
 }
 
 static pd_status open_full(const char *path, const wchar_t *full, void **handle, pd_error *err) {
-  pd_status status = check_file(path, full, err);
-  if (status != PD_OK) return status;
+  char why[PD__READ_SIZE];
+  HANDLE file = open_file(full, "shared library", why);
+  if (file == INVALID_HANDLE_VALUE) return pd__fail_load(path, why, err);
+  const char *complaint = complaint_about_pe(file);
+  CloseHandle(file);
+  if (complaint) return pd__fail_load(path, complaint, err);
   DWORD mode; /* messages come back, and don't open a window */
   SetThreadErrorMode(SEM_FAILCRITICALERRORS | SEM_NOOPENFILEERRORBOX, &mode);
   *handle = LoadLibraryExW(full, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
   DWORD code = GetLastError();
   SetThreadErrorMode(mode, NULL);
   if (*handle) return PD_OK;
-  return code == ERROR_MOD_NOT_FOUND ? fail_missing(path, full, err) : fail_system(path, code, err);
+  if (code == ERROR_MOD_NOT_FOUND) return fail_missing(path, full, err);
+  say_system(why, code, "the loader refused it");
+  return pd__fail_load(path, why, err);
 }
 
 pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err) {
@@ -329,14 +329,7 @@ bool pd__platform_is_path(const char *asked, const char *path) {
 /* ---- Reading ---- */
 
 static pd_status say(char why[PD__READ_SIZE], const char *text) {
-  snprintf(why, PD__READ_SIZE, "%s", text && *text ? text : "can't be read");
-  return PD_ERR_FILE;
-}
-
-static pd_status say_system(char why[PD__READ_SIZE], DWORD code) {
-  char *words = is_missing(code) ? NULL : words_for(code);
-  say(why, is_missing(code) ? "no such file" : words);
-  free(words);
+  strcpy(why, text);
   return PD_ERR_FILE;
 }
 
@@ -346,12 +339,12 @@ static pd_status read_all(HANDLE file, size_t most, char **out, size_t *length,
   DWORD got = 0;
   if (GetFileType(file) != FILE_TYPE_DISK)
     return say(why, "is a device or a pipe, expected a regular file");
-  if (!GetFileSizeEx(file, &size)) return say_system(why, GetLastError());
-  if ((uint64_t)size.QuadPart > most) return say(why, PD__TOO_BIG);
-  *out = malloc((size_t)size.QuadPart + 1);
-  if (!*out) return PD_ERR_MEMORY;
-  if (!ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
-    say_system(why, GetLastError());
+  bool known = GetFileSizeEx(file, &size);
+  if (known && (uint64_t)size.QuadPart > most) return say(why, PD__TOO_BIG);
+  *out = known ? malloc((size_t)size.QuadPart + 1) : NULL;
+  if (known && !*out) return PD_ERR_MEMORY;
+  if (!known || !ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
+    say_system(why, GetLastError(), "can't be read");
     free(*out);
     return PD_ERR_FILE;
   }
@@ -365,24 +358,11 @@ pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *l
   if (!*path) return say(why, "the path is empty");
   wchar_t *full = full_path(path);
   if (!full) return say(why, "the path isn't UTF-8");
-  DWORD attributes = GetFileAttributesW(full);
-  bool there = attributes != INVALID_FILE_ATTRIBUTES;
-  pd_status status = PD_ERR_FILE;
-  if (there && attributes & FILE_ATTRIBUTE_DIRECTORY) {
-    say(why, "is a directory, expected a regular file");
-  } else {
-    HANDLE file = there ? CreateFileW(full, GENERIC_READ,
-                                      FILE_SHARE_READ | FILE_SHARE_DELETE | FILE_SHARE_WRITE, NULL,
-                                      OPEN_EXISTING, 0, NULL)
-                        : INVALID_HANDLE_VALUE;
-    if (file == INVALID_HANDLE_VALUE) {
-      say_system(why, GetLastError());
-    } else {
-      status = read_all(file, most, out, length, why);
-      CloseHandle(file);
-    }
-  }
+  HANDLE file = open_file(full, "regular file", why);
   free(full);
+  if (file == INVALID_HANDLE_VALUE) return PD_ERR_FILE;
+  pd_status status = read_all(file, most, out, length, why);
+  CloseHandle(file);
   return status;
 }
 

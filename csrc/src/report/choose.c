@@ -14,35 +14,28 @@ static bool begins(const char *text, const char *start, size_t length) {
   return true;
 }
 
-/* Whether "/<stem>." stands in the path, or "<stem>." at its beginning; `between`
- * may come before the dot. */
-static bool is_file(const char *path, const char *stem, size_t length, const char *between) {
+/* Whether "/<stem>." stands in the path, or "<stem>." at its beginning. Before the dot may come
+ * "-main" or "_main" where the file is a program's. */
+static bool is_file(const char *path, const char *stem, size_t length, bool is_main) {
   for (const char *at = path; *at; at++) {
     bool starts = at == path || fold_slash(at[-1]) == '/';
     if (!starts || !begins(at, stem, length)) continue;
     const char *rest = at + length;
-    size_t more = strlen(between);
-    if (begins(rest, between, more) && rest[more] == '.') return true;
+    if (is_main && (begins(rest, "-main", 5) || begins(rest, "_main", 5))) rest += 5;
+    if (*rest == '.') return true;
   }
   return false;
 }
 
 /* The name of the program without what systems and languages put behind it. */
 static size_t stem_length(const char *program) {
-  size_t length = strlen(program);
-  static const char *const endings[] = {".py", ".exe"};
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    size_t ending = strlen(endings[i]);
-    if (length > ending && !strcmp(program + length - ending, endings[i])) return length - ending;
-  }
-  return length;
+  const char *dot = strrchr(program, '.');
+  bool ends = dot && dot > program && (!strcmp(dot, ".py") || !strcmp(dot, ".exe"));
+  return ends ? (size_t)(dot - program) : strlen(program);
 }
 
 static bool is_of_program(const pd__row *row, const char *program) {
-  size_t length = stem_length(program);
-  const char *file = row->info.file;
-  return is_file(file, program, length, "") || is_file(file, program, length, "-main") ||
-         is_file(file, program, length, "_main");
+  return is_file(row->info.file, program, stem_length(program), true);
 }
 
 /* No source file is named as the program: what the image itself defines is its own. */
@@ -88,7 +81,7 @@ static bool is_wanted(const pd__row *row, pd_help_kind kind, const char *pattern
     case PD_HELP_SHORT:
       return is_own(row, program);
     case PD_HELP_ON:
-      return is_file(row->info.file, pattern, strlen(pattern), "");
+      return is_file(row->info.file, pattern, strlen(pattern), false);
     case PD_HELP_MATCH:
       return strstr(row->info.file, pattern) != NULL;
     case PD_HELP_PACKAGE:

@@ -29,6 +29,7 @@ static void add_words(helper *help, pd__style style, const char *text) {
 /* ---- The left side ---- */
 
 static void add_name(helper *help, const char *name, size_t length, bool negated) {
+  if (help->page.apart) glue(help, PD__PLAIN, ", ");
   glue(help, PD__NAME, length > 1 ? "--" : "-");
   if (negated && length > 1) glue(help, PD__NAME, "[no]");
   pd__page_glue(&help->page, PD__NAME, name, length);
@@ -49,30 +50,28 @@ static void write_holder(const pd_flag_info *info, pd__out *out) {
   pd__out_text(out, info->list ? ",..." : "");
 }
 
-/* Call `use` with each name of one letter; gives how many there are. */
-static size_t add_letters(helper *help, const pd_flag_info *info, bool write) {
-  size_t count = strlen(info->name) == 1;
-  if (count && write) add_name(help, info->name, 1, false);
-  for (const char *cursor = pd__list_begin(info->aliases); cursor;) {
-    const char *alias = cursor;
-    if (pd__list_next(&cursor) != 1) continue;
-    if (write && count) glue(help, PD__PLAIN, ", ");
-    if (write) add_name(help, alias, 1, false);
-    count++;
+static bool has_letters(const pd_flag_info *info) {
+  bool found = strlen(info->name) == 1;
+  for (const char *cursor = pd__list_begin(info->aliases); cursor && !found;) {
+    found = pd__list_next(&cursor) == 1;
   }
-  return count;
+  return found;
 }
 
+/* Names of one letter stand before the flag's. */
 static void add_head(helper *help, const pd_flag_info *info) {
-  pd__page_go(&help->page, 2);
-  bool letters = add_letters(help, info, true) > 0;
   size_t length = strlen(info->name);
+  pd__page_go(&help->page, 2);
+  if (length == 1) add_name(help, info->name, 1, false);
+  for (const char *cursor = pd__list_begin(info->aliases); cursor;) {
+    const char *alias = cursor;
+    if (pd__list_next(&cursor) == 1) add_name(help, alias, 1, false);
+  }
   if (length > 1) {
-    if (letters) glue(help, PD__PLAIN, ", ");
-    if (!letters && help->letters) pd__page_go(&help->page, 6);
+    if (help->letters && !help->page.apart) pd__page_go(&help->page, 6);
     add_name(help, info->name, length, info->type == PD_TYPE_bool);
   }
-  if (info->type == PD_TYPE_bool) return;
+  if (info->type == PD_TYPE_bool || (!info->type && !*info->unit)) return;
   write_holder(info, &help->scratch);
   glue(help, PD__PLAIN, "=");
   pd__page_glue(&help->page, PD__HOLDER, help->scratch.text, help->scratch.length);
@@ -102,28 +101,17 @@ static void add_mark(helper *help, pd__style style, const char *text) {
   add_note(help, style);
 }
 
-static void add_choices(helper *help, const char *choices) {
-  if (strlen(choices) <= WIDEST_CHOICES) return; /* they stand in the place of the value */
-  pd__out *note = begin_note(help, "[one of: ");
-  for (const char *cursor = choices; cursor;) {
-    const char *choice = cursor;
-    size_t length = pd__list_next(&cursor);
-    pd__out_add(note, length ? choice : "\"\"", length ? length : 2);
-    pd__out_text(note, cursor ? ", " : "");
-  }
-  add_note(help, PD__FAINT);
-}
-
-/* Names of one letter stand before the flag's. */
-static void add_aliases(helper *help, const char *aliases) {
-  pd__out *note = begin_note(help, "[also: ");
+/* Choices, or else aliases; names of one letter stand before the flag's. */
+static void add_items(helper *help, const char *list, bool choices) {
+  pd__out *note = begin_note(help, choices ? "[one of: " : "[also: ");
   size_t empty = note->length;
-  for (const char *cursor = pd__list_begin(aliases); cursor;) {
-    const char *alias = cursor;
+  for (const char *cursor = pd__list_begin(list); cursor;) {
+    const char *item = cursor;
     size_t length = pd__list_next(&cursor);
-    if (length == 1) continue;
-    pd__out_text(note, note->length > empty ? ", --" : "--");
-    pd__out_add(note, alias, length);
+    if (!choices && length == 1) continue;
+    if (note->length > empty) pd__out_text(note, ", ");
+    if (!choices) pd__out_text(note, "--");
+    pd__out_add(note, length ? item : "\"\"", length ? length : 2);
   }
   if (note->length > empty) add_note(help, PD__FAINT);
 }
@@ -147,14 +135,14 @@ static void write_origin(const pd_origin *origin, pd__out *out) {
   if (origin->source == PD_SOURCE_ENVIRONMENT) before = "from $";
   if (origin->source == PD_SOURCE_RUNTIME) before = "set at ";
   if (origin->source == PD_SOURCE_OVERRIDE) before = "by an override at ";
-  bool place = origin->place && *origin->place, argument = origin->source == PD_SOURCE_ARGV;
-  char line[32] = "";
-  if (origin->line && (place || argument)) {
-    snprintf(line, sizeof line, place ? ":%u" : "[%u]", (unsigned)origin->line);
+  bool place = origin->place && *origin->place;
+  pd__out_format(out, "%s%s", before, place ? origin->place : pd__source_name(origin->source));
+  if (!origin->line) return;
+  if (place) {
+    pd__out_format(out, ":%u", (unsigned)origin->line);
+  } else if (origin->source == PD_SOURCE_ARGV) {
+    pd__out_format(out, "[%u]", (unsigned)origin->line);
   }
-  pd__out_text(out, before);
-  pd__out_text(out, place ? origin->place : pd__source_name(origin->source));
-  pd__out_text(out, line);
 }
 
 static void add_values(helper *help, const pd__row *row) {
@@ -183,10 +171,11 @@ static bool is_quiet_mark(const char *words) {
 static void add_notes(helper *help, const pd__row *row) {
   const pd_flag_info *info = &row->info;
   if (info->required) add_mark(help, PD__WARNING, "[required");
-  add_choices(help, info->choices);
+  /* Few choices stand in the place of the value. */
+  if (strlen(info->choices) > WIDEST_CHOICES) add_items(help, info->choices, true);
   add_range(help, row);
   add_values(help, row);
-  add_aliases(help, info->aliases);
+  add_items(help, info->aliases, false);
   PD_MARK_MAP(ADD_MARK)
   if (!*info->deprecated) return;
   pd__out_text(begin_note(help, "[deprecated: "), info->deprecated);
@@ -197,24 +186,25 @@ static void add_notes(helper *help, const pd__row *row) {
 
 typedef struct built_in {
   char name[12];
-  char holder[9];
-  char text[58];
+  char holder[5];
+  bool list;
   bool full; /* only in the full help */
+  char text[58];
 } built_in;
 
 static const built_in built_ins[] = {
-    {"help", "", "Show this help and end.", false},
-    {"helpfull", "", "Show all flags, hidden ones too.", false},
-    {"helpshort", "", "Show the flags of the program itself.", false},
-    {"helpon", "NAME", "Show the flags of source files NAME.*.", true},
-    {"helpmatch", "TEXT", "Show the flags of source files with TEXT in their path.", true},
-    {"helppackage", "", "Show the flags of the directory of the program's source.", true},
-    {"helpxml", "", "Show all flags as XML.", true},
-    {"version", "", "Show the version of the program and end.", false},
-    {"flagfile", "FILE,...", "Read flags from files.", false},
-    {"fromenv", "NAME,...", "Take flags from the environment, where they must be.", true},
-    {"tryfromenv", "NAME,...", "Take flags from the environment, if they are there.", true},
-    {"undefok", "NAME,...", "Let it pass if the program has no such flags.", true},
+    {"help", "", false, false, "Show this help and end."},
+    {"helpfull", "", false, false, "Show all flags, hidden ones too."},
+    {"helpshort", "", false, false, "Show the flags of the program itself."},
+    {"helpon", "NAME", false, true, "Show the flags of source files NAME.*."},
+    {"helpmatch", "TEXT", false, true, "Show the flags of source files with TEXT in their path."},
+    {"helppackage", "", false, true, "Show the flags of the directory of the program's source."},
+    {"helpxml", "", false, true, "Show all flags as XML."},
+    {"version", "", false, false, "Show the version of the program and end."},
+    {"flagfile", "FILE", true, false, "Read flags from files."},
+    {"fromenv", "NAME", true, true, "Take flags from the environment, where they must be."},
+    {"tryfromenv", "NAME", true, true, "Take flags from the environment, if they are there."},
+    {"undefok", "NAME", true, true, "Let it pass if the program has no such flags."},
 };
 #define BUILT_INS (sizeof built_ins / sizeof *built_ins)
 
@@ -225,56 +215,40 @@ static bool is_flag(const char *name) {
   return found;
 }
 
-static void add_built_in_head(helper *help, const built_in *item) {
-  pd__page_go(&help->page, 2);
-  bool letter = !strcmp(item->name, "help") && !is_flag("h"); /* else it is that flag's */
-  if (letter) glue(help, PD__NAME, "-h");
-  if (letter) glue(help, PD__PLAIN, ", ");
-  if (!letter && help->letters) pd__page_go(&help->page, 6);
-  add_name(help, item->name, strlen(item->name), false);
-  if (*item->holder) glue(help, PD__PLAIN, "=");
-  glue(help, PD__HOLDER, item->holder);
+/* They are of no type, and so without notes. */
+static void collect_built_ins(pd__rows *rows, bool full) {
+  for (size_t i = 0; i < BUILT_INS; i++) {
+    const built_in *item = &built_ins[i];
+    bool letter = i == 0 && !is_flag("h"); /* else it is that flag's */
+    if (item->full && !full) continue;
+    rows->items[rows->count++].info = (pd_flag_info){.name = item->name,
+                                                     .help = item->text,
+                                                     .unit = item->holder,
+                                                     .list = item->list ? PD_TYPE_string : 0,
+                                                     .aliases = letter ? "h" : "",
+                                                     .choices = "",
+                                                     .module = "common",
+                                                     .category = ""};
+  }
 }
 
 /* ---- The page ---- */
 
-/* Measure a left side that was written to a page of its own. */
-static void measure(helper *help, helper *trial) {
-  size_t most = help->page.width * 9 / 20;
-  size_t columns = trial->page.column + 2;
-  if (most > WIDEST_LEFT) most = WIDEST_LEFT;
-  if (columns <= most && columns > help->left) help->left = columns;
-  pd__out_clear(trial->page.out);
-  trial->page.column = trial->page.owed = 0;
-  trial->page.apart = false;
-}
-
-static void lay_out(helper *help, const pd__rows *rows, bool common, bool full) {
+/* The room that left sides take, as they are when they are written. */
+static void lay_out(helper *help, const pd__rows *rows) {
   pd__out drawn = {.length = 0};
-  help->letters = false;
-  for (size_t i = 0; i < rows->count && !help->letters; i++) {
-    help->letters = add_letters(help, &rows->items[i].info, false) > 0;
-  }
-  helper trial = {.page = {.out = &drawn, .width = SIZE_MAX}, .letters = help->letters};
-  help->left = 8;
+  pd__page page = help->page;
+  size_t most = page.width * 9 / 20;
+  if (most > WIDEST_LEFT) most = WIDEST_LEFT;
+  help->page = (pd__page){.out = &drawn, .width = SIZE_MAX};
   for (size_t i = 0; i < rows->count; i++) {
-    add_head(&trial, &rows->items[i].info);
-    measure(help, &trial);
+    add_head(help, &rows->items[i].info);
+    size_t columns = help->page.column + 2;
+    if (columns <= most && columns > help->left) help->left = columns;
+    pd__page_newline(&help->page);
   }
-  for (size_t i = 0; common && i < BUILT_INS; i++) {
-    if (built_ins[i].full && !full) continue;
-    add_built_in_head(&trial, &built_ins[i]);
-    measure(help, &trial);
-  }
+  help->page = page;
   free(drawn.text);
-  free(trial.scratch.text);
-}
-
-/* From the left side to the text. */
-static void go_right(helper *help) {
-  help->page.indent = help->left;
-  if (help->page.column + 2 > help->left) pd__page_newline(&help->page);
-  pd__page_go(&help->page, help->left);
 }
 
 static void add_heading(helper *help, const char *text) {
@@ -289,39 +263,27 @@ static void add_flag(helper *help, const pd__row *row) {
   size_t width = help->page.width;
   help->page.indent = 6;
   add_head(help, &row->info);
-  go_right(help);
+  help->page.indent = help->left;
+  if (help->page.column + 2 > help->left) pd__page_newline(&help->page);
+  pd__page_go(&help->page, help->left);
   if (width > help->left + WIDEST_TEXT) help->page.width = help->left + WIDEST_TEXT;
   add_words(help, PD__PLAIN, row->info.help);
   if (strchr(row->info.help, '\n')) { /* which has lines of its own */
     pd__page_newline(&help->page);
     pd__page_go(&help->page, help->left);
   }
-  add_notes(help, row);
+  if (row->info.type) add_notes(help, row);
   pd__page_newline(&help->page);
   help->page.width = width;
 }
 
 static void add_flags(helper *help, const pd__rows *rows) {
-  pd__out heading = {.length = 0};
   for (size_t i = 0; i < rows->count; i++) {
     if (pd__rows_begins_group(rows, i)) {
-      pd__out_clear(&heading);
-      pd__row_heading(&rows->items[i], &heading);
-      add_heading(help, heading.text);
+      pd__row_heading(&rows->items[i], begin_note(help, ""));
+      add_heading(help, help->scratch.text);
     }
     add_flag(help, &rows->items[i]);
-  }
-  free(heading.text);
-}
-
-static void add_built_ins(helper *help, bool full) {
-  add_heading(help, "common");
-  for (size_t i = 0; i < BUILT_INS; i++) {
-    if (built_ins[i].full && !full) continue;
-    add_built_in_head(help, &built_ins[i]);
-    go_right(help);
-    add_words(help, PD__PLAIN, built_ins[i].text);
-    pd__page_newline(&help->page);
   }
 }
 
@@ -340,33 +302,33 @@ static void add_usage(helper *help, const pd_report_options *options) {
 
 /* Say why there is nothing to show. */
 static void add_nothing(helper *help, const pd_help *asked) {
-  bool on = asked->kind == PD_HELP_ON, match = asked->kind == PD_HELP_MATCH;
-  bool all = asked->kind == PD_HELP_ALL || asked->kind == PD_HELP_FULL;
-  pd__out *text = begin_note(help, all           ? "There are no flags."
-                                   : on || match ? "No source file "
-                                                 : "The program itself defines no flags");
-  if (on || match) {
-    pd__out_text(text, on ? "'" : "with '");
-    pd__out_text(text, asked->pattern);
-    pd__out_text(text, on ? ".*' defines flags" : "' in its path defines flags");
+  const char *text = "The program itself defines no flags; --help shows all.";
+  if (asked->kind == PD_HELP_ALL || asked->kind == PD_HELP_FULL) text = "There are no flags.";
+  if (asked->kind == PD_HELP_ON) text = "No source file '%s.*' defines flags; --help shows all.";
+  if (asked->kind == PD_HELP_MATCH) {
+    text = "No source file with '%s' in its path defines flags; --help shows all.";
   }
-  if (!all) pd__out_text(text, "; --help shows all.");
   if (help->page.out->length > 0) pd__page_newline(&help->page);
   help->page.indent = 0;
-  add_words(help, PD__PLAIN, text->text);
+  pd__out_format(begin_note(help, ""), text, asked->pattern);
+  add_words(help, PD__PLAIN, help->scratch.text);
   pd__page_newline(&help->page);
 }
 
 void pd__help_write(const pd__rows *rows, const pd_report_options *options, pd__out *out) {
   bool full = options->help->kind == PD_HELP_FULL;
   bool bare = options->usage && !*options->usage;
-  bool common = !bare && (full || options->help->kind == PD_HELP_ALL);
-  helper help = {.page = {.out = out, .width = options->width, .color = options->color}};
-  lay_out(&help, rows, common, full);
+  helper help = {.page = {.out = out, .width = options->width, .color = options->color}, .left = 8};
+  pd__row common[BUILT_INS];
+  pd__rows built = {.items = common};
+  if (!bare && (full || options->help->kind == PD_HELP_ALL)) collect_built_ins(&built, full);
+  for (size_t i = 0; i < rows->count; i++) help.letters |= has_letters(&rows->items[i].info);
+  lay_out(&help, rows);
+  lay_out(&help, &built);
   add_usage(&help, options);
   if (rows->count == 0) add_nothing(&help, options->help);
   add_flags(&help, rows);
-  if (common) add_built_ins(&help, full);
+  add_flags(&help, &built);
   out->failed |= help.scratch.failed;
   free(help.scratch.text);
 }

@@ -1,3 +1,4 @@
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -5,23 +6,21 @@
 #include "../registry/registry.h"
 #include "report.h"
 
-static bool grow(pd__out *out, size_t more) {
+/* For so many bytes more, and a NUL. */
+static bool make_room(pd__out *out, size_t more) {
   size_t needed = out->length + more + 1;
-  if (needed <= out->capacity) return true;
+  if (out->failed || needed <= out->capacity) return !out->failed;
   size_t capacity = needed < 2 * out->capacity ? 2 * out->capacity : needed + 1024;
   char *text = realloc(out->text, capacity);
-  if (!text) return false;
+  out->failed = !text;
+  if (out->failed) return false;
   out->text = text;
   out->capacity = capacity;
   return true;
 }
 
 void pd__out_add(pd__out *out, const char *text, size_t length) {
-  if (out->failed || length == 0) return;
-  if (!grow(out, length)) {
-    out->failed = true;
-    return;
-  }
+  if (length == 0 || !make_room(out, length)) return;
   memcpy(out->text + out->length, text, length);
   out->length += length;
   out->text[out->length] = '\0';
@@ -29,20 +28,26 @@ void pd__out_add(pd__out *out, const char *text, size_t length) {
 
 void pd__out_text(pd__out *out, const char *text) { pd__out_add(out, text, strlen(text)); }
 
-void pd__out_hex(pd__out *out, char byte) {
-  char text[8];
-  snprintf(text, sizeof text, "\\x%02x", (unsigned char)byte);
-  pd__out_text(out, text);
+void pd__out_format(pd__out *out, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  out->failed |= length < 0;
+  if (!make_room(out, (size_t)length)) return;
+  va_start(arguments, format);
+  vsnprintf(out->text + out->length, (size_t)length + 1, format, arguments);
+  va_end(arguments);
+  out->length += (size_t)length;
 }
 
+void pd__out_hex(pd__out *out, char byte) { pd__out_format(out, "\\x%02x", (unsigned char)byte); }
+
 bool pd__out_escape(pd__out *out, char byte, char quote) {
-  static const char named[] = {'\n', 'n', '\t', 't', '\r', 'r', '\\', '\\', '\0'};
-  char letter = byte == quote ? quote : '\0';
-  for (size_t i = 0; named[i]; i += 2) {
-    if (named[i] == byte) letter = named[i + 1];
-  }
-  if (!letter) return false;
-  pd__out_add(out, (char[]){'\\', letter}, 2);
+  static const char bytes[] = "\n\t\r\\", letters[] = "ntr\\";
+  const char *named = strchr(bytes, byte);
+  if (!named && byte != quote) return false;
+  pd__out_add(out, (char[]){'\\', named ? letters[named - bytes] : quote}, 2);
   return true;
 }
 

@@ -131,7 +131,7 @@ void pd__page_word(pd__page *page, pd__style style, const char *text, size_t len
 }
 
 void pd__page_words(pd__page *page, pd__style style, const char *text) {
-  while (*text) {
+  while (text && *text) {
     size_t length = strcspn(text, " \t\r\n");
     if (length > 0) pd__page_word(page, style, text, length);
     text += length;

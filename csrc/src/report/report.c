@@ -12,16 +12,14 @@
 /* Today's form of what the caller asks for, with a value in every field. */
 static pd_status take_options(const pd_report_options *from, pd_report_options *options,
                               pd_help *help, pd_error *err) {
+  size_t least = PD__SIZE_UP_TO(pd_report_options, color);
   pd_status status = PD_OK;
   *help = (pd_help){.size = sizeof *help, .kind = PD_HELP_ALL, .pattern = ""};
   *options = (pd_report_options){.size = sizeof *options};
-  if (from) {
-    status = pd__sized_check(from, PD__SIZE_UP_TO(pd_report_options, color), "options", err);
-    if (status == PD_OK) status = pd__sized_take(from, options, sizeof *options, "options", err);
-  }
+  if (from) status = pd__sized_take(from, least, options, sizeof *options, "options", err);
   if (status == PD_OK && options->help) {
-    status = pd__sized_check(options->help, PD__SIZE_UP_TO(pd_help, pattern), "help", err);
-    if (status == PD_OK) status = pd__sized_take(options->help, help, sizeof *help, "help", err);
+    least = PD__SIZE_UP_TO(pd_help, pattern);
+    status = pd__sized_take(options->help, least, help, sizeof *help, "help", err);
   }
   if (status == PD_OK && (unsigned)help->kind > PD_HELP_VERSION) {
     status = pd__fail(err, PD_ERR_ARGUMENT, "help->kind is %d, expected %d or less",
@@ -36,14 +34,11 @@ static pd_status take_options(const pd_report_options *from, pd_report_options *
 }
 
 static void write_version(const pd_report_options *options, pd__out *out) {
-  pd__out_text(out, options->program);
-  if (options->version && *options->version) {
-    pd__out_text(out, " version ");
-    pd__out_text(out, options->version);
-  }
-  pd__out_text(out, "\n");
+  const char *version = options->version ? options->version : "";
+  pd__out_format(out, "%s%s%s\n", options->program, *version ? " version " : "", version);
 }
 
+/* With every flag. */
 static void write_flags(pd__rows *rows, const pd_report_options *options, pd__out *out) {
   pd__rows_choose(rows, options->help->kind, options->help->pattern, options->program);
   if (options->help->kind == PD_HELP_XML) {
@@ -62,15 +57,16 @@ pd_status pd__do_report_help(const pd_report_options *from, pd_writer write, voi
   pd__rows rows = {.count = 0};
   pd__out out = {.length = 0};
   pd_status status = take_options(from, &options, &help, err);
+  bool version = help.kind == PD_HELP_VERSION;
+  if (status == PD_OK && !version) status = pd__rows_collect(&rows, err);
   if (status != PD_OK) return status;
-  if (help.kind == PD_HELP_VERSION) {
+  if (version) {
     write_version(&options, &out);
   } else {
-    status = pd__rows_collect(&rows, err);
-    if (status == PD_OK) write_flags(&rows, &options, &out);
+    write_flags(&rows, &options, &out);
   }
   free(rows.items);
-  return status == PD_OK ? pd__out_finish(&out, write, context, err) : status;
+  return pd__out_finish(&out, write, context, err);
 }
 
 pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_error *err) {
@@ -78,10 +74,9 @@ pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_er
   pd__rows rows = {.count = 0};
   pd__out out = {.length = 0};
   pd_status status = pd__rows_collect(&rows, err);
-  if (status == PD_OK) {
-    pd__rows_group(&rows, "");
-    pd__flagfile_write(&rows, all, &out);
-  }
+  if (status != PD_OK) return status;
+  pd__rows_group(&rows, "");
+  pd__flagfile_write(&rows, all, &out);
   free(rows.items);
-  return status == PD_OK ? pd__out_finish(&out, write, context, err) : status;
+  return pd__out_finish(&out, write, context, err);
 }

@@ -19,6 +19,7 @@ typedef struct pd__out {
 
 void pd__out_add(pd__out *out, const char *text, size_t length);
 void pd__out_text(pd__out *out, const char *text);
+PD__PRINTF(2, 3) void pd__out_format(pd__out *out, const char *format, ...);
 
 /* Write `byte` as "\xHH". */
 void pd__out_hex(pd__out *out, char byte);
@@ -47,9 +48,9 @@ typedef struct pd__row {
 typedef struct pd__rows {
   pd__row *items;
   size_t count;
-  size_t capacity;
 } pd__rows;
 
+/* All that are defined; `items` is for free, unless it fails. */
 pd_status pd__rows_collect(pd__rows *rows, pd_error *err);
 
 /* Bring those of one module and category together: the program's module first, and
@@ -97,7 +98,8 @@ typedef struct pd__page {
   pd__style style;
 } pd__page;
 
-/* Words separated by blanks; line breaks of the text, and blanks in a line, stay. */
+/* Words separated by blanks; line breaks of the text, and blanks in a line, stay. NULL, of text
+ * that memory was out for, is no words. */
 void pd__page_words(pd__page *page, pd__style style, const char *text);
 
 /* Text that blanks don't part, behind a blank. */

@@ -6,47 +6,25 @@
 
 /* ---- The picture ---- */
 
-/* False: its module has left. */
-static bool look(pd_flag *flag, pd__row *row, pd_status *status) {
-  row->info.size = sizeof row->info;
-  row->entry.size = sizeof row->entry;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  bool defined = pd__flag_check_defined(&operation, flag, NULL) == PD_OK;
-  if (defined && !pd__flag_info(flag, &row->info)) *status = PD_ERR_MEMORY;
-  if (defined && *status == PD_OK) *status = pd__flag_entry(flag, 0, &row->entry, NULL);
-  pd__operation_end(&operation);
-  return defined;
-}
-
-static pd_flag *next(const pd_flag *previous) {
-  pd__platform_lock();
-  pd_flag *flag = pd__names_listed(previous);
-  pd__platform_unlock();
-  return flag;
-}
-
-static bool make_room(pd__rows *rows) {
-  if (rows->count < rows->capacity) return true;
-  size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
-  pd__row *items = realloc(rows->items, capacity * sizeof *items);
-  if (!items) return false;
-  rows->items = items;
-  rows->capacity = capacity;
-  return true;
-}
-
 pd_status pd__rows_collect(pd__rows *rows, pd_error *err) {
   pd_status status = PD_OK;
-  pd_flag *flag = NULL;
-  while ((flag = next(flag))) {
-    if (!make_room(rows)) return pd__fail_memory(err);
-    pd__row row = {.index = rows->count};
-    if (!look(flag, &row, &status)) continue;
-    if (status != PD_OK) return pd__fail_memory(err);
-    rows->items[rows->count++] = row;
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  rows->items = malloc(((size_t)pd__names_count() + 1) * sizeof *rows->items);
+  if (!rows->items) return pd__fail_memory(err);
+  for (pd_flag *flag = NULL; status == PD_OK && (flag = pd__names_listed(flag));) {
+    if (pd__flag_check_defined(&operation, flag, NULL) != PD_OK) continue; /* its module has left */
+    pd__row *row = &rows->items[rows->count];
+    *row = (pd__row){.index = rows->count++};
+    row->info.size = sizeof row->info;
+    row->entry.size = sizeof row->entry;
+    bool whole = pd__flag_info(flag, &row->info);
+    if (!whole || pd__flag_entry(flag, 0, &row->entry, NULL) != PD_OK)
+      status = pd__fail_memory(err);
   }
-  return PD_OK;
+  pd__operation_end(&operation);
+  if (status != PD_OK) free(rows->items);
+  return status;
 }
 
 /* ---- Groups ---- */
@@ -115,8 +93,6 @@ bool pd__rows_begins_group(const pd__rows *rows, size_t index) {
 
 void pd__row_heading(const pd__row *row, pd__out *out) {
   const char *module = pd__base_name(row->info.module);
-  pd__out_text(out, *module ? module : "other");
-  if (!*row->info.category) return;
-  pd__out_text(out, ", ");
-  pd__out_text(out, row->info.category);
+  const char *category = row->info.category;
+  pd__out_format(out, "%s%s%s", *module ? module : "other", *category ? ", " : "", category);
 }

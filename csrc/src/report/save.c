@@ -5,38 +5,33 @@
 #include "../value/value.h"
 #include "report.h"
 
+/* The length of the character, or 0 for a byte that is no text as it stands. */
+static size_t plain_length(const char *text) {
+  uint32_t code;
+  size_t length = pd__utf8_length(text, &code);
+  return code < 0x20 || code == 0x7f ? 0 : length;
+}
+
 /* Whether the reader would take another value from the bare text. */
 static bool needs_quotes(const char *text) {
   size_t length = strlen(text);
   if (length == 0) return false;
   if (!strncmp(text, "$'", 2) || strchr(" \t", *text) || strchr(" \t", text[length - 1]))
     return true;
-  while (*text) {
-    uint32_t code;
-    size_t bytes = pd__utf8_length(text, &code);
-    if (bytes == 0 || code < 0x20 || code == 0x7f) return true;
-    text += bytes;
-  }
-  return false;
-}
-
-static void write_character(pd__out *out, const char *at, size_t length) {
-  bool control = (unsigned char)*at < 0x20 || *at == 0x7f;
-  if (pd__out_escape(out, *at, '\'')) return;
-  if (length == 0 || control) {
-    pd__out_hex(out, *at);
-  } else {
-    pd__out_add(out, at, length);
-  }
+  while (plain_length(text) > 0) text += plain_length(text);
+  return *text;
 }
 
 /* As $'...' of bash. */
 static void write_quoted(pd__out *out, const char *text) {
   pd__out_text(out, "$'");
   while (*text) {
-    uint32_t code;
-    size_t length = pd__utf8_length(text, &code);
-    write_character(out, text, length);
+    size_t length = plain_length(text);
+    if (length > 0 && !strchr("\\'", *text)) {
+      pd__out_add(out, text, length);
+    } else if (!pd__out_escape(out, *text, '\'')) {
+      pd__out_hex(out, *text);
+    }
     text += length ? length : 1;
   }
   pd__out_text(out, "'");
@@ -52,19 +47,16 @@ static const char *reason(const pd_flag_info *info) {
 static void write_row(const pd__row *row, pd__out *out) {
   char buffer[PD__NUMBER_SIZE];
   const char *why = reason(&row->info);
-  pd__out_text(out, why ? "# --" : "--");
-  pd__out_text(out, row->info.name);
   if (why) {
-    pd__out_text(out, ": left out, ");
-    pd__out_text(out, why);
+    pd__out_format(out, "# --%s: left out, %s\n", row->info.name, why);
+    return;
+  }
+  const char *text = pd__value_text(row->info.type, row->entry.value, buffer);
+  pd__out_format(out, "--%s=", row->info.name);
+  if (needs_quotes(text)) {
+    write_quoted(out, text);
   } else {
-    const char *text = pd__value_text(row->info.type, row->entry.value, buffer);
-    pd__out_text(out, "=");
-    if (needs_quotes(text)) {
-      write_quoted(out, text);
-    } else {
-      pd__out_text(out, text);
-    }
+    pd__out_text(out, text);
   }
   pd__out_text(out, "\n");
 }

@@ -1,6 +1,5 @@
 /* Values for people: units where there are some, quotes where they help. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../value/value.h"
@@ -11,9 +10,7 @@
 /* ---- Units ---- */
 
 static void add_number(pd__out *out, uint64_t number, const char *unit) {
-  char text[48];
-  snprintf(text, sizeof text, "%" PRIu64 "%s", number, unit);
-  pd__out_text(out, text);
+  pd__out_format(out, "%" PRIu64 "%s", number, unit);
 }
 
 /* In the greatest unit that it is a whole number of. */
@@ -49,38 +46,23 @@ static bool write_fraction(pd__out *out, double seconds) {
   return false;
 }
 
-/* Split a number into its sign and the rest; *whole tells whether that is an integer
- * that *magnitude holds exactly. */
-static bool split(pd_type type, pd_value value, double *real, uint64_t *magnitude, bool *whole) {
-  pd__type_kind kind = pd__type_of(type)->kind;
-  bool negative = false;
-  *whole = true;
-  if (kind == PD__TYPE_FLOATING) {
-    negative = value.f64 < 0;
-    *real = negative ? -value.f64 : value.f64;
-    *whole = *real < 9e15 && (double)(uint64_t)*real == *real;
-    *magnitude = *whole ? (uint64_t)*real : 0;
-    return negative;
-  }
-  negative = kind == PD__TYPE_SIGNED && value.i64 < 0;
-  *magnitude = negative ? 0 - value.u64 : value.u64;
-  *real = (double)*magnitude;
-  return negative;
-}
-
+/* False: the flag has no unit, or none makes a whole number of the value. */
 static bool write_unit(const pd_flag_info *info, pd_value value, pd__out *out) {
-  double real;
-  uint64_t magnitude;
-  bool whole, bytes = !strcmp(info->unit, "bytes"), time = !strcmp(info->unit, "seconds");
-  if (!bytes && !time) return false;
-  bool negative = split(info->type, value, &real, &magnitude, &whole);
+  pd__type_kind kind = pd__type_of(info->type)->kind;
+  bool bytes = !strcmp(info->unit, "bytes"), real = kind == PD__TYPE_FLOATING;
+  if (!bytes && strcmp(info->unit, "seconds") != 0) return false;
+  bool negative = real ? value.f64 < 0 : kind == PD__TYPE_SIGNED && value.i64 < 0;
+  double size = negative ? -value.f64 : value.f64; /* of a real one */
+  bool whole = !real || (size < 9e15 && (double)(uint64_t)size == size);
+  uint64_t magnitude = negative ? 0 - value.u64 : value.u64;
+  if (real && whole) magnitude = (uint64_t)size;
   size_t start = out->length;
   if (negative) pd__out_text(out, "-");
   if (whole && bytes) {
     write_bytes(out, magnitude);
   } else if (whole) {
     write_time(out, magnitude);
-  } else if (bytes || !write_fraction(out, real)) {
+  } else if (bytes || !write_fraction(out, size)) {
     out->length = start;
     return false;
   }

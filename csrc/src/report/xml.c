@@ -44,13 +44,9 @@ static void write_text(pd__out *out, const char *text) {
 }
 
 static void write_element(pd__out *out, const char *tag, const char *text) {
-  pd__out_text(out, "<");
-  pd__out_text(out, tag);
-  pd__out_text(out, ">");
+  pd__out_format(out, "<%s>", tag);
   write_text(out, text);
-  pd__out_text(out, "</");
-  pd__out_text(out, tag);
-  pd__out_text(out, ">");
+  pd__out_format(out, "</%s>", tag);
 }
 
 static const char *value_of(const pd__row *row, pd_value value, char buffer[PD__NUMBER_SIZE]) {

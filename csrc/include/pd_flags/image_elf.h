@@ -1,0 +1,88 @@
+/* The loaded images of a process on ELF systems, and the records that their notes
+ * lead to. */
+#ifndef PD_FLAGS_IMAGE_ELF_H
+#define PD_FLAGS_IMAGE_ELF_H
+
+#include <elf.h>
+#include <pd_flags/note_elf.h>
+
+#if __SIZEOF_POINTER__ == 8
+typedef Elf64_Phdr pd__phdr;
+typedef Elf64_Nhdr pd__nhdr;
+#else
+typedef Elf32_Phdr pd__phdr;
+typedef Elf32_Nhdr pd__nhdr;
+#endif
+
+PD__BEGIN_C
+
+/* struct dl_phdr_info of <link.h>, which needs _GNU_SOURCE: its first fields,
+ * fixed by the ABI of glibc, musl and the BSDs. */
+typedef struct pd__image {
+  uintptr_t base;
+  const char *path;
+  const pd__phdr *segments;
+  uint16_t count;
+} pd__image;
+
+extern int pd__walk_images(int (*visit)(pd__image *, size_t, void *), void *context)
+    __asm__("dl_iterate_phdr");
+
+/* Whether one loaded segment of `image` with `flags` holds `size` bytes at `address`.
+ * Notes may be anybody's, and damaged: nothing that lies outside is touched. */
+static inline int pd__holds(const pd__image *image, uintptr_t address, uint64_t size,
+                            uint32_t flags) {
+  for (uint16_t i = 0; i < image->count; i++) {
+    const pd__phdr *segment = &image->segments[i];
+    uint64_t offset = address - (image->base + segment->p_vaddr);
+    if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags &&
+        offset <= segment->p_memsz && size <= segment->p_memsz - offset) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The record of `size` bytes that a note of `type` leads to, or NULL for other notes. */
+static inline void *pd__record_of(const pd__image *image, const pd__nhdr *note, const char *body,
+                                  uint32_t type, uint64_t size) {
+  if (note->n_type != type || note->n_descsz != 4 || note->n_namesz != sizeof PD_NOTE_NAME ||
+      __builtin_memcmp(note + 1, PD_NOTE_NAME, sizeof PD_NOTE_NAME) != 0) {
+    return NULL;
+  }
+  uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t)*(const int32_t *)(const void *)body;
+  int sound = at % sizeof(void *) == 0 && pd__holds(image, at, size, PF_R | PF_W);
+  return sound ? (void *)at : NULL;
+}
+
+/* Call `visit` with each record of `size` bytes of writable memory that a note of `type`
+ * leads to, until one gives something else than 0: that. */
+typedef int pd__visit_record(void *record, void *context);
+static inline int pd__each_record(const pd__image *image, uint32_t type, uint64_t size,
+                                  pd__visit_record *visit, void *context) {
+  int result = 0;
+  for (uint16_t i = 0; i < image->count; i++) {
+    const pd__phdr *segment = &image->segments[i];
+    uintptr_t start = image->base + segment->p_vaddr;
+    uint64_t left = segment->p_memsz, padding = segment->p_align == 8 ? 7 : 3;
+    const char *at = (const char *)start;
+    if (segment->p_type != PT_NOTE || start % 4 || !pd__holds(image, start, left, PF_R)) continue;
+    while (left >= sizeof(pd__nhdr)) {
+      const pd__nhdr *note = (const pd__nhdr *)(const void *)at;
+      uint64_t head = (sizeof *note + (uint64_t)note->n_namesz + padding) & ~padding;
+      uint64_t whole = (head + note->n_descsz + padding) & ~padding;
+      if (head + note->n_descsz > left) break;
+      void *record = pd__record_of(image, note, at + head, type, size);
+      if (record) result = visit(record, context);
+      if (result != 0) return result;
+      if (whole >= left) break; /* the last one may lack its padding */
+      at += whole;
+      left -= whole;
+    }
+  }
+  return 0;
+}
+
+PD__END_C
+
+#endif /* PD_FLAGS_IMAGE_ELF_H */
