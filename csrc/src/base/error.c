@@ -40,14 +40,17 @@ static void tidy(char *message) {
   *out = '\0';
 }
 
-pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
-  if (!err) return status;
-  va_list arguments;
-  va_start(arguments, format);
+static void fill(pd_error *err, pd_status status, const char *format, va_list arguments) {
   vsnprintf(err->message, sizeof err->message, format, arguments);
-  va_end(arguments);
   err->status = status;
   tidy(err->message);
+}
+
+pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  if (err) fill(err, status, format, arguments);
+  va_end(arguments);
   return status;
 }
 
@@ -57,21 +60,33 @@ pd_status pd__fail_null(pd_error *err, const char *parameter) {
 
 pd_status pd__fail_memory(pd_error *err) { return pd__fail(err, PD_ERR_MEMORY, "out of memory"); }
 
-const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text) {
-  const char *at = text;
+void pd__append(char *buffer, size_t size, const char *format, ...) {
+  size_t used = strlen(buffer);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(buffer + used, size - used, format, arguments);
+  va_end(arguments);
+}
+
+const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length) {
+  const char *at = text, *end = text + length;
   size_t used = 0;
-  while (*at && used < PD__QUOTE_SIZE - 8) {
-    size_t length = character_length(at);
-    if (length == 0) {
+  while (at < end && used < PD__QUOTE_SIZE - 8) {
+    size_t bytes = character_length(at);
+    if (bytes == 0) {
       used += (size_t)snprintf(out + used, 5, "\\x%02x", (unsigned char)*at++);
     } else {
-      memcpy(out + used, at, length);
-      used += length;
-      at += length;
+      memcpy(out + used, at, bytes);
+      used += bytes;
+      at += bytes;
     }
   }
-  strcpy(out + used, *at ? "..." : "");
+  strcpy(out + used, at < end ? "..." : "");
   return out;
+}
+
+const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text) {
+  return pd__quote_part(out, text, strlen(text));
 }
 
 pd_status pd__fail_load(const char *path, const char *why, pd_error *err) {
@@ -135,12 +150,11 @@ void pd__report_add(pd__report *report, const pd_error *err) {
 }
 
 void pd__report_fail(pd__report *report, pd_status status, const char *format, ...) {
-  pd_error err = {.status = status};
+  pd_error err;
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(err.message, sizeof err.message, format, arguments);
+  fill(&err, status, format, arguments);
   va_end(arguments);
-  tidy(err.message);
   pd__report_add(report, &err);
 }
 
@@ -151,7 +165,5 @@ void pd__report_add_all(pd__report *report, const pd_error_list *errors) {
 }
 
 void pd__report_memory(pd__report *report) {
-  pd_error err;
-  pd__fail_memory(&err);
-  pd__report_add(report, &err);
+  pd__report_fail(report, PD_ERR_MEMORY, "out of memory");
 }

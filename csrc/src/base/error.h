@@ -28,6 +28,13 @@ pd_status pd__fail_memory(pd_error *err);
  * escapes, a long one cut at a character with "..." behind. Gives `out`. */
 const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text);
 
+/* The same of the first `length` bytes, which end with a whole character. */
+const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length);
+
+/* Put text behind the text that `buffer` holds, as much of it as there is room for in `size` bytes
+ * with the NUL. */
+PD__PRINTF(3, 4) void pd__append(char *buffer, size_t size, const char *format, ...);
+
 /* PD_ERR_LOAD, with the path as it was given, and the reason on one line. */
 pd_status pd__fail_load(const char *path, const char *why, pd_error *err);
 

@@ -18,7 +18,22 @@ pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *er
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err);
 
 /* Fail because of what the definition says. */
-pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *why, pd_error *err);
+PD__PRINTF(4, 5)
+pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, pd_error *err,
+                         const char *format, ...);
+
+/* A walk over the names of a definition: its own, the aliases, the old names. Begins with `def`
+ * alone; with PD__NAME_OWN for the others only. */
+typedef struct pd__naming {
+  const pd_flag_def *def;
+  enum { PD__NAME_NONE, PD__NAME_OWN, PD__NAME_ALIAS, PD__NAME_OLD } kind;
+  const char *name; /* ends behind `length` bytes */
+  size_t length;
+  const char *rest; /* of the names of the kind; NULL: none is left */
+} pd__naming;
+
+/* Step to the first name, or the next; false: there is none. No lock. */
+bool pd__naming_next(pd__naming *at);
 
 /* ---- One against the others (conflict.c) ---- */
 
@@ -36,14 +51,13 @@ bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b);
 pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batch *batch,
                        pd_error *err);
 
-/* Of a bool `b` and a flag `nob` one could never be given on a command line: PD_ERR_CONFLICT where
- * `name`, which `cell` takes, makes such a pair. */
-pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t length,
-                                const pd__batch *batch, pd_error *err);
+/* Whether `cell` may take a name that is free, that of `node`. Of a bool `b` and a flag `nob` one
+ * could never be given on a command line: PD_ERR_CONFLICT where the name makes such a pair.
+ * PD_ERR_TYPE where an import that waits for it has another type. */
+pd_status pd__conflict_of_name(const pd__cell *cell, const pd__naming *of, const pd_flag *node,
+                               const pd__batch *batch, pd_error *err);
 
-/* PD_ERR_TYPE where an import that waits for `node` has another type; where `cell` imports a flag
- * with another type than it has. */
-pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_error *err);
+/* PD_ERR_TYPE where `cell` imports a flag with another type than it has. */
 pd_status pd__conflict_of_import(const pd__cell *cell, const pd__batch *batch, pd_error *err);
 
 /* ---- Defining (define.c) ---- */

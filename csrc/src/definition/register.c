@@ -124,7 +124,7 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
 static pd_status check(const pd_flag_def *def, pd_error *err) {
   pd_status status = pd__def_check(def, err);
   if (status != PD_OK || def->kind == PD_KIND_DEFINE) return status;
-  return pd__def_refuse(def, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE", err);
+  return pd__def_refuse(def, PD_ERR_ARGUMENT, err, "its kind isn't PD_KIND_DEFINE");
 }
 
 pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {

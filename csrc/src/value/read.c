@@ -1,6 +1,6 @@
 /* Text to value. */
+#include "number.h"
 #include "unit.h"
-#include "value.h"
 
 /* Most numbers are a few digits. */
 static inline bool read_few_digits(const char *text, uint64_t *out) {
@@ -11,10 +11,23 @@ static inline bool read_few_digits(const char *text, uint64_t *out) {
   return !*at && at > text && at - text <= 9;
 }
 
+static pd_status read_integer(const pd__type *type, const char *text, pd_value *out) {
+  bool negative;
+  uint64_t magnitude;
+  if (read_few_digits(text, &out->u64) && out->u64 <= type->max.u64) return PD_OK;
+  pd_status status = pd__read_magnitude(text, &negative, &magnitude);
+  if (status != PD_OK) return status;
+  out->u64 = negative ? 0 - magnitude : magnitude;
+  return magnitude <= (negative ? 0 - type->min.u64 : type->max.u64) ? PD_OK : PD_ERR_RANGE;
+}
+
 pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
   const pd__type *row = pd__type_of(type);
-  bool small = pd__type_is_integer(row) && read_few_digits(text, &out->u64);
-  return small && out->u64 <= row->max.u64 ? PD_OK : row->parse(row, text, out);
+  if (pd__type_is_integer(row)) return read_integer(row, text, out);
+  if (row->kind == PD__TYPE_TRUTH) return pd__read_bool(text, &out->b);
+  if (row->kind == PD__TYPE_FLOATING) return pd__read_double(text, &out->f64);
+  out->str = text;
+  return row->kind == PD__TYPE_TEXT ? PD_OK : PD_ERR_TYPE;
 }
 
 /* A plain number means the same with a unit as without. */
@@ -45,14 +58,12 @@ bool pd__literal_known(uint32_t literal) {
   return literal == 0 || pd__type_known(items ? literal / 16 : literal);
 }
 
-static bool is_text(unsigned type) { return pd__type_of(type)->kind == PD__TYPE_TEXT; }
-
 /* A number that was meant as text has lost its own form: 1.10 has become 1.1. */
 const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal) {
   form is = form_of(literal);
   if (is.list && !def->list) return "expected one value, not a list";
-  if (!is.bare || !is_text(def->type)) return NULL;
-  if (def->list && !is_text(def->list)) return NULL;
+  if (!is.bare || !pd__type_is_text(def->type)) return NULL;
+  if (def->list && !pd__type_is_text(def->list)) return NULL;
   return is.list ? "expected items of text; write them in quotes"
                  : "expected text; write it in quotes";
 }
