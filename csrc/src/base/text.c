@@ -55,6 +55,29 @@ char *pd__forever_text(const char *text, size_t size) {
   return own ? memcpy(own, text, size) : NULL;
 }
 
+static const char **text_at(void *whole, size_t offset) {
+  return (const char **)(void *)((char *)whole + offset);
+}
+
+void *pd__copy_whole(const void *from, size_t size, const size_t *texts, size_t count,
+                     size_t *whole) {
+  *whole = size;
+  for (size_t i = 0; i < count; i++) {
+    const char *text = *text_at((void *)from, texts[i]);
+    *whole += text ? strlen(text) + 1 : 0;
+  }
+  char *made = malloc(*whole), *at = made + size;
+  if (!made) return NULL;
+  memcpy(made, from, size);
+  for (size_t i = 0; i < count; i++) {
+    const char **text = text_at(made, texts[i]);
+    if (!*text) continue;
+    *text = strcpy(at, *text);
+    at += strlen(at) + 1;
+  }
+  return made;
+}
+
 /* ---- Texts that are stored once ---- */
 
 /* Each chunk has twice the room of the one before, so that none ever moves. */

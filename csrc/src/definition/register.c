@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "definition.h"
 
 /* A definition of pd_flag_register. Its text stands behind it. */
@@ -16,39 +17,20 @@ static registered *leaving; /* those that may leave, the newest first */
 
 /* ---- Copying ---- */
 
-#define TEXT_OFFSET(name, words, kind, about) offsetof(pd_flag_def, name),
-static const size_t texts[] = {offsetof(pd_flag_def, name), offsetof(pd_flag_def, help),
-                               offsetof(pd_flag_def, file), offsetof(pd_flag_def, module),
-                               PD_TEXT_MAP(TEXT_OFFSET)};
-#define TEXTS (sizeof texts / sizeof *texts)
+#define TEXT_OFFSET(name, words, kind, about) offsetof(registered, def.name),
 
-static const char **text_at(pd_flag_def *def, size_t i) {
-  return (const char **)(void *)((char *)def + texts[i]);
-}
-
-static void copy_text(const char **text, char **at) {
-  if (!*text) return;
-  size_t size = strlen(*text) + 1;
-  *text = memcpy(*at, *text, size);
-  *at += size;
-}
+/* The last one is text of strings alone. */
+static const size_t texts[] = {offsetof(registered, def.name), offsetof(registered, def.help),
+                               offsetof(registered, def.file), offsetof(registered, def.module),
+                               PD_TEXT_MAP(TEXT_OFFSET)
+                                   offsetof(registered, def.default_value.str)};
 
 /* NULL when memory is out. */
 static registered *copy(const pd_flag_def *def) {
-  pd_flag_def whole = *def;
-  bool text = def->type == PD_TYPE_string;
-  size_t size = text ? strlen(def->default_value.str) + 1 : 0;
-  for (size_t i = 0; i < TEXTS; i++) {
-    const char *each = *text_at(&whole, i);
-    size += each ? strlen(each) + 1 : 0;
-  }
-  registered *made = malloc(sizeof *made + size);
-  if (!made) return NULL;
-  *made = (registered){.def = *def};
-  char *at = (char *)(made + 1);
-  for (size_t i = 0; i < TEXTS; i++) copy_text(text_at(&made->def, i), &at);
-  if (text) copy_text(&made->def.default_value.str, &at);
-  made->cell = (pd__cell){.def = &made->def, .registered = true};
+  registered one = {.def = *def};
+  size_t whole, count = sizeof texts / sizeof *texts - (def->type != PD_TYPE_string);
+  registered *made = pd__copy_whole(&one, sizeof one, texts, count, &whole);
+  if (made) made->cell = (pd__cell){.def = &made->def, .registered = true};
   return made;
 }
 

@@ -211,13 +211,13 @@ typedef struct waiting {
 static pd__pending *prepare_one(const waiting *all, size_t i) {
   pd__reader *reader = all->reader;
   const pd__token *token = &reader->findings[i].token;
-  pd__awaiting given = {.name = token->name,
-                        .length = token->length,
-                        .text = token->text,
-                        .next = token->next,
-                        .literal = token->literal,
-                        .excused = is_excused(reader, token),
-                        .origin = token->origin};
+  pd__pending given = {.name = token->name,
+                       .length = token->length,
+                       .text = token->text,
+                       .next = token->next,
+                       .literal = token->literal,
+                       .excused = is_excused(reader, token),
+                       .origin = token->origin};
   pd__pending *made = NULL;
   pd_error err;
   if (pd__pending_prepare(&given, &made, &err) != PD_OK) {

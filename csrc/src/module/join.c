@@ -247,8 +247,6 @@ void pd__module_leave(pd_module_record *record) {
     pd__member_undefine(&operation, module);
     pd__registered_leave(&operation, module);
     pd__hooks_leave(&operation, module);
-    pd__warnings_leave(&operation, module);
-    pd__deferred_leave(&operation, module);
     pd__defs_drop(&module->membership->defs);
     module->membership->record = NULL;
     pd__module_gone(module);

@@ -175,8 +175,6 @@ pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module 
 static void leave(pd__operation *operation, pd_module *module) {
   pd__registered_leave(operation, module);
   pd__hooks_leave(operation, module);
-  pd__warnings_leave(operation, module);
-  pd__deferred_leave(operation, module);
   module->present = false;
 }
 

@@ -13,11 +13,6 @@ typedef struct row {
 } row;
 
 static row *first, **end = &first;
-static struct {
-  pd_deferred_handler handle;
-  void *context;
-  pd_module *module; /* that the handler is in */
-} teller;
 
 bool pd__deferred_add(pd__operation *operation, pd__deferred item) {
   row *made = malloc(sizeof *made);
@@ -60,32 +55,9 @@ bool pd__deferred_validator(const pd__operation *operation, const pd_flag *flag)
   return at != NULL;
 }
 
-/* ---- Telling ---- */
-
-void pd__deferred_handle(pd__operation *operation, pd_deferred_handler handle, void *context,
-                         pd_module *module) {
-  pd__module_unregister(operation, teller.module);
-  teller.handle = handle;
-  teller.context = context;
-  teller.module = module;
-}
-
-void pd__deferred_leave(pd__operation *operation, const pd_module *module) {
-  if (!pd__module_has(module, (uintptr_t)teller.handle)) return;
-  pd__deferred_handle(operation, NULL, NULL, NULL);
-}
-
 void pd__deferred_tell(pd__operation *operation) {
-  pd__pinning how;
   pd__operation_lock(operation);
-  while ((how = teller.handle ? pd__pin_module(operation, teller.module) : PD__LEAVING) ==
-         PD__UNPINNED) {
-    pd__operation_unlock(operation);
-    pd__pins_take(operation);
-    pd__operation_lock(operation);
-  }
-  pd_deferred_handler handle = how == PD__PINNED ? teller.handle : NULL;
-  void *context = teller.context;
+  pd__handler to = pd__handler_pinned(operation, PD__HANDLE_DEFERRED);
   pd__operation_unlock(operation);
-  if (handle) handle(context);
+  if (to.function) ((pd_deferred_handler)to.function)(to.context);
 }

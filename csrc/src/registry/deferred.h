@@ -28,14 +28,7 @@ void pd__deferred_in_child(void);
 /* Whether a validator of the flag can't be asked by this operation. */
 bool pd__deferred_validator(const pd__operation *operation, const pd_flag *flag);
 
-/* Who is told that something waits for pd_deferred_run; NULL: nobody. */
-void pd__deferred_handle(pd__operation *operation, pd_deferred_handler handler, void *context,
-                         pd_module *module);
-
-/* No lock: tell. */
+/* No lock: tell the handler that something waits for pd_deferred_run. */
 void pd__deferred_tell(pd__operation *operation);
-
-/* The module leaves; if it has the handler, nobody is told any more. */
-void pd__deferred_leave(pd__operation *operation, const pd_module *module);
 
 #endif /* PD__DEFERRED_H */

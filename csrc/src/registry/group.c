@@ -35,30 +35,26 @@ static bool holds(pd_group kind, size_t given, size_t count) {
   return false;
 }
 
-/* "--a, --b" of the flags that are given, or of all. */
-static void write_names(const group *all, const pd_flag_entry *const *entries, bool every,
-                        char *out, size_t size) {
-  size_t used = 0;
+/* "--a, --b" of the flags that are given, or of all; gives how many. */
+static size_t write_names(const group *all, const pd_flag_entry *const *entries, bool every,
+                          char *out, size_t size) {
+  size_t count = 0;
   out[0] = '\0';
-  for (size_t i = 0; i < all->count && used < size; i++) {
+  for (size_t i = 0; i < all->count; i++) {
     if (!every && entries[i]->origin.source == PD_SOURCE_DEFAULT) continue;
-    used += (size_t)snprintf(out + used, size - used, "%s--%s", used ? ", " : "", all->names[i]);
+    pd__append(out, size, "%s--%s", count++ ? ", " : "", all->names[i]);
   }
+  return count;
 }
 
 bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   const group *all = context;
-  char names[PD__WHY_SIZE], found[PD__WHY_SIZE];
-  size_t given = 0;
-  for (size_t i = 0; i < all->count; i++) {
-    given += entries[i]->origin.source != PD_SOURCE_DEFAULT;
-  }
-  if (holds(all->kind, given, all->count)) return true;
-  write_names(all, entries, true, names, sizeof names / 2);
-  write_names(all, entries, false, found, sizeof found / 3);
-  char rule[PD__WHY_SIZE];
-  snprintf(rule, sizeof rule, text_of(all->kind), names); /* NOLINT: the texts are our own */
-  snprintf(why, size, "%s%s%s", rule, *found ? "; given: " : "", found);
+  char names[PD__WHY_SIZE / 2], given[PD__WHY_SIZE / 3];
+  size_t count = write_names(all, entries, false, given, sizeof given);
+  if (holds(all->kind, count, all->count)) return true;
+  write_names(all, entries, true, names, sizeof names);
+  snprintf(why, size, text_of(all->kind), names); /* NOLINT: the texts are our own */
+  if (count > 0) pd__append(why, size, "; given: %s", given);
   return false;
 }
 

@@ -117,12 +117,42 @@ void pd__hooks_count_calls(const pd__operation *operation) {
   for (const pd__held *held = operation->held; held; held = held->next) held->hook->calls++;
 }
 
+/* ---- Handlers ---- */
+
+static pd__handler handlers[PD__HANDLINGS];
+
+void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh) {
+  pd__module_unregister(operation, handlers[what].module);
+  __atomic_store_n(&handlers[what].function, fresh.function, __ATOMIC_RELEASE);
+  handlers[what].context = fresh.context;
+  handlers[what].module = fresh.module;
+}
+
+pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what) {
+  while (handlers[what].function) {
+    pd__pinning how = pd__pin_module(operation, handlers[what].module);
+    if (how == PD__PINNED) return handlers[what];
+    if (how == PD__LEAVING) break;
+    pd__pins_take(operation);
+  }
+  return (pd__handler){.function = NULL};
+}
+
+bool pd__handler_any(pd__handling what) {
+  return __atomic_load_n(&handlers[what].function, __ATOMIC_ACQUIRE) != NULL;
+}
+
+/* ---- Leaving ---- */
+
 static uintptr_t function_of(const pd__hook *hook) {
   return hook->watch ? (uintptr_t)hook->watch : (uintptr_t)hook->validate;
 }
 
 void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
-  (void)operation;
+  for (pd__handling what = 0; what < PD__HANDLINGS; what++) {
+    if (!pd__module_has(module, (uintptr_t)handlers[what].function)) continue;
+    pd__handler_set(operation, what, (pd__handler){.function = NULL});
+  }
   for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) {
     if (pd__module_has(module, (uintptr_t)hook->release)) hook->release = NULL; /* it goes, too */
     if (pd__module_has(module, function_of(hook))) remove_hook(hook);
@@ -135,9 +165,7 @@ static void (*releaser_of(pd__operation *operation, pd__hook *hook))(void *) {
     pd__pinning how = pd__pin_module(operation, hook->releasing);
     if (how == PD__PINNED) return hook->release;
     if (how == PD__LEAVING) return NULL;
-    pd__operation_unlock(operation);
     pd__pins_take(operation);
-    pd__operation_lock(operation);
   }
   return NULL;
 }

@@ -47,7 +47,25 @@ void pd__hooks_let_go(pd__operation *operation);
 void pd__hooks_forget_calls(void);
 void pd__hooks_count_calls(const pd__operation *operation);
 
-/* The module leaves, or the code between its addresses does: so do its hooks. */
+/* Functions of hosts that there is one of. */
+typedef enum pd__handling { PD__HANDLE_WARNINGS, PD__HANDLE_DEFERRED, PD__HANDLINGS } pd__handling;
+
+typedef struct pd__handler {
+  void (*function)(void); /* NULL: nobody */
+  void *context;
+  pd_module *module; /* that the function is in; NULL: none is known */
+} pd__handler;
+
+/* `fresh` handles that from now on. */
+void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh);
+
+/* Whom to call, whose image is pinned; no function: nobody. The lock may be let go meanwhile. */
+pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what);
+
+/* No lock. Whether there is somebody to call. */
+bool pd__handler_any(pd__handling what);
+
+/* The module leaves, or the code between its addresses does: so do its hooks and handlers. */
 void pd__hooks_leave(pd__operation *operation, const pd_module *module);
 
 /* No lock: release the contexts that no call needs any more. */

@@ -57,17 +57,26 @@ pd_status pd__do_hook_defer(pd_hook number, pd_error *err) {
   return hook ? PD_OK : fail_removed(number, err);
 }
 
-/* ---- Warnings ---- */
+/* ---- Handlers ---- */
 
-pd_status pd__do_warning_handle(pd_warning_handler wanted, void *context, pd_error *err) {
-  (void)err;
-  pd_module *module = wanted ? pd__module_of((const void *)(uintptr_t)wanted) : NULL;
+static pd_status handle(pd__handling what, uintptr_t function, void *context) {
+  pd_module *module = function ? pd__module_of((const void *)function) : NULL;
   pd__module_register(module);
   PD__OPERATION(operation);
   pd__operation_begin(&operation);
-  pd__warnings_take(&operation, wanted, context, module);
+  pd__handler_set(&operation, what, (pd__handler){(void (*)(void))function, context, module});
   pd__operation_end(&operation);
   return PD_OK;
+}
+
+pd_status pd__do_warning_handle(pd_warning_handler wanted, void *context, pd_error *err) {
+  (void)err;
+  return handle(PD__HANDLE_WARNINGS, (uintptr_t)wanted, context);
+}
+
+pd_status pd__do_deferred_handle(pd_deferred_handler wanted, void *context, pd_error *err) {
+  (void)err;
+  return handle(PD__HANDLE_DEFERRED, (uintptr_t)wanted, context);
 }
 
 pd_status pd__do_warning_report(const char *message, pd_error *err) {

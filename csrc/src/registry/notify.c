@@ -98,9 +98,7 @@ static call pinned_call(pd__operation *operation, const pd__notice *notice) {
     pd__pinning how = found.watch ? pd__pin_module(operation, found.module) : PD__PINNED;
     if (how == PD__LEAVING) found.watch = NULL;
     if (how != PD__UNPINNED) return found;
-    pd__operation_unlock(operation);
     pd__pins_take(operation);
-    pd__operation_lock(operation);
   }
 }
 

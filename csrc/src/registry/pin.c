@@ -53,11 +53,13 @@ pd__pinning pd__pin_module(pd__operation *operation, pd_module *module) {
 }
 
 void pd__pins_take(pd__operation *operation) {
+  pd__operation_unlock(operation);
   for (pd__pin *pin = operation->pins; pin; pin = pin->next) {
     if (pin->state != WANTED) continue;
     pin->handle = pd__platform_hold(pin->path, pin->low, pin->high);
     pin->state = pin->handle ? HELD : REFUSED;
   }
+  pd__operation_lock(operation);
 }
 
 /* ---- Letting go ---- */

@@ -311,7 +311,7 @@ pd__operation *pd__operations_listed(void);
 
 typedef enum pd__pinning {
   PD__PINNED,   /* the image stays while the operation goes on */
-  PD__UNPINNED, /* pd__pins_take must be called, without the lock; then look again */
+  PD__UNPINNED, /* pd__pins_take must be called; then look again */
   PD__LEAVING   /* it can't be kept: nothing of it may be called */
 } pd__pinning;
 
@@ -319,7 +319,8 @@ typedef enum pd__pinning {
  * NULL, for code in no image, is its owner's matter. */
 pd__pinning pd__pin_module(pd__operation *operation, pd_module *module);
 
-/* No lock: ask the loader for the images that pd__pin_module wanted. */
+/* With the lock, which is let go meanwhile: ask the loader for the images that pd__pin_module
+ * wanted. */
 void pd__pins_take(pd__operation *operation);
 
 /* ---- The value of a flag (flag.c) ---- */
@@ -448,15 +449,8 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
 /* Room for the text of one more; NULL: memory is out, and the warning is lost. */
 pd_error *pd__warning_add(pd_warning kind);
 
-/* Who takes warnings from now on; NULL: nobody. */
-void pd__warnings_take(pd__operation *operation, pd_warning_handler handle, void *context,
-                       pd_module *module);
-
 /* No lock: hand out warnings. */
 void pd__warnings_deliver(pd__operation *operation);
-
-/* The module leaves; if it has the warning handler, warnings are kept again. */
-void pd__warnings_leave(pd__operation *operation, const pd_module *module);
 
 /* ---- What is listed of a flag (inspect.c) ---- */
 

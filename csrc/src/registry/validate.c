@@ -124,36 +124,35 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
 
 /* ---- Collecting the validators ---- */
 
-static asked *add(question *all, pd__hook *hook, pd_validator validate, size_t count) {
+/* Add one like `like`, with room for what it is shown. */
+static asked *add(question *all, const asked *like) {
   asked *made = take(all, sizeof *made);
-  if (!made) return NULL;
-  made->shown = take(all, (count + 1) * sizeof *made->shown);
-  made->entries = take(all, (count + 1) * sizeof *made->entries);
+  shown *seen = take(all, (like->count + 1) * sizeof *seen);
+  const pd_flag_entry **entries = take(all, (like->count + 1) * sizeof *entries);
   if (all->memory_out) return NULL;
-  made->hook = hook;
-  made->validate = validate;
-  made->count = count;
-  for (size_t i = 0; i < count; i++) made->entries[i] = &made->shown[i].entry;
+  *made = *like;
+  made->shown = seen;
+  made->entries = entries;
   *all->end = made;
   all->end = &made->next;
   return made;
 }
 
-static void show(question *all, shown *out, pd_flag *flag) {
-  out->flag = flag;
-  out->generation = flag->generation;
-  out->entry.size = sizeof out->entry;
-  propose(all, flag, &out->entry);
+static void show(question *all, asked *to, size_t index, pd_flag *flag) {
+  shown *seen = &to->shown[index];
+  *seen = (shown){flag, flag->generation, {.size = sizeof seen->entry}};
+  propose(all, flag, &seen->entry);
+  to->entries[index] = &seen->entry;
 }
 
 static void add_definition(question *all, pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!def || !def->validate || def->retired) return;
-  asked *made = add(all, NULL, def->validate, 1);
-  if (!made) return;
-  made->context = def->context;
-  made->module = flag->cells->module;
-  show(all, &made->shown[0], flag);
+  asked *made = add(all, &(asked){.validate = def->validate,
+                                  .context = def->context,
+                                  .module = flag->cells->module,
+                                  .count = 1});
+  if (made) show(all, made, 0, flag);
 }
 
 /* It may wait for a thread that waits for the loader. */
@@ -174,12 +173,13 @@ static void add_hook(question *all, pd__hook *hook) {
     if (!target->flag->defined || target->flag->type != target->type) return;
   }
   if (refuse_deferred(all, hook)) return;
-  asked *made = add(all, hook, hook->validate, hook->count);
-  if (!made) return;
-  made->context = hook->context;
-  made->module = hook->module;
+  asked *made = add(all, &(asked){.hook = hook,
+                                  .validate = hook->validate,
+                                  .context = hook->context,
+                                  .module = hook->module,
+                                  .count = hook->count});
   if (!pd__hook_hold(all->changes->operation, hook)) all->memory_out = true;
-  for (size_t i = 0; i < hook->count; i++) show(all, &made->shown[i], hook->targets[i].flag);
+  for (size_t i = 0; made && i < hook->count; i++) show(all, made, i, hook->targets[i].flag);
 }
 
 static void add_hooks_of(question *all, pd_flag *flag) {
@@ -248,11 +248,8 @@ static bool pin(question *all) {
     if (how == PD__LEAVING) each->validate = NULL; /* nobody can say that the value is right */
     pinned &= how != PD__UNPINNED;
   }
-  if (pinned) return true;
-  pd__operation_unlock(operation);
-  pd__pins_take(operation);
-  pd__operation_lock(operation);
-  return false;
+  if (!pinned) pd__pins_take(operation);
+  return pinned;
 }
 
 /* With the lock, which is let go meanwhile. */
@@ -284,23 +281,22 @@ static bool holds(const question *all) {
 
 /* "--level=9" as it was given, or the names of several flags. */
 #define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
+static const char *text_of(const shown *seen, char number[PD__NUMBER_SIZE]) {
+  return pd__value_text(seen->flag->type, seen->entry.value, number);
+}
+
 static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   char source[PD__SOURCE_SIZE], number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
-  if (one->count == 1) {
-    const shown *seen = &one->shown[0];
-    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
-    pd__source_of(seen->flag->name, &seen->entry.origin, source);
-    bool sensitive = pd__flag_def(seen->flag)->sensitive;
-    snprintf(out, SUBJECT_SIZE, "%s=%s", source,
-             sensitive ? PD__REDACTED : pd__quote(quoted, text));
-    return;
+  out[0] = '\0';
+  for (size_t i = 0; one->count > 1 && i < one->count; i++) {
+    pd__append(out, SUBJECT_SIZE, "%s--%s", i ? ", " : "", one->shown[i].flag->name);
   }
-  size_t used = 0;
-  for (size_t i = 0; i < one->count && used < SUBJECT_SIZE; i++) {
-    const char *comma = i ? ", " : "";
-    used += (size_t)snprintf(out + used, SUBJECT_SIZE - used, "%s--%s", comma,
-                             one->shown[i].flag->name);
-  }
+  if (one->count > 1) return;
+  const shown *seen = &one->shown[0];
+  bool sensitive = pd__flag_def(seen->flag)->sensitive;
+  pd__append(out, SUBJECT_SIZE, "%s=%s",
+             pd__source_of(seen->flag->name, &seen->entry.origin, source),
+             sensitive ? PD__REDACTED : pd__quote(quoted, text_of(seen, number)));
 }
 
 /* Whether what the validator wrote shows the value of a sensitive flag. */
@@ -309,7 +305,7 @@ static bool gives_away(const asked *one) {
   for (size_t i = 0; i < one->count; i++) {
     const shown *seen = &one->shown[i];
     if (!pd__flag_def(seen->flag)->sensitive) continue;
-    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
+    const char *text = text_of(seen, number);
     if (*text && strstr(one->why, text)) return true;
   }
   return false;

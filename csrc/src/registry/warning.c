@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "registry.h"
+#include "hook.h"
 
 typedef struct warning {
   struct warning *next;
@@ -11,25 +11,13 @@ typedef struct warning {
   pd_error text;
 } warning;
 
-static warning *first, **end = &first;
-static struct {
-  pd_warning_handler handle;
-  void *context;
-  pd_module *module; /* that the handler is in */
-} taker;
-static bool due; /* there are some, and a handler; for readers without the lock */
-
-static void update_due(void) {
-  __atomic_store_n(&due, first != NULL && taker.handle != NULL, __ATOMIC_RELEASE);
-}
-
+static warning *first, **end = &first; /* `first` is read without the lock, too */
 pd_error *pd__warning_add(pd_warning kind) {
   warning *made = calloc(1, sizeof *made);
   if (!made) return NULL;
   made->kind = kind;
-  *end = made;
+  __atomic_store_n(end, made, __ATOMIC_RELEASE);
   end = &made->next;
-  update_due();
   return &made->text;
 }
 
@@ -60,62 +48,31 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
 
 /* ---- Delivering ---- */
 
+/* With the lock; NULL: there is none. */
 static warning *take(void) {
   warning *taken = first;
-  first = taken->next;
+  if (!taken) return NULL;
+  __atomic_store_n(&first, taken->next, __ATOMIC_RELEASE);
   if (!first) end = &first;
   return taken;
 }
 
-/* With the lock. The text of the next one, in the operation's memory, with its taker's module
- * pinned; NULL: there is none, or it must be tried again. */
-static const char *next_text(pd__operation *operation, pd_warning *kind, bool *again) {
-  *again = false;
-  if (!first || !taker.handle) return NULL;
-  pd__pinning how = pd__pin_module(operation, taker.module);
-  if (how == PD__UNPINNED) {
-    pd__operation_unlock(operation);
-    pd__pins_take(operation);
-    pd__operation_lock(operation);
-    *again = true;
-    return NULL;
-  }
-  if (how == PD__LEAVING) return NULL;
-  warning *taken = take();
-  *kind = taken->kind;
-  update_due();
-  size_t length = strlen(taken->text.message);
-  const char *text = pd__arena_text(&operation->arena, taken->text.message, length);
-  free(taken);
-  *again = text == NULL; /* it is lost, for want of memory */
-  return text;
+/* However the handler ends. */
+static void drop(warning **taken) { free(*taken); }
+
+static bool deliver_next(pd__operation *operation) {
+  pd__operation_lock(operation);
+  pd__handler to = pd__handler_pinned(operation, PD__HANDLE_WARNINGS);
+  warning *taken __attribute__((cleanup(drop))) = to.function ? take() : NULL;
+  pd__operation_unlock(operation);
+  if (taken) ((pd_warning_handler)to.function)(taken->text.message, taken->kind, to.context);
+  return taken != NULL;
 }
 
 void pd__warnings_deliver(pd__operation *operation) {
-  bool again = true;
-  while (again && __atomic_load_n(&due, __ATOMIC_ACQUIRE)) {
-    pd__operation_lock(operation);
-    pd_warning kind = PD_WARNING_GENERAL;
-    const char *text = next_text(operation, &kind, &again);
-    pd_warning_handler handle = taker.handle;
-    void *context = taker.context;
-    pd__operation_unlock(operation);
-    if (!text) continue;
-    handle(text, kind, context);
-    again = true;
+  bool more = true;
+  while (more && __atomic_load_n(&first, __ATOMIC_ACQUIRE) &&
+         pd__handler_any(PD__HANDLE_WARNINGS)) {
+    more = deliver_next(operation);
   }
-}
-
-void pd__warnings_take(pd__operation *operation, pd_warning_handler handle, void *context,
-                       pd_module *module) {
-  pd__module_unregister(operation, taker.module);
-  taker.handle = handle;
-  taker.context = context;
-  taker.module = module;
-  update_due();
-}
-
-void pd__warnings_leave(pd__operation *operation, const pd_module *module) {
-  if (!pd__module_has(module, (uintptr_t)taker.handle)) return;
-  pd__warnings_take(operation, NULL, NULL, NULL);
 }
