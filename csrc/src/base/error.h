@@ -51,10 +51,4 @@ void pd__report_fail(pd__report *report, pd_status status, const char *format, .
 void pd__report_add_all(pd__report *report, const pd_error_list *errors);
 void pd__report_memory(pd__report *report);
 
-/* What the public functions of the same name do. */
-pd_error_list *pd__errors_new(void);
-void pd__errors_free(pd_error_list *list);
-size_t pd__errors_count(const pd_error_list *list);
-const pd_error *pd__errors_at(const pd_error_list *list, size_t index);
-
 #endif /* PD__ERROR_H */

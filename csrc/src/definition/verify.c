@@ -79,7 +79,8 @@ static pd_status check_name(const pd_flag_def *def, const char *what, const char
 static pd_status check_names(const pd_flag_def *def, pd_error *err) {
   if (!def->name) return pd__def_refuse(def, PD_ERR_NAME, err, "the name is NULL");
   pd_status status = check_name(def, "", def->name, strlen(def->name), err);
-  for (pd__naming at = {def, PD__NAME_OWN}; status == PD_OK && pd__naming_next(&at);) {
+  for (pd__naming at = {.def = def, .kind = PD__NAME_OWN};
+       status == PD_OK && pd__naming_next(&at);) {
     const char *what = at.kind == PD__NAME_ALIAS ? "alias" : "old name";
     status = check_name(def, what, at.name, at.length, err);
   }

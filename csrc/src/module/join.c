@@ -28,7 +28,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
   pd_module *module = find_waiting(image);
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
-  if (module->membership) pd__errors_free(module->membership->errors);
+  if (module->membership) pd__do_error_list_free(module->membership->errors);
   if (!module->membership) module->membership = pd__forever(sizeof *module->membership);
   if (!module->membership) return NULL;
   *module->membership = (pd__membership){.errors = NULL};
@@ -149,8 +149,8 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   member->joined_in = load;
   member->withdrawn_with = NULL;
   module->name_space = name_space_for(load, image);
-  pd__errors_free(member->errors);
-  member->errors = pd__errors_new();
+  pd__do_error_list_free(member->errors);
+  member->errors = pd__do_error_list_new();
   pd__report refused = {.list = member->errors, .first = &first};
   if (status == PD_OK) {
     join_record(operation, module, record, &refused);

@@ -247,11 +247,11 @@ pd_status pd__do_module_get_errors(const pd_module *module, pd_error_list *error
   if (!module) return pd__fail_null(err, "module");
   if (!errors) return pd__fail_null(err, "errors");
   pd__report report = {.list = errors};
-  size_t before = pd__errors_count(errors);
+  size_t before = pd__do_error_list_count(errors);
   pd__platform_lock();
   const pd_error_list *own = module->membership->errors;
   pd__report_add_all(&report, own);
-  bool whole = pd__errors_count(errors) - before == pd__errors_count(own);
+  bool whole = pd__do_error_list_count(errors) - before == pd__do_error_list_count(own);
   pd__platform_unlock();
   return whole ? PD_OK : pd__fail_memory(err);
 }

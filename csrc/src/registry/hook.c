@@ -14,6 +14,8 @@ static size_t asking; /* definitions that every command line is shown to */
 /* Removed, and no call is under way: to be released. */
 static pd__hook *finished;
 
+pd__hook *pd__hook_find(pd_hook number) { return pd__numbered_find(&hooks, number); }
+
 pd__hook *pd__hooks_after(pd_hook number) { return pd__numbered_after(&hooks, number); }
 
 bool pd__hooks_ask(void) { return asking > 0 || hooks.count > hooks.removed; }
@@ -78,7 +80,7 @@ static void finish(pd__hook *hook) {
   __atomic_store_n(&finished, hook, __ATOMIC_RELEASE);
 }
 
-static void remove_hook(pd__hook *hook) {
+void pd__hook_remove(pd__hook *hook) {
   pd__numbered_remove(&hooks, hook->number);
   for (size_t i = 0; i < hook->count; i++) unlink_target(&hook->targets[i]);
   hook->removed = true;
@@ -86,20 +88,11 @@ static void remove_hook(pd__hook *hook) {
   if (hook->calls == 0) finish(hook);
 }
 
-/* An operation's hold of a hook. */
-struct pd__held {
-  pd__hook *hook;
-  pd__held *next;
-};
-
-bool pd__hook_hold(pd__operation *operation, pd__hook *hook) {
-  pd__held *held = pd__arena_take(&operation->arena, sizeof *held);
-  if (!held) return false;
+void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held) {
   *held = (pd__held){hook, operation->held};
   operation->held = held;
   pd__operation_list(operation);
   hook->calls++;
-  return true;
 }
 
 void pd__hooks_let_go(pd__operation *operation) {
@@ -155,7 +148,7 @@ void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
   }
   for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) {
     if (pd__module_has(module, (uintptr_t)hook->release)) hook->release = NULL; /* it goes, too */
-    if (pd__module_has(module, function_of(hook))) remove_hook(hook);
+    if (pd__module_has(module, function_of(hook))) pd__hook_remove(hook);
   }
 }
 
@@ -213,12 +206,4 @@ pd_status pd__hooks_check_depth(pd_error *err) {
                   "validators and watchers set flags %d deep, one inside the other: most likely "
                   "in a circle",
                   DEEPEST);
-}
-
-pd__hook *pd__hook_find(pd_hook number) { return pd__numbered_find(&hooks, number); }
-
-bool pd__hook_remove(pd_hook number) {
-  pd__hook *hook = pd__hook_find(number);
-  if (hook) remove_hook(hook);
-  return hook != NULL;
 }

@@ -39,8 +39,14 @@ static inline bool pd__hooks_concern(const pd_flag *flag) {
 bool pd__hooks_ask(void);
 void pd__hooks_count_definition(const pd_flag_def *def, int change);
 
-/* Hold a hook while the operation goes on. False: memory is out. */
-bool pd__hook_hold(pd__operation *operation, pd__hook *hook);
+/* An operation's hold of a hook. */
+struct pd__held {
+  pd__hook *hook;
+  pd__held *next;
+};
+
+/* Hold a hook while the operation goes on, whose memory `held` is. */
+void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held);
 void pd__hooks_let_go(pd__operation *operation);
 
 /* In the child of a fork: forget the calls of all hooks; count those of an operation again. */
@@ -86,10 +92,11 @@ void pd__hooks_exit(const int *unused);
 /* group.c: what PD_GROUP_MAP says of `context`, a group. No lock. */
 bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size);
 
-/* Add a hook that is like another one, whose modules are found; remove one: false, there is none.
- */
-bool pd__hook_remove(pd_hook number);
-pd__hook *pd__hook_find(pd_hook number); /* NULL: it is removed */
+/* NULL: it is removed. */
+pd__hook *pd__hook_find(pd_hook number);
+void pd__hook_remove(pd__hook *hook);
+
+/* Add a hook that is like another one, whose modules are found. */
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err);
 pd_status pd__hook_check_flags(pd_flag *const *flags, size_t count, pd_error *err);

@@ -35,27 +35,20 @@ pd_status pd__do_watcher_add(pd_flag *flag, pd_watcher function, void *context,
   return add(&like, (uintptr_t)function, &flag, flag ? 1 : 0, out, err);
 }
 
-static pd_status fail_removed(pd_hook number, pd_error *err) {
+static pd_status change(pd_hook number, bool removes, pd_error *err) {
+  PD__OPERATION(operation);
+  pd__operation_begin(&operation);
+  pd__hook *hook = pd__hook_find(number);
+  if (hook && removes) pd__hook_remove(hook);
+  if (hook && !removes) hook->waits = true;
+  pd__operation_end(&operation);
+  if (hook) return PD_OK;
   return pd__fail(err, PD_ERR_ARGUMENT, "no hook has the number %llu, or it is removed already",
                   (unsigned long long)number);
 }
 
-pd_status pd__do_hook_remove(pd_hook number, pd_error *err) {
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  bool found = pd__hook_remove(number);
-  pd__operation_end(&operation);
-  return found ? PD_OK : fail_removed(number, err);
-}
-
-pd_status pd__do_hook_defer(pd_hook number, pd_error *err) {
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  pd__hook *hook = pd__hook_find(number);
-  if (hook) hook->waits = true;
-  pd__operation_end(&operation);
-  return hook ? PD_OK : fail_removed(number, err);
-}
+pd_status pd__do_hook_remove(pd_hook number, pd_error *err) { return change(number, true, err); }
+pd_status pd__do_hook_defer(pd_hook number, pd_error *err) { return change(number, false, err); }
 
 /* ---- Handlers ---- */
 

@@ -20,6 +20,7 @@ typedef struct shown {
 /* A validator, and what it is asked. */
 typedef struct asked {
   pd__hook *hook; /* NULL: the validator of a definition */
+  pd__held held;
   pd_validator validate;
   void *context;
   pd_module *module; /* that its code is in */
@@ -178,8 +179,9 @@ static void add_hook(question *all, pd__hook *hook) {
                                   .context = hook->context,
                                   .module = hook->module,
                                   .count = hook->count});
-  if (!pd__hook_hold(all->changes->operation, hook)) all->memory_out = true;
-  for (size_t i = 0; made && i < hook->count; i++) show(all, made, i, hook->targets[i].flag);
+  if (!made) return;
+  pd__hook_hold(all->changes->operation, hook, &made->held);
+  for (size_t i = 0; i < hook->count; i++) show(all, made, i, hook->targets[i].flag);
 }
 
 static void add_hooks_of(question *all, pd_flag *flag) {

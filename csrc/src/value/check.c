@@ -1,8 +1,8 @@
 /* What a definition allows: ranges, choices and lists; and what messages say of it. */
+#include <pd_flags/items.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "list.h"
 #include "unit.h"
 #include "value.h"
 
@@ -105,10 +105,10 @@ static pd_status check_items(const pd_flag_def *def, const char *list, bad_item 
   bad->number = 0;
   bad->unreadable = NULL;
   bad->text[0] = '\0';
-  for (const char *cursor = pd__items_begin(list); cursor;) {
+  for (const char *cursor = pd__list_begin(list); cursor;) {
     size_t length = 0;
     bad->number++;
-    bool readable = pd__items_next(&cursor, bad->text, sizeof bad->text, &length);
+    bool readable = pd__item_read(&cursor, bad->text, sizeof bad->text, &length);
     if (!readable) bad->unreadable = cursor;
     pd_status status = readable ? check_item(&item, bad->text, length) : PD_ERR_VALUE;
     if (status != PD_OK) return status;
@@ -149,10 +149,12 @@ typedef enum reading { READ, UNREADABLE, NOT_WHOLE, TOO_LARGE } reading;
 
 static reading reading_of(const pd_flag_def *def, const char *text) {
   pd_value ignored;
+  char plain[PD__UNIT_SIZE];
   pd_status status = pd__value_read(def, text, &ignored);
   if (status == PD_ERR_RANGE) return TOO_LARGE;
   if (status == PD_OK) return READ;
-  return def->unit && pd__unit_has_fraction(def->unit, text) ? NOT_WHOLE : UNREADABLE;
+  bool number = def->unit && pd__unit_expand(def->unit, text, plain);
+  return number && strchr(plain, '.') ? NOT_WHOLE : UNREADABLE;
 }
 
 /* "an integer number of seconds"; without a unit "an integer". */

@@ -141,6 +141,9 @@ const char *pd__list_begin(const char *list);
  * NULL after the last. */
 size_t pd__list_next(const char **cursor);
 
+/* Whether an item of a comma list can't be read because of blanks around it. */
+bool pd__items_blanks(const char *item);
+
 /* An item of a comma list, as pd_list_get gives it. */
 pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
                        pd_error *err);
