@@ -26,16 +26,10 @@ static size_t character_length(const char *text) {
  * where it was cut. */
 static void tidy(char *message) {
   char *out = message;
-  for (const char *at = message; *at;) {
+  for (const char *at = message; *at; at++) {
     size_t length = character_length(at);
-    if (length == 0) {
-      *out++ = '?';
-      at++;
-    } else {
-      memmove(out, at, length);
-      out += length;
-      at += length;
-    }
+    *out++ = length == 0 ? '?' : *at;
+    for (; length > 1; length--) *out++ = *++at;
   }
   *out = '\0';
 }
@@ -91,12 +85,11 @@ const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text) {
 
 pd_status pd__fail_load(const char *path, const char *why, pd_error *err) {
   char shown[PD__QUOTE_SIZE], reason[PD__QUOTE_SIZE * 4];
-  size_t used = 0;
-  for (; *why && used < sizeof reason - 1; why++) reason[used++] = *why == '\n' ? ' ' : *why;
-  reason[used] = '\0';
+  snprintf(reason, sizeof reason, "%s", why);
+  for (char *at = reason; (at = strchr(at, '\n'));) *at = ' ';
   bool fits = strlen(path) < 512 && !strpbrk(path, "\n\r\t");
-  if (!*path) return pd__fail(err, PD_ERR_LOAD, "%s", reason);
-  return pd__fail(err, PD_ERR_LOAD, "%s: %s", fits ? path : pd__quote(shown, path), reason);
+  if (!fits) path = pd__quote(shown, path);
+  return pd__fail(err, PD_ERR_LOAD, "%s%s%s", path, *path ? ": " : "", reason);
 }
 
 #define STATUS_NAME(name, number, text)                                                            \

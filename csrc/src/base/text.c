@@ -30,13 +30,14 @@ static bool new_block(void) {
   return true;
 }
 
-/* Large things are malloc's. */
-static bool is_large(size_t size) { return size > SMALLEST_BLOCK / 4; }
+/* Large things are malloc's, and so is all when a block can't be. */
+static bool has_room(size_t size) {
+  return size <= SMALLEST_BLOCK / 4 && (size <= block.left || new_block());
+}
 
 void *pd__forever(size_t size) {
   size = (size + 7) & ~(size_t)7;
-  if (is_large(size)) return malloc(size);
-  if (size > block.left && !new_block()) return NULL;
+  if (!has_room(size)) return malloc(size);
   void *result = block.at;
   block.at += size;
   block.left -= size;
@@ -44,8 +45,7 @@ void *pd__forever(size_t size) {
 }
 
 static char *take_from_end(size_t size) {
-  bool room = !is_large(size) && (size <= block.left || new_block());
-  if (!room) return malloc(size);
+  if (!has_room(size)) return malloc(size);
   block.left -= size;
   return block.at + block.left;
 }
@@ -71,9 +71,9 @@ void *pd__copy_whole(const void *from, size_t size, const size_t *texts, size_t 
   memcpy(made, from, size);
   for (size_t i = 0; i < count; i++) {
     const char **text = text_at(made, texts[i]);
-    if (!*text) continue;
-    *text = strcpy(at, *text);
-    at += strlen(at) + 1;
+    size_t room = *text ? strlen(*text) + 1 : 0;
+    if (*text) *text = memcpy(at, *text, room);
+    at += room;
   }
   return made;
 }

@@ -33,11 +33,11 @@ static bool is_free(pd_flag *node, const pd_flag *flag, const pd_flag_def *def) 
 }
 
 /* Reserve a name for the definitions under way. */
-static pd_status claim(const pd__cell *cell, const pd__naming *of, const pd__batch *batch,
-                       pd_error *err) {
-  pd_flag *node = of->kind == PD__NAME_OWN ? pd__cell_flag(cell) : add_node(of, batch);
+static pd_status claim(const pd__cell *cell, pd_flag *flag, const pd__naming *of,
+                       const pd__batch *batch, pd_error *err) {
+  pd_flag *node = of->kind == PD__NAME_OWN ? flag : add_node(of, batch);
   if (!node) return pd__fail_memory(err);
-  bool free = is_free(node, pd__cell_flag(cell), cell->def) && node->claim != batch->claim;
+  bool free = is_free(node, flag, cell->def) && node->claim != batch->claim;
   if (!free) return pd__conflict(cell, node, batch, err);
   node->claim = batch->claim;
   return pd__conflict_of_name(cell, of, node, batch, err);
@@ -51,7 +51,7 @@ static pd_status check(pd__cell *cell, const pd__batch *batch, pd_error *err) {
   if (def->kind == PD_KIND_IMPORT) return pd__conflict_of_import(cell, batch, err);
   pd_status status = PD_OK;
   for (pd__naming at = {.def = def}; status == PD_OK && pd__naming_next(&at);) {
-    status = claim(cell, &at, batch, err);
+    status = claim(cell, node, &at, batch, err);
   }
   return status;
 }

@@ -14,13 +14,9 @@
 /* Copy a definition of another version's size into today's form. */
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err);
 
-/* Check all of it that can be checked without the registry. */
+/* Check all of it that can be checked without the registry; that, and that it isn't an import. */
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err);
-
-/* Fail because of what the definition says. */
-PD__PRINTF(4, 5)
-pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, pd_error *err,
-                         const char *format, ...);
+pd_status pd__def_check_defining(const pd_flag_def *def, pd_error *err);
 
 /* A walk over the names of a definition: its own, the aliases, the old names. Begins with `def`
  * alone; with PD__NAME_OWN for the others only. */
@@ -32,8 +28,12 @@ typedef struct pd__naming {
   const char *rest; /* of the names of the kind; NULL: none is left */
 } pd__naming;
 
-/* Step to the first name, or the next; false: there is none. No lock. */
-bool pd__naming_next(pd__naming *at);
+/* Step to the first name, or the next; false: there is none. Most have no others. No lock. */
+bool pd__naming_step(pd__naming *at);
+static inline bool pd__naming_next(pd__naming *at) {
+  bool any = at->kind == PD__NAME_NONE || at->def->aliases || at->def->old_names;
+  return any && pd__naming_step(at);
+}
 
 /* ---- One against the others (conflict.c) ---- */
 

@@ -214,8 +214,7 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   if (!origin) origin = &pd__at_run_time;
   pd_status status = pd__origin_check(origin, err);
   if (status != PD_OK) return status;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_flag *node = pd__resolve(name, strlen(name));
   status = node ? pd__assign(&operation, pd__flag_meant(node), text, (pd_value){0}, origin, err)
                 : await(name, text, origin, err);

@@ -36,12 +36,19 @@ static registered *copy(const pd_flag_def *def) {
 
 /* ---- Registering ---- */
 
-/* The images that a definition needs, found without the lock. */
+/* An address in each of the images that a definition needs: of its variable and its code; 0: it
+ * has none. */
+static uintptr_t address_of(const pd_flag_def *def, size_t i) {
+  const uintptr_t used[] = {(uintptr_t)def->cell, (uintptr_t)def->validate, (uintptr_t)def->watch,
+                            (uintptr_t)def->access};
+  return used[i];
+}
+
+/* Found without the lock. */
 static void find_modules(const pd_flag_def *def, pd_module *modules[4]) {
-  const void *used[] = {def->cell, (const void *)(uintptr_t)def->validate,
-                        (const void *)(uintptr_t)def->watch, def->access};
   for (size_t i = 0; i < 4; i++) {
-    modules[i] = used[i] ? pd__module_of(used[i]) : NULL;
+    uintptr_t used = address_of(def, i);
+    modules[i] = used ? pd__module_of((const void *)used) : NULL;
     pd__module_register(modules[i]);
   }
 }
@@ -103,12 +110,6 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
   return waiting.status;
 }
 
-static pd_status check(const pd_flag_def *def, pd_error *err) {
-  pd_status status = pd__def_check(def, err);
-  if (status != PD_OK || def->kind == PD_KIND_DEFINE) return status;
-  return pd__def_refuse(def, PD_ERR_ARGUMENT, err, "its kind isn't PD_KIND_DEFINE");
-}
-
 pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
   pd_flag_def read;
@@ -116,11 +117,10 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
   pd_flag *flag = NULL;
   bool taken = false;
   pd_status status = pd__def_convert(def, &read, err);
-  if (status == PD_OK) status = check(&read, err);
+  if (status == PD_OK) status = pd__def_check_defining(&read, err);
   if (status != PD_OK) return status;
   find_modules(&read, modules);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   if (!read.module && modules[0]) read.module = modules[0]->path;
   status = register_one(&operation, &read, modules, &flag, &taken, err);
   if (!taken) let_go(&operation, modules);
@@ -132,11 +132,9 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
 /* ---- Leaving ---- */
 
 static bool uses(const registered *one, const pd_module *module) {
-  const pd_flag_def *def = &one->def;
-  return pd__module_has(module, (uintptr_t)def->cell) ||
-         pd__module_has(module, (uintptr_t)def->validate) ||
-         pd__module_has(module, (uintptr_t)def->watch) ||
-         pd__module_has(module, (uintptr_t)def->access);
+  size_t i = 0;
+  while (i < 4 && !pd__module_has(module, address_of(&one->def, i))) i++;
+  return i < 4;
 }
 
 void pd__registered_leave(pd__operation *operation, const pd_module *module) {

@@ -17,8 +17,7 @@ static void settle(pd__operation *operation, const pd__deferred *item, pd__repor
 /* Each by itself, since code that is called may put off more, or never return. */
 static bool settle_next(const void *owner, pd__report *report) {
   pd__deferred item;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   bool found = pd__deferred_take(owner, &item);
   if (found) settle(&operation, &item, report);
   pd__operation_end(&operation);

@@ -9,8 +9,10 @@
 /* The fields of ABI version 1; later versions only add to them. */
 #define SMALLEST_DEF (offsetof(pd_flag_def, max) + sizeof(pd_value))
 
-pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, pd_error *err,
-                         const char *format, ...) {
+/* Fail because of what the definition says. */
+PD__PRINTF(4, 5)
+static pd_status refuse(const pd_flag_def *def, pd_error *err, pd_status status, const char *format,
+                        ...) {
   char quoted[PD__QUOTE_SIZE], subject[320 + PD__QUOTE_SIZE + 32] = "", why[512];
   va_list arguments;
   va_start(arguments, format);
@@ -25,7 +27,7 @@ pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, pd_error *err
   return pd__fail(err, status, "%s: %s", subject, why);
 }
 
-bool pd__naming_next(pd__naming *at) {
+bool pd__naming_step(pd__naming *at) {
   const pd_flag_def *def = at->def;
   if (at->kind == PD__NAME_NONE) {
     *at = (pd__naming){def, PD__NAME_OWN, def->name, strlen(def->name), NULL};
@@ -64,20 +66,20 @@ static pd_status check_name(const pd_flag_def *def, const char *what, const char
   pd__quote_part(quoted, name, length);
   if (*what) snprintf(alias, sizeof alias, "%s '%s': ", what, quoted);
   if (meaning) {
-    return pd__def_refuse(def, PD_ERR_CONFLICT, err, "%s--%s %s, expected another name", alias,
-                          quoted, meaning);
+    return refuse(def, err, PD_ERR_CONFLICT, "%s--%s %s, expected another name", alias, quoted,
+                  meaning);
   }
   if (length > PD_NAME_MAX) {
-    return pd__def_refuse(def, PD_ERR_NAME, err, "%sthe name has %zu bytes, expected at most %d",
-                          alias, length, PD_NAME_MAX);
+    return refuse(def, err, PD_ERR_NAME, "%sthe name has %zu bytes, expected at most %d", alias,
+                  length, PD_NAME_MAX);
   }
-  return pd__def_refuse(
-      def, PD_ERR_NAME, err,
-      "%sexpected a name of letters, digits, _ . - that begins with a letter or _", alias);
+  return refuse(def, err, PD_ERR_NAME,
+                "%sexpected a name of letters, digits, _ . - that begins with a letter or _",
+                alias);
 }
 
 static pd_status check_names(const pd_flag_def *def, pd_error *err) {
-  if (!def->name) return pd__def_refuse(def, PD_ERR_NAME, err, "the name is NULL");
+  if (!def->name) return refuse(def, err, PD_ERR_NAME, "the name is NULL");
   pd_status status = check_name(def, "", def->name, strlen(def->name), err);
   for (pd__naming at = {.def = def, .kind = PD__NAME_OWN};
        status == PD_OK && pd__naming_next(&at);) {
@@ -93,9 +95,9 @@ static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
     const char *choice = cursor;
     size_t length = pd__list_next(&cursor);
     if (pd__choice_valid(def, choice, length)) continue;
-    return pd__def_refuse(def, PD_ERR_CHOICE, err, "choice '%s': expected a value of type %s",
-                          pd__quote_part(quoted, choice, length),
-                          pd__type_name(def->list ? def->list : def->type));
+    return refuse(def, err, PD_ERR_CHOICE, "choice '%s': expected a value of type %s",
+                  pd__quote_part(quoted, choice, length),
+                  pd__type_name(def->list ? def->list : def->type));
   }
   return PD_OK;
 }
@@ -104,15 +106,14 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
   const pd__type *type = pd__type_of(def->type);
   if (!pd__type_has_range(type)) return PD_OK;
   if (type->kind == PD__TYPE_FLOATING && (isnan(def->min.f64) || isnan(def->max.f64))) {
-    return pd__def_refuse(def, PD_ERR_RANGE, err, "a bound of the range is NaN");
+    return refuse(def, err, PD_ERR_RANGE, "a bound of the range is NaN");
   }
   if (pd__value_less(def->type, def->max, def->min)) {
-    return pd__def_refuse(def, PD_ERR_RANGE, err, "the range is empty: min is above max");
+    return refuse(def, err, PD_ERR_RANGE, "the range is empty: min is above max");
   }
   if (pd__value_less(def->type, def->min, type->min) ||
       pd__value_less(def->type, type->max, def->max)) {
-    return pd__def_refuse(def, PD_ERR_RANGE, err, "a bound of the range does not fit %s",
-                          type->name);
+    return refuse(def, err, PD_ERR_RANGE, "a bound of the range does not fit %s", type->name);
   }
   return PD_OK;
 }
@@ -120,7 +121,7 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
 static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE], complaint[256];
   if (def->type == PD_TYPE_string && !def->default_value.str) {
-    return pd__def_refuse(def, PD_ERR_VALUE, err, "the default is NULL, expected text");
+    return refuse(def, err, PD_ERR_VALUE, "the default is NULL, expected text");
   }
   pd_status status = pd__value_check(def, def->default_value);
   if (status == PD_OK) return PD_OK;
@@ -128,15 +129,15 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   pd__value_complaint(def, text, complaint, sizeof complaint);
   const char *quotes = def->type == PD_TYPE_string && !def->sensitive ? "'" : "";
   const char *shown = def->sensitive ? PD__REDACTED : pd__quote(quoted, text);
-  return pd__def_refuse(def, status, err, "default %s%s%s: %s", quotes, shown, quotes, complaint);
+  return refuse(def, err, status, "default %s%s%s: %s", quotes, shown, quotes, complaint);
 }
 
 static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
   if (!pd__type_known(def->type)) { /* NOLINT: what pd__def_convert refused isn't checked */
-    return pd__def_refuse(def, PD_ERR_TYPE, err, "its type is %u, expected a pd_type", def->type);
+    return refuse(def, err, PD_ERR_TYPE, "its type is %u, expected a pd_type", def->type);
   }
   if (def->kind > PD_KIND_IMPORT) {
-    return pd__def_refuse(def, PD_ERR_ABI, err, "its kind is %u, expected a pd_kind", def->kind);
+    return refuse(def, err, PD_ERR_ABI, "its kind is %u, expected a pd_kind", def->kind);
   }
   return PD_OK;
 }
@@ -145,19 +146,19 @@ static pd_status check_access(const pd_flag_def *def, pd_error *err) {
   const pd_cell_access *access = def->access;
   bool whole = access && def->type == PD_TYPE_string && access->put;
   if (!access || (whole && access->size >= sizeof *access)) return PD_OK;
-  return pd__def_refuse(def, PD_ERR_ARGUMENT, err,
-                        "its access is not one of a string: expected a size of %zu, and put",
-                        sizeof *access);
+  return refuse(def, err, PD_ERR_ARGUMENT,
+                "its access is not one of a string: expected a size of %zu, and put",
+                sizeof *access);
 }
 
 static pd_status check_list(const pd_flag_def *def, pd_error *err) {
   if (!def->list || (pd__type_known(def->list) && def->type == PD_TYPE_string)) return PD_OK;
   if (pd__type_known(def->list)) {
-    return pd__def_refuse(def, PD_ERR_TYPE, err, "a list has the type string, not %s",
-                          pd__type_name(def->type));
+    return refuse(def, err, PD_ERR_TYPE, "a list has the type string, not %s",
+                  pd__type_name(def->type));
   }
-  return pd__def_refuse(def, PD_ERR_TYPE, err,
-                        "its list is %u, expected 0 or the pd_type of an item", def->list);
+  return refuse(def, err, PD_ERR_TYPE, "its list is %u, expected 0 or the pd_type of an item",
+                def->list);
 }
 
 static pd_status check_unit(const pd_flag_def *def, pd_error *err) {
@@ -165,12 +166,11 @@ static pd_status check_unit(const pd_flag_def *def, pd_error *err) {
   if (!def->unit) return PD_OK;
   pd__quote(quoted, def->unit);
   if (!pd__unit_known(def->unit)) {
-    return pd__def_refuse(def, PD_ERR_ARGUMENT, err, "unit '%s': expected bytes or seconds",
-                          quoted);
+    return refuse(def, err, PD_ERR_ARGUMENT, "unit '%s': expected bytes or seconds", quoted);
   }
   if (pd__type_has_range(pd__type_of(def->type))) return PD_OK;
-  return pd__def_refuse(def, PD_ERR_TYPE, err, "unit '%s': expected the type of a number, not %s",
-                        quoted, pd__type_name(def->type));
+  return refuse(def, err, PD_ERR_TYPE, "unit '%s': expected the type of a number, not %s", quoted,
+                pd__type_name(def->type));
 }
 
 /* What is said about the flag's use. */
@@ -184,7 +184,7 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   if (def->required && def->read_only) {
     why = "it is required and read-only: no value would be taken";
   }
-  return why ? pd__def_refuse(def, PD_ERR_ARGUMENT, err, "%s", why) : PD_OK;
+  return why ? refuse(def, err, PD_ERR_ARGUMENT, "%s", why) : PD_OK;
 }
 
 /* Whether there is nothing to check but the name. */
@@ -192,8 +192,10 @@ static bool is_simple(const pd_flag_def *def) {
   if (!pd__type_known(def->type) || !pd__def_plain(def) || def->kind != PD_KIND_DEFINE)
     return false;
   if (!def->name || def->aliases || def->old_names || def->required) return false;
-  if (def->type == PD_TYPE_string) return def->default_value.str != NULL;
-  return pd__value_check(def, def->default_value) == PD_OK;
+  const pd__type *type = pd__type_of(def->type);
+  if (type->kind == PD__TYPE_TEXT) return def->default_value.str != NULL;
+  return !pd__type_has_range(type) || (!pd__value_less(def->type, def->default_value, type->min) &&
+                                       !pd__value_less(def->type, type->max, def->default_value));
 }
 
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
@@ -208,6 +210,12 @@ pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
   if (status == PD_OK) status = check_range(def, err);
   if (status == PD_OK) status = check_choices(def, err);
   return status == PD_OK ? check_default(def, err) : status;
+}
+
+pd_status pd__def_check_defining(const pd_flag_def *def, pd_error *err) {
+  pd_status status = pd__def_check(def, err);
+  if (status != PD_OK || def->kind == PD_KIND_DEFINE) return status;
+  return refuse(def, err, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE");
 }
 
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {

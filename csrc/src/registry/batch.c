@@ -7,8 +7,7 @@ static pd_status change(const pd_assignment *items, size_t count, const pd_origi
                         bool ask_all, pd_override *out, pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   pd__changes changes;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
   changes.ask_all = ask_all;
   changes.pushes = out != NULL;
@@ -45,8 +44,7 @@ pd_status pd__do_override_push(const pd_assignment *items, size_t count, const p
 pd_status pd__do_override_pop(pd_override number, pd_error *err) {
   pd__report report = {.first = err};
   pd__changes changes;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
   changes.forced = true;
   size_t count = pd__override_count(number);

@@ -102,12 +102,11 @@ void pd__hooks_let_go(pd__operation *operation) {
   }
 }
 
-void pd__hooks_forget_calls(void) {
+void pd__hooks_in_child(void) {
   for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) hook->calls = 0;
-}
-
-void pd__hooks_count_calls(const pd__operation *operation) {
-  for (const pd__held *held = operation->held; held; held = held->next) held->hook->calls++;
+  for (const pd__operation *each = pd__operations_listed(); each; each = each->outer) {
+    for (const pd__held *held = each->held; held; held = held->next) held->hook->calls++;
+  }
 }
 
 /* ---- Handlers ---- */

@@ -49,9 +49,8 @@ struct pd__held {
 void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held);
 void pd__hooks_let_go(pd__operation *operation);
 
-/* In the child of a fork: forget the calls of all hooks; count those of an operation again. */
-void pd__hooks_forget_calls(void);
-void pd__hooks_count_calls(const pd__operation *operation);
+/* In the child of a fork: count the calls again, which are those of its thread. */
+void pd__hooks_in_child(void);
 
 /* Functions of hosts that there is one of. */
 typedef enum pd__handling { PD__HANDLE_WARNINGS, PD__HANDLE_DEFERRED, PD__HANDLINGS } pd__handling;

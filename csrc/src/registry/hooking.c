@@ -7,8 +7,7 @@ static pd_status add(pd__hook *like, uintptr_t function, pd_flag *const *flags, 
   if (like->release) like->releasing = pd__module_of((const void *)(uintptr_t)like->release);
   pd__module_register(like->module);
   pd__module_register(like->releasing);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_status status = pd__hook_add(like, flags, count, out, err);
   if (status != PD_OK) {
     pd__module_unregister(&operation, like->module);
@@ -36,8 +35,7 @@ pd_status pd__do_watcher_add(pd_flag *flag, pd_watcher function, void *context,
 }
 
 static pd_status change(pd_hook number, bool removes, pd_error *err) {
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__hook *hook = pd__hook_find(number);
   if (hook && removes) pd__hook_remove(hook);
   if (hook && !removes) hook->waits = true;
@@ -55,8 +53,7 @@ pd_status pd__do_hook_defer(pd_hook number, pd_error *err) { return change(numbe
 static pd_status handle(pd__handling what, uintptr_t function, void *context) {
   pd_module *module = function ? pd__module_of((const void *)function) : NULL;
   pd__module_register(module);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__handler_set(&operation, what, (pd__handler){(void (*)(void))function, context, module});
   pd__operation_end(&operation);
   return PD_OK;
@@ -74,8 +71,7 @@ pd_status pd__do_deferred_handle(pd_deferred_handler wanted, void *context, pd_e
 
 pd_status pd__do_warning_report(const char *message, pd_error *err) {
   if (!message) return pd__fail_null(err, "message");
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK, "%s", message);
   pd__operation_end(&operation);
   return PD_OK;

@@ -78,8 +78,7 @@ static pd_status look(const pd_flag *flag, size_t index, finder *find, size_t si
   if (!flag) return pd__fail_null(err, "flag");
   pd_status status = pd__sized_check(out, least, what, err);
   if (status != PD_OK) return status;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) status = find(flag, index, &found, err);
   pd__operation_end(&operation);

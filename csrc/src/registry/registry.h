@@ -300,6 +300,11 @@ void pd__operations_in_child(void);
 #define PD__OPERATION(name)                                                                        \
   pd__operation name __attribute__((cleanup(pd__operation_abandon))) = {.locked = false}
 
+/* One that begins at once. */
+pd__operation pd__operation_locked(void);
+#define PD__LOCKED_OPERATION(name)                                                                 \
+  pd__operation name __attribute__((cleanup(pd__operation_abandon))) = pd__operation_locked()
+
 /* The operation keeps something in the process, until it ends (kept.c). */
 void pd__operation_list(pd__operation *operation);
 void pd__operation_unlist(pd__operation *operation);

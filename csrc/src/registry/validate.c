@@ -125,13 +125,13 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
 
 /* ---- Collecting the validators ---- */
 
-/* Add one like `like`, with room for what it is shown. */
-static asked *add(question *all, const asked *like) {
+/* Add one, with room for so many that it is shown. */
+static asked *add(question *all, size_t count) {
   asked *made = take(all, sizeof *made);
-  shown *seen = take(all, (like->count + 1) * sizeof *seen);
-  const pd_flag_entry **entries = take(all, (like->count + 1) * sizeof *entries);
+  shown *seen = take(all, (count + 1) * sizeof *seen);
+  const pd_flag_entry **entries = take(all, (count + 1) * sizeof *entries);
   if (all->memory_out) return NULL;
-  *made = *like;
+  made->count = count;
   made->shown = seen;
   made->entries = entries;
   *all->end = made;
@@ -149,11 +149,12 @@ static void show(question *all, asked *to, size_t index, pd_flag *flag) {
 static void add_definition(question *all, pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!def || !def->validate || def->retired) return;
-  asked *made = add(all, &(asked){.validate = def->validate,
-                                  .context = def->context,
-                                  .module = flag->cells->module,
-                                  .count = 1});
-  if (made) show(all, made, 0, flag);
+  asked *made = add(all, 1);
+  if (!made) return;
+  made->validate = def->validate;
+  made->context = def->context;
+  made->module = flag->cells->module;
+  show(all, made, 0, flag);
 }
 
 /* It may wait for a thread that waits for the loader. */
@@ -174,12 +175,12 @@ static void add_hook(question *all, pd__hook *hook) {
     if (!target->flag->defined || target->flag->type != target->type) return;
   }
   if (refuse_deferred(all, hook)) return;
-  asked *made = add(all, &(asked){.hook = hook,
-                                  .validate = hook->validate,
-                                  .context = hook->context,
-                                  .module = hook->module,
-                                  .count = hook->count});
+  asked *made = add(all, hook->count);
   if (!made) return;
+  made->hook = hook;
+  made->validate = hook->validate;
+  made->context = hook->context;
+  made->module = hook->module;
   pd__hook_hold(all->changes->operation, hook, &made->held);
   for (size_t i = 0; i < hook->count; i++) show(all, made, i, hook->targets[i].flag);
 }

@@ -51,27 +51,21 @@ pd_status pd__read_magnitude(const char *text, bool *negative, uint64_t *out) {
 /* Tell a number (or inf, nan) from all else that strtod would take a part of,
  * such as " 1" and "1x"; *nonzero tells whether the number isn't 0. */
 static bool is_double(const char *text, bool *nonzero) {
-  if (*text == '+' || *text == '-') text++;
+  text += *text == '+' || *text == '-';
   *nonzero = false;
   if (same_word(text, "inf") || same_word(text, "infinity") || same_word(text, "nan")) return true;
   bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
   const char *digits = hex ? "0123456789abcdefABCDEF" : "0123456789";
   if (hex) text += 2;
-  bool point = false, any = false;
-  for (; *text; text++) {
-    if (*text == '.' && !point) {
-      point = true;
-    } else if (strchr(digits, *text)) {
-      any = true;
-      *nonzero |= *text != '0';
-    } else {
-      break;
-    }
-  }
-  if (!any || !*text) return any;
-  if (strchr(hex ? "pP" : "eE", *text) == NULL) return false;
+  size_t whole = strspn(text, digits), point = text[whole] == '.';
+  size_t fraction = point ? strspn(text + whole + 1, digits) : 0;
+  if (whole + fraction == 0) return false;
+  *nonzero = strspn(text, "0.") < whole + point + fraction;
+  text += whole + point + fraction;
+  if (!*text) return true;
+  if (!strchr(hex ? "pP" : "eE", *text)) return false;
   text++;
-  if (*text == '+' || *text == '-') text++;
+  text += *text == '+' || *text == '-';
   return *text && !text[strspn(text, "0123456789")];
 }
 
