@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile.h"
 #include "utf8.h"
 
 struct pd_error_list {

@@ -38,15 +38,4 @@ static inline uint64_t pd__hash_rest(const char *at, size_t length) {
                     (unsigned char)at[length - 1] << 16);
 }
 
-/* Whether two texts of this length are the same. */
-static inline int pd__hash_same(const char *a, const char *b, size_t length) {
-  if (length == 0) return 1;
-  if (length < 8) return pd__hash_rest(a, length) == pd__hash_rest(b, length);
-  size_t last = length - 8;
-  for (size_t at = 0; at < last; at += 8) {
-    if (pd__hash_word(a + at) != pd__hash_word(b + at)) return 0;
-  }
-  return pd__hash_word(a + last) == pd__hash_word(b + last);
-}
-
 #endif /* PD__HASH_H */

@@ -44,14 +44,11 @@ void *pd__forever(size_t size) {
   return result;
 }
 
-static char *take_from_end(size_t size) {
-  if (!has_room(size)) return malloc(size);
-  block.left -= size;
-  return block.at + block.left;
-}
-
-char *pd__forever_text(const char *text, size_t size) {
-  char *own = take_from_end(size);
+/* The same of text, from the end. */
+static char *forever_text(const char *text, size_t size) {
+  bool room = has_room(size);
+  if (room) block.left -= size;
+  char *own = room ? block.at + block.left : malloc(size);
   return own ? memcpy(own, text, size) : NULL;
 }
 
@@ -124,7 +121,7 @@ const char *pd__intern(const char *text) {
   if (item) return text_of(item);
   const char **at = next_place();
   if (!at || !pd__table_reserve(&texts.table, 1)) return NULL;
-  char *own = pd__forever_text(text, length + 1);
+  char *own = forever_text(text, length + 1);
   if (!own) return NULL;
   pd__table_add(&texts.table, hash, ++texts.count);
   return *at = own;

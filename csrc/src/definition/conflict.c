@@ -1,6 +1,5 @@
 #include "definition.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,15 +38,7 @@ static const char *base_name(const char *path) {
  * alike. */
 #define DIFFERENCES_SIZE 420
 
-PD__PRINTF(2, 3)
-static void differ(char found[DIFFERENCES_SIZE], const char *format, ...) {
-  char one[DIFFERENCES_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(one, sizeof one, format, arguments);
-  va_end(arguments);
-  pd__append(found, DIFFERENCES_SIZE, "%s%s", *found ? "; " : ": ", one);
-}
+static const char *joint(const char *found) { return *found ? "; " : ": "; }
 
 static const char *quoted_or_none(const char *text, char out[PD__QUOTE_SIZE + 2]) {
   char quoted[PD__QUOTE_SIZE];
@@ -60,11 +51,13 @@ static void differ_in_text(char found[DIFFERENCES_SIZE], const char *what, const
                            const char *theirs) {
   char own[PD__QUOTE_SIZE + 2], other[PD__QUOTE_SIZE + 2];
   if (same_text(mine, theirs)) return;
-  differ(found, "%s %s, not %s", what, quoted_or_none(mine, own), quoted_or_none(theirs, other));
+  pd__append(found, DIFFERENCES_SIZE, "%s%s %s, not %s", joint(found), what,
+             quoted_or_none(mine, own), quoted_or_none(theirs, other));
 }
 
 static void differ_in_mark(char found[DIFFERENCES_SIZE], const char *what, bool mine, bool theirs) {
-  if (mine != theirs) differ(found, "%s%s", mine ? "" : "not ", what);
+  if (mine != theirs)
+    pd__append(found, DIFFERENCES_SIZE, "%s%s%s", joint(found), mine ? "" : "not ", what);
 }
 
 static void differ_in_default(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
@@ -74,12 +67,13 @@ static void differ_in_default(char found[DIFFERENCES_SIZE], const pd_flag_def *m
   const char *quote = type == PD_TYPE_string ? "'" : "";
   if (pd__value_equal(type, mine->default_value, theirs->default_value)) return;
   if (mine->sensitive || theirs->sensitive) {
-    differ(found, "another default");
+    pd__append(found, DIFFERENCES_SIZE, "%sanother default", joint(found));
     return;
   }
   pd__quote(own, pd__value_text(type, mine->default_value, number));
   pd__quote(other, pd__value_text(type, theirs->default_value, number));
-  differ(found, "default %s%s%s, not %s%s%s", quote, own, quote, quote, other, quote);
+  pd__append(found, DIFFERENCES_SIZE, "%sdefault %s%s%s, not %s%s%s", joint(found), quote, own,
+             quote, quote, other, quote);
 }
 
 static void differ_in_range(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
@@ -89,9 +83,10 @@ static void differ_in_range(char found[DIFFERENCES_SIZE], const pd_flag_def *min
   bool same = pd__value_equal(type, mine->min, theirs->min) &&
               pd__value_equal(type, mine->max, theirs->max);
   if (same || !pd__type_has_range(pd__type_of(type))) return;
-  differ(found, "range [%s, %s], not [%s, %s]", pd__value_text(type, mine->min, text[0]),
-         pd__value_text(type, mine->max, text[1]), pd__value_text(type, theirs->min, text[2]),
-         pd__value_text(type, theirs->max, text[3]));
+  pd__append(found, DIFFERENCES_SIZE, "%srange [%s, %s], not [%s, %s]", joint(found),
+             pd__value_text(type, mine->min, text[0]), pd__value_text(type, mine->max, text[1]),
+             pd__value_text(type, theirs->min, text[2]),
+             pd__value_text(type, theirs->max, text[3]));
 }
 
 static const char *item_type(const pd_flag_def *def) {
@@ -114,7 +109,8 @@ static void compare(const pd_flag_def *mine, const pd_flag_def *theirs,
   differ_in_default(found, mine, theirs);
   differ_in_range(found, mine, theirs);
   if (mine->list != theirs->list) {
-    differ(found, "list items %s, not %s", item_type(mine), item_type(theirs));
+    pd__append(found, DIFFERENCES_SIZE, "%slist items %s, not %s", joint(found), item_type(mine),
+               item_type(theirs));
   }
   PD_TEXT_MAP(DIFFER_IN_TEXT)
   PD_MARK_MAP(DIFFER_IN_MARK)

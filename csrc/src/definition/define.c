@@ -227,12 +227,6 @@ bool pd__define(pd__operation *operation, pd__cell *cells, size_t count, pd__rep
 
 /* ---- Giving them up ---- */
 
-static void unlink_cell(pd_flag *flag, pd__cell *cell) {
-  pd__cell **at = &flag->cells;
-  while (*at != cell) at = &(*at)->next;
-  *at = cell->next;
-}
-
 /* The text of the name goes with its module, unless that stays. */
 static void keep_name(pd_flag *flag, const pd__cell *cell) {
   const char *name = cell->def->name;
@@ -288,7 +282,9 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   if (flag->assignable) pd__flag_adopt(operation, flag);
   bool defines = flag->defined && flag->cells == cell;
   if (flag->variable && flag->variable == cell->def->cell) pd__flag_hide_variable(flag);
-  unlink_cell(flag, cell);
+  pd__cell **at = &flag->cells;
+  while (*at != cell) at = &(*at)->next;
+  *at = cell->next;
   cell->flag = 0;
   if (defines) {
     succeed(flag, cell);

@@ -88,10 +88,6 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
 typedef void pd__late_source(pd__operation *operation, pd_flag *flag, pd__report *report);
 void pd__define_from(pd__late_source *source);
 
-/* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
-void pd__settle(pd__operation *operation, pd_flag *node, const char *text, const pd_origin *origin,
-                uint32_t literal, pd__report *report);
-
 /* ---- What was put off within constructors and destructors (resume.c) ---- */
 
 /* No lock, and not in the loader: settle what `owner` settles. Refused values go to `report`. */

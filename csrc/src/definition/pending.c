@@ -155,6 +155,22 @@ static void fail_missing(const pd_flag_def *def, const pd__pending *given, pd__r
                   given->next && !def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
 }
 
+/* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
+static void settle(pd__operation *operation, pd_flag *node, const char *text,
+                   const pd_origin *origin, uint32_t literal, pd__report *report) {
+  pd_error err, wrong;
+  pd__report own = {.list = report->list, .first = &err};
+  pd__changes changes;
+  pd__changes_begin(&changes, operation, &own);
+  changes.early = true;
+  if (pd__changes_try(&changes, node, text, (pd_value){0}, origin, literal, &wrong) != PD_OK) {
+    pd__report_add(&own, &wrong);
+  }
+  if (pd__changes_finish(&changes) == PD_OK || report->status != PD_OK) return;
+  report->status = own.status;
+  if (report->first) *report->first = err;
+}
+
 static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *given,
                   pd__report *report) {
   const pd_flag_def *def = pd__flag_def(flag);
@@ -162,7 +178,7 @@ static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *gi
   const char *text = given->text;
   if (!text && def->type == PD_TYPE_bool) text = given->negated ? "false" : "true";
   if (text) {
-    pd__settle(operation, node, text, &given->origin, given->literal, report);
+    settle(operation, node, text, &given->origin, given->literal, report);
   } else {
     fail_missing(def, given, report);
   }
@@ -171,8 +187,7 @@ static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *gi
 bool pd__pending_any(void) { return waiting > 0; }
 
 static void put_off(pd__operation *operation, pd_flag *flag, pd__report *report) {
-  pd__deferred item = {.flag = flag};
-  if (!pd__deferred_add(operation, item)) pd__report_memory(report);
+  if (!pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
 }
 
 void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
@@ -180,7 +195,7 @@ void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *tex
   pd_flag *flag = pd__flag_meant(node);
   pd_error err;
   if (!pd__deferred_validator(operation, flag)) {
-    pd__settle(operation, node, text, origin, 0, report);
+    settle(operation, node, text, origin, 0, report);
   } else if (await(node->name, text, origin, &err) == PD_OK) {
     put_off(operation, flag, report);
   } else {

@@ -37,8 +37,8 @@ bool pd__pending_any(void);
  * of arrival; errors go to `report`. */
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report);
 
-/* Give one value to a flag that is being defined, as pd__settle does, or let it wait for a
- * validator. */
+/* Give one value to a flag that is being defined, or let it wait for a validator; `node` is the
+ * flag or an alias of it. */
 void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
                         const pd_origin *origin, pd__report *report);
 

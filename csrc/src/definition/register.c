@@ -9,8 +9,8 @@
 typedef struct registered {
   pd__cell cell;
   pd_flag_def def;
-  pd_module *modules[4];              /* that its variable and its code are in; NULL: in none */
-  struct registered *previous, *next; /* of those that may leave */
+  pd_module *modules[4];   /* that its variable and its code are in; NULL: in none */
+  struct registered *next; /* of those that may leave */
 } registered;
 
 static registered *leaving; /* those that may leave, the newest first */
@@ -68,13 +68,7 @@ static void link_registered(registered *one) {
   for (size_t i = 0; i < 4; i++) stays &= !one->modules[i] || one->modules[i]->stays;
   if (stays) return;
   one->next = leaving;
-  if (leaving) leaving->previous = one;
   leaving = one;
-}
-
-static void unlink_registered(registered *one) {
-  *(one->previous ? &one->previous->next : &leaving) = one->next;
-  if (one->next) one->next->previous = one->previous;
 }
 
 /* Whether the flag has no need of a further cell. */
@@ -138,14 +132,15 @@ static bool uses(const registered *one, const pd_module *module) {
 }
 
 void pd__registered_leave(pd__operation *operation, const pd_module *module) {
-  for (registered *each = leaving; each;) {
-    registered *next = each->next;
-    if (uses(each, module)) {
-      unlink_registered(each);
-      pd__undefine(operation, &each->cell, 1);
-      let_go(operation, each->modules);
-      free(each);
+  for (registered **at = &leaving; *at;) {
+    registered *each = *at;
+    if (!uses(each, module)) {
+      at = &each->next;
+      continue;
     }
-    each = next;
+    *at = each->next;
+    pd__undefine(operation, &each->cell, 1);
+    let_go(operation, each->modules);
+    free(each);
   }
 }

@@ -151,26 +151,24 @@ static pd_status check_access(const pd_flag_def *def, pd_error *err) {
                 sizeof *access);
 }
 
-static pd_status check_list(const pd_flag_def *def, pd_error *err) {
-  if (!def->list || (pd__type_known(def->list) && def->type == PD_TYPE_string)) return PD_OK;
-  if (pd__type_known(def->list)) {
-    return refuse(def, err, PD_ERR_TYPE, "a list has the type string, not %s",
-                  pd__type_name(def->type));
-  }
-  return refuse(def, err, PD_ERR_TYPE, "its list is %u, expected 0 or the pd_type of an item",
-                def->list);
-}
-
-static pd_status check_unit(const pd_flag_def *def, pd_error *err) {
+static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
   char quoted[PD__QUOTE_SIZE];
+  const pd__type *type = pd__type_of(def->type);
+  if (def->list && !pd__type_known(def->list)) {
+    return refuse(def, err, PD_ERR_TYPE, "its list is %u, expected 0 or the pd_type of an item",
+                  def->list);
+  }
+  if (def->list && type->kind != PD__TYPE_TEXT) {
+    return refuse(def, err, PD_ERR_TYPE, "a list has the type string, not %s", type->name);
+  }
   if (!def->unit) return PD_OK;
   pd__quote(quoted, def->unit);
   if (!pd__unit_known(def->unit)) {
     return refuse(def, err, PD_ERR_ARGUMENT, "unit '%s': expected bytes or seconds", quoted);
   }
-  if (pd__type_has_range(pd__type_of(def->type))) return PD_OK;
+  if (pd__type_has_range(type)) return PD_OK;
   return refuse(def, err, PD_ERR_TYPE, "unit '%s': expected the type of a number, not %s", quoted,
-                pd__type_name(def->type));
+                type->name);
 }
 
 /* What is said about the flag's use. */
@@ -204,8 +202,7 @@ pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
   if (status == PD_OK) status = check_names(def, err);
   if (status == PD_OK) status = check_access(def, err);
   if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
-  status = check_list(def, err);
-  if (status == PD_OK) status = check_unit(def, err);
+  status = check_list_and_unit(def, err);
   if (status == PD_OK) status = check_use(def, err);
   if (status == PD_OK) status = check_range(def, err);
   if (status == PD_OK) status = check_choices(def, err);

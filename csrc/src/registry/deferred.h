@@ -9,12 +9,14 @@
 
 /* One thing that was put off. */
 typedef struct pd__deferred {
-  pd_hook watcher; /* to be notified of the flag; 0: values wait for the flag */
   pd_flag *flag;
+  pd_hook watcher;   /* to be notified of the flag; 0: values wait for the flag */
+  const void *owner; /* that settles it; NULL: pd_deferred_run */
+  struct pd__deferred *next;
 } pd__deferred;
 
 /* Put it off, for whoever settles what this thread does in the loader. False: memory is out. */
-bool pd__deferred_add(pd__operation *operation, pd__deferred item);
+bool pd__deferred_add(pd__operation *operation, pd_flag *flag, pd_hook watcher);
 
 /* The next one that `owner` settles (NULL: pd_deferred_run) into *out; false: there is none. */
 bool pd__deferred_take(const void *owner, pd__deferred *out);

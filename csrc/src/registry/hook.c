@@ -115,9 +115,7 @@ static pd__handler handlers[PD__HANDLINGS];
 
 void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh) {
   pd__module_unregister(operation, handlers[what].module);
-  __atomic_store_n(&handlers[what].function, fresh.function, __ATOMIC_RELEASE);
-  handlers[what].context = fresh.context;
-  handlers[what].module = fresh.module;
+  handlers[what] = fresh;
 }
 
 pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what) {
@@ -128,10 +126,6 @@ pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what) {
     pd__pins_take(operation);
   }
   return (pd__handler){.function = NULL};
-}
-
-bool pd__handler_any(pd__handling what) {
-  return __atomic_load_n(&handlers[what].function, __ATOMIC_ACQUIRE) != NULL;
 }
 
 /* ---- Leaving ---- */
@@ -171,21 +165,25 @@ static pd__hook *take_finished(const pd__operation *operation) {
   return taken;
 }
 
+static bool release_next(pd__operation *operation) {
+  void (*release)(void *) = NULL;
+  void *context = NULL;
+  pd__operation_lock(operation);
+  pd__hook *hook = take_finished(operation);
+  if (hook) {
+    release = releaser_of(operation, hook);
+    context = hook->context;
+    pd__module_unregister(operation, hook->module);
+    pd__module_unregister(operation, hook->releasing);
+    free(hook);
+  }
+  pd__operation_unlock(operation);
+  if (release) release(context);
+  return hook != NULL;
+}
+
 void pd__hooks_release(pd__operation *operation) {
-  bool any = true;
-  while (any && __atomic_load_n(&finished, __ATOMIC_ACQUIRE)) {
-    pd__operation_lock(operation);
-    pd__hook *hook = take_finished(operation);
-    any = hook != NULL;
-    void (*release)(void *) = hook ? releaser_of(operation, hook) : NULL;
-    void *context = hook ? hook->context : NULL;
-    if (hook) {
-      pd__module_unregister(operation, hook->module);
-      pd__module_unregister(operation, hook->releasing);
-      free(hook);
-    }
-    pd__operation_unlock(operation);
-    if (release) release(context);
+  while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) && release_next(operation)) {
   }
 }
 

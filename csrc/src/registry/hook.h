@@ -67,9 +67,6 @@ void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fr
 /* Whom to call, whose image is pinned; no function: nobody. The lock may be let go meanwhile. */
 pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what);
 
-/* No lock. Whether there is somebody to call. */
-bool pd__handler_any(pd__handling what);
-
 /* The module leaves, or the code between its addresses does: so do its hooks and handlers. */
 void pd__hooks_leave(pd__operation *operation, const pd_module *module);
 

@@ -1,7 +1,6 @@
 /* The images that the registry knows: modules that have joined, and those that registered
  * something. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../base/text.h"
 #include "loader.h"

@@ -104,7 +104,7 @@ static call pinned_call(pd__operation *operation, pd__notice *notice) {
   for (;;) {
     call found = call_of(notice);
     bool deferred = found.hook && found.hook->waits && operation->in_loader;
-    if (deferred) pd__deferred_add(operation, (pd__deferred){notice->watcher, notice->flag});
+    if (deferred) pd__deferred_add(operation, notice->flag, notice->watcher);
     if (deferred || !found.watch) return (call){.watch = NULL};
     pd__pinning how = pd__pin_module(operation, found.module);
     if (how == PD__LEAVING) return (call){.watch = NULL};

@@ -1,5 +1,4 @@
 /* Where a value came from, as messages say it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "registry.h"
@@ -34,9 +33,8 @@ const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
 }
 
 const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD__SOURCE_SIZE]) {
-  char place[PD__PLACE_SIZE];
   const char *variable = origin->place ? origin->place : "";
-  snprintf(out, PD__SOURCE_SIZE, "%s", pd__place_of(origin, place));
+  pd__place_of(origin, out);
   if (!is_variable(origin)) {
     bool dashes = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_FILE;
     pd__append(out, PD__SOURCE_SIZE, "%s%s", dashes ? "--" : "", name);

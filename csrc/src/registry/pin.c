@@ -2,8 +2,6 @@
  * kept by a count, and closed by the last that lets go; of others the loader gives a reference. */
 #include "pin.h"
 
-#include <stdlib.h>
-
 #include "loader.h"
 
 /* A pin of an operation. */

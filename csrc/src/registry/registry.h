@@ -391,9 +391,6 @@ bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
 /* The entry at `index`, as pd_flag_get_entry counts, into *out; false: there is none. */
 bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
 
-/* What holds now, into *out, as hosts see it. */
-void pd__history_show_current(const pd_flag *flag, pd_flag_entry *out);
-
 /* Keep the values that `keeps` keeps, which may change them; the others go. `current` tells it
  * that the value isn't a replaced one; `base` is what pd__flag_base gives, or gave while the flag
  * had another type. */

@@ -1,5 +1,4 @@
 /* Asking the validators about the values that are to be. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,48 +77,34 @@ static size_t first_of(const question *all, const pd_flag *flag) {
   return low;
 }
 
-/* What the changes of one flag come to. */
-typedef struct sum {
-  const pd__change *best; /* the value of the highest rank, the latest of those; or NULL */
-  uint32_t dropped;       /* a bit for each source whose former values go */
-} sum;
-
-/* From the last change to the first: what one drops, those before it can't give. */
-static sum add_up(const question *all, const pd_flag *flag) {
+/* The entry that will hold. From the last change of the flag to the first: what one drops, those
+ * before it can't give. */
+static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
+  const pd__change *best = NULL;  /* the value of the highest rank, the latest of those */
+  uint32_t dropped = 0, rank = 0; /* a bit for each source whose former values go */
   size_t first = first_of(all, flag), end = first;
-  sum found = {NULL, 0};
-  uint32_t best = 0;
   while (end < all->changes->count && all->sorted[end]->flag == flag) end++;
   for (size_t i = end; i-- > first;) {
     const pd__change *change = all->sorted[i];
     pd_source source = pd__change_source(change);
-    uint32_t rank = pd__source_rank(source);
-    if (change->action == PD__RESET) found.dropped = ~(1u << PD_SOURCE_DEFAULT);
-    if (change->action == PD__DROP) found.dropped |= 1u << change->origin.source;
-    if (change->action != PD__ASSIGN || found.dropped >> source & 1) continue;
-    if (found.best && rank <= best) continue;
-    found.best = change;
-    best = rank;
+    if (change->action == PD__RESET) dropped = ~(1u << PD_SOURCE_DEFAULT);
+    if (change->action == PD__DROP) dropped |= 1u << change->origin.source;
+    if (change->action != PD__ASSIGN || dropped >> source & 1) continue;
+    if (best && pd__source_rank(source) <= rank) continue;
+    best = change;
+    rank = pd__source_rank(source);
   }
-  return found;
-}
-
-/* The entry that will hold. */
-static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
-  sum changed = add_up(all, flag);
   bool goes = true;
   for (size_t index = 0; goes; index++) {
     pd__history_at(flag, index, out);
     uint32_t source = (uint32_t)out->origin.source;
     bool kept = !flag->assigned || source == PD_SOURCE_OVERRIDE || source == PD_SOURCE_DEFAULT;
-    goes = out->replaced || (!kept && changed.dropped >> source & 1);
+    goes = out->replaced || (!kept && dropped >> source & 1);
   }
-  if (!changed.best) return;
-  pd_source source = pd__change_source(changed.best);
-  if (pd__source_rank(out->origin.source) > pd__source_rank(source)) return;
-  out->value = changed.best->value;
-  out->origin = changed.best->origin;
-  out->origin.source = source;
+  if (!best || pd__source_rank(out->origin.source) > rank) return;
+  out->value = best->value;
+  out->origin = best->origin;
+  out->origin.source = pd__change_source(best);
   out->replaced = false;
 }
 
@@ -185,27 +170,24 @@ static void add_hook(question *all, pd__hook *hook) {
   for (size_t i = 0; i < hook->count; i++) show(all, made, i, hook->targets[i].flag);
 }
 
-static void add_hooks_of(question *all, pd_flag *flag) {
-  add_definition(all, flag);
-  for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; at; at = at->next) {
-    add_hook(all, at->hook);
-  }
-}
-
 static void collect(question *all) {
   static uint64_t round;
   const pd__changes *changes = all->changes;
   all->round = ++round;
-  if (changes->ask_all) {
-    for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) add_definition(all, flag);
-    for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) {
-      add_hook(all, hook);
-    }
-    return;
+  for (pd_flag *flag = NULL; changes->ask_all && (flag = pd__names_next(flag));) {
+    add_definition(all, flag);
   }
-  for (size_t i = 0; i < changes->count && !all->memory_out; i++) {
-    bool repeated = i > 0 && all->sorted[i]->flag == all->sorted[i - 1]->flag;
-    if (!repeated) add_hooks_of(all, all->sorted[i]->flag);
+  for (pd__hook *hook = NULL;
+       changes->ask_all && (hook = pd__hooks_after(hook ? hook->number : 0));) {
+    add_hook(all, hook);
+  }
+  for (size_t i = 0; !changes->ask_all && i < changes->count && !all->memory_out; i++) {
+    pd_flag *flag = all->sorted[i]->flag;
+    if (i > 0 && flag == all->sorted[i - 1]->flag) continue;
+    add_definition(all, flag);
+    for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; at; at = at->next) {
+      add_hook(all, at->hook);
+    }
   }
 }
 

@@ -1,7 +1,6 @@
 /* Warnings: kept until somebody takes them, each given once. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hook.h"
 
@@ -39,11 +38,8 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
   if (flag->warned) return;
   flag->warned = true;
   pd__source_of(flag->name, origin, source);
-  if (def->retired) {
-    warn(source, "is retired, its value is ignored", def->retired);
-  } else {
-    warn(source, "is deprecated", def->deprecated);
-  }
+  const char *what = def->retired ? "is retired, its value is ignored" : "is deprecated";
+  warn(source, what, def->retired ? def->retired : def->deprecated);
 }
 
 /* ---- Delivering ---- */
@@ -70,9 +66,6 @@ static bool deliver_next(pd__operation *operation) {
 }
 
 void pd__warnings_deliver(pd__operation *operation) {
-  bool more = true;
-  while (more && __atomic_load_n(&first, __ATOMIC_ACQUIRE) &&
-         pd__handler_any(PD__HANDLE_WARNINGS)) {
-    more = deliver_next(operation);
+  while (__atomic_load_n(&first, __ATOMIC_ACQUIRE) && deliver_next(operation)) {
   }
 }

@@ -129,6 +129,18 @@ pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
 
 /* ---- What is expected ---- */
 
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/* Whether an item of a comma list can't be read because of blanks around it. */
+static bool has_blanks(const char *item) {
+  size_t end = strcspn(item, ",");
+  if (*item != '"') return is_blank(*item) || (end > 0 && is_blank(item[end - 1]));
+  for (end = 1; item[end] && (item[end] != '"' || item[end + 1] == '"');) {
+    end += item[end] == '"' ? 2 : 1;
+  }
+  return item[end] && is_blank(item[end + 1]);
+}
+
 static void expect_choices(const char *choices, char *buffer, size_t size) {
   pd__append(buffer, size, "one of ");
   for (const char *cursor = choices; cursor;) {
@@ -216,7 +228,7 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
     text = bad.text;
     pd__append(buffer, size, "item %zu: ", bad.number);
   }
-  if (bad.unreadable && pd__items_blanks(bad.unreadable)) {
+  if (bad.unreadable && has_blanks(bad.unreadable)) {
     pd__append(buffer, size, "expected no blanks around it%s", any ? ", or double quotes" : "");
   } else if (bad.unreadable && pd__type_is_text(item.type)) {
     pd__append(buffer, size, "expected " PD__ITEM_EXPECTED);

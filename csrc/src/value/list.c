@@ -16,17 +16,6 @@ size_t pd__list_next(const char **cursor) {
 
 /* ---- Comma lists ---- */
 
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-bool pd__items_blanks(const char *item) {
-  size_t end = strcspn(item, ",");
-  if (*item != '"') return is_blank(*item) || (end > 0 && is_blank(item[end - 1]));
-  for (end = 1; item[end] && (item[end] != '"' || item[end + 1] == '"');) {
-    end += item[end] == '"' ? 2 : 1;
-  }
-  return item[end] && is_blank(item[end + 1]);
-}
-
 pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
                        pd_error *err) {
   if (!list) return pd__fail_null(err, "list");

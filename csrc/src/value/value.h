@@ -48,13 +48,9 @@ static inline bool pd__type_is_text(unsigned type) {
   return pd__type_of(type)->kind == PD__TYPE_TEXT;
 }
 
-static inline bool pd__type_is_integer(const pd__type *type) {
-  return type->kind == PD__TYPE_SIGNED || type->kind == PD__TYPE_UNSIGNED;
-}
-
 /* Whether definitions have a least and a greatest value: numbers do. */
 static inline bool pd__type_has_range(const pd__type *type) {
-  return pd__type_is_integer(type) || type->kind == PD__TYPE_FLOATING;
+  return type->kind >= PD__TYPE_SIGNED && type->kind <= PD__TYPE_FLOATING;
 }
 
 /* "int32"; "unknown". */
@@ -140,9 +136,6 @@ const char *pd__list_begin(const char *list);
 /* Give the length of the item at *cursor and move *cursor behind it; *cursor is
  * NULL after the last. */
 size_t pd__list_next(const char **cursor);
-
-/* Whether an item of a comma list can't be read because of blanks around it. */
-bool pd__items_blanks(const char *item);
 
 /* An item of a comma list, as pd_list_get gives it. */
 pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
