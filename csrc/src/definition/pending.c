@@ -48,9 +48,9 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
 /* Make one without more to say of it, which waits from now on. */
 static pd_status await(const char *name, const char *text, const pd_origin *origin, pd_error *err) {
   pd__pending given = {.name = name, .length = strlen(name), .text = text, .origin = *origin};
-  pd__pending *made;
+  pd__pending *made = NULL;
   pd_status status = pd__pending_prepare(&given, &made, err);
-  if (status == PD_OK) pd__pending_keep(made);
+  if (made) pd__pending_keep(made);
   return status;
 }
 

@@ -56,7 +56,8 @@ static warning *take(void) {
 /* However the handler ends. */
 static void drop(warning **taken) { free(*taken); }
 
-static bool deliver_next(pd__operation *operation) {
+/* Beside the way that most calls go. */
+static __attribute__((noinline)) bool deliver_next(pd__operation *operation) {
   pd__operation_lock(operation);
   pd__handler to = pd__handler_pinned(operation, PD__HANDLE_WARNINGS);
   warning *taken __attribute__((cleanup(drop))) = to.function ? take() : NULL;
