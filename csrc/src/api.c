@@ -31,12 +31,6 @@ pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size,
 
 /* ---- The table of this copy ---- */
 
-pd_error_list *pd__do_error_list_new(void) { return pd__errors_new(); }
-void pd__do_error_list_free(pd_error_list *list) { pd__errors_free(list); }
-size_t pd__do_error_list_count(const pd_error_list *list) { return pd__errors_count(list); }
-const pd_error *pd__do_error_list_at(const pd_error_list *list, size_t index) {
-  return pd__errors_at(list, index);
-}
 const char *pd__do_version(void) { return PD__VERSION; }
 /* The function of a row, or NULL where PD__WITHOUT_<name> is defined, whose comma moves NULL to the
  * second place. */

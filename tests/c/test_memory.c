@@ -320,7 +320,7 @@ static void check_batch_and_remove(void) {
 
 TEST(a_flagfile_is_taken_whole_or_not_at_all) {
   run(&(scenario){define_two_and_a_file, parse_flagfile, check_no_values, check_batch_and_remove},
-      7);
+      6);
 }
 
 static pd_status apply_config(void) {

@@ -53,38 +53,23 @@ char *pd__arena_text(pd__arena *arena, const char *text, size_t length) {
   return copy;
 }
 
-/* It is full, and stands behind the one that pieces are taken from. */
-static void *add_whole(pd__arena *arena, void *memory, size_t size, size_t used) {
+/* Its block is full, and stands behind the one that pieces are taken from. */
+void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size) {
   pd__block *block = memory ? malloc(sizeof *block) : NULL;
   if (!block) {
     free(memory);
     return NULL;
   }
-  *block = (pd__block){NULL, memory, size, used};
-  if (arena->blocks) {
-    block->next = arena->blocks->next;
-    arena->blocks->next = block;
-  } else {
-    arena->blocks = block;
-  }
+  pd__block **at = arena->blocks ? &arena->blocks->next : &arena->blocks;
+  *block = (pd__block){*at, memory, size, size};
+  *at = block;
   return memory;
 }
 
-void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size) {
-  return add_whole(arena, memory, size, size);
-}
-
-void *pd__arena_grow(pd__arena *arena, void *old, size_t used, size_t size) {
-  pd__block *block = arena->blocks;
-  while (block && (!old || block->memory != old)) block = block->next;
-  void *memory = block ? realloc(old, size) : malloc(size);
-  if (block && memory) {
-    block->memory = memory;
-    block->size = size;
-    return memory;
-  }
-  if (memory && old) memcpy(memory, old, used);
-  return block ? NULL : add_whole(arena, memory, size, 0);
+void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size) {
+  void *fresh = take(arena, size);
+  if (fresh && used > 0) memcpy(fresh, old, used);
+  return fresh;
 }
 
 void *pd__arena_room(pd__arena *arena, void *items, size_t count, size_t *capacity, size_t size) {

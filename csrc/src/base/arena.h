@@ -21,10 +21,9 @@ char *pd__arena_text(pd__arena *arena, const char *text, size_t length);
  * freed, when there is no memory to note it; NULL for NULL. */
 void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size);
 
-/* Room for `size` bytes, more than before, in place of `old`, whose first `used` bytes are kept;
- * NULL when memory is out: `old` stays. For arrays, without secrets; `old` is NULL or not of the
- * arena, or what this function gave. */
-void *pd__arena_grow(pd__arena *arena, void *old, size_t used, size_t size);
+/* Room for `size` bytes, of which the first `used` are those of `old`, which is left as it is; NULL
+ * when memory is out. */
+void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size);
 
 /* The same for one item more behind the `count` that `items` has, if there is no room: gives where
  * the items are, or NULL. */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile.h"
 #include "utf8.h"
 
 struct pd_error_list {
@@ -26,28 +25,25 @@ static size_t character_length(const char *text) {
  * where it was cut. */
 static void tidy(char *message) {
   char *out = message;
-  for (const char *at = message; *at;) {
+  for (const char *at = message; *at; at++) {
     size_t length = character_length(at);
-    if (length == 0) {
-      *out++ = '?';
-      at++;
-    } else {
-      memmove(out, at, length);
-      out += length;
-      at += length;
-    }
+    *out++ = length == 0 ? '?' : *at;
+    for (; length > 1; length--) *out++ = *++at;
   }
   *out = '\0';
 }
 
-pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
-  if (!err) return status;
-  va_list arguments;
-  va_start(arguments, format);
+static void fill(pd_error *err, pd_status status, const char *format, va_list arguments) {
   vsnprintf(err->message, sizeof err->message, format, arguments);
-  va_end(arguments);
   err->status = status;
   tidy(err->message);
+}
+
+pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  if (err) fill(err, status, format, arguments);
+  va_end(arguments);
   return status;
 }
 
@@ -57,31 +53,42 @@ pd_status pd__fail_null(pd_error *err, const char *parameter) {
 
 pd_status pd__fail_memory(pd_error *err) { return pd__fail(err, PD_ERR_MEMORY, "out of memory"); }
 
-const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text) {
-  const char *at = text;
+void pd__append(char *buffer, size_t size, const char *format, ...) {
+  size_t used = strlen(buffer);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(buffer + used, size - used, format, arguments);
+  va_end(arguments);
+}
+
+const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length) {
+  const char *at = text, *end = text + length;
   size_t used = 0;
-  while (*at && used < PD__QUOTE_SIZE - 8) {
-    size_t length = character_length(at);
-    if (length == 0) {
+  while (at < end && used < PD__QUOTE_SIZE - 8) {
+    size_t bytes = character_length(at);
+    if (bytes == 0) {
       used += (size_t)snprintf(out + used, 5, "\\x%02x", (unsigned char)*at++);
     } else {
-      memcpy(out + used, at, length);
-      used += length;
-      at += length;
+      memcpy(out + used, at, bytes);
+      used += bytes;
+      at += bytes;
     }
   }
-  strcpy(out + used, *at ? "..." : "");
+  strcpy(out + used, at < end ? "..." : "");
   return out;
+}
+
+const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text) {
+  return pd__quote_part(out, text, strlen(text));
 }
 
 pd_status pd__fail_load(const char *path, const char *why, pd_error *err) {
   char shown[PD__QUOTE_SIZE], reason[PD__QUOTE_SIZE * 4];
-  size_t used = 0;
-  for (; *why && used < sizeof reason - 1; why++) reason[used++] = *why == '\n' ? ' ' : *why;
-  reason[used] = '\0';
+  snprintf(reason, sizeof reason, "%s", why);
+  for (char *at = reason; (at = strchr(at, '\n'));) *at = ' ';
   bool fits = strlen(path) < 512 && !strpbrk(path, "\n\r\t");
-  if (!*path) return pd__fail(err, PD_ERR_LOAD, "%s", reason);
-  return pd__fail(err, PD_ERR_LOAD, "%s: %s", fits ? path : pd__quote(shown, path), reason);
+  if (!fits) path = pd__quote(shown, path);
+  return pd__fail(err, PD_ERR_LOAD, "%s%s%s", path, *path ? ": " : "", reason);
 }
 
 #define STATUS_NAME(name, number, text)                                                            \
@@ -100,17 +107,17 @@ const char *pd__status_text(pd_status status) {
   return "unknown";
 }
 
-pd_error_list *pd__errors_new(void) { return calloc(1, sizeof(pd_error_list)); }
+pd_error_list *pd__do_error_list_new(void) { return calloc(1, sizeof(pd_error_list)); }
 
-void pd__errors_free(pd_error_list *list) {
+void pd__do_error_list_free(pd_error_list *list) {
   if (!list) return;
   free(list->items);
   free(list);
 }
 
-size_t pd__errors_count(const pd_error_list *list) { return list ? list->count : 0; }
+size_t pd__do_error_list_count(const pd_error_list *list) { return list ? list->count : 0; }
 
-const pd_error *pd__errors_at(const pd_error_list *list, size_t index) {
+const pd_error *pd__do_error_list_at(const pd_error_list *list, size_t index) {
   return list && index < list->count ? &list->items[index] : NULL;
 }
 
@@ -135,23 +142,20 @@ void pd__report_add(pd__report *report, const pd_error *err) {
 }
 
 void pd__report_fail(pd__report *report, pd_status status, const char *format, ...) {
-  pd_error err = {.status = status};
+  pd_error err;
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(err.message, sizeof err.message, format, arguments);
+  fill(&err, status, format, arguments);
   va_end(arguments);
-  tidy(err.message);
   pd__report_add(report, &err);
 }
 
 void pd__report_add_all(pd__report *report, const pd_error_list *errors) {
-  for (size_t i = 0; i < pd__errors_count(errors); i++) {
-    pd__report_add(report, pd__errors_at(errors, i));
+  for (size_t i = 0; i < pd__do_error_list_count(errors); i++) {
+    pd__report_add(report, pd__do_error_list_at(errors, i));
   }
 }
 
 void pd__report_memory(pd__report *report) {
-  pd_error err;
-  pd__fail_memory(&err);
-  pd__report_add(report, &err);
+  pd__report_fail(report, PD_ERR_MEMORY, "out of memory");
 }

@@ -28,6 +28,13 @@ pd_status pd__fail_memory(pd_error *err);
  * escapes, a long one cut at a character with "..." behind. Gives `out`. */
 const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text);
 
+/* The same of the first `length` bytes, which end with a whole character. */
+const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length);
+
+/* Put text behind the text that `buffer` holds, as much of it as there is room for in `size` bytes
+ * with the NUL. */
+PD__PRINTF(3, 4) void pd__append(char *buffer, size_t size, const char *format, ...);
+
 /* PD_ERR_LOAD, with the path as it was given, and the reason on one line. */
 pd_status pd__fail_load(const char *path, const char *why, pd_error *err);
 
@@ -43,11 +50,5 @@ PD__PRINTF(3, 4)
 void pd__report_fail(pd__report *report, pd_status status, const char *format, ...);
 void pd__report_add_all(pd__report *report, const pd_error_list *errors);
 void pd__report_memory(pd__report *report);
-
-/* What the public functions of the same name do. */
-pd_error_list *pd__errors_new(void);
-void pd__errors_free(pd_error_list *list);
-size_t pd__errors_count(const pd_error_list *list);
-const pd_error *pd__errors_at(const pd_error_list *list, size_t index);
 
 #endif /* PD__ERROR_H */

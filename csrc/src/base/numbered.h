@@ -2,7 +2,6 @@
 #ifndef PD__NUMBERED_H
 #define PD__NUMBERED_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -30,29 +30,49 @@ static bool new_block(void) {
   return true;
 }
 
-/* Large things are malloc's. */
-static bool is_large(size_t size) { return size > SMALLEST_BLOCK / 4; }
+/* Large things are malloc's, and so is all when a block can't be. */
+static bool has_room(size_t size) {
+  return size <= SMALLEST_BLOCK / 4 && (size <= block.left || new_block());
+}
 
 void *pd__forever(size_t size) {
   size = (size + 7) & ~(size_t)7;
-  if (is_large(size)) return malloc(size);
-  if (size > block.left && !new_block()) return NULL;
+  if (!has_room(size)) return malloc(size);
   void *result = block.at;
   block.at += size;
   block.left -= size;
   return result;
 }
 
-static char *take_from_end(size_t size) {
-  bool room = !is_large(size) && (size <= block.left || new_block());
-  if (!room) return malloc(size);
-  block.left -= size;
-  return block.at + block.left;
+/* The same of text, from the end. */
+static char *forever_text(const char *text, size_t size) {
+  bool room = has_room(size);
+  if (room) block.left -= size;
+  char *own = room ? block.at + block.left : malloc(size);
+  return own ? memcpy(own, text, size) : NULL;
 }
 
-char *pd__forever_text(const char *text, size_t size) {
-  char *own = take_from_end(size);
-  return own ? memcpy(own, text, size) : NULL;
+static const char **text_at(void *whole, size_t offset) {
+  return (const char **)(void *)((char *)whole + offset);
+}
+
+void *pd__copy_whole(const void *from, size_t size, const size_t *texts, size_t count,
+                     size_t *whole) {
+  *whole = size;
+  for (size_t i = 0; i < count; i++) {
+    const char *text = *text_at((void *)from, texts[i]);
+    *whole += text ? strlen(text) + 1 : 0;
+  }
+  char *made = malloc(*whole), *at = made + size;
+  if (!made) return NULL;
+  memcpy(made, from, size);
+  for (size_t i = 0; i < count; i++) {
+    const char **text = text_at(made, texts[i]);
+    size_t room = *text ? strlen(*text) + 1 : 0;
+    if (*text) *text = memcpy(at, *text, room);
+    at += room;
+  }
+  return made;
 }
 
 /* ---- Texts that are stored once ---- */
@@ -101,7 +121,7 @@ const char *pd__intern(const char *text) {
   if (item) return text_of(item);
   const char **at = next_place();
   if (!at || !pd__table_reserve(&texts.table, 1)) return NULL;
-  char *own = pd__forever_text(text, length + 1);
+  char *own = forever_text(text, length + 1);
   if (!own) return NULL;
   pd__table_add(&texts.table, hash, ++texts.count);
   return *at = own;

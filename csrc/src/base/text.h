@@ -8,8 +8,11 @@
 /* `size` bytes, aligned for pointers and numbers; NULL when memory is out. Never freed. */
 void *pd__forever(size_t size);
 
-/* A copy of `size` bytes, the NUL among them; the same of it. */
-char *pd__forever_text(const char *text, size_t size);
+/* A copy of the `size` bytes at `from`, of malloc, with copies of `count` texts of it behind them:
+ * `texts` has the offsets of their pointers, which may be NULL. *whole: all of its bytes. NULL when
+ * memory is out. No lock. */
+void *pd__copy_whole(const void *from, size_t size, const size_t *texts, size_t count,
+                     size_t *whole);
 
 /* The one stored copy of `text`; NULL for NULL and when memory is out, which
  * can't be for text that is stored already. */

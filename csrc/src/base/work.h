@@ -1,6 +1,5 @@
 /* What does the work behind the table of functions by which modules and other copies of the
- * library reach this one. Each stands in the layer that it belongs to; api.c alone refers to
- * them. */
+ * library reach this one. Each stands in the layer that it belongs to. */
 #ifndef PD__WORK_H
 #define PD__WORK_H
 

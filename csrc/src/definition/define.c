@@ -16,57 +16,31 @@ pd_flag *pd__cell_flag(const pd__cell *cell) {
 
 /* ---- One definition against the registry ---- */
 
-/* Reserve `node` for the definitions under way. */
-static pd_status claim(const pd__cell *cell, pd_flag *node, bool free, const pd__batch *batch,
-                       pd_error *err) {
-  if (!free || node->claim == batch->claim) return pd__conflict(cell, node, batch, err);
+/* The node of a name, which may end in the middle of a text. */
+static pd_flag *add_node(const pd__naming *of, const pd__batch *batch) {
+  pd_flag *node = pd__names_find(of->name, of->length);
+  char *name = node ? NULL : pd__arena_text(&batch->operation->arena, of->name, of->length);
+  if (name) node = pd__names_add(name, of->length);
+  return node && pd__flag_extra(node) ? node : NULL;
+}
+
+/* Whether a definition of `flag` may take the name of `node`: one that nothing has, that of the
+ * same definition, or an alias of the flag. */
+static bool is_free(pd_flag *node, const pd_flag *flag, const pd_flag_def *def) {
+  const pd_flag *meant = pd__flag_meant(node);
+  if (node->defined) return node == flag && pd__def_same(pd__flag_def(node), def);
+  return meant == node || meant == flag;
+}
+
+/* Reserve a name for the definitions under way. */
+static pd_status claim(const pd__cell *cell, pd_flag *flag, const pd__naming *of,
+                       const pd__batch *batch, pd_error *err) {
+  pd_flag *node = of->kind == PD__NAME_OWN ? flag : add_node(of, batch);
+  if (!node) return pd__fail_memory(err);
+  bool free = is_free(node, flag, cell->def) && node->claim != batch->claim;
+  if (!free) return pd__conflict(cell, node, batch, err);
   node->claim = batch->claim;
-  return PD_OK;
-}
-
-/* The node of an alias, whose name ends in the middle of a text. */
-static pd_flag *add_alias(const char *alias, size_t length, const pd__batch *batch) {
-  pd_flag *node = pd__names_find(alias, length);
-  char *name = node ? NULL : pd__arena_text(&batch->operation->arena, alias, length);
-  if (name) node = pd__names_add(name, length);
-  return node;
-}
-
-static pd_status check_alias(const pd__cell *cell, const char *alias, size_t length,
-                             const pd_flag *node, const pd__batch *batch, pd_error *err) {
-  pd_flag *other = add_alias(alias, length, batch);
-  if (!other || !pd__flag_extra(other)) return pd__fail_memory(err);
-  const pd_flag *taken = pd__flag_meant(other);
-  bool free = !other->defined && (taken == other || taken == node);
-  pd_status status = claim(cell, other, free, batch, err);
-  if (status == PD_OK) status = pd__conflict_negation(cell, alias, length, batch, err);
-  return status == PD_OK ? pd__conflict_import(cell, other, err) : status;
-}
-
-static pd_status check_aliases(const pd__cell *cell, const char *aliases, const pd_flag *node,
-                               const pd__batch *batch, pd_error *err) {
-  pd_status status = PD_OK;
-  for (const char *cursor = pd__list_begin(aliases); status == PD_OK && cursor;) {
-    const char *alias = cursor;
-    size_t length = pd__list_next(&cursor);
-    status = check_alias(cell, alias, length, node, batch, err);
-  }
-  return status;
-}
-
-static pd_status check_definition(pd__cell *cell, pd_flag *node, const pd__batch *batch,
-                                  pd_error *err) {
-  const pd_flag_def *def = cell->def;
-  bool free = node->defined ? pd__def_same(pd__flag_def(node), def) : pd__flag_meant(node) == node;
-  pd_status status = claim(cell, node, free, batch, err);
-  if (status != PD_OK) return status;
-  status = pd__conflict_negation(cell, def->name, strlen(def->name), batch, err);
-  if (status == PD_OK) status = pd__conflict_import(cell, node, err);
-  if (status == PD_OK && def->aliases) status = check_aliases(cell, def->aliases, node, batch, err);
-  if (status == PD_OK && def->old_names) {
-    status = check_aliases(cell, def->old_names, node, batch, err);
-  }
-  return status;
+  return pd__conflict_of_name(cell, of, node, batch, err);
 }
 
 static pd_status check(pd__cell *cell, const pd__batch *batch, pd_error *err) {
@@ -75,75 +49,58 @@ static pd_status check(pd__cell *cell, const pd__batch *batch, pd_error *err) {
   if (!node) return pd__fail_memory(err);
   cell->flag = node->index + 1;
   if (def->kind == PD_KIND_IMPORT) return pd__conflict_of_import(cell, batch, err);
-  return check_definition(cell, node, batch, err);
+  pd_status status = PD_OK;
+  for (pd__naming at = {.def = def}; status == PD_OK && pd__naming_next(&at);) {
+    status = claim(cell, node, &at, batch, err);
+  }
+  return status;
 }
 
 /* ---- All of them ---- */
 
-/* Check those of a kind; *others counts the rest. */
-static bool check_kind(pd_kind kind, pd__cell *cells, size_t count, const pd__batch *batch,
-                       pd__report *report, size_t *others) {
+static bool check_all(pd_kind kind, pd__cell *cells, size_t count, const pd__batch *batch,
+                      pd__report *report) {
   bool accepted = true;
   for (size_t i = 0; i < count; i++) {
     pd_error err;
-    if (cells[i].def->kind != kind) {
-      ++*others;
-    } else if (check(&cells[i], batch, &err) != PD_OK) {
-      pd__report_add(report, &err);
-      accepted = false;
-    }
+    if (cells[i].def->kind != kind || check(&cells[i], batch, &err) == PD_OK) continue;
+    pd__report_add(report, &err);
+    accepted = false;
   }
   return accepted;
 }
 
 /* Store the texts that outlive the definition. */
-static bool keep_names(const char *names) {
-  for (const char *cursor = pd__list_begin(names); cursor;) {
-    const char *name = cursor;
-    size_t length = pd__list_next(&cursor);
-    if (!pd__names_keep(pd__names_find(name, length), name, length)) return false;
+static bool keep_texts(const pd_flag_def *def) {
+  for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
+    if (!pd__names_keep(pd__names_find(at.name, at.length), at.name, at.length)) return false;
   }
-  return true;
+  return def->type != PD_TYPE_string || pd__intern(def->default_value.str);
 }
 
-static bool keep_texts(const pd__cell *cells, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    const pd_flag_def *def = cells[i].def;
-    if (def->kind != PD_KIND_DEFINE) continue;
-    if (def->aliases && !keep_names(def->aliases)) return false;
-    if (def->old_names && !keep_names(def->old_names)) return false;
-    if (def->type == PD_TYPE_string && !pd__intern(def->default_value.str)) return false;
-  }
-  return true;
-}
-
-static void release_names(const char *names) {
-  for (const char *cursor = pd__list_begin(names); cursor;) {
-    const char *name = cursor;
-    pd_flag *node = pd__names_find(name, pd__list_next(&cursor));
-    if (node) pd__names_release(node);
-  }
+static bool keep_all(const pd__cell *cells, size_t count) {
+  size_t i = 0;
+  while (i < count && (cells[i].def->kind == PD_KIND_IMPORT || keep_texts(cells[i].def))) i++;
+  return i == count;
 }
 
 /* Forget the names of definitions that were refused, unless something else needs them. */
 static void release(pd__cell *cells, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    const pd_flag_def *def = cells[i].def;
-    pd_flag *node = pd__names_find(def->name, strlen(def->name));
     cells[i].flag = 0;
-    if (node) pd__names_release(node);
-    release_names(def->aliases);
-    release_names(def->old_names);
+    for (pd__naming at = {.def = cells[i].def}; pd__naming_next(&at);) {
+      pd_flag *node = pd__names_find(at.name, at.length);
+      if (node) pd__names_release(node);
+    }
   }
 }
 
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report) {
   pd__batch batch = {operation, cells, pd__next_claim()};
   /* Imports last: they must suit the definitions that come with them. */
-  size_t imports = 0, rest = 0;
-  bool accepted = check_kind(PD_KIND_DEFINE, cells, count, &batch, report, &imports);
-  if (imports) accepted &= check_kind(PD_KIND_IMPORT, cells, count, &batch, report, &rest);
-  if (accepted && !keep_texts(cells, count)) {
+  bool accepted = check_all(PD_KIND_DEFINE, cells, count, &batch, report);
+  accepted &= check_all(PD_KIND_IMPORT, cells, count, &batch, report);
+  if (accepted && !keep_all(cells, count)) {
     pd__report_memory(report);
     accepted = false;
   }
@@ -163,16 +120,14 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
   if (cell->def->assignable && cell->def->cell) pd__flag_make_assignable(flag);
 }
 
-/* Imports and waiting values of the alias go over to the flag. */
-static void link_aliases(pd_flag *flag, const char *aliases, bool old) {
-  for (const char *cursor = pd__list_begin(aliases); cursor;) {
-    const char *alias = cursor;
-    size_t length = pd__list_next(&cursor);
-    pd_flag *node = pd__names_find(alias, length);
-    pd__flag_extra(node)->alias_of = flag; /* made when it was checked */
-    pd__names_keep(node, alias, length);   /* spelled as here; stored then, too */
+/* Imports and waiting values of the aliases go over to the flag. */
+static void link_aliases(pd_flag *flag, const pd_flag_def *def) {
+  for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
+    pd_flag *node = pd__names_find(at.name, at.length);
+    pd__flag_extra(node)->alias_of = flag;    /* made when it was checked */
+    pd__names_keep(node, at.name, at.length); /* spelled as here; stored then, too */
     node->known = true;
-    node->old_name = old;
+    node->old_name = at.kind == PD__NAME_OLD;
     while (node->cells) {
       pd__cell *cell = node->cells;
       node->cells = cell->next;
@@ -181,10 +136,9 @@ static void link_aliases(pd_flag *flag, const char *aliases, bool old) {
   }
 }
 
-static void unlink_aliases(const pd_flag *flag, const char *aliases) {
-  for (const char *cursor = pd__list_begin(aliases); cursor;) {
-    const char *alias = cursor;
-    pd_flag *node = pd__names_find(alias, pd__list_next(&cursor));
+static void unlink_aliases(const pd_flag *flag, const pd_flag_def *def) {
+  for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
+    pd_flag *node = pd__names_find(at.name, at.length);
     if (node && pd__flag_meant(node) == flag) node->extra->alias_of = NULL;
   }
 }
@@ -203,13 +157,11 @@ static void set_defined(pd_flag *flag) {
 
 /* The flag's cells begin with the one that defines it from now on. */
 static void begin(pd_flag *flag, pd__report *waiting) {
-  const pd_flag_def *def = flag->cells->def;
   pd_type was = flag->type;
   set_defined(flag);
   pd__names_list(flag);
   flag->known = true;
-  if (def->aliases) link_aliases(flag, def->aliases, false);
-  if (def->old_names) link_aliases(flag, def->old_names, true);
+  link_aliases(flag, flag->cells->def);
   if (flag->assigned || pd__flag_override(flag)) pd__flag_review(flag, was, waiting);
 }
 
@@ -242,14 +194,14 @@ typedef struct awaited {
   uint32_t generation;
 } awaited;
 
+static bool is_there(const awaited *each) {
+  return each->flag->defined && each->flag->generation == each->generation;
+}
+
 static void apply_waiting(pd__operation *operation, const awaited *each, pd__report *waiting) {
   pd_flag *flag = each->flag;
-  if (late_source && flag->defined && flag->generation == each->generation) {
-    late_source(operation, flag, waiting);
-  }
-  if (flag->defined && flag->generation == each->generation) {
-    pd__pending_apply(operation, flag, waiting);
-  }
+  if (late_source && is_there(each)) late_source(operation, flag, waiting);
+  if (is_there(each)) pd__pending_apply(operation, flag, waiting);
 }
 
 void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd__report *waiting) {
@@ -275,12 +227,6 @@ bool pd__define(pd__operation *operation, pd__cell *cells, size_t count, pd__rep
 
 /* ---- Giving them up ---- */
 
-static void unlink_cell(pd_flag *flag, pd__cell *cell) {
-  pd__cell **at = &flag->cells;
-  while (*at != cell) at = &(*at)->next;
-  *at = cell->next;
-}
-
 /* The text of the name goes with its module, unless that stays. */
 static void keep_name(pd_flag *flag, const pd__cell *cell) {
   const char *name = cell->def->name;
@@ -303,9 +249,7 @@ static void relink_imports(pd_flag *flag, pd__cell *cell) {
 
 /* The values, and whether they are frozen, stay for the next definition. */
 static void undefine(pd_flag *flag, const pd__cell *gone) {
-  const pd_flag_def *def = gone->def;
-  if (def->aliases) unlink_aliases(flag, def->aliases);
-  if (def->old_names) unlink_aliases(flag, def->old_names);
+  unlink_aliases(flag, gone->def);
   keep_name(flag, gone);
   flag->defined = flag->assignable = flag->simple = flag->hooked = false;
   pd__flag_new_generation(flag);
@@ -338,7 +282,9 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   if (flag->assignable) pd__flag_adopt(operation, flag);
   bool defines = flag->defined && flag->cells == cell;
   if (flag->variable && flag->variable == cell->def->cell) pd__flag_hide_variable(flag);
-  unlink_cell(flag, cell);
+  pd__cell **at = &flag->cells;
+  while (*at != cell) at = &(*at)->next;
+  *at = cell->next;
   cell->flag = 0;
   if (defines) {
     succeed(flag, cell);

@@ -14,11 +14,26 @@
 /* Copy a definition of another version's size into today's form. */
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err);
 
-/* Check all of it that can be checked without the registry. */
+/* Check all of it that can be checked without the registry; that, and that it isn't an import. */
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err);
+pd_status pd__def_check_defining(const pd_flag_def *def, pd_error *err);
 
-/* Fail because of what the definition says. */
-pd_status pd__def_refuse(const pd_flag_def *def, pd_status status, const char *why, pd_error *err);
+/* A walk over the names of a definition: its own, the aliases, the old names. Begins with `def`
+ * alone; with PD__NAME_OWN for the others only. */
+typedef struct pd__naming {
+  const pd_flag_def *def;
+  enum { PD__NAME_NONE, PD__NAME_OWN, PD__NAME_ALIAS, PD__NAME_OLD } kind;
+  const char *name; /* ends behind `length` bytes */
+  size_t length;
+  const char *rest; /* of the names of the kind; NULL: none is left */
+} pd__naming;
+
+/* Step to the first name, or the next; false: there is none. Most have no others. No lock. */
+bool pd__naming_step(pd__naming *at);
+static inline bool pd__naming_next(pd__naming *at) {
+  bool any = at->kind == PD__NAME_NONE || at->def->aliases || at->def->old_names;
+  return any && pd__naming_step(at);
+}
 
 /* ---- One against the others (conflict.c) ---- */
 
@@ -36,14 +51,13 @@ bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b);
 pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batch *batch,
                        pd_error *err);
 
-/* Of a bool `b` and a flag `nob` one could never be given on a command line: PD_ERR_CONFLICT where
- * `name`, which `cell` takes, makes such a pair. */
-pd_status pd__conflict_negation(const pd__cell *cell, const char *name, size_t length,
-                                const pd__batch *batch, pd_error *err);
+/* Whether `cell` may take a name that is free, that of `node`. Of a bool `b` and a flag `nob` one
+ * could never be given on a command line: PD_ERR_CONFLICT where the name makes such a pair.
+ * PD_ERR_TYPE where an import that waits for it has another type. */
+pd_status pd__conflict_of_name(const pd__cell *cell, const pd__naming *of, const pd_flag *node,
+                               const pd__batch *batch, pd_error *err);
 
-/* PD_ERR_TYPE where an import that waits for `node` has another type; where `cell` imports a flag
- * with another type than it has. */
-pd_status pd__conflict_import(const pd__cell *cell, const pd_flag *node, pd_error *err);
+/* PD_ERR_TYPE where `cell` imports a flag with another type than it has. */
 pd_status pd__conflict_of_import(const pd__cell *cell, const pd__batch *batch, pd_error *err);
 
 /* ---- Defining (define.c) ---- */
@@ -73,10 +87,6 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
  * enabled. One source; NULL: none. */
 typedef void pd__late_source(pd__operation *operation, pd_flag *flag, pd__report *report);
 void pd__define_from(pd__late_source *source);
-
-/* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
-void pd__settle(pd__operation *operation, pd_flag *node, const char *text, const pd_origin *origin,
-                uint32_t literal, pd__report *report);
 
 /* ---- What was put off within constructors and destructors (resume.c) ---- */
 

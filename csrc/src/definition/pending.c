@@ -13,39 +13,24 @@ static size_t waiting; /* values, for all names */
 
 /* ---- Making and forgetting ---- */
 
-static size_t room_of(const char *text) { return text ? strlen(text) + 1 : 0; }
-
-static const char *put(char **at, const char *text, size_t length) {
-  if (!text) return NULL;
-  char *copy = *at;
-  memcpy(copy, text, length);
-  copy[length] = '\0';
-  *at += length + 1;
-  return copy;
-}
-
-static pd__pending *copy(const pd__awaiting *given) {
-  size_t size = sizeof(pd__pending) + given->length + 1 + room_of(given->text) +
-                room_of(given->next) + room_of(given->origin.place);
-  pd__pending *made = malloc(size);
-  if (!made) return NULL;
-  char *at = (char *)(made + 1);
-  *made = (pd__pending){
-      .origin = given->origin, .literal = given->literal, .excused = given->excused, .size = size};
-  made->name = put(&at, given->name, given->length);
-  made->text = put(&at, given->text, given->text ? strlen(given->text) : 0);
-  made->next = put(&at, given->next, given->next ? strlen(given->next) : 0);
-  const char *place = given->origin.place;
-  made->origin.place = put(&at, place, place ? strlen(place) : 0);
+static pd__pending *copy(const pd__pending *given) {
+  static const size_t texts[] = {offsetof(pd__pending, name), offsetof(pd__pending, text),
+                                 offsetof(pd__pending, next), offsetof(pd__pending, origin.place)};
+  pd__pending whole = *given;
+  char name[PD_NAME_MAX + 1];
+  snprintf(name, sizeof name, "%.*s", (int)given->length, given->name);
+  whole.name = name;
+  size_t size;
+  pd__pending *made = pd__copy_whole(&whole, sizeof whole, texts, 4, &size);
+  if (made) made->size = size;
   return made;
 }
 
-pd_status pd__pending_prepare(const pd__awaiting *given, pd__pending **out, pd_error *err) {
-  char shown[PD_NAME_MAX + 2], quoted[PD__QUOTE_SIZE];
+pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE];
   if (!pd__name_valid(given->name, given->length)) {
-    int most = (int)(given->length > PD_NAME_MAX ? PD_NAME_MAX + 1 : given->length);
-    snprintf(shown, sizeof shown, "%.*s", most, given->name);
-    return pd__fail(err, PD_ERR_NAME, "'%s' can't be the name of a flag", pd__quote(quoted, shown));
+    return pd__fail(err, PD_ERR_NAME, "'%s' can't be the name of a flag",
+                    pd__quote_part(quoted, given->name, given->length));
   }
   pd__pending *made = copy(given);
   if (!made) return pd__fail_memory(err);
@@ -58,6 +43,23 @@ pd_status pd__pending_prepare(const pd__awaiting *given, pd__pending **out, pd_e
   made->node->extra->prepared++;
   *out = made;
   return PD_OK;
+}
+
+/* Make one without more to say of it, which waits from now on. */
+static pd_status await(const char *name, const char *text, const pd_origin *origin, pd_error *err) {
+  pd__pending given = {.name = name, .length = strlen(name), .text = text, .origin = *origin};
+  pd__pending *made = NULL;
+  pd_status status = pd__pending_prepare(&given, &made, err);
+  if (made) pd__pending_keep(made);
+  return status;
+}
+
+/* Take one from the list that it waits in. */
+static pd__pending *unlink_at(pd__pending **at) {
+  pd__pending *taken = *at;
+  *at = taken->following;
+  waiting--;
+  return taken;
 }
 
 /* It may hold a secret, and the text of its node's name. */
@@ -91,25 +93,20 @@ void pd__pending_keep(pd__pending *pending) {
   *end = pending;
   waiting++;
   if (others <= PD_HISTORY_KEPT) return;
-  pd__pending *dropped = *oldest;
-  *oldest = dropped->following;
-  waiting--;
-  release(dropped);
+  release(unlink_at(oldest));
 }
 
 void pd__pending_forget(pd_source source) {
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     if (!node->defined) pd__history_drop(node, source);
     for (pd__pending **at = node->extra ? &node->extra->pending : NULL; at && *at;) {
-      pd__pending *each = *at;
-      if (each->origin.source != source) {
-        at = &each->following;
+      if ((*at)->origin.source != source) {
+        at = &(*at)->following;
         continue;
       }
-      *at = each->following;
-      waiting--;
+      pd__pending *gone = unlink_at(at);
       bool last = !*at && at == &node->extra->pending;
-      release(each);
+      release(gone);
       if (last) break; /* the node may be gone */
     }
   }
@@ -120,86 +117,86 @@ void pd__pending_forget(pd_source source) {
 /* Move what waits under a name to `list`, which is in the order of arrival. */
 static void gather(const char *name, size_t length, bool negated, pd__pending **list) {
   pd_flag *node = pd__names_find(name, length);
-  if (!node || !node->extra) return;
-  for (pd__pending **at = &node->extra->pending; *at;) {
-    pd__pending *taken = *at;
-    if (negated && taken->text) {
-      at = &taken->following;
+  for (pd__pending **at = node && node->extra ? &node->extra->pending : NULL; at && *at;) {
+    if (negated && (*at)->text) {
+      at = &(*at)->following;
       continue;
     }
-    *at = taken->following;
-    waiting--;
+    pd__pending *taken = unlink_at(at), **place = list;
     node->extra->prepared++;
     taken->negated = negated;
-    pd__pending **place = list;
     while (*place && (*place)->order < taken->order) place = &(*place)->following;
     taken->following = *place;
     *place = taken;
   }
 }
 
-static void gather_all(const char *name, size_t length, bool is_bool, pd__pending **list) {
+static pd__pending *gather_all(const pd_flag_def *def) {
   char negated[PD_NAME_MAX + 8];
-  gather(name, length, false, list);
-  for (int i = 0; is_bool && i < 2; i++) {
-    int whole = snprintf(negated, sizeof negated, "no%s%.*s", i ? "_" : "", (int)length, name);
-    gather(negated, (size_t)whole, true, list);
+  pd__pending *list = NULL;
+  for (pd__naming of = {.def = def}; pd__naming_next(&of);) {
+    gather(of.name, of.length, false, &list);
+    for (int i = 0; def->type == PD_TYPE_bool && i < 2; i++) {
+      int whole =
+          snprintf(negated, sizeof negated, "no%s%.*s", i ? "_" : "", (int)of.length, of.name);
+      gather(negated, (size_t)whole, true, &list);
+    }
   }
+  return list;
 }
 
-static void gather_each(const char *names, bool is_bool, pd__pending **list) {
-  for (const char *cursor = pd__list_begin(names); cursor;) {
-    const char *name = cursor;
-    gather_all(name, pd__list_next(&cursor), is_bool, list);
-  }
-}
-
-static void fail_missing(const pd_flag *flag, const pd__pending *given, pd__report *report) {
+static void fail_missing(const pd_flag_def *def, const pd__pending *given, pd__report *report) {
   char expected[256], quoted[PD__QUOTE_SIZE];
-  pd_error err;
-  const pd_flag_def *def = pd__flag_def(flag);
   pd__value_expected(def, expected, sizeof expected);
-  pd__fail(&err, PD_ERR_ARGV,
-           "--%s: the value is missing, expected %s; before the flag is defined, only "
-           "--%s=%s is understood",
-           def->name, expected, def->name,
-           given->next && !def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
-  pd__report_add(report, &err);
+  pd__report_fail(report, PD_ERR_ARGV,
+                  "--%s: the value is missing, expected %s; before the flag is defined, only "
+                  "--%s=%s is understood",
+                  def->name, expected, def->name,
+                  given->next && !def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
+}
+
+/* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
+static void settle(pd__operation *operation, pd_flag *node, const char *text,
+                   const pd_origin *origin, uint32_t literal, pd__report *report) {
+  pd_error err, wrong;
+  pd__report own = {.list = report->list, .first = &err};
+  pd__changes changes;
+  pd__changes_begin(&changes, operation, &own);
+  changes.early = true;
+  if (pd__changes_try(&changes, node, text, (pd_value){0}, origin, literal, &wrong) != PD_OK) {
+    pd__report_add(&own, &wrong);
+  }
+  if (pd__changes_finish(&changes) == PD_OK || report->status != PD_OK) return;
+  report->status = own.status;
+  if (report->first) *report->first = err;
 }
 
 static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *given,
                   pd__report *report) {
-  bool is_bool = pd__flag_def(flag)->type == PD_TYPE_bool;
-  const char *text = given->text;
-  if (!text && is_bool) text = given->negated ? "false" : "true";
-  if (!text) {
-    fail_missing(flag, given, report);
-    return;
-  }
+  const pd_flag_def *def = pd__flag_def(flag);
   pd_flag *node = given->negated ? flag : given->node;
-  pd__settle(operation, node, text, &given->origin, given->literal, report);
+  const char *text = given->text;
+  if (!text && def->type == PD_TYPE_bool) text = given->negated ? "false" : "true";
+  if (text) {
+    settle(operation, node, text, &given->origin, given->literal, report);
+  } else {
+    fail_missing(def, given, report);
+  }
 }
 
 bool pd__pending_any(void) { return waiting > 0; }
 
 static void put_off(pd__operation *operation, pd_flag *flag, pd__report *report) {
-  pd__deferred item = {.flag = flag};
-  if (!pd__deferred_add(operation, item)) pd__report_memory(report);
+  if (!pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
 }
 
 void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
                         const pd_origin *origin, pd__report *report) {
   pd_flag *flag = pd__flag_meant(node);
-  if (!pd__deferred_validator(flag)) {
-    pd__settle(operation, node, text, origin, 0, report);
-    return;
-  }
-  pd__awaiting given = {
-      .name = node->name, .length = strlen(node->name), .text = text, .origin = *origin};
-  pd__pending *made = NULL;
   pd_error err;
-  if (pd__pending_prepare(&given, &made, &err) == PD_OK) {
-    pd__pending_keep(made);
+  if (!pd__deferred_validator(flag)) {
+    settle(operation, node, text, origin, 0, report);
+  } else if (await(node->name, text, origin, &err) == PD_OK) {
     put_off(operation, flag, report);
   } else {
     pd__report_add(report, &err);
@@ -207,13 +204,8 @@ void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *tex
 }
 
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
-  const pd_flag_def *def = pd__flag_def(flag);
-  bool is_bool = def->type == PD_TYPE_bool;
-  pd__pending *list = NULL;
+  pd__pending *list = gather_all(pd__flag_def(flag));
   bool kept = false;
-  gather_all(def->name, strlen(def->name), is_bool, &list);
-  gather_each(def->aliases, is_bool, &list);
-  gather_each(def->old_names, is_bool, &list);
   while (list) {
     pd__pending *given = list;
     list = given->following;
@@ -237,19 +229,11 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   if (!origin) origin = &pd__at_run_time;
   pd_status status = pd__origin_check(origin, err);
   if (status != PD_OK) return status;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_flag *node = pd__resolve(name, strlen(name));
-  if (node) {
-    status = pd__assign(&operation, pd__flag_meant(node), text, (pd_value){0}, origin, err);
-  } else {
-    pd__awaiting given = {.name = name, .length = strlen(name), .text = text, .origin = *origin};
-    pd__pending *made = NULL;
-    status = pd__pending_prepare(&given, &made, err);
-    if (made) pd__pending_keep(made);
-  }
-  pd__operation_end(&operation);
-  return status;
+  status = node ? pd__assign(&operation, pd__flag_meant(node), text, (pd_value){0}, origin, err)
+                : await(name, text, origin, err);
+  return pd__operation_return(&operation, status);
 }
 
 /* Step through all that waits: NULL gives the first. */

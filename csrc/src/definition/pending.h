@@ -8,32 +8,23 @@
 
 /* With all of its text in one piece of memory. */
 struct pd__pending {
-  pd_flag *node;
   const char *name; /* as it was given */
+  size_t length;    /* of the name */
   const char *text; /* NULL: none, as in --name and --noname */
   const char *next; /* the token behind it, where there is no text; or NULL */
-  pd_origin origin;
   uint32_t literal; /* as in pd_config_add */
-  uint64_t order;   /* of arrival */
-  size_t size;      /* of it, with its text */
   bool excused;     /* nobody complains if it waits for ever */
   bool negated;     /* while it is applied: it was given as --noname */
+  pd_origin origin;
+  pd_flag *node;
+  uint64_t order; /* of arrival */
+  size_t size;    /* of it, with its text */
   pd__pending *following;
 };
 
-/* What is to wait, as it was given; all text is borrowed. */
-typedef struct pd__awaiting {
-  const char *name;
-  size_t length;
-  const char *text, *next;
-  uint32_t literal;
-  bool excused;
-  pd_origin origin;
-} pd__awaiting;
-
-/* Make one, with all the memory that it needs; `following` is the caller's until it is kept or
- * dropped. PD_ERR_NAME where no flag can have the name. */
-pd_status pd__pending_prepare(const pd__awaiting *given, pd__pending **out, pd_error *err);
+/* Make one like `given`, whose text is borrowed, with all the memory that it needs; `following` is
+ * the caller's until it is kept or dropped. PD_ERR_NAME where no flag can have the name. */
+pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err);
 
 /* Let it wait from now on, or forget it. Neither can fail. */
 void pd__pending_keep(pd__pending *pending);
@@ -46,8 +37,8 @@ bool pd__pending_any(void);
  * of arrival; errors go to `report`. */
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report);
 
-/* Give one value to a flag that is being defined, as pd__settle does, or let it wait for a
- * validator. */
+/* Give one value to a flag that is being defined, or let it wait for a validator; `node` is the
+ * flag or an alias of it. */
 void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
                         const pd_origin *origin, pd__report *report);
 

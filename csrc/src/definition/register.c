@@ -2,64 +2,53 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "definition.h"
 
 /* A definition of pd_flag_register. Its text stands behind it. */
 typedef struct registered {
   pd__cell cell;
   pd_flag_def def;
-  pd_module *modules[4];              /* that its variable and its code are in; NULL: in none */
-  struct registered *previous, *next; /* of those that may leave */
+  pd_module *modules[4];   /* that its variable and its code are in; NULL: in none */
+  struct registered *next; /* of those that may leave */
 } registered;
 
 static registered *leaving; /* those that may leave, the newest first */
 
 /* ---- Copying ---- */
 
-#define TEXT_OFFSET(name, words, kind, about) offsetof(pd_flag_def, name),
-static const size_t texts[] = {offsetof(pd_flag_def, name), offsetof(pd_flag_def, help),
-                               offsetof(pd_flag_def, file), offsetof(pd_flag_def, module),
-                               PD_TEXT_MAP(TEXT_OFFSET)};
-#define TEXTS (sizeof texts / sizeof *texts)
+#define TEXT_OFFSET(name, words, kind, about) offsetof(registered, def.name),
 
-static const char **text_at(pd_flag_def *def, size_t i) {
-  return (const char **)(void *)((char *)def + texts[i]);
-}
-
-static void copy_text(const char **text, char **at) {
-  if (!*text) return;
-  size_t size = strlen(*text) + 1;
-  *text = memcpy(*at, *text, size);
-  *at += size;
-}
+/* The last one is text of strings alone. */
+static const size_t texts[] = {offsetof(registered, def.name), offsetof(registered, def.help),
+                               offsetof(registered, def.file), offsetof(registered, def.module),
+                               PD_TEXT_MAP(TEXT_OFFSET)
+                                   offsetof(registered, def.default_value.str)};
 
 /* NULL when memory is out. */
 static registered *copy(const pd_flag_def *def) {
-  pd_flag_def whole = *def;
-  bool text = def->type == PD_TYPE_string;
-  size_t size = text ? strlen(def->default_value.str) + 1 : 0;
-  for (size_t i = 0; i < TEXTS; i++) {
-    const char *each = *text_at(&whole, i);
-    size += each ? strlen(each) + 1 : 0;
-  }
-  registered *made = malloc(sizeof *made + size);
-  if (!made) return NULL;
-  *made = (registered){.def = *def};
-  char *at = (char *)(made + 1);
-  for (size_t i = 0; i < TEXTS; i++) copy_text(text_at(&made->def, i), &at);
-  if (text) copy_text(&made->def.default_value.str, &at);
-  made->cell = (pd__cell){.def = &made->def, .registered = true};
+  registered one = {.def = *def};
+  size_t whole, count = sizeof texts / sizeof *texts - (def->type != PD_TYPE_string);
+  registered *made = pd__copy_whole(&one, sizeof one, texts, count, &whole);
+  if (made) made->cell = (pd__cell){.def = &made->def, .registered = true};
   return made;
 }
 
 /* ---- Registering ---- */
 
-/* The images that a definition needs, found without the lock. */
+/* An address in each of the images that a definition needs: of its variable and its code; 0: it
+ * has none. */
+static uintptr_t address_of(const pd_flag_def *def, size_t i) {
+  const uintptr_t used[] = {(uintptr_t)def->cell, (uintptr_t)def->validate, (uintptr_t)def->watch,
+                            (uintptr_t)def->access};
+  return used[i];
+}
+
+/* Found without the lock. */
 static void find_modules(const pd_flag_def *def, pd_module *modules[4]) {
-  const void *used[] = {def->cell, (const void *)(uintptr_t)def->validate,
-                        (const void *)(uintptr_t)def->watch, def->access};
   for (size_t i = 0; i < 4; i++) {
-    modules[i] = used[i] ? pd__module_of(used[i]) : NULL;
+    uintptr_t used = address_of(def, i);
+    modules[i] = used ? pd__module_of((const void *)used) : NULL;
     pd__module_register(modules[i]);
   }
 }
@@ -79,13 +68,7 @@ static void link_registered(registered *one) {
   for (size_t i = 0; i < 4; i++) stays &= !one->modules[i] || one->modules[i]->stays;
   if (stays) return;
   one->next = leaving;
-  if (leaving) leaving->previous = one;
   leaving = one;
-}
-
-static void unlink_registered(registered *one) {
-  *(one->previous ? &one->previous->next : &leaving) = one->next;
-  if (one->next) one->next->previous = one->previous;
 }
 
 /* Whether the flag has no need of a further cell. */
@@ -121,12 +104,6 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
   return waiting.status;
 }
 
-static pd_status check(const pd_flag_def *def, pd_error *err) {
-  pd_status status = pd__def_check(def, err);
-  if (status != PD_OK || def->kind == PD_KIND_DEFINE) return status;
-  return pd__def_refuse(def, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE", err);
-}
-
 pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
   pd_flag_def read;
@@ -134,11 +111,10 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
   pd_flag *flag = NULL;
   bool taken = false;
   pd_status status = pd__def_convert(def, &read, err);
-  if (status == PD_OK) status = check(&read, err);
+  if (status == PD_OK) status = pd__def_check_defining(&read, err);
   if (status != PD_OK) return status;
   find_modules(&read, modules);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   if (!read.module && modules[0]) read.module = modules[0]->path;
   status = register_one(&operation, &read, modules, &flag, &taken, err);
   if (!taken) let_go(&operation, modules);
@@ -150,22 +126,21 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
 /* ---- Leaving ---- */
 
 static bool uses(const registered *one, const pd_module *module) {
-  const pd_flag_def *def = &one->def;
-  return pd__module_has(module, (uintptr_t)def->cell) ||
-         pd__module_has(module, (uintptr_t)def->validate) ||
-         pd__module_has(module, (uintptr_t)def->watch) ||
-         pd__module_has(module, (uintptr_t)def->access);
+  size_t i = 0;
+  while (i < 4 && !pd__module_has(module, address_of(&one->def, i))) i++;
+  return i < 4;
 }
 
 void pd__registered_leave(pd__operation *operation, const pd_module *module) {
-  for (registered *each = leaving; each;) {
-    registered *next = each->next;
-    if (uses(each, module)) {
-      unlink_registered(each);
-      pd__undefine(operation, &each->cell, 1);
-      let_go(operation, each->modules);
-      free(each);
+  for (registered **at = &leaving; *at;) {
+    registered *each = *at;
+    if (!uses(each, module)) {
+      at = &each->next;
+      continue;
     }
-    each = next;
+    *at = each->next;
+    pd__undefine(operation, &each->cell, 1);
+    let_go(operation, each->modules);
+    free(each);
   }
 }

@@ -1,27 +1,23 @@
 /* Settling what was put off within constructors and destructors: notify watchers, and apply values
  * that waited for a validator. */
 #include "../registry/deferred.h"
-#include "../registry/hook.h"
 #include "../registry/loader.h"
 #include "definition.h"
 #include "pending.h"
 
 static void settle(pd__operation *operation, const pd__deferred *item, pd__report *report) {
-  pd_error err;
   if (!item->flag->defined) return; /* what waits for it stays until it comes again */
   if (!item->watcher) {
     pd__pending_apply(operation, item->flag, report);
   } else if (!pd__notices_resume(operation, item->flag, item->watcher)) {
-    pd__fail_memory(&err);
-    pd__report_add(report, &err);
+    pd__report_memory(report);
   }
 }
 
 /* Each by itself, since code that is called may put off more, or never return. */
 static bool settle_next(const void *owner, pd__report *report) {
   pd__deferred item;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   bool found = pd__deferred_take(owner, &item);
   if (found) settle(&operation, &item, report);
   pd__operation_end(&operation);
@@ -39,15 +35,4 @@ pd_status pd__do_deferred_run(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   if (!pd__loader_now.within) pd__deferred_run(NULL, &report);
   return report.status;
-}
-
-pd_status pd__do_deferred_handle(pd_deferred_handler handler, void *context, pd_error *err) {
-  (void)err;
-  pd_module *module = handler ? pd__module_of((const void *)(uintptr_t)handler) : NULL;
-  pd__module_register(module);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  pd__deferred_handle(&operation, handler, context, module);
-  pd__operation_end(&operation);
-  return PD_OK;
 }

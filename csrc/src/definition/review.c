@@ -1,5 +1,4 @@
 /* The values that a former definition left, looked at by the next one. */
-#include <string.h>
 
 #include "../base/text.h"
 #include "definition.h"

@@ -61,14 +61,11 @@ pd_status pd__do_config_apply(const pd_config *config, bool allow_pending, pd_er
   if (!config) return pd__fail_null(err, "config");
   pd__report report = {.list = errors, .first = err};
   pd__reader reader;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__reader_begin(&reader, &operation, &report);
   reader.allow_pending = allow_pending;
   pd__config_give(config, &reader);
-  pd_status status = pd__reader_finish(&reader);
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, pd__reader_finish(&reader));
 }
 
 pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const char *program,

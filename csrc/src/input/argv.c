@@ -182,6 +182,5 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   run.reader.allow_pending = known.allow_pending;
   status = read_line(&run, err);
   if (status == PD_OK) arrange(&run, argc);
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, status);
 }

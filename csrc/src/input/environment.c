@@ -123,12 +123,10 @@ pd_status pd__do_environment_enable(const char *prefix, pd_error_list *errors, p
     return report.status;
   }
   pd__changes changes;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
   if (prefix) pd__environment_read(prefix, &changes);
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) pd__environment_use(prefix);
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, status);
 }

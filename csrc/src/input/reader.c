@@ -193,13 +193,13 @@ static uint8_t *count_of(uint8_t *counts, const pd_flag *node, const pd__token *
 }
 
 static pd__pending *prepare(const pd__reader *reader, const pd__token *token, uint8_t *counts) {
-  pd__awaiting given = {.name = token->name,
-                        .length = token->length,
-                        .text = token->text,
-                        .next = token->next,
-                        .literal = token->literal,
-                        .excused = is_excused(reader, token),
-                        .origin = token->origin};
+  pd__pending given = {.name = token->name,
+                       .length = token->length,
+                       .text = token->text,
+                       .next = token->next,
+                       .literal = token->literal,
+                       .excused = is_excused(reader, token),
+                       .origin = token->origin};
   pd__pending *made = NULL;
   pd_error err;
   if (pd__pending_prepare(&given, &made, &err) == PD_OK) {

@@ -28,7 +28,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
   pd_module *module = find_waiting(image);
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
-  if (module->membership) pd__errors_free(module->membership->errors);
+  if (module->membership) pd__do_error_list_free(module->membership->errors);
   if (!module->membership) module->membership = pd__forever(sizeof *module->membership);
   if (!module->membership) return NULL;
   *module->membership = (pd__membership){.errors = NULL};
@@ -45,8 +45,6 @@ void pd__member_undefine(pd__operation *operation, pd_module *module) {
 void pd__member_leave(pd__operation *operation, pd_module *module) {
   pd__registered_leave(operation, module);
   pd__hooks_leave(operation, module);
-  pd__warnings_leave(operation, module);
-  pd__deferred_leave(operation, module);
 }
 
 /* ---- Joining ---- */
@@ -156,8 +154,8 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   member->joined_in = load;
   member->withdrawn_with = NULL;
   module->name_space = name_space_for(load, image);
-  pd__errors_free(member->errors);
-  member->errors = pd__errors_new();
+  pd__do_error_list_free(member->errors);
+  member->errors = pd__do_error_list_new();
   pd__report refused = {.list = member->errors, .first = &first};
   if (status == PD_OK) {
     join_record(operation, module, record, &refused);
@@ -174,8 +172,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 static bool join(pd_module_record *record, const pd__platform_image *image) {
   pd__platform_image known;
   PD__IN_LOADER(pd__loader_now.owner);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   const pd_module *module = image ? NULL : record->state;
   if (module) {
     known = (pd__platform_image){.path = module->path, .low = module->low, .high = module->high};
@@ -241,8 +238,7 @@ void pd__members_visit(const void *inside) {
 /* Destructors wait for nobody: no code of the module is under way, since that would keep it. */
 void pd__module_leave(pd_module_record *record) {
   PD__IN_LOADER(pd__loader_now.owner);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_module *module = record->state;
   if (module && module->membership->record == record) {
     pd__member_undefine(&operation, module);

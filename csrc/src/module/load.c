@@ -120,8 +120,7 @@ static void settle(pd__operation *operation, pd_module *module, void *handle, bo
 /* No lock, and however the load ends: what it hasn't settled goes to whoever is around it. */
 static void end_loading(pd__loading **ended) {
   pd__loading_now = (*ended)->outer;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__deferred_hand_over(&operation, *ended, pd__loader_now.owner);
   pd__operation_unlock(&operation);
   if (operation.deferred) pd__deferred_tell(&operation);
@@ -133,8 +132,7 @@ static pd_status load_as(pd__loading *load, pd__report *report, pd_module **out)
   load->outer = pd__loading_now;
   pd__loading_now = now;
   pd_module *module = open_module(load, &handle, report);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   if (module) rejoin(&operation, module);
   bool sound = module && check_namespace(load, module, report);
   bool accepted = finish(&operation, load, module, sound, report);
@@ -168,8 +166,7 @@ pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module 
 
 pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   bool open = module->opened > 0;
   if (open) pd__module_close(&operation, module);
   if (open && module->opened == 0 && !module->has_record) { /* which says itself when it leaves */
@@ -237,11 +234,11 @@ pd_status pd__do_module_get_errors(const pd_module *module, pd_error_list *error
   if (!module) return pd__fail_null(err, "module");
   if (!errors) return pd__fail_null(err, "errors");
   pd__report report = {.list = errors};
-  size_t before = pd__errors_count(errors);
+  size_t before = pd__do_error_list_count(errors);
   pd__platform_lock();
   const pd_error_list *own = module->membership->errors;
   pd__report_add_all(&report, own);
-  bool whole = pd__errors_count(errors) - before == pd__errors_count(own);
+  bool whole = pd__do_error_list_count(errors) - before == pd__do_error_list_count(own);
   pd__platform_unlock();
   return whole ? PD_OK : pd__fail_memory(err);
 }

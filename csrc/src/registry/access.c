@@ -6,13 +6,10 @@
 pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!out) return pd__fail_null(err, "out");
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_flag *node = pd__resolve(name, strlen(name));
   if (node) *out = pd__flag_meant(node);
-  pd_status status = node ? PD_OK : pd__fail_undefined(name, err);
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, node ? PD_OK : pd__fail_undefined(name, err));
 }
 
 pd_flag *pd__do_flag_next(const pd_flag *previous) {
@@ -27,12 +24,10 @@ pd_flag *pd__do_flag_next(const pd_flag *previous) {
 
 /* A message needs the lock, and so does what a module may have assigned. */
 static pd_status get_locked(pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_type(&operation, flag, type, err);
   if (status == PD_OK) *value = pd__flag_value(flag);
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, status);
 }
 
 /* The definition may leave, and one of another type come, between the look at its type and that
@@ -69,15 +64,13 @@ pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, s
                                pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) {
     size_t whole = pd__value_format(flag->type, pd__flag_value(flag), buffer, size);
     if (length) *length = whole;
   }
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, status);
 }
 
 const void *pd__do_flag_get_address(const pd_flag *flag) {
@@ -92,12 +85,10 @@ const uint8_t *pd__do_flag_get_state(const pd_flag *flag) { return flag ? &flag-
 static pd_status set(pd_flag *flag, const char *text, pd_type type, pd_value value,
                      const pd_origin *origin, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_status status = text ? PD_OK : pd__flag_check_type(&operation, flag, type, err);
   if (status == PD_OK) status = pd__assign(&operation, flag, text, value, origin, err);
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, status);
 }
 
 #define DEFINE_SET(name, number, ctype, member_)                                                   \
@@ -114,13 +105,11 @@ pd_status pd__do_flag_set_from_string(pd_flag *flag, const char *text, pd_error 
 pd_status pd__do_flag_set_by_name(const char *name, const char *text, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_flag *node = pd__resolve(name, strlen(name));
   pd_status status = node ? pd__assign(&operation, node, text, (pd_value){0}, &pd__at_run_time, err)
                           : pd__fail_undefined(name, err);
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, status);
 }
 
 pd_status pd__do_flag_set_default(pd_flag *flag, const char *text, pd_error *err) {
@@ -136,13 +125,10 @@ pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   pd__report report = {.first = err};
   pd__changes changes;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
   pd__changes_reset(&changes, flag);
-  pd_status status = pd__changes_finish(&changes);
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, pd__changes_finish(&changes));
 }
 
 pd_status pd__do_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
@@ -152,13 +138,10 @@ pd_status pd__do_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
   if (status != PD_OK) return status;
   pd__report report = {.first = err};
   pd__changes changes;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
   pd__changes_drop(&changes, flag, source);
-  status = pd__changes_finish(&changes);
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, pd__changes_finish(&changes));
 }
 
 static pd_status check_sensitive(pd__operation *operation, pd_flag *flag, pd_error *err) {
@@ -172,8 +155,7 @@ pd_status pd__do_flag_wipe(pd_flag *flag, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   pd__report report = {.first = err};
   pd__changes changes;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_status status = check_sensitive(&operation, flag, err);
   if (status == PD_OK) {
     pd__changes_begin(&changes, &operation, &report);
@@ -181,18 +163,15 @@ pd_status pd__do_flag_wipe(pd_flag *flag, pd_error *err) {
     status = pd__changes_finish(&changes);
   }
   if (status == PD_OK) pd__flag_wipe(flag);
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, status);
 }
 
 static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, flag, err);
   if (status == PD_OK) flag->frozen = frozen;
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, status);
 }
 
 pd_status pd__do_flag_freeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, true, err); }

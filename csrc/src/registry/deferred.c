@@ -6,23 +6,12 @@
 #include "hook.h"
 #include "loader.h"
 
-typedef struct row {
-  struct row *next;
-  const void *owner;
-  pd__deferred item;
-} row;
+static pd__deferred *first, **end = &first;
 
-static row *first, **end = &first;
-static struct {
-  pd_deferred_handler handle;
-  void *context;
-  pd_module *module; /* that the handler is in */
-} teller;
-
-bool pd__deferred_add(pd__operation *operation, pd__deferred item) {
-  row *made = malloc(sizeof *made);
+bool pd__deferred_add(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
+  pd__deferred *made = malloc(sizeof *made);
   if (!made) return false;
-  *made = (row){NULL, pd__loader_now.owner, item};
+  *made = (pd__deferred){flag, watcher, pd__loader_now.owner, NULL};
   *end = made;
   end = &made->next;
   if (!made->owner) operation->deferred = true;
@@ -30,19 +19,19 @@ bool pd__deferred_add(pd__operation *operation, pd__deferred item) {
 }
 
 bool pd__deferred_take(const void *owner, pd__deferred *out) {
-  row **at = &first;
+  pd__deferred **at = &first;
   while (*at && (*at)->owner != owner) at = &(*at)->next;
-  row *taken = *at;
+  pd__deferred *taken = *at;
   if (!taken) return false;
   *at = taken->next;
   if (!taken->next) end = at;
-  *out = taken->item;
+  *out = *taken;
   free(taken);
   return true;
 }
 
 void pd__deferred_hand_over(pd__operation *operation, const void *owner, const void *heir) {
-  for (row *each = first; each; each = each->next) {
+  for (pd__deferred *each = first; each; each = each->next) {
     if (each->owner != owner) continue;
     each->owner = heir;
     if (!heir) operation->deferred = true;
@@ -50,7 +39,7 @@ void pd__deferred_hand_over(pd__operation *operation, const void *owner, const v
 }
 
 void pd__deferred_in_child(void) {
-  for (row *each = first; each; each = each->next) each->owner = NULL;
+  for (pd__deferred *each = first; each; each = each->next) each->owner = NULL;
 }
 
 bool pd__deferred_validator(const pd_flag *flag) {
@@ -60,32 +49,9 @@ bool pd__deferred_validator(const pd_flag *flag) {
   return at != NULL;
 }
 
-/* ---- Telling ---- */
-
-void pd__deferred_handle(pd__operation *operation, pd_deferred_handler handle, void *context,
-                         pd_module *module) {
-  pd__module_unregister(operation, teller.module);
-  teller.handle = handle;
-  teller.context = context;
-  teller.module = module;
-}
-
-void pd__deferred_leave(pd__operation *operation, const pd_module *module) {
-  if (!pd__module_has(module, (uintptr_t)teller.handle)) return;
-  pd__deferred_handle(operation, NULL, NULL, NULL);
-}
-
 void pd__deferred_tell(pd__operation *operation) {
-  pd__pinning how;
   pd__operation_lock(operation);
-  while ((how = teller.handle ? pd__pin_module(operation, teller.module) : PD__LEAVING) ==
-         PD__UNPINNED) {
-    pd__operation_unlock(operation);
-    pd__pins_take(operation);
-    pd__operation_lock(operation);
-  }
-  pd_deferred_handler handle = how == PD__PINNED ? teller.handle : NULL;
-  void *context = teller.context;
+  pd__handler to = pd__handler_pinned(operation, PD__HANDLE_DEFERRED);
   pd__operation_unlock(operation);
-  if (handle) handle(context);
+  if (to.function) ((pd_deferred_handler)to.function)(to.context);
 }

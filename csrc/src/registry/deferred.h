@@ -9,12 +9,14 @@
 
 /* One thing that was put off. */
 typedef struct pd__deferred {
-  pd_hook watcher; /* to be notified of the flag; 0: values wait for the flag */
   pd_flag *flag;
+  pd_hook watcher;   /* to be notified of the flag; 0: values wait for the flag */
+  const void *owner; /* that settles it; NULL: pd_deferred_run */
+  struct pd__deferred *next;
 } pd__deferred;
 
 /* Put it off, for whoever settles what this thread does in the loader. False: memory is out. */
-bool pd__deferred_add(pd__operation *operation, pd__deferred item);
+bool pd__deferred_add(pd__operation *operation, pd_flag *flag, pd_hook watcher);
 
 /* The next one that `owner` settles (NULL: pd_deferred_run) into *out; false: there is none. */
 bool pd__deferred_take(const void *owner, pd__deferred *out);
@@ -28,14 +30,7 @@ void pd__deferred_in_child(void);
 /* Whether a validator of the flag can't be asked by this operation. */
 bool pd__deferred_validator(const pd_flag *flag);
 
-/* Who is told that something waits for pd_deferred_run; NULL: nobody. */
-void pd__deferred_handle(pd__operation *operation, pd_deferred_handler handler, void *context,
-                         pd_module *module);
-
-/* No lock: tell. */
+/* No lock: tell the handler that something waits for pd_deferred_run. */
 void pd__deferred_tell(pd__operation *operation);
-
-/* The module leaves; if it has the handler, nobody is told any more. */
-void pd__deferred_leave(pd__operation *operation, const pd_module *module);
 
 #endif /* PD__DEFERRED_H */

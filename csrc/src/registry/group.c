@@ -11,54 +11,37 @@ typedef struct group {
   const char *names[]; /* of the flags: stored for good */
 } group;
 
-#define GROUP_TEXT(name, number, text)                                                             \
-  case PD_GROUP_##name:                                                                            \
-    return text;
-static const char *text_of(pd_group kind) {
-  switch (kind) { PD_GROUP_MAP(GROUP_TEXT) }
-  return NULL;
-}
+#define GROUP_TEXT(name, number, text) [number] = text,
+static const char texts[][64] = {PD_GROUP_MAP(GROUP_TEXT)};
 
 static bool holds(pd_group kind, size_t given, size_t count) {
-  switch (kind) {
-    case PD_GROUP_AT_MOST_ONE:
-      return given <= 1;
-    case PD_GROUP_AT_LEAST_ONE:
-      return given >= 1;
-    case PD_GROUP_EXACTLY_ONE:
-      return given == 1;
-    case PD_GROUP_ALL:
-      return given == count;
-    case PD_GROUP_ALL_OR_NONE:
-      return given == 0 || given == count;
-  }
-  return false;
+  if (kind == PD_GROUP_ALL_OR_NONE) return given == 0 || given == count;
+  if (kind == PD_GROUP_ALL) return given == count;
+  size_t least = kind == PD_GROUP_AT_MOST_ONE ? 0 : 1;
+  size_t most = kind == PD_GROUP_AT_LEAST_ONE ? count : 1;
+  return least <= given && given <= most;
 }
 
-/* "--a, --b" of the flags that are given, or of all. */
-static void write_names(const group *all, const pd_flag_entry *const *entries, bool every,
-                        char *out, size_t size) {
-  size_t used = 0;
+/* "--a, --b" of the flags that are given, or of all; gives how many. */
+static size_t write_names(const group *all, const pd_flag_entry *const *entries, bool every,
+                          char *out, size_t size) {
+  size_t count = 0;
   out[0] = '\0';
-  for (size_t i = 0; i < all->count && used < size; i++) {
+  for (size_t i = 0; i < all->count; i++) {
     if (!every && entries[i]->origin.source == PD_SOURCE_DEFAULT) continue;
-    used += (size_t)snprintf(out + used, size - used, "%s--%s", used ? ", " : "", all->names[i]);
+    pd__append(out, size, "%s--%s", count++ ? ", " : "", all->names[i]);
   }
+  return count;
 }
 
 bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   const group *all = context;
-  char names[PD__WHY_SIZE], found[PD__WHY_SIZE];
-  size_t given = 0;
-  for (size_t i = 0; i < all->count; i++) {
-    given += entries[i]->origin.source != PD_SOURCE_DEFAULT;
-  }
-  if (holds(all->kind, given, all->count)) return true;
-  write_names(all, entries, true, names, sizeof names / 2);
-  write_names(all, entries, false, found, sizeof found / 3);
-  char rule[PD__WHY_SIZE];
-  snprintf(rule, sizeof rule, text_of(all->kind), names); /* NOLINT: the texts are our own */
-  snprintf(why, size, "%s%s%s", rule, *found ? "; given: " : "", found);
+  char names[PD__WHY_SIZE / 2], given[PD__WHY_SIZE / 3];
+  size_t count = write_names(all, entries, false, given, sizeof given);
+  if (holds(all->kind, count, all->count)) return true;
+  write_names(all, entries, true, names, sizeof names);
+  snprintf(why, size, texts[all->kind], names); /* NOLINT: the texts are our own */
+  if (count > 0) pd__append(why, size, "; given: %s", given);
   return false;
 }
 
@@ -76,7 +59,7 @@ pd_status pd__do_group_add(pd_group kind, pd_flag *const *flags, size_t count, p
                            pd_error *err) {
   if (!flags) return pd__fail_null(err, "flags");
   if (count == 0) return pd__fail(err, PD_ERR_ARGUMENT, "count is 0, expected some flags");
-  if (!text_of(kind)) {
+  if ((size_t)kind >= sizeof texts / sizeof *texts) {
     return pd__fail(err, PD_ERR_ARGUMENT, "group is %d, expected a pd_group", (int)kind);
   }
   group *made = malloc(sizeof *made + count * sizeof *made->names);
@@ -84,8 +67,7 @@ pd_status pd__do_group_add(pd_group kind, pd_flag *const *flags, size_t count, p
   made->kind = kind;
   made->count = count;
   pd__hook like = {.validate = pd__group_check, .context = made, .release = free};
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_status status = store_names(made, flags, err);
   if (status == PD_OK) status = pd__hook_add(&like, flags, count, out, err);
   pd__operation_end(&operation);

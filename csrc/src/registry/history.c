@@ -250,10 +250,6 @@ bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
   return left == 0;
 }
 
-void pd__history_show_current(const pd_flag *flag, pd_flag_entry *out) {
-  pd__history_at(flag, 0, out);
-}
-
 pd_value pd__flag_default(const pd_flag *flag) {
   pd__entry given;
   bool found = pd__history_find(flag, PD_SOURCE_DEFAULT, &given);

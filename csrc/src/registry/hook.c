@@ -15,6 +15,8 @@ static size_t asking; /* definitions that every command line is shown to */
 /* Removed, and no call is under way: to be released. */
 static pd__hook *finished;
 
+pd__hook *pd__hook_find(pd_hook number) { return pd__numbered_find(&hooks, number); }
+
 pd__hook *pd__hooks_after(pd_hook number) { return pd__numbered_after(&hooks, number); }
 
 bool pd__hooks_ask(void) { return asking > 0 || hooks.count > hooks.removed; }
@@ -80,7 +82,7 @@ static void finish(pd__hook *hook) {
   pd__set_due(PD__DUE_RELEASES, true);
 }
 
-static void remove_hook(pd__hook *hook) {
+void pd__hook_remove(pd__hook *hook) {
   pd__numbered_remove(&hooks, hook->number);
   for (size_t i = 0; i < hook->count; i++) unlink_target(&hook->targets[i]);
   hook->removed = true;
@@ -88,20 +90,11 @@ static void remove_hook(pd__hook *hook) {
   if (hook->calls == 0) finish(hook);
 }
 
-/* An operation's hold of a hook. */
-struct pd__held {
-  pd__hook *hook;
-  pd__held *next;
-};
-
-bool pd__hook_hold(pd__operation *operation, pd__hook *hook) {
-  pd__held *held = pd__arena_take(&operation->arena, sizeof *held);
-  if (!held) return false;
+void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held) {
   *held = (pd__held){hook, operation->held};
   operation->held = held;
   pd__operation_list(operation);
   hook->calls++;
-  return true;
 }
 
 void pd__hooks_let_go(pd__operation *operation) {
@@ -111,23 +104,47 @@ void pd__hooks_let_go(pd__operation *operation) {
   }
 }
 
-void pd__hooks_forget_calls(void) {
+void pd__hooks_in_child(void) {
   for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) hook->calls = 0;
+  for (const pd__operation *each = pd__operations_listed(); each; each = each->outer) {
+    for (const pd__held *held = each->held; held; held = held->next) held->hook->calls++;
+  }
 }
 
-void pd__hooks_count_calls(const pd__operation *operation) {
-  for (const pd__held *held = operation->held; held; held = held->next) held->hook->calls++;
+/* ---- Handlers ---- */
+
+static pd__handler handlers[PD__HANDLINGS];
+
+void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh) {
+  pd__module_unregister(operation, handlers[what].module);
+  handlers[what] = fresh;
+  if (what == PD__HANDLE_WARNINGS) pd__set_due(PD__DUE_WARNINGS, fresh.function != NULL);
 }
+
+pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what) {
+  while (handlers[what].function) {
+    pd__pinning how = pd__pin_module(operation, handlers[what].module);
+    if (how == PD__PINNED) return handlers[what];
+    if (how == PD__LEAVING) break;
+    pd__pins_take(operation);
+  }
+  return (pd__handler){.function = NULL};
+}
+
+/* ---- Leaving ---- */
 
 static uintptr_t function_of(const pd__hook *hook) {
   return hook->watch ? (uintptr_t)hook->watch : (uintptr_t)hook->validate;
 }
 
 void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
-  (void)operation;
+  for (pd__handling what = 0; what < PD__HANDLINGS; what++) {
+    if (!pd__module_has(module, (uintptr_t)handlers[what].function)) continue;
+    pd__handler_set(operation, what, (pd__handler){.function = NULL});
+  }
   for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) {
     if (pd__module_has(module, (uintptr_t)hook->release)) hook->release = NULL; /* it goes, too */
-    if (pd__module_has(module, function_of(hook))) remove_hook(hook);
+    if (pd__module_has(module, function_of(hook))) pd__hook_remove(hook);
   }
 }
 
@@ -137,9 +154,7 @@ static void (*releaser_of(pd__operation *operation, pd__hook *hook))(void *) {
     pd__pinning how = pd__pin_module(operation, hook->releasing);
     if (how == PD__PINNED) return hook->release;
     if (how == PD__LEAVING) return NULL;
-    pd__operation_unlock(operation);
     pd__pins_take(operation);
-    pd__operation_lock(operation);
   }
   return NULL;
 }
@@ -154,21 +169,25 @@ static pd__hook *take_finished(void) {
   return taken;
 }
 
+static bool release_next(pd__operation *operation) {
+  void (*release)(void *) = NULL;
+  void *context = NULL;
+  pd__operation_lock(operation);
+  pd__hook *hook = take_finished();
+  if (hook) {
+    release = releaser_of(operation, hook);
+    context = hook->context;
+    pd__module_unregister(operation, hook->module);
+    pd__module_unregister(operation, hook->releasing);
+    free(hook);
+  }
+  pd__operation_unlock(operation);
+  if (release) release(context);
+  return hook != NULL;
+}
+
 void pd__hooks_release(pd__operation *operation) {
-  bool any = true;
-  while (any && pd__is_due(PD__DUE_RELEASES)) {
-    pd__operation_lock(operation);
-    pd__hook *hook = take_finished();
-    any = hook != NULL;
-    void (*release)(void *) = hook ? releaser_of(operation, hook) : NULL;
-    void *context = hook ? hook->context : NULL;
-    if (hook) {
-      pd__module_unregister(operation, hook->module);
-      pd__module_unregister(operation, hook->releasing);
-      free(hook);
-    }
-    pd__operation_unlock(operation);
-    if (release) release(context);
+  while (pd__is_due(PD__DUE_RELEASES) && release_next(operation)) {
   }
 }
 
@@ -188,12 +207,4 @@ pd_status pd__hooks_check_depth(pd_error *err) {
                   "validators, watchers and the warning handler call the library %d deep, one "
                   "inside the other: most likely in a circle",
                   DEEPEST);
-}
-
-pd__hook *pd__hook_find(pd_hook number) { return pd__numbered_find(&hooks, number); }
-
-bool pd__hook_remove(pd_hook number) {
-  pd__hook *hook = pd__hook_find(number);
-  if (hook) remove_hook(hook);
-  return hook != NULL;
 }

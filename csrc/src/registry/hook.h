@@ -39,15 +39,35 @@ static inline bool pd__hooks_concern(const pd_flag *flag) {
 bool pd__hooks_ask(void);
 void pd__hooks_count_definition(const pd_flag_def *def, int change);
 
-/* Hold a hook while the operation goes on. False: memory is out. */
-bool pd__hook_hold(pd__operation *operation, pd__hook *hook);
+/* An operation's hold of a hook. */
+struct pd__held {
+  pd__hook *hook;
+  pd__held *next;
+};
+
+/* Hold a hook while the operation goes on, whose memory `held` is. */
+void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held);
 void pd__hooks_let_go(pd__operation *operation);
 
-/* In the child of a fork: forget the calls of all hooks; count those of an operation again. */
-void pd__hooks_forget_calls(void);
-void pd__hooks_count_calls(const pd__operation *operation);
+/* In the child of a fork: count the calls again, which are those of its thread. */
+void pd__hooks_in_child(void);
 
-/* The module leaves, or the code between its addresses does: so do its hooks. */
+/* Functions of hosts that there is one of. */
+typedef enum pd__handling { PD__HANDLE_WARNINGS, PD__HANDLE_DEFERRED, PD__HANDLINGS } pd__handling;
+
+typedef struct pd__handler {
+  void (*function)(void); /* NULL: nobody */
+  void *context;
+  pd_module *module; /* that the function is in; NULL: none is known */
+} pd__handler;
+
+/* `fresh` handles that from now on. */
+void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh);
+
+/* Whom to call, whose image is pinned; no function: nobody. The lock may be let go meanwhile. */
+pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what);
+
+/* The module leaves, or the code between its addresses does: so do its hooks and handlers. */
 void pd__hooks_leave(pd__operation *operation, const pd_module *module);
 
 /* No lock: release the contexts that no call needs any more. */
@@ -68,10 +88,11 @@ void pd__hooks_exit(const int *unused);
 /* group.c: what PD_GROUP_MAP says of `context`, a group. No lock. */
 bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size);
 
-/* Add a hook that is like another one, whose modules are found; remove one: false, there is none.
- */
-bool pd__hook_remove(pd_hook number);
-pd__hook *pd__hook_find(pd_hook number); /* NULL: it is removed */
+/* NULL: it is removed. */
+pd__hook *pd__hook_find(pd_hook number);
+void pd__hook_remove(pd__hook *hook);
+
+/* Add a hook that is like another one, whose modules are found. */
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err);
 pd_status pd__hook_check_flags(pd_flag *const *flags, size_t count, pd_error *err);

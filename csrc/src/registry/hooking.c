@@ -7,15 +7,13 @@ static pd_status add(pd__hook *like, uintptr_t function, pd_flag *const *flags, 
   if (like->release) like->releasing = pd__module_of((const void *)(uintptr_t)like->release);
   pd__module_register(like->module);
   pd__module_register(like->releasing);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd_status status = pd__hook_add(like, flags, count, out, err);
   if (status != PD_OK) {
     pd__module_unregister(&operation, like->module);
     pd__module_unregister(&operation, like->releasing);
   }
-  pd__operation_end(&operation);
-  return status;
+  return pd__operation_return(&operation, status);
 }
 
 pd_status pd__do_validator_add(pd_flag *const *flags, size_t count, pd_validator function,
@@ -35,48 +33,45 @@ pd_status pd__do_watcher_add(pd_flag *flag, pd_watcher function, void *context,
   return add(&like, (uintptr_t)function, &flag, flag ? 1 : 0, out, err);
 }
 
-static pd_status fail_removed(pd_hook number, pd_error *err) {
+static pd_status change(pd_hook number, bool removes, pd_error *err) {
+  PD__LOCKED_OPERATION(operation);
+  pd__hook *hook = pd__hook_find(number);
+  if (hook && removes) pd__hook_remove(hook);
+  if (hook && !removes) hook->waits = true;
+  pd__operation_end(&operation);
+  if (hook) return PD_OK;
   return pd__fail(err, PD_ERR_ARGUMENT, "no hook has the number %llu, or it is removed already",
                   (unsigned long long)number);
 }
 
-pd_status pd__do_hook_remove(pd_hook number, pd_error *err) {
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  bool found = pd__hook_remove(number);
-  pd__operation_end(&operation);
-  return found ? PD_OK : fail_removed(number, err);
-}
+pd_status pd__do_hook_remove(pd_hook number, pd_error *err) { return change(number, true, err); }
+pd_status pd__do_hook_defer(pd_hook number, pd_error *err) { return change(number, false, err); }
 
-pd_status pd__do_hook_defer(pd_hook number, pd_error *err) {
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  pd__hook *hook = pd__hook_find(number);
-  if (hook) hook->waits = true;
-  pd__operation_end(&operation);
-  return hook ? PD_OK : fail_removed(number, err);
-}
+/* ---- Handlers ---- */
 
-/* ---- Warnings ---- */
+static pd_status handle(pd__handling what, uintptr_t function, void *context) {
+  pd_module *module = function ? pd__module_of((const void *)function) : NULL;
+  pd__module_register(module);
+  PD__LOCKED_OPERATION(operation);
+  pd__handler_set(&operation, what, (pd__handler){(void (*)(void))function, context, module});
+  return pd__operation_return(&operation, PD_OK);
+}
 
 pd_status pd__do_warning_handle(pd_warning_handler wanted, void *context, pd_error *err) {
   (void)err;
-  pd_module *module = wanted ? pd__module_of((const void *)(uintptr_t)wanted) : NULL;
-  pd__module_register(module);
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  pd__warnings_take(&operation, wanted, context, module);
-  pd__operation_end(&operation);
-  return PD_OK;
+  return handle(PD__HANDLE_WARNINGS, (uintptr_t)wanted, context);
+}
+
+pd_status pd__do_deferred_handle(pd_deferred_handler wanted, void *context, pd_error *err) {
+  (void)err;
+  return handle(PD__HANDLE_DEFERRED, (uintptr_t)wanted, context);
 }
 
 pd_status pd__do_warning_report(const char *message, pd_error *err) {
   if (!message) return pd__fail_null(err, "message");
   pd_status status = pd__hooks_check_depth(err);
   if (status != PD_OK) return status;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK, "%s", message);
-  pd__operation_end(&operation);
-  return PD_OK;
+  return pd__operation_return(&operation, PD_OK);
 }

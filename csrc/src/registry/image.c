@@ -1,7 +1,6 @@
 /* The images that the registry knows: modules that have joined, and those that registered
  * something. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../base/text.h"
 #include "loader.h"
@@ -46,9 +45,8 @@ static pd_module *make(const char *path) {
   return made;
 }
 
-static uint32_t generations;
-
 void pd__module_gone(pd_module *module) {
+  static uint32_t generations;
   module->present = false;
   module->has_record = false;
   module->generation = ++generations;
@@ -62,14 +60,13 @@ pd_module *pd__module_add(const pd__platform_image *image) {
   replace(image);
   pd_module *module = find_absent(path);
   if (!module && !(module = make(path))) return NULL;
+  pd__module_gone(module);
   module->present = true;
-  module->generation = ++generations;
   module->low = image->low;
   module->high = image->high;
   module->stays = image->stays;
-  module->has_record = false;
-  module->opened = module->pinned = module->closing = module->registrations = 0;
-  module->handle = module->reference = NULL;
+  module->registrations = 0;
+  module->reference = NULL;
   return module;
 }
 

@@ -1,4 +1,6 @@
 /* What is listed of a flag, for hosts and reports. */
+#include <string.h>
+
 #include "../base/sized.h"
 #include "../base/text.h"
 #include "registry.h"
@@ -45,20 +47,6 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   return texts(flag, def, info);
 }
 
-pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
-  if (!flag) return pd__fail_null(err, "flag");
-  pd_flag_info found = {.size = sizeof found};
-  pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_flag_info, cells), "info", err);
-  if (status != PD_OK) return status;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
-  if (status == PD_OK && !pd__flag_info(flag, &found)) status = pd__fail_memory(err);
-  pd__operation_end(&operation);
-  if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
-  return status;
-}
-
 pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!pd__history_at(flag, index, entry)) {
@@ -69,23 +57,61 @@ pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry
   return lost ? pd__fail_memory(err) : PD_OK;
 }
 
-pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
-                                pd_error *err) {
+/* ---- For hosts ---- */
+
+/* What is asked for of a flag, in a struct of ours. */
+typedef union view {
+  size_t size;
+  pd_flag_info info;
+  pd_flag_entry entry;
+  pd_cell_info cell;
+} view;
+
+typedef pd_status finder(const pd_flag *flag, size_t index, view *found, pd_error *err);
+
+/* Find it, and give the caller what it knows of it; `least` as in pd__sized_check. */
+static pd_status look(const pd_flag *flag, size_t index, finder *find, size_t size, void *out,
+                      size_t least, const char *what, pd_error *err) {
+  view found;
+  memset(&found, 0, sizeof found);
+  found.size = size;
   if (!flag) return pd__fail_null(err, "flag");
-  pd_flag_entry found = {.size = sizeof found};
-  pd_status status = pd__sized_check(entry, PD__SIZE_UP_TO(pd_flag_entry, origin), "entry", err);
+  pd_status status = pd__sized_check(out, least, what, err);
   if (status != PD_OK) return status;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
-  if (status == PD_OK) status = pd__flag_entry(flag, index, &found, err);
+  if (status == PD_OK) status = find(flag, index, &found, err);
   pd__operation_end(&operation);
-  if (status == PD_OK) pd__sized_give(entry, &found, sizeof found);
+  if (status == PD_OK) pd__sized_give(out, &found, size);
   return status;
 }
 
-static void fill_cell(const pd_flag *flag, const pd__cell *cell, pd_cell_info *info) {
+static pd_status find_info(const pd_flag *flag, size_t index, view *found, pd_error *err) {
+  (void)index;
+  return pd__flag_info(flag, &found->info) ? PD_OK : pd__fail_memory(err);
+}
+
+pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
+  return look(flag, 0, find_info, sizeof *info, info, PD__SIZE_UP_TO(pd_flag_info, cells), "info",
+              err);
+}
+
+static pd_status find_entry(const pd_flag *flag, size_t index, view *found, pd_error *err) {
+  return pd__flag_entry(flag, index, &found->entry, err);
+}
+
+pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
+                                pd_error *err) {
+  return look(flag, index, find_entry, sizeof *entry, entry, PD__SIZE_UP_TO(pd_flag_entry, origin),
+              "entry", err);
+}
+
+static pd_status find_cell(const pd_flag *flag, size_t index, view *found, pd_error *err) {
+  const pd__cell *cell = flag->cells;
+  for (size_t left = index; cell && left > 0; left--) cell = cell->next;
+  if (!cell) return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", flag->name, index);
   const pd_flag_def *def = cell->def;
+  pd_cell_info *info = &found->cell;
   info->kind = (pd_kind)def->kind;
   info->type = (pd_type)def->type;
   info->module = cell->registered ? NULL : cell->module;
@@ -93,25 +119,11 @@ static void fill_cell(const pd_flag *flag, const pd__cell *cell, pd_cell_info *i
   info->in_step =
       !def->cell || (def->type == flag->type &&
                      pd__value_equal(flag->type, pd__variable_load(def), pd__flag_value(flag)));
+  return PD_OK;
 }
 
 pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *info,
                                pd_error *err) {
-  if (!flag) return pd__fail_null(err, "flag");
-  pd_cell_info found = {.size = sizeof found};
-  pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_cell_info, in_step), "info", err);
-  if (status != PD_OK) return status;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
-  status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
-  const pd__cell *cell = flag->cells;
-  for (size_t left = index; cell && left > 0; left--) cell = cell->next;
-  if (status == PD_OK && !cell) {
-    status = pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", flag->name, index);
-  } else if (status == PD_OK) {
-    fill_cell(flag, cell, &found);
-  }
-  pd__operation_end(&operation);
-  if (status == PD_OK) pd__sized_give(info, &found, sizeof found);
-  return status;
+  return look(flag, index, find_cell, sizeof *info, info, PD__SIZE_UP_TO(pd_cell_info, in_step),
+              "info", err);
 }

@@ -1,8 +1,6 @@
 /* Whether this thread runs constructors or destructors of modules. */
 #include "loader.h"
 
-#include <stddef.h>
-
 #include "../platform/platform.h"
 
 _Thread_local pd__loader_stay pd__loader_now;

@@ -7,16 +7,10 @@
 #include "pin.h"
 
 void pd__operations_in_child(void) {
-  pd__pins_forget();
-  pd__hooks_forget_calls();
+  pd__pins_in_child();
+  pd__hooks_in_child();
   pd__deferred_in_child();
-  for (const pd__operation *each = pd__operations_listed(); each; each = each->outer) {
-    pd__pins_count(each);
-    pd__hooks_count_calls(each);
-  }
 }
-
-void pd__operation_begin(pd__operation *operation) { pd__operation_lock(operation); }
 
 void pd__operation_abandon(pd__operation *operation) {
   if (operation->held || operation->pins || operation->notices) {

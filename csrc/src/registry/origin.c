@@ -1,5 +1,4 @@
 /* Where a value came from, as messages say it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "registry.h"
@@ -24,29 +23,25 @@ static bool is_variable(const pd_origin *origin) {
 
 const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
   bool variable = is_variable(origin);
-  bool file = !variable && origin->place && origin->source != PD_SOURCE_RUNTIME;
-  char line[12] = "", column[12] = "";
-  if (origin->line) snprintf(line, sizeof line, "%u:", origin->line);
-  if (origin->line && origin->column) snprintf(column, sizeof column, "%u:", origin->column);
-  if (file) {
-    snprintf(out, PD__PLACE_SIZE, "%.255s:%s%s ", origin->place, line, column);
-  } else {
-    strcpy(out, variable ? "environment: " : "");
-  }
+  strcpy(out, variable ? "environment: " : "");
+  if (variable || !origin->place || origin->source == PD_SOURCE_RUNTIME) return out;
+  pd__append(out, PD__PLACE_SIZE, "%.255s:", origin->place);
+  if (origin->line) pd__append(out, PD__PLACE_SIZE, "%u:", origin->line);
+  if (origin->line && origin->column) pd__append(out, PD__PLACE_SIZE, "%u:", origin->column);
+  pd__append(out, PD__PLACE_SIZE, " ");
   return out;
 }
 
 const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD__SOURCE_SIZE]) {
-  char place[PD__PLACE_SIZE];
   const char *variable = origin->place ? origin->place : "";
-  pd__place_of(origin, place);
-  if (is_variable(origin) && !ends_with_name(variable, name)) {
-    snprintf(out, PD__SOURCE_SIZE, "%s%.512s%s(%s)", place, variable, *variable ? " " : "", name);
-  } else if (is_variable(origin)) {
-    snprintf(out, PD__SOURCE_SIZE, "%s%s", place, variable);
-  } else {
+  pd__place_of(origin, out);
+  if (!is_variable(origin)) {
     bool dashes = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_FILE;
-    snprintf(out, PD__SOURCE_SIZE, "%s%s%s", place, dashes ? "--" : "", name);
+    pd__append(out, PD__SOURCE_SIZE, "%s%s", dashes ? "--" : "", name);
+  } else if (ends_with_name(variable, name)) {
+    pd__append(out, PD__SOURCE_SIZE, "%s", variable);
+  } else {
+    pd__append(out, PD__SOURCE_SIZE, "%.512s%s(%s)", variable, *variable ? " " : "", name);
   }
   return out;
 }
@@ -62,12 +57,13 @@ static bool is_given(pd_source source) {
 /* "file, environment, argv or run time" */
 static void write_given(char *out, size_t size) {
   static const pd_source all[] = { PD_SOURCE_MAP(LISTED) };
-  size_t left = 0, used = 0;
+  size_t left = 0;
+  out[0] = '\0';
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) left += is_given(all[i]);
-  for (size_t i = 0; i < sizeof all / sizeof *all && used < size; i++) {
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (!is_given(all[i])) continue;
-    const char *joint = !used ? "" : left > 1 ? ", " : " or ";
-    used += (size_t)snprintf(out + used, size - used, "%s%s", joint, pd__source_name(all[i]));
+    const char *joint = !*out ? "" : left > 1 ? ", " : " or ";
+    pd__append(out, size, "%s%s", joint, pd__source_name(all[i]));
     left--;
   }
 }

@@ -2,8 +2,6 @@
  * kept by a count, and closed by the last that lets go; of others the loader gives a reference. */
 #include "pin.h"
 
-#include <stdlib.h>
-
 #include "loader.h"
 
 /* A pin of an operation. */
@@ -53,11 +51,13 @@ pd__pinning pd__pin_module(pd__operation *operation, pd_module *module) {
 }
 
 void pd__pins_take(pd__operation *operation) {
+  pd__operation_unlock(operation);
   for (pd__pin *pin = operation->pins; pin; pin = pin->next) {
     if (pin->state != WANTED) continue;
     pin->handle = pd__platform_hold(pin->path, pin->low, pin->high);
     pin->state = pin->handle ? HELD : REFUSED;
   }
+  pd__operation_lock(operation);
 }
 
 /* ---- Letting go ---- */
@@ -74,12 +74,16 @@ static void close_all(pd__operation *operation, pd_module *module) {
   for (; module->closing > 0; module->closing--) close_later(operation, module->handle);
 }
 
+/* Whether it is one of those that its module knows of. */
+static bool counts(const pd__pin *pin) {
+  return pin->state == COUNTED && pin->generation == pin->module->generation;
+}
+
 void pd__pins_release(pd__operation *operation) {
   for (; operation->pins; operation->pins = operation->pins->next) {
     pd__pin *pin = operation->pins;
     if (pin->state == HELD) close_later(operation, pin->handle);
-    if (pin->state != COUNTED || pin->generation != pin->module->generation) continue;
-    if (--pin->module->pinned == 0) close_all(operation, pin->module);
+    if (counts(pin) && --pin->module->pinned == 0) close_all(operation, pin->module);
   }
 }
 
@@ -89,13 +93,10 @@ void pd__pins_close(pd__operation *operation) {
   }
 }
 
-void pd__pins_forget(void) {
+void pd__pins_in_child(void) {
   for (pd_module *module = NULL; (module = pd__module_next(module));) module->pinned = 0;
-}
-
-void pd__pins_count(const pd__operation *operation) {
-  for (const pd__pin *pin = operation->pins; pin; pin = pin->next) {
-    if (pin->state == COUNTED && pin->generation == pin->module->generation) pin->module->pinned++;
+  for (const pd__operation *each = pd__operations_listed(); each; each = each->outer) {
+    for (const pd__pin *pin = each->pins; pin; pin = pin->next) pin->module->pinned += counts(pin);
   }
 }
 

@@ -10,8 +10,7 @@ void pd__pins_release(pd__operation *operation);
 /* No lock: give the loader back what it gave, which may unload images. */
 void pd__pins_close(pd__operation *operation);
 
-/* In the child of a fork: forget the counts of all modules; count those of an operation again. */
-void pd__pins_forget(void);
-void pd__pins_count(const pd__operation *operation);
+/* In the child of a fork: count again what the operations of its thread keep. */
+void pd__pins_in_child(void);
 
 #endif /* PD__PIN_H */

@@ -276,10 +276,14 @@ struct pd__operation {
   bool deferred; /* it has put something off, for pd_deferred_run */
 };
 
-/* Take the lock, and let go of it; then notify watchers, hand out warnings, release contexts and
- * close what may leave. */
-void pd__operation_begin(pd__operation *operation);
+/* Let go of the lock, notify watchers, hand out warnings, release contexts and close what may
+ * leave. */
 void pd__operation_end(pd__operation *operation);
+
+static inline pd_status pd__operation_return(pd__operation *operation, pd_status status) {
+  pd__operation_end(operation);
+  return status;
+}
 
 static inline void pd__operation_lock(pd__operation *operation) {
   pd__platform_lock();
@@ -314,6 +318,11 @@ void pd__operations_in_child(void);
 #define PD__OPERATION(name)                                                                        \
   pd__operation name __attribute__((cleanup(pd__operation_leave))) = {.locked = false}
 
+/* One that has the lock at once. */
+#define PD__LOCKED_OPERATION(name)                                                                 \
+  PD__OPERATION(name);                                                                             \
+  pd__operation_lock(&(name))
+
 /* The operation keeps something in the process, until it ends (kept.c). */
 void pd__operation_list(pd__operation *operation);
 void pd__operation_unlist(pd__operation *operation);
@@ -325,7 +334,7 @@ pd__operation *pd__operations_listed(void);
 
 typedef enum pd__pinning {
   PD__PINNED,   /* the image stays while the operation goes on */
-  PD__UNPINNED, /* pd__pins_take must be called, without the lock; then look again */
+  PD__UNPINNED, /* pd__pins_take must be called; then look again */
   PD__LEAVING   /* it can't be kept: nothing of it may be called */
 } pd__pinning;
 
@@ -333,7 +342,8 @@ typedef enum pd__pinning {
  * NULL, for code in no image, is its owner's matter. */
 pd__pinning pd__pin_module(pd__operation *operation, pd_module *module);
 
-/* No lock: ask the loader for the images that pd__pin_module wanted. */
+/* With the lock, which is let go meanwhile: ask the loader for the images that pd__pin_module
+ * wanted. */
 void pd__pins_take(pd__operation *operation);
 
 /* ---- The value of a flag (flag.c) ---- */
@@ -399,9 +409,6 @@ bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
 /* The entry at `index`, as pd_flag_get_entry counts, into *out; false: there is none. */
 bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
 
-/* What holds now, into *out, as hosts see it. */
-void pd__history_show_current(const pd_flag *flag, pd_flag_entry *out);
-
 /* Keep the values that `keeps` keeps, which may change them; the others go. `current` tells it
  * that the value isn't a replaced one; `base` is what pd__flag_base gives, or gave while the flag
  * had another type. */
@@ -462,15 +469,8 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
 /* Room for the text of one more; NULL: memory is out, and the warning is lost. */
 pd_error *pd__warning_add(pd_warning kind);
 
-/* Who takes warnings from now on; NULL: nobody. */
-void pd__warnings_take(pd__operation *operation, pd_warning_handler handle, void *context,
-                       pd_module *module);
-
 /* No lock: hand out warnings. */
 void pd__warnings_deliver(pd__operation *operation);
-
-/* The module leaves; if it has the warning handler, warnings are kept again. */
-void pd__warnings_leave(pd__operation *operation, const pd_module *module);
 
 /* ---- What is listed of a flag (inspect.c) ---- */
 

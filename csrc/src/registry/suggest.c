@@ -61,8 +61,7 @@ static const char options[][12] = {
 /* Such an option isn't misspelt: it means nothing where it stands. */
 static bool is_option(const char *name, size_t length) {
   size_t i = 0;
-  while (i < OPTIONS && (strlen(options[i]) != length || memcmp(options[i], name, length) != 0))
-    i++;
+  while (i < OPTIONS && (strncmp(options[i], name, length) != 0 || options[i][length])) i++;
   return i < OPTIONS;
 }
 

@@ -1,5 +1,4 @@
 /* Asking the validators about the values that are to be. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +20,7 @@ typedef struct shown {
 /* A validator, and what it is asked. */
 typedef struct asked {
   pd__hook *hook; /* NULL: the validator of a definition */
+  pd__held held;
   pd_validator validate;
   void *context;
   pd_module *module; /* that its code is in */
@@ -78,85 +78,71 @@ static size_t first_of(const question *all, const pd_flag *flag) {
   return low;
 }
 
-/* What the changes of one flag come to. */
-typedef struct sum {
-  const pd__change *best; /* the value of the highest rank, the latest of those; or NULL */
-  uint32_t dropped;       /* a bit for each source whose former values go */
-} sum;
-
 #define BIT(source) (1u << PD_SOURCE_##source)
 
-/* From the last change to the first: what one drops, those before it can't give. */
-static sum add_up(const question *all, const pd_flag *flag) {
+/* The entry that will hold. From the last change of the flag to the first: what one drops, those
+ * before it can't give. */
+static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
+  const pd__change *best = NULL;  /* the value of the highest rank, the latest of those */
+  uint32_t dropped = 0, rank = 0; /* a bit for each source whose former values go */
   size_t first = first_of(all, flag), end = first;
-  sum found = {NULL, 0};
-  uint32_t best = 0;
   while (end < all->changes->count && all->sorted[end]->flag == flag) end++;
   for (size_t i = end; i-- > first;) {
     const pd__change *change = all->sorted[i];
     pd_source source = pd__change_source(change);
-    uint32_t rank = pd__source_rank(source);
-    if (change->action == PD__RESET) found.dropped = ~(BIT(DEFAULT) | BIT(OVERRIDE));
-    if (change->action == PD__WIPE) found.dropped = ~BIT(DEFAULT);
-    if (change->action == PD__DROP) found.dropped |= 1u << change->origin.source;
-    if (change->action != PD__ASSIGN || found.dropped >> source & 1) continue;
-    if (found.best && rank <= best) continue;
-    found.best = change;
-    best = rank;
+    if (change->action == PD__RESET) dropped = ~(BIT(DEFAULT) | BIT(OVERRIDE));
+    if (change->action == PD__WIPE) dropped = ~BIT(DEFAULT);
+    if (change->action == PD__DROP) dropped |= 1u << change->origin.source;
+    if (change->action != PD__ASSIGN || dropped >> source & 1) continue;
+    if (best && pd__source_rank(source) <= rank) continue;
+    best = change;
+    rank = pd__source_rank(source);
   }
-  return found;
-}
-
-/* The entry that will hold. */
-static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
-  sum changed = add_up(all, flag);
   bool goes = true;
   for (size_t index = 0; goes; index++) {
     pd__history_at(flag, index, out);
     uint32_t source = (uint32_t)out->origin.source;
-    goes = out->replaced || changed.dropped >> source & 1;
+    goes = out->replaced || dropped >> source & 1;
   }
-  if (!changed.best) return;
-  pd_source source = pd__change_source(changed.best);
-  if (pd__source_rank(out->origin.source) > pd__source_rank(source)) return;
-  out->value = changed.best->value;
-  out->origin = changed.best->origin;
-  out->origin.source = source;
+  if (!best || pd__source_rank(out->origin.source) > rank) return;
+  out->value = best->value;
+  out->origin = best->origin;
+  out->origin.source = pd__change_source(best);
   out->replaced = false;
 }
 
 /* ---- Collecting the validators ---- */
 
-static asked *add(question *all, pd__hook *hook, pd_validator validate, size_t count) {
+/* Add one, with room for so many that it is shown. */
+static asked *add(question *all, size_t count) {
   asked *made = take(all, sizeof *made);
-  if (!made) return NULL;
-  made->shown = take(all, (count + 1) * sizeof *made->shown);
-  made->entries = take(all, (count + 1) * sizeof *made->entries);
+  shown *seen = take(all, (count + 1) * sizeof *seen);
+  const pd_flag_entry **entries = take(all, (count + 1) * sizeof *entries);
   if (all->memory_out) return NULL;
-  made->hook = hook;
-  made->validate = validate;
   made->count = count;
-  for (size_t i = 0; i < count; i++) made->entries[i] = &made->shown[i].entry;
+  made->shown = seen;
+  made->entries = entries;
   *all->end = made;
   all->end = &made->next;
   return made;
 }
 
-static void show(question *all, shown *out, pd_flag *flag) {
-  out->flag = flag;
-  out->generation = flag->generation;
-  out->entry.size = sizeof out->entry;
-  propose(all, flag, &out->entry);
+static void show(question *all, asked *to, size_t index, pd_flag *flag) {
+  shown *seen = &to->shown[index];
+  *seen = (shown){flag, flag->generation, {.size = sizeof seen->entry}};
+  propose(all, flag, &seen->entry);
+  to->entries[index] = &seen->entry;
 }
 
 static void add_definition(question *all, pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!def || !def->validate || def->retired) return;
-  asked *made = add(all, NULL, def->validate, 1);
+  asked *made = add(all, 1);
   if (!made) return;
+  made->validate = def->validate;
   made->context = def->context;
   made->module = flag->cells->module;
-  show(all, &made->shown[0], flag);
+  show(all, made, 0, flag);
 }
 
 /* It may wait for a thread that waits for the loader. */
@@ -177,35 +163,34 @@ static void add_hook(question *all, pd__hook *hook) {
     if (!target->flag->defined || target->flag->type != target->type) return;
   }
   if (refuse_deferred(all, hook)) return;
-  asked *made = add(all, hook, hook->validate, hook->count);
+  asked *made = add(all, hook->count);
   if (!made) return;
+  made->hook = hook;
+  made->validate = hook->validate;
   made->context = hook->context;
   made->module = hook->module;
-  if (!pd__hook_hold(all->changes->operation, hook)) all->memory_out = true;
-  for (size_t i = 0; i < hook->count; i++) show(all, &made->shown[i], hook->targets[i].flag);
-}
-
-static void add_hooks_of(question *all, pd_flag *flag) {
-  add_definition(all, flag);
-  for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; at; at = at->next) {
-    add_hook(all, at->hook);
-  }
+  pd__hook_hold(all->changes->operation, hook, &made->held);
+  for (size_t i = 0; i < hook->count; i++) show(all, made, i, hook->targets[i].flag);
 }
 
 static void collect(question *all) {
   static uint64_t round;
   const pd__changes *changes = all->changes;
   all->round = ++round;
-  if (changes->ask_all) {
-    for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) add_definition(all, flag);
-    for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) {
-      add_hook(all, hook);
-    }
-    return;
+  for (pd_flag *flag = NULL; changes->ask_all && (flag = pd__names_next(flag));) {
+    add_definition(all, flag);
   }
-  for (size_t i = 0; i < changes->count && !all->memory_out; i++) {
-    bool repeated = i > 0 && all->sorted[i]->flag == all->sorted[i - 1]->flag;
-    if (!repeated) add_hooks_of(all, all->sorted[i]->flag);
+  for (pd__hook *hook = NULL;
+       changes->ask_all && (hook = pd__hooks_after(hook ? hook->number : 0));) {
+    add_hook(all, hook);
+  }
+  for (size_t i = 0; !changes->ask_all && i < changes->count && !all->memory_out; i++) {
+    pd_flag *flag = all->sorted[i]->flag;
+    if (i > 0 && flag == all->sorted[i - 1]->flag) continue;
+    add_definition(all, flag);
+    for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; at; at = at->next) {
+      add_hook(all, at->hook);
+    }
   }
 }
 
@@ -251,11 +236,8 @@ static bool pin(question *all) {
     if (how == PD__LEAVING) each->validate = NULL; /* nobody can say that the value is right */
     pinned &= how != PD__UNPINNED;
   }
-  if (pinned) return true;
-  pd__operation_unlock(operation);
-  pd__pins_take(operation);
-  pd__operation_lock(operation);
-  return false;
+  if (!pinned) pd__pins_take(operation);
+  return pinned;
 }
 
 /* With the lock, which is let go meanwhile. */
@@ -287,23 +269,22 @@ static bool holds(const question *all) {
 
 /* "--level=9" as it was given, or the names of several flags. */
 #define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
+static const char *text_of(const shown *seen, char number[PD__NUMBER_SIZE]) {
+  return pd__value_text(seen->flag->type, seen->entry.value, number);
+}
+
 static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   char source[PD__SOURCE_SIZE], number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
-  if (one->count == 1) {
-    const shown *seen = &one->shown[0];
-    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
-    pd__source_of(seen->flag->name, &seen->entry.origin, source);
-    bool sensitive = pd__flag_def(seen->flag)->sensitive;
-    snprintf(out, SUBJECT_SIZE, "%s=%s", source,
-             sensitive ? PD__REDACTED : pd__quote(quoted, text));
-    return;
+  out[0] = '\0';
+  for (size_t i = 0; one->count > 1 && i < one->count; i++) {
+    pd__append(out, SUBJECT_SIZE, "%s--%s", i ? ", " : "", one->shown[i].flag->name);
   }
-  size_t used = 0;
-  for (size_t i = 0; i < one->count && used < SUBJECT_SIZE; i++) {
-    const char *comma = i ? ", " : "";
-    used += (size_t)snprintf(out + used, SUBJECT_SIZE - used, "%s--%s", comma,
-                             one->shown[i].flag->name);
-  }
+  if (one->count > 1) return;
+  const shown *seen = &one->shown[0];
+  bool sensitive = pd__flag_def(seen->flag)->sensitive;
+  pd__append(out, SUBJECT_SIZE, "%s=%s",
+             pd__source_of(seen->flag->name, &seen->entry.origin, source),
+             sensitive ? PD__REDACTED : pd__quote(quoted, text_of(seen, number)));
 }
 
 /* Whether what the validator wrote shows the value of a sensitive flag. */
@@ -312,7 +293,7 @@ static bool gives_away(const asked *one) {
   for (size_t i = 0; i < one->count; i++) {
     const shown *seen = &one->shown[i];
     if (!pd__flag_def(seen->flag)->sensitive) continue;
-    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
+    const char *text = text_of(seen, number);
     if (*text && strstr(one->why, text)) return true;
   }
   return false;

@@ -1,7 +1,6 @@
 /* Warnings: kept until somebody takes them, each given once. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hook.h"
 
@@ -12,15 +11,6 @@ typedef struct warning {
 } warning;
 
 static warning *first, **end = &first;
-static struct {
-  pd_warning_handler handle;
-  void *context;
-  pd_module *module; /* that the handler is in */
-} taker;
-
-static void update_due(void) {
-  pd__set_due(PD__DUE_WARNINGS, first != NULL && taker.handle != NULL);
-}
 
 pd_error *pd__warning_add(pd_warning kind) {
   warning *made = calloc(1, sizeof *made);
@@ -28,7 +18,7 @@ pd_error *pd__warning_add(pd_warning kind) {
   made->kind = kind;
   *end = made;
   end = &made->next;
-  update_due();
+  pd__set_due(PD__DUE_WARNINGS, true);
   return &made->text;
 }
 
@@ -50,72 +40,37 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
   if (flag->warned) return;
   flag->warned = true;
   pd__source_of(flag->name, origin, source);
-  if (def->retired) {
-    warn(source, "is retired, its value is ignored", def->retired);
-  } else {
-    warn(source, "is deprecated", def->deprecated);
-  }
+  const char *what = def->retired ? "is retired, its value is ignored" : "is deprecated";
+  warn(source, what, def->retired ? def->retired : def->deprecated);
 }
 
 /* ---- Delivering ---- */
 
+/* With the lock; NULL: there is none. */
 static warning *take(void) {
   warning *taken = first;
+  if (!taken) return NULL;
   first = taken->next;
   if (!first) end = &first;
   return taken;
 }
 
-/* With the lock. The text of the next one, in the operation's memory, with its taker's module
- * pinned; NULL: there is none, or it must be tried again. */
-static const char *next_text(pd__operation *operation, pd_warning *kind, bool *again) {
-  *again = false;
-  if (!first || !taker.handle) return NULL;
-  pd__pinning how = pd__pin_module(operation, taker.module);
-  if (how == PD__UNPINNED) {
-    pd__operation_unlock(operation);
-    pd__pins_take(operation);
-    pd__operation_lock(operation);
-    *again = true;
-    return NULL;
-  }
-  if (how == PD__LEAVING) return NULL;
-  warning *taken = take();
-  *kind = taken->kind;
-  update_due();
-  size_t length = strlen(taken->text.message);
-  const char *text = pd__arena_text(&operation->arena, taken->text.message, length);
-  free(taken);
-  *again = text == NULL; /* it is lost, for want of memory */
-  return text;
+/* However the handler ends. */
+static void drop(warning **taken) { free(*taken); }
+
+/* Without a handler they wait for one. */
+static bool deliver_next(pd__operation *operation) {
+  pd__operation_lock(operation);
+  pd__handler to = pd__handler_pinned(operation, PD__HANDLE_WARNINGS);
+  warning *taken __attribute__((cleanup(drop))) = to.function ? take() : NULL;
+  if (!taken) pd__set_due(PD__DUE_WARNINGS, false);
+  pd__operation_unlock(operation);
+  PD__IN_HOOK();
+  if (taken) ((pd_warning_handler)to.function)(taken->text.message, taken->kind, to.context);
+  return taken != NULL;
 }
 
 void pd__warnings_deliver(pd__operation *operation) {
-  bool again = true;
-  while (again && pd__is_due(PD__DUE_WARNINGS)) {
-    pd__operation_lock(operation);
-    pd_warning kind = PD_WARNING_GENERAL;
-    const char *text = next_text(operation, &kind, &again);
-    pd_warning_handler handle = taker.handle;
-    void *context = taker.context;
-    pd__operation_unlock(operation);
-    if (!text) continue;
-    PD__IN_HOOK();
-    handle(text, kind, context);
-    again = true;
+  while (pd__is_due(PD__DUE_WARNINGS) && deliver_next(operation)) {
   }
-}
-
-void pd__warnings_take(pd__operation *operation, pd_warning_handler handle, void *context,
-                       pd_module *module) {
-  pd__module_unregister(operation, taker.module);
-  taker.handle = handle;
-  taker.context = context;
-  taker.module = module;
-  update_due();
-}
-
-void pd__warnings_leave(pd__operation *operation, const pd_module *module) {
-  if (!pd__module_has(module, (uintptr_t)taker.handle)) return;
-  pd__warnings_take(operation, NULL, NULL, NULL);
 }

@@ -61,11 +61,7 @@ void pd__out_clear(pd__out *out) {
 static void pin(pd__operation *operation, pd_writer write) {
   pd_module *module = pd__module_of((const void *)(uintptr_t)write);
   pd__operation_lock(operation);
-  while (pd__pin_module(operation, module) == PD__UNPINNED) {
-    pd__operation_unlock(operation);
-    pd__pins_take(operation);
-    pd__operation_lock(operation);
-  }
+  while (pd__pin_module(operation, module) == PD__UNPINNED) pd__pins_take(operation);
   pd__operation_unlock(operation);
 }
 

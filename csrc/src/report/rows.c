@@ -8,8 +8,7 @@
 
 pd_status pd__rows_collect(pd__rows *rows, pd_error *err) {
   pd_status status = PD_OK;
-  PD__OPERATION(operation);
-  pd__operation_begin(&operation);
+  PD__LOCKED_OPERATION(operation);
   rows->items = malloc(((size_t)pd__names_count() + 1) * sizeof *rows->items);
   if (!rows->items) return pd__fail_memory(err);
   for (pd_flag *flag = NULL; status == PD_OK && (flag = pd__names_listed(flag));) {

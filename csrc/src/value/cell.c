@@ -1,16 +1,43 @@
-/* Cells: the variables that follow flags. */
+/* Cells: the variables that follow flags. A cell may be any object of its size. */
+#include <string.h>
+
 #include "value.h"
 
-pd_value pd__cell_load(pd_type type, void *cell) { return pd__type_of(type)->load(cell); }
+#define CELL(name, number, ctype, member) typedef ctype __attribute__((may_alias)) cell_of_##name;
+PD_TYPE_MAP(CELL)
 
-void pd__cells_store(pd_type type, void *cell, void *second, pd_value value) {
-  const pd__type *row = pd__type_of(type);
-  row->store(cell, value);
-  if (second) row->store(second, value);
+#define LOAD(name, number, ctype, member_)                                                         \
+  case PD_TYPE_##name: {                                                                           \
+    cell_of_##name found;                                                                          \
+    __atomic_load((cell_of_##name *)cell, &found, __ATOMIC_ACQUIRE);                               \
+    value.member_ = found;                                                                         \
+    break;                                                                                         \
+  }
+
+pd_value pd__cell_load(pd_type type, void *cell) {
+  pd_value value = {.u64 = 0};
+  switch (type) { PD_TYPE_MAP(LOAD) }
+  return value;
 }
 
+/* A store of what is there already would only take the line from its readers, and the page from
+ * the file that it is shared with. */
+#define STORE(name, number, ctype, member)                                                         \
+  case PD_TYPE_##name: {                                                                           \
+    cell_of_##name fresh = (ctype)value.member, found;                                             \
+    __atomic_load((cell_of_##name *)cell, &found, __ATOMIC_RELAXED);                               \
+    if (!memcmp(&fresh, &found, sizeof fresh)) return;                                             \
+    __atomic_store((cell_of_##name *)cell, &fresh, __ATOMIC_RELEASE);                              \
+    return;                                                                                        \
+  }
+
 void pd__cell_store(pd_type type, void *cell, pd_value value) {
-  pd__type_of(type)->store(cell, value);
+  switch (type) { PD_TYPE_MAP(STORE) } /* NOLINT: the bits of a double say whether it is another */
+}
+
+void pd__cells_store(pd_type type, void *cell, void *second, pd_value value) {
+  pd__cell_store(type, cell, value);
+  if (second) pd__cell_store(type, second, value);
 }
 
 void pd__variable_store(const pd_flag_def *def, pd_value value) {

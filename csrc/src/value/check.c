@@ -1,20 +1,28 @@
 /* What a definition allows: ranges, choices and lists; and what messages say of it. */
+#include <pd_flags/items.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "list.h"
 #include "unit.h"
 #include "value.h"
-
-static bool is_text(unsigned type) { return pd__type_of(type)->kind == PD__TYPE_TEXT; }
 
 /* No two numbers of one type have the same bits. */
 static bool same_bits(pd_value a, pd_value b) { return a.u64 == b.u64; }
 
-static bool has_whole_range(const pd_flag_def *def) {
+/* Which bounds are others than those of the type. */
+typedef struct bounds {
+  bool low, high;
+} bounds;
+
+static bounds bounds_of(const pd_flag_def *def) {
   const pd__type *type = pd__type_of(def->type);
-  if (!pd__type_has_range(type)) return true;
-  return same_bits(def->min, type->min) && same_bits(def->max, type->max);
+  bool any = pd__type_has_range(type);
+  return (bounds){any && !same_bits(def->min, type->min), any && !same_bits(def->max, type->max)};
+}
+
+static bool has_whole_range(const pd_flag_def *def) {
+  bounds of = bounds_of(def);
+  return !of.low && !of.high;
 }
 
 bool pd__def_plain(const pd_flag_def *def) {
@@ -29,14 +37,14 @@ bool pd__def_plain(const pd_flag_def *def) {
 static bool in_range(const pd_flag_def *def, pd_value value) {
   const pd__type *type = pd__type_of(def->type);
   if (type->kind == PD__TYPE_FLOATING && has_whole_range(def)) return true;
-  return !pd__type_has_range(type) ||
-         (!type->less(value, def->min) && !type->less(def->max, value));
+  return !pd__type_has_range(type) || (!pd__value_less(def->type, value, def->min) &&
+                                       !pd__value_less(def->type, def->max, value));
 }
 
 /* The value of a choice that isn't text; false when it has none. */
 static bool read_choice(const pd_flag_def *def, const char *choice, size_t length, pd_value *out) {
   char text[64];
-  if (length >= sizeof text || is_text(def->type)) return false;
+  if (length >= sizeof text || pd__type_is_text(def->type)) return false;
   memcpy(text, choice, length);
   text[length] = '\0';
   return pd__value_read(def, text, out) == PD_OK;
@@ -48,7 +56,7 @@ static bool in_choices(const pd_flag_def *def, pd_value value) {
     const char *choice = cursor;
     size_t length = pd__list_next(&cursor);
     pd_value other;
-    if (is_text(def->type)) {
+    if (pd__type_is_text(def->type)) {
       if (strlen(value.str) == length && !memcmp(choice, value.str, length)) return true;
     } else if (read_choice(def, choice, length, &other)) {
       if (pd__value_equal(def->type, value, other)) return true;
@@ -79,7 +87,7 @@ static pd_flag_def item_of(const pd_flag_def *def) {
 
 static pd_status check_item(const pd_flag_def *item, const char *text, size_t length) {
   pd_value value;
-  bool any = is_text(item->type) && !pd__list_begin(item->choices);
+  bool any = pd__type_is_text(item->type) && !pd__list_begin(item->choices);
   if (length >= ITEM_SIZE) return any ? PD_OK : PD_ERR_VALUE;
   pd_status status = pd__value_read(item, text, &value);
   return status == PD_OK ? check_one(item, value) : status;
@@ -97,10 +105,10 @@ static pd_status check_items(const pd_flag_def *def, const char *list, bad_item 
   bad->number = 0;
   bad->unreadable = NULL;
   bad->text[0] = '\0';
-  for (const char *cursor = pd__items_begin(list); cursor;) {
+  for (const char *cursor = pd__list_begin(list); cursor;) {
     size_t length = 0;
     bad->number++;
-    bool readable = pd__items_next(&cursor, bad->text, sizeof bad->text, &length);
+    bool readable = pd__item_read(&cursor, bad->text, sizeof bad->text, &length);
     if (!readable) bad->unreadable = cursor;
     pd_status status = readable ? check_item(&item, bad->text, length) : PD_ERR_VALUE;
     if (status != PD_OK) return status;
@@ -111,7 +119,7 @@ static pd_status check_items(const pd_flag_def *def, const char *list, bad_item 
 bool pd__choice_valid(const pd_flag_def *def, const char *choice, size_t length) {
   pd_flag_def item = def->list ? item_of(def) : *def;
   pd_value value;
-  return is_text(item.type) || read_choice(&item, choice, length, &value);
+  return pd__type_is_text(item.type) || read_choice(&item, choice, length, &value);
 }
 
 pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
@@ -121,18 +129,29 @@ pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
 
 /* ---- What is expected ---- */
 
-static void expected_choices(const char *choices, char *buffer, size_t size) {
-  size_t used = (size_t)snprintf(buffer, size, "one of ");
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/* Whether an item of a comma list can't be read because of blanks around it. */
+static bool has_blanks(const char *item) {
+  size_t end = strcspn(item, ",");
+  if (*item != '"') return is_blank(*item) || (end > 0 && is_blank(item[end - 1]));
+  for (end = 1; item[end] && (item[end] != '"' || item[end + 1] == '"');) {
+    end += item[end] == '"' ? 2 : 1;
+  }
+  return item[end] && is_blank(item[end + 1]);
+}
+
+static void expect_choices(const char *choices, char *buffer, size_t size) {
+  pd__append(buffer, size, "one of ");
   for (const char *cursor = choices; cursor;) {
     const char *choice = cursor;
-    int length = (int)pd__list_next(&cursor);
-    if (used + (size_t)length + 6 > size) {
-      snprintf(buffer + used, size - used, "...");
+    size_t length = pd__list_next(&cursor);
+    if (strlen(buffer) + length + 6 > size) {
+      pd__append(buffer, size, "...");
       return;
     }
-    const char *quotes = length ? "" : "\"\"";
-    used += (size_t)snprintf(buffer + used, size - used, "%.*s%s%s", length, choice, quotes,
-                             cursor ? ", " : "");
+    pd__append(buffer, size, "%.*s%s%s", (int)length, choice, length ? "" : "\"\"",
+               cursor ? ", " : "");
   }
 }
 
@@ -142,96 +161,79 @@ typedef enum reading { READ, UNREADABLE, NOT_WHOLE, TOO_LARGE } reading;
 
 static reading reading_of(const pd_flag_def *def, const char *text) {
   pd_value ignored;
+  char plain[PD__UNIT_SIZE];
   pd_status status = pd__value_read(def, text, &ignored);
   if (status == PD_ERR_RANGE) return TOO_LARGE;
   if (status == PD_OK) return READ;
-  return def->unit && pd__unit_has_fraction(def->unit, text) ? NOT_WHOLE : UNREADABLE;
-}
-
-/* The bounds that a message names. */
-typedef struct bounds {
-  bool low, high;
-} bounds;
-
-static bounds bounds_of(const pd_flag_def *def) {
-  const pd__type *type = pd__type_of(def->type);
-  if (!pd__type_has_range(type)) return (bounds){false, false};
-  bool low = !same_bits(def->min, type->min), high = !same_bits(def->max, type->max);
-  low |= high && type->kind == PD__TYPE_UNSIGNED; /* 0 says it best */
-  return (bounds){low, high};
+  bool number = def->unit && pd__unit_expand(def->unit, text, plain);
+  return number && strchr(plain, '.') ? NOT_WHOLE : UNREADABLE;
 }
 
 /* "an integer number of seconds"; without a unit "an integer". */
-static size_t write_noun(const pd_flag_def *def, reading was, bounds of, char *buffer,
-                         size_t size) {
+static void expect_noun(const pd_flag_def *def, reading was, bounds of, char *buffer, size_t size) {
   const pd__type *type = pd__type_of(def->type);
   bool unit = def->unit && was != TOO_LARGE; /* the number of bits doesn't help */
   bool range = (of.low && of.high) || ((of.low || of.high) && was != TOO_LARGE);
   const char *noun = unit || range ? type->noun_in_range : type->noun;
-  if (was == NOT_WHOLE) noun = "a whole";
-  if (!def->unit) return (size_t)snprintf(buffer, size, "%s", noun);
+  pd__append(buffer, size, "%s", was == NOT_WHOLE ? "a whole" : noun);
+  if (!def->unit) return;
   const char *number = type->kind == PD__TYPE_FLOATING ? "" : " number";
-  return (size_t)snprintf(buffer, size, "%s%s of %.16s", noun, number, def->unit);
+  pd__append(buffer, size, "%s of %.16s", number, def->unit);
 }
 
 /* " in [1, 9]", " <= 9", or nothing. */
-static size_t write_bounds(const pd_flag_def *def, reading was, bounds of, char *buffer,
-                           size_t size) {
-  const pd__type *type = pd__type_of(def->type);
+static void expect_range(const pd_flag_def *def, reading was, bounds of, char *buffer,
+                         size_t size) {
   char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
-  size_t used = 0;
+  const char *low = pd__value_text(def->type, def->min, min);
+  const char *high = pd__value_text(def->type, def->max, max);
   if (of.low && of.high) {
-    return (size_t)snprintf(buffer, size, " in [%s, %s]", type->text(def->min, min),
-                            type->text(def->max, max));
-  }
-  if (of.low || of.high) {
-    const char *bound = type->text(of.low ? def->min : def->max, min);
-    used = (size_t)snprintf(buffer, size, " %s %s", of.low ? ">=" : "<=", bound);
-  }
-  if (was != TOO_LARGE || type->kind != PD__TYPE_FLOATING) return used;
-  return used + (size_t)snprintf(buffer + used, size - used, " that a %s can hold", type->name);
-}
-
-static void expect(const pd_flag_def *def, reading was, char *buffer, size_t size) {
-  bounds of = bounds_of(def);
-  if (pd__list_begin(def->choices)) {
-    expected_choices(def->choices, buffer, size);
+    pd__append(buffer, size, " in [%s, %s]", low, high);
     return;
   }
-  size_t used = write_noun(def, was, of, buffer, size);
-  if (used < size) used += write_bounds(def, was, of, buffer + used, size - used);
-  if (used >= size || !def->unit) return;
-  if (was == NOT_WHOLE) snprintf(buffer + used, size - used, "; this has a fraction");
-  if (was == UNREADABLE) snprintf(buffer + used, size - used, " (%s)", pd__unit_hint(def->unit));
+  if (of.low || of.high)
+    pd__append(buffer, size, of.low ? " >= %s" : " <= %s", of.low ? low : high);
+  if (was != TOO_LARGE || pd__type_of(def->type)->kind != PD__TYPE_FLOATING) return;
+  pd__append(buffer, size, " that a %s can hold", pd__type_name(def->type));
+}
+
+/* Put what is expected behind what the buffer holds. */
+static void expect(const pd_flag_def *def, reading was, char *buffer, size_t size) {
+  bounds of = bounds_of(def);
+  of.low |= of.high && pd__type_of(def->type)->kind == PD__TYPE_UNSIGNED; /* 0 says it best */
+  if (pd__list_begin(def->choices)) {
+    expect_choices(def->choices, buffer, size);
+    return;
+  }
+  expect_noun(def, was, of, buffer, size);
+  expect_range(def, was, of, buffer, size);
+  if (!def->unit) return;
+  if (was == NOT_WHOLE) pd__append(buffer, size, "; this has a fraction");
+  if (was == UNREADABLE) pd__append(buffer, size, " (%s)", pd__unit_hint(def->unit));
 }
 
 void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
   pd_flag_def item = def->list ? item_of(def) : *def;
-  int used = def->list ? snprintf(buffer, size, "a list with commas, each item ") : 0;
-  expect(&item, UNREADABLE, buffer + used, size - (size_t)used);
-}
-
-static void complain_of_item(const pd_flag_def *def, const char *list, char *buffer, size_t size) {
-  bad_item bad;
-  pd_flag_def item = item_of(def);
-  check_items(def, list, &bad);
-  size_t used = (size_t)snprintf(buffer, size, "item %zu: ", bad.number);
-  if (bad.unreadable && pd__items_blanks(bad.unreadable)) {
-    bool any = is_text(def->list) && !pd__list_begin(def->choices);
-    const char *way_out = any ? ", or double quotes" : "";
-    snprintf(buffer + used, size - used, "expected no blanks around it%s", way_out);
-  } else if (bad.unreadable && is_text(def->list)) {
-    snprintf(buffer + used, size - used, "expected " PD__ITEM_EXPECTED);
-  } else {
-    pd__value_complaint(&item, bad.text, buffer + used, size - used);
-  }
+  snprintf(buffer, size, "%s", def->list ? "a list with commas, each item " : "");
+  expect(&item, UNREADABLE, buffer, size);
 }
 
 void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer, size_t size) {
+  bad_item bad = {.unreadable = NULL};
+  pd_flag_def item = def->list ? item_of(def) : *def;
+  bool any = pd__type_is_text(item.type) && !pd__list_begin(item.choices);
+  buffer[0] = '\0';
   if (def->list) {
-    complain_of_item(def, text, buffer, size);
-    return;
+    check_items(def, text, &bad);
+    text = bad.text;
+    pd__append(buffer, size, "item %zu: ", bad.number);
   }
-  int used = snprintf(buffer, size, "expected ");
-  expect(def, reading_of(def, text), buffer + used, size - (size_t)used);
+  if (bad.unreadable && has_blanks(bad.unreadable)) {
+    pd__append(buffer, size, "expected no blanks around it%s", any ? ", or double quotes" : "");
+  } else if (bad.unreadable && pd__type_is_text(item.type)) {
+    pd__append(buffer, size, "expected " PD__ITEM_EXPECTED);
+  } else {
+    pd__append(buffer, size, "expected ");
+    expect(&item, reading_of(&item, text), buffer, size);
+  }
 }

@@ -1,20 +1,44 @@
 /* Value to text. */
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "../platform/platform.h"
 #include "value.h"
 
+/* The shortest of 15 to 17 digits that reads back equal. The C library writes
+ * the decimal point of the locale, which may be several bytes: put '.' there. */
+static void print_double(double value, char out[PD__NUMBER_SIZE]) {
+  if (isnan(value)) {
+    strcpy(out, "nan");
+    return;
+  }
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(out, PD__NUMBER_SIZE, "%.*g", digits, value);
+    size_t whole = strspn(out, "+-0123456789infe");
+    if (out[whole]) {
+      size_t point = strcspn(out + whole, "0123456789");
+      out[whole] = '.';
+      memmove(out + whole + 1, out + whole + point, strlen(out + whole + point) + 1);
+    }
+    if (pd__platform_strtod(out) == value) return;
+  }
+}
+
 const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_SIZE]) {
-  return pd__type_of(type)->text(value, buffer);
+  pd__type_kind kind = pd__type_of(type)->kind;
+  buffer[0] = '\0';
+  if (kind == PD__TYPE_TEXT) return value.str;
+  if (kind == PD__TYPE_TRUTH) return value.b ? "true" : "false";
+  if (kind == PD__TYPE_FLOATING) print_double(value.f64, buffer);
+  if (kind == PD__TYPE_SIGNED) snprintf(buffer, PD__NUMBER_SIZE, "%lld", (long long)value.i64);
+  if (kind == PD__TYPE_UNSIGNED) {
+    snprintf(buffer, PD__NUMBER_SIZE, "%llu", (unsigned long long)value.u64);
+  }
+  return buffer;
 }
 
 size_t pd__value_format(pd_type type, pd_value value, char *buffer, size_t size) {
   char number[PD__NUMBER_SIZE];
-  const char *text = pd__value_text(type, value, number);
-  size_t length = strlen(text);
-  if (size > 0) {
-    size_t copied = length < size ? length : size - 1;
-    memcpy(buffer, text, copied);
-    buffer[copied] = '\0';
-  }
-  return length;
+  return (size_t)snprintf(buffer, size, "%s", pd__value_text(type, value, number));
 }

@@ -1,5 +1,5 @@
-#include "list.h"
-
+/* Lists: of a definition, "fast|best"; and comma lists, of flags. */
+#include <pd_flags/items.h>
 #include <string.h>
 
 #include "value.h"
@@ -16,39 +16,22 @@ size_t pd__list_next(const char **cursor) {
 
 /* ---- Comma lists ---- */
 
-const char *pd__items_begin(const char *list) { return *list ? list : NULL; }
-
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-bool pd__items_next(const char **cursor, char *buffer, size_t size, size_t *length) {
-  return pd__item_read(cursor, buffer, size, length);
-}
-
-bool pd__items_blanks(const char *item) {
-  size_t end = strcspn(item, ",");
-  if (*item != '"') return is_blank(*item) || (end > 0 && is_blank(item[end - 1]));
-  for (end = 1; item[end] && (item[end] != '"' || item[end + 1] == '"');) {
-    end += item[end] == '"' ? 2 : 1;
-  }
-  return item[end] && is_blank(item[end + 1]);
-}
-
 pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
                        pd_error *err) {
   if (!list) return pd__fail_null(err, "list");
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
   const char *found = NULL;
   size_t count = 0, whole;
-  for (const char *cursor = pd__items_begin(list); cursor; count++) {
+  for (const char *cursor = pd__list_begin(list); cursor; count++) {
     if (count == index) found = cursor;
-    if (!pd__items_next(&cursor, NULL, 0, &whole)) {
+    if (!pd__item_read(&cursor, NULL, 0, &whole)) {
       return pd__fail(err, PD_ERR_VALUE, "item %zu: expected " PD__ITEM_EXPECTED, count + 1);
     }
   }
   if (!found) {
     return pd__fail(err, PD_ERR_ARGUMENT, "the list has %zu items, and none at %zu", count, index);
   }
-  pd__items_next(&found, buffer, size, &whole);
+  pd__item_read(&found, buffer, size, &whole);
   if (length) *length = whole;
   return PD_OK;
 }

@@ -1,6 +1,82 @@
 /* Text to value. */
+#include <math.h>
+#include <string.h>
+
+#include "../platform/platform.h"
 #include "unit.h"
 #include "value.h"
+
+/* strcasecmp follows the locale: in Turkish, I is no capital i. */
+static bool same_word(const char *text, const char *lower) {
+  for (; *text; text++, lower++) {
+    char c = *text >= 'A' && *text <= 'Z' ? (char)(*text + 'a' - 'A') : *text;
+    if (c != *lower) return false;
+  }
+  return !*lower;
+}
+
+static pd_status read_bool(const char *text, bool *out) {
+  static const char words[][6] = {"0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (!same_word(text, words[i])) continue;
+    *out = i % 2;
+    return PD_OK;
+  }
+  return PD_ERR_VALUE;
+}
+
+/* Read digits of any base up to 16. */
+static pd_status read_digits(const char *text, unsigned base, uint64_t *out) {
+  bool overflow = false;
+  if (!*text) return PD_ERR_VALUE;
+  for (*out = 0; *text; text++) {
+    unsigned digit = 16;
+    if (*text >= '0' && *text <= '9') digit = (unsigned)(*text - '0');
+    if (*text >= 'a' && *text <= 'f') digit = (unsigned)(*text - 'a') + 10;
+    if (*text >= 'A' && *text <= 'F') digit = (unsigned)(*text - 'A') + 10;
+    if (digit >= base) return PD_ERR_VALUE;
+    overflow |= __builtin_mul_overflow(*out, base, out);
+    overflow |= __builtin_add_overflow(*out, digit, out);
+  }
+  return overflow ? PD_ERR_RANGE : PD_OK;
+}
+
+static pd_status read_magnitude(const char *text, bool *negative, uint64_t *out) {
+  *negative = *text == '-';
+  if (*text == '+' || *text == '-') text++;
+  if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) return read_digits(text + 2, 16, out);
+  return read_digits(text, 10, out);
+}
+
+/* Tell a number (or inf, nan) from all else that strtod would take a part of,
+ * such as " 1" and "1x"; *nonzero tells whether the number isn't 0. */
+static bool is_double(const char *text, bool *nonzero) {
+  text += *text == '+' || *text == '-';
+  *nonzero = false;
+  if (same_word(text, "inf") || same_word(text, "infinity") || same_word(text, "nan")) return true;
+  bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  const char *digits = hex ? "0123456789abcdefABCDEF" : "0123456789";
+  if (hex) text += 2;
+  size_t whole = strspn(text, digits), point = text[whole] == '.';
+  size_t fraction = point ? strspn(text + whole + 1, digits) : 0;
+  if (whole + fraction == 0) return false;
+  *nonzero = strspn(text, "0.") < whole + point + fraction;
+  text += whole + point + fraction;
+  if (!*text) return true;
+  if (!strchr(hex ? "pP" : "eE", *text)) return false;
+  text++;
+  text += *text == '+' || *text == '-';
+  return *text && !text[strspn(text, "0123456789")];
+}
+
+static pd_status read_double(const char *text, double *out) {
+  bool nonzero;
+  if (!is_double(text, &nonzero)) return PD_ERR_VALUE;
+  *out = pd__platform_strtod(text);
+  bool overflow = nonzero && isinf(*out);
+  bool underflow = nonzero && *out == 0;
+  return overflow || underflow ? PD_ERR_RANGE : PD_OK;
+}
 
 /* Most numbers are a few digits. */
 static inline bool read_few_digits(const char *text, uint64_t *out) {
@@ -11,10 +87,24 @@ static inline bool read_few_digits(const char *text, uint64_t *out) {
   return !*at && at > text && at - text <= 9;
 }
 
+static pd_status read_integer(const pd__type *type, const char *text, pd_value *out) {
+  bool negative;
+  uint64_t magnitude;
+  if (read_few_digits(text, &out->u64) && out->u64 <= type->max.u64) return PD_OK;
+  pd_status status = read_magnitude(text, &negative, &magnitude);
+  if (status != PD_OK) return status;
+  out->u64 = negative ? 0 - magnitude : magnitude;
+  return magnitude <= (negative ? 0 - type->min.u64 : type->max.u64) ? PD_OK : PD_ERR_RANGE;
+}
+
 pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
   const pd__type *row = pd__type_of(type);
-  bool small = pd__type_is_integer(row) && read_few_digits(text, &out->u64);
-  return small && out->u64 <= row->max.u64 ? PD_OK : row->parse(row, text, out);
+  if (row->kind == PD__TYPE_SIGNED || row->kind == PD__TYPE_UNSIGNED)
+    return read_integer(row, text, out);
+  if (row->kind == PD__TYPE_TRUTH) return read_bool(text, &out->b);
+  if (row->kind == PD__TYPE_FLOATING) return read_double(text, &out->f64);
+  out->str = text;
+  return row->kind == PD__TYPE_TEXT ? PD_OK : PD_ERR_TYPE;
 }
 
 /* A plain number means the same with a unit as without. */
@@ -28,31 +118,21 @@ pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out
 
 /* ---- Literals of files ---- */
 
-/* What a literal says: text in quotes or bare, by itself or as the items of a list. */
-typedef struct form {
-  bool list;
-  bool bare;
-} form;
-
-static form form_of(uint32_t literal) {
-  bool list = literal % 16 == PD_TYPE_string;
-  bool bare = list ? literal >= 16 && literal / 16 != PD_TYPE_string : literal != 0;
-  return (form){list, bare};
-}
+/* Whether it says items of a list; else one value. */
+static bool is_list(uint32_t literal) { return literal % 16 == PD_TYPE_string; }
 
 bool pd__literal_known(uint32_t literal) {
-  bool items = literal >= 16 && form_of(literal).list;
+  bool items = literal >= 16 && is_list(literal);
   return literal == 0 || pd__type_known(items ? literal / 16 : literal);
 }
 
-static bool is_text(unsigned type) { return pd__type_of(type)->kind == PD__TYPE_TEXT; }
-
 /* A number that was meant as text has lost its own form: 1.10 has become 1.1. */
 const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal) {
-  form is = form_of(literal);
-  if (is.list && !def->list) return "expected one value, not a list";
-  if (!is.bare || !is_text(def->type)) return NULL;
-  if (def->list && !is_text(def->list)) return NULL;
-  return is.list ? "expected items of text; write them in quotes"
-                 : "expected text; write it in quotes";
+  bool list = is_list(literal);
+  bool bare = list ? literal >= 16 && literal / 16 != PD_TYPE_string : literal != 0;
+  if (list && !def->list) return "expected one value, not a list";
+  if (!bare || !pd__type_is_text(def->type)) return NULL;
+  if (def->list && !pd__type_is_text(def->list)) return NULL;
+  return list ? "expected items of text; write them in quotes"
+              : "expected text; write it in quotes";
 }

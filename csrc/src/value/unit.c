@@ -138,11 +138,6 @@ bool pd__unit_expand(const char *name, const char *text, char out[PD__UNIT_SIZE]
   return true;
 }
 
-bool pd__unit_has_fraction(const char *name, const char *text) {
-  char number[PD__UNIT_SIZE];
-  return pd__unit_expand(name, text, number) && strchr(number, '.');
-}
-
 const char *pd__unit_hint(const char *name) {
   const unit *of = find_unit(name);
   return of ? of->hint : "";

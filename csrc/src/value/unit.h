@@ -11,10 +11,6 @@
  * is "1536") to `out`, with no digit lost; false: it means none. */
 bool pd__unit_expand(const char *unit, const char *text, char out[PD__UNIT_SIZE]);
 
-/* Whether `text` means a number that isn't whole, as 15.99EiB is of bytes, and 200ms of
- * seconds. */
-bool pd__unit_has_fraction(const char *unit, const char *text);
-
 /* "as in 1m30s; units: d, h, ...": how values are written, for messages. */
 const char *pd__unit_hint(const char *unit);
 

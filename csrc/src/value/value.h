@@ -13,6 +13,7 @@
 /* ---- Types: type.c ---- */
 
 typedef enum pd__type_kind {
+  PD__TYPE_NONE, /* of unknown types */
   PD__TYPE_TRUTH,
   PD__TYPE_SIGNED,   /* in pd_value's i64 */
   PD__TYPE_UNSIGNED, /* in u64 */
@@ -29,21 +30,7 @@ typedef struct pd__type {
   const char *noun;          /* what messages call a value: "a 32-bit integer" */
   const char *noun_in_range; /* the same where its range follows: "an integer" */
   pd__type_kind kind;
-  uint8_t size;      /* of a cell, in bytes */
   pd_value min, max; /* of text: NULL */
-
-  /* PD_OK, PD_ERR_VALUE, or PD_ERR_RANGE where the type can't hold the number. */
-  pd_status (*parse)(const struct pd__type *type, const char *text, pd_value *out);
-  /* Gives the text, which may stand in `buffer`. */
-  const char *(*text)(pd_value value, char buffer[PD__NUMBER_SIZE]);
-
-  /* NaN equals itself, 0 isn't -0, and NaN is above all numbers. */
-  bool (*equal)(pd_value a, pd_value b);
-  bool (*less)(pd_value a, pd_value b);
-
-  /* One atomic access of the cell's width. */
-  pd_value (*load)(void *cell);
-  void (*store)(void *cell, pd_value value);
 } pd__type;
 
 /* By number; the first is that of unknown numbers, which reads and holds nothing. */
@@ -57,13 +44,13 @@ static inline const pd__type *pd__type_of(unsigned type) {
   return &pd__types[pd__type_known(type) ? type : 0];
 }
 
-static inline bool pd__type_is_integer(const pd__type *type) {
-  return type->kind == PD__TYPE_SIGNED || type->kind == PD__TYPE_UNSIGNED;
+static inline bool pd__type_is_text(unsigned type) {
+  return pd__type_of(type)->kind == PD__TYPE_TEXT;
 }
 
 /* Whether definitions have a least and a greatest value: numbers do. */
 static inline bool pd__type_has_range(const pd__type *type) {
-  return pd__type_is_integer(type) || type->kind == PD__TYPE_FLOATING;
+  return type->kind >= PD__TYPE_SIGNED && type->kind <= PD__TYPE_FLOATING;
 }
 
 /* "int32"; "unknown". */
@@ -73,7 +60,9 @@ const char *pd__type_name(pd_type type);
 pd_value pd__type_min(pd_type type);
 pd_value pd__type_max(pd_type type);
 
+/* NaN equals itself, 0 isn't -0, and NaN is above all numbers. Only numbers can be less. */
 bool pd__value_equal(pd_type type, pd_value a, pd_value b);
+bool pd__value_less(pd_type type, pd_value a, pd_value b);
 
 /* ---- Sources: source.c ---- */
 
