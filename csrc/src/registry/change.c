@@ -158,5 +158,6 @@ pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, 
   pd__changes changes;
   pd__changes_begin(&changes, operation, &report);
   pd_status status = pd__changes_try(&changes, node, text, value, origin, 0, err);
-  return status == PD_OK ? pd__changes_finish(&changes) : status;
+  if (status != PD_OK) return status;
+  return changes.hooked ? pd__changes_finish(&changes) : pd__commit(&changes, err);
 }
