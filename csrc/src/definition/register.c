@@ -90,6 +90,7 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
   registered *made = copy(def);
   if (!made) return pd__fail_memory(err);
   memcpy(made->modules, modules, sizeof made->modules);
+  if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* is stored for good */
   made->cell.module = module_of(modules);
   pd__report refused = {.first = err}, waiting = {.first = err};
   if (!pd__define_check(operation, &made->cell, 1, &refused)) {
@@ -115,7 +116,6 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
   if (status != PD_OK) return status;
   find_modules(&read, modules);
   PD__LOCKED_OPERATION(operation);
-  if (!read.module && modules[0]) read.module = modules[0]->path;
   status = register_one(&operation, &read, modules, &flag, &taken, err);
   if (!taken) let_go(&operation, modules);
   pd__operation_end(&operation);
