@@ -87,7 +87,9 @@ FLAGS = [
     *by_count("parse-random", "the same in random order", (1000, 100_000)),
 ]
 MEMORY = [
-    Row("memory/100000", "heap for a flag, beyond its definition", "bytes", 160, ours="ours, record"),
+    Row(
+        "memory/100000", "heap for a flag, beyond its definition", "bytes", 160, ours="ours, record"
+    ),
     Row("resident/100000", "the same as resident memory", "bytes"),
     Row("memory-set/100000", "heap when every flag has been set", "bytes"),
     Row("definition/100000", "definition and variable, laid down by the compiler", "bytes"),

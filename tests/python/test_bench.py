@@ -135,8 +135,8 @@ def test_a_budget_in_a_unit_is_met_up_to_its_limit():
 
 
 def test_the_worse_of_our_ways_is_judged():
-    assert verdict("plugin-size", ours=9.0, ours_record=11.0, gflags=1.0).ours == 11
-    assert verdict("plugin-size", ours=11.0, ours_record=9.0, gflags=1.0).ours == 11
+    assert verdict("resident/100000", ours=9.0, ours_record=11.0, gflags=1.0).ours == 11
+    assert verdict("resident/100000", ours=11.0, ours_record=9.0, gflags=1.0).ours == 11
 
 
 def test_a_budget_of_a_time_is_a_ratio_to_a_peer_of_the_same_run():
