@@ -96,29 +96,12 @@ void pd__pending_keep(pd__pending *pending) {
   release(unlink_at(oldest));
 }
 
-void pd__pending_forget(pd_source source) {
-  for (pd_flag *node = NULL; (node = pd__names_next(node));) {
-    if (!node->defined) pd__history_drop(node, source);
-    for (pd__pending **at = node->extra ? &node->extra->pending : NULL; at && *at;) {
-      if ((*at)->origin.source != source) {
-        at = &(*at)->following;
-        continue;
-      }
-      pd__pending *gone = unlink_at(at);
-      bool last = !*at && at == &node->extra->pending;
-      release(gone);
-      if (last) break; /* the node may be gone */
-    }
-  }
-}
-
-/* ---- Applying ---- */
-
-/* Move what waits under a name to `list`, which is in the order of arrival. */
-static void gather(const char *name, size_t length, bool negated, pd__pending **list) {
-  pd_flag *node = pd__names_find(name, length);
+/* Move what waits under a name to `list`, which is in the order of arrival: of `source` alone,
+ * unless that is the default's; of negations, those without text. */
+static void gather(pd_flag *node, pd_source source, bool negated, pd__pending **list) {
   for (pd__pending **at = node && node->extra ? &node->extra->pending : NULL; at && *at;) {
-    if (negated && (*at)->text) {
+    bool suits = source == PD_SOURCE_DEFAULT || source == (*at)->origin.source;
+    if (!suits || (negated && (*at)->text)) {
       at = &(*at)->following;
       continue;
     }
@@ -131,15 +114,30 @@ static void gather(const char *name, size_t length, bool negated, pd__pending **
   }
 }
 
+void pd__pending_forget(pd_source source) {
+  for (pd_flag *node = NULL; (node = pd__names_next(node));) {
+    pd__pending *list = NULL;
+    if (!node->defined) pd__history_drop(node, source);
+    gather(node, source, false, &list);
+    while (list) {
+      pd__pending *gone = list;
+      list = gone->following;
+      pd__pending_drop(gone);
+    }
+  }
+}
+
+/* ---- Applying ---- */
+
 static pd__pending *gather_all(const pd_flag_def *def) {
   char negated[PD_NAME_MAX + 8];
   pd__pending *list = NULL;
   for (pd__naming of = {.def = def}; pd__naming_next(&of);) {
-    gather(of.name, of.length, false, &list);
+    gather(pd__names_find(of.name, of.length), PD_SOURCE_DEFAULT, false, &list);
     for (int i = 0; def->type == PD_TYPE_bool && i < 2; i++) {
       int whole =
           snprintf(negated, sizeof negated, "no%s%.*s", i ? "_" : "", (int)of.length, of.name);
-      gather(negated, (size_t)whole, true, &list);
+      gather(pd__names_find(negated, (size_t)whole), PD_SOURCE_DEFAULT, true, &list);
     }
   }
   return list;
@@ -263,15 +261,14 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
   size_t left = index;
   const pd__pending *at = next(NULL);
   for (; at && left > 0; left--) at = next(at);
-  if (!at) {
-    status = pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu pending values", index);
-  } else if (show(at, &found)) {
-    pd__sized_give(info, &found, sizeof found);
-  } else {
-    status = pd__fail_memory(err);
-  }
+  bool shown = at && show(at, &found);
   pd__platform_unlock();
-  return status;
+  if (!at) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu pending values", index);
+  }
+  if (!shown) return pd__fail_memory(err);
+  pd__sized_give(info, &found, sizeof found);
+  return PD_OK;
 }
 
 /* The value may be a secret: only its flag would tell. */
@@ -282,11 +279,6 @@ static void report_unclaimed(const pd__pending *at, pd__report *report) {
                   pd__source_of(at->name, &at->origin, source), suggestion);
 }
 
-/* The flag is there, and the value waits for a validator of it. */
-static bool is_claimed(const pd__pending *at) {
-  return at->negated || pd__flag_meant(at->node)->defined;
-}
-
 /* Each costs a search among all names. */
 #define UNCLAIMED_SHOWN 100
 
@@ -295,7 +287,8 @@ pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
   size_t count = 0;
   pd__platform_lock();
   for (const pd__pending *at = next(NULL); at; at = next(at)) {
-    if (!at->excused && !is_claimed(at) && count++ < UNCLAIMED_SHOWN) report_unclaimed(at, &report);
+    bool claimed = at->negated || pd__flag_meant(at->node)->defined; /* it waits for a validator */
+    if (!at->excused && !claimed && count++ < UNCLAIMED_SHOWN) report_unclaimed(at, &report);
   }
   if (count > UNCLAIMED_SHOWN) {
     pd__report_fail(&report, PD_ERR_UNDEFINED,

@@ -46,11 +46,7 @@ static uintptr_t address_of(const pd_flag_def *def, size_t i) {
 
 /* Found without the lock. */
 static void find_modules(const pd_flag_def *def, pd_module *modules[4]) {
-  for (size_t i = 0; i < 4; i++) {
-    uintptr_t used = address_of(def, i);
-    modules[i] = used ? pd__module_of((const void *)used) : NULL;
-    pd__module_register(modules[i]);
-  }
+  for (size_t i = 0; i < 4; i++) modules[i] = pd__module_register(address_of(def, i));
 }
 
 static void let_go(pd__operation *operation, pd_module *const modules[4]) {
@@ -118,9 +114,8 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
   if (!read.module && modules[0]) read.module = modules[0]->path;
   status = register_one(&operation, &read, modules, &flag, &taken, err);
   if (!taken) let_go(&operation, modules);
-  pd__operation_end(&operation);
   if (out && flag) *out = flag;
-  return status;
+  return pd__operation_return(&operation, status);
 }
 
 /* ---- Leaving ---- */

@@ -118,8 +118,17 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
   return PD_OK;
 }
 
+const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]) {
+  char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
+  const char *text = pd__value_text(def->type, def->default_value, number);
+  const char *quotes = def->type == PD_TYPE_string && !def->sensitive ? "'" : "";
+  const char *shown = def->sensitive ? PD__REDACTED : pd__quote(quoted, text);
+  snprintf(out, PD__DEFAULT_SIZE, "%s%s%s", quotes, shown, quotes);
+  return out;
+}
+
 static pd_status check_default(const pd_flag_def *def, pd_error *err) {
-  char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE], complaint[256];
+  char number[PD__NUMBER_SIZE], shown[PD__DEFAULT_SIZE], complaint[256];
   if (def->type == PD_TYPE_string && !def->default_value.str) {
     return refuse(def, err, PD_ERR_VALUE, "the default is NULL, expected text");
   }
@@ -127,9 +136,7 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   if (status == PD_OK) return PD_OK;
   const char *text = pd__value_text(def->type, def->default_value, number);
   pd__value_complaint(def, text, complaint, sizeof complaint);
-  const char *quotes = def->type == PD_TYPE_string && !def->sensitive ? "'" : "";
-  const char *shown = def->sensitive ? PD__REDACTED : pd__quote(quoted, text);
-  return refuse(def, err, status, "default %s%s%s: %s", quotes, shown, quotes, complaint);
+  return refuse(def, err, status, "default %s: %s", pd__def_show_default(def, shown), complaint);
 }
 
 static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
@@ -190,10 +197,8 @@ static bool is_simple(const pd_flag_def *def) {
   if (!pd__type_known(def->type) || !pd__def_plain(def) || def->kind != PD_KIND_DEFINE)
     return false;
   if (!def->name || def->aliases || def->old_names || def->required) return false;
-  const pd__type *type = pd__type_of(def->type);
-  if (type->kind == PD__TYPE_TEXT) return def->default_value.str != NULL;
-  return !pd__type_has_range(type) || (!pd__value_less(def->type, def->default_value, type->min) &&
-                                       !pd__value_less(def->type, type->max, def->default_value));
+  if (pd__type_is_text(def->type)) return def->default_value.str != NULL;
+  return pd__value_check(def, def->default_value) == PD_OK;
 }
 
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {

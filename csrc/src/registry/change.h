@@ -20,9 +20,8 @@ typedef enum pd__action {
 /* A change of one flag. Text is the caller's until the commit. */
 typedef struct pd__change {
   pd_flag *flag;
-  pd_flag *node;               /* the flag, or the alias that it was named by */
-  const char *text;            /* to be read; NULL: `value` was given */
-  struct pd__change *previous; /* of the same flag, for validate.c */
+  pd_flag *node;    /* the flag, or the alias that it was named by */
+  const char *text; /* to be read; NULL: `value` was given */
   pd_value value;
   pd_origin origin;           /* of PD__DROP, its source */
   pd__overridden *overridden; /* of PD__POP */

@@ -2,9 +2,7 @@
 #include "hook.h"
 
 static pd__handler handler_of(uintptr_t function, void *context) {
-  pd_module *module = function ? pd__module_of((const void *)function) : NULL;
-  pd__module_register(module);
-  return (pd__handler){(pd__function *)function, context, module};
+  return (pd__handler){(pd__function *)function, context, pd__module_register(function)};
 }
 
 static pd_status add(bool watches, uintptr_t function, void *context, void (*release)(void *),

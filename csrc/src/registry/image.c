@@ -89,17 +89,15 @@ pd_module *pd__module_of(const void *address) {
   pd__platform_visit(PD__RECORDS_OF_MODULES, address, note_record, &has_record);
   pd__platform_lock();
   module = pd__module_at(address);
-  if (!module) {
-    module = pd__module_add(image);
-    if (module) module->has_record = has_record;
-  }
+  if (!module && (module = pd__module_add(image))) module->has_record = has_record;
   pd__platform_unlock();
   free(image);
   return module;
 }
 
-void pd__module_register(pd_module *module) {
-  if (!module || module->stays || module->has_record) return;
+pd_module *pd__module_register(uintptr_t address) {
+  pd_module *module = address ? pd__module_of((const void *)address) : NULL;
+  if (!module || module->stays || module->has_record) return module;
   void *reference = pd__platform_hold(module->path, module->low, module->high);
   pd__platform_lock();
   module->registrations++;
@@ -109,4 +107,5 @@ void pd__module_register(pd_module *module) {
   }
   pd__platform_unlock();
   if (reference) pd__loader_close(reference);
+  return module;
 }

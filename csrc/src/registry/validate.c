@@ -33,19 +33,19 @@ typedef struct asked {
 typedef struct question {
   pd__changes *changes;
   uint64_t round;
-  uint32_t claim; /* that of the first change; the others have the next ones */
+  uint32_t claim;   /* that of the first change; the others have the next ones */
+  size_t *previous; /* of each change, that of the same flag: as last_of gives it */
   asked *first, **end;
   bool memory_out;
 } question;
 
 /* ---- The values that would be ---- */
 
-/* The last change of the flag; NULL: none. */
-static pd__change *last_of(const question *all, const pd_flag *flag) {
+/* The last change of the flag: its index + 1; 0: none. */
+static size_t last_of(const question *all, const pd_flag *flag) {
   const pd__changes *changes = all->changes;
   uint32_t index = flag->claim - all->claim;
-  bool found = index < changes->count && changes->items[index].flag == flag;
-  return found ? &changes->items[index] : NULL;
+  return index < changes->count && changes->items[index].flag == flag ? index + 1 : 0;
 }
 
 /* Each change claims its flag, which leads to the last one, and that to those before. This holds
@@ -53,9 +53,9 @@ static pd__change *last_of(const question *all, const pd_flag *flag) {
 static void link_changes(question *all) {
   all->claim = pd__next_claim() + 1;
   for (size_t i = 0; i < all->changes->count; i++) {
-    pd__change *change = &all->changes->items[i];
-    change->previous = last_of(all, change->flag);
-    change->flag->claim = pd__next_claim();
+    pd_flag *flag = all->changes->items[i].flag;
+    all->previous[i] = last_of(all, flag);
+    flag->claim = pd__next_claim();
   }
 }
 
@@ -66,7 +66,8 @@ static void link_changes(question *all) {
 static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
   const pd__change *best = NULL;  /* the value of the highest rank, the latest of those */
   uint32_t dropped = 0, rank = 0; /* a bit for each source whose former values go */
-  for (const pd__change *change = last_of(all, flag); change; change = change->previous) {
+  for (size_t at = last_of(all, flag); at > 0; at = all->previous[at - 1]) {
+    const pd__change *change = &all->changes->items[at - 1];
     pd_source source = pd__change_source(change);
     if (change->action == PD__RESET) dropped = ~(BIT(DEFAULT) | BIT(OVERRIDE));
     if (change->action == PD__WIPE) dropped = ~BIT(DEFAULT);
@@ -155,11 +156,12 @@ static void collect(question *all) {
     add_hook(all, hook);
   }
   for (size_t i = 0; !changes->ask_all && i < changes->count && !all->memory_out; i++) {
-    const pd__change *change = &changes->items[i];
-    if (change->previous) continue;
-    add_definition(all, change->flag);
-    const pd__extra *extra = change->flag->extra;
-    for (pd__target *at = extra ? extra->hooks : NULL; at; at = at->next) add_hook(all, at->hook);
+    pd_flag *flag = changes->items[i].flag;
+    if (all->previous[i]) continue;
+    add_definition(all, flag);
+    for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; at; at = at->next) {
+      add_hook(all, at->hook);
+    }
   }
 }
 
@@ -246,12 +248,12 @@ static const char *text_of(const shown *seen, char number[PD__NUMBER_SIZE]) {
 
 static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   char source[PD__SOURCE_SIZE], number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
+  const shown *seen = one->shown;
   out[0] = '\0';
   for (size_t i = 0; one->count > 1 && i < one->count; i++) {
-    pd__append(out, SUBJECT_SIZE, "%s--%s", i ? ", " : "", one->shown[i].flag->name);
+    pd__append(out, SUBJECT_SIZE, "%s--%s", i ? ", " : "", seen[i].flag->name);
   }
   if (one->count > 1) return;
-  const shown *seen = &one->shown[0];
   bool sensitive = pd__flag_def(seen->flag)->sensitive;
   pd__append(out, SUBJECT_SIZE, "%s=%s",
              pd__source_of(seen->flag->name, &seen->entry.origin, source),
@@ -287,35 +289,31 @@ static void report_refusals(asked *each, pd__report *report) {
   }
 }
 
-typedef enum outcome { DONE, AGAIN, CHANGED } outcome;
-
-static outcome ask_once(pd__changes *changes) {
+/* False: ask again, since values have changed, or modules could not be pinned at once. */
+static bool ask_once(pd__changes *changes) {
+  pd__arena *arena = &changes->operation->arena;
   question all = {.changes = changes};
   all.end = &all.first;
+  all.previous = pd__arena_take(arena, (changes->count + 1) * sizeof *all.previous);
+  all.memory_out = !all.previous;
   adopt(changes);
-  link_changes(&all);
-  collect(&all);
-  if (all.memory_out) {
-    pd__report_memory(changes->report);
-    return DONE;
-  }
-  if (changes->report->status != PD_OK) return DONE;
+  if (all.previous) link_changes(&all);
+  if (all.previous) collect(&all);
+  if (all.memory_out) pd__report_memory(changes->report);
+  if (changes->report->status != PD_OK) return true;
   bool pinned = pin(&all);
   if (pinned && all.first) run(&all);
   if (!pinned || all.first) pd__prepare_again(changes);
-  if (changes->report->status != PD_OK) return DONE;
-  if (!pinned) return AGAIN;
-  if (!holds(&all)) return CHANGED;
+  if (changes->report->status != PD_OK) return true;
+  if (!pinned || !holds(&all)) return false;
   if (changes->ask_all) check_required(&all);
   report_refusals(all.first, changes->report);
-  return DONE;
+  return true;
 }
 
 void pd__validate(pd__changes *changes) {
-  for (int round = 0; round < ROUNDS;) {
-    outcome ended = ask_once(changes);
-    if (ended == DONE) return;
-    round += ended == CHANGED;
+  for (int round = 0; round < ROUNDS; round++) {
+    if (ask_once(changes)) return;
   }
   pd__report_fail(changes->report, PD_ERR_REFUSED,
                   "values kept changing while validators looked at them");
