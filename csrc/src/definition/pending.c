@@ -13,27 +13,20 @@ static size_t waiting; /* values, for all names */
 
 /* ---- Making and forgetting ---- */
 
-static pd__pending *copy(const pd__pending *given) {
+pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err) {
   static const size_t texts[] = {offsetof(pd__pending, name), offsetof(pd__pending, text),
                                  offsetof(pd__pending, next), offsetof(pd__pending, origin.place)};
-  pd__pending whole = *given;
-  char name[PD_NAME_MAX + 1];
-  snprintf(name, sizeof name, "%.*s", (int)given->length, given->name);
-  whole.name = name;
-  size_t size;
-  pd__pending *made = pd__copy_whole(&whole, sizeof whole, texts, 4, &size);
-  if (made) made->size = size;
-  return made;
-}
-
-pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE];
+  char quoted[PD__QUOTE_SIZE], name[PD_NAME_MAX + 1];
   if (!pd__name_valid(given->name, given->length)) {
     return pd__fail(err, PD_ERR_NAME, "'%s' can't be the name of a flag",
                     pd__quote_part(quoted, given->name, given->length));
   }
-  pd__pending *made = copy(given);
+  snprintf(name, sizeof name, "%.*s", (int)given->length, given->name);
+  pd__pending whole = *given;
+  whole.name = name;
+  pd__pending *made = pd__copy_whole(&whole, sizeof whole, texts, 4, &whole.size);
   if (!made) return pd__fail_memory(err);
+  made->size = whole.size;
   made->node = pd__names_add(made->name, given->length);
   if (!made->node || !pd__flag_extra(made->node)) {
     if (made->node) pd__names_release(made->node);
@@ -156,17 +149,16 @@ static void fail_missing(const pd_flag_def *def, const pd__pending *given, pd__r
 /* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
 static void settle(pd__operation *operation, pd_flag *node, const char *text,
                    const pd_origin *origin, uint32_t literal, pd__report *report) {
-  pd_error err, wrong;
-  pd__report own = {.list = report->list, .first = &err};
+  pd_error wrong;
+  pd__report own = {report->list, report->status == PD_OK ? report->first : NULL, PD_OK};
   pd__changes changes;
   pd__changes_begin(&changes, operation, &own);
   changes.early = true;
   if (pd__changes_try(&changes, node, text, (pd_value){0}, origin, literal, &wrong) != PD_OK) {
     pd__report_add(&own, &wrong);
   }
-  if (pd__changes_finish(&changes) == PD_OK || report->status != PD_OK) return;
-  report->status = own.status;
-  if (report->first) *report->first = err;
+  pd__changes_finish(&changes);
+  if (report->status == PD_OK) report->status = own.status;
 }
 
 static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *given,
@@ -184,10 +176,6 @@ static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *gi
 
 bool pd__pending_any(void) { return waiting > 0; }
 
-static void put_off(pd__operation *operation, pd_flag *flag, pd__report *report) {
-  if (!pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
-}
-
 void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
                         const pd_origin *origin, pd__report *report) {
   pd_flag *flag = pd__flag_meant(node);
@@ -195,7 +183,7 @@ void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *tex
   if (!pd__deferred_validator(flag)) {
     settle(operation, node, text, origin, 0, report);
   } else if (await(node->name, text, origin, &err) == PD_OK) {
-    put_off(operation, flag, report);
+    if (!pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
   } else {
     pd__report_add(report, &err);
   }
@@ -215,7 +203,8 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       kept = true;
     }
   }
-  if (kept && flag->defined) put_off(operation, flag, report);
+  if (!kept || !flag->defined) return;
+  if (!pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
 }
 
 /* ---- For hosts ---- */

@@ -36,15 +36,6 @@ static pd_module *find_absent(const char *path) {
   return module;
 }
 
-static pd_module *make(const char *path) {
-  pd_module *made = pd__forever(sizeof *made);
-  if (!made) return NULL;
-  *made = (pd_module){.path = path, .name_space = ""};
-  *modules_end = made;
-  modules_end = &made->next;
-  return made;
-}
-
 void pd__module_gone(pd_module *module) {
   static uint32_t generations;
   module->present = false;
@@ -59,7 +50,13 @@ pd_module *pd__module_add(const pd__platform_image *image) {
   if (!path) return NULL;
   replace(image);
   pd_module *module = find_absent(path);
-  if (!module && !(module = make(path))) return NULL;
+  if (!module) {
+    module = pd__forever(sizeof *module);
+    if (!module) return NULL;
+    *module = (pd_module){.path = path, .name_space = ""};
+    *modules_end = module;
+    modules_end = &module->next;
+  }
   pd__module_gone(module);
   module->present = true;
   module->low = image->low;

@@ -242,10 +242,6 @@ static bool holds(question *all) {
 
 /* "--level=9" as it was given, or the names of several flags. */
 #define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
-static const char *text_of(const shown *seen, char number[PD__NUMBER_SIZE]) {
-  return pd__value_text(seen->flag->type, seen->entry.value, number);
-}
-
 static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   char source[PD__SOURCE_SIZE], number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
   const shown *seen = one->shown;
@@ -255,9 +251,10 @@ static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   }
   if (one->count > 1) return;
   bool sensitive = pd__flag_def(seen->flag)->sensitive;
+  const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
   pd__append(out, SUBJECT_SIZE, "%s=%s",
              pd__source_of(seen->flag->name, &seen->entry.origin, source),
-             sensitive ? PD__REDACTED : pd__quote(quoted, text_of(seen, number)));
+             sensitive ? PD__REDACTED : pd__quote(quoted, text));
 }
 
 /* Whether what the validator wrote shows the value of a sensitive flag. */
@@ -266,7 +263,7 @@ static bool gives_away(const asked *one) {
   for (size_t i = 0; i < one->count; i++) {
     const shown *seen = &one->shown[i];
     if (!pd__flag_def(seen->flag)->sensitive) continue;
-    const char *text = text_of(seen, number);
+    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
     if (*text && strstr(one->why, text)) return true;
   }
   return false;
