@@ -32,14 +32,17 @@ static bool is_free(pd_flag *node, const pd_flag *flag, const pd_flag_def *def) 
   return meant == node || meant == flag;
 }
 
-/* Reserve a name for the definitions under way. */
+/* Reserve a name for the definitions under way. The text of one that isn't the flag's own outlives
+ * them: it is stored for good. */
 static pd_status claim(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
   pd_flag *node = of->kind == PD__NAME_OWN ? flag : add_node(of, batch);
   if (!node) return pd__fail_memory(&batch->err);
   bool free = is_free(node, flag, of->def) && node->claim != batch->claim;
   if (!free) return pd__conflict(batch, node);
   node->claim = batch->claim;
-  return pd__conflict_of_name(batch, of, node);
+  pd_status status = pd__conflict_of_name(batch, of, node);
+  if (status != PD_OK || of->kind == PD__NAME_OWN) return status;
+  return pd__names_keep(node, of->name, of->length) ? PD_OK : pd__fail_memory(&batch->err);
 }
 
 static pd_status check(pd__batch *batch, pd__cell *cell) {
@@ -53,35 +56,11 @@ static pd_status check(pd__batch *batch, pd__cell *cell) {
   for (pd__naming at = {.def = def}; status == PD_OK && pd__naming_next(&at);) {
     status = claim(batch, node, &at);
   }
-  return status;
+  bool kept = status != PD_OK || def->type != PD_TYPE_string || pd__intern(def->default_value.str);
+  return kept ? status : pd__fail_memory(&batch->err);
 }
 
 /* ---- All of them ---- */
-
-static bool check_all(pd__batch *batch, pd_kind kind, pd__cell *cells, size_t count,
-                      pd__report *report) {
-  bool accepted = true;
-  for (size_t i = 0; i < count; i++) {
-    if (cells[i].def->kind != kind || check(batch, &cells[i]) == PD_OK) continue;
-    pd__report_add(report, &batch->err);
-    accepted = false;
-  }
-  return accepted;
-}
-
-/* Store the texts that outlive the definition. */
-static bool keep_texts(const pd_flag_def *def) {
-  for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
-    if (!pd__names_keep(pd__names_find(at.name, at.length), at.name, at.length)) return false;
-  }
-  return def->type != PD_TYPE_string || pd__intern(def->default_value.str);
-}
-
-static bool keep_all(const pd__cell *cells, size_t count) {
-  size_t i = 0;
-  while (i < count && (cells[i].def->kind == PD_KIND_IMPORT || keep_texts(cells[i].def))) i++;
-  return i == count;
-}
 
 /* Forget the names of definitions that were refused, unless something else needs them. */
 static void release(pd__cell *cells, size_t count) {
@@ -96,12 +75,14 @@ static void release(pd__cell *cells, size_t count) {
 
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report) {
   pd__batch batch = {.operation = operation, .cells = cells, .claim = pd__next_claim()};
+  bool accepted = true;
   /* Imports last: they must suit the definitions that come with them. */
-  bool accepted = check_all(&batch, PD_KIND_DEFINE, cells, count, report);
-  accepted &= check_all(&batch, PD_KIND_IMPORT, cells, count, report);
-  if (accepted && !keep_all(cells, count)) {
-    pd__report_memory(report);
-    accepted = false;
+  for (unsigned kind = PD_KIND_DEFINE; kind <= PD_KIND_IMPORT; kind++) {
+    for (size_t i = 0; i < count; i++) {
+      if (cells[i].def->kind != kind || check(&batch, &cells[i]) == PD_OK) continue;
+      pd__report_add(report, &batch.err);
+      accepted = false;
+    }
   }
   if (!accepted) release(cells, count);
   return accepted;

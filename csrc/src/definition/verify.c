@@ -57,34 +57,33 @@ static const char *meaning_of(const char *name, size_t length) {
   return NULL;
 }
 
-/* `what` is "" for the definition's own name, otherwise what messages call another one. */
-static pd_status check_name(const pd_flag_def *def, const char *what, const char *name,
-                            size_t length, pd_error *err) {
+static pd_status check_name(const pd__naming *of, pd_error *err) {
   char quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "";
-  const char *meaning = meaning_of(name, length);
-  if (pd__name_valid(name, length) && !meaning) return PD_OK;
-  pd__quote_part(quoted, name, length);
-  if (*what) snprintf(alias, sizeof alias, "%s '%s': ", what, quoted);
+  const char *meaning = meaning_of(of->name, of->length);
+  if (pd__name_valid(of->name, of->length) && !meaning) return PD_OK;
+  pd__quote_part(quoted, of->name, of->length);
+  if (of->kind != PD__NAME_OWN) {
+    const char *what = of->kind == PD__NAME_ALIAS ? "alias" : "old name";
+    snprintf(alias, sizeof alias, "%s '%s': ", what, quoted);
+  }
   if (meaning) {
-    return refuse(def, err, PD_ERR_CONFLICT, "%s--%s %s, expected another name", alias, quoted,
+    return refuse(of->def, err, PD_ERR_CONFLICT, "%s--%s %s, expected another name", alias, quoted,
                   meaning);
   }
-  if (length > PD_NAME_MAX) {
-    return refuse(def, err, PD_ERR_NAME, "%sthe name has %zu bytes, expected at most %d", alias,
-                  length, PD_NAME_MAX);
+  if (of->length > PD_NAME_MAX) {
+    return refuse(of->def, err, PD_ERR_NAME, "%sthe name has %zu bytes, expected at most %d", alias,
+                  of->length, PD_NAME_MAX);
   }
-  return refuse(def, err, PD_ERR_NAME,
+  return refuse(of->def, err, PD_ERR_NAME,
                 "%sexpected a name of letters, digits, _ . - that begins with a letter or _",
                 alias);
 }
 
 static pd_status check_names(const pd_flag_def *def, pd_error *err) {
+  pd_status status = PD_OK;
   if (!def->name) return refuse(def, err, PD_ERR_NAME, "the name is NULL");
-  pd_status status = check_name(def, "", def->name, strlen(def->name), err);
-  for (pd__naming at = {.def = def, .kind = PD__NAME_OWN};
-       status == PD_OK && pd__naming_next(&at);) {
-    const char *what = at.kind == PD__NAME_ALIAS ? "alias" : "old name";
-    status = check_name(def, what, at.name, at.length, err);
+  for (pd__naming at = {.def = def}; status == PD_OK && pd__naming_next(&at);) {
+    status = check_name(&at, err);
   }
   return status;
 }
@@ -202,7 +201,7 @@ static bool is_simple(const pd_flag_def *def) {
 }
 
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
-  if (is_simple(def)) return check_name(def, "", def->name, strlen(def->name), err);
+  if (is_simple(def)) return check_names(def, err);
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
   if (status == PD_OK) status = check_access(def, err);
