@@ -219,8 +219,8 @@ static pd_status check_negated(pd__batch *batch, const pd__naming *of) {
 static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd__cell *cell = batch->cell, *import = node->cells;
-  if (node->defined || pd__flag_meant((pd_flag *)node) != node)
-    return PD_OK; /* its imports were checked */
+  bool checked = node->defined || pd__flag_meant((pd_flag *)node) != node;
+  if (checked) return PD_OK;
   while (import && import->def->type == cell->def->type) import = import->next;
   if (!import) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE,

@@ -136,16 +136,6 @@ static pd__pending *gather_all(const pd_flag_def *def) {
   return list;
 }
 
-static void fail_missing(const pd_flag_def *def, const pd__pending *given, pd__report *report) {
-  char expected[256], quoted[PD__QUOTE_SIZE];
-  pd__value_expected(def, expected, sizeof expected);
-  pd__report_fail(report, PD_ERR_ARGV,
-                  "--%s: the value is missing, expected %s; before the flag is defined, only "
-                  "--%s=%s is understood",
-                  def->name, expected, def->name,
-                  given->next && !def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
-}
-
 /* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
 static void settle(pd__operation *operation, pd_flag *node, const char *text,
                    const pd_origin *origin, uint32_t literal, pd__report *report) {
@@ -166,12 +156,18 @@ static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *gi
   const pd_flag_def *def = pd__flag_def(flag);
   pd_flag *node = given->negated ? flag : given->node;
   const char *text = given->text;
+  char expected[256], quoted[PD__QUOTE_SIZE];
   if (!text && def->type == PD_TYPE_bool) text = given->negated ? "false" : "true";
   if (text) {
     settle(operation, node, text, &given->origin, given->literal, report);
-  } else {
-    fail_missing(def, given, report);
+    return;
   }
+  pd__value_expected(def, expected, sizeof expected);
+  pd__report_fail(report, PD_ERR_ARGV,
+                  "--%s: the value is missing, expected %s; before the flag is defined, only "
+                  "--%s=%s is understood",
+                  def->name, expected, def->name,
+                  given->next && !def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
 }
 
 bool pd__pending_any(void) { return waiting > 0; }

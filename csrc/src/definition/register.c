@@ -53,12 +53,6 @@ static void let_go(pd__operation *operation, pd_module *const modules[4]) {
   for (size_t i = 0; i < 4; i++) pd__module_unregister(operation, modules[i]);
 }
 
-/* Code is what must be kept while it is called. */
-static pd_module *module_of(pd_module *const modules[4]) {
-  pd_module *code = modules[1] ? modules[1] : modules[2];
-  return code ? code : modules[0];
-}
-
 static void link_registered(registered *one) {
   bool stays = true;
   for (size_t i = 0; i < 4; i++) stays &= !one->modules[i] || one->modules[i]->stays;
@@ -86,7 +80,8 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
   registered *made = copy(def);
   if (!made) return pd__fail_memory(err);
   memcpy(made->modules, modules, sizeof made->modules);
-  made->cell.module = module_of(modules);
+  pd_module *code = modules[1] ? modules[1] : modules[2];
+  made->cell.module = code ? code : modules[0]; /* code must be kept while it is called */
   pd__report refused = {.first = err}, waiting = {.first = err};
   if (!pd__define_check(operation, &made->cell, 1, &refused)) {
     free(made);

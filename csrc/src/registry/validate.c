@@ -240,12 +240,13 @@ static bool holds(question *all) {
   return true;
 }
 
-/* "--level=9" as it was given, or the names of several flags. */
+/* "--level=9" as it was given, or the names of several flags; "" for a group, which names them. */
 #define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
 static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   char source[PD__SOURCE_SIZE], number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
   const shown *seen = one->shown;
   out[0] = '\0';
+  if ((pd_validator)one->call.function == pd__group_check) return;
   for (size_t i = 0; one->count > 1 && i < one->count; i++) {
     pd__append(out, SUBJECT_SIZE, "%s--%s", i ? ", " : "", seen[i].flag->name);
   }
@@ -276,13 +277,9 @@ static void report_refusals(asked *each, pd__report *report) {
     if (each->accepted) continue;
     each->why[sizeof each->why - 1] = '\0';
     bool silent = !*each->why || gives_away(each);
-    const char *why = silent ? "a validator refuses it" : each->why;
-    if ((pd_validator)each->call.function == pd__group_check) {
-      pd__report_fail(report, PD_ERR_REFUSED, "%s", why);
-    } else {
-      write_subject(each, subject);
-      pd__report_fail(report, PD_ERR_REFUSED, "%.600s: %s", subject, why);
-    }
+    write_subject(each, subject);
+    pd__report_fail(report, PD_ERR_REFUSED, "%.600s%s%s", subject, *subject ? ": " : "",
+                    silent ? "a validator refuses it" : each->why);
   }
 }
 
