@@ -40,6 +40,11 @@ static const char *base_name(const char *path) {
 
 static const char *joint(const char *found) { return *found ? "; " : ": "; }
 
+static void differ(char found[DIFFERENCES_SIZE], const char *what, const char *mine,
+                   const char *theirs) {
+  pd__append(found, DIFFERENCES_SIZE, "%s%s %s, not %s", joint(found), what, mine, theirs);
+}
+
 static const char *quoted_or_none(const char *text, char out[PD__QUOTE_SIZE + 2]) {
   char quoted[PD__QUOTE_SIZE];
   if (!text || !*text) return "none";
@@ -51,8 +56,7 @@ static void differ_in_text(char found[DIFFERENCES_SIZE], const char *what, const
                            const char *theirs) {
   char own[PD__QUOTE_SIZE + 2], other[PD__QUOTE_SIZE + 2];
   if (same_text(mine, theirs)) return;
-  pd__append(found, DIFFERENCES_SIZE, "%s%s %s, not %s", joint(found), what,
-             quoted_or_none(mine, own), quoted_or_none(theirs, other));
+  differ(found, what, quoted_or_none(mine, own), quoted_or_none(theirs, other));
 }
 
 static void differ_in_mark(char found[DIFFERENCES_SIZE], const char *what, bool mine, bool theirs) {
@@ -62,31 +66,29 @@ static void differ_in_mark(char found[DIFFERENCES_SIZE], const char *what, bool 
 
 static void differ_in_default(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
                               const pd_flag_def *theirs) {
-  char own[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], number[PD__NUMBER_SIZE];
-  pd_type type = mine->type;
-  const char *quote = type == PD_TYPE_string ? "'" : "";
-  if (pd__value_equal(type, mine->default_value, theirs->default_value)) return;
+  char own[PD__DEFAULT_SIZE], other[PD__DEFAULT_SIZE];
+  if (pd__value_equal(mine->type, mine->default_value, theirs->default_value)) return;
   if (mine->sensitive || theirs->sensitive) {
     pd__append(found, DIFFERENCES_SIZE, "%sanother default", joint(found));
-    return;
+  } else {
+    differ(found, "default", pd__def_show_default(mine, own), pd__def_show_default(theirs, other));
   }
-  pd__quote(own, pd__value_text(type, mine->default_value, number));
-  pd__quote(other, pd__value_text(type, theirs->default_value, number));
-  pd__append(found, DIFFERENCES_SIZE, "%sdefault %s%s%s, not %s%s%s", joint(found), quote, own,
-             quote, quote, other, quote);
+}
+
+static const char *range_of(const pd_flag_def *def, char out[2 * PD__NUMBER_SIZE]) {
+  char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
+  snprintf(out, (size_t)2 * PD__NUMBER_SIZE, "[%s, %s]", pd__value_text(def->type, def->min, min),
+           pd__value_text(def->type, def->max, max));
+  return out;
 }
 
 static void differ_in_range(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
                             const pd_flag_def *theirs) {
-  char text[4][PD__NUMBER_SIZE];
-  pd_type type = mine->type;
-  bool same = pd__value_equal(type, mine->min, theirs->min) &&
-              pd__value_equal(type, mine->max, theirs->max);
-  if (same || !pd__type_has_range(pd__type_of(type))) return;
-  pd__append(found, DIFFERENCES_SIZE, "%srange [%s, %s], not [%s, %s]", joint(found),
-             pd__value_text(type, mine->min, text[0]), pd__value_text(type, mine->max, text[1]),
-             pd__value_text(type, theirs->min, text[2]),
-             pd__value_text(type, theirs->max, text[3]));
+  char own[2 * PD__NUMBER_SIZE], other[2 * PD__NUMBER_SIZE];
+  bool same = pd__value_equal(mine->type, mine->min, theirs->min) &&
+              pd__value_equal(mine->type, mine->max, theirs->max);
+  if (same || !pd__type_has_range(pd__type_of(mine->type))) return;
+  differ(found, "range", range_of(mine, own), range_of(theirs, other));
 }
 
 static const char *item_type(const pd_flag_def *def) {
@@ -108,10 +110,7 @@ static void compare(const pd_flag_def *mine, const pd_flag_def *theirs,
   differ_in_text(found, "name", mine->name, theirs->name);
   differ_in_default(found, mine, theirs);
   differ_in_range(found, mine, theirs);
-  if (mine->list != theirs->list) {
-    pd__append(found, DIFFERENCES_SIZE, "%slist items %s, not %s", joint(found), item_type(mine),
-               item_type(theirs));
-  }
+  if (mine->list != theirs->list) differ(found, "list items", item_type(mine), item_type(theirs));
   PD_TEXT_MAP(DIFFER_IN_TEXT)
   PD_MARK_MAP(DIFFER_IN_MARK)
   differ_in_text(found, "help", mine->help, theirs->help);
@@ -126,10 +125,6 @@ bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b) {
 
 /* ---- Names ---- */
 
-static bool is_name(const pd_flag_def *def, const pd_flag *node) {
-  return pd__names_find(def->name, strlen(def->name)) == node;
-}
-
 static bool has_name(const pd_flag_def *def, const pd_flag *node) {
   pd__naming at = {.def = def};
   while (pd__naming_next(&at)) {
@@ -139,115 +134,113 @@ static bool has_name(const pd_flag_def *def, const pd_flag *node) {
 }
 
 /* The definition that has `node` already: of the registry or of the batch. */
-static const pd__cell *holder_of(const pd_flag *node, const pd__batch *batch) {
+static const pd__cell *holder_of(const pd__batch *batch, const pd_flag *node) {
   const pd_flag *flag = pd__flag_meant((pd_flag *)node);
-  const pd__cell *cell = pd__flag_def(flag) ? flag->cells : batch->cells;
-  if (flag->defined) {
-    while (cell->def != pd__flag_def(flag)) cell = cell->next;
-  } else {
-    while (cell->def->kind == PD_KIND_IMPORT || !has_name(cell->def, node)) cell++;
-  }
+  if (flag->defined) return flag->cells;
+  const pd__cell *cell = batch->cells;
+  while (cell->def->kind == PD_KIND_IMPORT || !has_name(cell->def, node)) cell++;
   return cell;
 }
 
-pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batch *batch,
-                       pd_error *err) {
-  const pd__cell *holder = holder_of(node, batch);
+pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
+  const pd__cell *cell = batch->cell, *holder = holder_of(batch, node);
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], as[PD__QUOTE_SIZE + 32] = "";
   char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], found[DIFFERENCES_SIZE] = "";
   place_of(cell, mine);
   place_of(holder, theirs);
-  if (!is_name(cell->def, node)) {
+  if (cell->flag != node->index + 1) {
     snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote(quoted, cell->def->name));
   }
   pd__quote(quoted, node->name);
   if (holder == cell) {
-    return pd__fail(err, PD_ERR_CONFLICT, "'%s' is named twice in one definition: %s%s", quoted, as,
-                    mine);
+    return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is named twice in one definition: %s%s",
+                    quoted, as, mine);
   }
-  if (is_name(holder->def, node)) {
+  if (holder->flag == node->index + 1) {
     if (!*as && is_comparable(cell->def, holder->def)) compare(cell->def, holder->def, found);
-    return pd__fail(err, PD_ERR_CONFLICT, "'%s' is defined already, %s; refused: %s%s%s", quoted,
-                    theirs, as, mine, found);
+    return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is defined already, %s; refused: %s%s%s",
+                    quoted, theirs, as, mine, found);
   }
-  return pd__fail(err, PD_ERR_CONFLICT, "'%s' is an alias of '%s' already, %s; refused: %s%s",
-                  quoted, pd__quote(other, holder->def->name), theirs, as, mine);
+  return pd__fail(&batch->err, PD_ERR_CONFLICT,
+                  "'%s' is an alias of '%s' already, %s; refused: %s%s", quoted,
+                  pd__quote(other, holder->def->name), theirs, as, mine);
 }
 
 /* ---- Negation ---- */
 
 /* The flag that has the name: of the registry, or a definition under way. */
-static const pd__cell *holder_of_name(const char *name, size_t length, const pd__batch *batch) {
+static const pd__cell *holder_of_name(const pd__batch *batch, const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
   if (!node) return NULL;
   bool taken = node->defined || pd__flag_meant(node) != node || node->claim == batch->claim;
-  return taken ? holder_of(node, batch) : NULL;
+  return taken ? holder_of(batch, node) : NULL;
 }
 
-/* The name would turn the flag off that is named without its first bytes, `skip` of them. */
-static pd_status ambiguous(const pd__cell *cell, const char *name, size_t length, size_t skip,
-                           const pd__cell *holder, pd_error *err) {
+/* Fail where `holder` isn't NULL: the name would turn the flag off that is named without its first
+ * bytes, `skip` of them. */
+static pd_status check_pair(pd__batch *batch, const char *name, size_t length, size_t skip,
+                            const pd__cell *holder) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
-  return pd__fail(err, PD_ERR_CONFLICT,
+  if (!holder) return PD_OK;
+  return pd__fail(&batch->err, PD_ERR_CONFLICT,
                   "--%s would be the flag '%s' and turn the flag '%s' off; defined already: %s; "
                   "refused: %s",
                   pd__quote_part(quoted, name, length), quoted,
                   pd__quote_part(other, name + skip, length - skip), place_of(holder, theirs),
-                  place_of(cell, mine));
+                  place_of(batch->cell, mine));
 }
 
 /* A flag that the bool's --nox or --no_x would be. */
-static pd_status check_negations(const pd__cell *cell, const pd__naming *of, const pd__batch *batch,
-                                 pd_error *err) {
+static pd_status check_negations(pd__batch *batch, const pd__naming *of) {
   char text[PD_NAME_MAX + 4];
-  for (size_t skip = 3; skip > 1; skip--) {
+  pd_status status = PD_OK;
+  for (size_t skip = 3; status == PD_OK && skip > 1; skip--) {
+    size_t length = skip + of->length;
     snprintf(text, sizeof text, "%.*s%.*s", (int)skip, "no_", (int)of->length, of->name);
-    const pd__cell *holder = holder_of_name(text, skip + of->length, batch);
-    if (holder) return ambiguous(cell, text, skip + of->length, skip, holder, err);
+    status = check_pair(batch, text, length, skip, holder_of_name(batch, text, length));
   }
-  return PD_OK;
+  return status;
 }
 
 /* A bool that the name, which begins with no, would turn off. */
-static pd_status check_negated(const pd__cell *cell, const pd__naming *of, const pd__batch *batch,
-                               pd_error *err) {
+static pd_status check_negated(pd__batch *batch, const pd__naming *of) {
   size_t most = of->name[2] == '-' || of->name[2] == '_' ? 3 : 2;
-  for (size_t skip = 2; skip < of->length && skip <= most; skip++) {
-    const pd__cell *holder = holder_of_name(of->name + skip, of->length - skip, batch);
-    if (holder && holder->def->type == PD_TYPE_bool) {
-      return ambiguous(cell, of->name, of->length, skip, holder, err);
-    }
+  pd_status status = PD_OK;
+  for (size_t skip = 2; status == PD_OK && skip < of->length && skip <= most; skip++) {
+    const pd__cell *holder = holder_of_name(batch, of->name + skip, of->length - skip);
+    if (holder && holder->def->type != PD_TYPE_bool) continue;
+    status = check_pair(batch, of->name, of->length, skip, holder);
   }
-  return PD_OK;
+  return status;
 }
 
 /* ---- Imports ---- */
 
-static pd_status check_imports(const pd__cell *cell, const pd_flag *node, pd_error *err) {
+static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
-  const pd__cell *import = node->cells;
-  if (node->defined || pd__flag_meant((pd_flag *)node) != node)
-    return PD_OK; /* its imports were checked */
+  const pd__cell *cell = batch->cell, *import = node->cells;
+  bool checked = node->defined || pd__flag_meant((pd_flag *)node) != node;
+  if (checked) return PD_OK;
   while (import && import->def->type == cell->def->type) import = import->next;
   if (!import) return PD_OK;
-  return pd__fail(err, PD_ERR_TYPE, "'%s' is imported already, as %s; expected %s, refused: %s",
-                  import->def->name, place_of(import, theirs), pd__type_name(import->def->type),
-                  place_of(cell, mine));
+  return pd__fail(&batch->err, PD_ERR_TYPE,
+                  "'%s' is imported already, as %s; expected %s, refused: %s", import->def->name,
+                  place_of(import, theirs), pd__type_name(import->def->type), place_of(cell, mine));
 }
 
-pd_status pd__conflict_of_name(const pd__cell *cell, const pd__naming *of, const pd_flag *node,
-                               const pd__batch *batch, pd_error *err) {
+pd_status pd__conflict_of_name(pd__batch *batch, const pd__naming *of, const pd_flag *node) {
   pd_status status = PD_OK;
   bool negates = of->length > 2 && of->name[0] == 'n' && of->name[1] == 'o';
-  if (cell->def->type == PD_TYPE_bool) status = check_negations(cell, of, batch, err);
-  if (status == PD_OK && negates) status = check_negated(cell, of, batch, err);
-  return status == PD_OK ? check_imports(cell, node, err) : status;
+  if (batch->cell->def->type == PD_TYPE_bool) status = check_negations(batch, of);
+  if (status == PD_OK && negates) status = check_negated(batch, of);
+  return status == PD_OK ? check_imports(batch, node) : status;
 }
 
-pd_status pd__conflict_of_import(const pd__cell *cell, const pd__batch *batch, pd_error *err) {
+pd_status pd__conflict_of_import(pd__batch *batch) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
-  const pd__cell *holder = holder_of_name(cell->def->name, strlen(cell->def->name), batch);
-  if (!holder || holder->def->type == cell->def->type) return PD_OK;
-  return pd__fail(err, PD_ERR_TYPE, "'%s' is %s; refused: import as %s", cell->def->name,
-                  place_of(holder, theirs), place_of(cell, mine));
+  const pd_flag_def *def = batch->cell->def;
+  const pd__cell *holder = holder_of_name(batch, def->name, strlen(def->name));
+  if (!holder || holder->def->type == def->type) return PD_OK;
+  return pd__fail(&batch->err, PD_ERR_TYPE, "'%s' is %s; refused: import as %s", def->name,
+                  place_of(holder, theirs), place_of(batch->cell, mine));
 }

@@ -33,55 +33,38 @@ static bool is_free(pd_flag *node, const pd_flag *flag, const pd_flag_def *def) 
 }
 
 /* Reserve a name for the definitions under way. */
-static pd_status claim(const pd__cell *cell, pd_flag *flag, const pd__naming *of,
-                       const pd__batch *batch, pd_error *err) {
+static pd_status claim(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
   pd_flag *node = of->kind == PD__NAME_OWN ? flag : add_node(of, batch);
-  if (!node) return pd__fail_memory(err);
-  bool free = is_free(node, flag, cell->def) && node->claim != batch->claim;
-  if (!free) return pd__conflict(cell, node, batch, err);
+  if (!node) return pd__fail_memory(&batch->err);
+  bool free = is_free(node, flag, of->def) && node->claim != batch->claim;
+  if (!free) return pd__conflict(batch, node);
   node->claim = batch->claim;
-  return pd__conflict_of_name(cell, of, node, batch, err);
+  return pd__conflict_of_name(batch, of, node);
 }
 
-static pd_status check(pd__cell *cell, const pd__batch *batch, pd_error *err) {
+static pd_status check(pd__batch *batch, pd__cell *cell) {
   const pd_flag_def *def = cell->def;
   pd_flag *node = pd__names_add(def->name, strlen(def->name));
-  if (!node) return pd__fail_memory(err);
+  if (!node) return pd__fail_memory(&batch->err);
   cell->flag = node->index + 1;
-  if (def->kind == PD_KIND_IMPORT) return pd__conflict_of_import(cell, batch, err);
+  batch->cell = cell;
+  if (def->kind == PD_KIND_IMPORT) return pd__conflict_of_import(batch);
   pd_status status = PD_OK;
   for (pd__naming at = {.def = def}; status == PD_OK && pd__naming_next(&at);) {
-    status = claim(cell, node, &at, batch, err);
+    status = claim(batch, node, &at);
   }
   return status;
 }
 
 /* ---- All of them ---- */
 
-static bool check_all(pd_kind kind, pd__cell *cells, size_t count, const pd__batch *batch,
-                      pd__report *report) {
-  bool accepted = true;
-  for (size_t i = 0; i < count; i++) {
-    pd_error err;
-    if (cells[i].def->kind != kind || check(&cells[i], batch, &err) == PD_OK) continue;
-    pd__report_add(report, &err);
-    accepted = false;
-  }
-  return accepted;
-}
-
-/* Store the texts that outlive the definition. */
+/* Store the texts that outlive the definition: nothing of one that is refused stays. */
 static bool keep_texts(const pd_flag_def *def) {
+  if (def->kind == PD_KIND_IMPORT) return true;
   for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
     if (!pd__names_keep(pd__names_find(at.name, at.length), at.name, at.length)) return false;
   }
   return def->type != PD_TYPE_string || pd__intern(def->default_value.str);
-}
-
-static bool keep_all(const pd__cell *cells, size_t count) {
-  size_t i = 0;
-  while (i < count && (cells[i].def->kind == PD_KIND_IMPORT || keep_texts(cells[i].def))) i++;
-  return i == count;
 }
 
 /* Forget the names of definitions that were refused, unless something else needs them. */
@@ -96,13 +79,19 @@ static void release(pd__cell *cells, size_t count) {
 }
 
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report) {
-  pd__batch batch = {operation, cells, pd__next_claim()};
+  pd__batch batch = {.operation = operation, .cells = cells, .claim = pd__next_claim()};
+  bool accepted = true;
   /* Imports last: they must suit the definitions that come with them. */
-  bool accepted = check_all(PD_KIND_DEFINE, cells, count, &batch, report);
-  accepted &= check_all(PD_KIND_IMPORT, cells, count, &batch, report);
-  if (accepted && !keep_all(cells, count)) {
-    pd__report_memory(report);
-    accepted = false;
+  for (unsigned kind = PD_KIND_DEFINE; kind <= PD_KIND_IMPORT; kind++) {
+    for (size_t i = 0; i < count; i++) {
+      if (cells[i].def->kind != kind || check(&batch, &cells[i]) == PD_OK) continue;
+      pd__report_add(report, &batch.err);
+      accepted = false;
+    }
+  }
+  for (size_t i = 0; accepted && i < count; i++) {
+    accepted = keep_texts(cells[i].def);
+    if (!accepted) pd__report_memory(report);
   }
   if (!accepted) release(cells, count);
   return accepted;
@@ -218,13 +207,6 @@ void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd
   for (size_t i = 0; i < found; i++) apply_waiting(operation, &all[i], waiting);
 }
 
-bool pd__define(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report,
-                pd__report *waiting) {
-  bool accepted = pd__define_check(operation, cells, count, report);
-  if (accepted) pd__define_take(operation, cells, count, waiting);
-  return accepted;
-}
-
 /* ---- Giving them up ---- */
 
 /* The text of the name goes with its module, unless that stays. */
@@ -286,10 +268,8 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   while (*at != cell) at = &(*at)->next;
   *at = cell->next;
   cell->flag = 0;
-  if (defines) {
-    succeed(flag, cell);
-    pd__flag_look_again(flag);
-  } else if (flag->defined) {
+  if (defines) succeed(flag, cell);
+  if (defines || flag->defined) {
     pd__flag_look_again(flag);
   } else if (!pd__names_release(flag) && flag->name == cell->def->name) {
     keep_name(flag, cell);

@@ -18,6 +18,10 @@ pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *er
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err);
 pd_status pd__def_check_defining(const pd_flag_def *def, pd_error *err);
 
+/* Its default as messages show it: "'text'", "<redacted>". Gives `out`. */
+#define PD__DEFAULT_SIZE (PD__QUOTE_SIZE + 2)
+const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]);
+
 /* A walk over the names of a definition: its own, the aliases, the old names. Begins with `def`
  * alone; with PD__NAME_OWN for the others only. */
 typedef struct pd__naming {
@@ -37,40 +41,38 @@ static inline bool pd__naming_next(pd__naming *at) {
 
 /* ---- One against the others (conflict.c) ---- */
 
-/* The definitions that are checked together. */
+/* The definitions that are checked together, one after the other. */
 typedef struct pd__batch {
   pd__operation *operation;
   const pd__cell *cells;
-  uint32_t claim; /* in flag->claim of the names that they take */
+  uint32_t claim;       /* in flag->claim of the names that they take */
+  const pd__cell *cell; /* that is checked now */
+  pd_error err;         /* why it is refused */
 } pd__batch;
 
 /* The same line of source, compiled into two modules. */
 bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b);
 
 /* Another definition has the name `node` already. Fills the error with both places. */
-pd_status pd__conflict(const pd__cell *cell, const pd_flag *node, const pd__batch *batch,
-                       pd_error *err);
+pd_status pd__conflict(pd__batch *batch, const pd_flag *node);
 
-/* Whether `cell` may take a name that is free, that of `node`. Of a bool `b` and a flag `nob` one
- * could never be given on a command line: PD_ERR_CONFLICT where the name makes such a pair.
- * PD_ERR_TYPE where an import that waits for it has another type. */
-pd_status pd__conflict_of_name(const pd__cell *cell, const pd__naming *of, const pd_flag *node,
-                               const pd__batch *batch, pd_error *err);
+/* Whether the definition may take a name that is free, that of `node`. Of a bool `b` and a flag
+ * `nob` one could never be given on a command line: PD_ERR_CONFLICT where the name makes such a
+ * pair. PD_ERR_TYPE where an import that waits for it has another type. */
+pd_status pd__conflict_of_name(pd__batch *batch, const pd__naming *of, const pd_flag *node);
 
-/* PD_ERR_TYPE where `cell` imports a flag with another type than it has. */
-pd_status pd__conflict_of_import(const pd__cell *cell, const pd__batch *batch, pd_error *err);
+/* PD_ERR_TYPE where it imports a flag with another type than it has. */
+pd_status pd__conflict_of_import(pd__batch *batch);
 
 /* ---- Defining (define.c) ---- */
 
-/* Define all of `count` definitions or none. cells[i].def points at a definition that
- * pd__def_check accepted; on success the cells belong to the registry until pd__undefine. Refusals
- * go to `report`. Then apply what waited for the names; a value that doesn't suit goes to `waiting`
- * and is dropped. Validators may run then, without the lock. */
-bool pd__define(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report,
-                pd__report *waiting);
-
-/* The two parts of it: whether all may be defined, and defining them. */
+/* Whether all of `count` definitions may be defined; refusals go to `report`. cells[i].def points
+ * at a definition that pd__def_check accepted. */
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report);
+
+/* Define them, which can't fail: the cells belong to the registry until pd__undefine. Then apply
+ * what waited for the names; a value that doesn't suit goes to `waiting` and is dropped. Validators
+ * may run then, without the lock. */
 void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd__report *waiting);
 
 /* The flag of a cell; NULL: none. */

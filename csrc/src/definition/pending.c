@@ -13,27 +13,20 @@ static size_t waiting; /* values, for all names */
 
 /* ---- Making and forgetting ---- */
 
-static pd__pending *copy(const pd__pending *given) {
+pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err) {
   static const size_t texts[] = {offsetof(pd__pending, name), offsetof(pd__pending, text),
                                  offsetof(pd__pending, next), offsetof(pd__pending, origin.place)};
-  pd__pending whole = *given;
-  char name[PD_NAME_MAX + 1];
-  snprintf(name, sizeof name, "%.*s", (int)given->length, given->name);
-  whole.name = name;
-  size_t size;
-  pd__pending *made = pd__copy_whole(&whole, sizeof whole, texts, 4, &size);
-  if (made) made->size = size;
-  return made;
-}
-
-pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE];
+  char quoted[PD__QUOTE_SIZE], name[PD_NAME_MAX + 1];
   if (!pd__name_valid(given->name, given->length)) {
     return pd__fail(err, PD_ERR_NAME, "'%s' can't be the name of a flag",
                     pd__quote_part(quoted, given->name, given->length));
   }
-  pd__pending *made = copy(given);
+  snprintf(name, sizeof name, "%.*s", (int)given->length, given->name);
+  pd__pending whole = *given;
+  whole.name = name;
+  pd__pending *made = pd__copy_whole(&whole, sizeof whole, texts, 4, &whole.size);
   if (!made) return pd__fail_memory(err);
+  made->size = whole.size;
   made->node = pd__names_add(made->name, given->length);
   if (!made->node || !pd__flag_extra(made->node)) {
     if (made->node) pd__names_release(made->node);
@@ -96,29 +89,12 @@ void pd__pending_keep(pd__pending *pending) {
   release(unlink_at(oldest));
 }
 
-void pd__pending_forget(pd_source source) {
-  for (pd_flag *node = NULL; (node = pd__names_next(node));) {
-    if (!node->defined) pd__history_drop(node, source);
-    for (pd__pending **at = node->extra ? &node->extra->pending : NULL; at && *at;) {
-      if ((*at)->origin.source != source) {
-        at = &(*at)->following;
-        continue;
-      }
-      pd__pending *gone = unlink_at(at);
-      bool last = !*at && at == &node->extra->pending;
-      release(gone);
-      if (last) break; /* the node may be gone */
-    }
-  }
-}
-
-/* ---- Applying ---- */
-
-/* Move what waits under a name to `list`, which is in the order of arrival. */
-static void gather(const char *name, size_t length, bool negated, pd__pending **list) {
-  pd_flag *node = pd__names_find(name, length);
+/* Move what waits under a name to `list`, which is in the order of arrival: of `source` alone,
+ * unless that is the default's; of negations, those without text. */
+static void gather(pd_flag *node, pd_source source, bool negated, pd__pending **list) {
   for (pd__pending **at = node && node->extra ? &node->extra->pending : NULL; at && *at;) {
-    if (negated && (*at)->text) {
+    bool suits = source == PD_SOURCE_DEFAULT || source == (*at)->origin.source;
+    if (!suits || (negated && (*at)->text)) {
       at = &(*at)->following;
       continue;
     }
@@ -131,22 +107,61 @@ static void gather(const char *name, size_t length, bool negated, pd__pending **
   }
 }
 
+void pd__pending_forget(pd_source source) {
+  for (pd_flag *node = NULL; (node = pd__names_next(node));) {
+    pd__pending *list = NULL;
+    if (!node->defined) pd__history_drop(node, source);
+    gather(node, source, false, &list);
+    while (list) {
+      pd__pending *gone = list;
+      list = gone->following;
+      pd__pending_drop(gone);
+    }
+  }
+}
+
+/* ---- Applying ---- */
+
 static pd__pending *gather_all(const pd_flag_def *def) {
   char negated[PD_NAME_MAX + 8];
   pd__pending *list = NULL;
   for (pd__naming of = {.def = def}; pd__naming_next(&of);) {
-    gather(of.name, of.length, false, &list);
+    gather(pd__names_find(of.name, of.length), PD_SOURCE_DEFAULT, false, &list);
     for (int i = 0; def->type == PD_TYPE_bool && i < 2; i++) {
       int whole =
           snprintf(negated, sizeof negated, "no%s%.*s", i ? "_" : "", (int)of.length, of.name);
-      gather(negated, (size_t)whole, true, &list);
+      gather(pd__names_find(negated, (size_t)whole), PD_SOURCE_DEFAULT, true, &list);
     }
   }
   return list;
 }
 
-static void fail_missing(const pd_flag_def *def, const pd__pending *given, pd__report *report) {
+/* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
+static void settle(pd__operation *operation, pd_flag *node, const char *text,
+                   const pd_origin *origin, uint32_t literal, pd__report *report) {
+  pd_error wrong;
+  pd__report own = {report->list, report->status == PD_OK ? report->first : NULL, PD_OK};
+  pd__changes changes;
+  pd__changes_begin(&changes, operation, &own);
+  changes.early = true;
+  if (pd__changes_try(&changes, node, text, (pd_value){0}, origin, literal, &wrong) != PD_OK) {
+    pd__report_add(&own, &wrong);
+  }
+  pd__changes_finish(&changes);
+  if (report->status == PD_OK) report->status = own.status;
+}
+
+static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *given,
+                  pd__report *report) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  pd_flag *node = given->negated ? flag : given->node;
+  const char *text = given->text;
   char expected[256], quoted[PD__QUOTE_SIZE];
+  if (!text && def->type == PD_TYPE_bool) text = given->negated ? "false" : "true";
+  if (text) {
+    settle(operation, node, text, &given->origin, given->literal, report);
+    return;
+  }
   pd__value_expected(def, expected, sizeof expected);
   pd__report_fail(report, PD_ERR_ARGV,
                   "--%s: the value is missing, expected %s; before the flag is defined, only "
@@ -155,40 +170,7 @@ static void fail_missing(const pd_flag_def *def, const pd__pending *given, pd__r
                   given->next && !def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
 }
 
-/* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
-static void settle(pd__operation *operation, pd_flag *node, const char *text,
-                   const pd_origin *origin, uint32_t literal, pd__report *report) {
-  pd_error err, wrong;
-  pd__report own = {.list = report->list, .first = &err};
-  pd__changes changes;
-  pd__changes_begin(&changes, operation, &own);
-  changes.early = true;
-  if (pd__changes_try(&changes, node, text, (pd_value){0}, origin, literal, &wrong) != PD_OK) {
-    pd__report_add(&own, &wrong);
-  }
-  if (pd__changes_finish(&changes) == PD_OK || report->status != PD_OK) return;
-  report->status = own.status;
-  if (report->first) *report->first = err;
-}
-
-static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *given,
-                  pd__report *report) {
-  const pd_flag_def *def = pd__flag_def(flag);
-  pd_flag *node = given->negated ? flag : given->node;
-  const char *text = given->text;
-  if (!text && def->type == PD_TYPE_bool) text = given->negated ? "false" : "true";
-  if (text) {
-    settle(operation, node, text, &given->origin, given->literal, report);
-  } else {
-    fail_missing(def, given, report);
-  }
-}
-
 bool pd__pending_any(void) { return waiting > 0; }
-
-static void put_off(pd__operation *operation, pd_flag *flag, pd__report *report) {
-  if (!pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
-}
 
 void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
                         const pd_origin *origin, pd__report *report) {
@@ -197,7 +179,7 @@ void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *tex
   if (!pd__deferred_validator(flag)) {
     settle(operation, node, text, origin, 0, report);
   } else if (await(node->name, text, origin, &err) == PD_OK) {
-    put_off(operation, flag, report);
+    if (!pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
   } else {
     pd__report_add(report, &err);
   }
@@ -217,7 +199,8 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       kept = true;
     }
   }
-  if (kept && flag->defined) put_off(operation, flag, report);
+  if (!kept || !flag->defined) return;
+  if (!pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
 }
 
 /* ---- For hosts ---- */
@@ -263,15 +246,14 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
   size_t left = index;
   const pd__pending *at = next(NULL);
   for (; at && left > 0; left--) at = next(at);
-  if (!at) {
-    status = pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu pending values", index);
-  } else if (show(at, &found)) {
-    pd__sized_give(info, &found, sizeof found);
-  } else {
-    status = pd__fail_memory(err);
-  }
+  bool shown = at && show(at, &found);
   pd__platform_unlock();
-  return status;
+  if (!at) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu pending values", index);
+  }
+  if (!shown) return pd__fail_memory(err);
+  pd__sized_give(info, &found, sizeof found);
+  return PD_OK;
 }
 
 /* The value may be a secret: only its flag would tell. */
@@ -282,11 +264,6 @@ static void report_unclaimed(const pd__pending *at, pd__report *report) {
                   pd__source_of(at->name, &at->origin, source), suggestion);
 }
 
-/* The flag is there, and the value waits for a validator of it. */
-static bool is_claimed(const pd__pending *at) {
-  return at->negated || pd__flag_meant(at->node)->defined;
-}
-
 /* Each costs a search among all names. */
 #define UNCLAIMED_SHOWN 100
 
@@ -295,7 +272,8 @@ pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
   size_t count = 0;
   pd__platform_lock();
   for (const pd__pending *at = next(NULL); at; at = next(at)) {
-    if (!at->excused && !is_claimed(at) && count++ < UNCLAIMED_SHOWN) report_unclaimed(at, &report);
+    bool claimed = at->negated || pd__flag_meant(at->node)->defined; /* it waits for a validator */
+    if (!at->excused && !claimed && count++ < UNCLAIMED_SHOWN) report_unclaimed(at, &report);
   }
   if (count > UNCLAIMED_SHOWN) {
     pd__report_fail(&report, PD_ERR_UNDEFINED,

@@ -46,21 +46,11 @@ static uintptr_t address_of(const pd_flag_def *def, size_t i) {
 
 /* Found without the lock. */
 static void find_modules(const pd_flag_def *def, pd_module *modules[4]) {
-  for (size_t i = 0; i < 4; i++) {
-    uintptr_t used = address_of(def, i);
-    modules[i] = used ? pd__module_of((const void *)used) : NULL;
-    pd__module_register(modules[i]);
-  }
+  for (size_t i = 0; i < 4; i++) modules[i] = pd__module_register(address_of(def, i));
 }
 
 static void let_go(pd__operation *operation, pd_module *const modules[4]) {
   for (size_t i = 0; i < 4; i++) pd__module_unregister(operation, modules[i]);
-}
-
-/* Code is what must be kept while it is called. */
-static pd_module *module_of(pd_module *const modules[4]) {
-  pd_module *code = modules[1] ? modules[1] : modules[2];
-  return code ? code : modules[0];
 }
 
 static void link_registered(registered *one) {
@@ -91,7 +81,8 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
   if (!made) return pd__fail_memory(err);
   memcpy(made->modules, modules, sizeof made->modules);
   if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* is stored for good */
-  made->cell.module = module_of(modules);
+  pd_module *code = modules[1] ? modules[1] : modules[2];
+  made->cell.module = code ? code : modules[0]; /* code must be kept while it is called */
   pd__report refused = {.first = err}, waiting = {.first = err};
   if (!pd__define_check(operation, &made->cell, 1, &refused)) {
     free(made);
@@ -118,9 +109,8 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
   PD__LOCKED_OPERATION(operation);
   status = register_one(&operation, &read, modules, &flag, &taken, err);
   if (!taken) let_go(&operation, modules);
-  pd__operation_end(&operation);
   if (out && flag) *out = flag;
-  return status;
+  return pd__operation_return(&operation, status);
 }
 
 /* ---- Leaving ---- */

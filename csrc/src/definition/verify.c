@@ -57,34 +57,33 @@ static const char *meaning_of(const char *name, size_t length) {
   return NULL;
 }
 
-/* `what` is "" for the definition's own name, otherwise what messages call another one. */
-static pd_status check_name(const pd_flag_def *def, const char *what, const char *name,
-                            size_t length, pd_error *err) {
+static pd_status check_name(const pd__naming *of, pd_error *err) {
   char quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "";
-  const char *meaning = meaning_of(name, length);
-  if (pd__name_valid(name, length) && !meaning) return PD_OK;
-  pd__quote_part(quoted, name, length);
-  if (*what) snprintf(alias, sizeof alias, "%s '%s': ", what, quoted);
+  const char *meaning = meaning_of(of->name, of->length);
+  if (pd__name_valid(of->name, of->length) && !meaning) return PD_OK;
+  pd__quote_part(quoted, of->name, of->length);
+  if (of->kind != PD__NAME_OWN) {
+    const char *what = of->kind == PD__NAME_ALIAS ? "alias" : "old name";
+    snprintf(alias, sizeof alias, "%s '%s': ", what, quoted);
+  }
   if (meaning) {
-    return refuse(def, err, PD_ERR_CONFLICT, "%s--%s %s, expected another name", alias, quoted,
+    return refuse(of->def, err, PD_ERR_CONFLICT, "%s--%s %s, expected another name", alias, quoted,
                   meaning);
   }
-  if (length > PD_NAME_MAX) {
-    return refuse(def, err, PD_ERR_NAME, "%sthe name has %zu bytes, expected at most %d", alias,
-                  length, PD_NAME_MAX);
+  if (of->length > PD_NAME_MAX) {
+    return refuse(of->def, err, PD_ERR_NAME, "%sthe name has %zu bytes, expected at most %d", alias,
+                  of->length, PD_NAME_MAX);
   }
-  return refuse(def, err, PD_ERR_NAME,
+  return refuse(of->def, err, PD_ERR_NAME,
                 "%sexpected a name of letters, digits, _ . - that begins with a letter or _",
                 alias);
 }
 
 static pd_status check_names(const pd_flag_def *def, pd_error *err) {
+  pd_status status = PD_OK;
   if (!def->name) return refuse(def, err, PD_ERR_NAME, "the name is NULL");
-  pd_status status = check_name(def, "", def->name, strlen(def->name), err);
-  for (pd__naming at = {.def = def, .kind = PD__NAME_OWN};
-       status == PD_OK && pd__naming_next(&at);) {
-    const char *what = at.kind == PD__NAME_ALIAS ? "alias" : "old name";
-    status = check_name(def, what, at.name, at.length, err);
+  for (pd__naming at = {.def = def}; status == PD_OK && pd__naming_next(&at);) {
+    status = check_name(&at, err);
   }
   return status;
 }
@@ -118,8 +117,17 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
   return PD_OK;
 }
 
+const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]) {
+  char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
+  const char *text = pd__value_text(def->type, def->default_value, number);
+  const char *quotes = def->type == PD_TYPE_string && !def->sensitive ? "'" : "";
+  const char *shown = def->sensitive ? PD__REDACTED : pd__quote(quoted, text);
+  snprintf(out, PD__DEFAULT_SIZE, "%s%s%s", quotes, shown, quotes);
+  return out;
+}
+
 static pd_status check_default(const pd_flag_def *def, pd_error *err) {
-  char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE], complaint[256];
+  char number[PD__NUMBER_SIZE], shown[PD__DEFAULT_SIZE], complaint[256];
   if (def->type == PD_TYPE_string && !def->default_value.str) {
     return refuse(def, err, PD_ERR_VALUE, "the default is NULL, expected text");
   }
@@ -127,9 +135,7 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   if (status == PD_OK) return PD_OK;
   const char *text = pd__value_text(def->type, def->default_value, number);
   pd__value_complaint(def, text, complaint, sizeof complaint);
-  const char *quotes = def->type == PD_TYPE_string && !def->sensitive ? "'" : "";
-  const char *shown = def->sensitive ? PD__REDACTED : pd__quote(quoted, text);
-  return refuse(def, err, status, "default %s%s%s: %s", quotes, shown, quotes, complaint);
+  return refuse(def, err, status, "default %s: %s", pd__def_show_default(def, shown), complaint);
 }
 
 static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
@@ -190,14 +196,12 @@ static bool is_simple(const pd_flag_def *def) {
   if (!pd__type_known(def->type) || !pd__def_plain(def) || def->kind != PD_KIND_DEFINE)
     return false;
   if (!def->name || def->aliases || def->old_names || def->required) return false;
-  const pd__type *type = pd__type_of(def->type);
-  if (type->kind == PD__TYPE_TEXT) return def->default_value.str != NULL;
-  return !pd__type_has_range(type) || (!pd__value_less(def->type, def->default_value, type->min) &&
-                                       !pd__value_less(def->type, type->max, def->default_value));
+  if (pd__type_is_text(def->type)) return def->default_value.str != NULL;
+  return pd__value_check(def, def->default_value) == PD_OK;
 }
 
 pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
-  if (is_simple(def)) return check_name(def, "", def->name, strlen(def->name), err);
+  if (is_simple(def)) return check_names(def, err);
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
   if (status == PD_OK) status = check_access(def, err);

@@ -64,7 +64,8 @@ static pd_status check_abi(const pd_module_record *record, const char *path, pd_
 static bool define(pd__operation *operation, pd__defs *defs, pd__lates lates, bool sound,
                    pd__report *refused, pd__report *waiting) {
   pd__lates_settle(lates, defs, NULL);
-  bool defined = sound && pd__define(operation, defs->cells, defs->count, refused, waiting);
+  bool defined = sound && pd__define_check(operation, defs->cells, defs->count, refused);
+  if (defined) pd__define_take(operation, defs->cells, defs->count, waiting);
   pd__lates_settle(lates, defs, defined ? NULL : refused->first);
   return defined;
 }

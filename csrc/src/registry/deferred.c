@@ -45,7 +45,7 @@ void pd__deferred_in_child(void) {
 bool pd__deferred_validator(const pd_flag *flag) {
   if (!pd__loader_now.within) return false;
   const pd__target *at = flag->extra ? flag->extra->hooks : NULL;
-  while (at && !(at->hook->validate && at->hook->waits)) at = at->next;
+  while (at && (at->hook->watches || !at->hook->waits)) at = at->next;
   return at != NULL;
 }
 

@@ -45,16 +45,6 @@ bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *w
   return false;
 }
 
-/* The names stay when a module leaves. */
-static pd_status store_names(group *all, pd_flag *const *flags, pd_error *err) {
-  pd_status status = pd__hook_check_flags(flags, all->count, err);
-  for (size_t i = 0; status == PD_OK && i < all->count; i++) {
-    all->names[i] = pd__intern(flags[i]->name);
-    if (!all->names[i]) status = pd__fail_memory(err);
-  }
-  return status;
-}
-
 pd_status pd__do_group_add(pd_group kind, pd_flag *const *flags, size_t count, pd_hook *out,
                            pd_error *err) {
   if (!flags) return pd__fail_null(err, "flags");
@@ -66,11 +56,15 @@ pd_status pd__do_group_add(pd_group kind, pd_flag *const *flags, size_t count, p
   if (!made) return pd__fail_memory(err);
   made->kind = kind;
   made->count = count;
-  pd__hook like = {.validate = pd__group_check, .context = made, .release = free};
+  pd__hook like = {.call = {(pd__function *)pd__group_check, made, NULL},
+                   .release = {(pd__function *)free, made, NULL}};
   PD__LOCKED_OPERATION(operation);
-  pd_status status = store_names(made, flags, err);
+  pd_status status = PD_OK;
+  for (size_t i = 0; status == PD_OK && i < count; i++) {
+    made->names[i] = pd__intern(flags[i] ? flags[i]->name : ""); /* stays when a module leaves */
+    if (!made->names[i]) status = pd__fail_memory(err);
+  }
   if (status == PD_OK) status = pd__hook_add(&like, flags, count, out, err);
-  pd__operation_end(&operation);
-  if (status != PD_OK) free(made); /* otherwise the hook has it */
-  return status;                   /* NOLINT */
+  if (status != PD_OK) free(made);                 /* otherwise the hook has it */
+  return pd__operation_return(&operation, status); /* NOLINT */
 }

@@ -17,7 +17,9 @@ static pd__hook *finished;
 
 pd__hook *pd__hook_find(pd_hook number) { return pd__numbered_find(&hooks, number); }
 
-pd__hook *pd__hooks_after(pd_hook number) { return pd__numbered_after(&hooks, number); }
+pd__hook *pd__hooks_next(const pd__hook *previous) {
+  return pd__numbered_after(&hooks, previous ? previous->number : 0);
+}
 
 bool pd__hooks_ask(void) { return asking > 0 || hooks.count > hooks.removed; }
 
@@ -27,7 +29,7 @@ void pd__hooks_count_definition(const pd_flag_def *def, int change) {
 
 /* ---- Adding ---- */
 
-pd_status pd__hook_check_flags(pd_flag *const *flags, size_t count, pd_error *err) {
+static pd_status check_flags(pd_flag *const *flags, size_t count, pd_error *err) {
   for (size_t i = 0; i < count; i++) {
     if (!flags[i]) return pd__fail(err, PD_ERR_ARGUMENT, "flags[%zu] is NULL", i);
     if (!flags[i]->defined) {
@@ -54,7 +56,7 @@ static void unlink_target(pd__target *target) {
 
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err) {
-  pd_status status = pd__hook_check_flags(flags, count, err);
+  pd_status status = check_flags(flags, count, err);
   if (status != PD_OK) return status;
   pd__hook *made = calloc(1, sizeof *made + count * sizeof *made->targets);
   pd_hook number = made ? pd__numbered_add(&hooks, made) : 0;
@@ -105,7 +107,7 @@ void pd__hooks_let_go(pd__operation *operation) {
 }
 
 void pd__hooks_in_child(void) {
-  for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) hook->calls = 0;
+  for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) hook->calls = 0;
   for (const pd__operation *each = pd__operations_listed(); each; each = each->outer) {
     for (const pd__held *held = each->held; held; held = held->next) held->hook->calls++;
   }
@@ -121,42 +123,33 @@ void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fr
   if (what == PD__HANDLE_WARNINGS) pd__set_due(PD__DUE_WARNINGS, fresh.function != NULL);
 }
 
-pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what) {
-  while (handlers[what].function) {
-    pd__pinning how = pd__pin_module(operation, handlers[what].module);
-    if (how == PD__PINNED) return handlers[what];
+/* What `from` is once its image is pinned; no function: nobody is to be called. */
+static pd__handler pinned(pd__operation *operation, const pd__handler *from) {
+  while (from->function) {
+    pd__pinning how = pd__pin_module(operation, from->module);
+    if (how == PD__PINNED) return *from;
     if (how == PD__LEAVING) break;
     pd__pins_take(operation);
   }
   return (pd__handler){.function = NULL};
 }
 
-/* ---- Leaving ---- */
-
-static uintptr_t function_of(const pd__hook *hook) {
-  return hook->watch ? (uintptr_t)hook->watch : (uintptr_t)hook->validate;
+pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what) {
+  return pinned(operation, &handlers[what]);
 }
+
+/* ---- Leaving ---- */
 
 void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
   for (pd__handling what = 0; what < PD__HANDLINGS; what++) {
     if (!pd__module_has(module, (uintptr_t)handlers[what].function)) continue;
     pd__handler_set(operation, what, (pd__handler){.function = NULL});
   }
-  for (pd__hook *hook = NULL; (hook = pd__hooks_after(hook ? hook->number : 0));) {
-    if (pd__module_has(module, (uintptr_t)hook->release)) hook->release = NULL; /* it goes, too */
-    if (pd__module_has(module, function_of(hook))) pd__hook_remove(hook);
+  for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) {
+    bool releases = pd__module_has(module, (uintptr_t)hook->release.function);
+    if (releases) hook->release.function = NULL; /* it goes, too */
+    if (pd__module_has(module, (uintptr_t)hook->call.function)) pd__hook_remove(hook);
   }
-}
-
-/* With the lock. Whom to call to release a hook, whose image is pinned; NULL: nobody. */
-static void (*releaser_of(pd__operation *operation, pd__hook *hook))(void *) {
-  while (hook->release) {
-    pd__pinning how = pd__pin_module(operation, hook->releasing);
-    if (how == PD__PINNED) return hook->release;
-    if (how == PD__LEAVING) return NULL;
-    pd__pins_take(operation);
-  }
-  return NULL;
 }
 
 /* With the lock. To be released now; NULL: none. Who may not wait leaves some to others. */
@@ -170,19 +163,17 @@ static pd__hook *take_finished(void) {
 }
 
 static bool release_next(pd__operation *operation) {
-  void (*release)(void *) = NULL;
-  void *context = NULL;
+  pd__handler release = {.function = NULL};
   pd__operation_lock(operation);
   pd__hook *hook = take_finished();
   if (hook) {
-    release = releaser_of(operation, hook);
-    context = hook->context;
-    pd__module_unregister(operation, hook->module);
-    pd__module_unregister(operation, hook->releasing);
+    release = pinned(operation, &hook->release);
+    pd__module_unregister(operation, hook->call.module);
+    pd__module_unregister(operation, hook->release.module);
     free(hook);
   }
   pd__operation_unlock(operation);
-  if (release) release(context);
+  if (release.function) ((void (*)(void *))release.function)(release.context);
   return hook != NULL;
 }
 

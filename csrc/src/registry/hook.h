@@ -5,26 +5,31 @@
 
 #include "registry.h"
 
+/* A function of others, of any type, and what it is called with. */
+typedef void pd__function(void);
+typedef struct pd__handler {
+  pd__function *function; /* NULL: nobody */
+  void *context;
+  pd_module *module; /* that the function is in; NULL: none is known */
+} pd__handler;
+
 /* It stays in memory while it is called. */
 struct pd__hook {
   pd_hook number;
-  pd_validator validate; /* one of these two */
-  pd_watcher watch;
-  void *context;
-  void (*release)(void *);
-  pd_module *module;    /* that the function is in; NULL: none is known */
-  pd_module *releasing; /* that `release` is in */
-  size_t calls;         /* of operations that hold it */
-  uint64_t round;       /* the last question that it was asked in */
-  bool waits;           /* by pd_hook_defer: it isn't called within constructors and destructors */
+  bool watches; /* `call` is a pd_watcher; else it is a pd_validator */
+  pd__handler call;
+  pd__handler release; /* takes the context alone */
+  size_t calls;        /* of operations that hold it */
+  uint64_t round;      /* the last question that it was asked in */
+  bool waits;          /* by pd_hook_defer: it isn't called within constructors and destructors */
   bool removed;
   pd__hook *finished; /* the next of those that are removed and not called any more */
   size_t count;       /* of targets; 0: a watcher of every flag */
   pd__target targets[];
 };
 
-/* In the order in which they were added; `number` 0 gives the first. */
-pd__hook *pd__hooks_after(pd_hook number);
+/* In the order in which they were added; NULL gives the first. `previous` may be removed. */
+pd__hook *pd__hooks_next(const pd__hook *previous);
 
 /* Watchers of every flag. */
 extern size_t pd__general_watchers;
@@ -54,12 +59,6 @@ void pd__hooks_in_child(void);
 
 /* Functions of hosts that there is one of. */
 typedef enum pd__handling { PD__HANDLE_WARNINGS, PD__HANDLE_DEFERRED, PD__HANDLINGS } pd__handling;
-
-typedef struct pd__handler {
-  void (*function)(void); /* NULL: nobody */
-  void *context;
-  pd_module *module; /* that the function is in; NULL: none is known */
-} pd__handler;
 
 /* `fresh` handles that from now on. */
 void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh);
@@ -95,6 +94,5 @@ void pd__hook_remove(pd__hook *hook);
 /* Add a hook that is like another one, whose modules are found. */
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err);
-pd_status pd__hook_check_flags(pd_flag *const *flags, size_t count, pd_error *err);
 
 #endif /* PD__HOOK_H */

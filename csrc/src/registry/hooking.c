@@ -1,17 +1,20 @@
 /* Adding and removing validators, watchers and the warning handler, for hosts. */
 #include "hook.h"
 
-static pd_status add(pd__hook *like, uintptr_t function, pd_flag *const *flags, size_t count,
-                     pd_hook *out, pd_error *err) {
-  like->module = pd__module_of((const void *)function);
-  if (like->release) like->releasing = pd__module_of((const void *)(uintptr_t)like->release);
-  pd__module_register(like->module);
-  pd__module_register(like->releasing);
+static pd__handler handler_of(uintptr_t function, void *context) {
+  return (pd__handler){(pd__function *)function, context, pd__module_register(function)};
+}
+
+static pd_status add(bool watches, uintptr_t function, void *context, void (*release)(void *),
+                     pd_flag *const *flags, size_t count, pd_hook *out, pd_error *err) {
+  pd__hook like = {.watches = watches,
+                   .call = handler_of(function, context),
+                   .release = handler_of((uintptr_t)release, context)};
   PD__LOCKED_OPERATION(operation);
-  pd_status status = pd__hook_add(like, flags, count, out, err);
+  pd_status status = pd__hook_add(&like, flags, count, out, err);
   if (status != PD_OK) {
-    pd__module_unregister(&operation, like->module);
-    pd__module_unregister(&operation, like->releasing);
+    pd__module_unregister(&operation, like.call.module);
+    pd__module_unregister(&operation, like.release.module);
   }
   return pd__operation_return(&operation, status);
 }
@@ -22,15 +25,13 @@ pd_status pd__do_validator_add(pd_flag *const *flags, size_t count, pd_validator
   if (!flags) return pd__fail_null(err, "flags");
   if (count == 0) return pd__fail(err, PD_ERR_ARGUMENT, "count is 0, expected some flags");
   if (!function) return pd__fail_null(err, "function");
-  pd__hook like = {.validate = function, .context = context, .release = release};
-  return add(&like, (uintptr_t)function, flags, count, out, err);
+  return add(false, (uintptr_t)function, context, release, flags, count, out, err);
 }
 
 pd_status pd__do_watcher_add(pd_flag *flag, pd_watcher function, void *context,
                              void (*release)(void *), pd_hook *out, pd_error *err) {
   if (!function) return pd__fail_null(err, "function");
-  pd__hook like = {.watch = function, .context = context, .release = release};
-  return add(&like, (uintptr_t)function, &flag, flag ? 1 : 0, out, err);
+  return add(true, (uintptr_t)function, context, release, &flag, flag ? 1 : 0, out, err);
 }
 
 static pd_status change(pd_hook number, bool removes, pd_error *err) {
@@ -50,10 +51,9 @@ pd_status pd__do_hook_defer(pd_hook number, pd_error *err) { return change(numbe
 /* ---- Handlers ---- */
 
 static pd_status handle(pd__handling what, uintptr_t function, void *context) {
-  pd_module *module = function ? pd__module_of((const void *)function) : NULL;
-  pd__module_register(module);
+  pd__handler fresh = handler_of(function, context);
   PD__LOCKED_OPERATION(operation);
-  pd__handler_set(&operation, what, (pd__handler){(void (*)(void))function, context, module});
+  pd__handler_set(&operation, what, fresh);
   return pd__operation_return(&operation, PD_OK);
 }
 

@@ -36,15 +36,6 @@ static pd_module *find_absent(const char *path) {
   return module;
 }
 
-static pd_module *make(const char *path) {
-  pd_module *made = pd__forever(sizeof *made);
-  if (!made) return NULL;
-  *made = (pd_module){.path = path, .name_space = ""};
-  *modules_end = made;
-  modules_end = &made->next;
-  return made;
-}
-
 void pd__module_gone(pd_module *module) {
   static uint32_t generations;
   module->present = false;
@@ -59,7 +50,13 @@ pd_module *pd__module_add(const pd__platform_image *image) {
   if (!path) return NULL;
   replace(image);
   pd_module *module = find_absent(path);
-  if (!module && !(module = make(path))) return NULL;
+  if (!module) {
+    module = pd__forever(sizeof *module);
+    if (!module) return NULL;
+    *module = (pd_module){.path = path, .name_space = ""};
+    *modules_end = module;
+    modules_end = &module->next;
+  }
   pd__module_gone(module);
   module->present = true;
   module->low = image->low;
@@ -89,17 +86,15 @@ pd_module *pd__module_of(const void *address) {
   pd__platform_visit(PD__RECORDS_OF_MODULES, address, note_record, &has_record);
   pd__platform_lock();
   module = pd__module_at(address);
-  if (!module) {
-    module = pd__module_add(image);
-    if (module) module->has_record = has_record;
-  }
+  if (!module && (module = pd__module_add(image))) module->has_record = has_record;
   pd__platform_unlock();
   free(image);
   return module;
 }
 
-void pd__module_register(pd_module *module) {
-  if (!module || module->stays || module->has_record) return;
+pd_module *pd__module_register(uintptr_t address) {
+  pd_module *module = address ? pd__module_of((const void *)address) : NULL;
+  if (!module || module->stays || module->has_record) return module;
   void *reference = pd__platform_hold(module->path, module->low, module->high);
   pd__platform_lock();
   module->registrations++;
@@ -109,4 +104,5 @@ void pd__module_register(pd_module *module) {
   }
   pd__platform_unlock();
   if (reference) pd__loader_close(reference);
+  return module;
 }

@@ -16,26 +16,22 @@ static const char *lasting(const char *text, bool *stored) {
 #define COPY_MARK(name, words, about) info->name = def->name;
 #define COPY_TEXT(name, words, kind, about) info->name = lasting(def->name, &stored);
 
-static bool texts(const pd_flag *flag, const pd_flag_def *def, pd_flag_info *info) {
-  bool stored = true;
-  const pd_module *module = flag->cells->module;
-  info->name = lasting(def->name, &stored);
-  info->help = lasting(def->help, &stored);
-  info->file = lasting(def->file, &stored);
-  info->module = lasting(def->module || !module ? def->module : module->path, &stored);
-  PD_TEXT_MAP(COPY_TEXT)
-  return stored;
-}
-
 bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   const pd_flag_def *def = pd__flag_def(flag);
+  pd_module *module = flag->cells->module;
+  bool stored = true;
+  info->name = lasting(def->name, &stored);
   info->type = def->type;
   info->source = flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
   if (pd__flag_override(flag)) info->source = PD_SOURCE_OVERRIDE;
+  info->help = lasting(def->help, &stored);
+  info->file = lasting(def->file, &stored);
   info->line = def->line;
+  info->module = lasting(def->module || !module ? def->module : module->path, &stored);
+  PD_TEXT_MAP(COPY_TEXT)
   PD_MARK_MAP(COPY_MARK)
   info->frozen = flag->frozen || (def->startup_only && pd__startup_over);
-  info->owner = flag->cells->registered ? NULL : flag->cells->module;
+  info->owner = flag->cells->registered ? NULL : module;
   info->default_value = pd__flag_default(flag);
   info->min = def->min;
   info->max = def->max;
@@ -44,7 +40,7 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
     info->cells += cell->def->cell && cell->def->type == def->type;
   }
   info->list = def->list;
-  return texts(flag, def, info);
+  return stored;
 }
 
 pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err) {
@@ -81,9 +77,8 @@ static pd_status look(const pd_flag *flag, size_t index, finder *find, size_t si
   PD__LOCKED_OPERATION(operation);
   status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) status = find(flag, index, &found, err);
-  pd__operation_end(&operation);
   if (status == PD_OK) pd__sized_give(out, &found, size);
-  return status;
+  return pd__operation_return(&operation, status);
 }
 
 static pd_status find_info(const pd_flag *flag, size_t index, view *found, pd_error *err) {

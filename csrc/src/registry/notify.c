@@ -51,11 +51,11 @@ pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err) {
   const pd_flag_def *def = pd__flag_def(flag);
   bool whole = !def || !def->watch || add(operation, flag, 0);
   for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; whole && at; at = at->next) {
-    if (at->hook->watch) whole = add(operation, flag, at->hook->number);
+    if (at->hook->watches) whole = add(operation, flag, at->hook->number);
   }
-  if (pd__general_watchers == 0) return whole ? PD_OK : pd__fail_memory(err);
-  for (pd__hook *hook = NULL; whole && (hook = pd__hooks_after(hook ? hook->number : 0));) {
-    if (hook->watch && hook->count == 0) whole = add(operation, flag, hook->number);
+  bool general = pd__general_watchers > 0;
+  for (pd__hook *hook = NULL; general && whole && (hook = pd__hooks_next(hook));) {
+    if (hook->count == 0) whole = add(operation, flag, hook->number);
   }
   return whole ? PD_OK : pd__fail_memory(err);
 }
@@ -82,39 +82,32 @@ void pd__notices_post(pd__operation *operation, pd__notice **from) {
 
 /* ---- Calling ---- */
 
-typedef struct call {
-  pd_watcher watch; /* NULL: nobody is to be called */
-  void *context;
-  pd_module *module;
-  pd__hook *hook; /* NULL: the watcher of a definition */
-} call;
-
 /* Whom to call now: a hook may be removed, and a definition may have left since the change. */
-static call call_of(const pd__notice *notice) {
+static pd__handler watcher_of(const pd__notice *notice) {
   const pd__hook *hook = pd__hook_find(notice->watcher);
   const pd_flag_def *def = pd__flag_def(notice->flag);
-  if (hook) return (call){hook->watch, hook->context, hook->module, (pd__hook *)hook};
+  if (hook) return hook->call;
   bool gone = notice->watcher || !def || notice->flag->generation != notice->generation;
-  if (gone) return (call){.watch = NULL};
-  return (call){def->watch, def->context, notice->flag->cells->module, NULL};
+  if (gone) return (pd__handler){.function = NULL};
+  return (pd__handler){(pd__function *)def->watch, def->context, notice->flag->cells->module};
 }
 
 /* With the lock, which is let go for a moment where the loader must be asked. What is put off for
  * want of memory isn't notified at all: the change has happened. */
-static call pinned_call(pd__operation *operation, pd__notice *notice) {
+static pd__handler pinned_watcher(pd__operation *operation, pd__notice *notice) {
   for (;;) {
-    call found = call_of(notice);
-    bool deferred = found.hook && found.hook->waits && pd__loader_now.within;
+    pd__handler found = watcher_of(notice);
+    pd__hook *hook = pd__hook_find(notice->watcher);
+    bool deferred = hook && hook->waits && pd__loader_now.within;
     if (deferred) pd__deferred_add(operation, notice->flag, notice->watcher);
-    if (deferred || !found.watch) return (call){.watch = NULL};
+    if (deferred || !found.function) break;
     pd__pinning how = pd__pin_module(operation, found.module);
-    if (how == PD__LEAVING) return (call){.watch = NULL};
-    if (how == PD__PINNED) {
-      if (found.hook) pd__hook_hold(operation, found.hook, &notice->held);
-      return found;
-    }
+    if (how == PD__PINNED && hook) pd__hook_hold(operation, hook, &notice->held);
+    if (how == PD__PINNED) return found;
+    if (how == PD__LEAVING) break;
     pd__pins_take(operation);
   }
+  return (pd__handler){.function = NULL};
 }
 
 /* ---- What threads leave that end within a watcher ---- */
@@ -158,11 +151,11 @@ void pd__notices_deliver(pd__operation *operation) {
     pd__notice *notice = operation->notices;
     operation->notices = notice->next;
     pd__operation_lock(operation);
-    call due = pinned_call(operation, notice);
+    pd__handler due = pinned_watcher(operation, notice);
     pd__operation_unlock(operation);
-    if (!due.watch) continue;
+    if (!due.function) continue;
     PD__IN_HOOK();
-    due.watch(notice->flag, due.context);
+    ((pd_watcher)due.function)(notice->flag, due.context);
   }
   operation->notices_end = &operation->notices;
 }

@@ -243,9 +243,9 @@ void pd__module_gone(pd_module *module);
 /* No lock. The image that `address` lies in; NULL: in none, or memory is out. */
 pd_module *pd__module_of(const void *address);
 
-/* No lock. Something of the module is about to be registered: where the image wouldn't tell when
- * it leaves, it is kept until pd__module_unregister. NULL is allowed. */
-void pd__module_register(pd_module *module);
+/* The same; what lies there is about to be registered: where the image wouldn't tell when it
+ * leaves, it is kept until pd__module_unregister. NULL for 0. */
+pd_module *pd__module_register(uintptr_t address);
 
 /* With the lock; the image may leave when the operation ends. */
 void pd__module_unregister(pd__operation *operation, pd_module *module);

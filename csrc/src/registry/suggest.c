@@ -91,9 +91,8 @@ static void consider(guess *so_far, const char *name, size_t length, const char 
 static const char *nearest(const char *name, size_t length, bool bools, bool line) {
   /* A short name is near to everything: allow it fewer edits. */
   guess so_far = {.best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR};
-  const pd_flag *node;
   if (length > PD_NAME_MAX) return NULL;
-  for (node = NULL; (node = pd__names_next(node));) {
+  for (const pd_flag *node = NULL; (node = pd__names_next(node));) {
     if (is_known(node, bools)) consider(&so_far, name, length, node->name);
   }
   if (line && !is_option(name, length)) {
@@ -103,19 +102,13 @@ static const char *nearest(const char *name, size_t length, bool bools, bool lin
   return so_far.prefixes == 1 && length >= LEAST_PREFIX ? so_far.prefixed : so_far.near;
 }
 
-/* The same for the bool that "no" or "no-" stands before. */
-static const char *nearest_negated(const char *name, size_t length) {
-  if (length < 3 || strncmp(name, "no", 2) != 0) return NULL;
-  size_t skip = fold(name[2]) == '_' ? 3 : 2;
-  return nearest(name + skip, length - skip, true, false);
-}
-
 void pd__suggest(const char *name, size_t length, const char *prefix,
                  char out[PD__SUGGESTION_SIZE]) {
   const char *found = nearest(name, length, false, prefix != NULL), *no = "";
   out[0] = '\0';
-  if (!found && prefix) {
-    found = nearest_negated(name, length);
+  if (!found && prefix && length > 2 && !strncmp(name, "no", 2)) { /* "no" or "no-" before a bool */
+    size_t skip = fold(name[2]) == '_' ? 3 : 2;
+    found = nearest(name + skip, length - skip, true, false);
     no = "no";
   }
   if (found)

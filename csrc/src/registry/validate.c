@@ -1,5 +1,4 @@
 /* Asking the validators about the values that are to be. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "change.h"
@@ -21,61 +20,43 @@ typedef struct shown {
 typedef struct asked {
   pd__hook *hook; /* NULL: the validator of a definition */
   pd__held held;
-  pd_validator validate;
-  void *context;
-  pd_module *module; /* that its code is in */
+  pd__handler call;
   bool accepted;
   char why[PD__WHY_SIZE];
   struct asked *next;
-  const pd_flag_entry **entries;
+  const pd_flag_entry **entries; /* of those that it is shown */
   size_t count;
-  shown *shown;
+  shown shown[];
 } asked;
 
 /* One round: all that is asked about the values as they would be now. */
 typedef struct question {
   pd__changes *changes;
   uint64_t round;
-  const pd__change **sorted; /* by flag, then as they were made */
+  uint32_t claim;   /* that of the first change; the others have the next ones */
+  size_t *previous; /* of each change, that of the same flag: as last_of gives it */
   asked *first, **end;
   bool memory_out;
 } question;
 
-static void *take(question *all, size_t size) {
-  void *taken = pd__arena_take(&all->changes->operation->arena, size);
-  if (!taken) all->memory_out = true;
-  return taken;
-}
-
 /* ---- The values that would be ---- */
 
-static int compare_changes(const void *left, const void *right) {
-  const pd__change *a = *(const pd__change *const *)left, *b = *(const pd__change *const *)right;
-  if (a->flag != b->flag) return a->flag->index < b->flag->index ? -1 : 1;
-  return a < b ? -1 : a > b;
-}
-
-static void sort(question *all) {
+/* The last change of the flag: its index + 1; 0: none. */
+static size_t last_of(const question *all, const pd_flag *flag) {
   const pd__changes *changes = all->changes;
-  all->sorted = take(all, (changes->count + 1) * sizeof *all->sorted);
-  for (size_t i = 0; all->sorted && i < changes->count; i++) all->sorted[i] = &changes->items[i];
-  if (all->sorted && changes->count > 1) {
-    qsort(all->sorted, changes->count, sizeof *all->sorted, compare_changes);
-  }
+  uint32_t index = flag->claim - all->claim;
+  return index < changes->count && changes->items[index].flag == flag ? index + 1 : 0;
 }
 
-/* The first change of the flag, or of those behind it. */
-static size_t first_of(const question *all, const pd_flag *flag) {
-  size_t low = 0, high = all->changes->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (all->sorted[middle]->flag->index < flag->index) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+/* Each change claims its flag, which leads to the last one, and that to those before. This holds
+ * until somebody else claims the flags, who has had the lock meanwhile. */
+static void link_changes(question *all) {
+  all->claim = pd__next_claim() + 1;
+  for (size_t i = 0; i < all->changes->count; i++) {
+    pd_flag *flag = all->changes->items[i].flag;
+    all->previous[i] = last_of(all, flag);
+    flag->claim = pd__next_claim();
   }
-  return low;
 }
 
 #define BIT(source) (1u << PD_SOURCE_##source)
@@ -85,10 +66,8 @@ static size_t first_of(const question *all, const pd_flag *flag) {
 static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
   const pd__change *best = NULL;  /* the value of the highest rank, the latest of those */
   uint32_t dropped = 0, rank = 0; /* a bit for each source whose former values go */
-  size_t first = first_of(all, flag), end = first;
-  while (end < all->changes->count && all->sorted[end]->flag == flag) end++;
-  for (size_t i = end; i-- > first;) {
-    const pd__change *change = all->sorted[i];
+  for (size_t at = last_of(all, flag); at > 0; at = all->previous[at - 1]) {
+    const pd__change *change = &all->changes->items[at - 1];
     pd_source source = pd__change_source(change);
     if (change->action == PD__RESET) dropped = ~(BIT(DEFAULT) | BIT(OVERRIDE));
     if (change->action == PD__WIPE) dropped = ~BIT(DEFAULT);
@@ -113,36 +92,36 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
 
 /* ---- Collecting the validators ---- */
 
-/* Add one, with room for so many that it is shown. */
-static asked *add(question *all, size_t count) {
-  asked *made = take(all, sizeof *made);
-  shown *seen = take(all, (count + 1) * sizeof *seen);
-  const pd_flag_entry **entries = take(all, (count + 1) * sizeof *entries);
-  if (all->memory_out) return NULL;
+/* Ask a hook about its flags; where it is NULL, a definition about its own. */
+static void add(question *all, pd__hook *hook, pd__handler call, pd_flag *own) {
+  size_t count = hook ? hook->count : 1;
+  size_t size = sizeof(asked) + count * (sizeof(shown) + sizeof(pd_flag_entry *));
+  asked *made = pd__arena_take(&all->changes->operation->arena, size);
+  if (!made) {
+    all->memory_out = true;
+    return;
+  }
+  made->hook = hook;
+  made->call = call;
   made->count = count;
-  made->shown = seen;
-  made->entries = entries;
+  made->entries = (const pd_flag_entry **)&made->shown[count];
+  if (hook) pd__hook_hold(all->changes->operation, hook, &made->held);
+  for (size_t i = 0; i < count; i++) {
+    pd_flag *flag = hook ? hook->targets[i].flag : own;
+    shown *seen = &made->shown[i];
+    *seen = (shown){flag, flag->generation, {.size = sizeof seen->entry}};
+    propose(all, flag, &seen->entry);
+    made->entries[i] = &seen->entry;
+  }
   *all->end = made;
   all->end = &made->next;
-  return made;
-}
-
-static void show(question *all, asked *to, size_t index, pd_flag *flag) {
-  shown *seen = &to->shown[index];
-  *seen = (shown){flag, flag->generation, {.size = sizeof seen->entry}};
-  propose(all, flag, &seen->entry);
-  to->entries[index] = &seen->entry;
 }
 
 static void add_definition(question *all, pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!def || !def->validate || def->retired) return;
-  asked *made = add(all, 1);
-  if (!made) return;
-  made->validate = def->validate;
-  made->context = def->context;
-  made->module = flag->cells->module;
-  show(all, made, 0, flag);
+  add(all, NULL, (pd__handler){(pd__function *)def->validate, def->context, flag->cells->module},
+      flag);
 }
 
 /* It may wait for a thread that waits for the loader. */
@@ -156,21 +135,14 @@ static bool refuse_deferred(question *all, const pd__hook *hook) {
 }
 
 static void add_hook(question *all, pd__hook *hook) {
-  if (!hook->validate || hook->round == all->round) return;
+  if (hook->watches || hook->round == all->round) return;
   hook->round = all->round;
   for (size_t i = 0; i < hook->count; i++) {
     const pd__target *target = &hook->targets[i];
     if (!target->flag->defined || target->flag->type != target->type) return;
   }
   if (refuse_deferred(all, hook)) return;
-  asked *made = add(all, hook->count);
-  if (!made) return;
-  made->hook = hook;
-  made->validate = hook->validate;
-  made->context = hook->context;
-  made->module = hook->module;
-  pd__hook_hold(all->changes->operation, hook, &made->held);
-  for (size_t i = 0; i < hook->count; i++) show(all, made, i, hook->targets[i].flag);
+  add(all, hook, hook->call, NULL);
 }
 
 static void collect(question *all) {
@@ -180,13 +152,12 @@ static void collect(question *all) {
   for (pd_flag *flag = NULL; changes->ask_all && (flag = pd__names_next(flag));) {
     add_definition(all, flag);
   }
-  for (pd__hook *hook = NULL;
-       changes->ask_all && (hook = pd__hooks_after(hook ? hook->number : 0));) {
+  for (pd__hook *hook = NULL; changes->ask_all && (hook = pd__hooks_next(hook));) {
     add_hook(all, hook);
   }
   for (size_t i = 0; !changes->ask_all && i < changes->count && !all->memory_out; i++) {
-    pd_flag *flag = all->sorted[i]->flag;
-    if (i > 0 && flag == all->sorted[i - 1]->flag) continue;
+    pd_flag *flag = changes->items[i].flag;
+    if (all->previous[i]) continue;
     add_definition(all, flag);
     for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; at; at = at->next) {
       add_hook(all, at->hook);
@@ -232,8 +203,8 @@ static bool pin(question *all) {
   pd__operation *operation = all->changes->operation;
   bool pinned = true;
   for (asked *each = all->first; each; each = each->next) {
-    pd__pinning how = pd__pin_module(operation, each->module);
-    if (how == PD__LEAVING) each->validate = NULL; /* nobody can say that the value is right */
+    pd__pinning how = pd__pin_module(operation, each->call.module);
+    if (how == PD__LEAVING) each->call.function = NULL; /* nobody can say that the value is right */
     pinned &= how != PD__UNPINNED;
   }
   if (!pinned) pd__pins_take(operation);
@@ -245,14 +216,16 @@ static void run(question *all) {
   pd__operation_unlock(all->changes->operation);
   for (asked *each = all->first; each; each = each->next) {
     PD__IN_HOOK();
+    pd_validator accepts = (pd_validator)each->call.function;
     each->accepted =
-        each->validate && each->validate(each->entries, each->context, each->why, sizeof each->why);
+        accepts && accepts(each->entries, each->call.context, each->why, sizeof each->why);
   }
   pd__operation_lock(all->changes->operation);
 }
 
 /* Whether all values are still those that the validators have seen. */
-static bool holds(const question *all) {
+static bool holds(question *all) {
+  link_changes(all);
   for (const asked *each = all->first; each; each = each->next) {
     if (each->hook && each->hook->removed) return false;
     for (size_t i = 0; i < each->count; i++) {
@@ -267,24 +240,22 @@ static bool holds(const question *all) {
   return true;
 }
 
-/* "--level=9" as it was given, or the names of several flags. */
+/* "--level=9" as it was given, or the names of several flags; "" for a group, which names them. */
 #define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
-static const char *text_of(const shown *seen, char number[PD__NUMBER_SIZE]) {
-  return pd__value_text(seen->flag->type, seen->entry.value, number);
-}
-
 static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   char source[PD__SOURCE_SIZE], number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
+  const shown *seen = one->shown;
   out[0] = '\0';
+  if ((pd_validator)one->call.function == pd__group_check) return;
   for (size_t i = 0; one->count > 1 && i < one->count; i++) {
-    pd__append(out, SUBJECT_SIZE, "%s--%s", i ? ", " : "", one->shown[i].flag->name);
+    pd__append(out, SUBJECT_SIZE, "%s--%s", i ? ", " : "", seen[i].flag->name);
   }
   if (one->count > 1) return;
-  const shown *seen = &one->shown[0];
   bool sensitive = pd__flag_def(seen->flag)->sensitive;
+  const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
   pd__append(out, SUBJECT_SIZE, "%s=%s",
              pd__source_of(seen->flag->name, &seen->entry.origin, source),
-             sensitive ? PD__REDACTED : pd__quote(quoted, text_of(seen, number)));
+             sensitive ? PD__REDACTED : pd__quote(quoted, text));
 }
 
 /* Whether what the validator wrote shows the value of a sensitive flag. */
@@ -293,7 +264,7 @@ static bool gives_away(const asked *one) {
   for (size_t i = 0; i < one->count; i++) {
     const shown *seen = &one->shown[i];
     if (!pd__flag_def(seen->flag)->sensitive) continue;
-    const char *text = text_of(seen, number);
+    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
     if (*text && strstr(one->why, text)) return true;
   }
   return false;
@@ -306,45 +277,37 @@ static void report_refusals(asked *each, pd__report *report) {
     if (each->accepted) continue;
     each->why[sizeof each->why - 1] = '\0';
     bool silent = !*each->why || gives_away(each);
-    const char *why = silent ? "a validator refuses it" : each->why;
-    if (each->validate == pd__group_check) {
-      pd__report_fail(report, PD_ERR_REFUSED, "%s", why);
-    } else {
-      write_subject(each, subject);
-      pd__report_fail(report, PD_ERR_REFUSED, "%.600s: %s", subject, why);
-    }
+    write_subject(each, subject);
+    pd__report_fail(report, PD_ERR_REFUSED, "%.600s%s%s", subject, *subject ? ": " : "",
+                    silent ? "a validator refuses it" : each->why);
   }
 }
 
-typedef enum outcome { DONE, AGAIN, CHANGED } outcome;
-
-static outcome ask_once(pd__changes *changes) {
+/* False: ask again, since values have changed, or modules could not be pinned at once. */
+static bool ask_once(pd__changes *changes) {
+  pd__arena *arena = &changes->operation->arena;
   question all = {.changes = changes};
   all.end = &all.first;
+  all.previous = pd__arena_take(arena, (changes->count + 1) * sizeof *all.previous);
+  all.memory_out = !all.previous;
   adopt(changes);
-  sort(&all);
-  if (!all.memory_out) collect(&all);
-  if (all.memory_out) {
-    pd__report_memory(changes->report);
-    return DONE;
-  }
-  if (changes->report->status != PD_OK) return DONE;
+  if (all.previous) link_changes(&all);
+  if (all.previous) collect(&all);
+  if (all.memory_out) pd__report_memory(changes->report);
+  if (changes->report->status != PD_OK) return true;
   bool pinned = pin(&all);
   if (pinned && all.first) run(&all);
   if (!pinned || all.first) pd__prepare_again(changes);
-  if (changes->report->status != PD_OK) return DONE;
-  if (!pinned) return AGAIN;
-  if (!holds(&all)) return CHANGED;
+  if (changes->report->status != PD_OK) return true;
+  if (!pinned || !holds(&all)) return false;
   if (changes->ask_all) check_required(&all);
   report_refusals(all.first, changes->report);
-  return DONE;
+  return true;
 }
 
 void pd__validate(pd__changes *changes) {
-  for (int round = 0; round < ROUNDS;) {
-    outcome ended = ask_once(changes);
-    if (ended == DONE) return;
-    round += ended == CHANGED;
+  for (int round = 0; round < ROUNDS; round++) {
+    if (ask_once(changes)) return;
   }
   pd__report_fail(changes->report, PD_ERR_REFUSED,
                   "values kept changing while validators looked at them");

@@ -169,44 +169,37 @@ static reading reading_of(const pd_flag_def *def, const char *text) {
   return number && strchr(plain, '.') ? NOT_WHOLE : UNREADABLE;
 }
 
-/* "an integer number of seconds"; without a unit "an integer". */
-static void expect_noun(const pd_flag_def *def, reading was, bounds of, char *buffer, size_t size) {
-  const pd__type *type = pd__type_of(def->type);
-  bool unit = def->unit && was != TOO_LARGE; /* the number of bits doesn't help */
-  bool range = (of.low && of.high) || ((of.low || of.high) && was != TOO_LARGE);
-  const char *noun = unit || range ? type->noun_in_range : type->noun;
-  pd__append(buffer, size, "%s", was == NOT_WHOLE ? "a whole" : noun);
-  if (!def->unit) return;
-  const char *number = type->kind == PD__TYPE_FLOATING ? "" : " number";
-  pd__append(buffer, size, "%s of %.16s", number, def->unit);
-}
-
 /* " in [1, 9]", " <= 9", or nothing. */
-static void expect_range(const pd_flag_def *def, reading was, bounds of, char *buffer,
-                         size_t size) {
+static void expect_range(const pd_flag_def *def, bounds of, char *buffer, size_t size) {
   char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
   const char *low = pd__value_text(def->type, def->min, min);
   const char *high = pd__value_text(def->type, def->max, max);
   if (of.low && of.high) {
     pd__append(buffer, size, " in [%s, %s]", low, high);
-    return;
-  }
-  if (of.low || of.high)
+  } else if (of.low || of.high) {
     pd__append(buffer, size, of.low ? " >= %s" : " <= %s", of.low ? low : high);
-  if (was != TOO_LARGE || pd__type_of(def->type)->kind != PD__TYPE_FLOATING) return;
-  pd__append(buffer, size, " that a %s can hold", pd__type_name(def->type));
+  }
 }
 
-/* Put what is expected behind what the buffer holds. */
+/* Put what is expected behind what the buffer holds: "an integer number of seconds in [1, 9]". */
 static void expect(const pd_flag_def *def, reading was, char *buffer, size_t size) {
+  const pd__type *type = pd__type_of(def->type);
+  bool floating = type->kind == PD__TYPE_FLOATING;
   bounds of = bounds_of(def);
-  of.low |= of.high && pd__type_of(def->type)->kind == PD__TYPE_UNSIGNED; /* 0 says it best */
+  of.low |= of.high && type->kind == PD__TYPE_UNSIGNED; /* 0 says it best */
   if (pd__list_begin(def->choices)) {
     expect_choices(def->choices, buffer, size);
     return;
   }
-  expect_noun(def, was, of, buffer, size);
-  expect_range(def, was, of, buffer, size);
+  bool both = of.low && of.high, some = def->unit || of.low || of.high;
+  bool short_noun = both || (some && was != TOO_LARGE); /* else the number of bits helps */
+  const char *noun = short_noun ? type->noun_in_range : type->noun;
+  pd__append(buffer, size, "%s", was == NOT_WHOLE ? "a whole" : noun);
+  if (def->unit) pd__append(buffer, size, "%s of %.16s", floating ? "" : " number", def->unit);
+  expect_range(def, of, buffer, size);
+  if (was == TOO_LARGE && floating && !both) {
+    pd__append(buffer, size, " that a %s can hold", type->name);
+  }
   if (!def->unit) return;
   if (was == NOT_WHOLE) pd__append(buffer, size, "; this has a fraction");
   if (was == UNREADABLE) pd__append(buffer, size, " (%s)", pd__unit_hint(def->unit));

@@ -41,13 +41,6 @@ static pd_status read_digits(const char *text, unsigned base, uint64_t *out) {
   return overflow ? PD_ERR_RANGE : PD_OK;
 }
 
-static pd_status read_magnitude(const char *text, bool *negative, uint64_t *out) {
-  *negative = *text == '-';
-  if (*text == '+' || *text == '-') text++;
-  if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) return read_digits(text + 2, 16, out);
-  return read_digits(text, 10, out);
-}
-
 /* Tell a number (or inf, nan) from all else that strtod would take a part of,
  * such as " 1" and "1x"; *nonzero tells whether the number isn't 0. */
 static bool is_double(const char *text, bool *nonzero) {
@@ -88,10 +81,13 @@ static inline bool read_few_digits(const char *text, uint64_t *out) {
 }
 
 static pd_status read_integer(const pd__type *type, const char *text, pd_value *out) {
-  bool negative;
+  bool negative = *text == '-';
   uint64_t magnitude;
   if (read_few_digits(text, &out->u64) && out->u64 <= type->max.u64) return PD_OK;
-  pd_status status = read_magnitude(text, &negative, &magnitude);
+  if (*text == '+' || *text == '-') text++;
+  bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  pd_status status =
+      hex ? read_digits(text + 2, 16, &magnitude) : read_digits(text, 10, &magnitude);
   if (status != PD_OK) return status;
   out->u64 = negative ? 0 - magnitude : magnitude;
   return magnitude <= (negative ? 0 - type->min.u64 : type->max.u64) ? PD_OK : PD_ERR_RANGE;

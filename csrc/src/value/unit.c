@@ -61,22 +61,16 @@ static const unit *find_unit(const char *name) {
 }
 
 static const suffix *find_suffix(const unit *of, const char *text, size_t length) {
-  const suffix *found = of->suffixes;
-  while (*found->name &&
-         (strlen(found->name) != length || memcmp(found->name, text, length) != 0)) {
-    found++;
+  for (const suffix *each = of->suffixes; *each->name; each++) {
+    if (strlen(each->name) == length && !memcmp(each->name, text, length)) return each;
   }
-  return *found->name ? found : NULL;
+  return NULL;
 }
 
 static bool is_number(const char *text, size_t length) {
   size_t points = 0;
   for (size_t i = 0; i < length; i++) points += text[i] == '.';
   return points < 2 && length > points;
-}
-
-static bool is_smaller(const suffix *a, const suffix *b) {
-  return a->factor < b->factor || a->decimals > b->decimals;
 }
 
 /* A sum of decimal digits, the last one first, with its point behind PLACES of
@@ -129,7 +123,8 @@ bool pd__unit_expand(const char *name, const char *text, char out[PD__UNIT_SIZE]
     size_t length = strcspn(text + number, "0123456789.");
     const suffix *found = find_suffix(of, text + number, length);
     if (!found || !is_number(text, number)) return false;
-    if (last && !(of->compound && is_smaller(found, last))) return false;
+    bool smaller = last && (found->factor < last->factor || found->decimals > last->decimals);
+    if (last && !(of->compound && smaller)) return false;
     add(sum, text, number, found);
     text += number + length;
     last = found;
