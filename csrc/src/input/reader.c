@@ -19,21 +19,15 @@ void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *
 static void add_finding(pd__reader *reader, pd__finding finding) {
   pd__finding *findings = pd__arena_room(&reader->operation->arena, reader->findings, reader->count,
                                          &reader->capacity, sizeof *findings);
-  if (!findings) {
-    reader->out_of_memory = true;
-    return;
-  }
+  if (!findings) return;
   reader->findings = findings;
   findings[reader->count++] = finding;
 }
 
-static void add_error(pd__reader *reader, const pd_error *err) {
+void pd__reader_add(pd__reader *reader, const pd_error *err) {
   if (reader->errors++ >= ERRORS_SHOWN) return;
   pd_error *error = pd__arena_take(&reader->operation->arena, sizeof *err);
-  if (!error) {
-    reader->out_of_memory = true;
-    return;
-  }
+  if (!error) return;
   *error = *err;
   add_finding(reader, (pd__finding){.error = error});
 }
@@ -48,7 +42,7 @@ void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status statu
   va_end(arguments);
   pd_error err;
   pd__fail(&err, status, "%s", message);
-  add_error(reader, &err);
+  pd__reader_add(reader, &err);
 }
 
 /* ---- Tokens ---- */
@@ -58,7 +52,7 @@ void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, cons
   pd_error err;
   pd_status status =
       pd__changes_try(&reader->changes, node, text, (pd_value){0}, origin, literal, &err);
-  if (status != PD_OK) add_error(reader, &err);
+  if (status != PD_OK) pd__reader_add(reader, &err);
 }
 
 static void add_negated(pd__reader *reader, pd_flag *flag, const pd__token *token) {
@@ -163,7 +157,7 @@ static bool is_excused(const pd__reader *reader, const pd__token *token) {
 /* Without memory nothing that was found is sure. */
 static void report_findings(pd__reader *reader) {
   size_t shown = 0, unknown = 0;
-  if (reader->out_of_memory) {
+  if (reader->operation->arena.failed) {
     pd__report_memory(reader->report);
     return;
   }

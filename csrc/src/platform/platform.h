@@ -5,6 +5,7 @@
 #ifndef PD__PLATFORM_H
 #define PD__PLATFORM_H
 
+#include "../base/arena.h"
 #include "../base/error.h"
 
 /* The registry's lock, which guards all of its state. Not recursive. Fork takes
@@ -58,13 +59,12 @@ void pd__platform_close(void *handle);
  * registry's lock. The text may change when the program changes the variable. */
 const char *pd__platform_getenv(const char *variable);
 
-/* Read a regular file of at most `most` bytes, and wait for nobody who might write to
- * it: *out is of malloc, with a NUL behind. PD_ERR_FILE: `why` tells what is wrong.
- * PD_ERR_MEMORY. */
-#define PD__READ_SIZE 400
+/* Read a regular file of at most `most` bytes into the arena, and wait for nobody who might write
+ * to it: *out has a NUL behind. Gives what is wrong, or NULL: all is well, or the arena has
+ * failed. */
 #define PD__TOO_BIG "is too big, files may have 64 MiB together"
-pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
-                            char why[PD__READ_SIZE]);
+const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
+                              size_t *length);
 
 /* Fill `out` with bytes that nobody can foretell. False: the system has none at hand, and
  * nobody waits until it has. */

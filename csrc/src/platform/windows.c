@@ -161,24 +161,26 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
 
 /* ---- Files ---- */
 
+#define WHY_SIZE 400 /* room for what is wrong with a file */
+
 /* The system's words for an error, in one line, or `instead`. */
-static void say_system(char why[PD__READ_SIZE], DWORD code, const char *instead) {
+static void say_system(char why[WHY_SIZE], DWORD code, const char *instead) {
   wchar_t words[400] = L"";
   DWORD how = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
   DWORD length = FormatMessageW(how, NULL, code, 0, words, 400, NULL);
   while (length > 0 && wcschr(L"\r\n .", words[length - 1])) length--;
   char *text = utf8_of(words, (int)length);
-  snprintf(why, PD__READ_SIZE, "%s", text && *text ? text : instead);
+  snprintf(why, WHY_SIZE, "%s", text && *text ? text : instead);
   free(text);
 }
 
 /* INVALID_HANDLE_VALUE: `why` tells what is wrong with it, which was to be what is `wanted`. */
-static HANDLE open_file(const wchar_t *full, const char *wanted, char why[PD__READ_SIZE]) {
+static HANDLE open_file(const wchar_t *full, const char *wanted, char why[WHY_SIZE]) {
   DWORD share = FILE_SHARE_READ | FILE_SHARE_DELETE | FILE_SHARE_WRITE;
   DWORD attributes = GetFileAttributesW(full);
   bool there = attributes != INVALID_FILE_ATTRIBUTES;
   if (there && attributes & FILE_ATTRIBUTE_DIRECTORY) {
-    snprintf(why, PD__READ_SIZE, "is a directory, expected a %s", wanted);
+    snprintf(why, WHY_SIZE, "is a directory, expected a %s", wanted);
     return INVALID_HANDLE_VALUE;
   }
   HANDLE file = INVALID_HANDLE_VALUE;
@@ -287,7 +289,7 @@ static pd_status fail_missing(const char *path, const wchar_t *full, pd_error *e
 }
 
 static pd_status open_full(const char *path, const wchar_t *full, void **handle, pd_error *err) {
-  char why[PD__READ_SIZE];
+  char why[WHY_SIZE];
   HANDLE file = open_file(full, "shared library", why);
   if (file == INVALID_HANDLE_VALUE) return pd__fail_load(path, why, err);
   const char *complaint = complaint_about_pe(file);
@@ -328,42 +330,40 @@ bool pd__platform_is_path(const char *asked, const char *path) {
 
 /* ---- Reading ---- */
 
-static pd_status say(char why[PD__READ_SIZE], const char *text) {
-  strcpy(why, text);
-  return PD_ERR_FILE;
-}
-
-static pd_status read_all(HANDLE file, size_t most, char **out, size_t *length,
-                          char why[PD__READ_SIZE]) {
+static void read_all(pd__arena *arena, HANDLE file, size_t most, char **out, size_t *length,
+                     char why[WHY_SIZE]) {
   LARGE_INTEGER size;
   DWORD got = 0;
-  if (GetFileType(file) != FILE_TYPE_DISK)
-    return say(why, "is a device or a pipe, expected a regular file");
+  if (GetFileType(file) != FILE_TYPE_DISK) {
+    strcpy(why, "is a device or a pipe, expected a regular file");
+    return;
+  }
   bool known = GetFileSizeEx(file, &size);
-  if (known && (uint64_t)size.QuadPart > most) return say(why, PD__TOO_BIG);
-  *out = known ? malloc((size_t)size.QuadPart + 1) : NULL;
-  if (known && !*out) return PD_ERR_MEMORY;
+  if (known && (uint64_t)size.QuadPart > most) {
+    strcpy(why, PD__TOO_BIG);
+    return;
+  }
+  *out = known ? pd__arena_take(arena, (size_t)size.QuadPart + 1) : NULL;
+  if (known && !*out) return;
   if (!known || !ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
     say_system(why, GetLastError(), "can't be read");
-    free(*out);
-    return PD_ERR_FILE;
   }
-  (*out)[got] = '\0';
   *length = got;
-  return PD_OK;
 }
 
-pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
-                            char why[PD__READ_SIZE]) {
-  if (!*path) return say(why, "the path is empty");
+const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
+                              size_t *length) {
+  if (!*path) return "the path is empty";
   wchar_t *full = full_path(path);
-  if (!full) return say(why, "the path isn't UTF-8");
+  if (!full) return "the path isn't UTF-8";
+  char why[WHY_SIZE] = "";
   HANDLE file = open_file(full, "regular file", why);
   free(full);
-  if (file == INVALID_HANDLE_VALUE) return PD_ERR_FILE;
-  pd_status status = read_all(file, most, out, length, why);
-  CloseHandle(file);
-  return status;
+  if (file != INVALID_HANDLE_VALUE) {
+    read_all(arena, file, most, out, length, why);
+    CloseHandle(file);
+  }
+  return *why ? pd__arena_text(arena, why, strlen(why)) : NULL;
 }
 
 /* ---- Random bytes ---- */

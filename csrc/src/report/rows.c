@@ -1,29 +1,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../registry/registry.h"
 #include "report.h"
 
 /* ---- The picture ---- */
 
-pd_status pd__rows_collect(pd__rows *rows, pd_error *err) {
-  pd_status status = PD_OK;
+bool pd__rows_collect(pd__rows *rows, pd__arena *arena) {
   PD__LOCKED_OPERATION(operation);
-  rows->items = malloc(((size_t)pd__names_count() + 1) * sizeof *rows->items);
-  if (!rows->items) return pd__fail_memory(err);
-  for (pd_flag *flag = NULL; status == PD_OK && (flag = pd__names_listed(flag));) {
+  size_t most = (size_t)pd__names_count() + 1;
+  rows->items = pd__arena_grow(arena, NULL, 0, most * sizeof *rows->items);
+  bool whole = rows->items != NULL;
+  for (pd_flag *flag = NULL; whole && (flag = pd__names_listed(flag));) {
     if (pd__flag_check_defined(&operation, flag, NULL) != PD_OK) continue; /* its module has left */
     pd__row *row = &rows->items[rows->count];
     *row = (pd__row){.index = rows->count++};
     row->info.size = sizeof row->info;
     row->entry.size = sizeof row->entry;
-    bool whole = pd__flag_info(flag, &row->info);
-    if (!whole || pd__flag_entry(flag, 0, &row->entry, NULL) != PD_OK)
-      status = pd__fail_memory(err);
+    whole = pd__flag_info(flag, &row->info) && pd__flag_entry(flag, 0, &row->entry, NULL) == PD_OK;
   }
   pd__operation_end(&operation);
-  if (status != PD_OK) free(rows->items);
-  return status;
+  return whole;
 }
 
 /* ---- Groups ---- */
