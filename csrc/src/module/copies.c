@@ -28,9 +28,8 @@ typedef struct others {
   bool higher;         /* a candidate stands behind us */
 } others;
 
-static void look_at(void *record, const pd__platform_image *image, void *context) {
-  (void)image;
-  const pd_copy_record *copy = record;
+static void look_at(const pd__platform_image *image, void *context) {
+  const pd_copy_record *copy = image->record;
   others *seen = context;
   if (copy == &pd__copy_v1) return;
   const pd_host *host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
@@ -150,8 +149,8 @@ static void keep_texts(search *run) {
   free(run->image);
 }
 
-static void look_for(void *record, const pd__platform_image *image, void *context) {
-  const pd_copy_record *copy = record;
+static void look_for(const pd__platform_image *image, void *context) {
+  const pd_copy_record *copy = image->record;
   search *run = context;
   const pd_host *host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
   if (run->found || copy->abi != PD_ABI_VERSION || !host || run->left-- > 0) return;

@@ -40,6 +40,7 @@ void pd__member_undefine(pd__operation *operation, pd_module *module) {
   for (pd__defs *defs = &module->membership->defs; defs; defs = defs->more) {
     pd__undefine(operation, defs->cells, defs->count);
   }
+  pd__defs_drop(&module->membership->defs);
 }
 
 void pd__member_leave(pd__operation *operation, pd_module *module) {
@@ -106,7 +107,6 @@ static void join_late(pd__operation *operation, pd_module *module, const pd__loa
   if (define_late(operation, module, lates, &refused)) return;
   if (!load || member->joined_in != load) return;
   pd__member_undefine(operation, module);
-  pd__defs_drop(&member->defs);
   member->status = refused.status;
 }
 
@@ -183,29 +183,19 @@ static bool join(pd_module_record *record, const pd__platform_image *image) {
   return image != NULL;
 }
 
-/* A record that a walk has met. */
-typedef struct met {
-  struct met *next;
-  pd_module_record *record;
-  pd__platform_image *image;
-} met;
-
 /* For want of memory a module can't join: then pd_module_load fails, if it is under way. */
 static void lose(void) {
   if (pd__loading_now) pd__loading_now->lost = true;
 }
 
-static void note(void *record, const pd__platform_image *image, void *context) {
-  met ***end = context, *made = malloc(sizeof *made);
-  pd__platform_image *copy = made ? pd__platform_copy_image(image) : NULL;
+static void note(const pd__platform_image *image, void *context) {
+  pd__platform_image ***end = context, *copy = pd__platform_copy_image(image);
   if (!copy) {
     lose();
-    free(made);
     return;
   }
-  *made = (met){NULL, record, copy};
-  **end = made;
-  *end = &made->next;
+  **end = copy;
+  *end = &copy->next;
 }
 
 void pd__module_join(pd_module_record *record) {
@@ -224,13 +214,12 @@ void pd__module_join(pd_module_record *record) {
  * thread has a handle, or is in a constructor, where it has the loader's lock. A reference of the
  * loader must not be asked for: at the start of a program that would run constructors. */
 void pd__members_visit(const void *inside) {
-  met *first = NULL, **end = &first;
+  pd__platform_image *first = NULL, **end = &first;
   pd__platform_visit(PD__RECORDS_OF_MODULES, inside, note, &end);
   while (first) {
-    met *each = first;
+    pd__platform_image *each = first;
     first = each->next;
-    join(each->record, each->image);
-    free(each->image);
+    join(each->record, each);
     free(each);
   }
 }
@@ -243,7 +232,6 @@ void pd__module_leave(pd_module_record *record) {
   if (module && module->membership->record == record) {
     pd__member_undefine(&operation, module);
     pd__member_leave(&operation, module);
-    pd__defs_drop(&module->membership->defs);
     module->membership->record = NULL;
     pd__module_gone(module);
   }

@@ -23,7 +23,6 @@ static void withdraw(pd__operation *operation, const pd__loading *load, pd_modul
   member->status = late.status;
   member->withdrawn_with = with;
   pd__member_undefine(operation, withdrawn);
-  pd__defs_drop(&member->defs);
 }
 
 /* Gather the errors of `module` (NULL: none was opened) and of those that

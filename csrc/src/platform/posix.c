@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,19 +38,21 @@ void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
 static void (*start_child)(void);
 
 static void before_fork(void) {
-  pd__posix_walks_stop();
+  pthread_rwlock_wrlock(&pd__posix_walks);
   pd__platform_lock();
 }
 
 static void after_fork(void) {
   pd__platform_unlock();
-  pd__posix_walk_end();
+  pthread_rwlock_unlock(&pd__posix_walks);
 }
 
+/* The thread that holds the lock of walks has another number in the child: it can't let go of it.
+ */
 static void in_child(void) {
   start_child();
   pd__platform_unlock();
-  pd__posix_walks_renew();
+  pd__posix_walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
 }
 
 /* dladdr tells the name by which the loader knows the image: with it, dlopen

@@ -104,30 +104,21 @@ typedef struct walk {
   pd__records kind;
   const void *inside; /* NULL: every image */
   pd__visitor *visit;
-  pd__platform_image **found; /* instead: the image alone */
   void *context;
 } walk;
 
-static void visit_notes(const walk *run, const pd__image *image,
-                        const pd__platform_image *described) {
-  bool module = run->kind == PD__RECORDS_OF_MODULES;
-  uint32_t size = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
-  const pd__note *note = NULL;
-  while ((note = pd__next_note(image, note, run->kind, size))) {
-    run->visit(note->record, described, run->context);
-  }
-}
-
 static void visit_image(const pd__image *image, void *context, unsigned char *stop) {
   walk *run = context;
+  uint32_t least = (uint32_t)pd__record_least(run->kind);
+  const pd__note *note = NULL;
   uintptr_t low = (uintptr_t)image->base, high = low + image->size;
   if (run->inside && ((uintptr_t)run->inside < low || (uintptr_t)run->inside >= high)) return;
   char *path = utf8_of(image->path, image->path_size / (int)sizeof(wchar_t));
   pd__platform_image described = {.path = path ? path : "", .low = low, .high = high};
-  if (run->found) {
-    *run->found = pd__platform_copy_image(&described);
-  } else {
-    visit_notes(run, image, &described);
+  if (run->kind == PD__NO_RECORDS) run->visit(&described, run->context);
+  while (run->kind && (note = pd__next_note(image, note, run->kind, least))) {
+    described.record = note->record;
+    run->visit(&described, run->context);
   }
   free(path);
   *stop = run->inside != NULL;
@@ -136,13 +127,6 @@ static void visit_image(const pd__image *image, void *context, unsigned char *st
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
   walk run = {.kind = kind, .inside = inside, .visit = visit, .context = context};
   pd__each_image(visit_image, &run);
-}
-
-pd__platform_image *pd__platform_image_at(const void *address) {
-  pd__platform_image *found = NULL;
-  walk run = {.inside = address, .found = &found};
-  pd__each_image(visit_image, &run);
-  return found;
 }
 
 void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {

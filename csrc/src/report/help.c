@@ -179,25 +179,24 @@ static void add_notes(helper *help, const pd__row *row) {
 
 typedef struct built_in {
   char name[12];
-  char holder[5];
-  bool list;
+  char holder[9];
   bool full; /* only in the full help */
   char text[58];
 } built_in;
 
 static const built_in built_ins[] = {
-    {"help", "", false, false, "Show this help and end."},
-    {"helpfull", "", false, false, "Show all flags, hidden ones too."},
-    {"helpshort", "", false, false, "Show the flags of the program itself."},
-    {"helpon", "NAME", false, true, "Show the flags of source files NAME.*."},
-    {"helpmatch", "TEXT", false, true, "Show the flags of source files with TEXT in their path."},
-    {"helppackage", "", false, true, "Show the flags of the directory of the program's source."},
-    {"helpxml", "", false, true, "Show all flags as XML."},
-    {"version", "", false, false, "Show the version of the program and end."},
-    {"flagfile", "FILE", true, false, "Read flags from files."},
-    {"fromenv", "NAME", true, true, "Take flags from the environment, where they must be."},
-    {"tryfromenv", "NAME", true, true, "Take flags from the environment, if they are there."},
-    {"undefok", "NAME", true, true, "Let it pass if the program has no such flags."},
+    {"help", "", false, "Show this help and end."},
+    {"helpfull", "", false, "Show all flags, hidden ones too."},
+    {"helpshort", "", false, "Show the flags of the program itself."},
+    {"helpon", "NAME", true, "Show the flags of source files NAME.*."},
+    {"helpmatch", "TEXT", true, "Show the flags of source files with TEXT in their path."},
+    {"helppackage", "", true, "Show the flags of the directory of the program's source."},
+    {"helpxml", "", true, "Show all flags as XML."},
+    {"version", "", false, "Show the version of the program and end."},
+    {"flagfile", "FILE,...", false, "Read flags from files."},
+    {"fromenv", "NAME,...", true, "Take flags from the environment, where they must be."},
+    {"tryfromenv", "NAME,...", true, "Take flags from the environment, if they are there."},
+    {"undefok", "NAME,...", true, "Let it pass if the program has no such flags."},
 };
 #define BUILT_INS (sizeof built_ins / sizeof *built_ins)
 
@@ -217,7 +216,6 @@ static void collect_built_ins(pd__rows *rows, bool full) {
     rows->items[rows->count++].info = (pd_flag_info){.name = item->name,
                                                      .help = item->text,
                                                      .unit = item->holder,
-                                                     .list = item->list ? PD_TYPE_string : 0,
                                                      .aliases = letter ? "h" : "",
                                                      .choices = "",
                                                      .module = "common",
