@@ -37,7 +37,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
 }
 
 void pd__member_undefine(pd__operation *operation, pd_module *module) {
-  for (pd__defs *defs = &module->membership->defs; defs; defs = defs->more) {
+  for (pd__defs *defs = module->membership->defs; defs; defs = defs->more) {
     pd__undefine(operation, defs->cells, defs->count);
   }
   pd__defs_drop(&module->membership->defs);
@@ -60,36 +60,22 @@ static pd_status check_abi(const pd_module_record *record, const char *path, pd_
                   path, record->size, PD__SMALLEST_RECORD);
 }
 
-/* Define what was read into `defs`, all or nothing, and tell the late ones. They are seen
- * before validators may let go of the lock: nobody else reads them then. */
-static bool define(pd__operation *operation, pd__defs *defs, pd__lates lates, bool sound,
-                   pd__report *refused, pd__report *waiting) {
-  pd__lates_settle(lates, defs, NULL);
-  bool defined = sound && pd__define(operation, defs->cells, defs->count, refused, waiting);
-  pd__lates_settle(lates, defs, defined ? NULL : refused->first);
-  return defined;
-}
-
-/* Definitions that come to a module later. Another thread may be here next, while validators run:
- * they are linked before they are defined. */
-static bool define_late(pd__operation *operation, pd_module *module, pd__lates lates,
-                        pd__report *refused) {
+/* Define what the record says (NULL: nothing) and what came late, all or nothing, and tell the late
+ * ones. Another thread may be here next, while validators run: the definitions are seen and linked
+ * before they are defined. */
+static bool define(pd__operation *operation, pd_module *module, const pd_module_record *record,
+                   pd__lates lates, pd__report *refused) {
   pd__membership *member = module->membership;
   pd__report waiting = {.list = member->errors};
-  pd__defs *last = &member->defs, *more = calloc(1, sizeof *more);
-  while (last->more) last = last->more;
-  if (!more) {
-    pd__report_memory(refused);
-    pd__lates_settle(lates, NULL, refused->first);
-    return false;
-  }
-  bool sound = pd__defs_read(more, NULL, lates, module, refused);
-  last->more = more;
-  if (define(operation, more, lates, sound, refused, &waiting)) return true;
-  last->more = NULL;
-  pd__defs_drop(more);
-  free(more);
-  return false;
+  pd__defs *defs = pd__defs_read(record, lates, module, refused), **end = &member->defs;
+  while (*end) end = &(*end)->more;
+  *end = defs;
+  bool defined = refused->status == PD_OK;
+  if (defined) pd__lates_settle(lates, defs, NULL);
+  if (defined) defined = pd__define(operation, defs->cells, defs->count, refused, &waiting);
+  pd__lates_settle(lates, defs, defined ? NULL : refused->first);
+  if (!defined) pd__defs_drop(end);
+  return defined;
 }
 
 /* What came since the module joined. In pd_module_load it is a part of the module, which
@@ -104,7 +90,7 @@ static void join_late(pd__operation *operation, pd_module *module, const pd__loa
     pd__lates_settle(lates, NULL, &err);
     return;
   }
-  if (define_late(operation, module, lates, &refused)) return;
+  if (define(operation, module, NULL, lates, &refused)) return;
   if (!load || member->joined_in != load) return;
   pd__member_undefine(operation, module);
   member->status = refused.status;
@@ -116,18 +102,6 @@ static void announce(pd_module *module, pd_module_record *record) {
   __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
   module->membership->record = record;
   module->has_record = true;
-}
-
-/* Read the record and define what it says. */
-static void join_record(pd__operation *operation, pd_module *module, pd_module_record *record,
-                        pd__report *refused) {
-  pd__membership *member = module->membership;
-  pd__report waiting = {.list = member->errors};
-  announce(module, record);
-  pd__lates lates = pd__lates_of(record, module->high, true);
-  bool sound = pd__defs_read(&member->defs, record, lates, module, refused);
-  bool defined = define(operation, &member->defs, lates, sound, refused, &waiting);
-  if (!defined) pd__defs_drop(&member->defs);
 }
 
 static const char *name_space_for(const pd__loading *load, const pd__platform_image *image) {
@@ -158,7 +132,8 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   member->errors = pd__do_error_list_new();
   pd__report refused = {.list = member->errors, .first = &first};
   if (status == PD_OK) {
-    join_record(operation, module, record, &refused);
+    announce(module, record);
+    define(operation, module, record, pd__lates_of(record, module->high, true), &refused);
   } else {
     pd__report_add(&refused, &err);
   }

@@ -191,7 +191,7 @@ pd_module *pd__do_module_next(const pd_module *previous) {
 static pd_flag *find_flag(const pd_module *module, size_t index, size_t *count) {
   pd_flag *found = NULL;
   *count = 0;
-  for (const pd__defs *defs = &module->membership->defs; defs && !found; defs = defs->more) {
+  for (const pd__defs *defs = module->membership->defs; defs && !found; defs = defs->more) {
     for (size_t i = 0; i < defs->count && !found; i++) {
       if (defs->cells[i].def->kind != PD_KIND_DEFINE) continue;
       if ((*count)++ == index) found = pd__cell_flag(&defs->cells[i]);
