@@ -147,23 +147,17 @@ const pd__file *pd__files_find(const pd__files *files, const char *path, size_t 
   return file;
 }
 
-static pd__file *add_file(pd__files *files, const char *path, size_t length) {
-  pd__file *file = pd__arena_take(files->arena, sizeof *file);
-  char *own = pd__arena_text(files->arena, path, length);
-  if (!file || !own) return NULL;
-  *file = (pd__file){.path = own, .following = files->first};
-  files->first = file;
-  files->count++;
-  return file;
-}
-
 /* Files that include others nest at most as deep as files are many. */
 void pd__files_read(pd__files *files, const char *path, size_t length) {
   char *text;
   size_t read = 0;
   if (files->count > PD__FILES_MOST || pd__files_find(files, path, length)) return;
-  pd__file *file = add_file(files, path, length);
-  if (!file) return;
+  pd__file *file = pd__arena_take(files->arena, sizeof *file);
+  char *own = pd__arena_text(files->arena, path, length);
+  if (!file || !own) return;
+  *file = (pd__file){.path = own, .following = files->first};
+  files->first = file;
+  files->count++;
   size_t most = PD__BYTES_MOST - files->bytes;
   file->why = pd__platform_read(files->arena, file->path, most, &text, &read);
   if (file->why || files->arena->failed) return;

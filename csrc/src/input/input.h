@@ -45,7 +45,7 @@ typedef struct pd__undefok {
   size_t count, capacity;
 } pd__undefok;
 
-/* It is lost where the arena fails. */
+/* Dashes before the name are left out. It is lost where the arena fails. */
 void pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length);
 
 /* Sort it, before the first pd__undefok_has. */
@@ -135,12 +135,6 @@ pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error 
 
 #define PD__HELP_KINDS 8
 
-/* An error, or a name that no flag has, in the order in which they were met. */
-typedef struct pd__finding {
-  pd_error *error; /* NULL: no flag has the token's name */
-  pd__token token;
-} pd__finding;
-
 typedef struct pd__reader {
   pd__operation *operation;
   pd__changes changes;
@@ -149,7 +143,7 @@ typedef struct pd__reader {
   bool renews_files;   /* what waits of source file goes when it succeeds */
   pd__undefok undefok; /* unknown names that are no errors */
   size_t errors;
-  pd__finding *findings;
+  pd__token *findings; /* errors, and names that no flag has, in the order that they were met in */
   size_t count, capacity;
 
   /* What options lead to (options.c). */

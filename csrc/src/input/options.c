@@ -154,11 +154,6 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
   }
 }
 
-static void excuse(pd__reader *reader, const char *name, size_t length) {
-  for (; length > 0 && *name == '-'; length--) name++;
-  pd__undefok_add(&reader->operation->arena, &reader->undefok, name, length);
-}
-
 static void take_items(pd__reader *reader, const pd__token *token, int kind) {
   char quoted[PD__QUOTE_SIZE];
   const char *complaint = complaint_about(token->text);
@@ -170,7 +165,7 @@ static void take_items(pd__reader *reader, const pd__token *token, int kind) {
   for (const char *at = token->text; *at && (kind == UNDEFOK || !reader->closed);) {
     size_t length = strcspn(at, ",");
     if (kind == UNDEFOK) {
-      excuse(reader, at, length);
+      pd__undefok_add(&reader->operation->arena, &reader->undefok, at, length);
     } else if (kind == FLAGFILE) {
       pd__option_take_file(reader, at, length, token);
     } else {

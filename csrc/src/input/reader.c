@@ -16,9 +16,9 @@ void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *
 
 /* ---- Findings ---- */
 
-static void add_finding(pd__reader *reader, pd__finding finding) {
-  pd__finding *findings = pd__arena_room(&reader->operation->arena, reader->findings, reader->count,
-                                         &reader->capacity, sizeof *findings);
+static void add_finding(pd__reader *reader, pd__token finding) {
+  pd__token *findings = pd__arena_room(&reader->operation->arena, reader->findings, reader->count,
+                                       &reader->capacity, sizeof *findings);
   if (!findings) return;
   reader->findings = findings;
   findings[reader->count++] = finding;
@@ -26,10 +26,9 @@ static void add_finding(pd__reader *reader, pd__finding finding) {
 
 void pd__reader_add(pd__reader *reader, const pd_error *err) {
   if (reader->errors++ >= ERRORS_SHOWN) return;
-  pd_error *error = pd__arena_take(&reader->operation->arena, sizeof *err);
-  if (!error) return;
-  *error = *err;
-  add_finding(reader, (pd__finding){.error = error});
+  pd__arena *arena = &reader->operation->arena;
+  const char *text = pd__arena_text(arena, err->message, strlen(err->message));
+  add_finding(reader, (pd__token){.name = "", .text = text, .status = (uint8_t)err->status});
 }
 
 void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
@@ -89,7 +88,7 @@ void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meani
   if (token->status != PD_OK) {
     pd__reader_fail(reader, NULL, (pd_status)token->status, "%s", token->text);
   } else if (!flag) {
-    add_finding(reader, (pd__finding){.token = *token});
+    add_finding(reader, *token);
   } else if (meaning->negated) {
     add_negated(reader, flag, token);
   } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
@@ -163,16 +162,16 @@ static void report_findings(pd__reader *reader) {
   }
   pd__undefok_close(&reader->undefok);
   for (size_t i = 0; i < reader->count; i++) {
-    const pd__finding *finding = &reader->findings[i];
-    const pd__token *token = &finding->token;
-    if (may_wait(reader, token) || (!finding->error && is_excused(reader, token))) continue;
-    unknown += !finding->error;
+    const pd__token *token = &reader->findings[i];
+    bool named = token->status == PD_OK; /* and no error */
+    if (may_wait(reader, token) || (named && is_excused(reader, token))) continue;
+    unknown += named;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
-    if (finding->error) {
-      pd__report_add(reader->report, finding->error);
-    } else {
+    if (named) {
       report_unknown(reader, token);
+    } else {
+      pd__report_fail(reader->report, (pd_status)token->status, "%s", token->text);
     }
   }
   size_t more = reader->errors + unknown - shown;
@@ -217,12 +216,12 @@ static pd__pending *prepare_pending(pd__reader *reader) {
     return NULL;
   }
   for (size_t i = 0; i < reader->count; i++) {
-    const pd__token *token = &reader->findings[i].token;
+    const pd__token *token = &reader->findings[i];
     bool fresh = may_wait(reader, token) && !pd__names_find(token->name, token->length);
     if (fresh) made[i] = prepare(reader, token, counts);
   }
   for (size_t i = reader->count; i-- > 0;) {
-    const pd__token *token = &reader->findings[i].token;
+    const pd__token *token = &reader->findings[i];
     bool waits = !made[i] && may_wait(reader, token);
     const pd_flag *node = waits ? pd__names_find(token->name, token->length) : NULL;
     bool kept = node && *count_of(counts, node, token) <= PD_HISTORY_KEPT;

@@ -15,6 +15,7 @@ static int compare(const void *left, const void *right) {
 }
 
 void pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length) {
+  for (; length > 0 && *name == '-'; length--) name++;
   pd__token *names =
       pd__arena_room(arena, list->names, list->count, &list->capacity, sizeof *names);
   if (!names) return;

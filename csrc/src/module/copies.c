@@ -140,15 +140,6 @@ typedef struct search {
   char version[64];
 } search;
 
-/* The copy may leave: what is given stays. */
-static void keep_texts(search *run) {
-  pd__platform_lock();
-  run->info.path = run->image ? pd__intern(run->image->path) : NULL;
-  run->info.version = pd__intern(run->version);
-  pd__platform_unlock();
-  free(run->image);
-}
-
 static void look_for(const pd__platform_image *image, void *context) {
   const pd_copy_record *copy = image->record;
   search *run = context;
@@ -168,7 +159,11 @@ pd_status pd__do_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) 
   if (!run.found) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu copies", index);
   }
-  keep_texts(&run);
+  pd__platform_lock(); /* the copy may leave: what is given stays */
+  run.info.path = run.image ? pd__intern(run.image->path) : NULL;
+  run.info.version = pd__intern(run.version);
+  pd__platform_unlock();
+  free(run.image);
   if (!run.info.path || !run.info.version) return pd__fail_memory(err);
   pd__sized_give(info, &run.info, sizeof run.info);
   return PD_OK;

@@ -25,25 +25,19 @@ static void withdraw(pd__operation *operation, const pd__loading *load, pd_modul
   pd__member_undefine(operation, withdrawn);
 }
 
-/* Gather the errors of `module` (NULL: none was opened) and of those that
+/* With the lock. Gather the errors of `module` (NULL: none was opened) and of those that
  * joined in this load. Gives whether all of them were accepted. */
-static bool gather(const pd__loading *load, const pd_module *module, pd__report *report) {
-  bool accepted = !load->lost;
+static bool finish(pd__operation *operation, const pd__loading *ended, pd_module *module,
+                   bool sound, pd__report *report) {
+  bool accepted = sound && !ended->lost;
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     const pd__membership *member = each->membership;
-    bool joined = member && member->joined_in == load, refused = member && member->status != PD_OK;
+    bool joined = member && member->joined_in == ended, refused = member && member->status != PD_OK;
     if (!joined && (each != module || !refused)) continue;
     pd__report_add_all(report, member->errors);
     if (refused && !member->record) each->present = false;
     accepted &= !refused;
   }
-  return accepted;
-}
-
-/* With the lock. */
-static bool finish(pd__operation *operation, const pd__loading *ended, pd_module *module,
-                   bool sound, pd__report *report) {
-  bool accepted = gather(ended, module, report) && sound;
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     pd__membership *member = each->membership;
     if (!member || member->joined_in != ended) continue;
@@ -108,12 +102,9 @@ static void settle(pd__operation *operation, pd_module *module, void *handle, bo
   if (!handle) return;
   module->handle = handle;
   module->opened++;
-  if (accepted) {
-    module->present = true; /* another thread may have unloaded it meanwhile */
-    return;
-  }
-  if (!module->membership->record) module->present = false;
-  pd__module_close(operation, module);
+  /* Another thread may have unloaded it meanwhile. */
+  if (accepted || !module->membership->record) module->present = accepted;
+  if (!accepted) pd__module_close(operation, module);
 }
 
 /* No lock, and however the load ends: what it hasn't settled goes to whoever is around it. */

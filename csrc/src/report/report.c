@@ -30,11 +30,6 @@ static pd_status take_options(const pd_report_options *from, pd_report_options *
   return status;
 }
 
-static void write_version(const pd_report_options *options, pd__out *out) {
-  const char *version = options->version ? options->version : "";
-  pd__out_format(out, "%s%s%s\n", options->program, *version ? " version " : "", version);
-}
-
 /* With every flag. */
 static void write_flags(pd__rows *rows, const pd_report_options *options, pd__out *out) {
   pd__rows_choose(rows, options->help->kind, options->help->pattern, options->program);
@@ -57,7 +52,8 @@ pd_status pd__do_report_help(const pd_report_options *from, pd_writer write, voi
   pd_status status = take_options(from, &options, &help, err);
   if (status != PD_OK) return status;
   if (help.kind == PD_HELP_VERSION) {
-    write_version(&options, &out);
+    const char *version = options.version ? options.version : "";
+    pd__out_format(&out, "%s%s%s\n", options.program, *version ? " version " : "", version);
   } else if (pd__rows_collect(&rows, &operation.arena)) {
     write_flags(&rows, &options, &out);
   } else {
