@@ -1,5 +1,4 @@
 /* The command line: which tokens are flags, values of flags, and arguments. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../base/sized.h"

@@ -1,9 +1,7 @@
 /* How the records of modules join the registry, and leave it. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../base/text.h"
-#include "../registry/deferred.h"
 #include "../registry/hook.h"
 #include "../registry/loader.h"
 #include "module.h"
@@ -104,16 +102,13 @@ static void announce(pd_module *module, pd_module_record *record) {
   module->has_record = true;
 }
 
-static const char *name_space_for(const pd__loading *load, const pd__platform_image *image) {
-  return load && pd__platform_is_path(load->path, image->path) ? load->name_space : "";
-}
-
 /* A record of another ABI isn't written to. A module that was refused may try again when somebody
  * asks for it: what hindered it may be gone. */
 void pd__member_join(pd__operation *operation, pd_module_record *record,
                      const pd__platform_image *image, pd__loading *load) {
   pd_error err, first;
-  pd_status status = check_abi(record, image->path, &err);
+  const char *path = image ? image->path : ((const pd_module *)record->state)->path;
+  pd_status status = check_abi(record, path, &err);
   pd_module *module = status == PD_OK ? record->state : NULL;
   if (module && (module->membership->status == PD_OK || !load)) {
     join_late(operation, module, load);
@@ -127,7 +122,8 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   pd__membership *member = module->membership;
   member->joined_in = load;
   member->withdrawn_with = NULL;
-  module->name_space = name_space_for(load, image);
+  bool asked_for = load && pd__platform_is_path(load->path, path);
+  module->name_space = asked_for ? load->name_space : "";
   pd__do_error_list_free(member->errors);
   member->errors = pd__do_error_list_new();
   pd__report refused = {.list = member->errors, .first = &first};
@@ -145,17 +141,12 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 /* `image` NULL: one that has joined before, with what came late, is known, and needs no walk.
  * False: it isn't known. */
 static bool join(pd_module_record *record, const pd__platform_image *image) {
-  pd__platform_image known;
   PD__IN_LOADER(pd__loader_now.owner);
   PD__LOCKED_OPERATION(operation);
-  const pd_module *module = image ? NULL : record->state;
-  if (module) {
-    known = (pd__platform_image){.path = module->path, .low = module->low, .high = module->high};
-    image = &known;
-  }
-  if (image) pd__member_join(&operation, record, image, pd__loading_now);
+  bool known = image || record->state;
+  if (known) pd__member_join(&operation, record, image, pd__loading_now);
   pd__operation_end(&operation);
-  return image != NULL;
+  return known;
 }
 
 /* For want of memory a module can't join: then pd_module_load fails, if it is under way. */
@@ -177,11 +168,7 @@ void pd__module_join(pd_module_record *record) {
   pd_error err;
   if (check_abi(record, "", &err) == PD_OK && join(record, NULL)) return;
   pd__platform_image *image = pd__platform_image_at(record);
-  if (image) {
-    join(record, image);
-  } else {
-    lose();
-  }
+  if (!image || !join(record, image)) lose();
   free(image);
 }
 

@@ -5,7 +5,6 @@
 #include "../base/sized.h"
 #include "../base/text.h"
 #include "../registry/deferred.h"
-#include "../registry/hook.h"
 #include "../registry/loader.h"
 #include "module.h"
 
@@ -68,8 +67,7 @@ static void rejoin(pd__operation *operation, const pd_module *module) {
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     pd__membership *member = each->membership;
     if (!member || member->withdrawn_with != module || !member->record) continue;
-    pd__platform_image image = {.path = each->path, .low = each->low, .high = each->high};
-    pd__member_join(operation, member->record, &image, pd__loading_now);
+    pd__member_join(operation, member->record, NULL, pd__loading_now);
   }
 }
 
@@ -157,15 +155,15 @@ pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module 
 pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   PD__LOCKED_OPERATION(operation);
-  bool open = module->opened > 0;
-  if (open) pd__module_close(&operation, module);
-  if (open && module->opened == 0 && !module->has_record) { /* which says itself when it leaves */
+  if (module->opened == 0) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);
+  }
+  pd__module_close(&operation, module);
+  if (module->opened == 0 && !module->has_record) { /* which says itself when it leaves */
     pd__member_leave(&operation, module);
     module->present = false;
   }
-  pd__operation_end(&operation);
-  if (open) return PD_OK;
-  return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);
+  return pd__operation_return(&operation, PD_OK);
 }
 
 /* ---- Listing ---- */

@@ -55,7 +55,8 @@ typedef struct pd__membership {
 /* The module of an image that arrives, with a membership; NULL when memory is out. */
 pd_module *pd__member_add(const pd__platform_image *image);
 
-/* With the lock. Join a record, or join it again, in `load` (NULL: in none). */
+/* With the lock. Join a record, or join it again, in `load` (NULL: in none). `image` NULL: its
+ * module is known. */
 void pd__member_join(pd__operation *operation, pd_module_record *record,
                      const pd__platform_image *image, pd__loading *load);
 

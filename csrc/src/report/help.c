@@ -241,14 +241,6 @@ static void lay_out(helper *help, const pd__rows *rows) {
   help->page = page;
 }
 
-static void add_heading(helper *help, const char *text) {
-  if (help->page.out->length > 0) pd__page_newline(&help->page);
-  help->page.indent = 2;
-  pd__page_words(&help->page, PD__HEADING, text);
-  glue(help, PD__HEADING, ":");
-  pd__page_newline(&help->page);
-}
-
 static void add_flag(helper *help, const pd__row *row) {
   size_t width = help->page.width;
   help->page.indent = 6;
@@ -267,12 +259,18 @@ static void add_flag(helper *help, const pd__row *row) {
   help->page.width = width;
 }
 
+static void add_heading(helper *help, const pd__row *row) {
+  if (help->page.out->length > 0) pd__page_newline(&help->page);
+  help->page.indent = 2;
+  pd__row_heading(row, begin_note(help, ""));
+  pd__page_words(&help->page, PD__HEADING, help->scratch.text);
+  glue(help, PD__HEADING, ":");
+  pd__page_newline(&help->page);
+}
+
 static void add_flags(helper *help, const pd__rows *rows) {
   for (size_t i = 0; i < rows->count; i++) {
-    if (pd__rows_begins_group(rows, i)) {
-      pd__row_heading(&rows->items[i], begin_note(help, ""));
-      add_heading(help, help->scratch.text);
-    }
+    if (pd__rows_begins_group(rows, i)) add_heading(help, &rows->items[i]);
     add_flag(help, &rows->items[i]);
   }
 }
