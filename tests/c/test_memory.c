@@ -320,7 +320,7 @@ static void check_batch_and_remove(void) {
 
 TEST(a_flagfile_is_taken_whole_or_not_at_all) {
   run(&(scenario){define_two_and_a_file, parse_flagfile, check_no_values, check_batch_and_remove},
-      6);
+      3);
 }
 
 static pd_status apply_config(void) {
@@ -336,7 +336,7 @@ static pd_status apply_config(void) {
 }
 
 TEST(settings_are_applied_whole_or_not_at_all) {
-  run(&(scenario){define_two_and_a_file, apply_config, check_no_values, check_batch_and_remove}, 9);
+  run(&(scenario){define_two_and_a_file, apply_config, check_no_values, check_batch_and_remove}, 8);
 }
 
 /* ---- Modules ---- */

@@ -8,7 +8,6 @@
 
 struct pd__block {
   pd__block *next;
-  char *memory; /* behind the block itself, or malloc's own */
   size_t size;
   size_t used;
 };
@@ -23,8 +22,11 @@ static pd__block *add_block(pd__arena *arena, size_t least) {
   if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
   if (size < least) size = least;
   pd__block *fresh = malloc(sizeof *fresh + size);
-  if (!fresh) return NULL;
-  *fresh = (pd__block){arena->blocks, (char *)(fresh + 1), size, 0};
+  if (!fresh) {
+    arena->failed = true;
+    return NULL;
+  }
+  *fresh = (pd__block){arena->blocks, size, 0};
   arena->blocks = fresh;
   return fresh;
 }
@@ -32,10 +34,9 @@ static pd__block *add_block(pd__arena *arena, size_t least) {
 static void *take(pd__arena *arena, size_t size) {
   pd__block *block = arena->blocks;
   size = (size + 7) & ~(size_t)7;
-  if (!block || block->memory != (char *)(block + 1) || size > block->size - block->used)
-    block = add_block(arena, size);
+  if (!block || size > block->size - block->used) block = add_block(arena, size);
   if (!block) return NULL;
-  void *taken = block->memory + block->used;
+  void *taken = (char *)(block + 1) + block->used;
   block->used += size;
   return taken;
 }
@@ -53,21 +54,22 @@ char *pd__arena_text(pd__arena *arena, const char *text, size_t length) {
   return copy;
 }
 
-/* Its block is full, and stands behind the one that pieces are taken from. */
-void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size) {
-  pd__block *block = memory ? malloc(sizeof *block) : NULL;
-  if (!block) {
-    free(memory);
-    return NULL;
-  }
-  pd__block **at = arena->blocks ? &arena->blocks->next : &arena->blocks;
-  *block = (pd__block){*at, memory, size, size};
-  *at = block;
-  return memory;
+/* A large array has a block for itself, which grows with it: twice its memory would be too much. */
+static void *grow_block(pd__arena *arena, const void *old, size_t size) {
+  pd__block **at = &arena->blocks;
+  while (*at && (void *)(*at + 1) != old) at = &(*at)->next;
+  if (!*at || (*at)->size <= LARGEST_BLOCK) return NULL;
+  pd__block *grown = realloc(*at, sizeof *grown + size);
+  if (!grown) return NULL;
+  grown->size = grown->used = size;
+  *at = grown;
+  return grown + 1;
 }
 
 void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size) {
-  void *fresh = take(arena, size);
+  void *fresh = grow_block(arena, old, size);
+  if (fresh) return fresh;
+  fresh = take(arena, size);
   if (fresh && used > 0) memcpy(fresh, old, used);
   return fresh;
 }
@@ -84,8 +86,7 @@ void pd__arena_free(pd__arena *arena) {
   while (arena->blocks) {
     pd__block *block = arena->blocks;
     arena->blocks = block->next;
-    pd__wipe(block->memory, block->used);
-    if (block->memory != (char *)(block + 1)) free(block->memory);
+    pd__wipe(block + 1, block->used);
     free(block);
   }
 }

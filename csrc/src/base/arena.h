@@ -2,6 +2,7 @@
 #ifndef PD__ARENA_H
 #define PD__ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct pd__block pd__block;
@@ -9,6 +10,7 @@ typedef struct pd__block pd__block;
 /* Start with zeros. */
 typedef struct pd__arena {
   pd__block *blocks; /* the newest first */
+  bool failed;       /* memory was out for a piece of it, once */
 } pd__arena;
 
 /* `size` bytes, zeroed, aligned for pointers and numbers; NULL when memory is out. */
@@ -16,10 +18,6 @@ void *pd__arena_take(pd__arena *arena, size_t size);
 
 /* A copy of `length` bytes with a NUL behind; NULL when memory is out. */
 char *pd__arena_text(pd__arena *arena, const char *text, size_t length);
-
-/* Let the arena free `memory`, which is malloc's and holds `size` bytes. NULL, with the memory
- * freed, when there is no memory to note it; NULL for NULL. */
-void *pd__arena_adopt(pd__arena *arena, void *memory, size_t size);
 
 /* Room for `size` bytes, of which the first `used` are those of `old`, which is left as it is; NULL
  * when memory is out. */

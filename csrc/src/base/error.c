@@ -91,21 +91,16 @@ pd_status pd__fail_load(const char *path, const char *why, pd_error *err) {
   return pd__fail(err, PD_ERR_LOAD, "%s%s%s", path, *path ? ": " : "", reason);
 }
 
-#define STATUS_NAME(name, number, text)                                                            \
+#define STATUS_WORDS(name, number, text)                                                           \
   case PD_##name:                                                                                  \
-    return "PD_" #name;
-const char *pd__status_name(pd_status status) {
-  switch (status) { PD_STATUS_MAP(STATUS_NAME) }
+    return is_text ? text : "PD_" #name;
+static const char *words_of(pd_status status, bool is_text) {
+  switch (status) { PD_STATUS_MAP(STATUS_WORDS) }
   return "unknown";
 }
 
-#define STATUS_TEXT(name, number, text)                                                            \
-  case PD_##name:                                                                                  \
-    return text;
-const char *pd__status_text(pd_status status) {
-  switch (status) { PD_STATUS_MAP(STATUS_TEXT) }
-  return "unknown";
-}
+const char *pd__status_name(pd_status status) { return words_of(status, false); }
+const char *pd__status_text(pd_status status) { return words_of(status, true); }
 
 pd_error_list *pd__do_error_list_new(void) { return calloc(1, sizeof(pd_error_list)); }
 

@@ -81,10 +81,8 @@ static bool remove_from(pd__table_part part, uint32_t hash, uint32_t item) {
 }
 
 void pd__table_remove(pd__table *table, uint32_t hash, uint32_t item) {
-  if (remove_from(table->now, hash, item)) {
-    table->count--;
-  } else if (remove_from(table->old, hash, item)) {
-    table->count--;
-    table->left--;
-  }
+  bool now = remove_from(table->now, hash, item);
+  if (!now && !remove_from(table->old, hash, item)) return;
+  table->count--;
+  if (!now) table->left--;
 }

@@ -87,29 +87,16 @@ static struct {
   uint32_t count;
 } texts;
 
-typedef struct place {
-  uint32_t chunk;
-  uint32_t at; /* in it */
-} place;
-
-static place place_of(uint32_t index) {
+/* Where the pointer of a text is; NULL: it would be the first one of its chunk, and memory is out.
+ */
+static const char **place_of(uint32_t index) {
   uint32_t chunk = 31 - (uint32_t)__builtin_clz(index / FIRST_CHUNK + 1);
-  return (place){chunk, index - ((1u << chunk) - 1) * FIRST_CHUNK};
+  const char ***at = &texts.chunks[chunk];
+  if (!*at) *at = malloc(((size_t)FIRST_CHUNK << chunk) * sizeof **at);
+  return *at ? &(*at)[index - ((1u << chunk) - 1) * FIRST_CHUNK] : NULL;
 }
 
-static const char *text_of(uint32_t item) {
-  place found = place_of(item - 1);
-  return texts.chunks[found.chunk][found.at];
-}
-
-/* Where to put the pointer of the next text; NULL when memory is out. */
-static const char **next_place(void) {
-  if (texts.count == PD__TABLE_MOST) return NULL;
-  place next = place_of(texts.count);
-  const char ***chunk = &texts.chunks[next.chunk];
-  if (!*chunk) *chunk = malloc(((size_t)FIRST_CHUNK << next.chunk) * sizeof **chunk);
-  return *chunk ? &(*chunk)[next.at] : NULL;
-}
+static const char *text_of(uint32_t item) { return *place_of(item - 1); }
 
 static bool same_text(uint32_t item, const void *text) { return !strcmp(text_of(item), text); }
 
@@ -119,7 +106,7 @@ const char *pd__intern(const char *text) {
   uint32_t hash = pd__hash_text(text, length);
   uint32_t item = pd__table_find(&texts.table, hash, same_text, text);
   if (item) return text_of(item);
-  const char **at = next_place();
+  const char **at = texts.count < PD__TABLE_MOST ? place_of(texts.count) : NULL;
   if (!at || !pd__table_reserve(&texts.table, 1)) return NULL;
   char *own = forever_text(text, length + 1);
   if (!own) return NULL;

@@ -9,7 +9,6 @@ static const pd__token **find_named(const pd_config *config, pd__reader *reader,
   size_t size = (pd__names_count() + 1) * sizeof(pd__token *);
   const pd__token **last = pd__arena_take(&reader->operation->arena, size);
   *whole = true;
-  if (!last) reader->out_of_memory = true;
   for (const pd__config_value *each = config->first; last && each; each = each->next) {
     pd_flag *flag = pd__token_resolve(&each->token).flag;
     if (flag) last[flag->index] = &each->token;
@@ -74,10 +73,10 @@ pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const 
   if (!path) return pd__fail_null(err, "path");
   pd__config_value **end = config->end;
   pd__report report = {.list = errors, .first = err};
-  pd__files files = {.prefix = "FLAGS_"};
   pd__reader reader;
   PD__OPERATION(operation);
-  pd__files_read(&operation.arena, &files, path, strlen(path));
+  pd__files files = {.arena = &operation.arena, .prefix = "FLAGS_"};
+  pd__files_read(&files, path, strlen(path));
   pd__operation_lock(&operation);
   pd__reader_begin(&reader, &operation, &report);
   reader.config = config;

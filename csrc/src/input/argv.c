@@ -1,5 +1,4 @@
 /* The command line: which tokens are flags, values of flags, and arguments. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../base/sized.h"
@@ -33,13 +32,13 @@ static bool ends_flags(const char *text) { return strcmp(text, "--") == 0; }
 
 /* Read all files that the line may lead to. Whether a token is an option may depend on the flags:
  * then a file is read in vain. */
-static void read_files(parse *run, pd__arena *arena) {
+static void read_files(parse *run) {
   for (int i = 1; i < run->argc && !ends_flags(run->argv[i]); i++) {
     if (!is_flag(run->argv[i])) continue;
     pd__token token = pd__token_split(run->argv[i]);
     bool followed = i + 1 < run->argc && is_value(run->argv[i + 1]);
     if (!token.text && followed) token.text = run->argv[i + 1];
-    pd__files_read_led(arena, &run->files, &token);
+    pd__files_read_led(&run->files, &token);
   }
 }
 
@@ -102,7 +101,6 @@ static pd_status read_line(parse *run, pd_error *err) {
   const char *prefix = options->env_prefix;
   pd_help help = {.size = sizeof help};
   if (options->config) pd__config_give(options->config, reader);
-  pd__changes_reserve(&reader->changes, reader->changes.count + (size_t)run->argc);
   if (prefix) pd__environment_read(prefix, &reader->changes);
   read_tokens(run);
   if (pd__option_help(reader, &help)) return give_help(run, &help, err);
@@ -173,8 +171,9 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   run.argument = pd__arena_take(&operation.arena, (size_t)*argc + 1);
   run.fresh = pd__arena_take(&operation.arena, ((size_t)*argc + 1) * sizeof *run.fresh);
   if (!run.argument || !run.fresh) return pd__fail_memory(err);
+  run.files.arena = &operation.arena;
   run.files.prefix = known.env_prefix ? known.env_prefix : "FLAGS_";
-  read_files(&run, &operation.arena);
+  read_files(&run);
   pd__operation_lock(&operation);
   pd__reader_begin(&run.reader, &operation, &report);
   run.reader.sources = &run.files;

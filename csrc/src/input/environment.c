@@ -42,22 +42,16 @@ static bool is_alike(const char *a, const char *b) {
   return !*a && !*b;
 }
 
-/* Another flag that has the same variable; NULL: none. */
-static const pd_flag *find_twin(const pd_flag *flag) {
-  if (!strpbrk(flag->name, "._-")) return NULL;
-  for (pd_flag *other = NULL; (other = pd__names_next(other));) {
-    if (other != flag && other->defined && is_alike(other->name, flag->name)) return other;
-  }
-  return NULL;
-}
-
 /* Two flags that one variable would set: neither is meant for sure. */
 pd_status pd__environment_check_twin(const pd_flag *flag, const char *variable, pd_error *err) {
-  const pd_flag *twin = find_twin(flag);
-  if (!twin) return PD_OK;
-  return pd__fail(err, PD_ERR_CONFLICT,
-                  "environment: %s: means both '%s' and '%s', expected a variable of one flag",
-                  variable, flag->name, twin->name);
+  if (!strpbrk(flag->name, "._-")) return PD_OK;
+  for (pd_flag *other = NULL; (other = pd__names_next(other));) {
+    if (other == flag || !other->defined || !is_alike(other->name, flag->name)) continue;
+    return pd__fail(err, PD_ERR_CONFLICT,
+                    "environment: %s: means both '%s' and '%s', expected a variable of one flag",
+                    variable, flag->name, other->name);
+  }
+  return PD_OK;
 }
 
 /* ---- Reading ---- */

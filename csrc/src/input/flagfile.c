@@ -1,6 +1,6 @@
 /* Flagfiles, read before the lock is taken: their lines, and the files that they include. What a
  * line means is decided later, with the flags at hand. */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "input.h"
@@ -50,51 +50,61 @@ static const char *unquote(char *text) {
 
 /* ---- Lines ---- */
 
-static pd__line *add_line(pd__arena *arena, pd__file *file) {
-  pd__line *lines = pd__arena_room(arena, file->lines, file->count, &file->capacity, sizeof *lines);
-  if (!lines) {
-    file->status = PD_ERR_MEMORY;
-    return NULL;
-  }
+/* NULL: the arena has failed. */
+static pd__token *add_line(pd__arena *arena, pd__file *file, uint32_t number) {
+  pd__token *lines =
+      pd__arena_room(arena, file->lines, file->count, &file->capacity, sizeof *lines);
+  if (!lines) return NULL;
   file->lines = lines;
+  lines[file->count] = (pd__token){.dashes = "", .origin = {PD_SOURCE_ARGV, number, file->path, 0}};
   return &lines[file->count++];
 }
 
-static void refuse(pd__line *line, size_t shown, const char *why) {
-  line->kind = PD__LINE_WRONG;
-  line->shown = (uint32_t)shown;
-  line->wrong = why;
+void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t length,
+                     const char *why) {
+  pd_error err;
+  char shown[PD__QUOTE_SIZE], quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE];
+  size_t room = sizeof shown - 1;
+  snprintf(shown, sizeof shown, "%.*s", (int)(length < room ? length : room), text);
+  line->status = PD_ERR_FILE;
+  pd__fail(&err, PD_ERR_FILE, "%s%s%s%s", pd__place_of(&line->origin, place),
+           pd__quote(quoted, shown), length > 0 ? ": " : "", why);
+  line->text = pd__arena_text(arena, err.message, strlen(err.message));
+  if (!line->text) line->text = "";
 }
 
-static void read_flag(pd__line *line) {
+static void read_flag(pd__arena *arena, pd__token *line, char *text) {
   const char *complaint = NULL;
-  line->kind = PD__LINE_FLAG;
-  pd__token token = pd__token_split(line->text);
-  size_t first = strcspn(token.name, PD__BLANKS);
-  if (first < token.length) {
-    token.length = (uint32_t)first;
+  pd_origin origin = line->origin;
+  *line = pd__token_split(text);
+  line->origin = origin;
+  size_t first = strcspn(line->name, PD__BLANKS);
+  if (first < line->length) {
+    line->length = (uint32_t)first;
     complaint = "a value stands behind =, as in --name=value";
-  } else if (token.text && !strncmp(token.text, "$'", 2)) {
-    complaint = unquote(line->text + (token.text - line->text));
+  } else if (line->text && !strncmp(line->text, "$'", 2)) {
+    complaint = unquote(text + (line->text - text));
   }
-  if (complaint) refuse(line, (size_t)(token.name + token.length - line->text), complaint);
+  size_t shown = (size_t)(line->name + line->length - text);
+  if (complaint) pd__line_refuse(arena, line, text, shown, complaint);
 }
 
 /* A line that was meant as something else would silence all that follows. */
-static void read_patterns(pd__line *line) {
-  const char *text = line->text, *end = strchr(text, ']'), *wrong = text;
+static void read_patterns(pd__arena *arena, pd__token *line, const char *text) {
+  const char *end = strchr(text, ']'), *wrong = text;
   size_t comment = *text == ';' ? 1 : !strncmp(text, "//", 2) ? 2 : 0;
   while (*wrong && *wrong != '=' && ((unsigned char)*wrong >= ' ' || strchr(PD__BLANKS, *wrong))) {
     wrong++;
   }
-  line->kind = PD__LINE_PATTERNS;
+  line->text = text;
   if (comment) {
-    refuse(line, comment, "expected # before a comment");
+    pd__line_refuse(arena, line, text, comment, "expected # before a comment");
   } else if (*text == '[' && end && !end[1]) {
-    refuse(line, strlen(text), "sections begin with names of programs, without brackets");
+    pd__line_refuse(arena, line, text, strlen(text),
+                    "sections begin with names of programs, without brackets");
   } else if (*wrong) {
     const char *why = *wrong == '=' ? "expected --name=value, or names of programs" : "isn't text";
-    refuse(line, (size_t)(wrong - text), why);
+    pd__line_refuse(arena, line, text, (size_t)(wrong - text), why);
   }
 }
 
@@ -105,14 +115,11 @@ static char *read_line(pd__arena *arena, pd__file *file, char *text, uint32_t nu
   text += strspn(text, PD__BLANKS);
   while (end > text && strchr(PD__BLANKS, end[-1])) end--;
   *end = '\0';
-  if (!*text || *text == '#') return following;
-  pd__line *line = add_line(arena, file);
-  if (!line) return following;
-  *line = (pd__line){.number = number, .text = text};
-  if (*text == '-') {
-    read_flag(line);
-  } else {
-    read_patterns(line);
+  pd__token *line = *text && *text != '#' ? add_line(arena, file, number) : NULL;
+  if (line && *text == '-') {
+    read_flag(arena, line, text);
+  } else if (line) {
+    read_patterns(arena, line, text);
   }
   return following;
 }
@@ -121,15 +128,13 @@ static void read_text(pd__arena *arena, pd__file *file, char *text, size_t lengt
   size_t whole = strlen(text);
   uint32_t number = 1;
   if (whole < length) {
-    pd__line *line = add_line(arena, file);
     for (size_t i = 0; i < whole; i++) number += text[i] == '\n';
-    if (!line) return;
-    *line = (pd__line){.number = number, .text = text + whole};
-    refuse(line, 0, "holds a NUL byte, expected text");
+    pd__token *line = add_line(arena, file, number);
+    if (line) pd__line_refuse(arena, line, "", 0, "holds a NUL byte, expected text");
     return;
   }
   if (!strncmp(text, "\xef\xbb\xbf", 3)) text += 3;
-  for (; *text && file->status == PD_OK; number++) text = read_line(arena, file, text, number);
+  for (; *text && !arena->failed; number++) text = read_line(arena, file, text, number);
 }
 
 /* ---- Files ---- */
@@ -142,58 +147,38 @@ const pd__file *pd__files_find(const pd__files *files, const char *path, size_t 
   return file;
 }
 
-static void read_contents(pd__arena *arena, pd__files *files, pd__file *file) {
+/* Files that include others nest at most as deep as files are many. */
+void pd__files_read(pd__files *files, const char *path, size_t length) {
   char *text;
-  size_t length = 0, most = PD__BYTES_MOST - files->bytes;
-  file->status = pd__platform_read(file->path, most, &text, &length, file->why);
-  if (file->status != PD_OK) return;
-  if (!pd__arena_adopt(arena, text, length + 1)) {
-    file->status = PD_ERR_MEMORY;
-    return;
-  }
-  file->size = length;
-  files->bytes += length;
-  read_text(arena, file, text, length);
-}
-
-static pd__file *add_file(pd__arena *arena, pd__files *files, const char *path, size_t length) {
-  pd__file *file = pd__arena_take(arena, sizeof *file);
-  char *own = pd__arena_text(arena, path, length);
-  if (!file || !own) {
-    files->out_of_memory = true;
-    return NULL;
-  }
-  file->path = own;
-  file->following = files->first;
+  size_t read = 0;
+  if (files->count > PD__FILES_MOST || pd__files_find(files, path, length)) return;
+  pd__file *file = pd__arena_take(files->arena, sizeof *file);
+  char *own = pd__arena_text(files->arena, path, length);
+  if (!file || !own) return;
+  *file = (pd__file){.path = own, .following = files->first};
   files->first = file;
   files->count++;
-  return file;
-}
-
-/* Files that include others nest at most as deep as files are many. */
-void pd__files_read(pd__arena *arena, pd__files *files, const char *path, size_t length) {
-  if (files->count > PD__FILES_MOST || pd__files_find(files, path, length)) return;
-  pd__file *file = add_file(arena, files, path, length);
-  if (!file) return;
-  read_contents(arena, files, file);
+  size_t most = PD__BYTES_MOST - files->bytes;
+  file->why = pd__platform_read(files->arena, file->path, most, &text, &read);
+  if (file->why || files->arena->failed) return;
+  file->size = read;
+  files->bytes += read;
+  read_text(files->arena, file, text, read);
   for (size_t i = 0; i < file->count; i++) {
-    const pd__line *line = &file->lines[i];
-    if (line->kind != PD__LINE_FLAG) continue;
-    pd__token token = pd__token_split(line->text);
-    pd__files_read_led(arena, files, &token);
+    if (!file->lines[i].status) pd__files_read_led(files, &file->lines[i]);
   }
 }
 
-static void read_list(pd__arena *arena, pd__files *files, const char *list) {
+static void read_list(pd__files *files, const char *list) {
   while (*list) {
     size_t length = strcspn(list, ",");
-    if (length > 0) pd__files_read(arena, files, list, length);
+    if (length > 0) pd__files_read(files, list, length);
     list += length;
     list += *list == ',';
   }
 }
 
-void pd__files_read_led(pd__arena *arena, pd__files *files, const pd__token *token) {
+void pd__files_read_led(pd__files *files, const pd__token *token) {
   const char *list = NULL;
   if (pd__token_is_named(token, "flagfile")) {
     list = token->text;
@@ -203,5 +188,5 @@ void pd__files_read_led(pd__arena *arena, pd__files *files, const pd__token *tok
     list = pd__environment_text(files->prefix, "flagfile", strlen("flagfile"), variable);
     pd__platform_unlock();
   }
-  if (list) read_list(arena, files, list);
+  if (list) read_list(files, list);
 }

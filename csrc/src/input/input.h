@@ -39,19 +39,14 @@ static inline bool pd__token_is_named(const pd__token *token, const char *name) 
 
 /* ---- Names that need not be known: --undefok=a,b (undefok.c) ---- */
 
-typedef struct pd__undefok_name {
-  const char *text;
-  size_t length;
-} pd__undefok_name;
-
 /* Start with zeros. */
 typedef struct pd__undefok {
-  pd__undefok_name *names;
+  pd__token *names; /* name and length alone count */
   size_t count, capacity;
 } pd__undefok;
 
-/* False: memory is out. */
-bool pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length);
+/* Dashes before the name are left out. It is lost where the arena fails. */
+void pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length);
 
 /* Sort it, before the first pd__undefok_has. */
 void pd__undefok_close(pd__undefok *list);
@@ -64,45 +59,35 @@ bool pd__undefok_has(const pd__undefok *list, const char *name, size_t length);
 /* Around a line, and between patterns. */
 #define PD__BLANKS " \t\r\v\f"
 
-typedef enum pd__line_kind {
-  PD__LINE_FLAG,     /* `text`: a token */
-  PD__LINE_PATTERNS, /* `text`: names of programs */
-  PD__LINE_WRONG     /* `wrong`, at the first `shown` bytes of `text` */
-} pd__line_kind;
-
-/* A line that says something. */
-typedef struct pd__line {
-  char *text; /* without the blanks around it; the value in it is what it means */
-  const char *wrong;
-  uint32_t shown;
-  uint32_t number;
-  pd__line_kind kind;
-} pd__line;
-
-/* A flagfile as it was read, once for all that include it. */
+/* A flagfile as it was read, once for all that include it. Its lines that say something are tokens:
+ * one without dashes holds names of programs, as its text. */
 typedef struct pd__file {
   const char *path;
-  pd_status status; /* PD_ERR_FILE: `why`; PD_ERR_MEMORY */
-  char why[PD__READ_SIZE];
-  size_t size; /* in bytes */
-  pd__line *lines;
+  const char *why; /* it can't be read; or NULL */
+  size_t size;     /* in bytes */
+  pd__token *lines;
   size_t count, capacity;
   struct pd__file *following;
 } pd__file;
 
-/* Files that were read for an operation, and lie in its memory. Start with the prefix alone. */
+/* Files that were read for an operation. Start with the first two alone. */
 typedef struct pd__files {
+  pd__arena *arena;   /* of the operation, in which they lie */
   const char *prefix; /* of variables: one of them may name files too */
   pd__file *first;
   size_t count, bytes;
-  bool out_of_memory;
 } pd__files;
 
 /* Read a file, and those that it includes, unless they are there. */
-void pd__files_read(pd__arena *arena, pd__files *files, const char *path, size_t length);
+void pd__files_read(pd__files *files, const char *path, size_t length);
 
 /* The same of each file that a token may lead to; in vain if it turns out to be no option. */
-void pd__files_read_led(pd__arena *arena, pd__files *files, const pd__token *token);
+void pd__files_read_led(pd__files *files, const pd__token *token);
+
+/* Make a line an error: `why`, at `length` bytes of `text`, for what is behind them may be a
+ * secret. */
+void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t length,
+                     const char *why);
 
 /* NULL: it was not read, for want of memory or since there are too many. */
 const pd__file *pd__files_find(const pd__files *files, const char *path, size_t length);
@@ -150,22 +135,15 @@ pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error 
 
 #define PD__HELP_KINDS 8
 
-/* An error, or a name that no flag has, in the order in which they were met. */
-typedef struct pd__finding {
-  pd_error *error; /* NULL: no flag has the token's name */
-  pd__token token;
-} pd__finding;
-
 typedef struct pd__reader {
   pd__operation *operation;
   pd__changes changes;
   pd__report *report;
-  bool allow_pending; /* values for unknown names wait */
-  bool renews_files;  /* what waits of source file goes when it succeeds */
-  bool out_of_memory;
+  bool allow_pending;  /* values for unknown names wait */
+  bool renews_files;   /* what waits of source file goes when it succeeds */
   pd__undefok undefok; /* unknown names that are no errors */
   size_t errors;
-  pd__finding *findings;
+  pd__token *findings; /* errors, and names that no flag has, in the order that they were met in */
   size_t count, capacity;
 
   /* What options lead to (options.c). */
@@ -181,7 +159,10 @@ typedef struct pd__reader {
 
 void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report);
 
-/* Find an error; its message begins with the token's place and name, unless that is NULL. */
+/* Find an error. */
+void pd__reader_add(pd__reader *reader, const pd_error *err);
+
+/* The same; its message begins with the token's place and name, unless that is NULL. */
 PD__PRINTF(4, 5)
 void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
                      const char *format, ...);

@@ -123,11 +123,7 @@ static void take_variable(pd__reader *reader, const char *variable, pd__token *t
   const char *place = pd__arena_text(arena, variable, strlen(variable));
   token->text = pd__arena_text(arena, text, strlen(text));
   if (!reader->config) token->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
-  if (place && token->text) {
-    take(reader, token);
-  } else {
-    reader->out_of_memory = true;
-  }
+  if (place && token->text) take(reader, token);
 }
 
 static void use_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
@@ -149,19 +145,12 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
     pd__reader_take(reader, &token, &meaning);
   } else if (text && meaning.flag &&
              pd__environment_check_twin(meaning.flag, variable, &err) != PD_OK) {
-    pd__reader_fail(reader, NULL, err.status, "%s", err.message);
+    pd__reader_add(reader, &err);
   } else if (text) {
     take_variable(reader, variable, &token, text);
   } else if (required) {
     pd__reader_fail(reader, by, PD_ERR_ARGV, ": the environment has no %s",
                     pd__quote(quoted, variable));
-  }
-}
-
-static void excuse(pd__reader *reader, const char *name, size_t length) {
-  for (; length > 0 && *name == '-'; length--) name++;
-  if (!pd__undefok_add(&reader->operation->arena, &reader->undefok, name, length)) {
-    reader->out_of_memory = true;
   }
 }
 
@@ -176,7 +165,7 @@ static void take_items(pd__reader *reader, const pd__token *token, int kind) {
   for (const char *at = token->text; *at && (kind == UNDEFOK || !reader->closed);) {
     size_t length = strcspn(at, ",");
     if (kind == UNDEFOK) {
-      excuse(reader, at, length);
+      pd__undefok_add(&reader->operation->arena, &reader->undefok, at, length);
     } else if (kind == FLAGFILE) {
       pd__option_take_file(reader, at, length, token);
     } else {
@@ -243,7 +232,7 @@ void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meani
   if (option >= FLAGFILE && !(reader->config && option == UNDEFOK)) {
     take_leading(reader, token, option);
   } else if (reader->config) {
-    if (pd__config_append(reader->config, token, &err) != PD_OK) reader->out_of_memory = true;
+    if (pd__config_append(reader->config, token, &err) != PD_OK) pd__reader_add(reader, &err);
   } else if (option >= 0) {
     take_help(reader, token, option, negated);
   } else {
@@ -259,17 +248,6 @@ static void take(pd__reader *reader, const pd__token *token) {
 
 /* ---- Flagfiles ---- */
 
-/* Show the first `length` bytes of the text: what is behind them may be a secret. */
-static void fail_line(pd__reader *reader, const pd__line *line, const char *text, size_t length,
-                      const char *why) {
-  char shown[PD__QUOTE_SIZE], quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE];
-  pd_origin origin = {PD_SOURCE_ARGV, line->number, reader->file->file->path, 0};
-  size_t room = sizeof shown - 1;
-  snprintf(shown, sizeof shown, "%.*s", (int)(length < room ? length : room), text);
-  pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s%s%s%s", pd__place_of(&origin, place),
-                  pd__quote(quoted, shown), length > 0 ? ": " : "", why);
-}
-
 static bool is_program(const pd__reader *reader, const char *pattern, size_t length) {
   const char *program = reader->program;
   const char *slash = program ? strrchr(program, '/') : NULL;
@@ -277,23 +255,24 @@ static bool is_program(const pd__reader *reader, const char *pattern, size_t len
                      pd__glob_match(pattern, length, slash ? slash + 1 : program));
 }
 
-/* A pattern that is the name of a flag was meant as one; says so. */
-static bool is_flag(pd__reader *reader, const pd__line *line, const char *name, size_t length) {
+/* A pattern that is the name of a flag was meant as one: then the line is an error. */
+static bool is_flag(pd__reader *reader, pd__token *line, const char *name, size_t length) {
   pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length};
   char why[PD_NAME_MAX + 64];
   if (length > PD_NAME_MAX || !is_known(&token)) return false;
   snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, name);
-  fail_line(reader, line, name, length, why);
+  pd__line_refuse(&reader->operation->arena, line, name, length, why);
+  pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s", line->text);
   return true;
 }
 
 /* Lines of patterns that follow one another are one list. */
-static void take_patterns(pd__reader *reader, open_file *open, const pd__line *line) {
+static void take_patterns(pd__reader *reader, open_file *open, pd__token line) {
   bool relevant = open->patterns && open->relevant;
-  for (const char *at = line->text; *at;) {
+  for (const char *at = line.text; *at;) {
     size_t length = strcspn(at, PD__BLANKS);
     bool matches = is_program(reader, at, length);
-    if (!matches && is_flag(reader, line, at, length)) return;
+    if (!matches && is_flag(reader, &line, at, length)) return;
     relevant |= matches;
     at += length;
     at += strspn(at, PD__BLANKS);
@@ -302,19 +281,17 @@ static void take_patterns(pd__reader *reader, open_file *open, const pd__line *l
   open->relevant = relevant;
 }
 
-static void take_line(pd__reader *reader, open_file *open, const pd__line *line) {
-  if (*line->text == '-') {
+static void take_line(pd__reader *reader, open_file *open, const pd__token *line) {
+  if (*line->dashes) {
     open->patterns = false;
-    if (!open->relevant) return;
-    pd__token token = pd__token_split(line->text);
-    token.origin = (pd_origin){PD_SOURCE_ARGV, line->number, open->file->path, 0};
-    if (!count_value(reader, &token)) return;
-    if (line->kind == PD__LINE_FLAG) take(reader, &token);
+    if (!open->relevant || !count_value(reader, line)) return;
   }
-  if (line->kind == PD__LINE_WRONG) {
-    fail_line(reader, line, line->text, line->shown, line->wrong);
-  } else if (line->kind == PD__LINE_PATTERNS) {
-    take_patterns(reader, open, line);
+  if (line->status != PD_OK) {
+    pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s", line->text);
+  } else if (*line->dashes) {
+    take(reader, line);
+  } else {
+    take_patterns(reader, open, *line);
   }
 }
 
@@ -335,18 +312,15 @@ static bool may_read(pd__reader *reader, const pd__file *file, const pd__token *
   } else if (!is_open(reader, file)) {
     bool fits = file->size <= PD__BYTES_MOST - reader->bytes;
     reader->files++;
-    status = file->status == PD_OK && !fits ? PD_ERR_FILE : file->status;
+    reader->bytes += fits ? file->size : 0;
+    status = PD_ERR_FILE;
     why = fits ? file->why : PD__TOO_BIG;
   }
-  if (status == PD_OK) {
-    reader->bytes += file->size;
-  } else if (status == PD_ERR_MEMORY) {
-    reader->out_of_memory = true;
-  } else {
+  if (why) {
     pd__reader_fail(reader, by, status, "%s%s%s%s", by ? "=" : "", pd__quote(quoted, file->path),
                     *file->path ? ": " : "", why);
   }
-  return status == PD_OK;
+  return !why;
 }
 
 void pd__option_take_file(pd__reader *reader, const char *path, size_t length,
@@ -355,7 +329,6 @@ void pd__option_take_file(pd__reader *reader, const char *path, size_t length,
   if (!file) {
     reader->closed = true;
     pd__reader_fail(reader, by, PD_ERR_DEPTH, ": 1000 files are read already");
-    if (reader->sources->out_of_memory) reader->out_of_memory = true;
     return;
   }
   if (!may_read(reader, file, by)) return;

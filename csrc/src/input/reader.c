@@ -16,26 +16,19 @@ void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *
 
 /* ---- Findings ---- */
 
-static void add_finding(pd__reader *reader, pd__finding finding) {
-  pd__finding *findings = pd__arena_room(&reader->operation->arena, reader->findings, reader->count,
-                                         &reader->capacity, sizeof *findings);
-  if (!findings) {
-    reader->out_of_memory = true;
-    return;
-  }
+static void add_finding(pd__reader *reader, pd__token finding) {
+  pd__token *findings = pd__arena_room(&reader->operation->arena, reader->findings, reader->count,
+                                       &reader->capacity, sizeof *findings);
+  if (!findings) return;
   reader->findings = findings;
   findings[reader->count++] = finding;
 }
 
-static void add_error(pd__reader *reader, const pd_error *err) {
+void pd__reader_add(pd__reader *reader, const pd_error *err) {
   if (reader->errors++ >= ERRORS_SHOWN) return;
-  pd_error *error = pd__arena_take(&reader->operation->arena, sizeof *err);
-  if (!error) {
-    reader->out_of_memory = true;
-    return;
-  }
-  *error = *err;
-  add_finding(reader, (pd__finding){.error = error});
+  pd__arena *arena = &reader->operation->arena;
+  const char *text = pd__arena_text(arena, err->message, strlen(err->message));
+  add_finding(reader, (pd__token){.name = "", .text = text, .status = (uint8_t)err->status});
 }
 
 void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
@@ -48,7 +41,7 @@ void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status statu
   va_end(arguments);
   pd_error err;
   pd__fail(&err, status, "%s", message);
-  add_error(reader, &err);
+  pd__reader_add(reader, &err);
 }
 
 /* ---- Tokens ---- */
@@ -58,7 +51,7 @@ void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, cons
   pd_error err;
   pd_status status =
       pd__changes_try(&reader->changes, node, text, (pd_value){0}, origin, literal, &err);
-  if (status != PD_OK) add_error(reader, &err);
+  if (status != PD_OK) pd__reader_add(reader, &err);
 }
 
 static void add_negated(pd__reader *reader, pd_flag *flag, const pd__token *token) {
@@ -95,7 +88,7 @@ void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meani
   if (token->status != PD_OK) {
     pd__reader_fail(reader, NULL, (pd_status)token->status, "%s", token->text);
   } else if (!flag) {
-    add_finding(reader, (pd__finding){.token = *token});
+    add_finding(reader, *token);
   } else if (meaning->negated) {
     add_negated(reader, flag, token);
   } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
@@ -163,22 +156,22 @@ static bool is_excused(const pd__reader *reader, const pd__token *token) {
 /* Without memory nothing that was found is sure. */
 static void report_findings(pd__reader *reader) {
   size_t shown = 0, unknown = 0;
-  if (reader->out_of_memory) {
+  if (reader->operation->arena.failed) {
     pd__report_memory(reader->report);
     return;
   }
   pd__undefok_close(&reader->undefok);
   for (size_t i = 0; i < reader->count; i++) {
-    const pd__finding *finding = &reader->findings[i];
-    const pd__token *token = &finding->token;
-    if (may_wait(reader, token) || (!finding->error && is_excused(reader, token))) continue;
-    unknown += !finding->error;
+    const pd__token *token = &reader->findings[i];
+    bool named = token->status == PD_OK; /* and no error */
+    if (may_wait(reader, token) || (named && is_excused(reader, token))) continue;
+    unknown += named;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
-    if (finding->error) {
-      pd__report_add(reader->report, finding->error);
-    } else {
+    if (named) {
       report_unknown(reader, token);
+    } else {
+      pd__report_fail(reader->report, (pd_status)token->status, "%s", token->text);
     }
   }
   size_t more = reader->errors + unknown - shown;
@@ -223,12 +216,12 @@ static pd__pending *prepare_pending(pd__reader *reader) {
     return NULL;
   }
   for (size_t i = 0; i < reader->count; i++) {
-    const pd__token *token = &reader->findings[i].token;
+    const pd__token *token = &reader->findings[i];
     bool fresh = may_wait(reader, token) && !pd__names_find(token->name, token->length);
     if (fresh) made[i] = prepare(reader, token, counts);
   }
   for (size_t i = reader->count; i-- > 0;) {
-    const pd__token *token = &reader->findings[i].token;
+    const pd__token *token = &reader->findings[i];
     bool waits = !made[i] && may_wait(reader, token);
     const pd_flag *node = waits ? pd__names_find(token->name, token->length) : NULL;
     bool kept = node && *count_of(counts, node, token) <= PD_HISTORY_KEPT;

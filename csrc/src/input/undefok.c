@@ -6,21 +6,21 @@
 static int fold(char c) { return c == '-' ? '_' : c; }
 
 static int compare(const void *left, const void *right) {
-  const pd__undefok_name *a = left, *b = right;
+  const pd__token *a = left, *b = right;
   for (size_t i = 0; i < a->length && i < b->length; i++) {
-    int difference = fold(a->text[i]) - fold(b->text[i]);
+    int difference = fold(a->name[i]) - fold(b->name[i]);
     if (difference) return difference;
   }
   return (a->length > b->length) - (a->length < b->length);
 }
 
-bool pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length) {
-  pd__undefok_name *names =
+void pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length) {
+  for (; length > 0 && *name == '-'; length--) name++;
+  pd__token *names =
       pd__arena_room(arena, list->names, list->count, &list->capacity, sizeof *names);
-  if (!names) return false;
+  if (!names) return;
   list->names = names;
-  list->names[list->count++] = (pd__undefok_name){name, length};
-  return true;
+  names[list->count++] = (pd__token){.name = name, .length = (uint32_t)length};
 }
 
 void pd__undefok_close(pd__undefok *list) {
@@ -28,7 +28,7 @@ void pd__undefok_close(pd__undefok *list) {
 }
 
 static bool find(const pd__undefok *list, const char *name, size_t length) {
-  pd__undefok_name wanted = {name, length};
+  pd__token wanted = {.name = name, .length = (uint32_t)length};
   return list->count > 0 &&
          bsearch(&wanted, list->names, list->count, sizeof wanted, compare) != NULL;
 }

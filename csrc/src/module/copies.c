@@ -28,9 +28,8 @@ typedef struct others {
   bool higher;         /* a candidate stands behind us */
 } others;
 
-static void look_at(void *record, const pd__platform_image *image, void *context) {
-  (void)image;
-  const pd_copy_record *copy = record;
+static void look_at(const pd__platform_image *image, void *context) {
+  const pd_copy_record *copy = image->record;
   others *seen = context;
   if (copy == &pd__copy_v1) return;
   const pd_host *host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
@@ -141,17 +140,8 @@ typedef struct search {
   char version[64];
 } search;
 
-/* The copy may leave: what is given stays. */
-static void keep_texts(search *run) {
-  pd__platform_lock();
-  run->info.path = run->image ? pd__intern(run->image->path) : NULL;
-  run->info.version = pd__intern(run->version);
-  pd__platform_unlock();
-  free(run->image);
-}
-
-static void look_for(void *record, const pd__platform_image *image, void *context) {
-  const pd_copy_record *copy = record;
+static void look_for(const pd__platform_image *image, void *context) {
+  const pd_copy_record *copy = image->record;
   search *run = context;
   const pd_host *host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
   if (run->found || copy->abi != PD_ABI_VERSION || !host || run->left-- > 0) return;
@@ -169,7 +159,11 @@ pd_status pd__do_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) 
   if (!run.found) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu copies", index);
   }
-  keep_texts(&run);
+  pd__platform_lock(); /* the copy may leave: what is given stays */
+  run.info.path = run.image ? pd__intern(run.image->path) : NULL;
+  run.info.version = pd__intern(run.version);
+  pd__platform_unlock();
+  free(run.image);
   if (!run.info.path || !run.info.version) return pd__fail_memory(err);
   pd__sized_give(info, &run.info, sizeof run.info);
   return PD_OK;

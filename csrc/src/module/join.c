@@ -1,9 +1,7 @@
 /* How the records of modules join the registry, and leave it. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../base/text.h"
-#include "../registry/deferred.h"
 #include "../registry/hook.h"
 #include "../registry/loader.h"
 #include "module.h"
@@ -37,9 +35,10 @@ pd_module *pd__member_add(const pd__platform_image *image) {
 }
 
 void pd__member_undefine(pd__operation *operation, pd_module *module) {
-  for (pd__defs *defs = &module->membership->defs; defs; defs = defs->more) {
+  for (pd__defs *defs = module->membership->defs; defs; defs = defs->more) {
     pd__undefine(operation, defs->cells, defs->count);
   }
+  pd__defs_drop(&module->membership->defs);
 }
 
 void pd__member_leave(pd__operation *operation, pd_module *module) {
@@ -59,37 +58,23 @@ static pd_status check_abi(const pd_module_record *record, const char *path, pd_
                   path, record->size, PD__SMALLEST_RECORD);
 }
 
-/* Define what was read into `defs`, all or nothing, and tell the late ones. They are seen
- * before validators may let go of the lock: nobody else reads them then. */
-static bool define(pd__operation *operation, pd__defs *defs, pd__lates lates, bool sound,
-                   pd__report *refused, pd__report *waiting) {
-  pd__lates_settle(lates, defs, NULL);
-  bool defined = sound && pd__define_check(operation, defs->cells, defs->count, refused);
-  if (defined) pd__define_take(operation, defs->cells, defs->count, waiting);
-  pd__lates_settle(lates, defs, defined ? NULL : refused->first);
-  return defined;
-}
-
-/* Definitions that come to a module later. Another thread may be here next, while validators run:
- * they are linked before they are defined. */
-static bool define_late(pd__operation *operation, pd_module *module, pd__lates lates,
-                        pd__report *refused) {
+/* Define what the record says (NULL: nothing) and what came late, all or nothing, and tell the late
+ * ones. Another thread may be here next, while validators run: the definitions are seen and linked
+ * before they are defined. */
+static bool define(pd__operation *operation, pd_module *module, const pd_module_record *record,
+                   pd__lates lates, pd__report *refused) {
   pd__membership *member = module->membership;
   pd__report waiting = {.list = member->errors};
-  pd__defs *last = &member->defs, *more = calloc(1, sizeof *more);
-  while (last->more) last = last->more;
-  if (!more) {
-    pd__report_memory(refused);
-    pd__lates_settle(lates, NULL, refused->first);
-    return false;
-  }
-  bool sound = pd__defs_read(more, NULL, lates, module, refused);
-  last->more = more;
-  if (define(operation, more, lates, sound, refused, &waiting)) return true;
-  last->more = NULL;
-  pd__defs_drop(more);
-  free(more);
-  return false;
+  pd__defs *defs = pd__defs_read(record, lates, module, refused), **end = &member->defs;
+  while (*end) end = &(*end)->more;
+  *end = defs;
+  bool defined = refused->status == PD_OK;
+  if (defined) pd__lates_settle(lates, defs, NULL);
+  if (defined) defined = pd__define_check(operation, defs->cells, defs->count, refused);
+  if (defined) pd__define_take(operation, defs->cells, defs->count, &waiting);
+  pd__lates_settle(lates, defs, defined ? NULL : refused->first);
+  if (!defined) pd__defs_drop(end);
+  return defined;
 }
 
 /* What came since the module joined. In pd_module_load it is a part of the module, which
@@ -104,10 +89,9 @@ static void join_late(pd__operation *operation, pd_module *module, const pd__loa
     pd__lates_settle(lates, NULL, &err);
     return;
   }
-  if (define_late(operation, module, lates, &refused)) return;
+  if (define(operation, module, NULL, lates, &refused)) return;
   if (!load || member->joined_in != load) return;
   pd__member_undefine(operation, module);
-  pd__defs_drop(&member->defs);
   member->status = refused.status;
 }
 
@@ -119,28 +103,13 @@ static void announce(pd_module *module, pd_module_record *record) {
   module->has_record = true;
 }
 
-/* Read the record and define what it says. */
-static void join_record(pd__operation *operation, pd_module *module, pd_module_record *record,
-                        pd__report *refused) {
-  pd__membership *member = module->membership;
-  pd__report waiting = {.list = member->errors};
-  announce(module, record);
-  pd__lates lates = pd__lates_of(record, module->high, true);
-  bool sound = pd__defs_read(&member->defs, record, lates, module, refused);
-  bool defined = define(operation, &member->defs, lates, sound, refused, &waiting);
-  if (!defined) pd__defs_drop(&member->defs);
-}
-
-static const char *name_space_for(const pd__loading *load, const pd__platform_image *image) {
-  return load && pd__platform_is_path(load->path, image->path) ? load->name_space : "";
-}
-
 /* A record of another ABI isn't written to. A module that was refused may try again when somebody
  * asks for it: what hindered it may be gone. */
 void pd__member_join(pd__operation *operation, pd_module_record *record,
                      const pd__platform_image *image, pd__loading *load) {
   pd_error err, first;
-  pd_status status = check_abi(record, image->path, &err);
+  const char *path = image ? image->path : ((const pd_module *)record->state)->path;
+  pd_status status = check_abi(record, path, &err);
   pd_module *module = status == PD_OK ? record->state : NULL;
   if (module && (module->membership->status == PD_OK || !load)) {
     join_late(operation, module, load);
@@ -154,12 +123,14 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   pd__membership *member = module->membership;
   member->joined_in = load;
   member->withdrawn_with = NULL;
-  module->name_space = name_space_for(load, image);
+  bool asked_for = load && pd__platform_is_path(load->path, path);
+  module->name_space = asked_for ? load->name_space : "";
   pd__do_error_list_free(member->errors);
   member->errors = pd__do_error_list_new();
   pd__report refused = {.list = member->errors, .first = &first};
   if (status == PD_OK) {
-    join_record(operation, module, record, &refused);
+    announce(module, record);
+    define(operation, module, record, pd__lates_of(record, module->high, true), &refused);
   } else {
     pd__report_add(&refused, &err);
   }
@@ -171,53 +142,34 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 /* `image` NULL: one that has joined before, with what came late, is known, and needs no walk.
  * False: it isn't known. */
 static bool join(pd_module_record *record, const pd__platform_image *image) {
-  pd__platform_image known;
   PD__IN_LOADER(pd__loader_now.owner);
   PD__LOCKED_OPERATION(operation);
-  const pd_module *module = image ? NULL : record->state;
-  if (module) {
-    known = (pd__platform_image){.path = module->path, .low = module->low, .high = module->high};
-    image = &known;
-  }
-  if (image) pd__member_join(&operation, record, image, pd__loading_now);
+  bool known = image || record->state;
+  if (known) pd__member_join(&operation, record, image, pd__loading_now);
   pd__operation_end(&operation);
-  return image != NULL;
+  return known;
 }
-
-/* A record that a walk has met. */
-typedef struct met {
-  struct met *next;
-  pd_module_record *record;
-  pd__platform_image *image;
-} met;
 
 /* For want of memory a module can't join: then pd_module_load fails, if it is under way. */
 static void lose(void) {
   if (pd__loading_now) pd__loading_now->lost = true;
 }
 
-static void note(void *record, const pd__platform_image *image, void *context) {
-  met ***end = context, *made = malloc(sizeof *made);
-  pd__platform_image *copy = made ? pd__platform_copy_image(image) : NULL;
+static void note(const pd__platform_image *image, void *context) {
+  pd__platform_image ***end = context, *copy = pd__platform_copy_image(image);
   if (!copy) {
     lose();
-    free(made);
     return;
   }
-  *made = (met){NULL, record, copy};
-  **end = made;
-  *end = &made->next;
+  **end = copy;
+  *end = &copy->next;
 }
 
 void pd__module_join(pd_module_record *record) {
   pd_error err;
   if (check_abi(record, "", &err) == PD_OK && join(record, NULL)) return;
   pd__platform_image *image = pd__platform_image_at(record);
-  if (image) {
-    join(record, image);
-  } else {
-    lose();
-  }
+  if (!image || !join(record, image)) lose();
   free(image);
 }
 
@@ -225,13 +177,12 @@ void pd__module_join(pd_module_record *record) {
  * thread has a handle, or is in a constructor, where it has the loader's lock. A reference of the
  * loader must not be asked for: at the start of a program that would run constructors. */
 void pd__members_visit(const void *inside) {
-  met *first = NULL, **end = &first;
+  pd__platform_image *first = NULL, **end = &first;
   pd__platform_visit(PD__RECORDS_OF_MODULES, inside, note, &end);
   while (first) {
-    met *each = first;
+    pd__platform_image *each = first;
     first = each->next;
-    join(each->record, each->image);
-    free(each->image);
+    join(each->record, each);
     free(each);
   }
 }
@@ -244,7 +195,6 @@ void pd__module_leave(pd_module_record *record) {
   if (module && module->membership->record == record) {
     pd__member_undefine(&operation, module);
     pd__member_leave(&operation, module);
-    pd__defs_drop(&module->membership->defs);
     module->membership->record = NULL;
     pd__module_gone(module);
   }

@@ -5,7 +5,6 @@
 #include "../base/sized.h"
 #include "../base/text.h"
 #include "../registry/deferred.h"
-#include "../registry/hook.h"
 #include "../registry/loader.h"
 #include "module.h"
 
@@ -23,28 +22,21 @@ static void withdraw(pd__operation *operation, const pd__loading *load, pd_modul
   member->status = late.status;
   member->withdrawn_with = with;
   pd__member_undefine(operation, withdrawn);
-  pd__defs_drop(&member->defs);
 }
 
-/* Gather the errors of `module` (NULL: none was opened) and of those that
+/* With the lock. Gather the errors of `module` (NULL: none was opened) and of those that
  * joined in this load. Gives whether all of them were accepted. */
-static bool gather(const pd__loading *load, const pd_module *module, pd__report *report) {
-  bool accepted = !load->lost;
+static bool finish(pd__operation *operation, const pd__loading *ended, pd_module *module,
+                   bool sound, pd__report *report) {
+  bool accepted = sound && !ended->lost;
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     const pd__membership *member = each->membership;
-    bool joined = member && member->joined_in == load, refused = member && member->status != PD_OK;
+    bool joined = member && member->joined_in == ended, refused = member && member->status != PD_OK;
     if (!joined && (each != module || !refused)) continue;
     pd__report_add_all(report, member->errors);
     if (refused && !member->record) each->present = false;
     accepted &= !refused;
   }
-  return accepted;
-}
-
-/* With the lock. */
-static bool finish(pd__operation *operation, const pd__loading *ended, pd_module *module,
-                   bool sound, pd__report *report) {
-  bool accepted = gather(ended, module, report) && sound;
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     pd__membership *member = each->membership;
     if (!member || member->joined_in != ended) continue;
@@ -75,8 +67,7 @@ static void rejoin(pd__operation *operation, const pd_module *module) {
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     pd__membership *member = each->membership;
     if (!member || member->withdrawn_with != module || !member->record) continue;
-    pd__platform_image image = {.path = each->path, .low = each->low, .high = each->high};
-    pd__member_join(operation, member->record, &image, pd__loading_now);
+    pd__member_join(operation, member->record, NULL, pd__loading_now);
   }
 }
 
@@ -109,12 +100,9 @@ static void settle(pd__operation *operation, pd_module *module, void *handle, bo
   if (!handle) return;
   module->handle = handle;
   module->opened++;
-  if (accepted) {
-    module->present = true; /* another thread may have unloaded it meanwhile */
-    return;
-  }
-  if (!module->membership->record) module->present = false;
-  pd__module_close(operation, module);
+  /* Another thread may have unloaded it meanwhile. */
+  if (accepted || !module->membership->record) module->present = accepted;
+  if (!accepted) pd__module_close(operation, module);
 }
 
 /* No lock, and however the load ends: what it hasn't settled goes to whoever is around it. */
@@ -167,15 +155,15 @@ pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module 
 pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   PD__LOCKED_OPERATION(operation);
-  bool open = module->opened > 0;
-  if (open) pd__module_close(&operation, module);
-  if (open && module->opened == 0 && !module->has_record) { /* which says itself when it leaves */
+  if (module->opened == 0) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);
+  }
+  pd__module_close(&operation, module);
+  if (module->opened == 0 && !module->has_record) { /* which says itself when it leaves */
     pd__member_leave(&operation, module);
     module->present = false;
   }
-  pd__operation_end(&operation);
-  if (open) return PD_OK;
-  return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);
+  return pd__operation_return(&operation, PD_OK);
 }
 
 /* ---- Listing ---- */
@@ -192,7 +180,7 @@ pd_module *pd__do_module_next(const pd_module *previous) {
 static pd_flag *find_flag(const pd_module *module, size_t index, size_t *count) {
   pd_flag *found = NULL;
   *count = 0;
-  for (const pd__defs *defs = &module->membership->defs; defs && !found; defs = defs->more) {
+  for (const pd__defs *defs = module->membership->defs; defs && !found; defs = defs->more) {
     for (size_t i = 0; i < defs->count && !found; i++) {
       if (defs->cells[i].def->kind != PD_KIND_DEFINE) continue;
       if ((*count)++ == index) found = pd__cell_flag(&defs->cells[i]);

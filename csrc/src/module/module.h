@@ -11,7 +11,7 @@
 
 /* ---- The definitions of a record (record.c). All functions need the lock. ---- */
 
-/* Definitions as the registry takes them. Zeros: none. */
+/* Definitions as the registry takes them. */
 typedef struct pd__defs {
   pd__cell *cells; /* one for each definition, in the order of the source */
   size_t count;
@@ -32,10 +32,12 @@ pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all)
 void pd__lates_settle(pd__lates lates, const pd__defs *defs, const pd_error *refusal);
 
 /* Collect definitions and check each by itself: those of `record` (NULL: none), and
- * `lates`. What is read is to be dropped, also on an error, with what came later. */
-bool pd__defs_read(pd__defs *defs, const pd_module_record *record, pd__lates lates,
-                   pd_module *module, pd__report *report);
-void pd__defs_drop(pd__defs *defs);
+ * `lates`. What is read is to be dropped, also on an error; NULL when memory is out, an error. */
+pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_module *module,
+                        pd__report *report);
+
+/* Drop all of a list, which is empty then. */
+void pd__defs_drop(pd__defs **list);
 
 /* ---- Membership (join.c) ---- */
 
@@ -43,7 +45,7 @@ typedef struct pd__loading pd__loading; /* load.c */
 
 typedef struct pd__membership {
   pd_module_record *record;        /* NULL: none, or gone */
-  pd__defs defs;                   /* of the record */
+  pd__defs *defs;                  /* first those of the record */
   pd_status status;                /* why it was refused */
   pd_error_list *errors;           /* of joining; may be NULL */
   const pd__loading *joined_in;    /* the pd_module_load that is under way, or NULL */
@@ -53,11 +55,12 @@ typedef struct pd__membership {
 /* The module of an image that arrives, with a membership; NULL when memory is out. */
 pd_module *pd__member_add(const pd__platform_image *image);
 
-/* With the lock. Join a record, or join it again, in `load` (NULL: in none). */
+/* With the lock. Join a record, or join it again, in `load` (NULL: in none). `image` NULL: its
+ * module is known. */
 void pd__member_join(pd__operation *operation, pd_module_record *record,
                      const pd__platform_image *image, pd__loading *load);
 
-/* With the lock. Take all of its definitions away. */
+/* With the lock. Take all of its definitions away, and drop them. */
 void pd__member_undefine(pd__operation *operation, pd_module *module);
 
 /* With the lock. It leaves: it is to be called for nothing more. */

@@ -75,33 +75,31 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
   }
 }
 
-bool pd__defs_read(pd__defs *defs, const pd_module_record *record, pd__lates lates,
-                   pd_module *module, pd__report *report) {
+pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_module *module,
+                        pd__report *report) {
   size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0, most = listed;
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) most++;
-  *defs = (pd__defs){.count = 0};
-  defs->cells = pd__arena_take(&defs->arena, most * sizeof *defs->cells);
-  if (!defs->cells || !pd__names_reserve(most)) {
+  pd__defs *defs = calloc(1, sizeof *defs);
+  if (defs) defs->cells = pd__arena_take(&defs->arena, most * sizeof *defs->cells);
+  if (!defs || !defs->cells || !pd__names_reserve(most)) {
     pd__report_memory(report);
-    return false;
+    return defs;
   }
   for (size_t i = 0; i < listed; i++) read_next(defs, record->defs[i], module, report);
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) {
     read_next(defs, at->def, module, report);
   }
   sort_files(defs->cells, defs->count);
-  return report->status == PD_OK;
+  return defs;
 }
 
-void pd__defs_drop(pd__defs *defs) {
-  while (defs->more) {
-    pd__defs *more = defs->more;
-    defs->more = more->more;
-    pd__arena_free(&more->arena);
-    free(more);
+void pd__defs_drop(pd__defs **list) {
+  while (*list) {
+    pd__defs *defs = *list;
+    *list = defs->more;
+    pd__arena_free(&defs->arena);
+    free(defs);
   }
-  pd__arena_free(&defs->arena);
-  *defs = (pd__defs){.cells = NULL};
 }
 
 /* ---- Definitions that come late ---- */

@@ -34,13 +34,14 @@ static bool never_leaves(const pd__image *image) {
 #endif
 }
 
-/* A walk over records, or to one image. */
+pthread_rwlock_t pd__posix_walks = PTHREAD_RWLOCK_INITIALIZER;
+
+/* A walk over images. */
 typedef struct walk {
   pd__records kind;
   uintptr_t inside; /* 0: every image */
   pd__visitor *visit;
   void *context;
-  pd__platform_image **found; /* instead: the image alone */
   const pd__image *current;
   pd__platform_image image; /* the current one described; its path is NULL as long as it isn't */
   char program[PATH_MAX];
@@ -68,7 +69,8 @@ static void describe(walk *run) {
 static int visit_record(void *record, void *context) {
   walk *run = context;
   if (!run->image.path) describe(run);
-  run->visit(record, &run->image, run->context);
+  run->image.record = record;
+  run->visit(&run->image, run->context);
   return 0;
 }
 
@@ -77,34 +79,20 @@ static int visit_image(pd__image *image, size_t size, void *context) {
   walk *run = context;
   run->current = image;
   run->image.path = NULL;
-  if ((run->inside || run->found) && !pd__holds(image, run->inside, 1, 0)) return 0;
-  if (run->found) {
-    describe(run);
-    *run->found = pd__platform_copy_image(&run->image);
-    return 1;
+  if (run->inside && !pd__holds(image, run->inside, 1, 0)) return 0;
+  if (run->kind == PD__NO_RECORDS) {
+    visit_record(NULL, run);
+  } else {
+    pd__each_record(image, run->kind, pd__record_least(run->kind), visit_record, run);
   }
-  bool module = run->kind == PD__RECORDS_OF_MODULES;
-  uint64_t least = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
-  pd__each_record(image, run->kind, least, visit_record, run);
   return run->inside != 0;
-}
-
-static void walk_images(walk *run) {
-  pd__posix_walk_begin();
-  pd__walk_images(visit_image, run);
-  pd__posix_walk_end();
 }
 
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
   walk run = {.kind = kind, .inside = (uintptr_t)inside, .visit = visit, .context = context};
-  walk_images(&run);
-}
-
-pd__platform_image *pd__platform_image_at(const void *address) {
-  pd__platform_image *found = NULL;
-  walk run = {.inside = (uintptr_t)address, .found = &found};
-  walk_images(&run);
-  return found;
+  pthread_rwlock_rdlock(&pd__posix_walks);
+  pd__walk_images(visit_image, &run);
+  pthread_rwlock_unlock(&pd__posix_walks);
 }
 
 /* ---- Opening ---- */

@@ -15,6 +15,8 @@
 
 typedef struct mach_header_64 header;
 
+pthread_rwlock_t pd__posix_walks = PTHREAD_RWLOCK_INITIALIZER;
+
 /* The addresses of an image: from its header, where the segment __TEXT begins, to
  * the end of its last segment. Those of the system share segments. */
 static void image_of(const header *at, const char *path, pd__platform_image *image) {
@@ -29,43 +31,35 @@ static void image_of(const header *at, const char *path, pd__platform_image *ima
     if (!first && (at->flags & MH_DYLIB_IN_CACHE)) continue;
     if (segment->vmaddr + segment->vmsize > end) end = segment->vmaddr + segment->vmsize;
   }
-  image->path = path ? path : "";
-  image->stays = false;
-  image->low = (uintptr_t)at;
-  image->high = (uintptr_t)at + (uintptr_t)(end - text);
+  *image = (pd__platform_image){.path = path ? path : "",
+                                .low = (uintptr_t)at,
+                                .high = (uintptr_t)at + (uintptr_t)(end - text)};
 }
 
 static void visit_image(const header *at, const char *path, pd__records kind, pd__visitor *visit,
                         void *context) {
-  bool module = kind == PD__RECORDS_OF_MODULES;
-  size_t size = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
   pd__platform_image image;
-  if (at->flags & MH_DYLIB_IN_CACHE) return; /* of the system: it has no records */
+  bool of_system = at->flags & MH_DYLIB_IN_CACHE; /* which have no records */
+  if (of_system && kind != PD__NO_RECORDS) return;
   image_of(at, path, &image);
+  if (kind == PD__NO_RECORDS) visit(&image, context);
   const pd__note *note = NULL;
-  while ((note = pd__next_note(at, note, (uint32_t)kind, size))) {
-    visit(note->record, &image, context);
+  while (kind && (note = pd__next_note(at, note, (uint32_t)kind, pd__record_least(kind)))) {
+    image.record = note->record;
+    visit(&image, context);
   }
 }
 
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
   Dl_info wanted = {.dli_fbase = NULL};
   if (inside && !dladdr(inside, &wanted)) return;
-  pd__posix_walk_begin();
+  pthread_rwlock_rdlock(&pd__posix_walks);
   for (uint32_t i = _dyld_image_count(); i-- > 0;) {
     const void *at = _dyld_get_image_header(i);
     if (!at || (inside && at != wanted.dli_fbase)) continue;
     visit_image(at, _dyld_get_image_name(i), kind, visit, context);
   }
-  pd__posix_walk_end();
-}
-
-pd__platform_image *pd__platform_image_at(const void *address) {
-  Dl_info found;
-  pd__platform_image image;
-  if (!dladdr(address, &found)) return NULL;
-  image_of(found.dli_fbase, found.dli_fname, &image);
-  return pd__platform_copy_image(&image);
+  pthread_rwlock_unlock(&pd__posix_walks);
 }
 
 const char *pd__posix_complaint(int fd, uint64_t size) {

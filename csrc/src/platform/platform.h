@@ -5,6 +5,7 @@
 #ifndef PD__PLATFORM_H
 #define PD__PLATFORM_H
 
+#include "../base/arena.h"
 #include "../base/error.h"
 
 /* The registry's lock, which guards all of its state. Not recursive. Fork takes
@@ -16,14 +17,17 @@ void pd__platform_unlock(void);
 
 /* A loaded image: the program or a shared library. */
 typedef struct pd__platform_image {
-  const char *path; /* as the loader knows it; borrowed for the time of the call */
-  uintptr_t low;    /* its first address */
-  uintptr_t high;   /* one past its last */
-  bool stays;       /* it is known never to leave: the program, or linked so */
+  const char *path;                /* as the loader knows it; borrowed for the time of the call */
+  uintptr_t low;                   /* its first address */
+  uintptr_t high;                  /* one past its last */
+  bool stays;                      /* it is known never to leave: the program, or linked so */
+  void *record;                    /* of a visit; or NULL */
+  struct pd__platform_image *next; /* for lists of copies */
 } pd__platform_image;
 
-/* Which records to visit: those that modules leave, or those of registry copies. */
+/* What to visit: each image alone, the records that modules leave, or those of registry copies. */
 typedef enum pd__records {
+  PD__NO_RECORDS,
   PD__RECORDS_OF_MODULES = PD_NOTE_MODULE,
   PD__RECORDS_OF_COPIES = PD_NOTE_COPY
 } pd__records;
@@ -31,18 +35,22 @@ typedef enum pd__records {
 /* The size that module records had first; a longer one says so. */
 #define PD__SMALLEST_RECORD (offsetof(pd_module_record, state) + sizeof(void *))
 
+static inline size_t pd__record_least(pd__records kind) {
+  return kind == PD__RECORDS_OF_MODULES ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
+}
+
 /* Call `visit` with each record of that kind in the image that holds `inside`
  * (NULL: in every image). Only records that lie whole in writable memory of
  * their image are shown. No image leaves meanwhile; so `visit` takes no lock, and calls
  * nothing of the loader. A fork waits until the walk is over. */
-typedef void pd__visitor(void *record, const pd__platform_image *image, void *context);
+typedef void pd__visitor(const pd__platform_image *image, void *context);
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context);
 
 /* The image that holds `address`, in memory of malloc with its path; NULL: there is none, or
  * memory is out. */
 pd__platform_image *pd__platform_image_at(const void *address);
 
-/* The same of an image that is described: for platforms. */
+/* The same of an image that is described. */
 pd__platform_image *pd__platform_copy_image(const pd__platform_image *image);
 
 /* Keep the image with that path in the process, if it is still the one between these addresses: a
@@ -58,13 +66,12 @@ void pd__platform_close(void *handle);
  * registry's lock. The text may change when the program changes the variable. */
 const char *pd__platform_getenv(const char *variable);
 
-/* Read a regular file of at most `most` bytes, and wait for nobody who might write to
- * it: *out is of malloc, with a NUL behind. PD_ERR_FILE: `why` tells what is wrong.
- * PD_ERR_MEMORY. */
-#define PD__READ_SIZE 400
+/* Read a regular file of at most `most` bytes into the arena, and wait for nobody who might write
+ * to it: *out has a NUL behind. Gives what is wrong, or NULL: all is well, or the arena has
+ * failed. */
 #define PD__TOO_BIG "is too big, files may have 64 MiB together"
-pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
-                            char why[PD__READ_SIZE]);
+const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
+                              size_t *length);
 
 /* Fill `out` with bytes that nobody can foretell. False: the system has none at hand, and
  * nobody waits until it has. */

@@ -9,9 +9,7 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,19 +38,21 @@ void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
 static void (*start_child)(void);
 
 static void before_fork(void) {
-  pd__posix_walks_stop();
+  pthread_rwlock_wrlock(&pd__posix_walks);
   pd__platform_lock();
 }
 
 static void after_fork(void) {
   pd__platform_unlock();
-  pd__posix_walk_end();
+  pthread_rwlock_unlock(&pd__posix_walks);
 }
 
+/* The thread that holds the lock of walks has another number in the child: it can't let go of it.
+ */
 static void in_child(void) {
   start_child();
   pd__platform_unlock();
-  pd__posix_walks_renew();
+  pd__posix_walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
 }
 
 /* dladdr tells the name by which the loader knows the image: with it, dlopen
@@ -183,44 +183,33 @@ static bool is_stream(int fd) {
   return answered >= 0 && (~asked.revents & asked.events) != 0;
 }
 
-static const char out_of_memory[] = "";
-
 /* The file may grow, and those of /proc don't know their size. */
-static const char *read_all(int fd, size_t size, size_t most, char **out, size_t *length) {
-  size_t capacity = size + 2;
-  *length = 0;
-  for (;;) {
-    char *larger = realloc(*out, capacity);
-    if (!larger) return out_of_memory;
-    *out = larger;
-    ssize_t got = read(fd, larger + *length, capacity - 1 - *length);
+static const char *read_all(pd__arena *arena, int fd, off_t size, size_t most, char **out,
+                            size_t *length) {
+  if (is_stream(fd)) return "is a stream, expected a regular file";
+  if ((uintmax_t)size > most) return PD__TOO_BIG;
+  size_t capacity = (size_t)size + 2;
+  *out = pd__arena_take(arena, capacity);
+  for (*length = 0; *out; *out = pd__arena_room(arena, *out, *length + 1, &capacity, 1)) {
+    ssize_t got = read(fd, *out + *length, capacity - 1 - *length);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno == EAGAIN ? "reading it would wait" : strerror(errno);
-    larger[*length + (size_t)got] = '\0';
-    if (got == 0) return NULL;
     *length += (size_t)got;
+    (*out)[*length] = '\0';
+    if (got == 0) return NULL;
     if (*length > most) return PD__TOO_BIG;
-    if (*length == capacity - 1) capacity = 2 * capacity + 4096;
   }
+  return NULL;
 }
 
-static const char *read_file(int fd, off_t size, size_t most, char **out, size_t *length) {
-  if (is_stream(fd)) return "is a stream, expected a regular file";
-  return (uintmax_t)size <= most ? read_all(fd, (size_t)size, most, out, length) : PD__TOO_BIG;
-}
-
-pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
-                            char why[PD__READ_SIZE]) {
+const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
+                              size_t *length) {
   struct stat status;
-  const char *complaint = "the path is empty";
-  *out = NULL;
-  int fd = *path ? open_regular(path, false, &status, &complaint) : -1;
-  if (fd >= 0) complaint = read_file(fd, status.st_size, most, out, length);
+  const char *why = "the path is empty";
+  int fd = *path ? open_regular(path, false, &status, &why) : -1;
+  if (fd >= 0) why = read_all(arena, fd, status.st_size, most, out, length);
   if (fd >= 0) close(fd);
-  if (!complaint) return PD_OK;
-  snprintf(why, PD__READ_SIZE, "%s", complaint);
-  free(*out);
-  return complaint == out_of_memory ? PD_ERR_MEMORY : PD_ERR_FILE;
+  return why ? pd__arena_text(arena, why, strlen(why)) : NULL;
 }
 
 /* ---- Random bytes ---- */

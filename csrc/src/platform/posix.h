@@ -2,6 +2,7 @@
 #ifndef PD__PLATFORM_POSIX_H
 #define PD__PLATFORM_POSIX_H
 
+#include <pthread.h>
 #include <stdint.h>
 
 /* What is wrong with a file of `size` bytes in a user's words, or NULL where only
@@ -12,14 +13,9 @@ const char *pd__posix_complaint(int fd, uint64_t size);
  * tell. */
 const void *pd__posix_inside(void *handle);
 
-/* Around each walk over the images: a fork waits for its end. */
-void pd__posix_walk_begin(void);
-void pd__posix_walk_end(void);
-
-/* Let none begin until pd__posix_walk_end, once all others are over. */
-void pd__posix_walks_stop(void);
-
-/* The same in the child of a fork. */
-void pd__posix_walks_renew(void);
+/* Walks over the images may go on beside each other. The loader has a lock of its own for them,
+ * which glibc leaves as it is in a forked child: so no fork comes while one of ours is under way.
+ */
+extern pthread_rwlock_t pd__posix_walks;
 
 #endif /* PD__PLATFORM_POSIX_H */

@@ -13,21 +13,12 @@ pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
   return copy;
 }
 
-#ifndef _WIN32
+static void keep(const pd__platform_image *image, void *found) {
+  *(pd__platform_image **)found = pd__platform_copy_image(image);
+}
 
-#include <pthread.h>
-
-#include "posix.h"
-
-/* Walks may go on beside each other. The loader has a lock of its own for them, which glibc leaves
- * as it is in a forked child: so no fork comes while one of ours is under way. */
-static pthread_rwlock_t walks = PTHREAD_RWLOCK_INITIALIZER;
-
-void pd__posix_walk_begin(void) { pthread_rwlock_rdlock(&walks); }
-void pd__posix_walk_end(void) { pthread_rwlock_unlock(&walks); }
-void pd__posix_walks_stop(void) { pthread_rwlock_wrlock(&walks); }
-
-/* The thread that stopped them has another number in the child: it could not let go of the lock. */
-void pd__posix_walks_renew(void) { walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER; }
-
-#endif /* _WIN32 */
+pd__platform_image *pd__platform_image_at(const void *address) {
+  pd__platform_image *found = NULL;
+  if (address) pd__platform_visit(PD__NO_RECORDS, address, keep, &found);
+  return found;
+}

@@ -104,30 +104,21 @@ typedef struct walk {
   pd__records kind;
   const void *inside; /* NULL: every image */
   pd__visitor *visit;
-  pd__platform_image **found; /* instead: the image alone */
   void *context;
 } walk;
 
-static void visit_notes(const walk *run, const pd__image *image,
-                        const pd__platform_image *described) {
-  bool module = run->kind == PD__RECORDS_OF_MODULES;
-  uint32_t size = module ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
-  const pd__note *note = NULL;
-  while ((note = pd__next_note(image, note, run->kind, size))) {
-    run->visit(note->record, described, run->context);
-  }
-}
-
 static void visit_image(const pd__image *image, void *context, unsigned char *stop) {
   walk *run = context;
+  uint32_t least = (uint32_t)pd__record_least(run->kind);
+  const pd__note *note = NULL;
   uintptr_t low = (uintptr_t)image->base, high = low + image->size;
   if (run->inside && ((uintptr_t)run->inside < low || (uintptr_t)run->inside >= high)) return;
   char *path = utf8_of(image->path, image->path_size / (int)sizeof(wchar_t));
   pd__platform_image described = {.path = path ? path : "", .low = low, .high = high};
-  if (run->found) {
-    *run->found = pd__platform_copy_image(&described);
-  } else {
-    visit_notes(run, image, &described);
+  if (run->kind == PD__NO_RECORDS) run->visit(&described, run->context);
+  while (run->kind && (note = pd__next_note(image, note, run->kind, least))) {
+    described.record = note->record;
+    run->visit(&described, run->context);
   }
   free(path);
   *stop = run->inside != NULL;
@@ -136,13 +127,6 @@ static void visit_image(const pd__image *image, void *context, unsigned char *st
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
   walk run = {.kind = kind, .inside = inside, .visit = visit, .context = context};
   pd__each_image(visit_image, &run);
-}
-
-pd__platform_image *pd__platform_image_at(const void *address) {
-  pd__platform_image *found = NULL;
-  walk run = {.inside = address, .found = &found};
-  pd__each_image(visit_image, &run);
-  return found;
 }
 
 void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
@@ -161,24 +145,26 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
 
 /* ---- Files ---- */
 
+#define WHY_SIZE 400 /* room for what is wrong with a file */
+
 /* The system's words for an error, in one line, or `instead`. */
-static void say_system(char why[PD__READ_SIZE], DWORD code, const char *instead) {
+static void say_system(char why[WHY_SIZE], DWORD code, const char *instead) {
   wchar_t words[400] = L"";
   DWORD how = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
   DWORD length = FormatMessageW(how, NULL, code, 0, words, 400, NULL);
   while (length > 0 && wcschr(L"\r\n .", words[length - 1])) length--;
   char *text = utf8_of(words, (int)length);
-  snprintf(why, PD__READ_SIZE, "%s", text && *text ? text : instead);
+  snprintf(why, WHY_SIZE, "%s", text && *text ? text : instead);
   free(text);
 }
 
 /* INVALID_HANDLE_VALUE: `why` tells what is wrong with it, which was to be what is `wanted`. */
-static HANDLE open_file(const wchar_t *full, const char *wanted, char why[PD__READ_SIZE]) {
+static HANDLE open_file(const wchar_t *full, const char *wanted, char why[WHY_SIZE]) {
   DWORD share = FILE_SHARE_READ | FILE_SHARE_DELETE | FILE_SHARE_WRITE;
   DWORD attributes = GetFileAttributesW(full);
   bool there = attributes != INVALID_FILE_ATTRIBUTES;
   if (there && attributes & FILE_ATTRIBUTE_DIRECTORY) {
-    snprintf(why, PD__READ_SIZE, "is a directory, expected a %s", wanted);
+    snprintf(why, WHY_SIZE, "is a directory, expected a %s", wanted);
     return INVALID_HANDLE_VALUE;
   }
   HANDLE file = INVALID_HANDLE_VALUE;
@@ -287,7 +273,7 @@ static pd_status fail_missing(const char *path, const wchar_t *full, pd_error *e
 }
 
 static pd_status open_full(const char *path, const wchar_t *full, void **handle, pd_error *err) {
-  char why[PD__READ_SIZE];
+  char why[WHY_SIZE];
   HANDLE file = open_file(full, "shared library", why);
   if (file == INVALID_HANDLE_VALUE) return pd__fail_load(path, why, err);
   const char *complaint = complaint_about_pe(file);
@@ -328,42 +314,40 @@ bool pd__platform_is_path(const char *asked, const char *path) {
 
 /* ---- Reading ---- */
 
-static pd_status say(char why[PD__READ_SIZE], const char *text) {
-  strcpy(why, text);
-  return PD_ERR_FILE;
-}
-
-static pd_status read_all(HANDLE file, size_t most, char **out, size_t *length,
-                          char why[PD__READ_SIZE]) {
+static void read_all(pd__arena *arena, HANDLE file, size_t most, char **out, size_t *length,
+                     char why[WHY_SIZE]) {
   LARGE_INTEGER size;
   DWORD got = 0;
-  if (GetFileType(file) != FILE_TYPE_DISK)
-    return say(why, "is a device or a pipe, expected a regular file");
+  if (GetFileType(file) != FILE_TYPE_DISK) {
+    strcpy(why, "is a device or a pipe, expected a regular file");
+    return;
+  }
   bool known = GetFileSizeEx(file, &size);
-  if (known && (uint64_t)size.QuadPart > most) return say(why, PD__TOO_BIG);
-  *out = known ? malloc((size_t)size.QuadPart + 1) : NULL;
-  if (known && !*out) return PD_ERR_MEMORY;
+  if (known && (uint64_t)size.QuadPart > most) {
+    strcpy(why, PD__TOO_BIG);
+    return;
+  }
+  *out = known ? pd__arena_take(arena, (size_t)size.QuadPart + 1) : NULL;
+  if (known && !*out) return;
   if (!known || !ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
     say_system(why, GetLastError(), "can't be read");
-    free(*out);
-    return PD_ERR_FILE;
   }
-  (*out)[got] = '\0';
   *length = got;
-  return PD_OK;
 }
 
-pd_status pd__platform_read(const char *path, size_t most, char **out, size_t *length,
-                            char why[PD__READ_SIZE]) {
-  if (!*path) return say(why, "the path is empty");
+const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
+                              size_t *length) {
+  if (!*path) return "the path is empty";
   wchar_t *full = full_path(path);
-  if (!full) return say(why, "the path isn't UTF-8");
+  if (!full) return "the path isn't UTF-8";
+  char why[WHY_SIZE] = "";
   HANDLE file = open_file(full, "regular file", why);
   free(full);
-  if (file == INVALID_HANDLE_VALUE) return PD_ERR_FILE;
-  pd_status status = read_all(file, most, out, length, why);
-  CloseHandle(file);
-  return status;
+  if (file != INVALID_HANDLE_VALUE) {
+    read_all(arena, file, most, out, length, why);
+    CloseHandle(file);
+  }
+  return *why ? pd__arena_text(arena, why, strlen(why)) : NULL;
 }
 
 /* ---- Random bytes ---- */

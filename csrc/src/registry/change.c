@@ -13,7 +13,7 @@ void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__repor
   changes->items = &changes->single;
 }
 
-void pd__changes_reserve(pd__changes *changes, size_t capacity) {
+static void reserve(pd__changes *changes, size_t capacity) {
   if (capacity <= changes->capacity) return;
   pd__change *items = pd__arena_grow(&changes->operation->arena, changes->items,
                                      changes->count * sizeof *items, capacity * sizeof *items);
@@ -25,7 +25,7 @@ void pd__changes_reserve(pd__changes *changes, size_t capacity) {
 /* Room for one more; NULL when memory is out. */
 static pd__change *next(pd__changes *changes) {
   if (changes->count == changes->capacity) {
-    pd__changes_reserve(changes, changes->capacity < 8 ? 8 : 2 * changes->capacity);
+    reserve(changes, changes->capacity < 8 ? 8 : 2 * changes->capacity);
   }
   return changes->count < changes->capacity ? &changes->items[changes->count] : NULL;
 }
@@ -66,7 +66,7 @@ static pd_status check_assignment(pd__operation *operation, const pd_assignment 
 
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_t count,
                          const pd_origin *origin) {
-  pd__changes_reserve(changes, count);
+  reserve(changes, count);
   for (size_t i = 0; i < count; i++) {
     pd_error err;
     if (check_assignment(changes->operation, &items[i], &err) != PD_OK) {

@@ -47,9 +47,6 @@ typedef struct pd__changes {
 
 void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__report *report);
 
-/* Room for so many, where that is known; for want of memory nothing is done. */
-void pd__changes_reserve(pd__changes *changes, size_t count);
-
 /* Prepare to give a flag a value: `text`, or else `value`. An error goes to `err`; to the
  * report. */
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,

@@ -2,8 +2,6 @@
  * others, by rank, the latest of a source first. */
 #include "change.h"
 
-#include <stdlib.h>
-
 #include "../base/text.h"
 
 /* ---- Memory ---- */

@@ -69,10 +69,8 @@ pd_module *pd__module_add(const pd__platform_image *image) {
 
 /* ---- Looking one up by an address ---- */
 
-static void note_record(void *record, const pd__platform_image *image, void *found) {
-  (void)record;
-  (void)image;
-  *(bool *)found = true;
+static void note_record(const pd__platform_image *image, void *found) {
+  *(bool *)found = image->record != NULL;
 }
 
 pd_module *pd__module_of(const void *address) {

@@ -1,6 +1,4 @@
 /* One call of the library: what it holds, and how it ends. */
-#include <stdlib.h>
-
 #include "change.h"
 #include "deferred.h"
 #include "hook.h"

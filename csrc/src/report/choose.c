@@ -34,15 +34,6 @@ static size_t stem_length(const char *program) {
   return ends ? (size_t)(dot - program) : strlen(program);
 }
 
-static bool is_of_program(const pd__row *row, const char *program) {
-  return is_file(row->info.file, program, stem_length(program), true);
-}
-
-/* No source file is named as the program: what the image itself defines is its own. */
-static bool is_of_image(const pd__row *row, const char *program) {
-  return !strcmp(pd__base_name(row->info.module), program);
-}
-
 static size_t directory_length(const char *file) { return (size_t)(pd__base_name(file) - file); }
 
 /* Whether the file stands in the directory of another, or below it. */
@@ -51,41 +42,40 @@ static bool is_beside(const char *file, const char *other) {
   return length > 0 ? begins(file, other, length) : directory_length(file) == 0;
 }
 
-typedef bool chooser(const pd__row *row, const char *program);
-
-/* The files of the program, of which there are few, once each at most. */
-typedef struct found {
+/* The program, with its files, of which there are few, once each at most. */
+typedef struct own {
+  const char *program;
+  bool by_image; /* no source file is named as the program: what its image defines is its own */
   const char *files[16];
   size_t count;
-} found;
+} own;
 
-static chooser *find_program(const pd__rows *rows, const char *program, found *own) {
-  chooser *const ways[] = {is_of_program, is_of_image};
-  for (size_t way = 0; way < 2; way++) {
-    for (size_t i = 0; i < rows->count; i++) {
-      const char *file = rows->items[i].info.file;
-      if (!ways[way](&rows->items[i], program)) continue;
-      bool known = own->count > 0 && is_beside(own->files[own->count - 1], file) &&
-                   is_beside(file, own->files[own->count - 1]);
-      if (!known && own->count < 16) own->files[own->count++] = file;
-    }
-    if (own->count > 0) return ways[way];
-  }
-  return is_of_program;
+static bool is_own(const pd__row *row, const own *of) {
+  if (of->by_image) return !strcmp(pd__base_name(row->info.module), of->program);
+  return is_file(row->info.file, of->program, stem_length(of->program), true);
 }
 
-static bool is_wanted(const pd__row *row, pd_help_kind kind, const char *pattern,
-                      const char *program, chooser *is_own, const found *own) {
+static void find_files(const pd__rows *rows, own *of) {
+  for (size_t i = 0; i < rows->count; i++) {
+    const char *file = rows->items[i].info.file;
+    if (!is_own(&rows->items[i], of)) continue;
+    bool known = of->count > 0 && is_beside(of->files[of->count - 1], file) &&
+                 is_beside(file, of->files[of->count - 1]);
+    if (!known && of->count < 16) of->files[of->count++] = file;
+  }
+}
+
+static bool is_wanted(const pd__row *row, pd_help_kind kind, const char *pattern, const own *of) {
   bool beside = false;
   switch (kind) {
     case PD_HELP_SHORT:
-      return is_own(row, program);
+      return is_own(row, of);
     case PD_HELP_ON:
       return is_file(row->info.file, pattern, strlen(pattern), false);
     case PD_HELP_MATCH:
       return strstr(row->info.file, pattern) != NULL;
     case PD_HELP_PACKAGE:
-      for (size_t i = 0; i < own->count; i++) beside |= is_beside(row->info.file, own->files[i]);
+      for (size_t i = 0; i < of->count; i++) beside |= is_beside(row->info.file, of->files[i]);
       return beside;
     default:
       return true;
@@ -93,13 +83,15 @@ static bool is_wanted(const pd__row *row, pd_help_kind kind, const char *pattern
 }
 
 void pd__rows_choose(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program) {
-  found own = {.count = 0};
-  chooser *is_own = find_program(rows, program, &own);
+  own of = {.program = program};
   size_t kept = 0;
+  find_files(rows, &of);
+  of.by_image = of.count == 0;
+  if (of.by_image) find_files(rows, &of);
   for (size_t i = 0; i < rows->count; i++) {
     const pd__row *row = &rows->items[i];
     if (*row->info.retired || (row->info.hidden && kind != PD_HELP_FULL)) continue;
-    if (is_wanted(row, kind, pattern, program, is_own, &own)) rows->items[kept++] = *row;
+    if (is_wanted(row, kind, pattern, &of)) rows->items[kept++] = *row;
   }
   rows->count = kept;
 }

@@ -1,10 +1,7 @@
 /* Help for people: a column of names, and behind it what each flag is for, with
  * notes in brackets. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../registry/registry.h"
 #include "report.h"
 
 #define WIDEST_CHOICES 30 /* bytes that choices may take in the place of a value */
@@ -20,10 +17,6 @@ typedef struct helper {
 
 static void glue(helper *help, pd__style style, const char *text) {
   pd__page_glue(&help->page, style, text, strlen(text));
-}
-
-static void add_words(helper *help, pd__style style, const char *text) {
-  pd__page_words(&help->page, style, text);
 }
 
 /* ---- The left side ---- */
@@ -186,25 +179,24 @@ static void add_notes(helper *help, const pd__row *row) {
 
 typedef struct built_in {
   char name[12];
-  char holder[5];
-  bool list;
+  char holder[9];
   bool full; /* only in the full help */
   char text[58];
 } built_in;
 
 static const built_in built_ins[] = {
-    {"help", "", false, false, "Show this help and end."},
-    {"helpfull", "", false, false, "Show all flags, hidden ones too."},
-    {"helpshort", "", false, false, "Show the flags of the program itself."},
-    {"helpon", "NAME", false, true, "Show the flags of source files NAME.*."},
-    {"helpmatch", "TEXT", false, true, "Show the flags of source files with TEXT in their path."},
-    {"helppackage", "", false, true, "Show the flags of the directory of the program's source."},
-    {"helpxml", "", false, true, "Show all flags as XML."},
-    {"version", "", false, false, "Show the version of the program and end."},
-    {"flagfile", "FILE", true, false, "Read flags from files."},
-    {"fromenv", "NAME", true, true, "Take flags from the environment, where they must be."},
-    {"tryfromenv", "NAME", true, true, "Take flags from the environment, if they are there."},
-    {"undefok", "NAME", true, true, "Let it pass if the program has no such flags."},
+    {"help", "", false, "Show this help and end."},
+    {"helpfull", "", false, "Show all flags, hidden ones too."},
+    {"helpshort", "", false, "Show the flags of the program itself."},
+    {"helpon", "NAME", true, "Show the flags of source files NAME.*."},
+    {"helpmatch", "TEXT", true, "Show the flags of source files with TEXT in their path."},
+    {"helppackage", "", true, "Show the flags of the directory of the program's source."},
+    {"helpxml", "", true, "Show all flags as XML."},
+    {"version", "", false, "Show the version of the program and end."},
+    {"flagfile", "FILE,...", false, "Read flags from files."},
+    {"fromenv", "NAME,...", true, "Take flags from the environment, where they must be."},
+    {"tryfromenv", "NAME,...", true, "Take flags from the environment, if they are there."},
+    {"undefok", "NAME,...", true, "Let it pass if the program has no such flags."},
 };
 #define BUILT_INS (sizeof built_ins / sizeof *built_ins)
 
@@ -224,7 +216,6 @@ static void collect_built_ins(pd__rows *rows, bool full) {
     rows->items[rows->count++].info = (pd_flag_info){.name = item->name,
                                                      .help = item->text,
                                                      .unit = item->holder,
-                                                     .list = item->list ? PD_TYPE_string : 0,
                                                      .aliases = letter ? "h" : "",
                                                      .choices = "",
                                                      .module = "common",
@@ -236,7 +227,7 @@ static void collect_built_ins(pd__rows *rows, bool full) {
 
 /* The room that left sides take, as they are when they are written. */
 static void lay_out(helper *help, const pd__rows *rows) {
-  pd__out drawn = {.length = 0};
+  pd__out drawn = {.arena = help->page.out->arena};
   pd__page page = help->page;
   size_t most = page.width * 9 / 20;
   if (most > WIDEST_LEFT) most = WIDEST_LEFT;
@@ -248,15 +239,6 @@ static void lay_out(helper *help, const pd__rows *rows) {
     pd__page_newline(&help->page);
   }
   help->page = page;
-  free(drawn.text);
-}
-
-static void add_heading(helper *help, const char *text) {
-  if (help->page.out->length > 0) pd__page_newline(&help->page);
-  help->page.indent = 2;
-  add_words(help, PD__HEADING, text);
-  glue(help, PD__HEADING, ":");
-  pd__page_newline(&help->page);
 }
 
 static void add_flag(helper *help, const pd__row *row) {
@@ -267,7 +249,7 @@ static void add_flag(helper *help, const pd__row *row) {
   if (help->page.column + 2 > help->left) pd__page_newline(&help->page);
   pd__page_go(&help->page, help->left);
   if (width > help->left + WIDEST_TEXT) help->page.width = help->left + WIDEST_TEXT;
-  add_words(help, PD__PLAIN, row->info.help);
+  pd__page_words(&help->page, PD__PLAIN, row->info.help);
   if (strchr(row->info.help, '\n')) { /* which has lines of its own */
     pd__page_newline(&help->page);
     pd__page_go(&help->page, help->left);
@@ -277,12 +259,18 @@ static void add_flag(helper *help, const pd__row *row) {
   help->page.width = width;
 }
 
+static void add_heading(helper *help, const pd__row *row) {
+  if (help->page.out->length > 0) pd__page_newline(&help->page);
+  help->page.indent = 2;
+  pd__row_heading(row, begin_note(help, ""));
+  pd__page_words(&help->page, PD__HEADING, help->scratch.text);
+  glue(help, PD__HEADING, ":");
+  pd__page_newline(&help->page);
+}
+
 static void add_flags(helper *help, const pd__rows *rows) {
   for (size_t i = 0; i < rows->count; i++) {
-    if (pd__rows_begins_group(rows, i)) {
-      pd__row_heading(&rows->items[i], begin_note(help, ""));
-      add_heading(help, help->scratch.text);
-    }
+    if (pd__rows_begins_group(rows, i)) add_heading(help, &rows->items[i]);
     add_flag(help, &rows->items[i]);
   }
 }
@@ -294,9 +282,9 @@ static void add_usage(helper *help, const pd_report_options *options) {
     return;
   }
   help->page.indent = 7;
-  add_words(help, PD__HEADING, "usage:");
-  add_words(help, PD__NAME, options->program);
-  add_words(help, PD__HOLDER, "[--flag=value ...] [argument ...]");
+  pd__page_words(&help->page, PD__HEADING, "usage:");
+  pd__page_words(&help->page, PD__NAME, options->program);
+  pd__page_words(&help->page, PD__HOLDER, "[--flag=value ...] [argument ...]");
   pd__page_newline(&help->page);
 }
 
@@ -311,14 +299,16 @@ static void add_nothing(helper *help, const pd_help *asked) {
   if (help->page.out->length > 0) pd__page_newline(&help->page);
   help->page.indent = 0;
   pd__out_format(begin_note(help, ""), text, asked->pattern);
-  add_words(help, PD__PLAIN, help->scratch.text);
+  pd__page_words(&help->page, PD__PLAIN, help->scratch.text);
   pd__page_newline(&help->page);
 }
 
 void pd__help_write(const pd__rows *rows, const pd_report_options *options, pd__out *out) {
   bool full = options->help->kind == PD_HELP_FULL;
   bool bare = options->usage && !*options->usage;
-  helper help = {.page = {.out = out, .width = options->width, .color = options->color}, .left = 8};
+  helper help = {.page = {.out = out, .width = options->width, .color = options->color},
+                 .scratch = {.arena = out->arena},
+                 .left = 8};
   pd__row common[BUILT_INS];
   pd__rows built = {.items = common};
   if (!bare && (full || options->help->kind == PD_HELP_ALL)) collect_built_ins(&built, full);
@@ -329,6 +319,4 @@ void pd__help_write(const pd__rows *rows, const pd_report_options *options, pd__
   if (rows->count == 0) add_nothing(&help, options->help);
   add_flags(&help, rows);
   add_flags(&help, &built);
-  out->failed |= help.scratch.failed;
-  free(help.scratch.text);
 }

@@ -1,19 +1,16 @@
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../registry/registry.h"
 #include "report.h"
 
 /* For so many bytes more, and a NUL. */
 static bool make_room(pd__out *out, size_t more) {
   size_t needed = out->length + more + 1;
-  if (out->failed || needed <= out->capacity) return !out->failed;
+  if (needed <= out->capacity) return true;
   size_t capacity = needed < 2 * out->capacity ? 2 * out->capacity : needed + 1024;
-  char *text = realloc(out->text, capacity);
-  out->failed = !text;
-  if (out->failed) return false;
+  char *text = pd__arena_grow(out->arena, out->text, out->length, capacity);
+  if (!text) return false;
   out->text = text;
   out->capacity = capacity;
   return true;
@@ -33,8 +30,8 @@ void pd__out_format(pd__out *out, const char *format, ...) {
   va_start(arguments, format);
   int length = vsnprintf(NULL, 0, format, arguments);
   va_end(arguments);
-  out->failed |= length < 0;
-  if (!make_room(out, (size_t)length)) return;
+  out->arena->failed |= length < 0;
+  if (length < 0 || !make_room(out, (size_t)length)) return;
   va_start(arguments, format);
   vsnprintf(out->text + out->length, (size_t)length + 1, format, arguments);
   va_end(arguments);
@@ -57,21 +54,14 @@ void pd__out_clear(pd__out *out) {
   out->length = 0;
 }
 
-/* Keep the module of the function that is called. The caller's own code is there anyhow. */
-static void pin(pd__operation *operation, pd_writer write) {
+pd_status pd__out_finish(const pd__out *out, pd__operation *operation, pd_writer write,
+                         void *context, pd_error *err) {
+  if (operation->arena.failed) return pd__fail_memory(err);
+  /* Keep the module of the function that is called. The caller's own code is there anyhow. */
   pd_module *module = pd__module_of((const void *)(uintptr_t)write);
   pd__operation_lock(operation);
   while (pd__pin_module(operation, module) == PD__UNPINNED) pd__pins_take(operation);
   pd__operation_unlock(operation);
-}
-
-pd_status pd__out_finish(pd__out *out, pd_writer write, void *context, pd_error *err) {
-  PD__OPERATION(operation);
-  size_t length = out->length;
-  bool failed = out->failed;
-  const char *text = pd__arena_adopt(&operation.arena, out->text, out->capacity);
-  if (failed || (length > 0 && !text)) return pd__fail_memory(err);
-  pin(&operation, write);
-  if (length > 0) write(text, length, context);
+  if (out->length > 0) write(out->text, out->length, context);
   return PD_OK;
 }

@@ -1,9 +1,6 @@
 /* The public functions that write reports. */
 #include "report.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "../base/sized.h"
 
 #define WIDTH 80
@@ -33,11 +30,6 @@ static pd_status take_options(const pd_report_options *from, pd_report_options *
   return status;
 }
 
-static void write_version(const pd_report_options *options, pd__out *out) {
-  const char *version = options->version ? options->version : "";
-  pd__out_format(out, "%s%s%s\n", options->program, *version ? " version " : "", version);
-}
-
 /* With every flag. */
 static void write_flags(pd__rows *rows, const pd_report_options *options, pd__out *out) {
   pd__rows_choose(rows, options->help->kind, options->help->pattern, options->program);
@@ -55,28 +47,28 @@ pd_status pd__do_report_help(const pd_report_options *from, pd_writer write, voi
   pd_report_options options;
   pd_help help;
   pd__rows rows = {.count = 0};
-  pd__out out = {.length = 0};
+  PD__OPERATION(operation);
+  pd__out out = {.arena = &operation.arena};
   pd_status status = take_options(from, &options, &help, err);
-  bool version = help.kind == PD_HELP_VERSION;
-  if (status == PD_OK && !version) status = pd__rows_collect(&rows, err);
   if (status != PD_OK) return status;
-  if (version) {
-    write_version(&options, &out);
-  } else {
+  if (help.kind == PD_HELP_VERSION) {
+    const char *version = options.version ? options.version : "";
+    pd__out_format(&out, "%s%s%s\n", options.program, *version ? " version " : "", version);
+  } else if (pd__rows_collect(&rows, &operation.arena)) {
     write_flags(&rows, &options, &out);
+  } else {
+    return pd__fail_memory(err);
   }
-  free(rows.items);
-  return pd__out_finish(&out, write, context, err);
+  return pd__out_finish(&out, &operation, write, context, err);
 }
 
 pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_error *err) {
   if (!write) return pd__fail_null(err, "write");
   pd__rows rows = {.count = 0};
-  pd__out out = {.length = 0};
-  pd_status status = pd__rows_collect(&rows, err);
-  if (status != PD_OK) return status;
+  PD__OPERATION(operation);
+  pd__out out = {.arena = &operation.arena};
+  if (!pd__rows_collect(&rows, &operation.arena)) return pd__fail_memory(err);
   pd__rows_group(&rows, "");
   pd__flagfile_write(&rows, all, &out);
-  free(rows.items);
-  return pd__out_finish(&out, write, context, err);
+  return pd__out_finish(&out, &operation, write, context, err);
 }

@@ -8,13 +8,14 @@
 
 #include "../registry/registry.h"
 
-/* ---- Text that grows (output.c). Start with zeros. ---- */
+/* ---- Text that grows (output.c). Start with the arena alone, which fails when memory is out:
+ * then the text isn't whole. ---- */
 
 typedef struct pd__out {
+  pd__arena *arena;
   char *text; /* ends with a NUL; NULL as long as there is none */
   size_t length;
   size_t capacity;
-  bool failed; /* memory was out: the text isn't whole */
 } pd__out;
 
 void pd__out_add(pd__out *out, const char *text, size_t length);
@@ -31,8 +32,9 @@ bool pd__out_escape(pd__out *out, char byte, char quote);
 /* Begin again, with the memory that is there. */
 void pd__out_clear(pd__out *out);
 
-/* Hand the text out, unless it isn't whole, and free it. */
-pd_status pd__out_finish(pd__out *out, pd_writer write, void *context, pd_error *err);
+/* Hand out the text, which lies in the memory of the operation, unless it isn't whole. */
+pd_status pd__out_finish(const pd__out *out, pd__operation *operation, pd_writer write,
+                         void *context, pd_error *err);
 
 /* ---- The flags (rows.c, choose.c). Start with zeros. ---- */
 
@@ -50,8 +52,8 @@ typedef struct pd__rows {
   size_t count;
 } pd__rows;
 
-/* All that are defined; `items` is for free, unless it fails. */
-pd_status pd__rows_collect(pd__rows *rows, pd_error *err);
+/* All that are defined; false: memory is out. */
+bool pd__rows_collect(pd__rows *rows, pd__arena *arena);
 
 /* Bring those of one module and category together: the program's module first, and
  * flags without a category before others; beyond that in the order of definition. */

@@ -1,29 +1,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../registry/registry.h"
 #include "report.h"
 
 /* ---- The picture ---- */
 
-pd_status pd__rows_collect(pd__rows *rows, pd_error *err) {
-  pd_status status = PD_OK;
+bool pd__rows_collect(pd__rows *rows, pd__arena *arena) {
   PD__LOCKED_OPERATION(operation);
-  rows->items = malloc(((size_t)pd__names_count() + 1) * sizeof *rows->items);
-  if (!rows->items) return pd__fail_memory(err);
-  for (pd_flag *flag = NULL; status == PD_OK && (flag = pd__names_listed(flag));) {
+  size_t most = (size_t)pd__names_count() + 1;
+  rows->items = pd__arena_grow(arena, NULL, 0, most * sizeof *rows->items);
+  bool whole = rows->items != NULL;
+  for (pd_flag *flag = NULL; whole && (flag = pd__names_listed(flag));) {
     if (pd__flag_check_defined(&operation, flag, NULL) != PD_OK) continue; /* its module has left */
     pd__row *row = &rows->items[rows->count];
     *row = (pd__row){.index = rows->count++};
     row->info.size = sizeof row->info;
     row->entry.size = sizeof row->entry;
-    bool whole = pd__flag_info(flag, &row->info);
-    if (!whole || pd__flag_entry(flag, 0, &row->entry, NULL) != PD_OK)
-      status = pd__fail_memory(err);
+    whole = pd__flag_info(flag, &row->info) && pd__flag_entry(flag, 0, &row->entry, NULL) == PD_OK;
   }
   pd__operation_end(&operation);
-  if (status != PD_OK) free(rows->items);
-  return status;
+  return whole;
 }
 
 /* ---- Groups ---- */
@@ -60,34 +56,29 @@ static bool same_group(const pd__row *a, const pd__row *b) {
   return same_module(a, b) && !strcmp(a->info.category, b->info.category);
 }
 
-/* Number the rows of [first, last), which are of one module, by `least`. */
-static void number(pd__rows *rows, size_t first, size_t last, const char *program) {
-  pd__row *items = rows->items;
-  size_t least = items[first].index;
-  for (size_t i = first; i < last; i++) {
-    bool begins = i == first || !same_group(&items[i - 1], &items[i]);
-    if (items[i].index < least) least = items[i].index;
-    items[i].group = begins ? items[i].index + 1 : items[i - 1].group;
-    if (!*items[i].info.category) items[i].group = 0;
-  }
-  bool own = !strcmp(pd__base_name(items[first].info.module), program);
-  for (size_t i = first; i < last; i++) items[i].module = own ? 0 : least + 1;
-}
-
-void pd__rows_group(pd__rows *rows, const char *program) {
-  if (rows->count == 0) return;
-  qsort(rows->items, rows->count, sizeof *rows->items, by_module);
-  size_t first = 0;
-  for (size_t i = 1; i <= rows->count; i++) {
-    if (i < rows->count && same_module(&rows->items[first], &rows->items[i])) continue;
-    number(rows, first, i, program);
-    first = i;
-  }
-  qsort(rows->items, rows->count, sizeof *rows->items, by_group);
-}
-
 bool pd__rows_begins_group(const pd__rows *rows, size_t index) {
   return index == 0 || !same_group(&rows->items[index - 1], &rows->items[index]);
+}
+
+/* In the order of by_module, each row takes its numbers from the one before, and the least index of
+ * a module is known at its last row. */
+void pd__rows_group(pd__rows *rows, const char *program) {
+  pd__row *items = rows->items;
+  if (rows->count == 0) return;
+  qsort(items, rows->count, sizeof *items, by_module);
+  for (size_t i = 0; i < rows->count; i++) {
+    pd__row *row = &items[i];
+    bool own = !strcmp(pd__base_name(row->info.module), program);
+    row->module = own ? 0 : row->index + 1;
+    row->group = pd__rows_begins_group(rows, i) ? row->index + 1 : row[-1].group;
+    if (!*row->info.category) row->group = 0;
+    bool later = i > 0 && same_module(row - 1, row) && row[-1].module < row->module;
+    if (later) row->module = row[-1].module;
+  }
+  for (size_t i = rows->count - 1; i > 0; i--) {
+    if (same_module(&items[i - 1], &items[i])) items[i - 1].module = items[i].module;
+  }
+  qsort(items, rows->count, sizeof *items, by_group);
 }
 
 void pd__row_heading(const pd__row *row, pd__out *out) {

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "../base/utf8.h"
-#include "../value/value.h"
 #include "report.h"
 
 /* The length of the character, or 0 for a byte that is no text as it stands. */

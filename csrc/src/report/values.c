@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "../value/value.h"
 #include "report.h"
 
 #define LONGEST 200 /* bytes of text that are shown */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "../base/utf8.h"
-#include "../value/value.h"
 #include "report.h"
 
 /* Whether XML 1.0 can have the character at all. */
