@@ -24,7 +24,7 @@ STANDARD = "inttypes limits math stdarg stdbool stddef stdint stdio stdlib strin
 SYSTEM = {
     "src/platform/posix.c": "dlfcn errno fcntl locale poll pthread sched sys/stat sys/syscall "
     "unistd xlocale",
-    "src/platform/walk.c": "pthread",
+    "src/platform/posix.h": "pthread",
     "src/platform/elf.c": "dlfcn elf link unistd",
     "src/platform/macho.c": "dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
     "src/platform/windows.c": "locale wchar windows",
