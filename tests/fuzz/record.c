@@ -202,9 +202,9 @@ int __wrap_dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), 
 }
 
 /* A record lies whole in the writable memory of its image. */
-static void check_place(void *found, const pd__platform_image *of, void *size) {
+static void check_place(const pd__platform_image *of, void *size) {
   if (strcmp(of->path, "hostile.so") != 0) return;
-  uintptr_t offset = (uintptr_t)found - (uintptr_t)writable;
+  uintptr_t offset = (uintptr_t)of->record - (uintptr_t)writable;
   REQUIRE(offset <= WRITABLE - *(size_t *)size && offset % sizeof(void *) == 0);
 }
 
