@@ -180,55 +180,25 @@ static void report_findings(pd__reader *reader) {
   }
 }
 
-/* Count those for each name, of the line and of files. */
-static uint8_t *count_of(uint8_t *counts, const pd_flag *node, const pd__token *token) {
-  return &counts[2 * (size_t)node->index + (token->origin.source == PD_SOURCE_FILE)];
-}
-
-static pd__pending *prepare(const pd__reader *reader, const pd__token *token, uint8_t *counts) {
-  pd__pending given = {.name = token->name,
-                       .length = token->length,
-                       .text = token->text,
-                       .next = token->next,
-                       .literal = token->literal,
-                       .excused = is_excused(reader, token),
-                       .origin = token->origin};
-  pd__pending *made = NULL;
-  pd_error err;
-  if (pd__pending_prepare(&given, &made, &err) == PD_OK) {
-    ++*count_of(counts, made->node, token);
-  } else {
-    pd__report_add(reader->report, &err);
-  }
-  return made;
-}
-
-/* What is to wait, in the order of the line: of many values for one name, the line and the files
- * keep only the last ones each. First comes the first value for each name that is new, so that
- * names stand in the order of the line, too. */
-static pd__pending *prepare_pending(pd__reader *reader) {
-  pd__arena *arena = &reader->operation->arena;
-  if (reader->count == 0) return NULL;
-  uint8_t *counts = pd__arena_take(arena, 2 * (pd__names_count() + reader->count));
-  pd__pending *first = NULL, **made = pd__arena_take(arena, reader->count * sizeof *made);
-  if (!counts || !made) {
-    pd__report_memory(reader->report);
-    return NULL;
-  }
+/* What is to wait, in the order of the line. */
+static pd__pending *prepare_pending(const pd__reader *reader) {
+  pd__pending *first = NULL, **end = &first;
   for (size_t i = 0; i < reader->count; i++) {
     const pd__token *token = &reader->findings[i];
-    bool fresh = may_wait(reader, token) && !pd__names_find(token->name, token->length);
-    if (fresh) made[i] = prepare(reader, token, counts);
-  }
-  for (size_t i = reader->count; i-- > 0;) {
-    const pd__token *token = &reader->findings[i];
-    bool waits = !made[i] && may_wait(reader, token);
-    const pd_flag *node = waits ? pd__names_find(token->name, token->length) : NULL;
-    bool kept = node && *count_of(counts, node, token) <= PD_HISTORY_KEPT;
-    if (kept) made[i] = prepare(reader, token, counts);
-    if (!made[i]) continue;
-    made[i]->following = first;
-    first = made[i];
+    pd__pending given = {.name = token->name,
+                         .length = token->length,
+                         .text = token->text,
+                         .next = token->next,
+                         .literal = token->literal,
+                         .excused = is_excused(reader, token),
+                         .origin = token->origin};
+    pd_error err;
+    if (!may_wait(reader, token)) continue;
+    if (pd__pending_prepare(&given, end, &err) == PD_OK) {
+      end = &(*end)->following;
+    } else {
+      pd__report_add(reader->report, &err);
+    }
   }
   return first;
 }

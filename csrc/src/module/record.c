@@ -13,14 +13,6 @@ static int compare_lines(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-static void turn_round(pd__cell *cells, size_t count) {
-  for (size_t i = 0; i < count / 2; i++) {
-    pd__cell first = cells[i];
-    cells[i] = cells[count - 1 - i];
-    cells[count - 1 - i] = first;
-  }
-}
-
 /* Whether another definition stands in the file of the first one. */
 static bool is_beside(const pd_flag_def *first, const pd_flag_def *other) {
   return first->file == other->file ||
@@ -31,18 +23,11 @@ static bool is_beside(const pd_flag_def *first, const pd_flag_def *other) {
  * it round; listings follow the source. */
 static void sort_files(pd__cell *cells, size_t count) {
   for (size_t first = 0, end = 0; first < count; first = end) {
-    bool rises = true, falls = true;
+    bool rises = true;
     for (end = first + 1; end < count && is_beside(cells[first].def, cells[end].def); end++) {
-      bool higher = cells[end].def->line >= cells[end - 1].def->line;
-      rises &= higher;
-      falls &= !higher;
+      rises &= cells[end].def->line >= cells[end - 1].def->line;
     }
-    if (rises) continue;
-    if (falls) {
-      turn_round(cells + first, end - first);
-    } else {
-      qsort(cells + first, end - first, sizeof *cells, compare_lines);
-    }
+    if (!rises) qsort(cells + first, end - first, sizeof *cells, compare_lines);
   }
 }
 

@@ -147,14 +147,8 @@ pd_status pd__platform_open(const char *path, void **handle, const void **inside
   const char *complaint = complaint_about(path);
   if (complaint) return pd__fail_load(path, complaint, err);
   *handle = open_file(path);
-  if (!*handle) return pd__fail_load(path, loader_words(path), err);
-  *inside = pd__posix_inside(*handle);
-  if (!*inside) {
-    pd__fail_load(path, loader_words(path), err);
-    dlclose(*handle);
-    return PD_ERR_LOAD;
-  }
-  return PD_OK;
+  *inside = *handle ? pd__posix_inside(*handle) : NULL;
+  return *inside ? PD_OK : pd__fail_load(path, loader_words(path), err);
 }
 
 void pd__platform_close(void *handle) {
@@ -225,14 +219,10 @@ bool pd__platform_random(void *out, size_t size) {
 
 #define WITHOUT_WAITING 1 /* GRND_NONBLOCK */
 
-/* By the number of the call: older C libraries have no function for it. */
+/* By the number of the call: older C libraries have no function for it. No signal interrupts one
+ * for so few bytes. */
 bool pd__platform_random(void *out, size_t size) {
-  for (size_t filled = 0; filled < size;) {
-    long got = syscall(SYS_getrandom, (char *)out + filled, size - filled, WITHOUT_WAITING);
-    if (got > 0) filled += (size_t)got;
-    if (got <= 0 && errno != EINTR) return false;
-  }
-  return true;
+  return syscall(SYS_getrandom, out, size, WITHOUT_WAITING) == (long)size;
 }
 
 #endif

@@ -133,14 +133,13 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
   HMODULE image = NULL;
   DWORD error = GetLastError();
   (void)path;
-  bool held =
-      GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const wchar_t *)low, &image);
-  if (held && ((uintptr_t)image < low || (uintptr_t)image >= high)) {
+  GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const wchar_t *)low, &image);
+  if (image && ((uintptr_t)image < low || (uintptr_t)image >= high)) {
     FreeLibrary(image);
     image = NULL;
   }
   SetLastError(error);
-  return held ? image : NULL;
+  return image;
 }
 
 /* ---- Files ---- */
@@ -354,11 +353,10 @@ const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, c
 
 /* Microsoft's C library asks RtlGenRandom, whose DLL this one then doesn't name. */
 bool pd__platform_random(void *out, size_t size) {
-  for (size_t filled = 0; filled < size; filled += sizeof(unsigned)) {
+  for (size_t i = 0; i < size; i++) {
     unsigned word;
-    size_t left = size - filled;
     if (rand_s(&word) != 0) return false;
-    memcpy((char *)out + filled, &word, left < sizeof word ? left : sizeof word);
+    ((unsigned char *)out)[i] = (unsigned char)word;
   }
   return true;
 }
@@ -381,14 +379,12 @@ const char *pd__platform_getenv(const char *variable) {
   return out;
 }
 
-/* As strtod, with another text in the place of the point; false: not read whole. */
+/* As strtod, with another text in the place of the point, which there is; false: not read whole. */
 static bool read_with_point(const char *text, const char *point, double *out) {
   size_t whole = strcspn(text, ".");
   char *end, *copy = malloc(strlen(text) + strlen(point) + 1);
   if (!copy) return false;
-  memcpy(copy, text, whole);
-  strcpy(copy + whole, text[whole] ? point : "");
-  strcat(copy, text[whole] ? text + whole + 1 : "");
+  sprintf(copy, "%.*s%s%s", (int)whole, text, point, text + whole + 1);
   *out = strtod(copy, &end);
   bool all = !*end;
   free(copy);
