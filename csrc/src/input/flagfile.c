@@ -52,12 +52,8 @@ static const char *unquote(char *text) {
 
 /* NULL: the arena has failed. */
 static pd__token *add_line(pd__arena *arena, pd__file *file, uint32_t number) {
-  pd__token *lines =
-      pd__arena_room(arena, file->lines, file->count, &file->capacity, sizeof *lines);
-  if (!lines) return NULL;
-  file->lines = lines;
-  lines[file->count] = (pd__token){.dashes = "", .origin = {PD_SOURCE_ARGV, number, file->path, 0}};
-  return &lines[file->count++];
+  pd__token line = {.dashes = "", .origin = {PD_SOURCE_ARGV, number, file->path, 0}};
+  return pd__tokens_add(arena, &file->lines, line);
 }
 
 void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t length,
@@ -164,8 +160,9 @@ void pd__files_read(pd__files *files, const char *path, size_t length) {
   file->size = read;
   files->bytes += read;
   read_text(files->arena, file, text, read);
-  for (size_t i = 0; i < file->count; i++) {
-    if (!file->lines[i].status) pd__files_read_led(files, &file->lines[i]);
+  for (size_t i = 0; i < file->lines.count; i++) {
+    const pd__token *line = &file->lines.items[i];
+    if (line->status == PD_OK) pd__files_read_led(files, line);
   }
 }
 

@@ -334,8 +334,8 @@ void pd__option_take_file(pd__reader *reader, const char *path, size_t length,
   if (!may_read(reader, file, by)) return;
   open_file open = {.outer = reader->file, .file = file, .relevant = true};
   reader->file = &open;
-  for (size_t i = 0; i < file->count && !reader->closed; i++) {
-    take_line(reader, &open, &file->lines[i]);
+  for (size_t i = 0; i < file->lines.count && !reader->closed; i++) {
+    take_line(reader, &open, &file->lines.items[i]);
   }
   reader->file = open.outer;
 }

@@ -16,19 +16,12 @@ void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *
 
 /* ---- Findings ---- */
 
-static void add_finding(pd__reader *reader, pd__token finding) {
-  pd__token *findings = pd__arena_room(&reader->operation->arena, reader->findings, reader->count,
-                                       &reader->capacity, sizeof *findings);
-  if (!findings) return;
-  reader->findings = findings;
-  findings[reader->count++] = finding;
-}
-
 void pd__reader_add(pd__reader *reader, const pd_error *err) {
   if (reader->errors++ >= ERRORS_SHOWN) return;
   pd__arena *arena = &reader->operation->arena;
   const char *text = pd__arena_text(arena, err->message, strlen(err->message));
-  add_finding(reader, (pd__token){.name = "", .text = text, .status = (uint8_t)err->status});
+  pd__token finding = {.name = "", .text = text, .status = (uint8_t)err->status};
+  pd__tokens_add(arena, &reader->findings, finding);
 }
 
 void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
@@ -88,7 +81,7 @@ void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meani
   if (token->status != PD_OK) {
     pd__reader_fail(reader, NULL, (pd_status)token->status, "%s", token->text);
   } else if (!flag) {
-    add_finding(reader, *token);
+    pd__tokens_add(&reader->operation->arena, &reader->findings, *token);
   } else if (meaning->negated) {
     add_negated(reader, flag, token);
   } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
@@ -161,8 +154,8 @@ static void report_findings(pd__reader *reader) {
     return;
   }
   pd__undefok_close(&reader->undefok);
-  for (size_t i = 0; i < reader->count; i++) {
-    const pd__token *token = &reader->findings[i];
+  for (size_t i = 0; i < reader->findings.count; i++) {
+    const pd__token *token = &reader->findings.items[i];
     bool named = token->status == PD_OK; /* and no error */
     if (may_wait(reader, token) || (named && is_excused(reader, token))) continue;
     unknown += named;
@@ -183,8 +176,8 @@ static void report_findings(pd__reader *reader) {
 /* What is to wait, in the order of the line. */
 static pd__pending *prepare_pending(const pd__reader *reader) {
   pd__pending *first = NULL, **end = &first;
-  for (size_t i = 0; i < reader->count; i++) {
-    const pd__token *token = &reader->findings[i];
+  for (size_t i = 0; i < reader->findings.count; i++) {
+    const pd__token *token = &reader->findings.items[i];
     pd__pending given = {.name = token->name,
                          .length = token->length,
                          .text = token->text,

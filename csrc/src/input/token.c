@@ -4,6 +4,15 @@
 
 #include "input.h"
 
+pd__token *pd__tokens_add(pd__arena *arena, pd__tokens *list, pd__token token) {
+  pd__token *items =
+      pd__arena_room(arena, list->items, list->count, &list->capacity, sizeof *items);
+  if (!items) return NULL;
+  list->items = items;
+  items[list->count] = token;
+  return &items[list->count++];
+}
+
 pd__token pd__token_split(const char *text) {
   pd__token token = {.dashes = text[1] == '-' ? "--" : "-"};
   token.name = text + (text[1] == '-' ? 2 : 1);
