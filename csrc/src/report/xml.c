@@ -33,11 +33,7 @@ static void write_text(pd__out *out, const char *text) {
     uint32_t code;
     size_t length = pd__utf8_length(at, &code);
     const char *instead = length ? entity(at, code, text) : "\xef\xbf\xbd";
-    if (instead) {
-      pd__out_text(out, instead);
-    } else {
-      pd__out_add(out, at, length);
-    }
+    pd__out_add(out, instead ? instead : at, instead ? strlen(instead) : length);
     at += length ? length : 1;
   }
 }
