@@ -109,19 +109,6 @@ static int open_regular(const char *path, bool library, struct stat *status, con
 
 /* ---- Opening ---- */
 
-/* What is wrong with the file in a user's words, or NULL where only the loader
- * can tell. */
-static const char *complaint_about(const char *path) {
-  struct stat status;
-  const char *complaint;
-  if (!*path) return "the path is empty, expected that of a shared library";
-  int fd = open_regular(path, true, &status, &complaint);
-  if (fd < 0) return complaint;
-  complaint = pd__posix_complaint(fd, (uint64_t)status.st_size);
-  close(fd);
-  return complaint;
-}
-
 /* The loader's words without the path that they often begin with. */
 static const char *loader_words(const char *path) {
   const char *words = dlerror();
@@ -144,8 +131,14 @@ static void *open_file(const char *path) {
 }
 
 pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err) {
-  const char *complaint = complaint_about(path);
-  if (complaint) return pd__fail_load(path, complaint, err);
+  struct stat status;
+  const char *why = "the path is empty, expected that of a shared library";
+  int fd = *path ? open_regular(path, true, &status, &why) : -1;
+  if (fd >= 0) {
+    why = pd__posix_complaint(fd, (uint64_t)status.st_size);
+    close(fd);
+  }
+  if (why) return pd__fail_load(path, why, err);
   *handle = open_file(path);
   *inside = *handle ? pd__posix_inside(*handle) : NULL;
   return *inside ? PD_OK : pd__fail_load(path, loader_words(path), err);
