@@ -61,21 +61,16 @@ char *pd__arena_text(pd__arena *arena, const char *text, size_t length) {
 }
 
 /* A large array has a block for itself, which grows with it: twice its memory would be too much. */
-static void *grow_block(pd__arena *arena, const void *old, size_t size) {
-  pd__block **at = &arena->blocks;
-  while (*at && (void *)(*at + 1) != old) at = &(*at)->next;
-  if (!*at || (*at)->size <= LARGEST_BLOCK) return NULL;
-  pd__block *grown = realloc(*at, sizeof *grown + size);
-  if (!grown) return NULL;
-  grown->size = grown->used = size;
-  *at = grown;
-  return grown + 1;
-}
-
 void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size) {
-  void *fresh = grow_block(arena, old, size);
-  if (fresh) return fresh;
-  fresh = take(arena, size);
+  pd__block **at = &arena->blocks, *grown = NULL;
+  while (*at && (void *)(*at + 1) != old) at = &(*at)->next;
+  if (*at && (*at)->size > LARGEST_BLOCK) grown = realloc(*at, sizeof *grown + size);
+  if (grown) {
+    grown->size = grown->used = size;
+    *at = grown;
+    return grown + 1;
+  }
+  void *fresh = take(arena, size);
   if (fresh && used > 0) memcpy(fresh, old, used);
   return fresh;
 }

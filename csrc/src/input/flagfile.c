@@ -166,15 +166,6 @@ void pd__files_read(pd__files *files, const char *path, size_t length) {
   }
 }
 
-static void read_list(pd__files *files, const char *list) {
-  while (*list) {
-    size_t length = strcspn(list, ",");
-    if (length > 0) pd__files_read(files, list, length);
-    list += length;
-    list += *list == ',';
-  }
-}
-
 void pd__files_read_led(pd__files *files, const pd__token *token) {
   const char *list = NULL;
   if (pd__token_is_named(token, "flagfile")) {
@@ -185,5 +176,10 @@ void pd__files_read_led(pd__files *files, const pd__token *token) {
     list = pd__environment_text(files->prefix, "flagfile", strlen("flagfile"), variable);
     pd__platform_unlock();
   }
-  if (list) read_list(files, list);
+  while (list && *list) {
+    size_t length = strcspn(list, ",");
+    if (length > 0) pd__files_read(files, list, length);
+    list += length;
+    list += *list == ',';
+  }
 }
