@@ -38,39 +38,27 @@ void *pd__copy_whole(const void *from, size_t size, const size_t *texts, size_t 
 
 /* ---- Texts that are stored once ---- */
 
-/* Each chunk has twice the room of the one before, so that none ever moves. */
-#define FIRST_CHUNK 256u /* a power of two */
-#define CHUNKS 24
-
 static struct {
   pd__table table;
-  const char **chunks[CHUNKS];
-  uint32_t count;
+  const char **items;
+  size_t count, capacity;
 } texts;
 
-/* Where the pointer of a text is; NULL: it would be the first one of its chunk, and memory is out.
- */
-static const char **place_of(uint32_t index) {
-  uint32_t chunk = 31 - (uint32_t)__builtin_clz(index / FIRST_CHUNK + 1);
-  const char ***at = &texts.chunks[chunk];
-  if (!*at) *at = malloc(((size_t)FIRST_CHUNK << chunk) * sizeof **at);
-  return *at ? &(*at)[index - ((1u << chunk) - 1) * FIRST_CHUNK] : NULL;
+static bool same_text(uint32_t item, const void *text) {
+  return !strcmp(texts.items[item - 1], text);
 }
-
-static const char *text_of(uint32_t item) { return *place_of(item - 1); }
-
-static bool same_text(uint32_t item, const void *text) { return !strcmp(text_of(item), text); }
 
 const char *pd__intern(const char *text) {
   if (!text) return NULL;
   size_t length = strlen(text);
   uint32_t hash = pd__hash_text(text, length);
   uint32_t item = pd__table_find(&texts.table, hash, same_text, text);
-  if (item) return text_of(item);
-  const char **at = texts.count < PD__TABLE_MOST ? place_of(texts.count) : NULL;
-  if (!at || !pd__table_reserve(&texts.table, 1)) return NULL;
+  if (item) return texts.items[item - 1];
+  const char **items =
+      pd__arena_room(&forever, texts.items, texts.count, &texts.capacity, sizeof *items);
+  if (!items) return NULL;
+  texts.items = items;
   const char *own = pd__arena_text(&forever, text, length);
-  if (!own) return NULL;
-  pd__table_add(&texts.table, hash, ++texts.count);
-  return *at = own;
+  if (!own || !pd__table_add(&texts.table, hash, (uint32_t)texts.count + 1)) return NULL;
+  return items[texts.count++] = own;
 }
