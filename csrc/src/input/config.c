@@ -13,21 +13,16 @@ void pd__do_config_free(pd_config *config) {
   free(config);
 }
 
-/* Keep a text, if there is one; false: memory is out. */
-static bool keep(pd_config *config, const char **text, size_t length) {
-  if (!*text) return true;
-  *text = pd__arena_text(&config->arena, *text, length);
-  return *text != NULL;
-}
-
 pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error *err) {
+  pd__arena *arena = &config->arena;
   pd__token made = *token;
+  const char *text = token->text, *place = token->origin.place;
   made.origin.source = PD_SOURCE_FILE;
-  const char **text = &made.text, **place = &made.origin.place;
-  bool kept = keep(config, &made.name, made.length) &&
-              keep(config, text, *text ? strlen(*text) : 0) &&
-              keep(config, place, *place ? strlen(*place) : 0) &&
-              pd__tokens_add(&config->arena, &config->values, made);
+  made.name = pd__arena_text(arena, token->name, token->length);
+  if (text) made.text = pd__arena_text(arena, text, strlen(text));
+  if (place) made.origin.place = pd__arena_text(arena, place, strlen(place));
+  bool kept = made.name && (made.text || !text) && (made.origin.place || !place) &&
+              pd__tokens_add(arena, &config->values, made);
   return kept ? PD_OK : pd__fail_memory(err);
 }
 

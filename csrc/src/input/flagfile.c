@@ -1,6 +1,5 @@
 /* Flagfiles, read before the lock is taken: their lines, and the files that they include. What a
  * line means is decided later, with the flags at hand. */
-#include <stdio.h>
 #include <string.h>
 
 #include "input.h"
@@ -59,12 +58,10 @@ static pd__token *add_line(pd__arena *arena, pd__file *file, uint32_t number) {
 void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t length,
                      const char *why) {
   pd_error err;
-  char shown[PD__QUOTE_SIZE], quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE];
-  size_t room = sizeof shown - 1;
-  snprintf(shown, sizeof shown, "%.*s", (int)(length < room ? length : room), text);
+  char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE];
   line->status = PD_ERR_FILE;
   pd__fail(&err, PD_ERR_FILE, "%s%s%s%s", pd__place_of(&line->origin, place),
-           pd__quote(quoted, shown), length > 0 ? ": " : "", why);
+           pd__quote_part(quoted, text, length), length > 0 ? ": " : "", why);
   line->text = pd__arena_text(arena, err.message, strlen(err.message));
   if (!line->text) line->text = "";
 }
