@@ -199,11 +199,8 @@ static pd__pending *prepare_pending(const pd__reader *reader) {
 /* A flag that another thread has defined while the validators were asked didn't
  * find its value. */
 static void keep(pd__reader *reader, pd__pending *pending) {
-  size_t length = strlen(pending->name);
-  char name[PD_NAME_MAX + 1];
-  memcpy(name, pending->name, length);
   pd__pending_keep(pending);
-  pd_flag *flag = pd__resolve_negated(name, length).flag;
+  pd_flag *flag = pd__resolve_negated(pending->name, pending->length).flag;
   pd__report nobody = {.first = NULL};
   if (flag) pd__pending_apply(reader->operation, flag, &nobody);
 }

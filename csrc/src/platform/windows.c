@@ -352,15 +352,13 @@ bool pd__platform_random(void *out, size_t size) {
 
 /* The text is stored for good, once. */
 const char *pd__platform_getenv(const char *variable) {
-  const char *out = NULL;
   wchar_t *name = wide_of(variable);
   DWORD size = name ? GetEnvironmentVariableW(name, NULL, 0) : 0;
   wchar_t *text = size ? malloc(size * sizeof *text) : NULL;
-  if (text && GetEnvironmentVariableW(name, text, size) < size) {
-    char *copy = utf8_of(text, -1);
-    out = pd__intern(copy);
-    free(copy);
-  }
+  bool whole = text && GetEnvironmentVariableW(name, text, size) < size;
+  char *copy = whole ? utf8_of(text, -1) : NULL;
+  const char *out = pd__intern(copy);
+  free(copy);
   free(text);
   free(name);
   return out;
