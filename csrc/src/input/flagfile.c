@@ -173,10 +173,9 @@ void pd__files_read_led(pd__files *files, const pd__token *token) {
     list = pd__environment_text(files->prefix, "flagfile", strlen("flagfile"), variable);
     pd__platform_unlock();
   }
-  while (list && *list) {
+  for (; list && *list; list += *list == ',') {
     size_t length = strcspn(list, ",");
     if (length > 0) pd__files_read(files, list, length);
     list += length;
-    list += *list == ',';
   }
 }

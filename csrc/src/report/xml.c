@@ -14,18 +14,11 @@ static bool is_allowed(uint32_t code) {
 /* What stands for a character that can't stand for itself, or NULL: a lone > can,
  * and gflags leaves it; a reader takes \r for the \n of another system. */
 static const char *entity(const char *at, uint32_t code, const char *text) {
-  switch (code) {
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return at - text >= 2 && at[-1] == ']' && at[-2] == ']' ? "&gt;" : NULL;
-    case '\r':
-      return "&#13;";
-    default:
-      return is_allowed(code) ? NULL : "\xef\xbf\xbd";
-  }
+  if (code == '&') return "&amp;";
+  if (code == '<') return "&lt;";
+  if (code == '\r') return "&#13;";
+  if (code == '>') return at - text >= 2 && at[-1] == ']' && at[-2] == ']' ? "&gt;" : NULL;
+  return is_allowed(code) ? NULL : "\xef\xbf\xbd";
 }
 
 static void write_text(pd__out *out, const char *text) {
