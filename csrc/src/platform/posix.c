@@ -222,19 +222,14 @@ bool pd__platform_random(void *out, size_t size) {
 
 /* ---- Locale ---- */
 
+static locale_t c_locale;
+
+static void make_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
 double pd__platform_strtod(const char *text) {
-  static locale_t c_locale;
-  locale_t locale = __atomic_load_n(&c_locale, __ATOMIC_ACQUIRE);
-  if (!locale) {
-    locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    locale_t none = (locale_t)0;
-    if (!__atomic_compare_exchange_n(&c_locale, &none, locale, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
-      freelocale(locale);
-      locale = none;
-    }
-  }
-  return strtod_l(text, NULL, locale);
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, make_locale);
+  return strtod_l(text, NULL, c_locale);
 }
 
 #endif /* _WIN32 */
