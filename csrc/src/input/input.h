@@ -55,8 +55,8 @@ void pd__undefok_add(pd__arena *arena, pd__tokens *list, const char *name, size_
 /* Sort it, before the first pd__undefok_has. */
 void pd__undefok_close(pd__tokens *list);
 
-/* Whether the name was added, or it is --no<name> of one that was. */
-bool pd__undefok_has(const pd__tokens *list, const char *name, size_t length);
+/* Whether the name of the token was added, or it is --no<name> of one that was. */
+bool pd__undefok_has(const pd__tokens *list, const pd__token *token);
 
 /* ---- Flagfiles (flagfile.c). No lock. ---- */
 

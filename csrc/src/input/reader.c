@@ -142,10 +142,6 @@ static bool may_wait(const pd__reader *reader, const pd__token *token) {
   return waits && pd__name_valid(token->name, token->length);
 }
 
-static bool is_excused(const pd__reader *reader, const pd__token *token) {
-  return pd__undefok_has(&reader->undefok, token->name, token->length);
-}
-
 /* Without memory nothing that was found is sure. */
 static void report_findings(pd__reader *reader) {
   size_t shown = 0, unknown = 0;
@@ -157,7 +153,7 @@ static void report_findings(pd__reader *reader) {
   for (size_t i = 0; i < reader->findings.count; i++) {
     const pd__token *token = &reader->findings.items[i];
     bool named = token->status == PD_OK; /* and no error */
-    if (may_wait(reader, token) || (named && is_excused(reader, token))) continue;
+    if (may_wait(reader, token) || (named && pd__undefok_has(&reader->undefok, token))) continue;
     unknown += named;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
@@ -183,7 +179,7 @@ static pd__pending *prepare_pending(const pd__reader *reader) {
                          .text = token->text,
                          .next = token->next,
                          .literal = token->literal,
-                         .excused = is_excused(reader, token),
+                         .excused = pd__undefok_has(&reader->undefok, token),
                          .origin = token->origin};
     pd_error err;
     if (!may_wait(reader, token)) continue;

@@ -29,9 +29,9 @@ static bool find(const pd__tokens *list, const char *name, size_t length) {
          bsearch(&wanted, list->items, list->count, sizeof wanted, compare) != NULL;
 }
 
-bool pd__undefok_has(const pd__tokens *list, const char *name, size_t length) {
-  if (find(list, name, length)) return true;
-  if (length < 3 || strncmp(name, "no", 2) != 0) return false;
-  return find(list, name + 2, length - 2) ||
-         (fold(name[2]) == '_' && find(list, name + 3, length - 3));
+bool pd__undefok_has(const pd__tokens *list, const pd__token *token) {
+  if (find(list, token->name, token->length)) return true;
+  if (token->length < 3 || strncmp(token->name, "no", 2) != 0) return false;
+  return find(list, token->name + 2, token->length - 2) ||
+         (fold(token->name[2]) == '_' && find(list, token->name + 3, token->length - 3));
 }
