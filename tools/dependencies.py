@@ -44,11 +44,11 @@ CALLS = """
     bsearch calloc free malloc qsort realloc
     memchr memcmp memcpy memmove memset
     strcat strchr strcmp strcpy strcspn strerror strlen strncmp strpbrk strrchr strspn strstr
-    snprintf sprintf strtod_l vsnprintf newlocale freelocale
+    snprintf sprintf strtod_l vsnprintf newlocale
     close fstat open pread read readlink stat secure_getenv __errno_location
     dl_iterate_phdr dladdr dlclose dlerror dlinfo dlopen
     poll syscall
-    pthread_mutex_lock pthread_mutex_unlock sched_yield
+    pthread_mutex_lock pthread_mutex_unlock pthread_once sched_yield
     pthread_rwlock_rdlock pthread_rwlock_unlock pthread_rwlock_wrlock __tls_get_addr
     __register_atfork __cxa_finalize __gmon_start__
     _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable

@@ -6,10 +6,12 @@
 #define SMALLEST_BLOCK 1024u
 #define LARGEST_BLOCK 65536u
 
+/* Text, which needs no alignment, is taken from its end. */
 struct pd__block {
   pd__block *next;
   size_t size;
-  size_t used;
+  size_t used; /* from the beginning */
+  size_t left;
 };
 
 void pd__wipe(void *memory, size_t size) {
@@ -17,8 +19,11 @@ void pd__wipe(void *memory, size_t size) {
   __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-static pd__block *add_block(pd__arena *arena, size_t least) {
-  size_t size = arena->blocks ? 2 * arena->blocks->size : SMALLEST_BLOCK;
+/* The newest block, or another one where that lacks room. */
+static pd__block *block_for(pd__arena *arena, size_t least) {
+  pd__block *newest = arena->blocks;
+  if (newest && least <= newest->left) return newest;
+  size_t size = newest ? 2 * newest->size : SMALLEST_BLOCK;
   if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
   if (size < least) size = least;
   pd__block *fresh = malloc(sizeof *fresh + size);
@@ -26,18 +31,18 @@ static pd__block *add_block(pd__arena *arena, size_t least) {
     arena->failed = true;
     return NULL;
   }
-  *fresh = (pd__block){arena->blocks, size, 0};
+  *fresh = (pd__block){newest, size, 0, size};
   arena->blocks = fresh;
   return fresh;
 }
 
 static void *take(pd__arena *arena, size_t size) {
-  pd__block *block = arena->blocks;
   size = (size + 7) & ~(size_t)7;
-  if (!block || size > block->size - block->used) block = add_block(arena, size);
+  pd__block *block = block_for(arena, size);
   if (!block) return NULL;
   void *taken = (char *)(block + 1) + block->used;
   block->used += size;
+  block->left -= size;
   return taken;
 }
 
@@ -47,29 +52,25 @@ void *pd__arena_take(pd__arena *arena, size_t size) {
 }
 
 char *pd__arena_text(pd__arena *arena, const char *text, size_t length) {
-  char *copy = take(arena, length + 1);
-  if (!copy) return NULL;
-  memcpy(copy, text, length);
+  pd__block *block = block_for(arena, length + 1);
+  if (!block) return NULL;
+  block->left -= length + 1;
+  char *copy = memcpy((char *)(block + 1) + block->used + block->left, text, length);
   copy[length] = '\0';
   return copy;
 }
 
 /* A large array has a block for itself, which grows with it: twice its memory would be too much. */
-static void *grow_block(pd__arena *arena, const void *old, size_t size) {
-  pd__block **at = &arena->blocks;
-  while (*at && (void *)(*at + 1) != old) at = &(*at)->next;
-  if (!*at || (*at)->size <= LARGEST_BLOCK) return NULL;
-  pd__block *grown = realloc(*at, sizeof *grown + size);
-  if (!grown) return NULL;
-  grown->size = grown->used = size;
-  *at = grown;
-  return grown + 1;
-}
-
 void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size) {
-  void *fresh = grow_block(arena, old, size);
-  if (fresh) return fresh;
-  fresh = take(arena, size);
+  pd__block **at = &arena->blocks, *grown = NULL;
+  while (*at && (void *)(*at + 1) != old) at = &(*at)->next;
+  if (*at && (*at)->size > LARGEST_BLOCK) grown = realloc(*at, sizeof *grown + size);
+  if (grown) {
+    grown->size = grown->used = size;
+    *at = grown;
+    return grown + 1;
+  }
+  void *fresh = take(arena, size);
   if (fresh && used > 0) memcpy(fresh, old, used);
   return fresh;
 }
@@ -86,7 +87,9 @@ void pd__arena_free(pd__arena *arena) {
   while (arena->blocks) {
     pd__block *block = arena->blocks;
     arena->blocks = block->next;
+    size_t texts = block->size - block->used - block->left;
     pd__wipe(block + 1, block->used);
+    pd__wipe((char *)(block + 1) + block->size - texts, texts);
     free(block);
   }
 }

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "utf8.h"
 
 struct pd_error_list {
+  pd__arena arena; /* of the items */
   pd_error *items;
   size_t count;
   size_t capacity;
@@ -106,7 +108,7 @@ pd_error_list *pd__do_error_list_new(void) { return calloc(1, sizeof(pd_error_li
 
 void pd__do_error_list_free(pd_error_list *list) {
   if (!list) return;
-  free(list->items);
+  pd__arena_free(&list->arena);
   free(list);
 }
 
@@ -119,13 +121,10 @@ const pd_error *pd__do_error_list_at(const pd_error_list *list, size_t index) {
 /* When memory is out the list ends here; the first error and the status still
  * reach the caller. */
 static void append(pd_error_list *list, const pd_error *err) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity ? 2 * list->capacity : 4;
-    pd_error *items = realloc(list->items, capacity * sizeof *items);
-    if (!items) return;
-    list->items = items;
-    list->capacity = capacity;
-  }
+  pd_error *items =
+      pd__arena_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);
+  if (!items) return;
+  list->items = items;
   list->items[list->count++] = *err;
 }
 

@@ -1,7 +1,5 @@
 #include "numbered.h"
 
-#include <stdlib.h>
-
 /* The first row whose number is `number` or more. */
 static size_t search(const pd__numbered *list, uint64_t number) {
   size_t low = 0, high = list->count;
@@ -17,13 +15,10 @@ static size_t search(const pd__numbered *list, uint64_t number) {
 }
 
 uint64_t pd__numbered_add(pd__numbered *list, void *item) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity ? 2 * list->capacity : 16;
-    pd__numbered_row *rows = realloc(list->rows, capacity * sizeof *rows);
-    if (!rows) return 0;
-    list->rows = rows;
-    list->capacity = capacity;
-  }
+  pd__numbered_row *rows =
+      pd__arena_room(&list->arena, list->rows, list->count, &list->capacity, sizeof *rows);
+  if (!rows) return 0;
+  list->rows = rows;
   list->rows[list->count++] = (pd__numbered_row){++list->last, item};
   return list->last;
 }

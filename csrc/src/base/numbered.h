@@ -2,8 +2,9 @@
 #ifndef PD__NUMBERED_H
 #define PD__NUMBERED_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include "arena.h"
 
 typedef struct pd__numbered_row {
   uint64_t number;
@@ -12,6 +13,7 @@ typedef struct pd__numbered_row {
 
 /* Start with zeros. */
 typedef struct pd__numbered {
+  pd__arena arena; /* of the rows */
   pd__numbered_row *rows;
   size_t count, capacity, removed;
   uint64_t last;

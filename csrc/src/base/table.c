@@ -37,8 +37,15 @@ static void move(pd__table *table, size_t slots) {
   table->old = (pd__table_part){.slots = NULL};
 }
 
-/* Large arrays of calloc are zeroed by the system, page by page when they are used. */
-static bool replace(pd__table *table, size_t capacity) {
+/* Where half of the slots are those of removed items, an array of the same size has room
+ * again. Large arrays of calloc are zeroed by the system, page by page when they are used. */
+bool pd__table_reserve(pd__table *table, size_t more) {
+  size_t needed, capacity = table->now.capacity ? table->now.capacity : SMALLEST;
+  if (more > PD__TABLE_MOST - table->count) return false;
+  if (table->used + table->left + more <= most_in(table->now.capacity)) return true;
+  needed = table->count + more;
+  if (needed > most_in(capacity) / 2) capacity *= 2;
+  while (needed > most_in(capacity)) capacity *= 2;
   pd__table_slot *slots = calloc(capacity, sizeof *slots);
   if (!slots) return false;
   move(table, SIZE_MAX);
@@ -48,18 +55,6 @@ static bool replace(pd__table *table, size_t capacity) {
   table->left = table->count;
   move(table, 0);
   return true;
-}
-
-/* Where half of the slots are those of removed items, an array of the same size has room
- * again. */
-bool pd__table_reserve(pd__table *table, size_t more) {
-  size_t needed, capacity = table->now.capacity ? table->now.capacity : SMALLEST;
-  if (more > PD__TABLE_MOST - table->count) return false;
-  if (table->used + table->left + more <= most_in(table->now.capacity)) return true;
-  needed = table->count + more;
-  if (needed > most_in(capacity) / 2) capacity *= 2;
-  while (needed > most_in(capacity)) capacity *= 2;
-  return replace(table, capacity);
 }
 
 bool pd__table_add(pd__table *table, uint32_t hash, uint32_t item) {

@@ -5,52 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "hash.h"
 #include "table.h"
 
-/* Blocks are a quarter of what there is already, so that little of them stays unused. */
-#define SMALLEST_BLOCK 16384u
-#define LARGEST_BLOCK 65536u
+static pd__arena forever; /* never freed */
 
-/* Structs are taken from its beginning, text, which needs no alignment, from its end. */
-static struct {
-  char *at;
-  size_t left;
-  size_t total;
-} block;
-
-static bool new_block(void) {
-  size_t size = SMALLEST_BLOCK;
-  while (size < LARGEST_BLOCK && size < block.total / 4) size *= 2;
-  char *fresh = malloc(size);
-  if (!fresh) return false;
-  block.at = fresh;
-  block.left = size;
-  block.total += size;
-  return true;
-}
-
-/* Large things are malloc's, and so is all when a block can't be. */
-static bool has_room(size_t size) {
-  return size <= SMALLEST_BLOCK / 4 && (size <= block.left || new_block());
-}
-
-void *pd__forever(size_t size) {
-  size = (size + 7) & ~(size_t)7;
-  if (!has_room(size)) return malloc(size);
-  void *result = block.at;
-  block.at += size;
-  block.left -= size;
-  return result;
-}
-
-/* The same of text, from the end. */
-static char *forever_text(const char *text, size_t size) {
-  bool room = has_room(size);
-  if (room) block.left -= size;
-  char *own = room ? block.at + block.left : malloc(size);
-  return own ? memcpy(own, text, size) : NULL;
-}
+void *pd__forever(size_t size) { return pd__arena_take(&forever, size); }
 
 static const char **text_at(void *whole, size_t offset) {
   return (const char **)(void *)((char *)whole + offset);
@@ -77,39 +38,27 @@ void *pd__copy_whole(const void *from, size_t size, const size_t *texts, size_t 
 
 /* ---- Texts that are stored once ---- */
 
-/* Each chunk has twice the room of the one before, so that none ever moves. */
-#define FIRST_CHUNK 256u /* a power of two */
-#define CHUNKS 24
-
 static struct {
   pd__table table;
-  const char **chunks[CHUNKS];
-  uint32_t count;
+  const char **items;
+  size_t count, capacity;
 } texts;
 
-/* Where the pointer of a text is; NULL: it would be the first one of its chunk, and memory is out.
- */
-static const char **place_of(uint32_t index) {
-  uint32_t chunk = 31 - (uint32_t)__builtin_clz(index / FIRST_CHUNK + 1);
-  const char ***at = &texts.chunks[chunk];
-  if (!*at) *at = malloc(((size_t)FIRST_CHUNK << chunk) * sizeof **at);
-  return *at ? &(*at)[index - ((1u << chunk) - 1) * FIRST_CHUNK] : NULL;
+static bool same_text(uint32_t item, const void *text) {
+  return !strcmp(texts.items[item - 1], text);
 }
-
-static const char *text_of(uint32_t item) { return *place_of(item - 1); }
-
-static bool same_text(uint32_t item, const void *text) { return !strcmp(text_of(item), text); }
 
 const char *pd__intern(const char *text) {
   if (!text) return NULL;
   size_t length = strlen(text);
   uint32_t hash = pd__hash_text(text, length);
   uint32_t item = pd__table_find(&texts.table, hash, same_text, text);
-  if (item) return text_of(item);
-  const char **at = texts.count < PD__TABLE_MOST ? place_of(texts.count) : NULL;
-  if (!at || !pd__table_reserve(&texts.table, 1)) return NULL;
-  char *own = forever_text(text, length + 1);
-  if (!own) return NULL;
-  pd__table_add(&texts.table, hash, ++texts.count);
-  return *at = own;
+  if (item) return texts.items[item - 1];
+  const char **items =
+      pd__arena_room(&forever, texts.items, texts.count, &texts.capacity, sizeof *items);
+  if (!items) return NULL;
+  texts.items = items;
+  const char *own = pd__arena_text(&forever, text, length);
+  if (!own || !pd__table_add(&texts.table, hash, (uint32_t)texts.count + 1)) return NULL;
+  return items[texts.count++] = own;
 }

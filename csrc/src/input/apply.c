@@ -9,10 +9,11 @@ static const pd__token **find_named(const pd_config *config, pd__reader *reader,
   size_t size = (pd__names_count() + 1) * sizeof(pd__token *);
   const pd__token **last = pd__arena_take(&reader->operation->arena, size);
   *whole = true;
-  for (const pd__config_value *each = config->first; last && each; each = each->next) {
-    pd_flag *flag = pd__token_resolve(&each->token).flag;
-    if (flag) last[flag->index] = &each->token;
-    if (each->token.status != PD_OK) *whole = false;
+  for (size_t i = 0; last && i < config->values.count; i++) {
+    const pd__token *token = &config->values.items[i];
+    pd_flag *flag = pd__token_resolve(token).flag;
+    if (flag) last[flag->index] = token;
+    if (token->status != PD_OK) *whole = false;
   }
   return last;
 }
@@ -46,12 +47,11 @@ void pd__config_give(const pd_config *config, pd__reader *reader) {
   if (!last) return;
   reader->renews_files = true;
   if (whole) drop_old(reader, last);
-  for (const pd__config_value *each = config->first; each; each = each->next) {
-    pd__meaning meaning = pd__token_resolve(&each->token);
+  for (size_t i = 0; i < config->values.count; i++) {
+    const pd__token *token = &config->values.items[i];
+    pd__meaning meaning = pd__token_resolve(token);
     bool stood = meaning.flag && stands(reader, last[meaning.flag->index], meaning.flag);
-    if (!stood && !pd__option_excuse(reader, &each->token)) {
-      pd__reader_take(reader, &each->token, &meaning);
-    }
+    if (!stood && !pd__option_excuse(reader, token)) pd__reader_take(reader, token, &meaning);
   }
 }
 
@@ -71,7 +71,7 @@ pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const 
                                      pd_error_list *errors, pd_error *err) {
   if (!config) return pd__fail_null(err, "config");
   if (!path) return pd__fail_null(err, "path");
-  pd__config_value **end = config->end;
+  size_t before = config->values.count;
   pd__report report = {.list = errors, .first = err};
   pd__reader reader;
   PD__OPERATION(operation);
@@ -85,8 +85,6 @@ pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const 
   pd__option_take_file(&reader, path, strlen(path), NULL);
   pd_status status = pd__reader_finish(&reader);
   pd__operation_end(&operation);
-  if (status == PD_OK) return PD_OK;
-  config->end = end; /* nothing that the file says is kept */
-  *end = NULL;
+  if (status != PD_OK) config->values.count = before; /* nothing that the file says is kept */
   return status;
 }

@@ -5,11 +5,7 @@
 
 #include "input.h"
 
-pd_config *pd__do_config_new(void) {
-  pd_config *config = calloc(1, sizeof *config);
-  if (config) config->end = &config->first;
-  return config;
-}
+pd_config *pd__do_config_new(void) { return calloc(1, sizeof(pd_config)); }
 
 void pd__do_config_free(pd_config *config) {
   if (!config) return;
@@ -17,27 +13,17 @@ void pd__do_config_free(pd_config *config) {
   free(config);
 }
 
-/* Keep a text, if there is one; false: memory is out. */
-static bool keep(pd_config *config, const char **text, size_t length) {
-  if (!*text) return true;
-  *text = pd__arena_text(&config->arena, *text, length);
-  return *text != NULL;
-}
-
 pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error *err) {
-  pd__config_value *made = pd__arena_take(&config->arena, sizeof *made);
-  if (!made) return pd__fail_memory(err);
-  made->token = *token;
-  made->token.origin.source = PD_SOURCE_FILE;
-  const char **text = &made->token.text, **place = &made->token.origin.place;
-  if (!keep(config, &made->token.name, token->length) ||
-      !keep(config, text, *text ? strlen(*text) : 0) ||
-      !keep(config, place, *place ? strlen(*place) : 0)) {
-    return pd__fail_memory(err);
-  }
-  *config->end = made;
-  config->end = &made->next;
-  return PD_OK;
+  pd__arena *arena = &config->arena;
+  pd__token made = *token;
+  const char *text = token->text, *place = token->origin.place;
+  made.origin.source = PD_SOURCE_FILE;
+  made.name = pd__arena_text(arena, token->name, token->length);
+  if (text) made.text = pd__arena_text(arena, text, strlen(text));
+  if (place) made.origin.place = pd__arena_text(arena, place, strlen(place));
+  bool kept = made.name && (made.text || !text) && (made.origin.place || !place) &&
+              pd__tokens_add(arena, &config->values, made);
+  return kept ? PD_OK : pd__fail_memory(err);
 }
 
 pd_status pd__do_config_add(pd_config *config, const char *name, const char *text, uint32_t literal,

@@ -1,6 +1,5 @@
 /* Flagfiles, read before the lock is taken: their lines, and the files that they include. What a
  * line means is decided later, with the flags at hand. */
-#include <stdio.h>
 #include <string.h>
 
 #include "input.h"
@@ -52,23 +51,17 @@ static const char *unquote(char *text) {
 
 /* NULL: the arena has failed. */
 static pd__token *add_line(pd__arena *arena, pd__file *file, uint32_t number) {
-  pd__token *lines =
-      pd__arena_room(arena, file->lines, file->count, &file->capacity, sizeof *lines);
-  if (!lines) return NULL;
-  file->lines = lines;
-  lines[file->count] = (pd__token){.dashes = "", .origin = {PD_SOURCE_ARGV, number, file->path, 0}};
-  return &lines[file->count++];
+  pd__token line = {.dashes = "", .origin = {PD_SOURCE_ARGV, number, file->path, 0}};
+  return pd__tokens_add(arena, &file->lines, line);
 }
 
 void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t length,
                      const char *why) {
   pd_error err;
-  char shown[PD__QUOTE_SIZE], quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE];
-  size_t room = sizeof shown - 1;
-  snprintf(shown, sizeof shown, "%.*s", (int)(length < room ? length : room), text);
+  char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE];
   line->status = PD_ERR_FILE;
   pd__fail(&err, PD_ERR_FILE, "%s%s%s%s", pd__place_of(&line->origin, place),
-           pd__quote(quoted, shown), length > 0 ? ": " : "", why);
+           pd__quote_part(quoted, text, length), length > 0 ? ": " : "", why);
   line->text = pd__arena_text(arena, err.message, strlen(err.message));
   if (!line->text) line->text = "";
 }
@@ -164,17 +157,9 @@ void pd__files_read(pd__files *files, const char *path, size_t length) {
   file->size = read;
   files->bytes += read;
   read_text(files->arena, file, text, read);
-  for (size_t i = 0; i < file->count; i++) {
-    if (!file->lines[i].status) pd__files_read_led(files, &file->lines[i]);
-  }
-}
-
-static void read_list(pd__files *files, const char *list) {
-  while (*list) {
-    size_t length = strcspn(list, ",");
-    if (length > 0) pd__files_read(files, list, length);
-    list += length;
-    list += *list == ',';
+  for (size_t i = 0; i < file->lines.count; i++) {
+    const pd__token *line = &file->lines.items[i];
+    if (line->status == PD_OK) pd__files_read_led(files, line);
   }
 }
 
@@ -188,5 +173,9 @@ void pd__files_read_led(pd__files *files, const pd__token *token) {
     list = pd__environment_text(files->prefix, "flagfile", strlen("flagfile"), variable);
     pd__platform_unlock();
   }
-  if (list) read_list(files, list);
+  for (; list && *list; list += *list == ',') {
+    size_t length = strcspn(list, ",");
+    if (length > 0) pd__files_read(files, list, length);
+    list += length;
+  }
 }

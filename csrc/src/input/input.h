@@ -27,6 +27,15 @@ typedef struct pd__token {
   pd_origin origin;
 } pd__token;
 
+/* Tokens in the memory of an arena. Start with zeros. */
+typedef struct pd__tokens {
+  pd__token *items;
+  size_t count, capacity;
+} pd__tokens;
+
+/* Add one at the end. Gives where it is, until the next one is added; NULL: the arena fails. */
+pd__token *pd__tokens_add(pd__arena *arena, pd__tokens *list, pd__token token);
+
 /* The token that text such as --name=value is; its origin is left open. */
 pd__token pd__token_split(const char *text);
 
@@ -39,20 +48,15 @@ static inline bool pd__token_is_named(const pd__token *token, const char *name) 
 
 /* ---- Names that need not be known: --undefok=a,b (undefok.c) ---- */
 
-/* Start with zeros. */
-typedef struct pd__undefok {
-  pd__token *names; /* name and length alone count */
-  size_t count, capacity;
-} pd__undefok;
-
-/* Dashes before the name are left out. It is lost where the arena fails. */
-void pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length);
+/* Of the tokens, name and length alone count. Dashes before the name are left out. It is lost where
+ * the arena fails. */
+void pd__undefok_add(pd__arena *arena, pd__tokens *list, const char *name, size_t length);
 
 /* Sort it, before the first pd__undefok_has. */
-void pd__undefok_close(pd__undefok *list);
+void pd__undefok_close(pd__tokens *list);
 
-/* Whether the name was added, or it is --no<name> of one that was. */
-bool pd__undefok_has(const pd__undefok *list, const char *name, size_t length);
+/* Whether the name of the token was added, or it is --no<name> of one that was. */
+bool pd__undefok_has(const pd__tokens *list, const pd__token *token);
 
 /* ---- Flagfiles (flagfile.c). No lock. ---- */
 
@@ -65,8 +69,7 @@ typedef struct pd__file {
   const char *path;
   const char *why; /* it can't be read; or NULL */
   size_t size;     /* in bytes */
-  pd__token *lines;
-  size_t count, capacity;
+  pd__tokens lines;
   struct pd__file *following;
 } pd__file;
 
@@ -118,13 +121,8 @@ bool pd__has_given(pd_source source, const pd_flag *flag, const char *text);
 
 /* ---- What files say, kept for later (config.c) ---- */
 
-typedef struct pd__config_value {
-  pd__token token;
-  struct pd__config_value *next;
-} pd__config_value;
-
 struct pd_config {
-  pd__config_value *first, **end;
+  pd__tokens values;
   pd__arena arena; /* of the values, with their texts */
 };
 
@@ -139,12 +137,11 @@ typedef struct pd__reader {
   pd__operation *operation;
   pd__changes changes;
   pd__report *report;
-  bool allow_pending;  /* values for unknown names wait */
-  bool renews_files;   /* what waits of source file goes when it succeeds */
-  pd__undefok undefok; /* unknown names that are no errors */
+  bool allow_pending; /* values for unknown names wait */
+  bool renews_files;  /* what waits of source file goes when it succeeds */
+  pd__tokens undefok; /* unknown names that are no errors */
   size_t errors;
-  pd__token *findings; /* errors, and names that no flag has, in the order that they were met in */
-  size_t count, capacity;
+  pd__tokens findings; /* errors, and names that no flag has, in the order that they were met in */
 
   /* What options lead to (options.c). */
   const pd__files *sources;         /* flagfiles that were read */

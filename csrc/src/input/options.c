@@ -102,13 +102,10 @@ bool pd__option_help(const pd__reader *reader, pd_help *help) {
 
 /* What is wrong with a list such as a,b, or NULL. A comma may end it. */
 static const char *complaint_about(const char *list) {
-  for (bool more = *list != '\0'; more;) {
-    size_t length = strcspn(list, ",");
-    if (length == 0) return "an item of the list is empty";
+  for (; *list; list += *list == ',') {
+    if (*list == ',') return "an item of the list is empty";
     if (*list == '-') return "an item of the list begins with a dash";
-    list += length;
-    more = list[0] && list[1];
-    if (more) list++;
+    list += strcspn(list, ",");
   }
   return NULL;
 }
@@ -334,8 +331,8 @@ void pd__option_take_file(pd__reader *reader, const char *path, size_t length,
   if (!may_read(reader, file, by)) return;
   open_file open = {.outer = reader->file, .file = file, .relevant = true};
   reader->file = &open;
-  for (size_t i = 0; i < file->count && !reader->closed; i++) {
-    take_line(reader, &open, &file->lines[i]);
+  for (size_t i = 0; i < file->lines.count && !reader->closed; i++) {
+    take_line(reader, &open, &file->lines.items[i]);
   }
   reader->file = open.outer;
 }

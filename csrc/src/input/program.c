@@ -15,23 +15,18 @@ static const char *const *keep_argv(const char *const *argv, int argc) {
   return copy;
 }
 
-/* `given` may be NULL. */
-static bool keep_text(const char *given, const char **out) {
-  if (given) *out = pd__intern(given);
-  return *out || !given;
-}
-
 /* With the lock. */
 static pd_status keep(const pd_program *program, pd_error *err) {
   pd_program next = kept;
   if (program->argv) {
     next.argc = program->argc;
     next.argv = keep_argv(program->argv, program->argc);
-    if (!next.argv) return pd__fail_memory(err);
   }
-  if (!keep_text(program->usage, &next.usage) || !keep_text(program->version, &next.version)) {
-    return pd__fail_memory(err);
-  }
+  if (program->usage) next.usage = pd__intern(program->usage);
+  if (program->version) next.version = pd__intern(program->version);
+  bool lost = (program->argv && !next.argv) || (program->usage && !next.usage) ||
+              (program->version && !next.version);
+  if (lost) return pd__fail_memory(err);
   kept = next;
   return PD_OK;
 }

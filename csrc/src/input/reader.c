@@ -16,19 +16,12 @@ void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *
 
 /* ---- Findings ---- */
 
-static void add_finding(pd__reader *reader, pd__token finding) {
-  pd__token *findings = pd__arena_room(&reader->operation->arena, reader->findings, reader->count,
-                                       &reader->capacity, sizeof *findings);
-  if (!findings) return;
-  reader->findings = findings;
-  findings[reader->count++] = finding;
-}
-
 void pd__reader_add(pd__reader *reader, const pd_error *err) {
   if (reader->errors++ >= ERRORS_SHOWN) return;
   pd__arena *arena = &reader->operation->arena;
   const char *text = pd__arena_text(arena, err->message, strlen(err->message));
-  add_finding(reader, (pd__token){.name = "", .text = text, .status = (uint8_t)err->status});
+  pd__token finding = {.name = "", .text = text, .status = (uint8_t)err->status};
+  pd__tokens_add(arena, &reader->findings, finding);
 }
 
 void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
@@ -88,7 +81,7 @@ void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meani
   if (token->status != PD_OK) {
     pd__reader_fail(reader, NULL, (pd_status)token->status, "%s", token->text);
   } else if (!flag) {
-    add_finding(reader, *token);
+    pd__tokens_add(&reader->operation->arena, &reader->findings, *token);
   } else if (meaning->negated) {
     add_negated(reader, flag, token);
   } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
@@ -149,10 +142,6 @@ static bool may_wait(const pd__reader *reader, const pd__token *token) {
   return waits && pd__name_valid(token->name, token->length);
 }
 
-static bool is_excused(const pd__reader *reader, const pd__token *token) {
-  return pd__undefok_has(&reader->undefok, token->name, token->length);
-}
-
 /* Without memory nothing that was found is sure. */
 static void report_findings(pd__reader *reader) {
   size_t shown = 0, unknown = 0;
@@ -161,10 +150,10 @@ static void report_findings(pd__reader *reader) {
     return;
   }
   pd__undefok_close(&reader->undefok);
-  for (size_t i = 0; i < reader->count; i++) {
-    const pd__token *token = &reader->findings[i];
+  for (size_t i = 0; i < reader->findings.count; i++) {
+    const pd__token *token = &reader->findings.items[i];
     bool named = token->status == PD_OK; /* and no error */
-    if (may_wait(reader, token) || (named && is_excused(reader, token))) continue;
+    if (may_wait(reader, token) || (named && pd__undefok_has(&reader->undefok, token))) continue;
     unknown += named;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
@@ -180,55 +169,25 @@ static void report_findings(pd__reader *reader) {
   }
 }
 
-/* Count those for each name, of the line and of files. */
-static uint8_t *count_of(uint8_t *counts, const pd_flag *node, const pd__token *token) {
-  return &counts[2 * (size_t)node->index + (token->origin.source == PD_SOURCE_FILE)];
-}
-
-static pd__pending *prepare(const pd__reader *reader, const pd__token *token, uint8_t *counts) {
-  pd__pending given = {.name = token->name,
-                       .length = token->length,
-                       .text = token->text,
-                       .next = token->next,
-                       .literal = token->literal,
-                       .excused = is_excused(reader, token),
-                       .origin = token->origin};
-  pd__pending *made = NULL;
-  pd_error err;
-  if (pd__pending_prepare(&given, &made, &err) == PD_OK) {
-    ++*count_of(counts, made->node, token);
-  } else {
-    pd__report_add(reader->report, &err);
-  }
-  return made;
-}
-
-/* What is to wait, in the order of the line: of many values for one name, the line and the files
- * keep only the last ones each. First comes the first value for each name that is new, so that
- * names stand in the order of the line, too. */
-static pd__pending *prepare_pending(pd__reader *reader) {
-  pd__arena *arena = &reader->operation->arena;
-  if (reader->count == 0) return NULL;
-  uint8_t *counts = pd__arena_take(arena, 2 * (pd__names_count() + reader->count));
-  pd__pending *first = NULL, **made = pd__arena_take(arena, reader->count * sizeof *made);
-  if (!counts || !made) {
-    pd__report_memory(reader->report);
-    return NULL;
-  }
-  for (size_t i = 0; i < reader->count; i++) {
-    const pd__token *token = &reader->findings[i];
-    bool fresh = may_wait(reader, token) && !pd__names_find(token->name, token->length);
-    if (fresh) made[i] = prepare(reader, token, counts);
-  }
-  for (size_t i = reader->count; i-- > 0;) {
-    const pd__token *token = &reader->findings[i];
-    bool waits = !made[i] && may_wait(reader, token);
-    const pd_flag *node = waits ? pd__names_find(token->name, token->length) : NULL;
-    bool kept = node && *count_of(counts, node, token) <= PD_HISTORY_KEPT;
-    if (kept) made[i] = prepare(reader, token, counts);
-    if (!made[i]) continue;
-    made[i]->following = first;
-    first = made[i];
+/* What is to wait, in the order of the line. */
+static pd__pending *prepare_pending(const pd__reader *reader) {
+  pd__pending *first = NULL, **end = &first;
+  for (size_t i = 0; i < reader->findings.count; i++) {
+    const pd__token *token = &reader->findings.items[i];
+    pd__pending given = {.name = token->name,
+                         .length = token->length,
+                         .text = token->text,
+                         .next = token->next,
+                         .literal = token->literal,
+                         .excused = pd__undefok_has(&reader->undefok, token),
+                         .origin = token->origin};
+    pd_error err;
+    if (!may_wait(reader, token)) continue;
+    if (pd__pending_prepare(&given, end, &err) == PD_OK) {
+      end = &(*end)->following;
+    } else {
+      pd__report_add(reader->report, &err);
+    }
   }
   return first;
 }
@@ -236,11 +195,8 @@ static pd__pending *prepare_pending(pd__reader *reader) {
 /* A flag that another thread has defined while the validators were asked didn't
  * find its value. */
 static void keep(pd__reader *reader, pd__pending *pending) {
-  size_t length = strlen(pending->name);
-  char name[PD_NAME_MAX + 1];
-  memcpy(name, pending->name, length);
   pd__pending_keep(pending);
-  pd_flag *flag = pd__resolve_negated(name, length).flag;
+  pd_flag *flag = pd__resolve_negated(pending->name, pending->length).flag;
   pd__report nobody = {.first = NULL};
   if (flag) pd__pending_apply(reader->operation, flag, &nobody);
 }

@@ -4,6 +4,15 @@
 
 #include "input.h"
 
+pd__token *pd__tokens_add(pd__arena *arena, pd__tokens *list, pd__token token) {
+  pd__token *items =
+      pd__arena_room(arena, list->items, list->count, &list->capacity, sizeof *items);
+  if (!items) return NULL;
+  list->items = items;
+  items[list->count] = token;
+  return &items[list->count++];
+}
+
 pd__token pd__token_split(const char *text) {
   pd__token token = {.dashes = text[1] == '-' ? "--" : "-"};
   token.name = text + (text[1] == '-' ? 2 : 1);
@@ -14,10 +23,8 @@ pd__token pd__token_split(const char *text) {
 }
 
 const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]) {
-  char place[PD__PLACE_SIZE], name[PD__QUOTE_SIZE], shown[PD_NAME_MAX + 2];
-  size_t length = token->length <= PD_NAME_MAX ? token->length : PD_NAME_MAX + 1;
-  snprintf(shown, sizeof shown, "%.*s", (int)length, token->name);
-  pd__quote(name, shown);
+  char place[PD__PLACE_SIZE], name[PD__QUOTE_SIZE];
+  pd__quote_part(name, token->name, token->length);
   if (!strcmp(token->dashes, "--")) return pd__source_of(name, &token->origin, out);
   snprintf(out, PD__SOURCE_SIZE, "%s%s%s", pd__place_of(&token->origin, place), token->dashes,
            name);

@@ -14,28 +14,24 @@ static int compare(const void *left, const void *right) {
   return (a->length > b->length) - (a->length < b->length);
 }
 
-void pd__undefok_add(pd__arena *arena, pd__undefok *list, const char *name, size_t length) {
+void pd__undefok_add(pd__arena *arena, pd__tokens *list, const char *name, size_t length) {
   for (; length > 0 && *name == '-'; length--) name++;
-  pd__token *names =
-      pd__arena_room(arena, list->names, list->count, &list->capacity, sizeof *names);
-  if (!names) return;
-  list->names = names;
-  names[list->count++] = (pd__token){.name = name, .length = (uint32_t)length};
+  pd__tokens_add(arena, list, (pd__token){.name = name, .length = (uint32_t)length});
 }
 
-void pd__undefok_close(pd__undefok *list) {
-  if (list->count > 1) qsort(list->names, list->count, sizeof *list->names, compare);
+void pd__undefok_close(pd__tokens *list) {
+  if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, compare);
 }
 
-static bool find(const pd__undefok *list, const char *name, size_t length) {
+static bool find(const pd__tokens *list, const char *name, size_t length) {
   pd__token wanted = {.name = name, .length = (uint32_t)length};
   return list->count > 0 &&
-         bsearch(&wanted, list->names, list->count, sizeof wanted, compare) != NULL;
+         bsearch(&wanted, list->items, list->count, sizeof wanted, compare) != NULL;
 }
 
-bool pd__undefok_has(const pd__undefok *list, const char *name, size_t length) {
-  if (find(list, name, length)) return true;
-  if (length < 3 || strncmp(name, "no", 2) != 0) return false;
-  return find(list, name + 2, length - 2) ||
-         (fold(name[2]) == '_' && find(list, name + 3, length - 3));
+bool pd__undefok_has(const pd__tokens *list, const pd__token *token) {
+  if (find(list, token->name, token->length)) return true;
+  if (token->length < 3 || strncmp(token->name, "no", 2) != 0) return false;
+  return find(list, token->name + 2, token->length - 2) ||
+         (fold(token->name[2]) == '_' && find(list, token->name + 3, token->length - 3));
 }

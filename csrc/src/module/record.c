@@ -13,14 +13,6 @@ static int compare_lines(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-static void turn_round(pd__cell *cells, size_t count) {
-  for (size_t i = 0; i < count / 2; i++) {
-    pd__cell first = cells[i];
-    cells[i] = cells[count - 1 - i];
-    cells[count - 1 - i] = first;
-  }
-}
-
 /* Whether another definition stands in the file of the first one. */
 static bool is_beside(const pd_flag_def *first, const pd_flag_def *other) {
   return first->file == other->file ||
@@ -31,44 +23,32 @@ static bool is_beside(const pd_flag_def *first, const pd_flag_def *other) {
  * it round; listings follow the source. */
 static void sort_files(pd__cell *cells, size_t count) {
   for (size_t first = 0, end = 0; first < count; first = end) {
-    bool rises = true, falls = true;
+    bool rises = true;
     for (end = first + 1; end < count && is_beside(cells[first].def, cells[end].def); end++) {
-      bool higher = cells[end].def->line >= cells[end - 1].def->line;
-      rises &= higher;
-      falls &= !higher;
+      rises &= cells[end].def->line >= cells[end - 1].def->line;
     }
-    if (rises) continue;
-    if (falls) {
-      turn_round(cells + first, end - first);
-    } else {
-      qsort(cells + first, end - first, sizeof *cells, compare_lines);
-    }
+    if (!rises) qsort(cells + first, end - first, sizeof *cells, compare_lines);
   }
 }
 
 /* ---- Reading ---- */
 
-/* The definition as the registry takes it: checked, and a copy where it has another size or gets
- * another name; NULL: refused. */
-static const pd_flag_def *read_one(pd__defs *defs, const pd_flag_def *def, const char *name_space,
-                                   pd_error *err) {
-  bool named = *name_space && def->kind == PD_KIND_DEFINE;
-  if (named || def->size != sizeof *def) {
-    pd_flag_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
-    pd_status status = copy ? pd__def_convert(def, copy, err) : pd__fail_memory(err);
-    if (status == PD_OK && named) status = pd__namespace_apply(name_space, copy, err);
-    if (status != PD_OK) return NULL;
-    def = copy;
-  }
-  return pd__def_check(def, err) == PD_OK ? def : NULL;
-}
-
+/* Take a definition as the registry does: checked, and a copy where it has another size or gets
+ * another name. */
 static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
                       pd__report *report) {
   pd_error err;
+  pd_status status = PD_OK;
   if (!def) return;
-  def = read_one(defs, def, module->name_space, &err);
-  if (def) {
+  bool named = *module->name_space && def->kind == PD_KIND_DEFINE;
+  if (named || def->size != sizeof *def) {
+    pd_flag_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
+    status = copy ? pd__def_convert(def, copy, &err) : pd__fail_memory(&err);
+    if (status == PD_OK && named) status = pd__namespace_apply(module->name_space, copy, &err);
+    def = copy;
+  }
+  if (status == PD_OK) status = pd__def_check(def, &err);
+  if (status == PD_OK) {
     defs->cells[defs->count++] = (pd__cell){.def = def, .module = module};
   } else {
     pd__report_add(report, &err);

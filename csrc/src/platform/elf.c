@@ -16,20 +16,14 @@
 
 /* ---- Images ---- */
 
-/* Whether the image is linked so that dlclose doesn't unload it. musl unloads none. */
-static bool never_leaves(const pd__image *image) {
+/* Whether the image with these entries is linked so that dlclose doesn't unload it. musl unloads
+ * none. */
+static bool never_leaves(const ElfW(Dyn) *entry) {
 #ifdef __GLIBC__
-  for (int i = 0; i < image->count; i++) {
-    const pd__phdr *segment = &image->segments[i];
-    if (segment->p_type != PT_DYNAMIC) continue;
-    const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(image->base + segment->p_vaddr);
-    for (; entry->d_tag != DT_NULL; entry++) {
-      if (entry->d_tag == DT_FLAGS_1) return entry->d_un.d_val & DF_1_NODELETE;
-    }
-  }
-  return false;
+  while (entry->d_tag != DT_NULL && entry->d_tag != DT_FLAGS_1) entry++;
+  return entry->d_tag == DT_FLAGS_1 && entry->d_un.d_val & DF_1_NODELETE;
 #else
-  (void)image;
+  (void)entry;
   return true;
 #endif
 }
@@ -51,16 +45,17 @@ static void describe(walk *run) {
   const pd__image *image = run->current;
   pd__platform_image *described = &run->image;
   *described = (pd__platform_image){.path = image->path, .low = UINTPTR_MAX};
-  described->stays = !*image->path || never_leaves(image);
   if (!*image->path) { /* the program itself */
+    described->stays = true;
     ssize_t length = readlink("/proc/self/exe", run->program, PATH_MAX - 1);
     run->program[length > 0 ? length : 0] = '\0';
     described->path = run->program;
   }
   for (int i = 0; i < image->count; i++) {
     const pd__phdr *segment = &image->segments[i];
-    if (segment->p_type != PT_LOAD) continue;
     uintptr_t low = image->base + segment->p_vaddr;
+    if (segment->p_type == PT_DYNAMIC) described->stays |= never_leaves((const ElfW(Dyn) *)low);
+    if (segment->p_type != PT_LOAD) continue;
     if (low < described->low) described->low = low;
     if (low + segment->p_memsz > described->high) described->high = low + segment->p_memsz;
   }

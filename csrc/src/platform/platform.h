@@ -58,7 +58,7 @@ pd__platform_image *pd__platform_copy_image(const pd__platform_image *image);
 void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high);
 
 /* Open a shared library, symbols local, all of them bound now. `inside`
- * receives an address in its image. */
+ * receives an address in its image. Whoever finds a handle closes it, also after an error. */
 pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err);
 void pd__platform_close(void *handle);
 
@@ -73,8 +73,8 @@ const char *pd__platform_getenv(const char *variable);
 const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
                               size_t *length);
 
-/* Fill `out` with bytes that nobody can foretell. False: the system has none at hand, and
- * nobody waits until it has. */
+/* Fill `out`, of at most 256 bytes, with bytes that nobody can foretell. False: the system has
+ * none at hand, and nobody waits until it has. */
 bool pd__platform_random(void *out, size_t size);
 
 /* strtod in the C locale, for text that is known to be a number. */

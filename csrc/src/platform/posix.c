@@ -109,19 +109,6 @@ static int open_regular(const char *path, bool library, struct stat *status, con
 
 /* ---- Opening ---- */
 
-/* What is wrong with the file in a user's words, or NULL where only the loader
- * can tell. */
-static const char *complaint_about(const char *path) {
-  struct stat status;
-  const char *complaint;
-  if (!*path) return "the path is empty, expected that of a shared library";
-  int fd = open_regular(path, true, &status, &complaint);
-  if (fd < 0) return complaint;
-  complaint = pd__posix_complaint(fd, (uint64_t)status.st_size);
-  close(fd);
-  return complaint;
-}
-
 /* The loader's words without the path that they often begin with. */
 static const char *loader_words(const char *path) {
   const char *words = dlerror();
@@ -144,17 +131,17 @@ static void *open_file(const char *path) {
 }
 
 pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err) {
-  const char *complaint = complaint_about(path);
-  if (complaint) return pd__fail_load(path, complaint, err);
-  *handle = open_file(path);
-  if (!*handle) return pd__fail_load(path, loader_words(path), err);
-  *inside = pd__posix_inside(*handle);
-  if (!*inside) {
-    pd__fail_load(path, loader_words(path), err);
-    dlclose(*handle);
-    return PD_ERR_LOAD;
+  struct stat status;
+  const char *why = "the path is empty, expected that of a shared library";
+  int fd = *path ? open_regular(path, true, &status, &why) : -1;
+  if (fd >= 0) {
+    why = pd__posix_complaint(fd, (uint64_t)status.st_size);
+    close(fd);
   }
-  return PD_OK;
+  if (why) return pd__fail_load(path, why, err);
+  *handle = open_file(path);
+  *inside = *handle ? pd__posix_inside(*handle) : NULL;
+  return *inside ? PD_OK : pd__fail_load(path, loader_words(path), err);
 }
 
 void pd__platform_close(void *handle) {
@@ -225,33 +212,24 @@ bool pd__platform_random(void *out, size_t size) {
 
 #define WITHOUT_WAITING 1 /* GRND_NONBLOCK */
 
-/* By the number of the call: older C libraries have no function for it. */
+/* By the number of the call: older C libraries have no function for it. No signal interrupts one
+ * for so few bytes. */
 bool pd__platform_random(void *out, size_t size) {
-  for (size_t filled = 0; filled < size;) {
-    long got = syscall(SYS_getrandom, (char *)out + filled, size - filled, WITHOUT_WAITING);
-    if (got > 0) filled += (size_t)got;
-    if (got <= 0 && errno != EINTR) return false;
-  }
-  return true;
+  return syscall(SYS_getrandom, out, size, WITHOUT_WAITING) == (long)size;
 }
 
 #endif
 
 /* ---- Locale ---- */
 
+static locale_t c_locale;
+
+static void make_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
 double pd__platform_strtod(const char *text) {
-  static locale_t c_locale;
-  locale_t locale = __atomic_load_n(&c_locale, __ATOMIC_ACQUIRE);
-  if (!locale) {
-    locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    locale_t none = (locale_t)0;
-    if (!__atomic_compare_exchange_n(&c_locale, &none, locale, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
-      freelocale(locale);
-      locale = none;
-    }
-  }
-  return strtod_l(text, NULL, locale);
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, make_locale);
+  return strtod_l(text, NULL, c_locale);
 }
 
 #endif /* _WIN32 */

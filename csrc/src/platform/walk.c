@@ -1,16 +1,11 @@
 /* What all systems need for walks over images. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "../base/text.h"
 #include "platform.h"
 
 pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
-  size_t size = strlen(image->path) + 1;
-  pd__platform_image *copy = malloc(sizeof *copy + size);
-  if (!copy) return NULL;
-  *copy = *image;
-  copy->path = memcpy(copy + 1, image->path, size);
-  return copy;
+  static const size_t path = offsetof(pd__platform_image, path);
+  size_t whole;
+  return pd__copy_whole(image, sizeof *image, &path, 1, &whole);
 }
 
 static void keep(const pd__platform_image *image, void *found) {

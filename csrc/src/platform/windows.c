@@ -133,49 +133,43 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
   HMODULE image = NULL;
   DWORD error = GetLastError();
   (void)path;
-  bool held =
-      GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const wchar_t *)low, &image);
-  if (held && ((uintptr_t)image < low || (uintptr_t)image >= high)) {
+  GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const wchar_t *)low, &image);
+  if (image && ((uintptr_t)image < low || (uintptr_t)image >= high)) {
     FreeLibrary(image);
     image = NULL;
   }
   SetLastError(error);
-  return held ? image : NULL;
+  return image;
 }
 
 /* ---- Files ---- */
 
-#define WHY_SIZE 400 /* room for what is wrong with a file */
-
-/* The system's words for an error, in one line, or `instead`. */
-static void say_system(char why[WHY_SIZE], DWORD code, const char *instead) {
+/* The system's words for an error, in one line, or `instead`; until this thread asks again. */
+static const char *system_words(DWORD code, const char *instead) {
+  static _Thread_local char why[400];
   wchar_t words[400] = L"";
   DWORD how = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
   DWORD length = FormatMessageW(how, NULL, code, 0, words, 400, NULL);
   while (length > 0 && wcschr(L"\r\n .", words[length - 1])) length--;
   char *text = utf8_of(words, (int)length);
-  snprintf(why, WHY_SIZE, "%s", text && *text ? text : instead);
+  snprintf(why, sizeof why, "%s", text && *text ? text : instead);
   free(text);
+  return why;
 }
 
-/* INVALID_HANDLE_VALUE: `why` tells what is wrong with it, which was to be what is `wanted`. */
-static HANDLE open_file(const wchar_t *full, const char *wanted, char why[WHY_SIZE]) {
+/* INVALID_HANDLE_VALUE: *why tells what is wrong with it, as `directory` does where it is one. */
+static HANDLE open_file(const wchar_t *full, const char *directory, const char **why) {
   DWORD share = FILE_SHARE_READ | FILE_SHARE_DELETE | FILE_SHARE_WRITE;
   DWORD attributes = GetFileAttributesW(full);
   bool there = attributes != INVALID_FILE_ATTRIBUTES;
-  if (there && attributes & FILE_ATTRIBUTE_DIRECTORY) {
-    snprintf(why, WHY_SIZE, "is a directory, expected a %s", wanted);
-    return INVALID_HANDLE_VALUE;
-  }
   HANDLE file = INVALID_HANDLE_VALUE;
+  *why = there && attributes & FILE_ATTRIBUTE_DIRECTORY ? directory : NULL;
+  if (*why) return file;
   if (there) file = CreateFileW(full, GENERIC_READ, share, NULL, OPEN_EXISTING, 0, NULL);
   if (file != INVALID_HANDLE_VALUE) return file;
   DWORD code = GetLastError();
-  if (code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND) {
-    strcpy(why, "no such file");
-  } else {
-    say_system(why, code, "can't be read");
-  }
+  bool missing = code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND;
+  *why = missing ? "no such file" : system_words(code, "can't be read");
   return file;
 }
 
@@ -192,26 +186,23 @@ static bool cut_short(HANDLE file, uint32_t sections, unsigned count) {
   if (!GetFileSizeEx(file, &size)) return false;
   for (unsigned i = 0; i < count; i++) {
     IMAGE_SECTION_HEADER section;
-    if (!read_at(file, sections + i * (uint32_t)sizeof section, &section, sizeof section)) {
-      return true;
-    }
+    uint32_t at = sections + i * (uint32_t)sizeof section;
+    if (!read_at(file, at, &section, sizeof section)) return true;
     if ((LONGLONG)section.PointerToRawData + section.SizeOfRawData > size.QuadPart) return true;
   }
   return false;
 }
 
 static const char *complaint_about_pe(HANDLE file) {
-  IMAGE_DOS_HEADER dos;
+  IMAGE_DOS_HEADER dos = {.e_magic = 0};
   struct {
     DWORD signature;
     IMAGE_FILE_HEADER file;
   } header;
-  if (!read_at(file, 0, &dos, 2) || dos.e_magic != IMAGE_DOS_SIGNATURE) {
-    return "is not a shared library";
-  }
-  if (!read_at(file, 0, &dos, sizeof dos)) return "is cut short";
+  bool whole = read_at(file, 0, &dos, sizeof dos);
+  if (dos.e_magic != IMAGE_DOS_SIGNATURE) return "is not a shared library";
   uint32_t at = (uint32_t)dos.e_lfanew;
-  if (!read_at(file, at, &header, sizeof header)) return "is cut short";
+  if (!whole || !read_at(file, at, &header, sizeof header)) return "is cut short";
   if (header.signature != IMAGE_NT_SIGNATURE) return "is not a shared library";
   if (header.file.Machine != IMAGE_FILE_MACHINE_AMD64) return "was built for another architecture";
   if (!(header.file.Characteristics & IMAGE_FILE_DLL)) {
@@ -273,12 +264,13 @@ static pd_status fail_missing(const char *path, const wchar_t *full, pd_error *e
 }
 
 static pd_status open_full(const char *path, const wchar_t *full, void **handle, pd_error *err) {
-  char why[WHY_SIZE];
-  HANDLE file = open_file(full, "shared library", why);
-  if (file == INVALID_HANDLE_VALUE) return pd__fail_load(path, why, err);
-  const char *complaint = complaint_about_pe(file);
-  CloseHandle(file);
-  if (complaint) return pd__fail_load(path, complaint, err);
+  const char *why;
+  HANDLE file = open_file(full, "is a directory, expected a shared library", &why);
+  if (!why) {
+    why = complaint_about_pe(file);
+    CloseHandle(file);
+  }
+  if (why) return pd__fail_load(path, why, err);
   DWORD mode; /* messages come back, and don't open a window */
   SetThreadErrorMode(SEM_FAILCRITICALERRORS | SEM_NOOPENFILEERRORBOX, &mode);
   *handle = LoadLibraryExW(full, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
@@ -286,8 +278,7 @@ static pd_status open_full(const char *path, const wchar_t *full, void **handle,
   SetThreadErrorMode(mode, NULL);
   if (*handle) return PD_OK;
   if (code == ERROR_MOD_NOT_FOUND) return fail_missing(path, full, err);
-  say_system(why, code, "the loader refused it");
-  return pd__fail_load(path, why, err);
+  return pd__fail_load(path, system_words(code, "the loader refused it"), err);
 }
 
 pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err) {
@@ -314,51 +305,45 @@ bool pd__platform_is_path(const char *asked, const char *path) {
 
 /* ---- Reading ---- */
 
-static void read_all(pd__arena *arena, HANDLE file, size_t most, char **out, size_t *length,
-                     char why[WHY_SIZE]) {
+static const char *read_all(pd__arena *arena, HANDLE file, size_t most, char **out,
+                            size_t *length) {
   LARGE_INTEGER size;
-  DWORD got = 0;
-  if (GetFileType(file) != FILE_TYPE_DISK) {
-    strcpy(why, "is a device or a pipe, expected a regular file");
-    return;
-  }
-  bool known = GetFileSizeEx(file, &size);
-  if (known && (uint64_t)size.QuadPart > most) {
-    strcpy(why, PD__TOO_BIG);
-    return;
-  }
-  *out = known ? pd__arena_take(arena, (size_t)size.QuadPart + 1) : NULL;
-  if (known && !*out) return;
-  if (!known || !ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
-    say_system(why, GetLastError(), "can't be read");
+  DWORD got;
+  if (GetFileType(file) != FILE_TYPE_DISK) return "is a device or a pipe, expected a regular file";
+  if (!GetFileSizeEx(file, &size)) return system_words(GetLastError(), "can't be read");
+  if ((uint64_t)size.QuadPart > most) return PD__TOO_BIG;
+  *out = pd__arena_take(arena, (size_t)size.QuadPart + 1);
+  if (!*out) return NULL;
+  if (!ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
+    return system_words(GetLastError(), "can't be read");
   }
   *length = got;
+  return NULL;
 }
 
 const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
                               size_t *length) {
+  const char *why;
   if (!*path) return "the path is empty";
   wchar_t *full = full_path(path);
   if (!full) return "the path isn't UTF-8";
-  char why[WHY_SIZE] = "";
-  HANDLE file = open_file(full, "regular file", why);
+  HANDLE file = open_file(full, "is a directory, expected a regular file", &why);
   free(full);
-  if (file != INVALID_HANDLE_VALUE) {
-    read_all(arena, file, most, out, length, why);
+  if (!why) {
+    why = read_all(arena, file, most, out, length);
     CloseHandle(file);
   }
-  return *why ? pd__arena_text(arena, why, strlen(why)) : NULL;
+  return why ? pd__arena_text(arena, why, strlen(why)) : NULL;
 }
 
 /* ---- Random bytes ---- */
 
 /* Microsoft's C library asks RtlGenRandom, whose DLL this one then doesn't name. */
 bool pd__platform_random(void *out, size_t size) {
-  for (size_t filled = 0; filled < size; filled += sizeof(unsigned)) {
+  for (size_t i = 0; i < size; i++) {
     unsigned word;
-    size_t left = size - filled;
     if (rand_s(&word) != 0) return false;
-    memcpy((char *)out + filled, &word, left < sizeof word ? left : sizeof word);
+    ((unsigned char *)out)[i] = (unsigned char)word;
   }
   return true;
 }
@@ -367,28 +352,24 @@ bool pd__platform_random(void *out, size_t size) {
 
 /* The text is stored for good, once. */
 const char *pd__platform_getenv(const char *variable) {
-  const char *out = NULL;
   wchar_t *name = wide_of(variable);
   DWORD size = name ? GetEnvironmentVariableW(name, NULL, 0) : 0;
   wchar_t *text = size ? malloc(size * sizeof *text) : NULL;
-  if (text && GetEnvironmentVariableW(name, text, size) < size) {
-    char *copy = utf8_of(text, -1);
-    out = pd__intern(copy);
-    free(copy);
-  }
+  bool whole = text && GetEnvironmentVariableW(name, text, size) < size;
+  char *copy = whole ? utf8_of(text, -1) : NULL;
+  const char *out = pd__intern(copy);
+  free(copy);
   free(text);
   free(name);
   return out;
 }
 
-/* As strtod, with another text in the place of the point; false: not read whole. */
+/* As strtod, with another text in the place of the point, which there is; false: not read whole. */
 static bool read_with_point(const char *text, const char *point, double *out) {
   size_t whole = strcspn(text, ".");
   char *end, *copy = malloc(strlen(text) + strlen(point) + 1);
   if (!copy) return false;
-  memcpy(copy, text, whole);
-  strcpy(copy + whole, text[whole] ? point : "");
-  strcat(copy, text[whole] ? text + whole + 1 : "");
+  sprintf(copy, "%.*s%s%s", (int)whole, text, point, text + whole + 1);
   *out = strtod(copy, &end);
   bool all = !*end;
   free(copy);

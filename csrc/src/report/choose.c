@@ -66,20 +66,14 @@ static void find_files(const pd__rows *rows, own *of) {
 }
 
 static bool is_wanted(const pd__row *row, pd_help_kind kind, const char *pattern, const own *of) {
+  const char *file = row->info.file;
   bool beside = false;
-  switch (kind) {
-    case PD_HELP_SHORT:
-      return is_own(row, of);
-    case PD_HELP_ON:
-      return is_file(row->info.file, pattern, strlen(pattern), false);
-    case PD_HELP_MATCH:
-      return strstr(row->info.file, pattern) != NULL;
-    case PD_HELP_PACKAGE:
-      for (size_t i = 0; i < of->count; i++) beside |= is_beside(row->info.file, of->files[i]);
-      return beside;
-    default:
-      return true;
-  }
+  if (kind == PD_HELP_SHORT) return is_own(row, of);
+  if (kind == PD_HELP_ON) return is_file(file, pattern, strlen(pattern), false);
+  if (kind == PD_HELP_MATCH) return strstr(file, pattern) != NULL;
+  if (kind != PD_HELP_PACKAGE) return true;
+  for (size_t i = 0; i < of->count; i++) beside |= is_beside(file, of->files[i]);
+  return beside;
 }
 
 void pd__rows_choose(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program) {

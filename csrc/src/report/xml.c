@@ -14,18 +14,11 @@ static bool is_allowed(uint32_t code) {
 /* What stands for a character that can't stand for itself, or NULL: a lone > can,
  * and gflags leaves it; a reader takes \r for the \n of another system. */
 static const char *entity(const char *at, uint32_t code, const char *text) {
-  switch (code) {
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return at - text >= 2 && at[-1] == ']' && at[-2] == ']' ? "&gt;" : NULL;
-    case '\r':
-      return "&#13;";
-    default:
-      return is_allowed(code) ? NULL : "\xef\xbf\xbd";
-  }
+  if (code == '&') return "&amp;";
+  if (code == '<') return "&lt;";
+  if (code == '\r') return "&#13;";
+  if (code == '>') return at - text >= 2 && at[-1] == ']' && at[-2] == ']' ? "&gt;" : NULL;
+  return is_allowed(code) ? NULL : "\xef\xbf\xbd";
 }
 
 static void write_text(pd__out *out, const char *text) {
@@ -33,11 +26,7 @@ static void write_text(pd__out *out, const char *text) {
     uint32_t code;
     size_t length = pd__utf8_length(at, &code);
     const char *instead = length ? entity(at, code, text) : "\xef\xbf\xbd";
-    if (instead) {
-      pd__out_text(out, instead);
-    } else {
-      pd__out_add(out, at, length);
-    }
+    pd__out_add(out, instead ? instead : at, instead ? strlen(instead) : length);
     at += length ? length : 1;
   }
 }
