@@ -236,7 +236,7 @@ static void undefine(pd_flag *flag, const pd__cell *gone) {
   flag->defined = flag->assignable = flag->simple = flag->hooked = false;
   pd__flag_new_generation(flag);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
-  pd__history_drop(flag, PD_SOURCE_DEFAULT);
+  pd__history_drop(flag, PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
   pd__cell *imports = flag->cells;
   flag->cells = NULL;
   relink_imports(flag, imports);

@@ -110,7 +110,7 @@ static void gather(pd_flag *node, pd_source source, bool negated, pd__pending **
 void pd__pending_forget(pd_source source) {
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     pd__pending *list = NULL;
-    if (!node->defined) pd__history_drop(node, source);
+    if (!node->defined) pd__history_drop(node, PD__SOURCE_BIT(source));
     gather(node, source, false, &list);
     while (list) {
       pd__pending *gone = list;

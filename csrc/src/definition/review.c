@@ -28,14 +28,13 @@ static void fail(pd_status status, const pd_flag *flag, const pd__entry *entry,
                  const review *under) {
   char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
   pd_error err;
-  pd_origin origin = pd__entry_origin(entry);
   if (status == PD_ERR_READ_ONLY) {
-    pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &origin, source));
+    pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &entry->origin, source));
   } else if (status == PD_ERR_MEMORY) {
     pd__fail_memory(&err);
   } else {
     const char *text = pd__value_text(under->was, entry->value, number);
-    pd__fail_value(status, flag, flag->name, text, &origin, &err);
+    pd__fail_value(status, flag, flag->name, text, &entry->origin, &err);
   }
   pd__report_add(under->report, &err);
 }

@@ -101,9 +101,8 @@ static bool is_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
-  pd_origin origin = pd__entry_origin(&given);
-  if (!is_open(changes, flag, &origin)) return;
-  add_plain(changes, &(pd__change){.flag = flag, .action = PD__DROP, .origin = origin});
+  if (!is_open(changes, flag, &given.origin)) return;
+  add_plain(changes, &(pd__change){.flag = flag, .action = PD__DROP, .origin = given.origin});
 }
 
 void pd__changes_reset(pd__changes *changes, pd_flag *flag) {

@@ -102,6 +102,14 @@ static inline pd_source pd__change_source(const pd__change *change) {
   return below ? change->origin.source : PD_SOURCE_OVERRIDE;
 }
 
+/* The sources whose values it takes away, a bit of PD__SOURCE_BIT each. */
+static inline uint32_t pd__change_drops(const pd__change *change) {
+  uint32_t given = ~PD__SOURCE_BIT(PD_SOURCE_DEFAULT);
+  if (change->action == PD__WIPE) return given;
+  if (change->action == PD__RESET) return given & ~PD__SOURCE_BIT(PD_SOURCE_OVERRIDE);
+  return change->action == PD__DROP ? PD__SOURCE_BIT(change->origin.source) : 0;
+}
+
 /* ---- The stages behind (validate.c, commit.c, notify.c) ---- */
 
 /* Refusals go to the report. */

@@ -22,11 +22,7 @@ pd__entry *pd__entry_take(pd_value value, const pd_origin *origin) {
   pd__entry *made = unused;
   unused = made->next;
   unused_count--;
-  *made = (pd__entry){.value = value,
-                      .place = origin->place,
-                      .line = origin->line,
-                      .column = origin->column,
-                      .source = (uint8_t)origin->source};
+  *made = (pd__entry){.value = value, .origin = *origin};
   return made;
 }
 
@@ -52,10 +48,10 @@ static bool same_place(const pd_origin *a, const pd_origin *b) {
 
 /* A value of `source` stands before the list at `at`: those of the source in it are replaced, and
  * only the last of them are kept. */
-static void settle(pd__entry **at, uint8_t source) {
+static void settle(pd__entry **at, pd_source source) {
   size_t kept = 0;
   while (*at) {
-    if ((*at)->source != source) {
+    if ((*at)->origin.source != source) {
       at = &(*at)->next;
     } else if (kept == PD_HISTORY_KEPT) {
       free_at(at);
@@ -69,26 +65,19 @@ static void settle(pd__entry **at, uint8_t source) {
 
 /* A line of code that sets a flag again and again isn't remembered for each time. */
 void pd__entries_push(pd__entry **list, pd__entry *fresh) {
-  pd_origin mine = pd__entry_origin(fresh);
-  if (*list) {
-    pd_origin theirs = pd__entry_origin(*list);
-    if (same_place(&mine, &theirs)) {
-      (*list)->value = fresh->value;
-      pd__entry_free(fresh);
-      return;
-    }
+  if (*list && same_place(&fresh->origin, &(*list)->origin)) {
+    (*list)->value = fresh->value;
+    pd__entry_free(fresh);
+    return;
   }
   fresh->next = *list;
   *list = fresh;
-  settle(&fresh->next, fresh->source);
+  settle(&fresh->next, fresh->origin.source);
 }
 
 static void set_current(pd_flag *flag, const pd_origin *origin) {
   flag->assigned = true;
-  flag->source = (uint8_t)origin->source;
-  flag->place = origin->place;
-  flag->line = origin->line;
-  flag->column = origin->column;
+  flag->origin = *origin;
 }
 
 static void set_base(pd_flag *flag, pd_value value) {
@@ -103,21 +92,21 @@ static void set_base(pd_flag *flag, pd_value value) {
 static void give_below(pd_flag *flag, pd_value value, const pd_origin *origin) {
   pd__entry **at = &flag->history;
   uint32_t rank = pd__source_rank(origin->source);
-  while (*at && pd__source_rank((pd_source)(*at)->source) > rank) at = &(*at)->next;
+  while (*at && pd__source_rank((*at)->origin.source) > rank) at = &(*at)->next;
   pd__entries_push(at, pd__entry_take(value, origin));
 }
 
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  pd_origin current = pd__flag_origin(flag);
-  if (flag->assigned && pd__source_rank(current.source) > pd__source_rank(origin->source)) {
+  const pd_origin *current = &flag->origin;
+  if (flag->assigned && pd__source_rank(current->source) > pd__source_rank(origin->source)) {
     give_below(flag, value, origin);
     return;
   }
-  if (flag->assigned && !same_place(&current, origin)) {
-    pd__entry *old = pd__entry_take(pd__flag_base(flag), &current);
+  if (flag->assigned && !same_place(current, origin)) {
+    pd__entry *old = pd__entry_take(pd__flag_base(flag), current);
     old->next = flag->history;
     flag->history = old;
-    settle(&flag->history, (uint8_t)origin->source);
+    settle(&flag->history, origin->source);
   }
   set_current(flag, origin);
   set_base(flag, value);
@@ -130,11 +119,10 @@ static void promote(pd_flag *flag) {
   pd__entry *next = flag->history;
   if (!next) {
     flag->assigned = false;
-    flag->source = PD_SOURCE_DEFAULT;
+    flag->origin.source = PD_SOURCE_DEFAULT;
     return;
   }
-  pd_origin origin = pd__entry_origin(next);
-  set_current(flag, &origin);
+  set_current(flag, &next->origin);
   if (flag->defined) {
     set_base(flag, next->value);
   } else if (pd__flag_override(flag)) {
@@ -145,35 +133,20 @@ static void promote(pd_flag *flag) {
   free_at(&flag->history);
 }
 
-typedef struct dropping {
-  bool all; /* but the default */
-  pd_source source;
-} dropping;
-
 static bool is_kept(pd_flag *flag, pd__entry *entry, bool current, void *context) {
-  const dropping *what = context;
+  const uint32_t *dropped = context;
   (void)flag;
   (void)current;
-  return what->all ? entry->source == PD_SOURCE_DEFAULT : entry->source != what->source;
+  return !(*dropped & PD__SOURCE_BIT(entry->origin.source));
 }
 
-void pd__history_drop(pd_flag *flag, pd_source source) {
-  dropping what = {.source = source};
-  pd__history_filter(flag, pd__flag_base(flag), is_kept, &what);
-}
-
-void pd__history_drop_all(pd_flag *flag) {
-  dropping what = {.all = true};
-  pd__history_filter(flag, pd__flag_base(flag), is_kept, &what);
+void pd__history_drop(pd_flag *flag, uint32_t sources) {
+  pd__history_filter(flag, pd__flag_base(flag), is_kept, &sources);
 }
 
 /* The current value as an entry, which `keeps` may change. */
 static bool keeps_current(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
-  pd__entry now = {.value = base,
-                   .place = flag->place,
-                   .line = flag->line,
-                   .column = flag->column,
-                   .source = flag->source};
+  pd__entry now = {.value = base, .origin = flag->origin};
   if (!keeps(flag, &now, true, context)) return false;
   if (pd__flag_override(flag)) {
     flag->extra->base = now.value;
@@ -201,15 +174,11 @@ void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *co
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {
   if (!flag->assigned) return false;
   const pd__entry *entry = flag->history;
-  if (flag->source == source) {
-    *out = (pd__entry){.value = pd__flag_base(flag),
-                       .place = flag->place,
-                       .line = flag->line,
-                       .column = flag->column,
-                       .source = flag->source};
+  if (flag->origin.source == source) {
+    *out = (pd__entry){.value = pd__flag_base(flag), .origin = flag->origin};
     return true;
   }
-  while (entry && entry->source != source) entry = entry->next;
+  while (entry && entry->origin.source != source) entry = entry->next;
   if (entry) *out = *entry;
   return entry != NULL;
 }
@@ -230,7 +199,7 @@ static void show_default(const pd_flag *flag, pd_flag_entry *out) {
 static bool step(const pd__entry *entry, size_t *left, pd_flag_entry *out) {
   for (; entry && *left > 0; --*left) entry = entry->next;
   if (!entry) return false;
-  show(out, entry->value, pd__entry_origin(entry), entry->replaced);
+  show(out, entry->value, entry->origin, entry->replaced);
   return true;
 }
 
@@ -240,7 +209,7 @@ bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
     if (step(at->values, &left, out)) return true;
   }
   if (flag->assigned && left-- == 0) {
-    show(out, pd__flag_base(flag), pd__flag_origin(flag), false);
+    show(out, pd__flag_base(flag), flag->origin, false);
     return true;
   }
   if (flag->assigned && step(flag->history, &left, out)) return true;

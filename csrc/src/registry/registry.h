@@ -33,17 +33,10 @@ typedef struct pd__cell {
 /* One value that a flag was given and that doesn't hold now. */
 typedef struct pd__entry {
   pd_value value; /* text is stored for good; so is that of the place */
-  const char *place;
-  uint32_t line;
-  uint32_t column;
-  uint8_t source;
+  pd_origin origin;
   bool replaced; /* by a later one of the same source, or override */
   struct pd__entry *next;
 } pd__entry;
-
-static inline pd_origin pd__entry_origin(const pd__entry *entry) {
-  return (pd_origin){(pd_source)entry->source, entry->line, entry->place, entry->column};
-}
 
 /* What an override did to one flag. */
 typedef struct pd__overridden {
@@ -91,22 +84,18 @@ typedef union pd__number {
  * definition. A name that was ever a flag stays for good, since there are handles to it. What a set
  * reads and writes comes first, so that it lies in as few lines of the cache as can be. */
 struct pd_flag {
-  const char *name;  /* as the definition spells it, of whose module the text is; of others
-                        as first met, stored for good */
-  const char *text;  /* the value of a string */
-  pd__number number; /* the value of a number */
-  void *variable;    /* of the definition; NULL: none, or only access functions reach it */
-  pd__extra *extra;  /* NULL: none of it is needed */
-  const char *place; /* of the last value that isn't an override's, with line, column, source */
-  uint32_t line;
-  uint32_t column;
-  uint32_t generation; /* of the definition: another number whenever that changes */
-  uint16_t length;     /* of the name */
-  uint8_t source;
+  const char *name;     /* as the definition spells it, of whose module the text is; of others
+                           as first met, stored for good */
+  const char *text;     /* the value of a string */
+  pd__number number;    /* the value of a number */
+  void *variable;       /* of the definition; NULL: none, or only access functions reach it */
+  pd__extra *extra;     /* NULL: none of it is needed */
+  uint32_t generation;  /* of the definition: another number whenever that changes */
+  uint16_t length;      /* of the name */
   uint8_t state;        /* as pd_flag_get_state says; for readers without the lock */
   uint8_t type;         /* of the values; outlives the definition */
   bool truth;           /* the value of a bool */
-  bool assigned;        /* it was given a value: place, line, column and source tell of it */
+  bool assigned;        /* it was given a value: the origin tells of it */
   bool defined;         /* the first cell has its definition */
   bool single;          /* there is one cell, and its variable, if any, is `variable` */
   bool simple;          /* the definition takes every value of the type, from everywhere */
@@ -117,6 +106,7 @@ struct pd_flag {
   bool known;           /* a definition has had this name or alias: there may be handles */
   bool old_name;        /* as an alias: it is deprecated */
   uint32_t index;       /* of the node */
+  pd_origin origin;     /* of the last value that isn't an override's */
   pd__cell *cells;      /* first that of the definition, if there is one */
   pd__entry *history;   /* hidden and replaced values: by rank, the latest of a source first */
   uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
@@ -125,9 +115,6 @@ struct pd_flag {
 
 static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
   return flag->defined ? flag->cells->def : NULL;
-}
-static inline pd_origin pd__flag_origin(const pd_flag *flag) {
-  return (pd_origin){(pd_source)flag->source, flag->line, flag->place, flag->column};
 }
 
 /* ---- Names (names.c) ---- */
@@ -399,9 +386,9 @@ bool pd__history_reserve(size_t count);
 /* Give a flag a value that isn't an override's. */
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin);
 
-/* Drop what `source` gave; all but the default. The caller publishes. */
-void pd__history_drop(pd_flag *flag, pd_source source);
-void pd__history_drop_all(pd_flag *flag);
+/* Drop what some sources gave, a bit of PD__SOURCE_BIT each. The caller publishes. */
+#define PD__SOURCE_BIT(source) (1u << (source))
+void pd__history_drop(pd_flag *flag, uint32_t sources);
 
 /* What `source` gave last, into *out; false: nothing. */
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
