@@ -105,23 +105,23 @@ void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
   add_plain(changes, &(pd__change){.flag = flag, .action = PD__DROP, .origin = given.origin});
 }
 
-void pd__changes_reset(pd__changes *changes, pd_flag *flag) {
-  if (!is_open(changes, flag, &pd__at_run_time)) return;
-  if (pd__flag_override(flag)) {
+void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
+  if (action == PD__WIPE && flag->defined && !pd__flag_def(flag)->sensitive) {
+    pd__report_fail(changes->report, PD_ERR_ARGUMENT,
+                    "%s: is not sensitive: only secrets are wiped", flag->name);
+  } else if (!is_open(changes, flag, &pd__at_run_time)) {
+    return; /* the report tells why */
+  } else if (action == PD__RESET && pd__flag_override(flag)) {
     pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time);
   } else {
-    add_plain(changes, &(pd__change){.flag = flag, .action = PD__RESET, .origin = pd__at_run_time});
+    add_plain(changes,
+              &(pd__change){.flag = flag, .action = (uint8_t)action, .origin = pd__at_run_time});
   }
 }
 
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden) {
   add_plain(changes,
             &(pd__change){.flag = overridden->flag, .action = PD__POP, .overridden = overridden});
-}
-
-void pd__changes_wipe(pd__changes *changes, pd_flag *flag) {
-  if (!is_open(changes, flag, &pd__at_run_time)) return;
-  add_plain(changes, &(pd__change){.flag = flag, .action = PD__WIPE, .origin = pd__at_run_time});
 }
 
 /* ---- The end ---- */

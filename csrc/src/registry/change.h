@@ -58,13 +58,12 @@ void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_v
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments, size_t count,
                          const pd_origin *origin);
 
-/* Prepare to drop what `source` gave an open flag, if it gave anything; to reset an open flag (with
- * an override on it, that is given the default); to end what an override does; to wipe an open
- * flag. */
+/* Prepare to drop what `source` gave an open flag, if it gave anything; to end what an override
+ * does; to reset an open flag (with an override on it, that is given the default), or to wipe one
+ * that is sensitive. */
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
-void pd__changes_reset(pd__changes *changes, pd_flag *flag);
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);
-void pd__changes_wipe(pd__changes *changes, pd_flag *flag);
+void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
 
 /* What is left to do, unless there was an error: ask the validators, which lets go of the lock
  * meanwhile; commit, for which it must not have been let go since; both. Gives the report's

@@ -26,19 +26,15 @@ pd_value pd__flag_base(const pd_flag *flag) {
 
 /* ---- Publishing ---- */
 
-static void store_in_cells(const pd_flag *flag, pd_value value) {
-  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
-    if (cell->def->cell && cell->def->type == flag->type) pd__variable_store(cell->def, value);
-  }
-}
-
 void pd__flag_store(pd_flag *flag, pd_value value) {
   void *own = pd__flag_address(flag, flag->type);
   if (flag->single) {
     pd__cells_store(flag->type, own, flag->variable, value);
   } else {
     pd__cell_store(flag->type, own, value);
-    store_in_cells(flag, value);
+    for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
+      if (cell->def->cell && cell->def->type == flag->type) pd__variable_store(cell->def, value);
+    }
   }
 }
 

@@ -75,16 +75,14 @@ void pd__entries_push(pd__entry **list, pd__entry *fresh) {
   settle(&fresh->next, fresh->origin.source);
 }
 
-static void set_current(pd_flag *flag, const pd_origin *origin) {
-  flag->assigned = true;
-  flag->origin = *origin;
-}
-
-static void set_base(pd_flag *flag, pd_value value) {
+/* The value below the overrides; without any, that of the flag, or of the node alone. */
+static void set_base(pd_flag *flag, pd_value value, bool publish) {
   if (pd__flag_override(flag)) {
     flag->extra->base = value;
-  } else {
+  } else if (publish) {
     pd__flag_store(flag, value);
+  } else {
+    pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
   }
 }
 
@@ -108,8 +106,9 @@ void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
     flag->history = old;
     settle(&flag->history, origin->source);
   }
-  set_current(flag, origin);
-  set_base(flag, value);
+  flag->assigned = true;
+  flag->origin = *origin;
+  set_base(flag, value, true);
 }
 
 /* ---- Dropping ---- */
@@ -122,14 +121,8 @@ static void promote(pd_flag *flag) {
     flag->origin.source = PD_SOURCE_DEFAULT;
     return;
   }
-  set_current(flag, &next->origin);
-  if (flag->defined) {
-    set_base(flag, next->value);
-  } else if (pd__flag_override(flag)) {
-    flag->extra->base = next->value;
-  } else {
-    pd__cell_store(flag->type, pd__flag_address(flag, flag->type), next->value);
-  }
+  flag->origin = next->origin;
+  set_base(flag, next->value, flag->defined);
   free_at(&flag->history);
 }
 
@@ -148,11 +141,7 @@ void pd__history_drop(pd_flag *flag, uint32_t sources) {
 static bool keeps_current(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
   pd__entry now = {.value = base, .origin = flag->origin};
   if (!keeps(flag, &now, true, context)) return false;
-  if (pd__flag_override(flag)) {
-    flag->extra->base = now.value;
-  } else {
-    pd__cell_store(flag->type, pd__flag_address(flag, flag->type), now.value);
-  }
+  set_base(flag, now.value, false);
   return true;
 }
 
