@@ -47,19 +47,6 @@ static bool suits(pd_flag *flag, pd__entry *entry, bool current, void *context) 
   return status == PD_OK;
 }
 
-static void review_override(pd__overridden *at, review *under) {
-  for (pd__entry **entry = &at->values; *entry;) {
-    if (suits(at->flag, *entry, !(*entry)->replaced, under)) {
-      entry = &(*entry)->next;
-    } else {
-      pd__entry *gone = *entry;
-      *entry = gone->next;
-      pd__entry_free(gone);
-    }
-  }
-  if (!at->values) pd__override_drop(at);
-}
-
 /* The values lie in the node and below the overrides as they were, of the old type. */
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   review under = {was, report};
@@ -68,7 +55,8 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   pd__history_filter(flag, base, suits, &under);
   for (pd__overridden *at = pd__flag_override(flag); at;) {
     pd__overridden *below = at->below;
-    review_override(at, &under);
+    pd__entries_filter(&at->values, flag, suits, &under);
+    if (!at->values) pd__override_drop(at);
     at = below;
   }
 }

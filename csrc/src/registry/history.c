@@ -86,22 +86,16 @@ static void set_base(pd_flag *flag, pd_value value, bool publish) {
   }
 }
 
-/* Below the current value: in its place by its rank. */
-static void give_below(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  pd__entry **at = &flag->history;
-  uint32_t rank = pd__source_rank(origin->source);
-  while (*at && pd__source_rank((*at)->origin.source) > rank) at = &(*at)->next;
-  pd__entries_push(at, pd__entry_take(value, origin));
-}
-
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  const pd_origin *current = &flag->origin;
-  if (flag->assigned && pd__source_rank(current->source) > pd__source_rank(origin->source)) {
-    give_below(flag, value, origin);
+  uint32_t rank = pd__source_rank(origin->source);
+  if (flag->assigned && pd__source_rank(flag->origin.source) > rank) { /* in its place below */
+    pd__entry **at = &flag->history;
+    while (*at && pd__source_rank((*at)->origin.source) > rank) at = &(*at)->next;
+    pd__entries_push(at, pd__entry_take(value, origin));
     return;
   }
-  if (flag->assigned && !same_place(current, origin)) {
-    pd__entry *old = pd__entry_take(pd__flag_base(flag), current);
+  if (flag->assigned && !same_place(&flag->origin, origin)) {
+    pd__entry *old = pd__entry_take(pd__flag_base(flag), &flag->origin);
     old->next = flag->history;
     flag->history = old;
     settle(&flag->history, origin->source);
@@ -137,24 +131,22 @@ void pd__history_drop(pd_flag *flag, uint32_t sources) {
   pd__history_filter(flag, pd__flag_base(flag), is_kept, &sources);
 }
 
-/* The current value as an entry, which `keeps` may change. */
-static bool keeps_current(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
-  pd__entry now = {.value = base, .origin = flag->origin};
-  if (!keeps(flag, &now, true, context)) return false;
-  set_base(flag, now.value, false);
-  return true;
+void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__keeps *keeps, void *context) {
+  while (*list) {
+    if (keeps(flag, *list, !(*list)->replaced, context)) {
+      list = &(*list)->next;
+    } else {
+      free_at(list);
+    }
+  }
 }
 
 void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
+  pd__entry now = {.value = base, .origin = flag->origin};
   if (!flag->assigned) return;
-  bool kept = keeps_current(flag, base, keeps, context);
-  for (pd__entry **at = &flag->history; *at;) {
-    if (keeps(flag, *at, !(*at)->replaced, context)) {
-      at = &(*at)->next;
-    } else {
-      free_at(at);
-    }
-  }
+  bool kept = keeps(flag, &now, true, context);
+  if (kept) set_base(flag, now.value, false);
+  pd__entries_filter(&flag->history, flag, keeps, context);
   if (!kept) promote(flag);
 }
 

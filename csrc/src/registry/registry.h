@@ -402,6 +402,9 @@ bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
 typedef bool pd__keeps(pd_flag *flag, pd__entry *entry, bool current, void *context);
 void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context);
 
+/* The same of the values in one list of the flag. */
+void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__keeps *keeps, void *context);
+
 /* Entries, for lists of others; the room is reserved. */
 pd__entry *pd__entry_take(pd_value value, const pd_origin *origin);
 void pd__entry_free(pd__entry *entry);
