@@ -195,13 +195,7 @@ PD__LOCAL inline void show_package() {
 PD__LOCAL inline std::string in_xml(const char *tag, const std::string &text) {
   std::string made = std::string("<") + tag + ">";
   for (char c : text) {
-    if (c == '&') {
-      made += "&amp;";
-    } else if (c == '<') {
-      made += "&lt;";
-    } else {
-      made += c;
-    }
+    made += c == '&' ? std::string("&amp;") : c == '<' ? "&lt;" : std::string(1, c);
   }
   return made + "</" + tag + ">";
 }
