@@ -2,8 +2,6 @@
 #include "../base/text.h"
 #include "change.h"
 
-static const pd__extra no_extra;
-
 void *pd__flag_address(const pd_flag *flag, pd_type type) {
   pd_flag *node = (pd_flag *)flag;
   if (type == PD_TYPE_string) return &node->text;
@@ -39,24 +37,20 @@ void pd__flag_store(pd_flag *flag, pd_value value) {
 }
 
 void pd__flag_publish(pd_flag *flag) {
-  const pd__extra *extra = flag->extra ? flag->extra : &no_extra;
+  const pd__overridden *top = pd__flag_override(flag);
   const pd_flag_def *def = pd__flag_def(flag);
-  pd_value value = flag->assigned ? pd__flag_base(flag) : pd__def_default(def);
-  if (extra->overrides) value = extra->overrides->values->value;
+  pd_value value = flag->assigned ? pd__flag_value(flag) : pd__def_default(def);
+  if (top) value = top->values->value;
   pd__flag_store(flag, value);
   uint8_t state = (uint8_t)(flag->type | def->list << 4);
   if (flag->assignable) state |= PD__STATE_ASSIGNABLE;
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
 }
 
-/* Whether a store of the width of the type is all that the cell needs. */
-static bool is_direct(const pd__cell *cell, uint8_t type) {
-  return !cell->def->access && cell->def->type == type;
-}
-
 void pd__flag_look_again(pd_flag *flag) {
   const pd__cell *first = flag->cells;
-  bool direct = flag->defined && is_direct(first, flag->type);
+  /* A store of the width of the type is all that the cell needs. */
+  bool direct = flag->defined && !first->def->access && first->def->type == flag->type;
   void *variable = direct ? first->def->cell : NULL;
   if (flag->variable && flag->variable != variable) pd__flag_hide_variable(flag);
   flag->single = flag->defined && !first->next && (direct || !first->def->cell);

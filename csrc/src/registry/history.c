@@ -152,50 +152,45 @@ void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *co
 
 /* ---- Looking ---- */
 
+/* The value that isn't an override's, in front of the others; it must be assigned. */
+static pd__entry current_entry(const pd_flag *flag) {
+  return (pd__entry){pd__flag_base(flag), flag->origin, false, flag->history};
+}
+
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {
-  if (!flag->assigned) return false;
-  const pd__entry *entry = flag->history;
-  if (flag->origin.source == source) {
-    *out = (pd__entry){.value = pd__flag_base(flag), .origin = flag->origin};
-    return true;
-  }
+  pd__entry own = current_entry(flag);
+  const pd__entry *entry = flag->assigned ? &own : NULL;
   while (entry && entry->origin.source != source) entry = entry->next;
   if (entry) *out = *entry;
   return entry != NULL;
 }
 
-static void show(pd_flag_entry *out, pd_value value, pd_origin origin, bool replaced) {
-  out->value = value;
-  out->origin = origin;
-  out->replaced = replaced;
-}
-
-static void show_default(const pd_flag *flag, pd_flag_entry *out) {
-  const pd_flag_def *def = pd__flag_def(flag);
+static pd__entry default_entry(const pd_flag_def *def) {
   pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern(def->file), 0};
-  show(out, pd__def_default(def), origin, false);
+  return (pd__entry){.value = pd__def_default(def), .origin = origin};
 }
 
-/* Step through a list; gives whether the entry at *left was in it. */
-static bool step(const pd__entry *entry, size_t *left, pd_flag_entry *out) {
+/* Step through a list: the entry at *left, or NULL where that is behind its end. */
+static const pd__entry *step(const pd__entry *entry, size_t *left) {
   for (; entry && *left > 0; --*left) entry = entry->next;
-  if (!entry) return false;
-  show(out, entry->value, entry->origin, entry->replaced);
-  return true;
+  return entry;
 }
 
 bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
   size_t left = index;
-  for (const pd__overridden *at = pd__flag_override(flag); at; at = at->below) {
-    if (step(at->values, &left, out)) return true;
+  const pd__entry *found = NULL;
+  pd__entry own = current_entry(flag);
+  for (const pd__overridden *at = pd__flag_override(flag); at && !found; at = at->below) {
+    found = step(at->values, &left);
   }
-  if (flag->assigned && left-- == 0) {
-    show(out, pd__flag_base(flag), flag->origin, false);
-    return true;
-  }
-  if (flag->assigned && step(flag->history, &left, out)) return true;
-  if (left == 0) show_default(flag, out);
-  return left == 0;
+  if (!found && flag->assigned) found = step(&own, &left);
+  if (!found && left > 0) return false;
+  if (!found) own = default_entry(pd__flag_def(flag));
+  if (!found) found = &own;
+  out->value = found->value;
+  out->origin = found->origin;
+  out->replaced = found->replaced;
+  return true;
 }
 
 pd_value pd__flag_default(const pd_flag *flag) {

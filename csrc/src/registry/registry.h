@@ -421,11 +421,9 @@ pd_override pd__override_new(size_t count);
 /* Give a flag a value of an override that is being made, or of its topmost one. */
 void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin);
 
-/* How many flags it has values for, or had; SIZE_MAX: no override has the number. */
-size_t pd__override_count(pd_override number);
-
-/* What it does to one of them; NULL: nothing any more. */
-pd__overridden *pd__override_at(pd_override number, size_t index);
+/* What it does to each of the *count flags that it has values for, or had; NULL: no override has
+ * the number. */
+pd__overridden *pd__override_find(pd_override number, size_t *count);
 void pd__override_forget(pd_override number);
 
 static inline pd__overridden *pd__flag_override(const pd_flag *flag) {

@@ -1,5 +1,4 @@
 /* Warnings: kept until somebody takes them, each given once. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "hook.h"
@@ -22,16 +21,11 @@ pd_error *pd__warning_add(pd_warning kind) {
   return &made->text;
 }
 
-static void warn(const char *subject, const char *what, const char *why) {
-  pd__fail(pd__warning_add(PD_WARNING_DEPRECATED), PD_OK, "%s %s: %s", subject, what, why);
-}
-
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag) {
   if (node->warned) return;
   node->warned = true;
-  char use[PD_NAME_MAX + 8];
-  snprintf(use, sizeof use, "use %s", flag->name);
-  warn(node->name, "is deprecated", use);
+  pd__fail(pd__warning_add(PD_WARNING_DEPRECATED), PD_OK, "%s is deprecated: use %s", node->name,
+           flag->name);
 }
 
 void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
@@ -41,7 +35,8 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
   flag->warned = true;
   pd__source_of(flag->name, origin, source);
   const char *what = def->retired ? "is retired, its value is ignored" : "is deprecated";
-  warn(source, what, def->retired ? def->retired : def->deprecated);
+  pd__fail(pd__warning_add(PD_WARNING_DEPRECATED), PD_OK, "%s %s: %s", source, what,
+           def->retired ? def->retired : def->deprecated);
 }
 
 /* ---- Delivering ---- */
