@@ -25,14 +25,13 @@ pd_value pd__flag_base(const pd_flag *flag) {
 /* ---- Publishing ---- */
 
 void pd__flag_store(pd_flag *flag, pd_value value) {
-  void *own = pd__flag_address(flag, flag->type);
+  pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
   if (flag->single) {
-    pd__cells_store(flag->type, own, flag->variable, value);
-  } else {
-    pd__cell_store(flag->type, own, value);
-    for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
-      if (cell->def->cell && cell->def->type == flag->type) pd__variable_store(cell->def, value);
-    }
+    if (flag->variable) pd__cell_store(flag->type, flag->variable, value);
+    return;
+  }
+  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
+    if (cell->def->cell && cell->def->type == flag->type) pd__variable_store(cell->def, value);
   }
 }
 

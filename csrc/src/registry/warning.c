@@ -54,18 +54,15 @@ static warning *take(void) {
 static void drop(warning **taken) { free(*taken); }
 
 /* Without a handler they wait for one. */
-static bool deliver_next(pd__operation *operation) {
-  pd__operation_lock(operation);
-  pd__handler to = pd__handler_pinned(operation, PD__HANDLE_WARNINGS);
-  warning *taken __attribute__((cleanup(drop))) = to.function ? take() : NULL;
-  if (!taken) pd__set_due(PD__DUE_WARNINGS, false);
-  pd__operation_unlock(operation);
-  PD__IN_HOOK();
-  if (taken) ((pd_warning_handler)to.function)(taken->text.message, taken->kind, to.context);
-  return taken != NULL;
-}
-
 void pd__warnings_deliver(pd__operation *operation) {
-  while (pd__is_due(PD__DUE_WARNINGS) && deliver_next(operation)) {
+  for (bool any = true; any && pd__is_due(PD__DUE_WARNINGS);) {
+    pd__operation_lock(operation);
+    pd__handler to = pd__handler_pinned(operation, PD__HANDLE_WARNINGS);
+    warning *taken __attribute__((cleanup(drop))) = to.function ? take() : NULL;
+    any = taken != NULL;
+    if (!any) pd__set_due(PD__DUE_WARNINGS, false);
+    pd__operation_unlock(operation);
+    PD__IN_HOOK();
+    if (any) ((pd_warning_handler)to.function)(taken->text.message, taken->kind, to.context);
   }
 }

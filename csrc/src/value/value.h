@@ -121,7 +121,6 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
 /* One atomic access of the width of the type. */
 pd_value pd__cell_load(pd_type type, void *cell);
 void pd__cell_store(pd_type type, void *cell, pd_value value);
-void pd__cells_store(pd_type type, void *cell, void *second, pd_value value); /* if not NULL */
 
 /* The same of the variable of a definition, which has one. */
 pd_value pd__variable_load(const pd_flag_def *def);
