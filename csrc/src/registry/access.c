@@ -1,4 +1,5 @@
 /* Finding, reading and setting flags, for hosts. */
+#include <stdio.h>
 #include <string.h>
 
 #include "change.h"
@@ -64,11 +65,13 @@ pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, s
                                pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
+  char number[PD__NUMBER_SIZE];
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) {
-    size_t whole = pd__value_format(flag->type, pd__flag_value(flag), buffer, size);
-    if (length) *length = whole;
+    const char *text = pd__value_text(flag->type, pd__flag_value(flag), number);
+    int whole = snprintf(buffer, size, "%s", text);
+    if (length) *length = (size_t)whole;
   }
   return pd__operation_return(&operation, status);
 }

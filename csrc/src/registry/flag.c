@@ -85,8 +85,3 @@ void pd__flag_hide_variable(pd_flag *flag) {
 }
 
 void pd__flag_forget_peeking(void) { __atomic_store_n(&peeking, 0, __ATOMIC_SEQ_CST); }
-
-void pd__flag_make_assignable(pd_flag *flag) {
-  flag->assignable = true;
-  pd__assignables++;
-}

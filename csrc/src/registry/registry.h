@@ -367,9 +367,8 @@ void pd__flag_forget_peeking(void);
 /* Without the lock: what the module has assigned, of a number; else the last committed value. */
 pd_value pd__flag_peek(const pd_flag *flag, pd_type type);
 
-/* A module may assign to its variable of the flag, from now on. */
-void pd__flag_make_assignable(pd_flag *flag);
-extern uint32_t pd__assignables; /* variables that there have been */
+/* Variables that modules may assign to, as many as there have been. */
+extern uint32_t pd__assignables;
 
 /* Take over what modules have assigned to their variables of the flag; of all flags. */
 void pd__flag_adopt(pd__operation *operation, pd_flag *flag);

@@ -119,16 +119,6 @@ static void add_definition(question *all, pd_flag *flag) {
       flag);
 }
 
-/* It may wait for a thread that waits for the loader. */
-static bool refuse_deferred(question *all, const pd__hook *hook) {
-  if (!hook->waits || !pd__loader_now.within) return false;
-  pd__report_fail(all->changes->report, PD_ERR_REFUSED,
-                  "--%s: one of its validators can't be asked in constructors and destructors, "
-                  "while a module is loaded or unloaded",
-                  hook->targets[0].flag->name);
-  return true;
-}
-
 static void add_hook(question *all, pd__hook *hook) {
   if (hook->watches || hook->round == all->round) return;
   hook->round = all->round;
@@ -136,8 +126,15 @@ static void add_hook(question *all, pd__hook *hook) {
     const pd__target *target = &hook->targets[i];
     if (!target->flag->defined || target->flag->type != target->type) return;
   }
-  if (refuse_deferred(all, hook)) return;
-  add(all, hook, hook->call, NULL);
+  /* It may wait for a thread that waits for the loader. */
+  if (hook->waits && pd__loader_now.within) {
+    pd__report_fail(all->changes->report, PD_ERR_REFUSED,
+                    "--%s: one of its validators can't be asked in constructors and destructors, "
+                    "while a module is loaded or unloaded",
+                    hook->targets[0].flag->name);
+  } else {
+    add(all, hook, hook->call, NULL);
+  }
 }
 
 static void collect(question *all) {

@@ -90,9 +90,6 @@ const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal);
 
 /* ---- Value to text: format.c ---- */
 
-/* As snprintf: write up to `size` bytes with the NUL, give the whole length. */
-size_t pd__value_format(pd_type type, pd_value value, char *buffer, size_t size);
-
 /* Gives the text of `value`, which may stand in `buffer`. */
 const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_SIZE]);
 
