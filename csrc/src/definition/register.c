@@ -100,7 +100,7 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
   pd_flag *flag = NULL;
   bool taken = false;
   pd_status status = pd__def_convert(def, &read, err);
-  if (status == PD_OK) status = pd__def_check_defining(&read, err);
+  if (status == PD_OK) status = pd__def_check(&read, true, err);
   if (status != PD_OK) return status;
   find_modules(&read, modules);
   PD__LOCKED_OPERATION(operation);

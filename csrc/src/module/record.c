@@ -60,7 +60,7 @@ static const pd_flag_def *read_one(pd__defs *defs, const pd_flag_def *def, const
     if (status != PD_OK) return NULL;
     def = copy;
   }
-  return pd__def_check(def, err) == PD_OK ? def : NULL;
+  return pd__def_check(def, false, err) == PD_OK ? def : NULL;
 }
 
 static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,

@@ -58,22 +58,19 @@ void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_v
   if (status != PD_OK) pd__report_add(changes->report, &err);
 }
 
-static pd_status check_assignment(pd__operation *operation, const pd_assignment *item,
-                                  pd_error *err) {
-  if (!item->flag) return pd__fail_null(err, "flag");
-  return item->text ? PD_OK : pd__flag_check_type(operation, item->flag, item->type, err);
-}
-
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_t count,
                          const pd_origin *origin) {
   reserve(changes, count);
   for (size_t i = 0; i < count; i++) {
     pd_error err;
-    if (check_assignment(changes->operation, &items[i], &err) != PD_OK) {
-      pd__report_add(changes->report, &err);
-    } else {
-      pd__changes_add(changes, items[i].flag, items[i].text, items[i].value, origin);
+    pd_flag *flag = items[i].flag;
+    const char *text = items[i].text;
+    pd_status status = flag ? PD_OK : pd__fail_null(&err, "flag");
+    if (flag && !text) status = pd__flag_check_type(changes->operation, flag, items[i].type, &err);
+    if (status == PD_OK) {
+      status = pd__changes_try(changes, flag, text, items[i].value, origin, 0, &err);
     }
+    if (status != PD_OK) pd__report_add(changes->report, &err);
   }
 }
 

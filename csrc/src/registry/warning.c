@@ -41,15 +41,6 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
 
 /* ---- Delivering ---- */
 
-/* With the lock; NULL: there is none. */
-static warning *take(void) {
-  warning *taken = first;
-  if (!taken) return NULL;
-  first = taken->next;
-  if (!first) end = &first;
-  return taken;
-}
-
 /* However the handler ends. */
 static void drop(warning **taken) { free(*taken); }
 
@@ -58,8 +49,10 @@ void pd__warnings_deliver(pd__operation *operation) {
   for (bool any = true; any && pd__is_due(PD__DUE_WARNINGS);) {
     pd__operation_lock(operation);
     pd__handler to = pd__handler_pinned(operation, PD__HANDLE_WARNINGS);
-    warning *taken __attribute__((cleanup(drop))) = to.function ? take() : NULL;
+    warning *taken __attribute__((cleanup(drop))) = to.function ? first : NULL;
     any = taken != NULL;
+    if (any) first = taken->next;
+    if (!first) end = &first;
     if (!any) pd__set_due(PD__DUE_WARNINGS, false);
     pd__operation_unlock(operation);
     PD__IN_HOOK();
