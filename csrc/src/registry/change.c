@@ -52,9 +52,9 @@ pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text,
 }
 
 void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin) {
+                     const pd_origin *origin, uint32_t literal) {
   pd_error err;
-  pd_status status = pd__changes_try(changes, node, text, value, origin, 0, &err);
+  pd_status status = pd__changes_try(changes, node, text, value, origin, literal, &err);
   if (status != PD_OK) pd__report_add(changes->report, &err);
 }
 
@@ -109,7 +109,7 @@ void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
   } else if (!is_open(changes, flag, &pd__at_run_time)) {
     return; /* the report tells why */
   } else if (action == PD__RESET && pd__flag_override(flag)) {
-    pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time);
+    pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time, 0);
   } else {
     add_plain(changes,
               &(pd__change){.flag = flag, .action = (uint8_t)action, .origin = pd__at_run_time});

@@ -52,7 +52,7 @@ void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__repor
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                           const pd_origin *origin, uint32_t literal, pd_error *err);
 void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin);
+                     const pd_origin *origin, uint32_t literal);
 
 /* The same of assignments, whose flags and types are checked. */
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments, size_t count,
