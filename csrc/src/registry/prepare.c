@@ -9,8 +9,8 @@ static pd_status check_open(const pd_flag *flag, const char *name, const pd_orig
                             bool early, pd_error *err) {
   char source[PD__SOURCE_SIZE];
   const pd_flag_def *def = pd__flag_def(flag);
-  uint32_t run_time = pd__source_rank(PD_SOURCE_RUNTIME);
-  bool retired = def->retired && pd__source_rank(origin->source) >= run_time;
+  bool retired =
+      def->retired && pd__source_rank(origin->source) >= pd__source_rank(PD_SOURCE_RUNTIME);
   bool late = def->startup_only && pd__startup_over && !early;
   if (!def->read_only && !flag->frozen && !retired && !late) return PD_OK;
   pd__source_of(name, origin, source);
