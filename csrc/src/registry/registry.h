@@ -82,7 +82,8 @@ typedef union pd__number {
 /* A name. It is a flag while it is defined, another name of one while it is an alias, and
  * otherwise it is kept by what waits for it: imports, pending values, the values of a former
  * definition. A name that was ever a flag stays for good, since there are handles to it. What a set
- * reads and writes comes first, so that it lies in as few lines of the cache as can be. */
+ * reads and writes comes first, so that it lies in as few lines of the cache as can be. Fields of
+ * one bit share a byte: whoever reads one has the lock, too. */
 struct pd_flag {
   const char *name;     /* as the definition spells it, of whose module the text is; of others
                            as first met, stored for good */
@@ -97,14 +98,14 @@ struct pd_flag {
   bool truth;           /* the value of a bool */
   bool assigned;        /* it was given a value: the origin tells of it */
   bool defined;         /* the first cell has its definition */
-  bool single;          /* there is one cell, and its variable, if any, is `variable` */
-  bool simple;          /* the definition takes every value of the type, from everywhere */
-  bool hooked;          /* the definition has a validator or a watcher */
-  bool frozen;          /* by pd_flag_freeze; outlives the definition */
-  bool assignable;      /* a module may assign to its variable */
-  bool warned;          /* of its use */
-  bool known;           /* a definition has had this name or alias: there may be handles */
-  bool old_name;        /* as an alias: it is deprecated */
+  bool single : 1;      /* there is one cell, and its variable, if any, is `variable` */
+  bool simple : 1;      /* the definition takes every value of the type, from everywhere */
+  bool hooked : 1;      /* the definition has a validator or a watcher */
+  bool frozen : 1;      /* by pd_flag_freeze; outlives the definition */
+  bool assignable : 1;  /* a module may assign to its variable */
+  bool warned : 1;      /* of its use */
+  bool known : 1;       /* a definition has had this name or alias: there may be handles */
+  bool old_name : 1;    /* as an alias: it is deprecated */
   uint32_t index;       /* of the node */
   pd_origin origin;     /* of the last value that isn't an override's */
   pd__cell *cells;      /* first that of the definition, if there is one */
