@@ -51,7 +51,7 @@ pd_status pd__do_override_pop(pd_override number, pd_error *err) {
                     "no override has the number %llu, or it is popped already",
                     (unsigned long long)number);
   }
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; flags && i < count; i++) {
     if (flags[i].flag) pd__changes_pop(&changes, &flags[i]);
   }
   pd_status status = pd__changes_finish(&changes);
