@@ -65,6 +65,7 @@ struct bound_of<std::chrono::duration<Ticks, Period>, V> {
 template <class V>
 struct at_least_t : attribute {
   V low;
+  PD__LOCAL explicit at_least_t(V value) : low(value) {}
   template <class T>
   PD__LOCAL void apply(making<T> &to) const {
     static_assert(type_of<T>::ranged, "a range is for flags of numbers and durations");
@@ -75,6 +76,7 @@ struct at_least_t : attribute {
 template <class V>
 struct at_most_t : attribute {
   V high;
+  PD__LOCAL explicit at_most_t(V value) : high(value) {}
   template <class T>
   PD__LOCAL void apply(making<T> &to) const {
     static_assert(type_of<T>::ranged, "a range is for flags of numbers and durations");
@@ -87,6 +89,7 @@ template <class First, class Second>
 struct range_t : attribute {
   at_least_t<First> low;
   at_most_t<Second> high;
+  PD__LOCAL range_t(First first, Second second) : low(first), high(second) {}
   template <class T>
   PD__LOCAL void apply(making<T> &to) const {
     low.apply(to);
@@ -236,22 +239,15 @@ PD__LOCAL inline void apply_all(making<T> &to, const First &first, const More &.
 /* Numbers and durations: both ends belong to it. */
 template <class First, class Second>
 PD__LOCAL inline inner::range_t<First, Second> range(First low, Second high) {
-  inner::range_t<First, Second> made;
-  made.low.low = low;
-  made.high.high = high;
-  return made;
+  return inner::range_t<First, Second>(low, high);
 }
 template <class V>
 PD__LOCAL inline inner::at_least_t<V> at_least(V low) {
-  inner::at_least_t<V> made;
-  made.low = low;
-  return made;
+  return inner::at_least_t<V>(low);
 }
 template <class V>
 PD__LOCAL inline inner::at_most_t<V> at_most(V high) {
-  inner::at_most_t<V> made;
-  made.high = high;
-  return made;
+  return inner::at_most_t<V>(high);
 }
 
 /* pd::category("Tuning") and the other texts of pd_flags.h. They stay as long as the module:

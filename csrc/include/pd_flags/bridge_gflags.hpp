@@ -46,12 +46,6 @@ using gf::CommandLineFlagInfo;
 
 /* ---- The variables ---- */
 
-PD__LOCAL inline const char *get(void *cell) { return static_cast<std::string *>(cell)->c_str(); }
-PD__LOCAL inline void put(void *cell, const char *value) {
-  *static_cast<std::string *>(cell) = value;
-}
-static const pd_cell_access access = {sizeof(pd_cell_access), get, put};
-
 /* pd_type by gflags' name of it; 0: none. */
 PD__LOCAL inline uint8_t type_named(const std::string &name) {
 #define PD__BRIDGE_TYPE(type, number, ctype, member) if (name == #type) return number;
@@ -63,7 +57,7 @@ PD__LOCAL inline uint8_t type_named(const std::string &name) {
 PD__LOCAL inline pd_value load(uint8_t type, void *cell) {
   pd_value value = pd_value();
   if (type == PD_TYPE_string) {
-    value.str = get(cell);
+    value.str = detail::string_get(cell);
     return value;
   }
 #define PD__BRIDGE_LOAD(name, number, ctype, member) \
@@ -75,7 +69,7 @@ PD__LOCAL inline pd_value load(uint8_t type, void *cell) {
 
 /* As assigned by the program: gflags asks nobody. */
 PD__LOCAL inline void store(uint8_t type, void *cell, const pd_value &value) {
-  if (type == PD_TYPE_string) return put(cell, value.str);
+  if (type == PD_TYPE_string) return detail::string_put(cell, value.str);
 #define PD__BRIDGE_STORE(name, number, ctype, member) \
   if (type == number) *static_cast<ctype *>(cell) = detail::value_type<ctype>::get(value);
   PD_TYPE_MAP(PD__BRIDGE_STORE)
@@ -136,13 +130,13 @@ PD__LOCAL inline pd_status register_flag(const CommandLineFlagInfo &info, pd_err
   uint8_t type = type_named(info.type);
   pd_flag_def_init(&def, sizeof def, static_cast<pd_type>(type));
   bridged *made = new bridged{info.name, type, const_cast<void *>(info.flag_ptr)};
-  std::string text = type == PD_TYPE_string ? get(made->cell) : "";
+  std::string text = type == PD_TYPE_string ? detail::string_get(made->cell) : "";
   def.name = made->name.c_str();
   def.help = info.description.c_str();
   def.file = info.filename.c_str();
   def.cell = made->cell;
   def.assignable = true;
-  def.access = type == PD_TYPE_string ? &access : nullptr;
+  def.access = type == PD_TYPE_string ? &detail::string_access : nullptr;
   def.validate = is_accepted;
   def.context = made;
   def.default_value = load(type, made->cell);
@@ -167,7 +161,7 @@ PD__LOCAL inline pd_status register_flag(const CommandLineFlagInfo &info, pd_err
 PD__LOCAL inline void stay() {
 #ifndef _WIN32
   Dl_info here;
-  if (dladdr(reinterpret_cast<const void *>(&access), &here) && here.dli_fname) {
+  if (dladdr(reinterpret_cast<const void *>(&detail::string_access), &here) && here.dli_fname) {
     dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   }
 #endif

@@ -53,22 +53,13 @@ PD__LOCAL bool add_validator(const T *variable,
 
 /* ---- Definitions at run time ---- */
 
-PD__LOCAL inline const char *string_get(void *cell) {
-  return static_cast<std::string *>(cell)->c_str();
-}
-PD__LOCAL inline void string_put(void *cell, const char *value) {
-  *static_cast<std::string *>(cell) = value;
-}
-static const pd_cell_access string_access __attribute__((unused)) = {sizeof(pd_cell_access),
-                                                                     string_get, string_put};
-
 template <class T>
 PD__LOCAL void default_to(pd_flag_def *def, const T *value) {
   detail::put(def->default_value, *value);
 }
 PD__LOCAL inline void default_to(pd_flag_def *def, const std::string *value) {
   def->default_value.str = value->c_str();
-  def->access = &string_access;
+  def->access = &detail::string_access;
 }
 
 template <class T>
@@ -143,7 +134,7 @@ PD__GFLAGS_API void GetAllFlags(std::vector<CommandLineFlagInfo> *output) {
   output->insert(output->end(), all.begin(), all.end());
 }
 PD__GFLAGS_API void ShowUsageWithFlagsRestrict(const char *argv0, const char *part) {
-  detail_::show_flags_of(argv0, part ? part : "");
+  detail_::show_flags(argv0, {part ? part : ""});
 }
 PD__GFLAGS_API void ShowUsageWithFlags(const char *argv0) {
   ShowUsageWithFlagsRestrict(argv0, "");

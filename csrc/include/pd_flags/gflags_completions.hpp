@@ -42,11 +42,7 @@ PD__LOCAL inline bool is_wanted(const CommandLineFlagInfo &flag, const wanted &l
 PD__LOCAL inline std::string common_beginning(const std::vector<CommandLineFlagInfo> &flags) {
   std::string common = flags.empty() ? "" : flags[0].name;
   for (const CommandLineFlagInfo &flag : flags) {
-    size_t same = 0;
-    while (same < common.size() && same < flag.name.size() && common[same] == flag.name[same]) {
-      same++;
-    }
-    common.resize(same);
+    while (flag.name.compare(0, common.size(), common) != 0) common.pop_back();
   }
   return common;
 }

@@ -144,26 +144,18 @@ PD__LOCAL inline const void *variable_of(const pd_flag *flag,
 
 PD__LOCAL inline CommandLineFlagInfo describe(const handle &of,
                                               const std::map<const void *, checker *> &known) {
-  CommandLineFlagInfo made;
   if (of.own) {
-    made = {of.own->name,     pd_type_name(of.own->type), of.own->help, text_of(of),
+    return {of.own->name,     pd_type_name(of.own->type), of.own->help, text_of(of),
             of.own->fallback, of.own->file,               false,        !is_given(of),
             of.own->variable};
-    return made;
   }
   checker *check = nullptr;
-  made.flag_ptr = variable_of(of.flag, known, &check);
+  const void *variable = variable_of(of.flag, known, &check);
   pd_flag_info info = info_of(of.flag);
-  made.name = info.name;
-  made.type = pd_type_name(info.type);
-  made.description = info.help;
-  made.current_value = text_of_flag(of.flag, info);
-  made.default_value = detail::value_text(info.type, info.default_value);
-  if (info.sensitive) made.default_value = "<redacted>";
-  made.filename = info.file;
-  made.has_validator_fn = check && check->function;
-  made.is_default = info.source == PD_SOURCE_DEFAULT;
-  return made;
+  std::string fallback = detail::value_text(info.type, info.default_value);
+  if (info.sensitive) fallback = "<redacted>";
+  return {info.name, pd_type_name(info.type), info.help, text_of_flag(of.flag, info), fallback,
+          info.file, check && check->function, info.source == PD_SOURCE_DEFAULT, variable};
 }
 
 /* ---- Setting ---- */

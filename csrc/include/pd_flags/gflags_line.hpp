@@ -43,17 +43,12 @@ PD__LOCAL inline std::string read_file(const char *path) {
   std::string text;
   char part[4096];
   FILE *file = std::fopen(path, "r");
-  if (!file) {
-    std::perror(path);
-    gf::gflags_exitfunc(1);
-    return text;
-  }
-  for (size_t count; (count = std::fread(part, 1, sizeof part, file)) > 0;) {
+  for (size_t count; file && (count = std::fread(part, 1, sizeof part, file)) > 0;) {
     text.append(part, count);
   }
-  bool failed = std::ferror(file) != 0;
+  bool failed = !file || std::ferror(file);
   if (failed) std::perror(path);
-  std::fclose(file);
+  if (file) std::fclose(file);
   if (failed) gf::gflags_exitfunc(1);
   return text;
 }
@@ -132,214 +127,198 @@ class reader {
   PD__LOCAL inline explicit reader(pd_source source) : source_(source), depth_(0) {}
 
   /* Gives the index of the first argument. */
-  PD__LOCAL inline int read_line(int *argc, char ***argv, bool remove);
+  PD__LOCAL inline int read_line(int *argc, char ***argv, bool remove) {
+    char **words = *argv;
+    int first = *argc, moved = 0; /* arguments go behind the flags */
+    for (int i = 1; i < first; i++) {
+      char *word = words[i];
+      if (word[0] != '-' || word[1] == '\0') {
+        size_t behind = static_cast<size_t>(*argc - (i + 1));
+        std::memmove(words + i, words + i + 1, behind * sizeof *words);
+        words[*argc - 1] = word;
+        first--;
+        i--;
+        moved++;
+        continue;
+      }
+      const char *name = word + (word[1] == '-' ? 2 : 1);
+      if (*name == '\0') {
+        first = i + 1;
+        break;
+      }
+      argument_of_line found = take_apart(name);
+      if (!found.flag.exists()) {
+        undefined_[found.name] = found.has_value ? found.value : "";
+        errors_[found.name] = found.error;
+        continue;
+      }
+      pd_origin origin = {source_, static_cast<uint32_t>(i + moved), nullptr, 0};
+      if (!found.has_value) {
+        if (i + 1 >= first && lacks_value(found, word)) break;
+        found.value = words[++i];
+        doubt(found);
+      }
+      take(found.flag, found.value, gf::SET_FLAGS_VALUE, origin);
+    }
+    if (!remove) return first;
+    words[first - 1] = words[0];
+    *argv += first - 1;
+    *argc -= first - 1;
+    return 1;
+  }
+
   /* Give a flag its value, and do what it says if it is a word. What it gives is empty
    * after an error. */
   PD__LOCAL inline std::string take(const handle &of, const std::string &value,
-                                    FlagSettingMode mode, const pd_origin &origin);
+                                    FlagSettingMode mode, const pd_origin &origin) {
+    std::string message, name = name_of(of);
+    if (!set(of, value, mode, origin, &message)) {
+      errors_[name] = message;
+      return "";
+    }
+    if (!of.own || mode == gf::SET_FLAGS_DEFAULT) return message;
+    if (name == "flagfile") message += read_files(fLS::FLAGS_flagfile, mode);
+    if (name == "fromenv") message += read_variables(fLS::FLAGS_fromenv, mode, true);
+    if (name == "tryfromenv") message += read_variables(fLS::FLAGS_tryfromenv, mode, false);
+    return message;
+  }
+
+  /* Flags that nobody defines are passed over. */
   PD__LOCAL inline std::string read_text(const std::string &text, const char *path,
-                                         FlagSettingMode mode);
-  PD__LOCAL inline std::string read_files(const std::string &list, FlagSettingMode mode);
-  PD__LOCAL inline std::string read_variables(const std::string &list, FlagSettingMode mode,
-                                              bool required);
+                                         FlagSettingMode mode) {
+    std::string messages;
+    bool ours = true, naming = false; /* flags below names are for the programs that they name */
+    uint32_t number = 0;
+    for (size_t at = 0; at < text.size();) {
+      size_t end = std::min(text.find_first_of("\r\n", at), text.size());
+      size_t begin = std::min(text.find_first_not_of(" \t\v\f", at), end);
+      std::string line = text.substr(begin, end - begin);
+      at = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
+      number++;
+      if (line.empty() || line[0] == '#') continue;
+      if (line[0] != '-') {
+        ours = (naming && ours) || names_program(line);
+        naming = true;
+        continue;
+      }
+      naming = false;
+      if (!ours) continue;
+      argument_of_line found = take_apart(line.substr(line.compare(0, 2, "--") == 0 ? 2 : 1));
+      pd_origin origin = {source_, number, path, 0};
+      if (found.flag.exists() && found.has_value) {
+        messages += take(found.flag, found.value, mode, origin);
+      }
+    }
+    return messages;
+  }
+
   /* Ask validators about what nobody has set. */
-  PD__LOCAL inline void validate();
+  PD__LOCAL inline void validate() {
+    std::map<const void *, checker *> known = checkers();
+    std::vector<pd_flag *> others; /* whose validators are in other modules */
+    for (pd_flag *flag = nullptr; (flag = pd_flag_next(flag)) != nullptr;) {
+      pd_flag_info info = info_of(flag);
+      checker *check = nullptr;
+      if (info.source != PD_SOURCE_DEFAULT) continue;
+      variable_of(flag, known, &check);
+      if (!check) others.push_back(flag);
+      if (check && check->function && !accepts_text(check, info.type, text_of({flag, nullptr}))) {
+        complain_of_default({flag, nullptr});
+      }
+    }
+    if (others.empty() || pd_flags_validate(nullptr, nullptr) == PD_OK) return;
+    for (pd_flag *flag : others) {
+      std::string text = text_of({flag, nullptr});
+      bool refused = pd_flag_set_default(flag, text.c_str(), nullptr) == PD_ERR_REFUSED;
+      if (refused || info_of(flag).required) complain_of_default({flag, nullptr});
+    }
+  }
+
   /* Print the errors; whether there were any. */
-  PD__LOCAL inline bool report();
+  PD__LOCAL inline bool report() {
+    std::string text;
+    forgive();
+    for (const auto &each : errors_) text += each.second;
+    std::fputs(text.c_str(), stderr);
+    std::fflush(stderr);
+    return !text.empty();
+  }
+
+  PD__LOCAL inline std::string read_files(const std::string &list, FlagSettingMode mode) {
+    std::string messages;
+    for (const std::string &path : split(list)) {
+      if (depth_ == deepest) {
+        errors_[path] = "ERROR: " + path + ": flagfiles are nested too deeply\n";
+        return messages;
+      }
+      depth_++;
+      messages += read_text(read_file(path.c_str()), path.c_str(), mode);
+      depth_--;
+    }
+    return messages;
+  }
+
+  PD__LOCAL inline std::string read_variables(const std::string &list, FlagSettingMode mode,
+                                              bool required) {
+    std::string messages;
+    for (const std::string &name : split(list)) {
+      std::string variable = "FLAGS_" + name;
+      const char *value = std::getenv(variable.c_str());
+      handle flag = find(name);
+      if (!flag.exists()) {
+        errors_[name] = "ERROR: unknown command line flag '" + name +
+                        "' (via --fromenv or --tryfromenv)\n";
+        undefined_[name] = "";
+      } else if (!value) {
+        if (required) errors_[name] = "ERROR: " + variable + " not found in environment\n";
+      } else if (depth_ == deepest || !std::strcmp(value, "fromenv") ||
+                 !std::strcmp(value, "tryfromenv")) {
+        errors_[name] =
+            std::string("ERROR: infinite recursion on environment flag '") + value + "'\n";
+      } else {
+        pd_origin origin = {source_, 0, variable.c_str(), 0};
+        depth_++;
+        messages += take(flag, value, mode, origin);
+        depth_--;
+      }
+    }
+    return messages;
+  }
 
  private:
-  PD__LOCAL inline bool lacks_value(const argument_of_line &found, const char *word);
-  PD__LOCAL inline void forgive();
-  PD__LOCAL inline void complain_of_default(const handle &of);
+  /* Files that include themselves end here. */
+  enum { deepest = 16 };
+
+  PD__LOCAL inline bool lacks_value(const argument_of_line &found, const char *word) {
+    std::string help = help_of(found.flag);
+    errors_[found.name] = std::string("ERROR: flag '") + word + "' is missing its argument" +
+                          (help.empty() || help[0] <= '\001' ? "" : "; flag description: " + help) +
+                          "\n";
+    return true;
+  }
+
+  /* What --undefok names, and what may come with a module later, is no error. */
+  PD__LOCAL inline void forgive() {
+    for (const std::string &name : split(fLS::FLAGS_undefok)) {
+      for (const std::string &given : {name, "no" + name}) {
+        if (undefined_.count(given)) errors_.erase(given);
+      }
+    }
+    if (!may_come_later()) return;
+    for (const auto &each : undefined_) errors_.erase(each.first);
+  }
+
+  PD__LOCAL inline void complain_of_default(const handle &of) {
+    errors_.emplace(name_of(of),
+                    "ERROR: --" + name_of(of) +
+                        " must be set on the commandline (default value fails validation)\n");
+  }
 
   pd_source source_;
   int depth_; /* of files and variables that name each other */
   std::map<std::string, std::string> errors_;    /* by name */
   std::map<std::string, std::string> undefined_; /* the values of names that nobody defines */
 };
-
-/* Files that include themselves end here. */
-enum { deepest = 16 };
-
-inline bool reader::lacks_value(const argument_of_line &found, const char *word) {
-  std::string help = help_of(found.flag);
-  errors_[found.name] = std::string("ERROR: flag '") + word + "' is missing its argument" +
-                        (help.empty() || help[0] <= '\001' ? "" : "; flag description: " + help) +
-                        "\n";
-  return true;
-}
-
-inline int reader::read_line(int *argc, char ***argv, bool remove) {
-  char **words = *argv;
-  int first = *argc, moved = 0; /* arguments go behind the flags */
-  for (int i = 1; i < first; i++) {
-    char *word = words[i];
-    if (word[0] != '-' || word[1] == '\0') {
-      std::memmove(words + i, words + i + 1, static_cast<size_t>(*argc - (i + 1)) * sizeof *words);
-      words[*argc - 1] = word;
-      first--;
-      i--;
-      moved++;
-      continue;
-    }
-    const char *name = word + (word[1] == '-' ? 2 : 1);
-    if (*name == '\0') {
-      first = i + 1;
-      break;
-    }
-    argument_of_line found = take_apart(name);
-    if (!found.flag.exists()) {
-      undefined_[found.name] = found.has_value ? found.value : "";
-      errors_[found.name] = found.error;
-      continue;
-    }
-    pd_origin origin = {source_, static_cast<uint32_t>(i + moved), nullptr, 0};
-    if (!found.has_value) {
-      if (i + 1 >= first && lacks_value(found, word)) break;
-      found.value = words[++i];
-      doubt(found);
-    }
-    take(found.flag, found.value, gf::SET_FLAGS_VALUE, origin);
-  }
-  if (!remove) return first;
-  words[first - 1] = words[0];
-  *argv += first - 1;
-  *argc -= first - 1;
-  return 1;
-}
-
-inline std::string reader::take(const handle &of, const std::string &value, FlagSettingMode mode,
-                                const pd_origin &origin) {
-  std::string message, name = name_of(of);
-  if (!set(of, value, mode, origin, &message)) {
-    errors_[name] = message;
-    return "";
-  }
-  if (!of.own || mode == gf::SET_FLAGS_DEFAULT) return message;
-  if (name == "flagfile") message += read_files(fLS::FLAGS_flagfile, mode);
-  if (name == "fromenv") message += read_variables(fLS::FLAGS_fromenv, mode, true);
-  if (name == "tryfromenv") message += read_variables(fLS::FLAGS_tryfromenv, mode, false);
-  return message;
-}
-
-inline std::string reader::read_files(const std::string &list, FlagSettingMode mode) {
-  std::string messages;
-  for (const std::string &path : split(list)) {
-    if (depth_ == deepest) {
-      errors_[path] = "ERROR: " + path + ": flagfiles are nested too deeply\n";
-      return messages;
-    }
-    depth_++;
-    messages += read_text(read_file(path.c_str()), path.c_str(), mode);
-    depth_--;
-  }
-  return messages;
-}
-
-inline std::string reader::read_variables(const std::string &list, FlagSettingMode mode,
-                                          bool required) {
-  std::string messages;
-  for (const std::string &name : split(list)) {
-    std::string variable = "FLAGS_" + name;
-    const char *value = std::getenv(variable.c_str());
-    handle flag = find(name);
-    if (!flag.exists()) {
-      errors_[name] = "ERROR: unknown command line flag '" + name +
-                      "' (via --fromenv or --tryfromenv)\n";
-      undefined_[name] = "";
-    } else if (!value) {
-      if (required) errors_[name] = "ERROR: " + variable + " not found in environment\n";
-    } else if (depth_ == deepest || !std::strcmp(value, "fromenv") ||
-               !std::strcmp(value, "tryfromenv")) {
-      errors_[name] =
-          std::string("ERROR: infinite recursion on environment flag '") + value + "'\n";
-    } else {
-      pd_origin origin = {source_, 0, variable.c_str(), 0};
-      depth_++;
-      messages += take(flag, value, mode, origin);
-      depth_--;
-    }
-  }
-  return messages;
-}
-
-/* Flags that nobody defines are passed over. */
-inline std::string reader::read_text(const std::string &text, const char *path,
-                                     FlagSettingMode mode) {
-  std::string messages;
-  bool ours = true, naming = false; /* flags below names are for the programs that they name */
-  uint32_t number = 0;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find_first_of("\r\n", at), text.size());
-    size_t begin = std::min(text.find_first_not_of(" \t\v\f", at), end);
-    std::string line = text.substr(begin, end - begin);
-    at = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
-    number++;
-    if (line.empty() || line[0] == '#') continue;
-    if (line[0] != '-') {
-      ours = (naming && ours) || names_program(line);
-      naming = true;
-      continue;
-    }
-    naming = false;
-    if (!ours) continue;
-    argument_of_line found = take_apart(line.substr(line.compare(0, 2, "--") == 0 ? 2 : 1));
-    pd_origin origin = {source_, number, path, 0};
-    if (found.flag.exists() && found.has_value) {
-      messages += take(found.flag, found.value, mode, origin);
-    }
-  }
-  return messages;
-}
-
-inline void reader::complain_of_default(const handle &of) {
-  std::string &error = errors_[name_of(of)];
-  if (error.empty()) {
-    error = "ERROR: --" + name_of(of) +
-            " must be set on the commandline (default value fails validation)\n";
-  }
-}
-
-inline void reader::validate() {
-  std::map<const void *, checker *> known = checkers();
-  std::vector<pd_flag *> others; /* whose validators are in other modules */
-  for (pd_flag *flag = nullptr; (flag = pd_flag_next(flag)) != nullptr;) {
-    pd_flag_info info = info_of(flag);
-    checker *check = nullptr;
-    if (info.source != PD_SOURCE_DEFAULT) continue;
-    variable_of(flag, known, &check);
-    if (!check) others.push_back(flag);
-    if (check && check->function && !accepts_text(check, info.type, text_of({flag, nullptr}))) {
-      complain_of_default({flag, nullptr});
-    }
-  }
-  if (others.empty() || pd_flags_validate(nullptr, nullptr) == PD_OK) return;
-  for (pd_flag *flag : others) {
-    std::string text = text_of({flag, nullptr});
-    bool refused = pd_flag_set_default(flag, text.c_str(), nullptr) == PD_ERR_REFUSED;
-    if (refused || info_of(flag).required) complain_of_default({flag, nullptr});
-  }
-}
-
-/* What --undefok names, and what may come with a module later, is no error. */
-inline void reader::forgive() {
-  for (const std::string &name : split(fLS::FLAGS_undefok)) {
-    for (const std::string &given : {name, "no" + name}) {
-      if (undefined_.count(given)) errors_.erase(given);
-    }
-  }
-  if (!may_come_later()) return;
-  for (const auto &each : undefined_) errors_.erase(each.first);
-}
-
-inline bool reader::report() {
-  std::string text;
-  forgive();
-  for (const auto &each : errors_) text += each.second;
-  std::fputs(text.c_str(), stderr);
-  std::fflush(stderr);
-  return !text.empty();
-}
 
 /* ---- The program's line ---- */
 

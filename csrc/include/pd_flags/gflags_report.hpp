@@ -163,12 +163,6 @@ PD__LOCAL inline void show_flags(const char *argv0, const std::vector<std::strin
   print(text);
 }
 
-PD__LOCAL inline void show_flags_of(const char *argv0, const std::string &part) {
-  std::vector<std::string> parts;
-  if (!part.empty()) parts.push_back(part);
-  show_flags(argv0, parts);
-}
-
 PD__LOCAL inline std::vector<std::string> program_files() {
   std::string name = std::string("/") + program_short_name();
   return {name + ".", name + "-main.", name + "_main."};
@@ -181,7 +175,7 @@ PD__LOCAL inline void show_package() {
   for (const CommandLineFlagInfo &flag : all_flags()) {
     std::string package = directory_of(flag.filename) + "/";
     if (!matches(flag.filename, files) || package == last) continue;
-    show_flags_of(program_short_name(), package);
+    show_flags(program_short_name(), {package});
     if (!last.empty()) {
       std::fprintf(stderr, "Multiple packages contain a file=%s\n", program_short_name());
     }
@@ -195,13 +189,7 @@ PD__LOCAL inline void show_package() {
 PD__LOCAL inline std::string in_xml(const char *tag, const std::string &text) {
   std::string made = std::string("<") + tag + ">";
   for (char c : text) {
-    if (c == '&') {
-      made += "&amp;";
-    } else if (c == '<') {
-      made += "&lt;";
-    } else {
-      made += c;
-    }
+    made += c == '&' ? std::string("&amp;") : c == '<' ? "&lt;" : std::string(1, c);
   }
   return made + "</" + tag + ">";
 }
@@ -237,9 +225,9 @@ PD__LOCAL inline void show_what_was_asked_for() {
   } else if (fLB::FLAGS_help || fLB::FLAGS_helpfull) {
     show_flags(name, {});
   } else if (!fLS::FLAGS_helpon.empty()) {
-    show_flags_of(name, "/" + fLS::FLAGS_helpon + ".");
+    show_flags(name, {"/" + fLS::FLAGS_helpon + "."});
   } else if (!fLS::FLAGS_helpmatch.empty()) {
-    show_flags_of(name, fLS::FLAGS_helpmatch);
+    show_flags(name, {fLS::FLAGS_helpmatch});
   } else if (fLB::FLAGS_helppackage) {
     show_package();
   } else if (fLB::FLAGS_helpxml) {

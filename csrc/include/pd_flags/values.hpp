@@ -57,6 +57,16 @@ PD__INLINE void put(pd_value &to, T value) {
 
 /* ---- Text ---- */
 
+/* A cell that is a std::string, made by others. */
+PD__LOCAL inline const char *string_get(void *cell) {
+  return static_cast<std::string *>(cell)->c_str();
+}
+PD__LOCAL inline void string_put(void *cell, const char *value) {
+  *static_cast<std::string *>(cell) = value;
+}
+static const pd_cell_access string_access __attribute__((unused)) = {sizeof(pd_cell_access),
+                                                                     string_get, string_put};
+
 /* In place of std::to_string: gcc makes a unique symbol of a table in that, and glibc never
  * unloads a library that has one. */
 template <class T>

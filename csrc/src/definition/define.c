@@ -106,7 +106,9 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
   if (flag->defined && *at) at = &(*at)->next;
   cell->next = *at;
   *at = cell;
-  if (cell->def->assignable && cell->def->cell) pd__flag_make_assignable(flag);
+  if (!cell->def->assignable || !cell->def->cell) return;
+  flag->assignable = true;
+  pd__assignables++;
 }
 
 /* Imports and waiting values of the aliases go over to the flag. */
@@ -144,16 +146,6 @@ static void set_defined(pd_flag *flag) {
   pd__flag_new_generation(flag);
 }
 
-/* The flag's cells begin with the one that defines it from now on. */
-static void begin(pd_flag *flag, pd__report *waiting) {
-  pd_type was = flag->type;
-  set_defined(flag);
-  pd__names_list(flag);
-  flag->known = true;
-  link_aliases(flag, flag->cells->def);
-  if (flag->assigned || pd__flag_override(flag)) pd__flag_review(flag, was, waiting);
-}
-
 /* Whether the module gave its variable another value before the registry came. The value
  * is then put back, so that the next call about the flag takes it over. */
 static bool is_assigned(const pd__cell *cell, pd_value *value) {
@@ -170,7 +162,14 @@ static void take(pd__cell *cell, pd__report *waiting) {
   pd_value assigned;
   bool early = is_assigned(cell, &assigned);
   link_cell(flag, cell);
-  if (cell->def->kind == PD_KIND_DEFINE && !flag->defined) begin(flag, waiting);
+  if (cell->def->kind == PD_KIND_DEFINE && !flag->defined) {
+    pd_type was = flag->type;
+    set_defined(flag);
+    pd__names_list(flag);
+    flag->known = true;
+    link_aliases(flag, flag->cells->def);
+    if (flag->assigned || pd__flag_override(flag)) pd__flag_review(flag, was, waiting);
+  }
   pd__flag_look_again(flag);
   if (flag->defined) pd__flag_publish(flag);
   if (early) pd__variable_store(cell->def, assigned);
@@ -236,7 +235,7 @@ static void undefine(pd_flag *flag, const pd__cell *gone) {
   flag->defined = flag->assignable = flag->simple = flag->hooked = false;
   pd__flag_new_generation(flag);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
-  pd__history_drop(flag, PD_SOURCE_DEFAULT);
+  pd__history_drop(flag, PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
   pd__cell *imports = flag->cells;
   flag->cells = NULL;
   relink_imports(flag, imports);

@@ -14,9 +14,9 @@
 /* Copy a definition of another version's size into today's form. */
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err);
 
-/* Check all of it that can be checked without the registry; that, and that it isn't an import. */
-pd_status pd__def_check(const pd_flag_def *def, pd_error *err);
-pd_status pd__def_check_defining(const pd_flag_def *def, pd_error *err);
+/* Check all of it that can be checked without the registry; with `defines` that it is no import,
+ * too. */
+pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err);
 
 /* Its default as messages show it: "'text'", "<redacted>". Gives `out`. */
 #define PD__DEFAULT_SIZE (PD__QUOTE_SIZE + 2)

@@ -110,7 +110,7 @@ static void gather(pd_flag *node, pd_source source, bool negated, pd__pending **
 void pd__pending_forget(pd_source source) {
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     pd__pending *list = NULL;
-    if (!node->defined) pd__history_drop(node, source);
+    if (!node->defined) pd__history_drop(node, PD__SOURCE_BIT(source));
     gather(node, source, false, &list);
     while (list) {
       pd__pending *gone = list;
@@ -139,14 +139,11 @@ static pd__pending *gather_all(const pd_flag_def *def) {
 /* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
 static void settle(pd__operation *operation, pd_flag *node, const char *text,
                    const pd_origin *origin, uint32_t literal, pd__report *report) {
-  pd_error wrong;
   pd__report own = {report->list, report->status == PD_OK ? report->first : NULL, PD_OK};
   pd__changes changes;
   pd__changes_begin(&changes, operation, &own);
   changes.early = true;
-  if (pd__changes_try(&changes, node, text, (pd_value){0}, origin, literal, &wrong) != PD_OK) {
-    pd__report_add(&own, &wrong);
-  }
+  pd__changes_add(&changes, node, text, (pd_value){0}, origin, literal);
   pd__changes_finish(&changes);
   if (report->status == PD_OK) report->status = own.status;
 }

@@ -53,14 +53,6 @@ static void let_go(pd__operation *operation, pd_module *const modules[4]) {
   for (size_t i = 0; i < 4; i++) pd__module_unregister(operation, modules[i]);
 }
 
-static void link_registered(registered *one) {
-  bool stays = true;
-  for (size_t i = 0; i < 4; i++) stays &= !one->modules[i] || one->modules[i]->stays;
-  if (stays) return;
-  one->next = leaving;
-  leaving = one;
-}
-
 /* Whether the flag has no need of a further cell. */
 static bool follows(const pd_flag *flag, const void *address) {
   const pd__cell *cell = flag->cells;
@@ -89,7 +81,12 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
     return refused.status;
   }
   *taken = true;
-  link_registered(made);
+  bool stays = true;
+  for (size_t i = 0; i < 4; i++) stays &= !modules[i] || modules[i]->stays;
+  if (!stays) {
+    made->next = leaving;
+    leaving = made;
+  }
   flag = pd__cell_flag(&made->cell);
   *out = flag; /* the cell may go while validators run */
   pd__define_take(operation, &made->cell, 1, &waiting);
@@ -103,7 +100,7 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
   pd_flag *flag = NULL;
   bool taken = false;
   pd_status status = pd__def_convert(def, &read, err);
-  if (status == PD_OK) status = pd__def_check_defining(&read, err);
+  if (status == PD_OK) status = pd__def_check(&read, true, err);
   if (status != PD_OK) return status;
   find_modules(&read, modules);
   PD__LOCKED_OPERATION(operation);

@@ -15,17 +15,13 @@ static void settle(pd__operation *operation, const pd__deferred *item, pd__repor
 }
 
 /* Each by itself, since code that is called may put off more, or never return. */
-static bool settle_next(const void *owner, pd__report *report) {
-  pd__deferred item;
-  PD__LOCKED_OPERATION(operation);
-  bool found = pd__deferred_take(owner, &item);
-  if (found) settle(&operation, &item, report);
-  pd__operation_end(&operation);
-  return found;
-}
-
 void pd__deferred_run(const void *owner, pd__report *report) {
-  while (settle_next(owner, report)) {
+  for (bool found = true; found;) {
+    pd__deferred item;
+    PD__LOCKED_OPERATION(operation);
+    found = pd__deferred_take(owner, &item);
+    if (found) settle(&operation, &item, report);
+    pd__operation_end(&operation);
   }
 }
 

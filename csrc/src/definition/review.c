@@ -28,14 +28,13 @@ static void fail(pd_status status, const pd_flag *flag, const pd__entry *entry,
                  const review *under) {
   char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
   pd_error err;
-  pd_origin origin = pd__entry_origin(entry);
   if (status == PD_ERR_READ_ONLY) {
-    pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &origin, source));
+    pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &entry->origin, source));
   } else if (status == PD_ERR_MEMORY) {
     pd__fail_memory(&err);
   } else {
     const char *text = pd__value_text(under->was, entry->value, number);
-    pd__fail_value(status, flag, flag->name, text, &origin, &err);
+    pd__fail_value(status, flag, flag->name, text, &entry->origin, &err);
   }
   pd__report_add(under->report, &err);
 }
@@ -48,19 +47,6 @@ static bool suits(pd_flag *flag, pd__entry *entry, bool current, void *context) 
   return status == PD_OK;
 }
 
-static void review_override(pd__overridden *at, review *under) {
-  for (pd__entry **entry = &at->values; *entry;) {
-    if (suits(at->flag, *entry, !(*entry)->replaced, under)) {
-      entry = &(*entry)->next;
-    } else {
-      pd__entry *gone = *entry;
-      *entry = gone->next;
-      pd__entry_free(gone);
-    }
-  }
-  if (!at->values) pd__override_drop(at);
-}
-
 /* The values lie in the node and below the overrides as they were, of the old type. */
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   review under = {was, report};
@@ -69,7 +55,8 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   pd__history_filter(flag, base, suits, &under);
   for (pd__overridden *at = pd__flag_override(flag); at;) {
     pd__overridden *below = at->below;
-    review_override(at, &under);
+    pd__entries_filter(&at->values, flag, suits, &under);
+    if (!at->values) pd__override_drop(at);
     at = below;
   }
 }

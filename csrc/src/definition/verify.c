@@ -200,23 +200,20 @@ static bool is_simple(const pd_flag_def *def) {
   return pd__value_check(def, def->default_value) == PD_OK;
 }
 
-pd_status pd__def_check(const pd_flag_def *def, pd_error *err) {
+pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err) {
   if (is_simple(def)) return check_names(def, err);
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
   if (status == PD_OK) status = check_access(def, err);
+  if (status == PD_OK && defines && def->kind != PD_KIND_DEFINE) {
+    status = refuse(def, err, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE");
+  }
   if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
   status = check_list_and_unit(def, err);
   if (status == PD_OK) status = check_use(def, err);
   if (status == PD_OK) status = check_range(def, err);
   if (status == PD_OK) status = check_choices(def, err);
   return status == PD_OK ? check_default(def, err) : status;
-}
-
-pd_status pd__def_check_defining(const pd_flag_def *def, pd_error *err) {
-  pd_status status = pd__def_check(def, err);
-  if (status != PD_OK || def->kind == PD_KIND_DEFINE) return status;
-  return refuse(def, err, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE");
 }
 
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {

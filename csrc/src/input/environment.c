@@ -96,7 +96,7 @@ void pd__environment_read(const char *prefix, pd__changes *changes) {
     pd_flag *node = flag->defined ? look_up(prefix, flag, variable, &text) : NULL;
     if (!node || pd__has_given(PD_SOURCE_ENVIRONMENT, flag, text)) continue;
     if (prepare(changes->operation, flag, variable, &text, &origin, changes->report)) {
-      pd__changes_add(changes, node, text, (pd_value){0}, &origin);
+      pd__changes_add(changes, node, text, (pd_value){0}, &origin, 0);
     }
   }
 }

@@ -106,11 +106,10 @@ static void fail_kept(pd__reader *reader, const pd_flag *flag, const pd_origin *
 void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
-  pd_origin origin = pd__entry_origin(&given);
-  if (pd__flag_check_open(reader->operation, flag, &origin, NULL) == PD_OK) {
+  if (pd__flag_check_open(reader->operation, flag, &given.origin, NULL) == PD_OK) {
     pd__changes_drop(&reader->changes, flag, source);
   } else {
-    fail_kept(reader, flag, &origin);
+    fail_kept(reader, flag, &given.origin);
   }
 }
 

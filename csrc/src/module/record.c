@@ -47,7 +47,7 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
     if (status == PD_OK && named) status = pd__namespace_apply(module->name_space, copy, &err);
     def = copy;
   }
-  if (status == PD_OK) status = pd__def_check(def, &err);
+  if (status == PD_OK) status = pd__def_check(def, false, &err);
   if (status == PD_OK) {
     defs->cells[defs->count++] = (pd__cell){.def = def, .module = module};
   } else {

@@ -1,4 +1,5 @@
 /* Finding, reading and setting flags, for hosts. */
+#include <stdio.h>
 #include <string.h>
 
 #include "change.h"
@@ -64,11 +65,13 @@ pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, s
                                pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
+  char number[PD__NUMBER_SIZE];
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) {
-    size_t whole = pd__value_format(flag->type, pd__flag_value(flag), buffer, size);
-    if (length) *length = whole;
+    const char *text = pd__value_text(flag->type, pd__flag_value(flag), number);
+    int whole = snprintf(buffer, size, "%s", text);
+    if (length) *length = (size_t)whole;
   }
   return pd__operation_return(&operation, status);
 }
@@ -121,49 +124,36 @@ pd_status pd__do_flag_set_default(pd_flag *flag, const char *text, pd_error *err
 
 /* ---- Taking values away ---- */
 
-pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {
+/* `source` is that of PD__DROP. When secrets are wiped the default holds before the texts go: no
+ * reader that comes later finds them. */
+static pd_status take_away(pd_flag *flag, pd__action action, pd_source source, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   pd__report report = {.first = err};
   pd__changes changes;
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
-  pd__changes_reset(&changes, flag);
-  return pd__operation_return(&operation, pd__changes_finish(&changes));
+  if (action == PD__DROP) {
+    pd__changes_drop(&changes, flag, source);
+  } else {
+    pd__changes_clear(&changes, flag, action);
+  }
+  pd_status status = pd__changes_finish(&changes);
+  if (status == PD_OK && action == PD__WIPE) pd__flag_wipe(flag);
+  return pd__operation_return(&operation, status);
+}
+
+pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {
+  return take_away(flag, PD__RESET, PD_SOURCE_DEFAULT, err);
 }
 
 pd_status pd__do_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
-  if (!flag) return pd__fail_null(err, "flag");
   pd_origin origin = {source, 0, NULL, 0};
-  pd_status status = pd__origin_check(&origin, err);
-  if (status != PD_OK) return status;
-  pd__report report = {.first = err};
-  pd__changes changes;
-  PD__LOCKED_OPERATION(operation);
-  pd__changes_begin(&changes, &operation, &report);
-  pd__changes_drop(&changes, flag, source);
-  return pd__operation_return(&operation, pd__changes_finish(&changes));
+  pd_status status = flag ? pd__origin_check(&origin, err) : PD_OK;
+  return status == PD_OK ? take_away(flag, PD__DROP, source, err) : status;
 }
 
-static pd_status check_sensitive(pd__operation *operation, pd_flag *flag, pd_error *err) {
-  pd_status status = pd__flag_check_defined(operation, flag, err);
-  if (status != PD_OK || pd__flag_def(flag)->sensitive) return status;
-  return pd__fail(err, PD_ERR_ARGUMENT, "%s: is not sensitive: only secrets are wiped", flag->name);
-}
-
-/* The default holds before the texts go: no reader that comes later finds them. */
 pd_status pd__do_flag_wipe(pd_flag *flag, pd_error *err) {
-  if (!flag) return pd__fail_null(err, "flag");
-  pd__report report = {.first = err};
-  pd__changes changes;
-  PD__LOCKED_OPERATION(operation);
-  pd_status status = check_sensitive(&operation, flag, err);
-  if (status == PD_OK) {
-    pd__changes_begin(&changes, &operation, &report);
-    pd__changes_wipe(&changes, flag);
-    status = pd__changes_finish(&changes);
-  }
-  if (status == PD_OK) pd__flag_wipe(flag);
-  return pd__operation_return(&operation, status);
+  return take_away(flag, PD__WIPE, PD_SOURCE_DEFAULT, err);
 }
 
 static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {

@@ -1,6 +1,4 @@
 /* Several assignments at once, for good or as an override, for hosts. */
-#include <stdint.h>
-
 #include "change.h"
 
 static pd_status change(const pd_assignment *items, size_t count, const pd_origin *origin,
@@ -46,16 +44,15 @@ pd_status pd__do_override_pop(pd_override number, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
   changes.forced = true;
-  size_t count = pd__override_count(number);
-  if (count == SIZE_MAX) {
+  size_t count;
+  pd__overridden *flags = pd__override_find(number, &count);
+  if (!flags) {
     pd__report_fail(&report, PD_ERR_ARGUMENT,
                     "no override has the number %llu, or it is popped already",
                     (unsigned long long)number);
-    count = 0;
   }
-  for (size_t i = 0; i < count; i++) {
-    pd__overridden *each = pd__override_at(number, i);
-    if (each) pd__changes_pop(&changes, each);
+  for (size_t i = 0; flags && i < count; i++) {
+    if (flags[i].flag) pd__changes_pop(&changes, &flags[i]);
   }
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) pd__override_forget(number);

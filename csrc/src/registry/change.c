@@ -52,16 +52,10 @@ pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text,
 }
 
 void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin) {
+                     const pd_origin *origin, uint32_t literal) {
   pd_error err;
-  pd_status status = pd__changes_try(changes, node, text, value, origin, 0, &err);
+  pd_status status = pd__changes_try(changes, node, text, value, origin, literal, &err);
   if (status != PD_OK) pd__report_add(changes->report, &err);
-}
-
-static pd_status check_assignment(pd__operation *operation, const pd_assignment *item,
-                                  pd_error *err) {
-  if (!item->flag) return pd__fail_null(err, "flag");
-  return item->text ? PD_OK : pd__flag_check_type(operation, item->flag, item->type, err);
 }
 
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_t count,
@@ -69,11 +63,14 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_
   reserve(changes, count);
   for (size_t i = 0; i < count; i++) {
     pd_error err;
-    if (check_assignment(changes->operation, &items[i], &err) != PD_OK) {
-      pd__report_add(changes->report, &err);
-    } else {
-      pd__changes_add(changes, items[i].flag, items[i].text, items[i].value, origin);
+    pd_flag *flag = items[i].flag;
+    const char *text = items[i].text;
+    pd_status status = flag ? PD_OK : pd__fail_null(&err, "flag");
+    if (flag && !text) status = pd__flag_check_type(changes->operation, flag, items[i].type, &err);
+    if (flag && status == PD_OK) {
+      status = pd__changes_try(changes, flag, text, items[i].value, origin, 0, &err);
     }
+    if (status != PD_OK) pd__report_add(changes->report, &err);
   }
 }
 
@@ -101,28 +98,27 @@ static bool is_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
-  pd_origin origin = pd__entry_origin(&given);
-  if (!is_open(changes, flag, &origin)) return;
-  add_plain(changes, &(pd__change){.flag = flag, .action = PD__DROP, .origin = origin});
+  if (!is_open(changes, flag, &given.origin)) return;
+  add_plain(changes, &(pd__change){.flag = flag, .action = PD__DROP, .origin = given.origin});
 }
 
-void pd__changes_reset(pd__changes *changes, pd_flag *flag) {
-  if (!is_open(changes, flag, &pd__at_run_time)) return;
-  if (pd__flag_override(flag)) {
-    pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time);
+void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
+  if (action == PD__WIPE && flag->defined && !pd__flag_def(flag)->sensitive) {
+    pd__report_fail(changes->report, PD_ERR_ARGUMENT,
+                    "%s: is not sensitive: only secrets are wiped", flag->name);
+  } else if (!is_open(changes, flag, &pd__at_run_time)) {
+    return; /* the report tells why */
+  } else if (action == PD__RESET && pd__flag_override(flag)) {
+    pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time, 0);
   } else {
-    add_plain(changes, &(pd__change){.flag = flag, .action = PD__RESET, .origin = pd__at_run_time});
+    add_plain(changes,
+              &(pd__change){.flag = flag, .action = (uint8_t)action, .origin = pd__at_run_time});
   }
 }
 
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden) {
   add_plain(changes,
             &(pd__change){.flag = overridden->flag, .action = PD__POP, .overridden = overridden});
-}
-
-void pd__changes_wipe(pd__changes *changes, pd_flag *flag) {
-  if (!is_open(changes, flag, &pd__at_run_time)) return;
-  add_plain(changes, &(pd__change){.flag = flag, .action = PD__WIPE, .origin = pd__at_run_time});
 }
 
 /* ---- The end ---- */

@@ -52,19 +52,18 @@ void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__repor
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                           const pd_origin *origin, uint32_t literal, pd_error *err);
 void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin);
+                     const pd_origin *origin, uint32_t literal);
 
 /* The same of assignments, whose flags and types are checked. */
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments, size_t count,
                          const pd_origin *origin);
 
-/* Prepare to drop what `source` gave an open flag, if it gave anything; to reset an open flag (with
- * an override on it, that is given the default); to end what an override does; to wipe an open
- * flag. */
+/* Prepare to drop what `source` gave an open flag, if it gave anything; to end what an override
+ * does; to reset an open flag (with an override on it, that is given the default), or to wipe one
+ * that is sensitive. */
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
-void pd__changes_reset(pd__changes *changes, pd_flag *flag);
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);
-void pd__changes_wipe(pd__changes *changes, pd_flag *flag);
+void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
 
 /* What is left to do, unless there was an error: ask the validators, which lets go of the lock
  * meanwhile; commit, for which it must not have been let go since; both. Gives the report's
@@ -100,6 +99,14 @@ pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name
 static inline pd_source pd__change_source(const pd__change *change) {
   bool below = change->origin.source != PD_SOURCE_RUNTIME || !pd__flag_override(change->flag);
   return below ? change->origin.source : PD_SOURCE_OVERRIDE;
+}
+
+/* The sources whose values it takes away, a bit of PD__SOURCE_BIT each. */
+static inline uint32_t pd__change_drops(const pd__change *change) {
+  uint32_t given = ~PD__SOURCE_BIT(PD_SOURCE_DEFAULT);
+  if (change->action == PD__WIPE) return given;
+  if (change->action == PD__RESET) return given & ~PD__SOURCE_BIT(PD_SOURCE_OVERRIDE);
+  return change->action == PD__DROP ? PD__SOURCE_BIT(change->origin.source) : 0;
 }
 
 /* ---- The stages behind (validate.c, commit.c, notify.c) ---- */

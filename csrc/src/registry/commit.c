@@ -98,26 +98,17 @@ static void assign(const pd__changes *changes, const pd__change *change) {
 
 static void commit_one(const pd__changes *changes, const pd__change *change) {
   pd_flag *flag = change->flag;
-  switch ((pd__action)change->action) {
-    case PD__ASSIGN:
-      assign(changes, change);
-      return;
-    case PD__WIPE:
-      while (pd__flag_override(flag)) pd__override_drop(flag->extra->overrides);
-      pd__history_drop_all(flag);
-      break;
-    case PD__RESET:
-      pd__history_drop_all(flag);
-      break;
-    case PD__DROP:
-      pd__history_drop(flag, change->origin.source);
-      break;
-    case PD__POP:
-      pd__override_drop(change->overridden);
-      break;
-    case PD__IDLE:
-      return;
+  if (change->action == PD__IDLE) return;
+  if (change->action == PD__ASSIGN) {
+    assign(changes, change);
+    return;
   }
+  uint32_t dropped = pd__change_drops(change);
+  while (dropped & PD__SOURCE_BIT(PD_SOURCE_OVERRIDE) && pd__flag_override(flag)) {
+    pd__override_drop(flag->extra->overrides);
+  }
+  if (change->action == PD__POP) pd__override_drop(change->overridden);
+  if (dropped) pd__history_drop(flag, dropped);
   if (flag->defined) pd__flag_publish(flag);
 }
 

@@ -2,8 +2,6 @@
 #include "../base/text.h"
 #include "change.h"
 
-static const pd__extra no_extra;
-
 void *pd__flag_address(const pd_flag *flag, pd_type type) {
   pd_flag *node = (pd_flag *)flag;
   if (type == PD_TYPE_string) return &node->text;
@@ -26,41 +24,32 @@ pd_value pd__flag_base(const pd_flag *flag) {
 
 /* ---- Publishing ---- */
 
-static void store_in_cells(const pd_flag *flag, pd_value value) {
+void pd__flag_store(pd_flag *flag, pd_value value) {
+  pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
+  if (flag->single) {
+    if (flag->variable) pd__cell_store(flag->type, flag->variable, value);
+    return;
+  }
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->cell && cell->def->type == flag->type) pd__variable_store(cell->def, value);
   }
 }
 
-void pd__flag_store(pd_flag *flag, pd_value value) {
-  void *own = pd__flag_address(flag, flag->type);
-  if (flag->single) {
-    pd__cells_store(flag->type, own, flag->variable, value);
-  } else {
-    pd__cell_store(flag->type, own, value);
-    store_in_cells(flag, value);
-  }
-}
-
 void pd__flag_publish(pd_flag *flag) {
-  const pd__extra *extra = flag->extra ? flag->extra : &no_extra;
+  const pd__overridden *top = pd__flag_override(flag);
   const pd_flag_def *def = pd__flag_def(flag);
-  pd_value value = flag->assigned ? pd__flag_base(flag) : pd__def_default(def);
-  if (extra->overrides) value = extra->overrides->values->value;
+  pd_value value = flag->assigned ? pd__flag_value(flag) : pd__def_default(def);
+  if (top) value = top->values->value;
   pd__flag_store(flag, value);
   uint8_t state = (uint8_t)(flag->type | def->list << 4);
   if (flag->assignable) state |= PD__STATE_ASSIGNABLE;
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
 }
 
-/* Whether a store of the width of the type is all that the cell needs. */
-static bool is_direct(const pd__cell *cell, uint8_t type) {
-  return !cell->def->access && cell->def->type == type;
-}
-
 void pd__flag_look_again(pd_flag *flag) {
   const pd__cell *first = flag->cells;
-  bool direct = flag->defined && is_direct(first, flag->type);
+  /* A store of the width of the type is all that the cell needs. */
+  bool direct = flag->defined && !first->def->access && first->def->type == flag->type;
   void *variable = direct ? first->def->cell : NULL;
   if (flag->variable && flag->variable != variable) pd__flag_hide_variable(flag);
   flag->single = flag->defined && !first->next && (direct || !first->def->cell);
@@ -96,8 +85,3 @@ void pd__flag_hide_variable(pd_flag *flag) {
 }
 
 void pd__flag_forget_peeking(void) { __atomic_store_n(&peeking, 0, __ATOMIC_SEQ_CST); }
-
-void pd__flag_make_assignable(pd_flag *flag) {
-  flag->assignable = true;
-  pd__assignables++;
-}

@@ -22,11 +22,7 @@ pd__entry *pd__entry_take(pd_value value, const pd_origin *origin) {
   pd__entry *made = unused;
   unused = made->next;
   unused_count--;
-  *made = (pd__entry){.value = value,
-                      .place = origin->place,
-                      .line = origin->line,
-                      .column = origin->column,
-                      .source = (uint8_t)origin->source};
+  *made = (pd__entry){.value = value, .origin = *origin};
   return made;
 }
 
@@ -52,10 +48,10 @@ static bool same_place(const pd_origin *a, const pd_origin *b) {
 
 /* A value of `source` stands before the list at `at`: those of the source in it are replaced, and
  * only the last of them are kept. */
-static void settle(pd__entry **at, uint8_t source) {
+static void settle(pd__entry **at, pd_source source) {
   size_t kept = 0;
   while (*at) {
-    if ((*at)->source != source) {
+    if ((*at)->origin.source != source) {
       at = &(*at)->next;
     } else if (kept == PD_HISTORY_KEPT) {
       free_at(at);
@@ -69,58 +65,44 @@ static void settle(pd__entry **at, uint8_t source) {
 
 /* A line of code that sets a flag again and again isn't remembered for each time. */
 void pd__entries_push(pd__entry **list, pd__entry *fresh) {
-  pd_origin mine = pd__entry_origin(fresh);
-  if (*list) {
-    pd_origin theirs = pd__entry_origin(*list);
-    if (same_place(&mine, &theirs)) {
-      (*list)->value = fresh->value;
-      pd__entry_free(fresh);
-      return;
-    }
+  if (*list && same_place(&fresh->origin, &(*list)->origin)) {
+    (*list)->value = fresh->value;
+    pd__entry_free(fresh);
+    return;
   }
   fresh->next = *list;
   *list = fresh;
-  settle(&fresh->next, fresh->source);
+  settle(&fresh->next, fresh->origin.source);
 }
 
-static void set_current(pd_flag *flag, const pd_origin *origin) {
-  flag->assigned = true;
-  flag->source = (uint8_t)origin->source;
-  flag->place = origin->place;
-  flag->line = origin->line;
-  flag->column = origin->column;
-}
-
-static void set_base(pd_flag *flag, pd_value value) {
+/* The value below the overrides; without any, that of the flag, or of the node alone. */
+static void set_base(pd_flag *flag, pd_value value, bool publish) {
   if (pd__flag_override(flag)) {
     flag->extra->base = value;
-  } else {
+  } else if (publish) {
     pd__flag_store(flag, value);
+  } else {
+    pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
   }
-}
-
-/* Below the current value: in its place by its rank. */
-static void give_below(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  pd__entry **at = &flag->history;
-  uint32_t rank = pd__source_rank(origin->source);
-  while (*at && pd__source_rank((pd_source)(*at)->source) > rank) at = &(*at)->next;
-  pd__entries_push(at, pd__entry_take(value, origin));
 }
 
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  pd_origin current = pd__flag_origin(flag);
-  if (flag->assigned && pd__source_rank(current.source) > pd__source_rank(origin->source)) {
-    give_below(flag, value, origin);
+  uint32_t rank = pd__source_rank(origin->source);
+  if (flag->assigned && pd__source_rank(flag->origin.source) > rank) { /* in its place below */
+    pd__entry **at = &flag->history;
+    while (*at && pd__source_rank((*at)->origin.source) > rank) at = &(*at)->next;
+    pd__entries_push(at, pd__entry_take(value, origin));
     return;
   }
-  if (flag->assigned && !same_place(&current, origin)) {
-    pd__entry *old = pd__entry_take(pd__flag_base(flag), &current);
+  if (flag->assigned && !same_place(&flag->origin, origin)) {
+    pd__entry *old = pd__entry_take(pd__flag_base(flag), &flag->origin);
     old->next = flag->history;
     flag->history = old;
-    settle(&flag->history, (uint8_t)origin->source);
+    settle(&flag->history, origin->source);
   }
-  set_current(flag, origin);
-  set_base(flag, value);
+  flag->assigned = true;
+  flag->origin = *origin;
+  set_base(flag, value, true);
 }
 
 /* ---- Dropping ---- */
@@ -130,122 +112,85 @@ static void promote(pd_flag *flag) {
   pd__entry *next = flag->history;
   if (!next) {
     flag->assigned = false;
-    flag->source = PD_SOURCE_DEFAULT;
+    flag->origin.source = PD_SOURCE_DEFAULT;
     return;
   }
-  pd_origin origin = pd__entry_origin(next);
-  set_current(flag, &origin);
-  if (flag->defined) {
-    set_base(flag, next->value);
-  } else if (pd__flag_override(flag)) {
-    flag->extra->base = next->value;
-  } else {
-    pd__cell_store(flag->type, pd__flag_address(flag, flag->type), next->value);
-  }
+  flag->origin = next->origin;
+  set_base(flag, next->value, flag->defined);
   free_at(&flag->history);
 }
 
-typedef struct dropping {
-  bool all; /* but the default */
-  pd_source source;
-} dropping;
-
 static bool is_kept(pd_flag *flag, pd__entry *entry, bool current, void *context) {
-  const dropping *what = context;
+  const uint32_t *dropped = context;
   (void)flag;
   (void)current;
-  return what->all ? entry->source == PD_SOURCE_DEFAULT : entry->source != what->source;
+  return !(*dropped & PD__SOURCE_BIT(entry->origin.source));
 }
 
-void pd__history_drop(pd_flag *flag, pd_source source) {
-  dropping what = {.source = source};
-  pd__history_filter(flag, pd__flag_base(flag), is_kept, &what);
+void pd__history_drop(pd_flag *flag, uint32_t sources) {
+  pd__history_filter(flag, pd__flag_base(flag), is_kept, &sources);
 }
 
-void pd__history_drop_all(pd_flag *flag) {
-  dropping what = {.all = true};
-  pd__history_filter(flag, pd__flag_base(flag), is_kept, &what);
-}
-
-/* The current value as an entry, which `keeps` may change. */
-static bool keeps_current(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
-  pd__entry now = {.value = base,
-                   .place = flag->place,
-                   .line = flag->line,
-                   .column = flag->column,
-                   .source = flag->source};
-  if (!keeps(flag, &now, true, context)) return false;
-  if (pd__flag_override(flag)) {
-    flag->extra->base = now.value;
-  } else {
-    pd__cell_store(flag->type, pd__flag_address(flag, flag->type), now.value);
+void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__keeps *keeps, void *context) {
+  while (*list) {
+    if (keeps(flag, *list, !(*list)->replaced, context)) {
+      list = &(*list)->next;
+    } else {
+      free_at(list);
+    }
   }
-  return true;
 }
 
 void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
+  pd__entry now = {.value = base, .origin = flag->origin};
   if (!flag->assigned) return;
-  bool kept = keeps_current(flag, base, keeps, context);
-  for (pd__entry **at = &flag->history; *at;) {
-    if (keeps(flag, *at, !(*at)->replaced, context)) {
-      at = &(*at)->next;
-    } else {
-      free_at(at);
-    }
-  }
+  bool kept = keeps(flag, &now, true, context);
+  if (kept) set_base(flag, now.value, false);
+  pd__entries_filter(&flag->history, flag, keeps, context);
   if (!kept) promote(flag);
 }
 
 /* ---- Looking ---- */
 
+/* The value that isn't an override's, in front of the others; it must be assigned. */
+static pd__entry current_entry(const pd_flag *flag) {
+  return (pd__entry){pd__flag_base(flag), flag->origin, false, flag->history};
+}
+
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {
-  if (!flag->assigned) return false;
-  const pd__entry *entry = flag->history;
-  if (flag->source == source) {
-    *out = (pd__entry){.value = pd__flag_base(flag),
-                       .place = flag->place,
-                       .line = flag->line,
-                       .column = flag->column,
-                       .source = flag->source};
-    return true;
-  }
-  while (entry && entry->source != source) entry = entry->next;
+  pd__entry own = current_entry(flag);
+  const pd__entry *entry = flag->assigned ? &own : NULL;
+  while (entry && entry->origin.source != source) entry = entry->next;
   if (entry) *out = *entry;
   return entry != NULL;
 }
 
-static void show(pd_flag_entry *out, pd_value value, pd_origin origin, bool replaced) {
-  out->value = value;
-  out->origin = origin;
-  out->replaced = replaced;
-}
-
-static void show_default(const pd_flag *flag, pd_flag_entry *out) {
-  const pd_flag_def *def = pd__flag_def(flag);
+static pd__entry default_entry(const pd_flag_def *def) {
   pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern(def->file), 0};
-  show(out, pd__def_default(def), origin, false);
+  return (pd__entry){.value = pd__def_default(def), .origin = origin};
 }
 
-/* Step through a list; gives whether the entry at *left was in it. */
-static bool step(const pd__entry *entry, size_t *left, pd_flag_entry *out) {
+/* Step through a list: the entry at *left, or NULL where that is behind its end. */
+static const pd__entry *step(const pd__entry *entry, size_t *left) {
   for (; entry && *left > 0; --*left) entry = entry->next;
-  if (!entry) return false;
-  show(out, entry->value, pd__entry_origin(entry), entry->replaced);
-  return true;
+  return entry;
 }
 
 bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
   size_t left = index;
-  for (const pd__overridden *at = pd__flag_override(flag); at; at = at->below) {
-    if (step(at->values, &left, out)) return true;
+  const pd__entry *found = NULL;
+  pd__entry own = current_entry(flag);
+  for (const pd__overridden *at = pd__flag_override(flag); at && !found; at = at->below) {
+    found = step(at->values, &left);
   }
-  if (flag->assigned && left-- == 0) {
-    show(out, pd__flag_base(flag), pd__flag_origin(flag), false);
-    return true;
-  }
-  if (flag->assigned && step(flag->history, &left, out)) return true;
-  if (left == 0) show_default(flag, out);
-  return left == 0;
+  if (!found && flag->assigned) found = step(&own, &left);
+  if (!found && left > 0) return false;
+  if (!found) own = default_entry(pd__flag_def(flag));
+  if (!found) found = &own;
+  out->value = found->value;
+  out->origin = found->origin;
+  out->replaced = found->replaced;
+  return true;
 }
 
 pd_value pd__flag_default(const pd_flag *flag) {

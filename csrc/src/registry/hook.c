@@ -162,23 +162,20 @@ static pd__hook *take_finished(void) {
   return taken;
 }
 
-static bool release_next(pd__operation *operation) {
-  pd__handler release = {.function = NULL};
-  pd__operation_lock(operation);
-  pd__hook *hook = take_finished();
-  if (hook) {
-    release = pinned(operation, &hook->release);
-    pd__module_unregister(operation, hook->call.module);
-    pd__module_unregister(operation, hook->release.module);
-    free(hook);
-  }
-  pd__operation_unlock(operation);
-  if (release.function) ((void (*)(void *))release.function)(release.context);
-  return hook != NULL;
-}
-
 void pd__hooks_release(pd__operation *operation) {
-  while (pd__is_due(PD__DUE_RELEASES) && release_next(operation)) {
+  for (bool any = true; any && pd__is_due(PD__DUE_RELEASES);) {
+    pd__handler release = {.function = NULL};
+    pd__operation_lock(operation);
+    pd__hook *hook = take_finished();
+    any = hook != NULL;
+    if (any) {
+      release = pinned(operation, &hook->release);
+      pd__module_unregister(operation, hook->call.module);
+      pd__module_unregister(operation, hook->release.module);
+      free(hook);
+    }
+    pd__operation_unlock(operation);
+    if (release.function) ((void (*)(void *))release.function)(release.context);
   }
 }
 

@@ -22,20 +22,6 @@ pd_module *pd__module_at(const void *address) {
   return module;
 }
 
-/* Whatever was at its addresses has left without a word, having no record. */
-static void replace(const pd__platform_image *image) {
-  for (pd_module *old = modules; old; old = old->next) {
-    bool overlaps = old->low < image->high && image->low < old->high;
-    if (overlaps && !old->has_record) old->present = false;
-  }
-}
-
-static pd_module *find_absent(const char *path) {
-  pd_module *module = modules;
-  while (module && (module->path != path || module->present)) module = module->next;
-  return module;
-}
-
 void pd__module_gone(pd_module *module) {
   static uint32_t generations;
   module->present = false;
@@ -48,8 +34,13 @@ void pd__module_gone(pd_module *module) {
 pd_module *pd__module_add(const pd__platform_image *image) {
   const char *path = pd__intern(image->path);
   if (!path) return NULL;
-  replace(image);
-  pd_module *module = find_absent(path);
+  /* Whatever was at its addresses has left without a word, having no record. */
+  for (pd_module *old = modules; old; old = old->next) {
+    bool overlaps = old->low < image->high && image->low < old->high;
+    if (overlaps && !old->has_record) old->present = false;
+  }
+  pd_module *module = modules;
+  while (module && (module->path != path || module->present)) module = module->next;
   if (!module) {
     module = pd__forever(sizeof *module);
     if (!module) return NULL;

@@ -22,7 +22,7 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   bool stored = true;
   info->name = lasting(def->name, &stored);
   info->type = def->type;
-  info->source = flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
+  info->source = flag->assigned ? flag->origin.source : PD_SOURCE_DEFAULT;
   if (pd__flag_override(flag)) info->source = PD_SOURCE_OVERRIDE;
   info->help = lasting(def->help, &stored);
   info->file = lasting(def->file, &stored);

@@ -50,14 +50,10 @@ void pd__override_drop(pd__overridden *from) {
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), extra->base);
 }
 
-size_t pd__override_count(pd_override number) {
-  const override *one = pd__numbered_find(&overrides, number);
-  return one ? one->used : SIZE_MAX;
-}
-
-pd__overridden *pd__override_at(pd_override number, size_t index) {
+pd__overridden *pd__override_find(pd_override number, size_t *count) {
   override *one = pd__numbered_find(&overrides, number);
-  return one->flags[index].flag ? &one->flags[index] : NULL;
+  *count = one ? one->used : 0;
+  return one ? one->flags : NULL;
 }
 
 void pd__override_forget(pd_override number) {

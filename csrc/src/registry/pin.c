@@ -21,12 +21,6 @@ struct pd__closing {
   pd__closing *next;
 };
 
-static pd__pin *find(const pd__operation *operation, const pd_module *module) {
-  pd__pin *pin = operation->pins;
-  while (pin && (pin->module != module || pin->generation != module->generation)) pin = pin->next;
-  return pin;
-}
-
 static pd__pin *add(pd__operation *operation, pd_module *module) {
   pd__pin *pin = pd__arena_take(&operation->arena, sizeof *pin);
   if (!pin) return NULL;
@@ -39,7 +33,8 @@ static pd__pin *add(pd__operation *operation, pd_module *module) {
 
 pd__pinning pd__pin_module(pd__operation *operation, pd_module *module) {
   if (!module || module->stays) return PD__PINNED;
-  pd__pin *pin = find(operation, module);
+  pd__pin *pin = operation->pins;
+  while (pin && (pin->module != module || pin->generation != module->generation)) pin = pin->next;
   if (!pin && !module->present) return PD__LEAVING;
   if (!pin && !(pin = add(operation, module))) return PD__LEAVING;
   if (pin->state == WANTED && module->opened > 0) {

@@ -4,26 +4,19 @@
 
 bool pd__startup_over;
 
-static bool is_at_run_time(const pd_origin *origin) {
-  return pd__source_rank(origin->source) >= pd__source_rank(PD_SOURCE_RUNTIME);
-}
-
-static bool is_open(const pd_flag *flag, const pd_origin *origin, bool early) {
-  const pd_flag_def *def = pd__flag_def(flag);
-  if (flag->frozen || def->read_only) return false;
-  if (def->startup_only && pd__startup_over && !early) return false;
-  return !def->retired || !is_at_run_time(origin);
-}
-
-/* Why a flag that isn't open takes nothing; `name` is the one that it was given by. */
-static pd_status refuse(const pd_flag *flag, const char *name, const pd_origin *origin,
-                        pd_error *err) {
+/* Whether the flag takes a value that is given by `name`. */
+static pd_status check_open(const pd_flag *flag, const char *name, const pd_origin *origin,
+                            bool early, pd_error *err) {
   char source[PD__SOURCE_SIZE];
   const pd_flag_def *def = pd__flag_def(flag);
+  bool retired =
+      def->retired && pd__source_rank(origin->source) >= pd__source_rank(PD_SOURCE_RUNTIME);
+  bool late = def->startup_only && pd__startup_over && !early;
+  if (!def->read_only && !flag->frozen && !retired && !late) return PD_OK;
   pd__source_of(name, origin, source);
   if (def->read_only) return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
   if (flag->frozen) return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source);
-  if (def->retired && is_at_run_time(origin)) {
+  if (retired) {
     return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source, def->retired);
   }
   return pd__fail(err, PD_ERR_FROZEN,
@@ -33,8 +26,8 @@ static pd_status refuse(const pd_flag *flag, const char *name, const pd_origin *
 pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
                               pd_error *err) {
   pd_status status = pd__flag_check_defined(operation, flag, err);
-  if (status != PD_OK || is_open(flag, origin, false)) return status;
-  return refuse(flag, pd__flag_def(flag)->name, origin, err);
+  if (status != PD_OK) return status;
+  return check_open(flag, pd__flag_def(flag)->name, origin, false, err);
 }
 
 pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type,
@@ -101,9 +94,8 @@ pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *
   change->type = flag->type;
   if (!flag->simple || flag->frozen) {
     const pd_flag_def *def = pd__flag_def(flag);
-    if (!is_open(flag, &change->origin, changes->early)) {
-      return refuse(flag, change->node->name, &change->origin, err);
-    }
+    pd_status status = check_open(flag, change->node->name, &change->origin, changes->early, err);
+    if (status != PD_OK) return status;
     if (def->retired || def->deprecated) pd__warn_of_flag(flag, &change->origin);
     if (def->retired) change->action = PD__IDLE;
     if (def->retired) return PD_OK;
@@ -123,8 +115,7 @@ static pd_status check_again(pd__change *change, const pd__changes *changes, pd_
   pd_status status = pd__flag_check_defined(changes->operation, flag, err);
   change->generation = flag->generation;
   if (status != PD_OK || change->action == PD__IDLE) return status;
-  if (is_open(flag, &change->origin, changes->early)) return PD_OK;
-  return refuse(flag, change->node->name, &change->origin, err);
+  return check_open(flag, change->node->name, &change->origin, changes->early, err);
 }
 
 void pd__prepare_again(pd__changes *changes) {

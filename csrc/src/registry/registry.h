@@ -33,17 +33,10 @@ typedef struct pd__cell {
 /* One value that a flag was given and that doesn't hold now. */
 typedef struct pd__entry {
   pd_value value; /* text is stored for good; so is that of the place */
-  const char *place;
-  uint32_t line;
-  uint32_t column;
-  uint8_t source;
+  pd_origin origin;
   bool replaced; /* by a later one of the same source, or override */
   struct pd__entry *next;
 } pd__entry;
-
-static inline pd_origin pd__entry_origin(const pd__entry *entry) {
-  return (pd_origin){(pd_source)entry->source, entry->line, entry->place, entry->column};
-}
 
 /* What an override did to one flag. */
 typedef struct pd__overridden {
@@ -89,34 +82,32 @@ typedef union pd__number {
 /* A name. It is a flag while it is defined, another name of one while it is an alias, and
  * otherwise it is kept by what waits for it: imports, pending values, the values of a former
  * definition. A name that was ever a flag stays for good, since there are handles to it. What a set
- * reads and writes comes first, so that it lies in as few lines of the cache as can be. */
+ * reads and writes comes first, so that it lies in as few lines of the cache as can be. Fields of
+ * one bit share a byte: whoever reads one has the lock, too. */
 struct pd_flag {
-  const char *name;  /* as the definition spells it, of whose module the text is; of others
-                        as first met, stored for good */
-  const char *text;  /* the value of a string */
-  pd__number number; /* the value of a number */
-  void *variable;    /* of the definition; NULL: none, or only access functions reach it */
-  pd__extra *extra;  /* NULL: none of it is needed */
-  const char *place; /* of the last value that isn't an override's, with line, column, source */
-  uint32_t line;
-  uint32_t column;
-  uint32_t generation; /* of the definition: another number whenever that changes */
-  uint16_t length;     /* of the name */
-  uint8_t source;
+  const char *name;     /* as the definition spells it, of whose module the text is; of others
+                           as first met, stored for good */
+  const char *text;     /* the value of a string */
+  pd__number number;    /* the value of a number */
+  void *variable;       /* of the definition; NULL: none, or only access functions reach it */
+  pd__extra *extra;     /* NULL: none of it is needed */
+  uint32_t generation;  /* of the definition: another number whenever that changes */
+  uint16_t length;      /* of the name */
   uint8_t state;        /* as pd_flag_get_state says; for readers without the lock */
   uint8_t type;         /* of the values; outlives the definition */
   bool truth;           /* the value of a bool */
-  bool assigned;        /* it was given a value: place, line, column and source tell of it */
+  bool assigned;        /* it was given a value: the origin tells of it */
   bool defined;         /* the first cell has its definition */
-  bool single;          /* there is one cell, and its variable, if any, is `variable` */
-  bool simple;          /* the definition takes every value of the type, from everywhere */
-  bool hooked;          /* the definition has a validator or a watcher */
-  bool frozen;          /* by pd_flag_freeze; outlives the definition */
-  bool assignable;      /* a module may assign to its variable */
-  bool warned;          /* of its use */
-  bool known;           /* a definition has had this name or alias: there may be handles */
-  bool old_name;        /* as an alias: it is deprecated */
+  bool single : 1;      /* there is one cell, and its variable, if any, is `variable` */
+  bool simple : 1;      /* the definition takes every value of the type, from everywhere */
+  bool hooked : 1;      /* the definition has a validator or a watcher */
+  bool frozen : 1;      /* by pd_flag_freeze; outlives the definition */
+  bool assignable : 1;  /* a module may assign to its variable */
+  bool warned : 1;      /* of its use */
+  bool known : 1;       /* a definition has had this name or alias: there may be handles */
+  bool old_name : 1;    /* as an alias: it is deprecated */
   uint32_t index;       /* of the node */
+  pd_origin origin;     /* of the last value that isn't an override's */
   pd__cell *cells;      /* first that of the definition, if there is one */
   pd__entry *history;   /* hidden and replaced values: by rank, the latest of a source first */
   uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
@@ -125,9 +116,6 @@ struct pd_flag {
 
 static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
   return flag->defined ? flag->cells->def : NULL;
-}
-static inline pd_origin pd__flag_origin(const pd_flag *flag) {
-  return (pd_origin){(pd_source)flag->source, flag->line, flag->place, flag->column};
 }
 
 /* ---- Names (names.c) ---- */
@@ -380,9 +368,8 @@ void pd__flag_forget_peeking(void);
 /* Without the lock: what the module has assigned, of a number; else the last committed value. */
 pd_value pd__flag_peek(const pd_flag *flag, pd_type type);
 
-/* A module may assign to its variable of the flag, from now on. */
-void pd__flag_make_assignable(pd_flag *flag);
-extern uint32_t pd__assignables; /* variables that there have been */
+/* Variables that modules may assign to, as many as there have been. */
+extern uint32_t pd__assignables;
 
 /* Take over what modules have assigned to their variables of the flag; of all flags. */
 void pd__flag_adopt(pd__operation *operation, pd_flag *flag);
@@ -399,9 +386,9 @@ bool pd__history_reserve(size_t count);
 /* Give a flag a value that isn't an override's. */
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin);
 
-/* Drop what `source` gave; all but the default. The caller publishes. */
-void pd__history_drop(pd_flag *flag, pd_source source);
-void pd__history_drop_all(pd_flag *flag);
+/* Drop what some sources gave, a bit of PD__SOURCE_BIT each. The caller publishes. */
+#define PD__SOURCE_BIT(source) (1u << (source))
+void pd__history_drop(pd_flag *flag, uint32_t sources);
 
 /* What `source` gave last, into *out; false: nothing. */
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
@@ -414,6 +401,9 @@ bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
  * had another type. */
 typedef bool pd__keeps(pd_flag *flag, pd__entry *entry, bool current, void *context);
 void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context);
+
+/* The same of the values in one list of the flag. */
+void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__keeps *keeps, void *context);
 
 /* Entries, for lists of others; the room is reserved. */
 pd__entry *pd__entry_take(pd_value value, const pd_origin *origin);
@@ -431,11 +421,9 @@ pd_override pd__override_new(size_t count);
 /* Give a flag a value of an override that is being made, or of its topmost one. */
 void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin);
 
-/* How many flags it has values for, or had; SIZE_MAX: no override has the number. */
-size_t pd__override_count(pd_override number);
-
-/* What it does to one of them; NULL: nothing any more. */
-pd__overridden *pd__override_at(pd_override number, size_t index);
+/* What it does to each of the *count flags that it has values for, or had; NULL: no override has
+ * the number. */
+pd__overridden *pd__override_find(pd_override number, size_t *count);
 void pd__override_forget(pd_override number);
 
 static inline pd__overridden *pd__flag_override(const pd_flag *flag) {

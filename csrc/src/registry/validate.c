@@ -59,8 +59,6 @@ static void link_changes(question *all) {
   }
 }
 
-#define BIT(source) (1u << PD_SOURCE_##source)
-
 /* The entry that will hold. From the last change of the flag to the first: what one drops, those
  * before it can't give. */
 static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
@@ -69,10 +67,8 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
   for (size_t at = last_of(all, flag); at > 0; at = all->previous[at - 1]) {
     const pd__change *change = &all->changes->items[at - 1];
     pd_source source = pd__change_source(change);
-    if (change->action == PD__RESET) dropped = ~(BIT(DEFAULT) | BIT(OVERRIDE));
-    if (change->action == PD__WIPE) dropped = ~BIT(DEFAULT);
-    if (change->action == PD__DROP) dropped |= 1u << change->origin.source;
-    if (change->action != PD__ASSIGN || dropped >> source & 1) continue;
+    dropped |= pd__change_drops(change);
+    if (change->action != PD__ASSIGN || dropped & PD__SOURCE_BIT(source)) continue;
     if (best && pd__source_rank(source) <= rank) continue;
     best = change;
     rank = pd__source_rank(source);
@@ -80,8 +76,7 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
   bool goes = true;
   for (size_t index = 0; goes; index++) {
     pd__history_at(flag, index, out);
-    uint32_t source = (uint32_t)out->origin.source;
-    goes = out->replaced || dropped >> source & 1;
+    goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source);
   }
   if (!best || pd__source_rank(out->origin.source) > rank) return;
   out->value = best->value;
@@ -124,16 +119,6 @@ static void add_definition(question *all, pd_flag *flag) {
       flag);
 }
 
-/* It may wait for a thread that waits for the loader. */
-static bool refuse_deferred(question *all, const pd__hook *hook) {
-  if (!hook->waits || !pd__loader_now.within) return false;
-  pd__report_fail(all->changes->report, PD_ERR_REFUSED,
-                  "--%s: one of its validators can't be asked in constructors and destructors, "
-                  "while a module is loaded or unloaded",
-                  hook->targets[0].flag->name);
-  return true;
-}
-
 static void add_hook(question *all, pd__hook *hook) {
   if (hook->watches || hook->round == all->round) return;
   hook->round = all->round;
@@ -141,8 +126,15 @@ static void add_hook(question *all, pd__hook *hook) {
     const pd__target *target = &hook->targets[i];
     if (!target->flag->defined || target->flag->type != target->type) return;
   }
-  if (refuse_deferred(all, hook)) return;
-  add(all, hook, hook->call, NULL);
+  /* It may wait for a thread that waits for the loader. */
+  if (hook->waits && pd__loader_now.within) {
+    pd__report_fail(all->changes->report, PD_ERR_REFUSED,
+                    "--%s: one of its validators can't be asked in constructors and destructors, "
+                    "while a module is loaded or unloaded",
+                    hook->targets[0].flag->name);
+  } else {
+    add(all, hook, hook->call, NULL);
+  }
 }
 
 static void collect(question *all) {

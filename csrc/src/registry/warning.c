@@ -1,5 +1,4 @@
 /* Warnings: kept until somebody takes them, each given once. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "hook.h"
@@ -22,16 +21,11 @@ pd_error *pd__warning_add(pd_warning kind) {
   return &made->text;
 }
 
-static void warn(const char *subject, const char *what, const char *why) {
-  pd__fail(pd__warning_add(PD_WARNING_DEPRECATED), PD_OK, "%s %s: %s", subject, what, why);
-}
-
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag) {
   if (node->warned) return;
   node->warned = true;
-  char use[PD_NAME_MAX + 8];
-  snprintf(use, sizeof use, "use %s", flag->name);
-  warn(node->name, "is deprecated", use);
+  pd__fail(pd__warning_add(PD_WARNING_DEPRECATED), PD_OK, "%s is deprecated: use %s", node->name,
+           flag->name);
 }
 
 void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
@@ -41,36 +35,27 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
   flag->warned = true;
   pd__source_of(flag->name, origin, source);
   const char *what = def->retired ? "is retired, its value is ignored" : "is deprecated";
-  warn(source, what, def->retired ? def->retired : def->deprecated);
+  pd__fail(pd__warning_add(PD_WARNING_DEPRECATED), PD_OK, "%s %s: %s", source, what,
+           def->retired ? def->retired : def->deprecated);
 }
 
 /* ---- Delivering ---- */
-
-/* With the lock; NULL: there is none. */
-static warning *take(void) {
-  warning *taken = first;
-  if (!taken) return NULL;
-  first = taken->next;
-  if (!first) end = &first;
-  return taken;
-}
 
 /* However the handler ends. */
 static void drop(warning **taken) { free(*taken); }
 
 /* Without a handler they wait for one. */
-static bool deliver_next(pd__operation *operation) {
-  pd__operation_lock(operation);
-  pd__handler to = pd__handler_pinned(operation, PD__HANDLE_WARNINGS);
-  warning *taken __attribute__((cleanup(drop))) = to.function ? take() : NULL;
-  if (!taken) pd__set_due(PD__DUE_WARNINGS, false);
-  pd__operation_unlock(operation);
-  PD__IN_HOOK();
-  if (taken) ((pd_warning_handler)to.function)(taken->text.message, taken->kind, to.context);
-  return taken != NULL;
-}
-
 void pd__warnings_deliver(pd__operation *operation) {
-  while (pd__is_due(PD__DUE_WARNINGS) && deliver_next(operation)) {
+  for (bool any = true; any && pd__is_due(PD__DUE_WARNINGS);) {
+    pd__operation_lock(operation);
+    pd__handler to = pd__handler_pinned(operation, PD__HANDLE_WARNINGS);
+    warning *taken __attribute__((cleanup(drop))) = to.function ? first : NULL;
+    any = taken != NULL;
+    if (any) first = taken->next;
+    if (!first) end = &first;
+    if (!any) pd__set_due(PD__DUE_WARNINGS, false);
+    pd__operation_unlock(operation);
+    PD__IN_HOOK();
+    if (any) ((pd_warning_handler)to.function)(taken->text.message, taken->kind, to.context);
   }
 }

@@ -35,11 +35,6 @@ void pd__cell_store(pd_type type, void *cell, pd_value value) {
   switch (type) { PD_TYPE_MAP(STORE) } /* NOLINT: the bits of a double say whether it is another */
 }
 
-void pd__cells_store(pd_type type, void *cell, void *second, pd_value value) {
-  pd__cell_store(type, cell, value);
-  if (second) pd__cell_store(type, second, value);
-}
-
 void pd__variable_store(const pd_flag_def *def, pd_value value) {
   if (def->access) {
     def->access->put(def->cell, value.str);

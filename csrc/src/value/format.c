@@ -37,8 +37,3 @@ const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_
   }
   return buffer;
 }
-
-size_t pd__value_format(pd_type type, pd_value value, char *buffer, size_t size) {
-  char number[PD__NUMBER_SIZE];
-  return (size_t)snprintf(buffer, size, "%s", pd__value_text(type, value, number));
-}

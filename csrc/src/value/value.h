@@ -90,9 +90,6 @@ const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal);
 
 /* ---- Value to text: format.c ---- */
 
-/* As snprintf: write up to `size` bytes with the NUL, give the whole length. */
-size_t pd__value_format(pd_type type, pd_value value, char *buffer, size_t size);
-
 /* Gives the text of `value`, which may stand in `buffer`. */
 const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_SIZE]);
 
@@ -121,7 +118,6 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
 /* One atomic access of the width of the type. */
 pd_value pd__cell_load(pd_type type, void *cell);
 void pd__cell_store(pd_type type, void *cell, pd_value value);
-void pd__cells_store(pd_type type, void *cell, void *second, pd_value value); /* if not NULL */
 
 /* The same of the variable of a definition, which has one. */
 pd_value pd__variable_load(const pd_flag_def *def);

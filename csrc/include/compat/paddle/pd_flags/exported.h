@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -88,20 +89,8 @@ PD__LOCAL inline bool pd_exported_info(const pd_flag *flag, FlagInfo *out) {
   return true;
 }
 
-/* Not std::mutex, which mingw has in some builds alone. */
-class PD__LOCAL pd_exported_hold {
- public:
-  explicit pd_exported_hold(char *busy) : busy_(busy) {
-    while (__atomic_test_and_set(busy_, __ATOMIC_ACQUIRE)) {
-    }
-  }
-  ~pd_exported_hold() { __atomic_clear(busy_, __ATOMIC_RELEASE); }
-  pd_exported_hold(const pd_exported_hold &) = delete;
-  pd_exported_hold &operator=(const pd_exported_hold &) = delete;
-
- private:
-  char *busy_;
-};
+/* The end of a hold of `busy`. Not std::mutex, which mingw has in some builds alone. */
+PD__LOCAL inline void pd_exported_let_go(char *busy) { __atomic_clear(busy, __ATOMIC_RELEASE); }
 
 /* Those that the registry has now, of all modules; what somebody put in by hand stays. The
  * registry is asked first: a watcher of it may ask for the map. */
@@ -115,7 +104,9 @@ PD__LOCAL inline ExportedFlagInfoMap &pd_exported_flags() {
     FlagInfo info;
     if (pd_exported_info(flag, &info)) present[info.name] = info;
   }
-  pd_exported_hold hold(&busy);
+  while (__atomic_test_and_set(&busy, __ATOMIC_ACQUIRE)) {
+  }
+  std::unique_ptr<char, void (*)(char *)> hold(&busy, pd_exported_let_go);
   for (const std::string &name : ours) {
     if (!present.count(name)) map.erase(name);
   }

@@ -82,21 +82,23 @@ PD__LOCAL inline std::string without_value(const std::string &word, const std::s
   return word + ": " + (known ? "the value is missing" : err.message);
 }
 
-/* One flag at argv[*i], with its value in the same word or the next. */
+/* A word that isn't empty: the flag at argv[*i], with its value in the same word or the next. */
 PD__LOCAL inline void read_flag(int argc, char **argv, int *i, pd::detail::compat_line *line) {
   std::string word = argv[*i], value;
   size_t at = static_cast<size_t>(*i), begin = word[1] == '-' ? 2 : 1, equals = word.find('=');
-  std::string name = word.substr(begin, equals - begin);
-  if (equals != std::string::npos) {
-    value = word.substr(equals + 1);
-  } else if (!name.empty() && *i + 1 < argc) {
-    value = argv[++*i];
-  } else if (!name.empty()) {
-    line->errors.push_back(without_value(word, name));
-  }
+  std::string name = word[0] == '-' ? word.substr(begin, equals - begin) : "";
   if (name.empty()) {
     line->errors.push_back("\"" + word + "\": expected --name=value or --name value");
-  } else if (!value.empty() && value[0] == '"' && !unquote(argc, argv, i, &value)) {
+    return;
+  }
+  if (equals != std::string::npos) {
+    value = word.substr(equals + 1);
+  } else if (*i + 1 < argc) {
+    value = argv[++*i];
+  } else {
+    line->errors.push_back(without_value(word, name));
+  }
+  if (!value.empty() && value[0] == '"' && !unquote(argc, argv, i, &value)) {
     line->errors.push_back(word + ": the quote has no end");
   }
   line->words[at] = "--" + name + "=" + value;
@@ -208,11 +210,7 @@ PD__LOCAL inline void ParseCommandLineFlags(int *pargc, char ***pargv) {
       PrintAllFlagHelp();
       std::exit(1);
     }
-    if (word.size() > 1 && word[0] == '-') {
-      pd_detail::read_flag(argc, argv, &i, &line);
-    } else if (!word.empty()) {
-      line.errors.push_back("\"" + word + "\": expected --name=value or --name value");
-    }
+    if (!word.empty()) pd_detail::read_flag(argc, argv, &i, &line);
   }
   if (!pd::detail::compat_line_apply(line, pd_detail::undefined_allowed())) {
     pd_detail::end_with(line.errors);

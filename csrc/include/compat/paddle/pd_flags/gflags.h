@@ -41,9 +41,7 @@ inline std::vector<compat_flag> compat_flags() {
   std::vector<compat_flag> all;
   gflags::GetAllFlags(&infos);
   for (const gflags::CommandLineFlagInfo &info : infos) {
-    compat_flag found = {info.name, info.description, info.filename, info.default_value,
-                         info.type};
-    all.push_back(found);
+    all.push_back({info.name, info.description, info.filename, info.default_value, info.type});
   }
   return all;
 }
