@@ -4,7 +4,6 @@
 
 #include "../base/text.h"
 #include "change.h"
-#include "hook.h"
 
 /* A text that a sensitive flag has published: nobody else has it. */
 typedef struct pd__secret {

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "change.h"
-#include "deferred.h"
 #include "hook.h"
 #include "loader.h"
 
