@@ -13,7 +13,7 @@ void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__repor
   changes->items = &changes->single;
 }
 
-static void reserve(pd__changes *changes, size_t capacity) {
+void pd__changes_reserve(pd__changes *changes, size_t capacity) {
   if (capacity <= changes->capacity) return;
   pd__change *items = pd__arena_grow(&changes->operation->arena, changes->items,
                                      changes->count * sizeof *items, capacity * sizeof *items);
@@ -25,7 +25,7 @@ static void reserve(pd__changes *changes, size_t capacity) {
 /* Room for one more; NULL when memory is out. */
 static pd__change *next(pd__changes *changes) {
   if (changes->count == changes->capacity) {
-    reserve(changes, changes->capacity < 8 ? 8 : 2 * changes->capacity);
+    pd__changes_reserve(changes, changes->capacity < 8 ? 8 : 2 * changes->capacity);
   }
   return changes->count < changes->capacity ? &changes->items[changes->count] : NULL;
 }
@@ -60,7 +60,7 @@ void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_v
 
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_t count,
                          const pd_origin *origin) {
-  reserve(changes, count);
+  pd__changes_reserve(changes, count);
   for (size_t i = 0; i < count; i++) {
     pd_error err;
     pd_flag *flag = items[i].flag;
@@ -148,10 +148,21 @@ pd_status pd__changes_finish(pd__changes *changes) {
   return pd__changes_commit(changes);
 }
 
+/* Most sets are of a number, which nobody is asked about or notified of, and need no memory: the
+ * stages would be reading and committing alone. */
+static bool assign_at_once(pd_flag *flag, const char *text, pd_value value,
+                           const pd_origin *origin) {
+  if (!flag->simple || flag->frozen || flag->assignable || flag->extra) return false;
+  if (flag->type == PD_TYPE_string || origin->place || pd__hooks_concern(flag)) return false;
+  if (text && pd__value_parse(flag->type, text, &value) != PD_OK) return false;
+  return pd__history_renew(flag, value, origin);
+}
+
 pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin, pd_error *err) {
   pd__report report = {.first = err};
   pd__changes changes;
+  if (assign_at_once(node, text, value, origin)) return PD_OK;
   pd__changes_begin(&changes, operation, &report);
   pd_status status = pd__changes_try(&changes, node, text, value, origin, 0, err);
   if (status != PD_OK) return status;

@@ -47,6 +47,9 @@ typedef struct pd__changes {
 
 void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__report *report);
 
+/* Room for so many, if memory has it: they come faster then. */
+void pd__changes_reserve(pd__changes *changes, size_t capacity);
+
 /* Prepare to give a flag a value: `text`, or else `value`. An error goes to `err`; to the
  * report. */
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,

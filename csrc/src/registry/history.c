@@ -86,21 +86,27 @@ static void set_base(pd_flag *flag, pd_value value, bool publish) {
   }
 }
 
+bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin) {
+  if (flag->assigned && !same_place(&flag->origin, origin)) return false;
+  flag->assigned = true;
+  flag->origin = *origin;
+  set_base(flag, value, true);
+  return true;
+}
+
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
+  if (pd__history_renew(flag, value, origin)) return;
   uint32_t rank = pd__source_rank(origin->source);
-  if (flag->assigned && pd__source_rank(flag->origin.source) > rank) { /* in its place below */
+  if (pd__source_rank(flag->origin.source) > rank) { /* in its place below */
     pd__entry **at = &flag->history;
     while (*at && pd__source_rank((*at)->origin.source) > rank) at = &(*at)->next;
     pd__entries_push(at, pd__entry_take(value, origin));
     return;
   }
-  if (flag->assigned && !same_place(&flag->origin, origin)) {
-    pd__entry *old = pd__entry_take(pd__flag_base(flag), &flag->origin);
-    old->next = flag->history;
-    flag->history = old;
-    settle(&flag->history, origin->source);
-  }
-  flag->assigned = true;
+  pd__entry *old = pd__entry_take(pd__flag_base(flag), &flag->origin);
+  old->next = flag->history;
+  flag->history = old;
+  settle(&flag->history, origin->source);
   flag->origin = *origin;
   set_base(flag, value, true);
 }

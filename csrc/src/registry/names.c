@@ -97,8 +97,12 @@ static pd_flag *find(const char *name, size_t length, uint32_t hash) {
   return item ? node_at(item - 1) : NULL;
 }
 
+/* Most names that are looked for are there as they are spelled. */
 pd_flag *pd__names_find(const char *name, size_t length) {
-  return length > PD_NAME_MAX ? NULL : find(name, length, hash_of(name, length));
+  if (length > PD_NAME_MAX) return NULL;
+  pd_flag *node = find(name, length, pd__hash_text(name, length));
+  if (node || !memchr(name, '-', length)) return node;
+  return find(name, length, hash_folded(name, length));
 }
 
 bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, count); }

@@ -383,7 +383,9 @@ pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_err
 /* Room for so many more entries, so that giving and dropping values can't fail. */
 bool pd__history_reserve(size_t count);
 
-/* Give a flag a value that isn't an override's. */
+/* Give a flag a value that isn't an override's. The first function does it only where that takes
+ * no entry: the flag has none yet, or one from the same place; false: it has another. */
+bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin);
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin);
 
 /* Drop what some sources gave, a bit of PD__SOURCE_BIT each. The caller publishes. */

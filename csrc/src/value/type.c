@@ -37,9 +37,3 @@ bool pd__value_equal(pd_type type, pd_value a, pd_value b) {
   if (kind == PD__TYPE_TEXT) return a.str == b.str || (a.str && b.str && !strcmp(a.str, b.str));
   return a.u64 == b.u64 || (kind == PD__TYPE_FLOATING && isnan(a.f64) && isnan(b.f64));
 }
-
-bool pd__value_less(pd_type type, pd_value a, pd_value b) {
-  pd__type_kind kind = pd__type_of(type)->kind;
-  if (kind == PD__TYPE_FLOATING) return isnan(b.f64) ? !isnan(a.f64) : a.f64 < b.f64;
-  return kind == PD__TYPE_SIGNED ? a.i64 < b.i64 : a.u64 < b.u64;
-}

@@ -8,6 +8,8 @@
 #ifndef PD__VALUE_H
 #define PD__VALUE_H
 
+#include <math.h>
+
 #include "../base/error.h"
 
 /* ---- Types: type.c ---- */
@@ -62,7 +64,11 @@ pd_value pd__type_max(pd_type type);
 
 /* NaN equals itself, 0 isn't -0, and NaN is above all numbers. Only numbers can be less. */
 bool pd__value_equal(pd_type type, pd_value a, pd_value b);
-bool pd__value_less(pd_type type, pd_value a, pd_value b);
+static inline bool pd__value_less(pd_type type, pd_value a, pd_value b) {
+  pd__type_kind kind = pd__type_of(type)->kind;
+  if (kind == PD__TYPE_FLOATING) return isnan(b.f64) ? !isnan(a.f64) : a.f64 < b.f64;
+  return kind == PD__TYPE_SIGNED ? a.i64 < b.i64 : a.u64 < b.u64;
+}
 
 /* ---- Sources: source.c ---- */
 
