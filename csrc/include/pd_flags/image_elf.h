@@ -14,6 +14,16 @@ typedef Elf32_Phdr pd__phdr;
 typedef Elf32_Nhdr pd__nhdr;
 #endif
 
+/* For functions that read what the loader wrote: ThreadSanitizer, which didn't see that, takes it
+ * for the last write of an image that was at the same address. */
+#define PD__READS_IMAGE
+#if defined(__has_attribute)
+#if __has_attribute(no_sanitize)
+#undef PD__READS_IMAGE
+#define PD__READS_IMAGE __attribute__((no_sanitize("thread")))
+#endif
+#endif
+
 PD__BEGIN_C
 
 /* struct dl_phdr_info of <link.h>, which needs _GNU_SOURCE: its first fields,
@@ -30,6 +40,7 @@ extern int pd__walk_images(int (*visit)(pd__image *, size_t, void *), void *cont
 
 /* Whether one loaded segment of `image` with `flags` holds `size` bytes at `address`.
  * Notes may be anybody's, and damaged: nothing that lies outside is touched. */
+PD__READS_IMAGE
 static inline int pd__holds(const pd__image *image, uintptr_t address, uint64_t size,
                             uint32_t flags) {
   for (uint16_t i = 0; i < image->count; i++) {
@@ -44,6 +55,7 @@ static inline int pd__holds(const pd__image *image, uintptr_t address, uint64_t 
 }
 
 /* The record of `size` bytes that a note of `type` leads to, or NULL for other notes. */
+PD__READS_IMAGE
 static inline void *pd__record_of(const pd__image *image, const pd__nhdr *note, const char *body,
                                   uint32_t type, uint64_t size) {
   if (note->n_type != type || note->n_descsz != 4 || note->n_namesz != sizeof PD_NOTE_NAME ||
@@ -58,6 +70,7 @@ static inline void *pd__record_of(const pd__image *image, const pd__nhdr *note, 
 /* Call `visit` with each record of `size` bytes of writable memory that a note of `type`
  * leads to, until one gives something else than 0: that. */
 typedef int pd__visit_record(void *record, void *context);
+PD__READS_IMAGE
 static inline int pd__each_record(const pd__image *image, uint32_t type, uint64_t size,
                                   pd__visit_record *visit, void *context) {
   int result = 0;

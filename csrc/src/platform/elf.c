@@ -18,7 +18,7 @@
 
 /* Whether the image with these entries is linked so that dlclose doesn't unload it. musl unloads
  * none. */
-static bool never_leaves(const ElfW(Dyn) *entry) {
+PD__READS_IMAGE static bool never_leaves(const ElfW(Dyn) *entry) {
 #ifdef __GLIBC__
   while (entry->d_tag != DT_NULL && entry->d_tag != DT_FLAGS_1) entry++;
   return entry->d_tag == DT_FLAGS_1 && entry->d_un.d_val & DF_1_NODELETE;
@@ -41,7 +41,7 @@ typedef struct walk {
   char program[PATH_MAX];
 } walk;
 
-static void describe(walk *run) {
+PD__READS_IMAGE static void describe(walk *run) {
   const pd__image *image = run->current;
   pd__platform_image *described = &run->image;
   *described = (pd__platform_image){.path = image->path, .low = UINTPTR_MAX};
@@ -128,8 +128,7 @@ const char *pd__posix_complaint(int fd, uint64_t size) {
   return cut_short(fd, &header, size) ? "is cut short" : NULL;
 }
 
-/* The loader wrote the map under its own lock, which ThreadSanitizer doesn't see. */
-__attribute__((no_sanitize("thread"))) const void *pd__posix_inside(void *handle) {
+PD__READS_IMAGE const void *pd__posix_inside(void *handle) {
   struct link_map *map;
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_ld : NULL;
 }

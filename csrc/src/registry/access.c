@@ -117,7 +117,6 @@ pd_status pd__do_flag_set_by_name(const char *name, const char *text, pd_error *
 
 pd_status pd__do_flag_set_default(pd_flag *flag, const char *text, pd_error *err) {
   static const pd_origin origin = {PD_SOURCE_DEFAULT, 0, NULL, 0};
-  if (!flag) return pd__fail_null(err, "flag");
   if (!text) return pd__fail_null(err, "text");
   return set(flag, text, PD_TYPE_string, (pd_value){0}, &origin, err);
 }

@@ -28,34 +28,15 @@ static bool same_folded(const char *stored, const char *name, size_t length) {
   return true;
 }
 
-/* ---- Eight bytes at a time: a high bit set in each byte, or not ---- */
-
-#define EACH(byte) (0x0101010101010101u * (byte))
-#define HIGH EACH(0x80u)
-
-/* Which bytes, all below 128, lie between two. */
-static uint64_t between(uint64_t word, unsigned low, unsigned high) {
-  return (word + EACH(0x80u - low)) & ~(word + EACH(0x7fu - high)) & HIGH;
-}
-
-/* Whether all bytes may stand in a name: letters, digits, _ . - */
-static bool is_inner(uint64_t word) {
-  uint64_t low = word & ~HIGH;
-  uint64_t letters = between(low | EACH(0x20u), 'a', 'z');
-  uint64_t others = between(low, '-', '.') | between(low, '0', '9') | between(low, '_', '_');
-  return ((letters | others) & ~word & HIGH) == HIGH;
-}
-
 bool pd__name_valid(const char *name, size_t length) {
+  /* A bit for each byte that may stand in a name: - . digits; letters and _ */
+  static const uint64_t inner[4] = {0x03ff600000000000, 0x07fffffe87fffffe};
   if (length == 0 || length > PD_NAME_MAX || (unsigned char)*name < 'A') return false;
-  uint64_t word;
-  for (; length >= sizeof word; length -= sizeof word, name += sizeof word) {
-    memcpy(&word, name, sizeof word);
-    if (!is_inner(word)) return false;
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)name[i];
+    if (!(inner[c / 64] >> c % 64 & 1)) return false;
   }
-  word = EACH((uint64_t)'_');
-  memcpy(&word, name, length);
-  return is_inner(word);
+  return true;
 }
 
 /* ---- The table ---- */
@@ -80,15 +61,11 @@ static bool same_name(uint32_t item, const void *key) {
 }
 
 /* Names are filed as if each `-` in them were a `_`. Few have one. */
-static uint32_t hash_folded(const char *name, size_t length) {
+static uint32_t hash_of(const char *name, size_t length) {
   char folded[PD_NAME_MAX];
+  if (!memchr(name, '-', length)) return pd__hash_text(name, length);
   for (size_t i = 0; i < length; i++) folded[i] = fold(name[i]);
   return pd__hash_text(folded, length);
-}
-
-static uint32_t hash_of(const char *name, size_t length) {
-  if (memchr(name, '-', length)) return hash_folded(name, length);
-  return pd__hash_text(name, length);
 }
 
 static pd_flag *find(const char *name, size_t length, uint32_t hash) {
@@ -102,7 +79,7 @@ pd_flag *pd__names_find(const char *name, size_t length) {
   if (length > PD_NAME_MAX) return NULL;
   pd_flag *node = find(name, length, pd__hash_text(name, length));
   if (node || !memchr(name, '-', length)) return node;
-  return find(name, length, hash_folded(name, length));
+  return find(name, length, hash_of(name, length));
 }
 
 bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, count); }

@@ -26,8 +26,7 @@ static pd_status check_open(const pd_flag *flag, const char *name, const pd_orig
 pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
                               pd_error *err) {
   pd_status status = pd__flag_check_defined(operation, flag, err);
-  if (status != PD_OK) return status;
-  return check_open(flag, pd__flag_def(flag)->name, origin, false, err);
+  return status == PD_OK ? check_open(flag, pd__flag_def(flag)->name, origin, false, err) : status;
 }
 
 pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type,
@@ -85,16 +84,15 @@ static pd_status read_and_check(pd__change *change, pd_error *err) {
 
 pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err) {
   pd_flag *flag = change->flag;
-  if (flag->assignable || !flag->defined) {
-    pd_status status = pd__flag_check_defined(changes->operation, flag, err);
-    if (status != PD_OK) return status;
-  }
+  bool plain = flag->defined && !flag->assignable;
+  pd_status status = plain ? PD_OK : pd__flag_check_defined(changes->operation, flag, err);
+  if (status != PD_OK) return status;
   change->action = PD__ASSIGN;
   change->generation = flag->generation;
   change->type = flag->type;
   if (!flag->simple || flag->frozen) {
     const pd_flag_def *def = pd__flag_def(flag);
-    pd_status status = check_open(flag, change->node->name, &change->origin, changes->early, err);
+    status = check_open(flag, change->node->name, &change->origin, changes->early, err);
     if (status != PD_OK) return status;
     if (def->retired || def->deprecated) pd__warn_of_flag(flag, &change->origin);
     if (def->retired) change->action = PD__IDLE;
