@@ -32,11 +32,16 @@ class Contestant:
     parse: str = ""
 
     @property
+    def another_way(self) -> bool:
+        """Whether it is another way to use a library: it is measured with flags alone."""
+        return "," in self.name
+
+    @property
     def threads(self) -> Path | None:
         """The program that reads in threads, where there is one."""
         stem = "threads" if self.ours else f"threads_{self.name.lower()}"
         path = HERE / f"{stem}{self.source.suffix}"
-        return path if path.exists() and "record" not in self.name else None
+        return path if path.exists() and not self.another_way else None
 
     @property
     def cxx(self) -> bool:
@@ -130,24 +135,31 @@ def abseil() -> Contestant:
     )
 
 
-def llvm() -> Contestant:
-    """Give LLVM's command line library; the shared one is all of LLVM, so a static one."""
+def llvm() -> list[Contestant]:
+    """Give LLVM's command line library, by itself and with a lock around what it does.
+
+    It knows no threads; ours takes a lock for each call. The shared library is all of LLVM:
+    a static one.
+    """
     source = NATIVE / "llvm.cc"
     missing = lacking("llvm-dev", "string", "llvm-config")
     if missing:
-        return Contestant("LLVM", source, missing=missing)
+        return [Contestant("LLVM", source, missing=missing)]
     options = ("--ldflags", "--link-static", "--libs", "support", "--system-libs")
-    return Contestant(
+    compiled = (*words("llvm-config", "--cxxflags"), "-Wno-unused-parameter")
+    linked = words("llvm-config", *options)
+    plain = Contestant(
         "LLVM",
         source,
-        (*words("llvm-config", "--cxxflags"), "-Wno-unused-parameter"),
-        words("llvm-config", *options),
+        compiled,
+        linked,
         version=f"LLVM {words('llvm-config', '--version')[0]}, static",
         head="#include <llvm/Support/CommandLine.h>",
         definition="static llvm::cl::opt<int> {name}("
         '"{name}", llvm::cl::init(0), llvm::cl::desc("What {name} is for"));',
         parse="!llvm::cl::ParseCommandLineOptions(argc, argv)",
     )
+    return [plain, Contestant("LLVM, locked", source, (*compiled, "-DBENCH_LOCKED"), linked)]
 
 
 def from_wheel(name: str, package: str, standard: str, *parts: str) -> Contestant:
@@ -185,7 +197,7 @@ def paddle() -> Contestant:
 @functools.cache
 def native() -> list[Contestant]:
     """Give all of them, those that are missing too."""
-    return [*ours(), gflags(), abseil(), llvm(), c10(), paddle()]
+    return [*ours(), gflags(), abseil(), *llvm(), c10(), paddle()]
 
 
 def present() -> list[Contestant]:

@@ -27,6 +27,7 @@ STYLES = {
     "gflags": ("#d55e00", "^"),
     "abseil": ("#009e73", "v"),
     "LLVM": ("#cc79a7", "D"),
+    "LLVM, locked": ("#8c5674", "d"),
     "c10": ("#e69f00", "P"),
     "Paddle": ("#000000", "X"),
 }

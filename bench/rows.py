@@ -82,6 +82,7 @@ FLAGS = [
     mean("register", "the same", 1.25, "LLVM", "ours, record"),
     *by_count("set", "set by name from text", MEANT),
     mean("set", "the same", 1.25, "LLVM"),
+    mean("set", "the same", 1.25, "LLVM, locked"),
     *by_count("parse", "parse `--name=value`", MEANT),
     mean("parse", "the same", 1, "LLVM"),
     *by_count("parse-random", "the same in random order", (1000, 100_000)),
@@ -150,10 +151,11 @@ def python_rows(version: str) -> tuple[Row, ...]:
 def tables(pythons: tuple[str, ...] = PYTHONS) -> list[Table]:
     """Give all tables."""
     starters = ("ours", "ours, in a plugin", *NATIVE[2:])
+    ways = (*NATIVE[:5], "LLVM, locked", *NATIVE[5:])
     native = [
         Table("reads", "Reading", ("plain", "ours", *NATIVE[2:]), tuple(READS)),
         Table("threads", "Threads", ("ours", *NATIVE[2:]), tuple(THREADS)),
-        Table("flags", "Defining, setting, parsing", NATIVE, tuple(FLAGS)),
+        Table("flags", "Defining, setting, parsing", ways, tuple(FLAGS)),
         Table("memory", "Memory", NATIVE, tuple(MEMORY)),
         Table("processes", "Processes and files", starters, tuple(STARTS + SIZES)),
     ]

@@ -74,7 +74,7 @@ def flag_groups(sizes: Sizes) -> Iterator[list[Case]]:
 
 def read_groups(sizes: Sizes) -> Iterator[list[Case]]:
     """Read one flag in a loop."""
-    readers = [PLAIN, *(each for each in present() if each.name != "ours, record")]
+    readers = [PLAIN, *(each for each in present() if not each.another_way)]
     made = {each.name: programs.work_program(each) for each in readers}
     for work in ("read-int", "read-string"):
         yield [

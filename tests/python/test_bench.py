@@ -52,7 +52,7 @@ def known(quick, row: str) -> set[str]:
 def test_every_peer_is_measured(quick):
     native = {"ours", "gflags", "abseil", "LLVM"}
     for work in ("register", "set", "parse", "parse-random", "memory", "resident"):
-        assert known(quick, f"{work}/100") == {*native, "ours, record"}
+        assert known(quick, f"{work}/100") == {*native, "ours, record", "LLVM, locked"}
     for row in ("read-int", "read-string", "read-int-instructions"):
         assert known(quick, row) == {*native, "plain"}
     assert known(quick, "start/10") == {*native, "ours, in a plugin"}
