@@ -59,7 +59,10 @@ static bool has(const pd__table *table, uint32_t key) {
   return pd__table_find(table, hash_of(key), same_key, &key) == key;
 }
 
-static void add(pd__table *table, uint32_t key) { CHECK(pd__table_add(table, hash_of(key), key)); }
+static void add(pd__table *table, uint32_t key) {
+  CHECK(pd__table_reserve(table, 1));
+  pd__table_add(table, hash_of(key), key);
+}
 
 static void free_table(pd__table *table) {
   free(table->now.slots);

@@ -40,10 +40,10 @@ static void move(pd__table *table, size_t slots) {
 /* Where half of the slots are those of removed items, an array of the same size has room
  * again. Large arrays of calloc are zeroed by the system, page by page when they are used. */
 bool pd__table_reserve(pd__table *table, size_t more) {
-  size_t needed, capacity = table->now.capacity ? table->now.capacity : SMALLEST;
+  size_t needed = table->count + more;
+  size_t capacity = table->now.capacity ? table->now.capacity : SMALLEST;
   if (more > PD__TABLE_MOST - table->count) return false;
   if (table->used + table->left + more <= most_in(table->now.capacity)) return true;
-  needed = table->count + more;
   if (needed > most_in(capacity) / 2) capacity *= 2;
   while (needed > most_in(capacity)) capacity *= 2;
   pd__table_slot *slots = calloc(capacity, sizeof *slots);
@@ -57,12 +57,10 @@ bool pd__table_reserve(pd__table *table, size_t more) {
   return true;
 }
 
-bool pd__table_add(pd__table *table, uint32_t hash, uint32_t item) {
-  if (!pd__table_reserve(table, 1)) return false;
+void pd__table_add(pd__table *table, uint32_t hash, uint32_t item) {
   move(table, STEP);
   put(table, (pd__table_slot){hash, item});
   table->count++;
-  return true;
 }
 
 static bool remove_from(pd__table_part part, uint32_t hash, uint32_t item) {

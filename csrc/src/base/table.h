@@ -33,12 +33,12 @@ typedef struct pd__table {
   size_t count;       /* items */
 } pd__table;
 
-/* Make room for so many items more: adding them can't fail then. False: memory is out, and
+/* Make room for so many items more: they can be added then. False: memory is out, and
  * nothing has changed. This waits for a move that is under way. */
 bool pd__table_reserve(pd__table *table, size_t more);
 
-/* Add an item that isn't there; false: memory is out. */
-bool pd__table_add(pd__table *table, uint32_t hash, uint32_t item);
+/* Add an item that isn't there, and that there is room for. */
+void pd__table_add(pd__table *table, uint32_t hash, uint32_t item);
 
 /* Remove an item that is there. Its hash is the one it was added with. */
 void pd__table_remove(pd__table *table, uint32_t hash, uint32_t item);

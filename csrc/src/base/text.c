@@ -59,6 +59,7 @@ const char *pd__intern(const char *text) {
   if (!items) return NULL;
   texts.items = items;
   const char *own = pd__arena_text(&forever, text, length);
-  if (!own || !pd__table_add(&texts.table, hash, (uint32_t)texts.count + 1)) return NULL;
+  if (!own || !pd__table_reserve(&texts.table, 1)) return NULL;
+  pd__table_add(&texts.table, hash, (uint32_t)texts.count + 1);
   return items[texts.count++] = own;
 }

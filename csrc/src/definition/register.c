@@ -44,11 +44,6 @@ static uintptr_t address_of(const pd_flag_def *def, size_t i) {
   return used[i];
 }
 
-/* Found without the lock. */
-static void find_modules(const pd_flag_def *def, pd_module *modules[4]) {
-  for (size_t i = 0; i < 4; i++) modules[i] = pd__module_register(address_of(def, i));
-}
-
 static void let_go(pd__operation *operation, pd_module *const modules[4]) {
   for (size_t i = 0; i < 4; i++) pd__module_unregister(operation, modules[i]);
 }
@@ -102,7 +97,8 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
   pd_status status = pd__def_convert(def, &read, err);
   if (status == PD_OK) status = pd__def_check(&read, true, err);
   if (status != PD_OK) return status;
-  find_modules(&read, modules);
+  /* The loader is asked without the lock. */
+  for (size_t i = 0; i < 4; i++) modules[i] = pd__module_register(address_of(&read, i));
   PD__LOCKED_OPERATION(operation);
   status = register_one(&operation, &read, modules, &flag, &taken, err);
   if (!taken) let_go(&operation, modules);

@@ -19,12 +19,10 @@ typedef struct parse {
 
 static bool is_flag(const char *text) { return text[0] == '-' && text[1] != '\0'; }
 
-static bool is_number(const char *text) {
-  return text[0] == '.' || (text[0] >= '0' && text[0] <= '9');
-}
-
 /* -5 and -.5 are values; -x and --x aren't. */
-static bool is_value(const char *text) { return !is_flag(text) || is_number(text + 1); }
+static bool is_value(const char *text) {
+  return !is_flag(text) || strchr(".0123456789", text[1]) != NULL;
+}
 
 static bool ends_flags(const char *text) { return strcmp(text, "--") == 0; }
 

@@ -19,15 +19,22 @@ static bool is_beside(const pd_flag_def *first, const pd_flag_def *other) {
          (first->file && other->file && !strcmp(first->file, other->file));
 }
 
-/* Compilers are free to emit a file's definitions in any order, and gcc turns
- * it round; listings follow the source. */
+/* Compilers are free to emit a file's definitions in any order, and gcc turns it round; listings
+ * follow the source. */
 static void sort_files(pd__cell *cells, size_t count) {
   for (size_t first = 0, end = 0; first < count; first = end) {
-    bool rises = true;
+    bool rises = true, falls = true;
     for (end = first + 1; end < count && is_beside(cells[first].def, cells[end].def); end++) {
-      rises &= cells[end].def->line >= cells[end - 1].def->line;
+      int order = compare_lines(&cells[end - 1], &cells[end]);
+      rises &= order <= 0;
+      falls &= order > 0;
     }
-    if (!rises) qsort(cells + first, end - first, sizeof *cells, compare_lines);
+    for (pd__cell *low = cells + first, *high = cells + end; falls && low < --high; low++) {
+      pd__cell kept = *low;
+      *low = *high;
+      *high = kept;
+    }
+    if (!rises && !falls) qsort(cells + first, end - first, sizeof *cells, compare_lines);
   }
 }
 

@@ -78,8 +78,7 @@ static pd_flag *find(const char *name, size_t length, uint32_t hash) {
 pd_flag *pd__names_find(const char *name, size_t length) {
   if (length > PD_NAME_MAX) return NULL;
   pd_flag *node = find(name, length, pd__hash_text(name, length));
-  if (node || !memchr(name, '-', length)) return node;
-  return find(name, length, hash_of(name, length));
+  return node || !memchr(name, '-', length) ? node : find(name, length, hash_of(name, length));
 }
 
 bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, count); }

@@ -52,12 +52,10 @@ static bool same_module(const pd__row *a, const pd__row *b) {
   return !strcmp(a->info.module, b->info.module);
 }
 
-static bool same_group(const pd__row *a, const pd__row *b) {
-  return same_module(a, b) && !strcmp(a->info.category, b->info.category);
-}
-
 bool pd__rows_begins_group(const pd__rows *rows, size_t index) {
-  return index == 0 || !same_group(&rows->items[index - 1], &rows->items[index]);
+  const pd__row *row = &rows->items[index];
+  return index == 0 || !same_module(row - 1, row) ||
+         strcmp(row[-1].info.category, row->info.category) != 0;
 }
 
 /* In the order of by_module, each row takes its numbers from the one before, and the least index of
