@@ -174,7 +174,8 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   read_files(&run);
   pd__operation_lock(&operation);
   pd__reader_begin(&run.reader, &operation, &report);
-  pd__changes_reserve(&run.reader.changes, (size_t)*argc);
+  uint32_t names = pd__names_count(); /* a line that gives more than one value to a name is rare */
+  pd__changes_reserve(&run.reader.changes, (size_t)*argc < names ? (size_t)*argc : names);
   run.reader.sources = &run.files;
   run.reader.program = *argc > 0 ? argv[0] : NULL;
   run.reader.allow_pending = known.allow_pending;

@@ -97,11 +97,8 @@ static void assign(const pd__changes *changes, const pd__change *change) {
 
 static void commit_one(const pd__changes *changes, const pd__change *change) {
   pd_flag *flag = change->flag;
-  if (change->action == PD__IDLE) return;
-  if (change->action == PD__ASSIGN) {
-    assign(changes, change);
-    return;
-  }
+  if (change->action == PD__ASSIGN) assign(changes, change);
+  if (change->action == PD__ASSIGN || change->action == PD__IDLE) return;
   uint32_t dropped = pd__change_drops(change);
   while (dropped & PD__SOURCE_BIT(PD_SOURCE_OVERRIDE) && pd__flag_override(flag)) {
     pd__override_drop(flag->extra->overrides);
