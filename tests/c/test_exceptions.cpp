@@ -59,6 +59,43 @@ TEST(an_exception_of_a_watcher_leaves_the_value_set_and_the_next_are_told) {
   }
 }
 
+static void always_throws(pd_flag *, void *) {
+  told++;
+  throw std::runtime_error("always");
+}
+
+template <typename Call>
+static bool call_throws(Call call) {
+  try {
+    call();
+  } catch (const std::runtime_error &) {
+    return true;
+  }
+  return false;
+}
+
+static const char *plugin(const char *name);
+
+TEST(the_watchers_behind_one_that_throws_are_not_left_to_the_loader) {
+  alarm(20);
+  pd_flag *flags[] = {define_flag(PD_TYPE_int64, "first"), define_flag(PD_TYPE_int64, "second")};
+  for (pd_flag *each : flags) {
+    CHECK_OK(pd_watcher_add(each, always_throws, nullptr, nullptr, nullptr, &err));
+  }
+  pd_assignment items[2] = {};
+  for (int i = 0; i < 2; i++) {
+    items[i].flag = flags[i];
+    items[i].text = "5";
+  }
+  CHECK(call_throws([&] { pd_batch_set(items, 2, nullptr, nullptr, &err); }));
+  CHECK(told == 1);
+  void *library = dlopen(plugin("calling"), RTLD_NOW | RTLD_LOCAL); /* has the loader's lock */
+  CHECK(library && told == 1);
+  CHECK(!dlclose(library) && told == 1);
+  CHECK(call_throws([] { pd_flag_find("first", &flag, &err); }));
+  CHECK(told == 2);
+}
+
 static const char *plugin(const char *name) {
   static std::string path;
   path = std::string(getenv("PLUGINS")) + "/lib" + name + ".so";

@@ -92,6 +92,56 @@ TEST(validators_of_one_flag_cost_the_same_each) {
   check_linear(validate_one);
 }
 
+/* ---- Flags of their own ---- */
+
+static pd_flag *many[MANY];
+static pd_assignment batch[MANY];
+
+static void define_many(const char *name) {
+  static char text[32];
+  for (int i = 0; i < MANY; i++) {
+    snprintf(text, sizeof text, "%s_%d", name, i);
+    many[i] = define_flag(PD_TYPE_int64, text);
+  }
+}
+
+static void set_batch(int count) {
+  static int64_t value;
+  value++;
+  for (int i = 0; i < count; i++) {
+    batch[i] = (pd_assignment){many[i], NULL, PD_TYPE_int64, {.i64 = value}};
+  }
+  CHECK_OK(pd_batch_set(batch, (size_t)count, NULL, NULL, &err));
+}
+
+static void watch_each(int count) {
+  pd_hook general;
+  CHECK_OK(pd_watcher_add(NULL, count_change, NULL, NULL, &general, &err));
+  for (int i = 0; i < count; i++) {
+    CHECK_OK(pd_watcher_add(many[i], count_change, NULL, NULL, &hooks[i], &err));
+  }
+  told = 0;
+  set_batch(count);
+  CHECK(told == 2 * count);
+  remove_hooks(count, true);
+  CHECK_OK(pd_hook_remove(general, &err));
+}
+
+static void validate_together(int count) {
+  CHECK_OK(pd_validator_add(many, (size_t)count, accepts, NULL, NULL, &hooks[0], &err));
+  set_batch(count);
+  remove_hooks(1, true);
+}
+
+TEST(watchers_of_a_flag_each_beside_one_of_all_cost_the_same_each) {
+  define_many("watched");
+  check_linear(watch_each);
+}
+TEST(flags_of_one_validator_cost_the_same_each) {
+  define_many("validated");
+  check_linear(validate_together);
+}
+
 /* ---- Overrides ---- */
 
 static pd_override overrides[MANY];

@@ -496,3 +496,26 @@ TEST(a_library_that_a_refused_one_had_loaded_stays_when_others_hold_it) {
   unload(needs);
   CHECK(!is_defined("clash_free") && !is_defined("needs_clash"));
 }
+
+TEST(the_handle_of_a_flag_that_left_isnt_one_of_the_flag_that_has_its_name_as_an_alias) {
+  pd_module *module = load("alpha");
+  pd_flag *flag, *other;
+  CHECK_OK(pd_flag_find("alpha_level", &flag, &err));
+  CHECK_OK(pd_module_unload(module, &err));
+  pd_flag_def def;
+  pd_flag_def_init(&def, sizeof def, PD_TYPE_int32);
+  def.name = "other";
+  def.aliases = "alpha_level";
+  CHECK_OK(pd_flag_register(&def, &other, &err));
+  pd_assignment item = {flag, "5", 0, {0}};
+  pd_override override;
+  CHECK_STATUS(pd_flag_set_from_string(flag, "5", &err), PD_ERR_UNDEFINED,
+               "alpha_level: the module that defined it is gone");
+  CHECK(pd_flag_set_default(flag, "5", NULL) == PD_ERR_UNDEFINED);
+  CHECK(pd_flag_set_int32(flag, 5, NULL) == PD_ERR_UNDEFINED);
+  CHECK(pd_batch_set(&item, 1, NULL, NULL, NULL) == PD_ERR_UNDEFINED);
+  CHECK(pd_override_push(&item, 1, NULL, NULL, &override, NULL) == PD_ERR_UNDEFINED);
+  CHECK_STR(text_of(other), "0");
+  CHECK_OK(pd_flag_set_by_name("alpha_level", "6", &err));
+  CHECK_STR(text_of(other), "6");
+}

@@ -115,3 +115,34 @@ TEST(a_flag_that_comes_back_with_another_type_is_never_read_as_the_former) {
   __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
   CHECK(!pthread_join(reader, NULL));
 }
+
+/* `whole` has the bits 0x1111111111111111 by default, which are no double that anybody gave. */
+static void *read_half(void *flag) {
+  double value;
+  while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+    if (pd_flag_get_double(flag, &value, NULL) == PD_OK) CHECK(value > 0.4 && value < 3.5);
+  }
+  return NULL;
+}
+
+TEST(a_default_below_an_override_is_never_read_as_another_type) {
+  char whole[4096], half[4096];
+  pthread_t reader;
+  pd_flag *flag = left_behind();
+  snprintf(whole, sizeof whole, "%s/libwhole.so", getenv("PLUGINS"));
+  snprintf(half, sizeof half, "%s/libhalf.so", getenv("PLUGINS"));
+  CHECK(!pthread_create(&reader, NULL, read_half, flag));
+  for (int i = 0; i < 4000; i++) {
+    pd_module *module = NULL;
+    pd_override override;
+    pd_assignment item = {flag, "3", 0, {0}};
+    CHECK_OK(pd_module_load(whole, NULL, &module, &err));
+    CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+    CHECK_OK(pd_module_unload(module, &err));
+    CHECK_OK(pd_module_load(half, NULL, &module, &err));
+    CHECK_OK(pd_override_pop(override, &err));
+    CHECK_OK(pd_module_unload(module, &err));
+  }
+  __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+  CHECK(!pthread_join(reader, NULL));
+}

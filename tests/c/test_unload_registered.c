@@ -284,6 +284,29 @@ TEST(the_release_function_of_a_plugin_that_has_left_isnt_called) {
   CHECK_OK(pd_flag_set_int64(own, 1, &err));
 }
 
+static void *renewed;
+static pd_hook own_hook;
+
+static void remove_and_renew(pd_flag *flag, void *context) {
+  (void)flag, (void)context;
+  CHECK_OK(pd_hook_remove(own_hook, &err));
+  close_plugin(renewed);
+  renewed = open_plugin("calling");
+}
+
+TEST(a_removed_hook_isnt_released_by_a_plugin_that_has_come_again) {
+  begin();
+  own = define_flag(PD_TYPE_int64, "own");
+  renewed = open_plugin("calling");
+  void (*release)(void *);
+  int64_t (*changes)(void);
+  function_of(renewed, "calling_release", &release);
+  CHECK_OK(pd_watcher_add(own, remove_and_renew, &err, release, &own_hook, &err));
+  CHECK_OK(pd_flag_set_int64(own, 1, &err));
+  *(void **)&changes = symbol(renewed, "calling_changes");
+  CHECK(!LOADER_UNMAPS || changes() == 0);
+}
+
 /* ---- Writers of reports ---- */
 
 static void *writing;

@@ -87,9 +87,8 @@ const uint8_t *pd__do_flag_get_state(const pd_flag *flag) { return flag ? &flag-
 
 static pd_status set(pd_flag *flag, const char *text, pd_type type, pd_value value,
                      const pd_origin *origin, pd_error *err) {
-  if (!flag) return pd__fail_null(err, "flag");
   PD__LOCKED_OPERATION(operation);
-  pd_status status = text ? PD_OK : pd__flag_check_type(&operation, flag, type, err);
+  pd_status status = pd__flag_check_handle(&operation, flag, text, type, err);
   if (status == PD_OK) status = pd__assign(&operation, flag, text, value, origin, err);
   return pd__operation_return(&operation, status);
 }

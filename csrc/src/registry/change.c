@@ -65,9 +65,8 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_
     pd_error err;
     pd_flag *flag = items[i].flag;
     const char *text = items[i].text;
-    pd_status status = flag ? PD_OK : pd__fail_null(&err, "flag");
-    if (flag && !text) status = pd__flag_check_type(changes->operation, flag, items[i].type, &err);
-    if (flag && status == PD_OK) {
+    pd_status status = pd__flag_check_handle(changes->operation, flag, text, items[i].type, &err);
+    if (status == PD_OK) {
       status = pd__changes_try(changes, flag, text, items[i].value, origin, 0, &err);
     }
     if (status != PD_OK) pd__report_add(changes->report, &err);

@@ -93,6 +93,11 @@ pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_
                               pd_error *err);
 pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type, pd_error *err);
 
+/* PD_OK, or why a handle takes neither text nor, where that is NULL, a value of the type. It may be
+ * the name of another flag by now, which it doesn't stand for. */
+pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const char *text,
+                                pd_type type, pd_error *err);
+
 /* Why a value doesn't suit a flag; `name` is the one that it was given by. */
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
                          const pd_origin *origin, pd_error *err);

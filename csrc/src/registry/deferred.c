@@ -44,7 +44,7 @@ void pd__deferred_in_child(void) {
 
 bool pd__deferred_validator(const pd_flag *flag) {
   if (!pd__loader_now.within) return false;
-  const pd__target *at = flag->extra ? flag->extra->hooks : NULL;
+  const pd__target *at = pd__hooks_of(flag);
   while (at && (at->hook->watches || !at->hook->waits)) at = at->next;
   return at != NULL;
 }

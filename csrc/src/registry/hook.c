@@ -9,11 +9,11 @@
 #define DEEPEST 32
 
 static pd__numbered hooks;
-size_t pd__general_watchers;
+pd__targets pd__general_watchers;
 static size_t asking; /* definitions that every command line is shown to */
 
-/* Removed, and no call is under way: to be released. */
-static pd__hook *finished;
+/* To be released when no call is under way any more. */
+static pd__hook *removed;
 
 pd__hook *pd__hook_find(pd_hook number) { return pd__numbered_find(&hooks, number); }
 
@@ -41,24 +41,29 @@ static pd_status check_flags(pd_flag *const *flags, size_t count, pd_error *err)
   return PD_OK;
 }
 
+static pd__targets *list_of(const pd__target *target) {
+  return target->flag ? &target->flag->extra->hooks : &pd__general_watchers;
+}
+
 static void link_target(pd__target *target) {
-  pd__extra *extra = target->flag->extra;
-  target->previous = extra->last_hook;
-  *(extra->last_hook ? &extra->last_hook->next : &extra->hooks) = target;
-  extra->last_hook = target;
+  pd__targets *list = list_of(target);
+  target->previous = list->last;
+  *(list->last ? &list->last->next : &list->first) = target;
+  list->last = target;
 }
 
 static void unlink_target(pd__target *target) {
-  pd__extra *extra = target->flag->extra;
-  *(target->previous ? &target->previous->next : &extra->hooks) = target->next;
-  *(target->next ? &target->next->previous : &extra->last_hook) = target->previous;
+  pd__targets *list = list_of(target);
+  *(target->previous ? &target->previous->next : &list->first) = target->next;
+  *(target->next ? &target->next->previous : &list->last) = target->previous;
 }
 
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err) {
   pd_status status = check_flags(flags, count, err);
   if (status != PD_OK) return status;
-  pd__hook *made = calloc(1, sizeof *made + count * sizeof *made->targets);
+  size_t targets = count > 0 ? count : 1;
+  pd__hook *made = calloc(1, sizeof *made + targets * sizeof *made->targets);
   pd_hook number = made ? pd__numbered_add(&hooks, made) : 0;
   if (!number) {
     free(made);
@@ -66,10 +71,10 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
   }
   *made = *like;
   made->number = number;
-  made->count = count;
-  if (count == 0) pd__general_watchers++;
-  for (size_t i = 0; i < count; i++) {
-    made->targets[i] = (pd__target){.hook = made, .flag = flags[i], .type = flags[i]->type};
+  made->count = targets;
+  for (size_t i = 0; i < targets; i++) {
+    pd_flag *flag = count > 0 ? flags[i] : NULL;
+    made->targets[i] = (pd__target){.hook = made, .flag = flag, .type = flag ? flag->type : 0};
     link_target(&made->targets[i]);
   }
   if (out) *out = number;
@@ -78,18 +83,13 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
 
 /* ---- Removing ---- */
 
-static void finish(pd__hook *hook) {
-  hook->finished = finished;
-  finished = hook;
-  pd__set_due(PD__DUE_RELEASES, true);
-}
-
 void pd__hook_remove(pd__hook *hook) {
   pd__numbered_remove(&hooks, hook->number);
   for (size_t i = 0; i < hook->count; i++) unlink_target(&hook->targets[i]);
   hook->removed = true;
-  if (hook->count == 0) pd__general_watchers--;
-  if (hook->calls == 0) finish(hook);
+  hook->next_removed = removed;
+  removed = hook;
+  pd__set_due(PD__DUE_RELEASES, true);
 }
 
 void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held) {
@@ -101,13 +101,13 @@ void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held) {
 
 void pd__hooks_let_go(pd__operation *operation) {
   for (; operation->held; operation->held = operation->held->next) {
-    pd__hook *hook = operation->held->hook;
-    if (hook->calls > 0 && --hook->calls == 0 && hook->removed) finish(hook);
+    if (operation->held->hook->calls > 0) operation->held->hook->calls--;
   }
 }
 
 void pd__hooks_in_child(void) {
   for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) hook->calls = 0;
+  for (pd__hook *hook = removed; hook; hook = hook->next_removed) hook->calls = 0;
   for (const pd__operation *each = pd__operations_listed(); each; each = each->outer) {
     for (const pd__held *held = each->held; held; held = held->next) held->hook->calls++;
   }
@@ -146,19 +146,23 @@ void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
     pd__handler_set(operation, what, (pd__handler){.function = NULL});
   }
   for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) {
-    bool releases = pd__module_has(module, (uintptr_t)hook->release.function);
-    if (releases) hook->release.function = NULL; /* it goes, too */
+    if (pd__module_has(module, (uintptr_t)hook->release.function)) hook->release.function = NULL;
     if (pd__module_has(module, (uintptr_t)hook->call.function)) pd__hook_remove(hook);
+  }
+  for (pd__hook *hook = removed; hook; hook = hook->next_removed) {
+    if (pd__module_has(module, (uintptr_t)hook->release.function)) hook->release.function = NULL;
   }
 }
 
 /* With the lock. To be released now; NULL: none. Who may not wait leaves some to others. */
-static pd__hook *take_finished(void) {
-  pd__hook **at = &finished;
-  while (*at && (*at)->waits && pd__loader_now.within) at = &(*at)->finished;
+static pd__hook *take_removed(void) {
+  pd__hook **at = &removed;
+  while (*at && ((*at)->calls > 0 || ((*at)->waits && pd__loader_now.within))) {
+    at = &(*at)->next_removed;
+  }
   pd__hook *taken = *at;
-  if (taken) *at = taken->finished;
-  pd__set_due(PD__DUE_RELEASES, finished != NULL);
+  if (taken) *at = taken->next_removed;
+  pd__set_due(PD__DUE_RELEASES, removed != NULL);
   return taken;
 }
 
@@ -166,7 +170,7 @@ void pd__hooks_release(pd__operation *operation) {
   for (bool any = true; any && pd__is_due(PD__DUE_RELEASES);) {
     pd__handler release = {.function = NULL};
     pd__operation_lock(operation);
-    pd__hook *hook = take_finished();
+    pd__hook *hook = take_removed();
     any = hook != NULL;
     if (any) {
       release = pinned(operation, &hook->release);

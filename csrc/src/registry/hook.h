@@ -23,8 +23,8 @@ struct pd__hook {
   uint64_t round;      /* the last question that it was asked in */
   bool waits;          /* by pd_hook_defer: it isn't called within constructors and destructors */
   bool removed;
-  pd__hook *finished; /* the next of those that are removed and not called any more */
-  size_t count;       /* of targets; 0: a watcher of every flag */
+  pd__hook *next_removed;
+  size_t count; /* of targets */
   pd__target targets[];
 };
 
@@ -32,11 +32,15 @@ struct pd__hook {
 pd__hook *pd__hooks_next(const pd__hook *previous);
 
 /* Watchers of every flag. */
-extern size_t pd__general_watchers;
+extern pd__targets pd__general_watchers;
+
+static inline pd__target *pd__hooks_of(const pd_flag *flag) {
+  return flag->extra ? flag->extra->hooks.first : NULL;
+}
 
 /* Whether somebody is to be asked, or notified, of a change of the flag. */
 static inline bool pd__hooks_concern(const pd_flag *flag) {
-  return flag->hooked || pd__general_watchers > 0 || (flag->extra && flag->extra->hooks);
+  return flag->hooked || pd__general_watchers.first || pd__hooks_of(flag);
 }
 
 /* Whether anything must be asked about a whole command line: a definition is required or has a

@@ -140,7 +140,7 @@ void pd__names_lose(pd_flag *node) {
 static bool is_needed(const pd_flag *node) {
   const pd__extra *extra = node->extra;
   if (node->known || node->defined || node->cells || node->assigned || !*node->name) return true;
-  return extra && (extra->alias_of || extra->pending || extra->prepared || extra->hooks);
+  return extra && (extra->alias_of || extra->pending || extra->prepared || extra->hooks.first);
 }
 
 bool pd__names_release(pd_flag *node) {

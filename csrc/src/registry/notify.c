@@ -46,17 +46,20 @@ bool pd__notices_resume(pd__operation *operation, pd_flag *flag, pd_hook watcher
   return add(operation, flag, watcher);
 }
 
+static bool add_all(pd__operation *operation, pd_flag *flag, const pd__target *at) {
+  bool whole = true;
+  for (; whole && at; at = at->next) {
+    if (at->hook->watches) whole = add(operation, flag, at->hook->number);
+  }
+  return whole;
+}
+
 pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err) {
   pd__operation *operation = changes->operation;
   const pd_flag_def *def = pd__flag_def(flag);
   bool whole = !def || !def->watch || add(operation, flag, 0);
-  for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; whole && at; at = at->next) {
-    if (at->hook->watches) whole = add(operation, flag, at->hook->number);
-  }
-  bool general = pd__general_watchers > 0;
-  for (pd__hook *hook = NULL; general && whole && (hook = pd__hooks_next(hook));) {
-    if (hook->count == 0) whole = add(operation, flag, hook->number);
-  }
+  whole = whole && add_all(operation, flag, pd__hooks_of(flag));
+  whole = whole && add_all(operation, flag, pd__general_watchers.first);
   return whole ? PD_OK : pd__fail_memory(err);
 }
 
@@ -110,7 +113,8 @@ static pd__handler pinned_watcher(pd__operation *operation, pd__notice *notice) 
   return (pd__handler){.function = NULL};
 }
 
-/* ---- What threads leave that end within a watcher ---- */
+/* ---- What calls leave that a watcher has ended: an exception, or the end of its thread. Who
+ * delivers it may be ended by the next one, and must not have the loader's lock then. ---- */
 
 static pd__notice *left, **left_end = &left; /* copies */
 
@@ -142,7 +146,7 @@ static void take_over(pd__operation *operation) {
 }
 
 void pd__notices_deliver(pd__operation *operation) {
-  if (pd__is_due(PD__DUE_NOTICES)) {
+  if (pd__is_due(PD__DUE_NOTICES) && !pd__loader_now.within) {
     pd__operation_lock(operation);
     take_over(operation);
     pd__operation_unlock(operation);

@@ -46,7 +46,7 @@ void pd__override_drop(pd__overridden *from) {
   if (from->below) from->below->above = from->above;
   *(from->above ? &from->above->below : &extra->overrides) = from->below;
   from->flag = NULL;
-  if (extra->overrides) return;
+  if (extra->overrides || !flag->assigned) return; /* the default isn't kept below */
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), extra->base);
 }
 

@@ -37,6 +37,13 @@ pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type t
                   pd__type_name(flag->type), pd__type_name(type));
 }
 
+pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const char *text,
+                                pd_type type, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  return text ? pd__flag_check_defined(operation, flag, err)
+              : pd__flag_check_type(operation, flag, type, err);
+}
+
 /* ---- What is wrong with a value ---- */
 
 static const char *shown(const pd_flag *flag, const char *text, char quoted[PD__QUOTE_SIZE]) {

@@ -51,7 +51,7 @@ typedef struct pd__overridden {
 
 typedef struct pd__hook pd__hook;
 
-/* A place in the list of a flag's hooks. */
+/* A place in the list of a flag's hooks, or of the watchers of every flag: then `flag` is NULL. */
 typedef struct pd__target {
   pd__hook *hook;
   pd_flag *flag;
@@ -59,13 +59,16 @@ typedef struct pd__target {
   struct pd__target *previous, *next;
 } pd__target;
 
+typedef struct pd__targets {
+  pd__target *first, *last;
+} pd__targets;
+
 /* Rarely needed fields of a name, allocated on first use. */
 typedef struct pd__extra {
-  pd_flag *alias_of;    /* an alias: the flag that it is a name of */
-  pd__pending *pending; /* values for the name while it is undefined, in order */
-  uint32_t prepared;    /* values that will wait, unless their operation fails */
-  pd__target *hooks;    /* validators and watchers that were added */
-  pd__target *last_hook;
+  pd_flag *alias_of;          /* an alias: the flag that it is a name of */
+  pd__pending *pending;       /* values for the name while it is undefined, in order */
+  uint32_t prepared;          /* values that will wait, unless their operation fails */
+  pd__targets hooks;          /* validators and watchers that were added */
   pd__overridden *overrides;  /* the topmost first */
   pd_value base;              /* the value below the overrides, while there are some */
   struct pd__secret *secrets; /* texts that a sensitive flag has published */

@@ -86,6 +86,8 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
 
 /* ---- Collecting the validators ---- */
 
+static uint64_t last_round; /* of any question: a hook is looked at once in each */
+
 /* Ask a hook about its flags; where it is NULL, a definition about its own. */
 static void add(question *all, pd__hook *hook, pd__handler call, pd_flag *own) {
   size_t count = hook ? hook->count : 1;
@@ -137,9 +139,8 @@ static void add_hook(question *all, pd__hook *hook) {
 }
 
 static void collect(question *all) {
-  static uint64_t round;
   const pd__changes *changes = all->changes;
-  all->round = ++round;
+  all->round = ++last_round;
   for (pd_flag *flag = NULL; changes->ask_all && (flag = pd__names_next(flag));) {
     add_definition(all, flag);
   }
@@ -150,7 +151,7 @@ static void collect(question *all) {
     pd_flag *flag = changes->items[i].flag;
     if (all->previous[i]) continue;
     add_definition(all, flag);
-    for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; at; at = at->next) {
+    for (pd__target *at = pd__hooks_of(flag); at; at = at->next) {
       add_hook(all, at->hook);
     }
   }
@@ -173,14 +174,16 @@ static void check_required(question *all) {
 
 /* Take over what modules have assigned to the flags that validators will be shown. */
 static void adopt(pd__changes *changes) {
+  uint64_t round = ++last_round;
   if (changes->ask_all) pd__adopt_all(changes->operation);
   for (size_t i = 0; !changes->ask_all && i < changes->count; i++) {
     const pd_flag *flag = changes->items[i].flag;
-    for (pd__target *at = flag->extra ? flag->extra->hooks : NULL; at; at = at->next) {
-      for (size_t k = 0; k < at->hook->count; k++) {
+    for (pd__target *at = pd__hooks_of(flag); at; at = at->next) {
+      for (size_t k = 0; at->hook->round != round && k < at->hook->count; k++) {
         pd_flag *other = at->hook->targets[k].flag;
         if (other->assignable) pd__flag_adopt(changes->operation, other);
       }
+      at->hook->round = round;
     }
   }
 }
