@@ -85,8 +85,7 @@ void pd__pending_keep(pd__pending *pending) {
   pending->following = NULL;
   *end = pending;
   waiting++;
-  if (others <= PD_HISTORY_KEPT) return;
-  release(unlink_at(oldest));
+  if (others > PD_HISTORY_KEPT) release(unlink_at(oldest));
 }
 
 /* Move what waits under a name to `list`, which is in the order of arrival: of `source` alone,
@@ -196,8 +195,8 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       kept = true;
     }
   }
-  if (!kept || !flag->defined) return;
-  if (!pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
+  bool waits = kept && flag->defined;
+  if (waits && !pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
 }
 
 /* ---- For hosts ---- */
@@ -240,9 +239,8 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_pending_info, origin), "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
-  size_t left = index;
   const pd__pending *at = next(NULL);
-  for (; at && left > 0; left--) at = next(at);
+  for (size_t left = index; at && left > 0; left--) at = next(at);
   bool shown = at && show(at, &found);
   pd__platform_unlock();
   if (!at) {

@@ -193,9 +193,9 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
 
 /* Whether there is nothing to check but the name. */
 static bool is_simple(const pd_flag_def *def) {
-  if (!pd__type_known(def->type) || !pd__def_plain(def) || def->kind != PD_KIND_DEFINE)
-    return false;
-  if (!def->name || def->aliases || def->old_names || def->required) return false;
+  bool named = def->name && !def->aliases && !def->old_names;
+  bool plain = named && pd__type_known(def->type) && pd__def_plain(def);
+  if (!plain || def->kind != PD_KIND_DEFINE) return false;
   if (pd__type_is_text(def->type)) return def->default_value.str != NULL;
   return pd__value_check(def, def->default_value) == PD_OK;
 }

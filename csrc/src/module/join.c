@@ -168,7 +168,7 @@ static void note(const pd__platform_image *image, void *context) {
 void pd__module_join(pd_module_record *record) {
   pd_error err;
   if (check_abi(record, "", &err) == PD_OK && join(record, NULL)) return;
-  pd__platform_image *image = pd__platform_image_at(record);
+  pd__platform_image *image = pd__platform_image_at(PD__NO_RECORDS, record);
   if (!image || !join(record, image)) lose();
   free(image);
 }

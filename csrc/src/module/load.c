@@ -52,7 +52,7 @@ static bool finish(pd__operation *operation, const pd__loading *ended, pd_module
 
 /* A library without flags has no record, and so no membership yet. */
 static pd_module *member_at(const void *inside) {
-  pd__platform_image *image = pd__platform_image_at(inside);
+  pd__platform_image *image = pd__platform_image_at(PD__NO_RECORDS, inside);
   if (!image) return NULL;
   pd__platform_lock();
   pd_module *module = pd__module_at(inside);

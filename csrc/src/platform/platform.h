@@ -46,9 +46,9 @@ static inline size_t pd__record_least(pd__records kind) {
 typedef void pd__visitor(const pd__platform_image *image, void *context);
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context);
 
-/* The image that holds `address`, in memory of malloc with its path; NULL: there is none, or
- * memory is out. */
-pd__platform_image *pd__platform_image_at(const void *address);
+/* The image with records of a kind that holds `address`, in memory of malloc with its path; NULL:
+ * there is none, or memory is out. */
+pd__platform_image *pd__platform_image_at(pd__records kind, const void *address);
 
 /* The same of an image that is described. */
 pd__platform_image *pd__platform_copy_image(const pd__platform_image *image);

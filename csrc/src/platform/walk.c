@@ -9,11 +9,12 @@ pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
 }
 
 static void keep(const pd__platform_image *image, void *found) {
-  *(pd__platform_image **)found = pd__platform_copy_image(image);
+  pd__platform_image **first = found;
+  if (!*first) *first = pd__platform_copy_image(image);
 }
 
-pd__platform_image *pd__platform_image_at(const void *address) {
+pd__platform_image *pd__platform_image_at(pd__records kind, const void *address) {
   pd__platform_image *found = NULL;
-  if (address) pd__platform_visit(PD__NO_RECORDS, address, keep, &found);
+  if (address) pd__platform_visit(kind, address, keep, &found);
   return found;
 }

@@ -84,15 +84,14 @@ static bool reserve(pd__changes *changes) {
 static void assign(const pd__changes *changes, const pd__change *change) {
   pd_flag *flag = change->flag;
   const pd__overridden *top = pd__flag_override(flag);
-  if (changes->pushes) {
-    pd__override_give(flag, changes->override, change->value, &change->origin);
-    pd__flag_store(flag, change->value);
-  } else if (top && change->origin.source == PD_SOURCE_RUNTIME) {
-    pd__override_give(flag, top->number, change->value, &change->origin);
-    pd__flag_store(flag, change->value);
-  } else {
+  bool over = top && change->origin.source == PD_SOURCE_RUNTIME;
+  if (!changes->pushes && !over) {
     pd__history_give(flag, change->value, &change->origin);
+    return;
   }
+  pd_override number = changes->pushes ? changes->override : top->number;
+  pd__override_give(flag, number, change->value, &change->origin);
+  pd__flag_store(flag, change->value);
 }
 
 static void commit_one(const pd__changes *changes, const pd__change *change) {

@@ -51,7 +51,7 @@ bool pd__deferred_validator(const pd_flag *flag) {
 
 void pd__deferred_tell(pd__operation *operation) {
   pd__operation_lock(operation);
-  pd__handler to = pd__handler_pinned(operation, PD__HANDLE_DEFERRED);
+  pd__handler to = pd__handler_pinned(operation, &pd__handlers[PD__HANDLE_DEFERRED]);
   pd__operation_unlock(operation);
   if (to.function) ((pd_deferred_handler)to.function)(to.context);
 }

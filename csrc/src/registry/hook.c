@@ -115,16 +115,15 @@ void pd__hooks_in_child(void) {
 
 /* ---- Handlers ---- */
 
-static pd__handler handlers[PD__HANDLINGS];
+pd__handler pd__handlers[PD__HANDLINGS];
 
 void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh) {
-  pd__module_unregister(operation, handlers[what].module);
-  handlers[what] = fresh;
+  pd__module_unregister(operation, pd__handlers[what].module);
+  pd__handlers[what] = fresh;
   if (what == PD__HANDLE_WARNINGS) pd__set_due(PD__DUE_WARNINGS, fresh.function != NULL);
 }
 
-/* What `from` is once its image is pinned; no function: nobody is to be called. */
-static pd__handler pinned(pd__operation *operation, const pd__handler *from) {
+pd__handler pd__handler_pinned(pd__operation *operation, const pd__handler *from) {
   while (from->function) {
     pd__pinning how = pd__pin_module(operation, from->module);
     if (how == PD__PINNED) return *from;
@@ -134,15 +133,11 @@ static pd__handler pinned(pd__operation *operation, const pd__handler *from) {
   return (pd__handler){.function = NULL};
 }
 
-pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what) {
-  return pinned(operation, &handlers[what]);
-}
-
 /* ---- Leaving ---- */
 
 void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
   for (pd__handling what = 0; what < PD__HANDLINGS; what++) {
-    if (!pd__module_has(module, (uintptr_t)handlers[what].function)) continue;
+    if (!pd__module_has(module, (uintptr_t)pd__handlers[what].function)) continue;
     pd__handler_set(operation, what, (pd__handler){.function = NULL});
   }
   for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) {
@@ -173,7 +168,7 @@ void pd__hooks_release(pd__operation *operation) {
     pd__hook *hook = take_removed();
     any = hook != NULL;
     if (any) {
-      release = pinned(operation, &hook->release);
+      release = pd__handler_pinned(operation, &hook->release);
       pd__module_unregister(operation, hook->call.module);
       pd__module_unregister(operation, hook->release.module);
       free(hook);

@@ -63,12 +63,14 @@ void pd__hooks_in_child(void);
 
 /* Functions of hosts that there is one of. */
 typedef enum pd__handling { PD__HANDLE_WARNINGS, PD__HANDLE_DEFERRED, PD__HANDLINGS } pd__handling;
+extern pd__handler pd__handlers[PD__HANDLINGS];
 
 /* `fresh` handles that from now on. */
 void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh);
 
-/* Whom to call, whose image is pinned; no function: nobody. The lock may be let go meanwhile. */
-pd__handler pd__handler_pinned(pd__operation *operation, pd__handling what);
+/* What `from` is once its image is pinned; no function: nobody is to be called. The lock may be let
+ * go meanwhile. */
+pd__handler pd__handler_pinned(pd__operation *operation, const pd__handler *from);
 
 /* The module leaves, or the code between its addresses does: so do its hooks and handlers. */
 void pd__hooks_leave(pd__operation *operation, const pd_module *module);

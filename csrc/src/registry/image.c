@@ -60,19 +60,15 @@ pd_module *pd__module_add(const pd__platform_image *image) {
 
 /* ---- Looking one up by an address ---- */
 
-static void note_record(const pd__platform_image *image, void *found) {
-  *(bool *)found = image->record != NULL;
-}
-
 pd_module *pd__module_of(const void *address) {
-  bool has_record = false;
   pd__platform_lock();
   pd_module *module = pd__module_at(address);
   pd__platform_unlock();
   if (module) return module;
-  pd__platform_image *image = pd__platform_image_at(address);
+  pd__platform_image *image = pd__platform_image_at(PD__RECORDS_OF_MODULES, address);
+  bool has_record = image != NULL;
+  if (!image) image = pd__platform_image_at(PD__NO_RECORDS, address);
   if (!image) return NULL;
-  pd__platform_visit(PD__RECORDS_OF_MODULES, address, note_record, &has_record);
   pd__platform_lock();
   module = pd__module_at(address);
   if (!module && (module = pd__module_add(image))) module->has_record = has_record;

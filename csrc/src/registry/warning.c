@@ -48,7 +48,7 @@ static void drop(warning **taken) { free(*taken); }
 void pd__warnings_deliver(pd__operation *operation) {
   for (bool any = true; any && pd__is_due(PD__DUE_WARNINGS);) {
     pd__operation_lock(operation);
-    pd__handler to = pd__handler_pinned(operation, PD__HANDLE_WARNINGS);
+    pd__handler to = pd__handler_pinned(operation, &pd__handlers[PD__HANDLE_WARNINGS]);
     warning *taken __attribute__((cleanup(drop))) = to.function ? first : NULL;
     any = taken != NULL;
     if (any) first = taken->next;

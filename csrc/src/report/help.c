@@ -39,8 +39,7 @@ static void write_holder(const pd_flag_info *info, pd__out *out) {
     char shown = lower ? (char)(*at - 'a' + 'A') : *at == '|' ? ',' : *at;
     pd__out_add(out, &shown, 1);
   }
-  pd__out_text(out, choices ? "}" : "");
-  pd__out_text(out, info->list ? ",..." : "");
+  pd__out_format(out, "%s%s", choices ? "}" : "", info->list ? ",..." : "");
 }
 
 static bool has_letters(const pd_flag_info *info) {
@@ -130,12 +129,9 @@ static void write_origin(const pd_origin *origin, pd__out *out) {
   if (origin->source == PD_SOURCE_OVERRIDE) before = "by an override at ";
   bool place = origin->place && *origin->place;
   pd__out_format(out, "%s%s", before, place ? origin->place : pd__source_name(origin->source));
-  if (!origin->line) return;
-  if (place) {
-    pd__out_format(out, ":%u", (unsigned)origin->line);
-  } else if (origin->source == PD_SOURCE_ARGV) {
-    pd__out_format(out, "[%u]", (unsigned)origin->line);
-  }
+  bool numbered = !place && origin->source == PD_SOURCE_ARGV;
+  if (origin->line && place) pd__out_format(out, ":%u", (unsigned)origin->line);
+  if (origin->line && numbered) pd__out_format(out, "[%u]", (unsigned)origin->line);
 }
 
 static void add_values(helper *help, const pd__row *row) {

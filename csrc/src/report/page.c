@@ -100,11 +100,8 @@ void pd__page_glue(pd__page *page, pd__style style, const char *text, size_t len
     bool fits = page->column + page->owed + next.columns <= page->width;
     if (!fits && page->column > page->indent) wrap(page);
     pay(page, style);
-    if (next.escaped) {
-      for (size_t i = 0; i < next.length; i++) pd__out_hex(page->out, text[i]);
-    } else {
-      pd__out_add(page->out, text, next.length);
-    }
+    if (!next.escaped) pd__out_add(page->out, text, next.length);
+    for (size_t i = 0; next.escaped && i < next.length; i++) pd__out_hex(page->out, text[i]);
     page->column += next.columns;
     page->apart = true;
     text += next.length;

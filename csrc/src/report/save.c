@@ -52,11 +52,7 @@ static void write_row(const pd__row *row, pd__out *out) {
   }
   const char *text = pd__value_text(row->info.type, row->entry.value, buffer);
   pd__out_format(out, "--%s=", row->info.name);
-  if (needs_quotes(text)) {
-    write_quoted(out, text);
-  } else {
-    pd__out_text(out, text);
-  }
+  (needs_quotes(text) ? write_quoted : pd__out_text)(out, text);
   pd__out_text(out, "\n");
 }
 
