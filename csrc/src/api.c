@@ -17,8 +17,8 @@ uint32_t pd_source_rank(pd_source source) { return pd__source_rank(source); }
 void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {
   if (!def) return;
   pd_flag_def fresh = {.size = (uint32_t)size, .type = (uint8_t)type};
-  fresh.min = pd__type_min(type);
-  fresh.max = pd__type_max(type);
+  fresh.min = pd__type_of(type)->min;
+  fresh.max = pd__type_of(type)->max;
   if (type == PD_TYPE_string) fresh.default_value.str = "";
   memset(def, 0, size);
   memcpy(def, &fresh, size < sizeof fresh ? size : sizeof fresh);

@@ -102,6 +102,35 @@ static const char *plugin(const char *name) {
   return path.c_str();
 }
 
+TEST(a_watcher_behind_one_that_always_throws_is_told_by_the_next_call) {
+  alarm(20);
+  flag = define_flag(PD_TYPE_int64, "own");
+  CHECK_OK(pd_watcher_add(flag, always_throws, nullptr, nullptr, nullptr, &err));
+  int told_before = 0;
+  auto tell = [](pd_flag *, void *count) { ++*static_cast<int *>(count); };
+  CHECK_OK(pd_watcher_add(flag, tell, &told_before, nullptr, nullptr, &err));
+  for (int64_t i = 1; i <= 100; i++) {
+    CHECK(call_throws([i] { pd_flag_set_int64(flag, i, &err); }));
+    CHECK(told == i && told_before == i - 1);
+  }
+}
+
+TEST(a_module_that_was_loaded_is_given_though_a_watcher_throws_then) {
+  alarm(20);
+  pd_flag *flags[] = {define_flag(PD_TYPE_int64, "first"), define_flag(PD_TYPE_int64, "second")};
+  pd_assignment items[2] = {};
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(pd_watcher_add(flags[i], always_throws, nullptr, nullptr, nullptr, &err));
+    items[i].flag = flags[i];
+    items[i].text = "5";
+  }
+  CHECK(call_throws([&] { pd_batch_set(items, 2, nullptr, nullptr, &err); }));
+  pd_module *module = nullptr;
+  CHECK(call_throws([&] { pd_module_load(plugin("calling"), nullptr, &module, &err); }));
+  CHECK(module && told == 2);
+  CHECK_OK(pd_module_unload(module, &err));
+}
+
 template <typename Add>
 static void check_plugin(Add add) {
   alarm(20);

@@ -92,6 +92,26 @@ TEST(validators_of_one_flag_cost_the_same_each) {
   check_linear(validate_one);
 }
 
+static int to_remove;
+static void remove_now(pd_flag *changed, void *context) {
+  (void)changed, (void)context;
+  remove_hooks(to_remove, false);
+}
+static void remove_within(int count) {
+  static int64_t value;
+  to_remove = count;
+  for (int i = 0; i < count; i++) {
+    pd_watcher watcher = i < count - 1 ? count_change : remove_now;
+    CHECK_OK(pd_watcher_add(flag, watcher, NULL, NULL, &hooks[i], &err));
+  }
+  CHECK_OK(pd_flag_set_int64(flag, ++value, &err));
+}
+
+TEST(watchers_that_are_removed_within_a_call_cost_the_same_each) {
+  flag = define_flag(PD_TYPE_int64, "own");
+  check_linear(remove_within);
+}
+
 /* ---- Flags of their own ---- */
 
 static pd_flag *many[MANY];

@@ -125,10 +125,10 @@ static pd_status load_as(pd__loading *load, pd__report *report, pd_module **out)
   bool sound = module && check_namespace(load, module, report);
   bool accepted = finish(&operation, load, module, sound, report);
   if (module) settle(&operation, module, handle, accepted);
+  if (accepted && out) *out = module; /* a watcher that is notified below may throw */
   pd__operation_end(&operation);
   if (!module && handle) pd__loader_close(handle);
   if (!pd__loader_now.within) pd__deferred_run(load, report);
-  if (accepted && out) *out = module;
   return report->status;
 }
 

@@ -15,6 +15,8 @@ static size_t asking; /* definitions that every command line is shown to */
 /* To be released when no call is under way any more. */
 static pd__hook *removed;
 
+uint64_t pd__validators_added;
+
 pd__hook *pd__hook_find(pd_hook number) { return pd__numbered_find(&hooks, number); }
 
 pd__hook *pd__hooks_next(const pd__hook *previous) {
@@ -72,6 +74,7 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
   *made = *like;
   made->number = number;
   made->count = targets;
+  pd__validators_added += !made->watches;
   for (size_t i = 0; i < targets; i++) {
     pd_flag *flag = count > 0 ? flags[i] : NULL;
     made->targets[i] = (pd__target){.hook = made, .flag = flag, .type = flag ? flag->type : 0};
@@ -89,7 +92,7 @@ void pd__hook_remove(pd__hook *hook) {
   hook->removed = true;
   hook->next_removed = removed;
   removed = hook;
-  pd__set_due(PD__DUE_RELEASES, true);
+  if (hook->calls == 0) pd__set_due(PD__DUE_RELEASES, true);
 }
 
 void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held) {
@@ -101,7 +104,9 @@ void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held) {
 
 void pd__hooks_let_go(pd__operation *operation) {
   for (; operation->held; operation->held = operation->held->next) {
-    if (operation->held->hook->calls > 0) operation->held->hook->calls--;
+    pd__hook *hook = operation->held->hook;
+    bool last = hook->calls > 0 && --hook->calls == 0;
+    if (last && hook->removed) pd__set_due(PD__DUE_RELEASES, true);
   }
 }
 
@@ -149,33 +154,40 @@ void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
   }
 }
 
-/* With the lock. To be released now; NULL: none. Who may not wait leaves some to others. */
-static pd__hook *take_removed(void) {
+/* One to release now, which nobody else takes then; NULL: none. */
+static pd__hook *claim_removed(void) {
+  bool within = pd__loader_now.within; /* who may not wait leaves some to others */
+  pd__hook *found = removed;
+  while (found && (found->calls > 0 || (found->waits && within))) found = found->next_removed;
+  if (found) found->calls = 1;
+  pd__set_due(PD__DUE_RELEASES, found || (within && removed));
+  return found;
+}
+
+/* Until its module is pinned it is in the list: the module may leave meanwhile, and come again. */
+static pd__handler take_release(pd__operation *operation, pd__hook *hook) {
+  pd__handler release = pd__handler_pinned(operation, &hook->release);
   pd__hook **at = &removed;
-  while (*at && ((*at)->calls > 0 || ((*at)->waits && pd__loader_now.within))) {
-    at = &(*at)->next_removed;
-  }
-  pd__hook *taken = *at;
-  if (taken) *at = taken->next_removed;
-  pd__set_due(PD__DUE_RELEASES, removed != NULL);
-  return taken;
+  while (*at != hook) at = &(*at)->next_removed;
+  *at = hook->next_removed;
+  pd__module_unregister(operation, hook->call.module);
+  pd__module_unregister(operation, hook->release.module);
+  free(hook);
+  return release;
 }
 
 void pd__hooks_release(pd__operation *operation) {
-  for (bool any = true; any && pd__is_due(PD__DUE_RELEASES);) {
-    pd__handler release = {.function = NULL};
+  pd__hook *hook = NULL;
+  do { /* a release function's own calls release further hooks, but not ever deeper */
+    if (!pd__is_due(PD__DUE_RELEASES) || pd__hooks_check_depth(NULL) != PD_OK) return;
     pd__operation_lock(operation);
-    pd__hook *hook = take_removed();
-    any = hook != NULL;
-    if (any) {
-      release = pd__handler_pinned(operation, &hook->release);
-      pd__module_unregister(operation, hook->call.module);
-      pd__module_unregister(operation, hook->release.module);
-      free(hook);
-    }
+    hook = claim_removed();
+    pd__handler release = {.function = NULL};
+    if (hook) release = take_release(operation, hook);
     pd__operation_unlock(operation);
+    PD__IN_HOOK();
     if (release.function) ((void (*)(void *))release.function)(release.context);
-  }
+  } while (hook);
 }
 
 /* ---- Depth ---- */

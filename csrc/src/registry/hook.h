@@ -31,6 +31,9 @@ struct pd__hook {
 /* In the order in which they were added; NULL gives the first. `previous` may be removed. */
 pd__hook *pd__hooks_next(const pd__hook *previous);
 
+/* How often a validator was added. */
+extern uint64_t pd__validators_added;
+
 /* Watchers of every flag. */
 extern pd__targets pd__general_watchers;
 

@@ -130,17 +130,20 @@ void pd__notices_abandon(pd__operation *operation) {
   }
 }
 
-/* With the lock: they are this operation's now. */
+/* With the lock: they are this operation's now, before its own, which may be those that throw. */
 static void take_over(pd__operation *operation) {
-  pd__notices_begin(operation);
+  pd__notice *own = operation->notices, **own_end = operation->notices_end;
+  operation->notices_end = &operation->notices;
   while (left) {
     pd__notice *taken = left;
-    pd__notice *own = pd__arena_take(&operation->arena, sizeof *own);
-    if (own) *own = *taken;
-    if (own && own->flag->defined) append(operation, own);
+    pd__notice *copy = pd__arena_take(&operation->arena, sizeof *copy);
+    if (copy) *copy = *taken;
+    if (copy && copy->flag->defined) append(operation, copy);
     left = taken->next;
     free(taken);
   }
+  *operation->notices_end = own;
+  if (own) operation->notices_end = own_end;
   left_end = &left;
   pd__set_due(PD__DUE_NOTICES, false);
 }

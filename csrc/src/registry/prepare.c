@@ -1,6 +1,7 @@
 /* Reading what a flag is to be given, and checking that it may take it. Nothing here changes a
  * flag, but for taking over what modules have assigned. */
 #include "change.h"
+#include "hook.h"
 
 bool pd__startup_over;
 
@@ -126,6 +127,7 @@ static pd_status check_again(pd__change *change, const pd__changes *changes, pd_
 void pd__prepare_again(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     pd_error err;
+    changes->hooked |= pd__hooks_concern(changes->items[i].flag);
     if (check_again(&changes->items[i], changes, &err) != PD_OK) {
       pd__report_add(changes->report, &err);
     }

@@ -32,6 +32,7 @@ typedef struct asked {
 typedef struct question {
   pd__changes *changes;
   uint64_t round;
+  uint64_t added;   /* pd__validators_added then */
   uint32_t claim;   /* that of the first change; the others have the next ones */
   size_t *previous; /* of each change, that of the same flag: as last_of gives it */
   asked *first, **end;
@@ -141,6 +142,7 @@ static void add_hook(question *all, pd__hook *hook) {
 static void collect(question *all) {
   const pd__changes *changes = all->changes;
   all->round = ++last_round;
+  all->added = pd__validators_added;
   for (pd_flag *flag = NULL; changes->ask_all && (flag = pd__names_next(flag));) {
     add_definition(all, flag);
   }
@@ -217,8 +219,9 @@ static void run(question *all) {
   pd__operation_lock(all->changes->operation);
 }
 
-/* Whether all values are still those that the validators have seen. */
+/* Whether all values are still those that the validators have seen, and there is no other one. */
 static bool holds(question *all) {
+  if (all->added != pd__validators_added) return false;
   link_changes(all);
   for (const asked *each = all->first; each; each = each->next) {
     if (each->hook && each->hook->removed) return false;

@@ -81,8 +81,8 @@ static pd_status check_one(const pd_flag_def *def, pd_value value) {
 static pd_flag_def item_of(const pd_flag_def *def) {
   return (pd_flag_def){.type = def->list,
                        .choices = def->choices,
-                       .min = pd__type_min((pd_type)def->list),
-                       .max = pd__type_max((pd_type)def->list)};
+                       .min = pd__type_of(def->list)->min,
+                       .max = pd__type_of(def->list)->max};
 }
 
 static pd_status check_item(const pd_flag_def *item, const char *text, size_t length) {

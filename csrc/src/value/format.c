@@ -1,4 +1,5 @@
 /* Value to text. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,11 +10,8 @@
 /* The shortest of 15 to 17 digits that reads back equal. The C library writes
  * the decimal point of the locale, which may be several bytes: put '.' there. */
 static void print_double(double value, char out[PD__NUMBER_SIZE]) {
-  if (isnan(value)) {
-    strcpy(out, "nan");
-    return;
-  }
-  for (int digits = 15; digits <= 17; digits++) {
+  strcpy(out, "nan");
+  for (int digits = 15; !isnan(value) && digits <= 17; digits++) {
     snprintf(out, PD__NUMBER_SIZE, "%.*g", digits, value);
     size_t whole = strspn(out, "+-0123456789infe");
     if (out[whole]) {
@@ -31,9 +29,7 @@ const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_
   if (kind == PD__TYPE_TEXT) return value.str;
   if (kind == PD__TYPE_TRUTH) return value.b ? "true" : "false";
   if (kind == PD__TYPE_FLOATING) print_double(value.f64, buffer);
-  if (kind == PD__TYPE_SIGNED) snprintf(buffer, PD__NUMBER_SIZE, "%lld", (long long)value.i64);
-  if (kind == PD__TYPE_UNSIGNED) {
-    snprintf(buffer, PD__NUMBER_SIZE, "%llu", (unsigned long long)value.u64);
-  }
+  if (kind == PD__TYPE_SIGNED) snprintf(buffer, PD__NUMBER_SIZE, "%" PRIi64, value.i64);
+  if (kind == PD__TYPE_UNSIGNED) snprintf(buffer, PD__NUMBER_SIZE, "%" PRIu64, value.u64);
   return buffer;
 }

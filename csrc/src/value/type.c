@@ -28,8 +28,6 @@ const pd__type pd__types[PD__TYPE_COUNT] = {
 };
 
 const char *pd__type_name(pd_type type) { return pd__type_of(type)->name; }
-pd_value pd__type_min(pd_type type) { return pd__type_of(type)->min; }
-pd_value pd__type_max(pd_type type) { return pd__type_of(type)->max; }
 
 bool pd__value_equal(pd_type type, pd_value a, pd_value b) {
   pd__type_kind kind = pd__type_of(type)->kind;

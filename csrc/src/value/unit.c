@@ -12,46 +12,38 @@ typedef struct suffix {
   uint64_t factor;
 } suffix;
 
-/* No pointers in it: the loader has nothing to put in. */
+/* The last one has no name. */
+static const suffix of_bytes[] = {{"B", 0, 1},
+                                  {"kB", 0, 1000},
+                                  {"KB", 0, 1000},
+                                  {"MB", 0, 1000000},
+                                  {"GB", 0, 1000000000},
+                                  {"TB", 0, 1000000000000},
+                                  {"PB", 0, 1000000000000000},
+                                  {"EB", 0, 1000000000000000000},
+                                  {"KiB", 0, (uint64_t)1 << 10},
+                                  {"MiB", 0, (uint64_t)1 << 20},
+                                  {"GiB", 0, (uint64_t)1 << 30},
+                                  {"TiB", 0, (uint64_t)1 << 40},
+                                  {"PiB", 0, (uint64_t)1 << 50},
+                                  {"EiB", 0, (uint64_t)1 << 60},
+                                  {"", 0, 0}};
+
+/* From big to small; the micro sign, and the Greek letter. */
+static const suffix of_seconds[] = {{"d", 0, 86400}, {"h", 0, 3600},      {"min", 0, 60},
+                                    {"m", 0, 60},    {"s", 0, 1},         {"ms", 3, 1},
+                                    {"us", 6, 1},    {"\xc2\xb5s", 6, 1}, {"\xce\xbcs", 6, 1},
+                                    {"ns", 9, 1},    {"", 0, 0}};
+
 typedef struct unit {
-  char name[8];
-  char hint[55];
-  bool compound;       /* 1h30m: from big to small, each once */
-  suffix suffixes[15]; /* from big to small where compound; then one without a name */
+  const char *name, *hint;
+  const suffix *suffixes;
+  bool compound; /* 1h30m: from big to small, each once */
 } unit;
 
 static const unit units[] = {
-    {"bytes",
-     "as in 64KiB; units: B, kB, MB, GB, KiB, MiB, GiB, ...",
-     false,
-     {{"B", 0, 1},
-      {"kB", 0, 1000},
-      {"KB", 0, 1000},
-      {"MB", 0, 1000000},
-      {"GB", 0, 1000000000},
-      {"TB", 0, 1000000000000},
-      {"PB", 0, 1000000000000000},
-      {"EB", 0, 1000000000000000000},
-      {"KiB", 0, (uint64_t)1 << 10},
-      {"MiB", 0, (uint64_t)1 << 20},
-      {"GiB", 0, (uint64_t)1 << 30},
-      {"TiB", 0, (uint64_t)1 << 40},
-      {"PiB", 0, (uint64_t)1 << 50},
-      {"EiB", 0, (uint64_t)1 << 60}}},
-    {"seconds",
-     "as in 1m30s; units: d, h, m, s, ms, us, ns",
-     true,
-     {{"d", 0, 86400},
-      {"h", 0, 3600},
-      {"min", 0, 60},
-      {"m", 0, 60},
-      {"s", 0, 1},
-      {"ms", 3, 1},
-      {"us", 6, 1},
-      {"\xc2\xb5s", 6, 1}, /* the micro sign, and the Greek letter */
-      {"\xce\xbcs", 6, 1},
-      {"ns", 9, 1}}},
-};
+    {"bytes", "as in 64KiB; units: B, kB, MB, GB, KiB, MiB, GiB, ...", of_bytes, false},
+    {"seconds", "as in 1m30s; units: d, h, m, s, ms, us, ns", of_seconds, true}};
 
 static const unit *find_unit(const char *name) {
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {

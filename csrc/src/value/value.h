@@ -58,10 +58,6 @@ static inline bool pd__type_has_range(const pd__type *type) {
 /* "int32"; "unknown". */
 const char *pd__type_name(pd_type type);
 
-/* The full range of a type, for the types that have one. */
-pd_value pd__type_min(pd_type type);
-pd_value pd__type_max(pd_type type);
-
 /* NaN equals itself, 0 isn't -0, and NaN is above all numbers. Only numbers can be less. */
 bool pd__value_equal(pd_type type, pd_value a, pd_value b);
 static inline bool pd__value_less(pd_type type, pd_value a, pd_value b) {
