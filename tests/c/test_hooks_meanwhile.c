@@ -80,3 +80,50 @@ TEST(release_functions_that_call_the_library_are_not_called_ever_deeper) {
   CHECK_OK(pd_flag_set_int64(flag, 1, &err));
   CHECK(released == MANY_HOOKS && deepest <= 32);
 }
+
+/* ---- Overrides that come and go while a reset is asked about ---- */
+
+static pd_override override;
+
+static bool pops(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)context, (void)why, (void)size;
+  if (override) CHECK_OK(pd_override_pop(override, &err));
+  override = 0;
+  return entries != NULL;
+}
+
+static bool pushes(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  static int pushed;
+  pd_assignment item = {first_flag, "5", 0, {0}};
+  (void)context, (void)why, (void)size;
+  if (!pushed++) CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  return entries != NULL; /* the override asks, too */
+}
+
+static void give_first(const char *text) {
+  pd_assignment item = {first_flag, text, 0, {0}};
+  pd_origin origin = {PD_SOURCE_ENVIRONMENT, 0, NULL, 0};
+  first_flag = item.flag = define_flag(PD_TYPE_int64, "first");
+  CHECK_OK(pd_batch_set(&item, 1, &origin, NULL, &err));
+}
+
+TEST(a_reset_whose_validator_pops_the_override_drops_every_value) {
+  give_first("3");
+  pd_assignment item = {first_flag, "4", 0, {0}};
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  CHECK_OK(pd_validator_add(&first_flag, 1, pops, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_flag_reset(first_flag, &err));
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(first_flag, &info, &err));
+  CHECK_STR(text_of(first_flag), "0");
+  CHECK(info.source == PD_SOURCE_DEFAULT);
+}
+
+TEST(a_reset_whose_validator_pushes_an_override_gives_that_the_default) {
+  give_first("3");
+  CHECK_OK(pd_validator_add(&first_flag, 1, pushes, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_flag_reset(first_flag, &err));
+  CHECK_STR(text_of(first_flag), "0");
+  CHECK_OK(pd_override_pop(override, &err));
+  CHECK_STR(text_of(first_flag), "3");
+}

@@ -169,7 +169,7 @@ static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
   }
   if (!def->unit) return PD_OK;
   pd__quote(quoted, def->unit);
-  if (!pd__unit_known(def->unit)) {
+  if (!pd__unit_hint(def->unit)) {
     return refuse(def, err, PD_ERR_ARGUMENT, "unit '%s': expected bytes or seconds", quoted);
   }
   if (pd__type_has_range(type)) return PD_OK;

@@ -77,14 +77,12 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_
 
 static void add_plain(pd__changes *changes, const pd__change *wanted) {
   pd__change *change = next(changes);
-  if (change) {
-    *change = *wanted;
-    change->node = change->flag;
-    change->generation = change->flag->generation;
-    add(changes);
-  } else {
-    pd__report_memory(changes->report);
-  }
+  if (!change) pd__report_memory(changes->report);
+  if (!change) return;
+  *change = *wanted;
+  change->node = change->flag;
+  change->generation = change->flag->generation;
+  add(changes);
 }
 
 static bool is_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
@@ -105,13 +103,11 @@ void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
   if (action == PD__WIPE && flag->defined && !pd__flag_def(flag)->sensitive) {
     pd__report_fail(changes->report, PD_ERR_ARGUMENT,
                     "%s: is not sensitive: only secrets are wiped", flag->name);
-  } else if (!is_open(changes, flag, &pd__at_run_time)) {
-    return; /* the report tells why */
-  } else if (action == PD__RESET && pd__flag_override(flag)) {
-    pd__changes_add(changes, flag, NULL, pd__flag_default(flag), &pd__at_run_time, 0);
-  } else {
-    add_plain(changes,
-              &(pd__change){.flag = flag, .action = (uint8_t)action, .origin = pd__at_run_time});
+  } else if (is_open(changes, flag, &pd__at_run_time)) {
+    pd__change change = {.flag = flag, .action = (uint8_t)action, .origin = pd__at_run_time};
+    change.resets = action == PD__RESET;
+    pd__prepare_reset(&change);
+    add_plain(changes, &change);
   }
 }
 

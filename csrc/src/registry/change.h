@@ -29,6 +29,7 @@ typedef struct pd__change {
   uint8_t action;             /* pd__action */
   uint8_t type;               /* of the flag then */
   uint8_t literal;            /* how a file wrote it, as in pd_config_add; 0: as text */
+  bool resets;                /* PD__RESET, or what that is on an override: the default */
 } pd__change;
 
 typedef struct pd__changes {
@@ -83,6 +84,9 @@ pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, 
 
 /* Read the value, and check that the flag may take it. Pure: nothing is stored. */
 pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err);
+
+/* A reset drops what the flag was given, or gives an override on it the default: decide. */
+void pd__prepare_reset(pd__change *change);
 
 /* The lock was let go: check again what may have changed, and prepare again what was prepared
  * for another definition. Errors go to the report. */

@@ -104,16 +104,24 @@ pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *
     if (status != PD_OK) return status;
     if (def->retired || def->deprecated) pd__warn_of_flag(flag, &change->origin);
     if (def->retired) change->action = PD__IDLE;
-    if (def->retired) return PD_OK;
   }
-  return read_and_check(change, err);
+  return change->action == PD__IDLE ? PD_OK : read_and_check(change, err);
+}
+
+void pd__prepare_reset(pd__change *change) {
+  pd_flag *flag = change->flag;
+  if (!change->resets) return;
+  change->action = pd__flag_override(flag) ? PD__ASSIGN : PD__RESET;
+  change->type = flag->type;
+  change->value = pd__flag_default(flag);
 }
 
 /* ---- After the lock was let go ---- */
 
 static pd_status check_again(pd__change *change, const pd__changes *changes, pd_error *err) {
   pd_flag *flag = change->flag;
-  if (change->action == PD__ASSIGN && change->generation != flag->generation) {
+  if (flag->defined) pd__prepare_reset(change); /* overrides come and go */
+  if (change->action == PD__ASSIGN && !change->resets && change->generation != flag->generation) {
     pd_status typed = PD_OK; /* text suits every type */
     if (!change->text) typed = pd__flag_check_type(changes->operation, flag, change->type, err);
     return typed == PD_OK ? pd__prepare(change, changes, err) : typed;

@@ -94,10 +94,8 @@ static void add(question *all, pd__hook *hook, pd__handler call, pd_flag *own) {
   size_t count = hook ? hook->count : 1;
   size_t size = sizeof(asked) + count * (sizeof(shown) + sizeof(pd_flag_entry *));
   asked *made = pd__arena_take(&all->changes->operation->arena, size);
-  if (!made) {
-    all->memory_out = true;
-    return;
-  }
+  all->memory_out |= !made;
+  if (!made) return;
   made->hook = hook;
   made->call = call;
   made->count = count;
@@ -141,6 +139,7 @@ static void add_hook(question *all, pd__hook *hook) {
 
 static void collect(question *all) {
   const pd__changes *changes = all->changes;
+  link_changes(all);
   all->round = ++last_round;
   all->added = pd__validators_added;
   for (pd_flag *flag = NULL; changes->ask_all && (flag = pd__names_next(flag));) {
@@ -283,12 +282,10 @@ static void report_refusals(asked *each, pd__report *report) {
 /* False: ask again, since values have changed, or modules could not be pinned at once. */
 static bool ask_once(pd__changes *changes) {
   pd__arena *arena = &changes->operation->arena;
-  question all = {.changes = changes};
-  all.end = &all.first;
+  question all = {.changes = changes, .end = &all.first};
   all.previous = pd__arena_take(arena, (changes->count + 1) * sizeof *all.previous);
   all.memory_out = !all.previous;
   adopt(changes);
-  if (all.previous) link_changes(&all);
   if (all.previous) collect(&all);
   if (all.memory_out) pd__report_memory(changes->report);
   if (changes->report->status != PD_OK) return true;

@@ -101,8 +101,6 @@ static void print(const uint8_t sum[DIGITS], bool negative, char out[PD__UNIT_SI
   *out = '\0';
 }
 
-bool pd__unit_known(const char *name) { return find_unit(name) != NULL; }
-
 bool pd__unit_expand(const char *name, const char *text, char out[PD__UNIT_SIZE]) {
   const unit *of = find_unit(name);
   uint8_t sum[DIGITS] = {0};
@@ -127,5 +125,5 @@ bool pd__unit_expand(const char *name, const char *text, char out[PD__UNIT_SIZE]
 
 const char *pd__unit_hint(const char *name) {
   const unit *of = find_unit(name);
-  return of ? of->hint : "";
+  return of ? of->hint : NULL;
 }

@@ -11,7 +11,4 @@
  * is "1536") to `out`, with no digit lost; false: it means none. */
 bool pd__unit_expand(const char *unit, const char *text, char out[PD__UNIT_SIZE]);
 
-/* "as in 1m30s; units: d, h, ...": how values are written, for messages. */
-const char *pd__unit_hint(const char *unit);
-
 #endif /* PD__UNIT_H */

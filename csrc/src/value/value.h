@@ -83,7 +83,8 @@ pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out
 /* The same of a type alone. */
 pd_status pd__value_parse(pd_type type, const char *text, pd_value *out);
 
-bool pd__unit_known(const char *unit);
+/* "as in 1m30s; units: d, h, ...": how values are written; NULL: the unit isn't known. */
+const char *pd__unit_hint(const char *unit);
 
 /* Whether a literal is one of pd_config_add, and why a flag that is defined so takes
  * no text that a file wrote so; NULL: it does. */
