@@ -545,9 +545,9 @@ typedef uint64_t pd_hook;
  * and overrides, but not when an override is popped. pd_parse_argv calls all validators. The
  * validator is for the types that the flags have now: while a flag is undefined or has another
  * type, the function is not called. `release` (may be NULL) is called with `context` once no more
- * calls can come. When the module that holds `function` leaves, its hooks are removed. `out` may
- * be NULL. A function that waits for a lock is marked with pd_hook_defer. PD_ERR_ARGUMENT: no
- * flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
+ * calls can come. When the module that holds `function` leaves, its hooks are removed, and a
+ * `release` that it holds isn't called. `out` may be NULL. A function that waits for a lock is
+ * marked with pd_hook_defer. PD_ERR_ARGUMENT: no flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
 PD_API pd_status pd_validator_add(pd_flag *const *flags, size_t count,
                                   pd_validator function, void *context,
                                   void (*release)(void *context), pd_hook *out,
