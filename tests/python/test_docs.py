@@ -30,7 +30,8 @@ DOCUMENTS = [
 RUN_HERE = [path for path in DOCUMENTS if path.name != "plugins.md"]
 
 MANUAL = [
-    ROOT / "docs" / name for name in ("guide.md", "python.md", "command-line.md", "hosting.md")
+    *sorted((ROOT / "docs/how-to").glob("*.md")),
+    *(ROOT / "docs/reference" / name for name in ("python.md", "command-line.md", "environment.md")),
 ]
 
 
