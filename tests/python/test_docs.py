@@ -31,7 +31,10 @@ RUN_HERE = [path for path in DOCUMENTS if path.name != "plugins.md"]
 
 MANUAL = [
     *sorted((ROOT / "docs/how-to").glob("*.md")),
-    *(ROOT / "docs/reference" / name for name in ("python.md", "command-line.md", "environment.md")),
+    *(
+        ROOT / "docs/reference" / name
+        for name in ("python.md", "command-line.md", "environment.md")
+    ),
 ]
 
 
