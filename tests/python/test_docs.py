@@ -29,13 +29,7 @@ DOCUMENTS = [
 # Run elsewhere: test_new.py does what the page for plugin authors shows.
 RUN_HERE = [path for path in DOCUMENTS if path.name != "plugins.md"]
 
-MANUAL = [
-    *sorted((ROOT / "docs/how-to").glob("*.md")),
-    *(
-        ROOT / "docs/reference" / name
-        for name in ("python.md", "command-line.md", "environment.md")
-    ),
-]
+MANUAL = [path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "decisions"]
 
 
 def check_console(block: Block, folder: Path) -> None:
