@@ -1,4 +1,4 @@
-"""Compare the library's binary interface with the record of it; docs/reference/abi.md has the policy.
+"""Compare the library's binary interface with its record; docs/reference/abi.md has the policy.
 
 abi.py [--renew] [--sources DIRECTORY]
 
