@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run the demo with flags from the environment and from the command line.
+# Run the demo with flags in the environment and on the command line.
 #   run.sh [PYTHON]
 set -e
 cd "$(dirname "$0")/../.."
