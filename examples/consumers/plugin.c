@@ -1,4 +1,4 @@
-// What a plugin is: the header, a flag, nothing to link.
+// A plugin: it includes the header, defines a flag and links nothing.
 #include <pd_flags.h>
 
 PD_DEFINE_int32(plugin_factor, 2, "What to multiply by", .min = 1, .max = 9);

@@ -1,4 +1,4 @@
-// A program that was written for gflags. Its source doesn't know of paddle_flags.
+// A program that was written for gflags. Its source doesn't mention paddle_flags.
 #include <gflags/gflags.h>
 
 #include <iostream>

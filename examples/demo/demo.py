@@ -2,13 +2,13 @@
 
     demo.py [--flag=value ...] [FILE ...]
 
-Without files it reads this project's own. Flags come from three places, and
-the table at the end tells which value came from where:
+Without files it reads this project's own. Values of flags come from three
+places: the environment, the command line, and the code in main(). The table at
+the end shows the source of each value.
 
     FLAGS_digest_kind=ieee demo.py --search_pattern=flag README.md
 
-The third place is this program, see main(). DEMO_PLUGINS in the environment
-names the directory that holds the plugins.
+The environment variable DEMO_PLUGINS names the directory of the plugins.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = Path(os.environ.get("DEMO_PLUGINS", ROOT / "build" / "plugins"))
 OWN_FILES = ("README.md", "csrc/include/**/*.h", "examples/**/*.[ch]", "examples/**/*.py")
 
-# A flag of this program. The plugins import it: each keeps to it by itself.
+# A flag of this program. The plugins import it, and each obeys it.
 pf.define("max_bytes", 0, "Bytes to read of each file, 0 for all", min=0)
 
 
@@ -38,7 +38,7 @@ class Tool:
         self._run.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
 
     def run(self, path: str) -> dict[str, str]:
-        """Give the plugin's results for the file; OSError says what failed."""
+        """Return the plugin's results for the file. OSError says what failed."""
         result = ctypes.create_string_buffer(256)
         status = self._run(os.fsencode(path), result, len(result))
         text = result.value.decode()
@@ -66,7 +66,7 @@ def print_table(rows: list[dict[str, str]]) -> None:
 
 
 def report(tools: list[Tool], paths: list[str]) -> bool:
-    """Run every tool over every file; tell whether all of them could be read."""
+    """Run every tool over every file. Return whether all files could be read."""
     rows = []
     errors = []
     for path in paths:
@@ -104,15 +104,15 @@ def main() -> int:
     tools = [Tool("scan"), Tool("search"), Tool("digest")]
     paths = pf.parse(env_prefix="FLAGS_") or own_files()
 
-    # Both read files in blocks: let one size do for both, unless it was asked
-    # otherwise.
+    # Both plugins read files in blocks. Use one size for both, unless the user
+    # has set the other.
     if pf.FLAGS["digest_buffer"].source == "default":
         pf.FLAGS.digest_buffer = pf.FLAGS.scan_buffer
 
     print("whole files")
     good = report(tools, paths)
 
-    # The old values are back when the block ends.
+    # The old values return when the block ends.
     with pf.override(max_bytes=1024, scan_words=False, digest_kind="castagnoli", digest_hex=True):
         print("\nonly the first KiB of each, as a hexadecimal CRC-32C")
         good &= report(tools, paths)

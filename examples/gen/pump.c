@@ -1,4 +1,4 @@
-/* A plugin whose flags come from flags.yaml: it includes the header that is made of it. */
+/* A plugin whose flags are defined in flags.yaml. It includes the generated header. */
 #include <stdio.h>
 
 #include "pump_flags.h"

@@ -1,10 +1,10 @@
-/* A C host: loads plugins, reads its own and their flags from one command
- * line, and runs every plugin over every file.
+/* A C host: it loads plugins, parses one command line with its own flags and
+ * theirs, and runs every plugin over every file.
  *
  *     host PLUGIN.so… [--flag=value…] FILE…
  *
- * The plugins come first, so that their flags are known when the rest of the
- * command line is read. */
+ * The plugins come first, so that their flags are defined when the rest of the
+ * command line is parsed. */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <locale.h>
@@ -20,7 +20,7 @@ PD_DEFINE_bool(show_flags, false, "Show every flag, its value and its source at 
 
 enum { EXIT_OK = 0, EXIT_FILE = 1, EXIT_USAGE = 2, MAX_TOOLS = 16, RESULT_SIZE = 256 };
 
-/* What a plugin of this host offers. */
+/* The functions that a plugin of this host exports. */
 typedef int run_function(const char *path, char *result, size_t size);
 typedef const char *name_function(void);
 
@@ -36,8 +36,8 @@ static void print_errors(const pd_error_list *errors, const pd_error *first) {
   if (pd_error_list_count(errors) == 0) fprintf(stderr, "host: %s\n", first->message);
 }
 
-/* The module is in the process by now, so dlopen gives a handle to it. C has
- * no cast from what dlsym gives to a function: copy the bytes. */
+/* The module is loaded already, so dlopen only returns a handle to it. C has no
+ * cast from the result of dlsym to a function pointer: copy the bytes. */
 static bool find_functions(const char *path, tool *out) {
   void *image = dlopen(path, RTLD_NOW);
   void *run = image ? dlsym(image, "plugin_run") : NULL;
@@ -112,7 +112,7 @@ static bool run_tools(const tool *tools, int count, const char *path) {
   return true;
 }
 
-/* PD_OK, PD_HELP after printing it, or another status after its errors. */
+/* Prints the help before it returns PD_HELP, and the errors before it returns an error. */
 static pd_status parse(int *argc, char **argv) {
   pd_error error;
   pd_error_list *errors = pd_error_list_new();
@@ -128,7 +128,7 @@ static pd_status parse(int *argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  setlocale(LC_CTYPE, ""); /* search compares letters */
+  setlocale(LC_CTYPE, ""); /* the search plugin compares letters */
   tool tools[MAX_TOOLS];
   int count = 0;
   while (count + 1 < argc && is_plugin(argv[count + 1])) {
@@ -140,7 +140,7 @@ int main(int argc, char **argv) {
     count++;
   }
 
-  argv[count] = argv[0]; /* the command line without the plugins */
+  argv[count] = argv[0]; /* the rest is the command line */
   argv += count;
   argc -= count;
   pd_status status = parse(&argc, argv);

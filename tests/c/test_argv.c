@@ -275,6 +275,18 @@ TEST(another_flag_called_h_takes_a_value_and_without_one_asks_for_help) {
   refuses("-h --count=5", PD_HELP, "help was asked for");
 }
 
+TEST(what_follows_a_missing_value_is_still_read) {
+  start();
+  CHECK(parse("--alpha_mode --count=x --zzzzzz") == PD_ERR_ARGV);
+  CHECK(pd_error_list_count(errors) == 3);
+}
+
+TEST(the_flags_by_which_gflags_completes_are_unknown) {
+  start();
+  CHECK(parse("--tab_completion_word=--co") == PD_ERR_UNDEFINED);
+  CHECK(parse("--tab_completion_columns=80") == PD_ERR_UNDEFINED);
+}
+
 TEST(the_environment_ranks_below_the_line) {
   start();
   setenv("FLAGS_count", "1", 1);

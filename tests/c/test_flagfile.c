@@ -134,6 +134,21 @@ TEST(flags_below_patterns_are_for_the_programs_that_they_match) {
   CHECK_STR(text_of(dry_run), "true");
 }
 
+TEST(tabs_may_stand_between_patterns) {
+  start();
+  write_file("f", "other\t/usr/*/server\tclient\n--count=6\n");
+  CHECK_OK(parse("--flagfile=f", NULL));
+  CHECK_STR(text_of(count), "6");
+}
+
+TEST(a_set_in_a_pattern_has_no_named_classes) {
+  start();
+  write_file("f", "serve[[:alpha:]]\n--count=6\nserve[a-z]\n--text=range\n");
+  CHECK_OK(parse("--flagfile=f", NULL));
+  CHECK_STR(text_of(count), "0");
+  CHECK_STR(text_of(text), "range");
+}
+
 TEST(a_slash_behind_a_backslash_is_a_slash_of_a_pattern) {
   start();
   write_file("f", "/usr/*\\/server\n--count=1\n*\\/server\n--count=2\n");

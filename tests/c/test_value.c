@@ -54,6 +54,7 @@ TEST(a_uint32_reads_its_whole_range_and_no_more) {
   start(PD_TYPE_uint32);
   reads("4294967295", "4294967295");
   reads("0", "0");
+  reads("-0", "0");
   refuses("4294967296", PD_ERR_RANGE);
   refuses("-1", PD_ERR_RANGE);
 }
@@ -82,6 +83,7 @@ TEST(integers_are_decimal_or_hexadecimal_with_a_sign) {
   reads("0x10", "16");
   reads("0XfF", "255");
   reads("-0x80000000", "-2147483648");
+  reads("+0x10", "16");
   reads("+7", "7");
   reads("-0", "0");
   reads("0000000000000000000000000000001", "1");

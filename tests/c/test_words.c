@@ -218,6 +218,7 @@ TEST(each_word_for_help_tells_its_kind_and_pattern) {
 TEST(help_beats_errors_and_among_its_kinds_the_order_is_that_of_gflags) {
   start();
   asks("--zzz --count=x --version", PD_HELP_VERSION, "");
+  asks("--undefok=,a --help", PD_HELP_ALL, "");
   asks("--version --helpxml --help", PD_HELP_ALL, "");
   asks("--helpon=a --help --helpshort", PD_HELP_SHORT, "");
 }

@@ -1,4 +1,4 @@
-// A Python extension module with a flag. It joins when it is imported.
+// A Python extension module with a flag. It joins the registry when it is imported.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <pd_flags.h>

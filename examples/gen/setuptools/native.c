@@ -11,7 +11,7 @@ static PyObject *count(PyObject *self, PyObject *number) {
 }
 
 static PyMethodDef methods[] = {
-    {"count", count, METH_O, "Give the number a step further."},
+    {"count", count, METH_O, "Add a step to the number."},
     {NULL, NULL, 0, NULL},
 };
 

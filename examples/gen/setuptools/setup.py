@@ -1,4 +1,4 @@
-"""Builds a package whose extension has flags from YAML."""
+"""Build a package with an extension whose flags are defined in YAML."""
 
 from setuptools import Extension, setup
 

@@ -1,4 +1,4 @@
-// A plugin in C++ whose flags are objects, one of them of an enum. It links nothing of ours.
+// A plugin in C++ whose flags are objects, one of them of an enum. It does not link paddle_flags.
 //
 //     c++ -std=c++11 -shared -fPIC -fvisibility=hidden \
 //         $(python -m paddle_flags config --cflags) sampler.cpp -o libsampler.so

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""A Python extension module in Cython with two flags. It links nothing of ours.
+"""A Python extension module in Cython with two flags. It does not link paddle_flags.
 
     cython counter.pyx
     cc -shared -fPIC $(python3-config --includes) \

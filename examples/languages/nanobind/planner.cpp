@@ -1,5 +1,5 @@
-// A Python extension module by nanobind with two flags. It links nothing of ours.
-// With CMake, nanobind_add_module(planner planner.cpp) and paddle_flags::headers.
+// A Python extension module by nanobind with two flags. It does not link paddle_flags.
+// In CMake, use nanobind_add_module(planner planner.cpp) and link paddle_flags::headers.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <pd_flags.h>

@@ -1,4 +1,4 @@
-//! A plugin in Rust with two flags. It links nothing of ours.
+//! A plugin in Rust with two flags. It does not link paddle_flags.
 //!
 //!     rustc --crate-type cdylib -O scanner.rs -o libscanner.so
 

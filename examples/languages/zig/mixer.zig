@@ -1,4 +1,4 @@
-//! A plugin in Zig with two flags. It links nothing of ours.
+//! A plugin in Zig with two flags. It does not link paddle_flags.
 //!
 //!     zig build-lib -dynamic -lc -fPIC -OReleaseSmall -femit-bin=libmixer.so \
 //!         --dep pd_flags -Mroot=mixer.zig -Mpd_flags=../../../paddle_flags/_new/templates/zig/pd_flags.zig

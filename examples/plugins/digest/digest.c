@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef FLAGS_HEADER /* of ../../yaml, which brings the same flags */
+#ifdef FLAGS_HEADER /* ../../yaml generates a header with the same flags */
 #include FLAGS_HEADER
 #else
 PD_DEFINE_string(digest_kind, "posix",
@@ -16,15 +16,15 @@ PD_DEFINE_bool(digest_hex, false, "Write it as eight hexadecimal digits", .categ
 PD_DEFINE_int32(digest_buffer, 65536, "Bytes to read at a time", .min = 1, .max = 1 << 26,
                 .category = "tuning");
 
-/* The host's: how much to read of each file, 0 for all. */
+/* A flag of the host: the number of bytes to read of each file, 0 for all. */
 PD_IMPORT_int64(max_bytes, 0);
 #endif
 
 typedef struct digest {
-  bool posix; /* highest bit first and the length at the end, unlike the others */
+  bool posix; /* highest bit first, with the length at the end, unlike the others */
   uint32_t crc;
   uint64_t length;
-  uint32_t table[256]; /* what each byte does to the CRC */
+  uint32_t table[256]; /* the change of the CRC by each byte */
 } digest;
 
 static void start(digest *d, const char *kind) {
@@ -66,11 +66,11 @@ static uint32_t finish(digest *d) {
   return ~d->crc;
 }
 
-/* 0, or the errno of what failed. */
+/* Returns 0 or an errno. */
 static int read_file(const char *path, digest *d) {
   FILE *file = fopen(path, "rb");
   if (!file) return errno;
-  setvbuf(file, NULL, _IONBF, 0); /* we bring the buffer */
+  setvbuf(file, NULL, _IONBF, 0); /* we have our own buffer */
   size_t room = (size_t)FLAGS_digest_buffer;
   unsigned char *block = malloc(room);
   if (!block) {
@@ -92,11 +92,10 @@ static int read_file(const char *path, digest *d) {
 
 const char *plugin_name(void) { return "digest"; }
 
-/* `result`, of `size` bytes, receives "posix=4294967295", by its kind. On
- * failure it receives the reason, and the return value is an errno. Any
- * thread. */
+/* Writes a result such as "posix=4294967295" to the `size` bytes at `result`. On
+ * failure, writes the reason there and returns an errno. Any thread. */
 int plugin_run(const char *path, char *result, size_t size) {
-  const char *kind = FLAGS_digest_kind; /* once: it may be set meanwhile */
+  const char *kind = FLAGS_digest_kind; /* read once: another thread may set it */
   digest d;
   start(&d, kind);
   int error = read_file(path, &d);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef FLAGS_HEADER /* of ../../yaml, which brings the same flags */
+#ifdef FLAGS_HEADER /* ../../yaml generates a header with the same flags */
 #include FLAGS_HEADER
 #else
 PD_DEFINE_bool(scan_lines, true, "Count lines, by their newline characters", .category = "scan");
@@ -15,7 +15,7 @@ PD_DEFINE_bool(scan_bytes, true, "Count bytes", .category = "scan");
 PD_DEFINE_int32(scan_buffer, 65536, "Bytes to read at a time", .min = 1, .max = 1 << 26,
                 .category = "tuning");
 
-/* The host's: how much to read of each file, 0 for all. */
+/* A flag of the host: the number of bytes to read of each file, 0 for all. */
 PD_IMPORT_int64(max_bytes, 0);
 #endif
 
@@ -23,12 +23,12 @@ typedef struct counts {
   uint64_t lines;
   uint64_t words;
   uint64_t bytes;
-  uint32_t symbol; /* the bits so far of an unfinished UTF-8 sequence */
-  int missing;     /* bytes that it still lacks; 0: there is none */
+  uint32_t symbol; /* the bits read so far of an unfinished UTF-8 sequence */
+  int missing;     /* the bytes that it still needs, or 0 */
   bool in_word;
 } counts;
 
-/* Stands for bytes that are not UTF-8: part of a word. */
+/* A byte that is not UTF-8. It counts as part of a word. */
 #define NOT_A_SYMBOL UINT32_MAX
 
 static bool is_space(uint32_t symbol) {
@@ -68,11 +68,11 @@ static void add_block(counts *total, const unsigned char *block, size_t length) 
   total->bytes += length;
 }
 
-/* 0, or the errno of what failed. */
+/* Returns 0 or an errno. */
 static int scan(const char *path, counts *total) {
   FILE *file = fopen(path, "rb");
   if (!file) return errno;
-  setvbuf(file, NULL, _IONBF, 0); /* we bring the buffer */
+  setvbuf(file, NULL, _IONBF, 0); /* we have our own buffer */
   size_t room = (size_t)FLAGS_scan_buffer;
   unsigned char *block = malloc(room);
   if (!block) {
@@ -100,8 +100,8 @@ static void append(char *result, size_t size, const char *name, uint64_t value) 
 
 const char *plugin_name(void) { return "scan"; }
 
-/* `result`, of `size` bytes, receives "lines=3 words=12 bytes=80". On failure
- * it receives the reason, and the return value is an errno. Any thread. */
+/* Writes a result such as "lines=3 words=12 bytes=80" to the `size` bytes at `result`. On
+ * failure, writes the reason there and returns an errno. Any thread. */
 int plugin_run(const char *path, char *result, size_t size) {
   counts total = {0};
   int error = scan(path, &total);

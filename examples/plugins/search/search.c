@@ -1,4 +1,4 @@
-/* search: how many lines of a file match, as grep -c tells. */
+/* search: the number of matching lines of a file, as grep -c counts them. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef FLAGS_HEADER /* of ../../yaml, which brings the same flags */
+#ifdef FLAGS_HEADER /* ../../yaml generates a header with the same flags */
 #include FLAGS_HEADER
 #else
 PD_DEFINE_string(search_pattern, "TODO|FIXME",
@@ -20,11 +20,11 @@ PD_DEFINE_bool(search_fixed, false, "Take the pattern as plain text", .category 
 PD_DEFINE_uint64(search_max, 0, "Stop after so many matching lines; 0: at the end of the file",
                  .category = "search");
 
-/* The host's: how much to read of each file, 0 for all. */
+/* A flag of the host: the number of bytes to read of each file, 0 for all. */
 PD_IMPORT_int64(max_bytes, 0);
 #endif
 
-/* A regular expression that matches `text` alone; NULL when memory is out. */
+/* Returns a regular expression that matches only `text`, or NULL if memory runs out. */
 static char *quote(const char *text) {
   char *quoted = malloc(2 * strlen(text) + 1);
   if (!quoted) return NULL;
@@ -37,7 +37,7 @@ static char *quote(const char *text) {
   return quoted;
 }
 
-/* 0, or an errno, with the reason in `result`. */
+/* Returns 0, or an errno with the reason in `result`. */
 static int compile(regex_t *regex, char *result, size_t size) {
   const char *pattern = FLAGS_search_pattern;
   char *quoted = NULL;
@@ -58,9 +58,9 @@ static int compile(regex_t *regex, char *result, size_t size) {
   return status == REG_ESPACE ? ENOMEM : EINVAL;
 }
 
-/* Whether `regex` matches the `length` bytes at `line`, behind which there is
- * room for a NUL; negative: memory is out. regexec stops at a NUL, so those
- * within the line are searched as the control character \1. */
+/* Returns 1 if `regex` matches the `length` bytes at `line`, 0 if it doesn't, and -1 if
+ * memory runs out. The line has room for a NUL at its end. regexec stops at a NUL, so each
+ * NUL within the line becomes the control character \1. */
 static int matches(const regex_t *regex, char *line, size_t length) {
   if (length > 0 && line[length - 1] == '\n') length--;
   if (length > INT_MAX) return -1; /* more than a regoff_t can count */
@@ -72,7 +72,7 @@ static int matches(const regex_t *regex, char *line, size_t length) {
   return status == 0 ? 1 : status == REG_NOMATCH ? 0 : -1;
 }
 
-/* 0, or the errno of what failed. */
+/* Returns 0 or an errno. */
 static int search(const char *path, const regex_t *regex, uint64_t *count) {
   FILE *file = fopen(path, "rb");
   if (!file) return errno;
@@ -101,8 +101,8 @@ static int search(const char *path, const regex_t *regex, uint64_t *count) {
 
 const char *plugin_name(void) { return "search"; }
 
-/* `result`, of `size` bytes, receives "matches=3". On failure it receives the
- * reason, and the return value is an errno. Any thread. */
+/* Writes a result such as "matches=3" to the `size` bytes at `result`. On failure, writes the
+ * reason there and returns an errno. Any thread. */
 int plugin_run(const char *path, char *result, size_t size) {
   regex_t regex;
   int error = compile(&regex, result, size);

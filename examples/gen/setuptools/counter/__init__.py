@@ -1,4 +1,4 @@
-"""Counts; its flags are known to whoever imports it."""
+"""A counter. FLAGS has the types of its flags."""
 
 from counter._native import count
 from counter.counter_flags import FLAGS
