@@ -34,7 +34,7 @@
  * - A C++ exception that leaves a function of yours which it calls passes through to whoever made
  *   the call, and leaves nothing behind. A validator's rejects the change; a watcher's leaves it
  *   made. None may come out of a constructor or destructor of a module. This needs a library that
- *   was compiled with -fexceptions: docs/hosting.md says which builds are not.
+ *   was compiled with -fexceptions: docs/how-to/host-in-c.md says which builds are not.
  * - Text is NUL-terminated bytes, UTF-8 by convention. Text that you get back is borrowed, never
  *   changes (except by pd_flag_wipe, for sensitive flags), and stays valid until the process ends.
  * - A pd_flag or pd_module handle stays valid until the process ends, even after the module that
@@ -94,8 +94,8 @@
 
 #define PD_VERSION "0.1.0"
 
-/* The version of the binary contract in docs/abi.md. It grows only when the library can no
- * longer understand modules that were built before. */
+/* The version of the binary contract in docs/reference/abi.md. It grows only when the library can
+ * no longer understand modules that were built before. */
 #define PD_ABI_VERSION 1
 
 /* The longest flag name, in bytes. */

@@ -27,10 +27,13 @@ DOCUMENTS = [
 ]
 
 # Run elsewhere: test_new.py does what the page for plugin authors shows.
-RUN_HERE = [path for path in DOCUMENTS if path.name != "plugins.md"]
+RUN_HERE = [path for path in DOCUMENTS if path.name != "write-a-plugin.md"]
 
+# What people write; python-api.md is made from the code.
 MANUAL = [
-    ROOT / "docs" / name for name in ("guide.md", "python.md", "command-line.md", "hosting.md")
+    path
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if path.parent.name != "decisions" and path.name != "python-api.md"
 ]
 
 
@@ -64,7 +67,7 @@ def test_every_snippet_of_a_document_works(document, tmp_path):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_of_a_document_leads_to_a_file(document):
     text = re.sub(r"```.*?```", "", document.read_text("utf-8"), flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         assert target.startswith("https://") or (document.parent / target).exists(), target
 
 

@@ -58,7 +58,7 @@ def test_every_page_is_a_page_of_the_site(site, pages):
         assert site / path.relative_to(DOCS).with_suffix(".html") in pages
 
 
-def test_every_link_of_the_site_leads_to_a_page_and_an_anchor_of_it(site, pages):
+def test_every_link_of_the_site_leads_to_a_page_and_an_anchor_of_it(pages):
     for path, page in pages.items():
         for link in page.links:
             parts = urlsplit(link)
@@ -103,6 +103,17 @@ def test_the_reference_of_python_has_every_public_name(site, pages):
     anchors = pages[site / "reference" / "python-api.html"].anchors
     for name in [*pf.__all__, "set"]:
         assert f"paddle_flags.{name}" in anchors
+
+
+def test_the_error_index_has_every_status_and_every_exception():
+    text = (DOCS / "reference" / "errors.md").read_text("utf-8")
+    header = (Path(INCLUDE) / "pd_flags.h").read_text("utf-8").partition("PD_STATUS_ENUM")[0]
+    for name, words in re.findall(r"X\((\w+), \d+, \"(.*)\"\)", header):
+        assert f"\n## PD_{name}\n\n*{words}*" in text
+    classes = [name for name in pf.__all__ if isinstance(getattr(pf, name), type)]
+    for name in classes:
+        if issubclass(getattr(pf, name), (pf.FlagError, pf.FlagWarning)):
+            assert f"\n### {name}\n" in text
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)

@@ -1,4 +1,4 @@
-/* The binary contract between modules and the registry; docs/abi.md says the
+/* The binary contract between modules and the registry; docs/reference/abi.md says the
  * same for writers in other languages. Everything here is fixed for
  * PD_ABI_VERSION 1: structs grow only at their end, and hold their size.
  *

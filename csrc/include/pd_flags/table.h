@@ -1,7 +1,7 @@
 /* The functions of the host, for those who don't link libpd_flags: a module finds the
  * host by its record, and the functions in the host's table.
  *
- * The order is a part of the binary contract (docs/abi.md): new functions go to the
+ * The order is a part of the binary contract (docs/reference/abi.md): new functions go to the
  * end, none is ever taken out, and none changes. A host of an older version has a
  * shorter table, and one of a small build 0 in place of what it lacks: look at host.size
  * and at the pointer before you call. */

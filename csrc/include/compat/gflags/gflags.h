@@ -6,7 +6,7 @@
  * DEFINE_<type>, DECLARE_<type> and validators need nothing on the link line, so that a
  * plugin can have them; every other function calls the library, or, with PD_HEADER_ONLY,
  * the one that is in the process. What is the same as in gflags 2.3, and what is better, is told in
- * docs/gflags.md; names and meanings are gflags', the code is ours. */
+ * docs/how-to/migrate-from-gflags.md; names and meanings are gflags', the code is ours. */
 /* Paddle and c10 ask for a real gflags, which is farther down the include path; its guard skips
  * the rest. */
 #if defined(PADDLE_WITH_GFLAGS) || defined(C10_USE_GFLAGS)

@@ -6,8 +6,8 @@
  *     c10::ParseCommandLineFlags(&argc, &argv);
  *
  * Compile with the directory of pd_flags.h and its compat/ on the include path. What differs
- * from c10 is listed in docs/compat.md. With C10_USE_GFLAGS the same names stand for flags of a
- * real gflags, which is searched behind compat/. */
+ * from c10 is listed in docs/how-to/migrate-from-paddle.md. With C10_USE_GFLAGS the same names
+ * stand for flags of a real gflags, which is searched behind compat/. */
 #ifndef PD_COMPAT_C10_UTIL_FLAGS_H
 #define PD_COMPAT_C10_UTIL_FLAGS_H
 

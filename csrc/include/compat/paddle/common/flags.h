@@ -6,8 +6,8 @@
  *     paddle::flags::ParseCommandLineFlags(&argc, &argv);
  *
  * Compile with the directory of pd_flags.h and its compat/ on the include path. What differs
- * from Paddle is listed in docs/compat.md. With PADDLE_WITH_GFLAGS the same names stand for flags
- * of a real gflags, which is searched behind compat/.
+ * from Paddle is listed in docs/how-to/migrate-from-paddle.md. With PADDLE_WITH_GFLAGS the same
+ * names stand for flags of a real gflags, which is searched behind compat/.
  *
  * PD_DEFINE_<type> and PD_DECLARE_<type> have Paddle's meaning in a file that includes this one,
  * whether pd_flags.h comes before or after it: FLAGS_x is an ordinary variable, and a string a
