@@ -121,3 +121,11 @@ def test_the_index_of_a_folder_lists_all_of_its_pages(folder):
     listed = re.findall(r"\]\(([\w-]+\.md)\)", (folder / "index.md").read_text("utf-8"))
     pages = sorted(path.name for path in folder.glob("*.md") if path.name != "index.md")
     assert sorted(set(listed)) == pages
+
+
+def test_the_index_of_decisions_says_what_each_one_says_first():
+    index = (DOCS / "decisions" / "index.md").read_text("utf-8")
+    for path in sorted((DOCS / "decisions").glob("[0-9]*.md")):
+        title, first, _ = path.read_text("utf-8").split("\n\n", 2)
+        assert title.startswith(f"# {path.name[:4]}: ")
+        assert f"| [{title[2:]}]({path.name}) | {' '.join(first.split())} |" in index
