@@ -231,7 +231,7 @@ static void tell_counts(uint64_t seed) {
          (unsigned long long)seed, (unsigned long long)counts->lines,
          (unsigned long long)counts->definitions, (unsigned long long)counts->taken,
          (unsigned long long)counts->refused, (unsigned long long)counts->help);
-  printf("no unknown difference; %llu lines differ as gflags-differences.md tells:\n",
+  printf("no unknown difference; %llu lines differ as docs/reference/gflags-differences.md says:\n",
          (unsigned long long)counts->differing);
   for (int row = 0; row < ROW_COUNT; row++) {
     printf("%9llu  %s\n", (unsigned long long)counts->rows[row], row_texts[row]);
