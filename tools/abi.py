@@ -1,4 +1,4 @@
-"""Compare the library's binary interface with its record; docs/reference/abi.md has the policy.
+"""Compare the library's binary interface with the record of it; docs/abi.md has the policy.
 
 abi.py [--renew] [--sources DIRECTORY]
 
@@ -158,7 +158,7 @@ def check(record: Path, now: Path) -> str:
     if moved or broken:
         return f"""{broken}{moved}
 The binary interface has changed in a way that breaks what was built before: see "What
-may change" in docs/reference/abi.md. Undo it; or, if the break is meant, raise PD_ABI_VERSION and
+may change" in docs/abi.md. Undo it; or, if the break is meant, raise PD_ABI_VERSION and
 renew the record: {RENEW}"""
     changed = compare(record, now, "--harmless", "--leaf-changes-only")
     if not changed:

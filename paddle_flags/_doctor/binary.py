@@ -109,7 +109,7 @@ def _sections(parsed: Any, kind: str) -> list[bytes]:
 
 
 def _note_types(content: bytes) -> list[int]:
-    """Read notes as docs/reference/abi.md has them: eight letters and a number, 8 bytes aligned."""
+    """Read notes as docs/abi.md has them: eight letters and a number, 8 bytes aligned."""
     mark = _NOTE_NAME.encode()
     return [
         int.from_bytes(content[at + 8 : at + 12], "little")

@@ -1,8 +1,7 @@
 """Flags from YAML: one definition, and C, C++, Python and documents made of it.
 
 `load` gives the normal form of a file of flags and of those beside it, checked;
-docs/how-to/generate-from-yaml.md tells of the files, docs/decisions/0035-generator.md of the
-stages.
+docs/gen.md tells of the files, docs/decisions/0035-generator.md of the stages.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class Difference:
     """One change."""
 
     subject: str  # the name of a flag; "" for the set as a whole
-    kind: str  # "removed", "default", ...: docs/how-to/generate-from-yaml.md has them all
+    kind: str  # "removed", "default", ...: docs/gen.md has them all
     text: str  # "default: is 64, was 32"
     breaks: Breaks = ()
     before: Any = None

@@ -203,12 +203,12 @@ static void tell_failure(uint64_t seed, uint64_t at) {
 // ---- Main
 
 static bool rows_exist(const string &docs) {
-  std::ifstream file(docs + "/reference/gflags-differences.md");
+  std::ifstream file(docs + "/gflags-differences.md");
   string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   bool all = true;
   for (const char *row : row_texts) {
     if (page.find("\n| " + string(row) + " |") != string::npos) continue;
-    printf("docs/reference/gflags-differences.md has no row '%s'\n", row);
+    printf("docs/gflags-differences.md has no row '%s'\n", row);
     all = false;
   }
   return all;
@@ -231,7 +231,7 @@ static void tell_counts(uint64_t seed) {
          (unsigned long long)seed, (unsigned long long)counts->lines,
          (unsigned long long)counts->definitions, (unsigned long long)counts->taken,
          (unsigned long long)counts->refused, (unsigned long long)counts->help);
-  printf("no unknown difference; %llu lines differ as docs/reference/gflags-differences.md says:\n",
+  printf("no unknown difference; %llu lines differ as docs/gflags-differences.md tells:\n",
          (unsigned long long)counts->differing);
   for (int row = 0; row < ROW_COUNT; row++) {
     printf("%9llu  %s\n", (unsigned long long)counts->rows[row], row_texts[row]);

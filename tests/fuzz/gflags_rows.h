@@ -1,4 +1,4 @@
-// The known differences from gflags: X(name here, its row in docs/reference/gflags-differences.md).
+// The known differences from gflags: X(name here, its row in docs/gflags-differences.md).
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-/* The module record, as docs/reference/abi.md tells it. The first byte chooses between a record
+/* The module record, as docs/abi.md tells it. The first byte chooses between a record
  * with hostile definitions, an image with hostile notes, and a file with a hostile ELF
  * header. What a pointer leads to is sound, as nobody could check that. */
 #define _GNU_SOURCE

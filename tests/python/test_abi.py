@@ -1,4 +1,4 @@
-"""docs/reference/abi.md is exact: its numbers are the compiler's, its example works."""
+"""docs/abi.md is exact: its numbers are the compiler's, its example works."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support import INCLUDE, ROOT, run, tool, write
 
 import paddle_flags._native as native
 
-PAGE = (ROOT / "docs" / "reference" / "abi.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "abi.md").read_text("utf-8")
 STRUCTS = ("pd_module_record", "pd_host", "pd_copy_record", "pd_flag_def", "pd_late_def")
 POINTER = {"64": 8, "32": 4}
 

@@ -3,7 +3,7 @@
 The cases are the add_gflags_test lines of the CMakeLists.txt in Debian's source package,
 which is fetched when the tests run; one of them is commented out there, because it fails in
 some builds. Each must end with the same status, and show or not show
-the same; docs/reference/gflags-differences.md has a row for every difference.
+the same; docs/gflags-differences.md has a row for every difference.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gflags_source import Case, fetch, read_cases, variables
 from support import CC, CHECKED, INCLUDE, LIBDIR, ROOT, WARNINGS, build, run
 
 PROGRAM = ROOT / "tests" / "c" / "gflags_unittest.c"
-PAGE = ROOT / "docs" / "reference" / "gflags-differences.md"
+PAGE = ROOT / "docs" / "gflags-differences.md"
 
 # What gflags' text stands for, as ours shows it; where it is the file of a list of flags, a
 # flag of that file.

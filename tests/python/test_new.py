@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from packages import Home
 
-PAGE = (ROOT / "docs" / "how-to" / "other-languages.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "plugins.md").read_text("utf-8")
 TITLES = {
     "c": "C",
     "cpp": "C++",

@@ -1,4 +1,4 @@
-# A module of docs/reference/abi.md by hand, for x86-64 Windows and GNU as, without a
+# A module of docs/abi.md by hand, for x86-64 Windows and GNU as, without a
 # constructor: only pd_module_load finds it. The first notes lead nowhere.
         .intel_syntax noprefix
 

@@ -1,4 +1,4 @@
-"""What a loaded plugin defines and imports, from its module record: docs/reference/abi.md.
+"""What a loaded plugin defines and imports, from its module record: docs/abi.md.
 
 The registry tells of flags; an import whose flag isn't there is none. This reads the record
 where the loader put it, on 64-bit Linux; elsewhere nothing is found.

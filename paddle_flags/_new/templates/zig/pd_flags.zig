@@ -1,5 +1,5 @@
 //! What a module leaves in its image so that the registry finds its flags: the
-//! contract of docs/reference/abi.md, for 64-bit ELF systems.
+//! contract of docs/abi.md, for 64-bit ELF systems.
 
 pub const int32 = 2;
 pub const string = 7;

@@ -1,5 +1,5 @@
 //! What a module leaves in its image so that the registry finds its flags: the
-//! contract of docs/reference/abi.md, for 64-bit ELF systems.
+//! contract of docs/abi.md, for 64-bit ELF systems.
 #![allow(dead_code)] // a module needn't use all of it
 
 use std::ffi::{c_char, c_int, c_void, CStr};
