@@ -34,7 +34,7 @@
  * - A C++ exception that leaves a function of yours which it calls passes through to whoever made
  *   the call, and leaves nothing behind. A validator's rejects the change; a watcher's leaves it
  *   made. None may come out of a constructor or destructor of a module. This needs a library that
- *   was compiled with -fexceptions: docs/how-to/host-in-c.md says which builds are not.
+ *   was compiled with -fexceptions: docs/reference/platforms.md says which aren't.
  * - Text is NUL-terminated bytes, UTF-8 by convention. Text that you get back is borrowed, never
  *   changes (except by pd_flag_wipe, for sensitive flags), and stays valid until the process ends.
  * - A pd_flag or pd_module handle stays valid until the process ends, even after the module that
@@ -269,7 +269,7 @@ typedef enum pd_kind {
  * keywords of Python and other languages are made of these lists. New attributes go to the
  * end of a LATER list; the FIRST ones are complete.
  *
- * X(name, words, what it means): what is true or false. */
+ * X(name, label, what it means): what is true or false. */
 #define PD_FIRST_MARKS(X)                                                      \
   X(hidden, "hidden", "left out of listings and help")                         \
   X(read_only, "read-only", "keeps its default")                               \
@@ -280,8 +280,7 @@ typedef enum pd_kind {
   X(required, "required", "a command line without a value for it is an error")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
 
-/* X(name, words, TEXT or NAMES, what it means): what is text, or NULL; NAMES have | between
- * them. */
+/* X(name, label, TEXT or NAMES, what it means): text, or NULL. NAMES are separated by |. */
 #define PD_FIRST_TEXTS(X)                                                      \
   X(choices, "choices", NAMES, "the only values allowed, of a list the only items") \
   X(category, "category", TEXT, "heading in listings")                         \

@@ -1,4 +1,4 @@
-/* paddle_flags for C++11 and up: typed flags as objects. Nothing to link, as in C.
+/* paddle_flags for C++11 and later: typed flags as objects. Link nothing, as in C.
  *
  *     #include <pd_flags.hpp>
  *
@@ -6,19 +6,20 @@
  *     static pd::flag<std::vector<std::string>> paths{"alpha_paths", {"."}, "Where to look"};
  *
  *     int f() { return level; }              // one atomic load
- *     for (const std::string &path : *paths) // a vector that nobody changes
+ *     for (const std::string &path : *paths) // an immutable vector
  *
  * Types: bool; integers of any width; double and float; std::string, const char * and
  * std::string_view; enums with pd_names; std::chrono durations, as seconds; std::vector of
  * these; std::optional of these; and types with pd_parse and pd_format in their namespace.
  *
- * A flag is a static object: at namespace scope, in a class, or in a function. It belongs to
- * the module that constructs it, as those of PD_DEFINE do, with a namespace, a load and an
- * end; unlike these it has its value from its constructor on. Names and text are literals, or
- * stay as long. What it allocates (default, choices, functions, values of objects) stays.
+ * A flag is a static object: at namespace scope, in a class, or in a function. It belongs to the
+ * module that constructs it, as flags of PD_DEFINE do: it gets the module's namespace and leaves
+ * with the module. Unlike those, it has its value only once its constructor has run. Names and
+ * texts must live as long as the module: use literals. What a flag allocates (default, choices,
+ * functions, values of objects) is never freed.
  *
- * Errors are values: pd::status and pd::result<T>. `.or_throw()` and `.value_or_throw()` make
- * exceptions of them; this header compiles with -fno-exceptions and -fno-rtti.
+ * Errors are values: pd::status and pd::result<T>. `.or_throw()` and `.value_or_throw()` turn them
+ * into exceptions. This header compiles with -fno-exceptions and -fno-rtti.
  *
  * Threads: as in pd_flags.h. */
 #ifndef PD_FLAGS_HPP

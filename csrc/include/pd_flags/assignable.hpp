@@ -1,29 +1,29 @@
-/* Flags whose variable is an ordinary, writable one: what the headers in compat/ are
- * made of. They share this file; plugins of their own use PD_DEFINE_<type>.
+/* Flags whose variable is ordinary and writable. The headers in compat/ share this file; new
+ * plugins use PD_DEFINE_<type>.
  *
  *     namespace mine {
  *     PD__ASSIGNABLE(int32, FLAGS_level, "level", , 6, "Compression level")
  *     PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , "fast", "How", .category = "search")
  *     }
- *     mine::FLAGS_level = 7;    // an int32_t: the registry takes it over at its next call
+ *     mine::FLAGS_level = 7;    // an int32_t: the registry notices at its next call
  *     mine::FLAGS_mode += "er"; // a std::string &
  *
  * The arguments: type, variable, name of the flag, attributes of the variable's declaration
- * (visibility; may be empty), default, help, and what PD_DEFINE takes besides, in its order.
- * At namespace scope, any, in any number of files of a module; no semicolon behind.
+ * (visibility; may be empty), default, help, and the attributes of PD_DEFINE in their order.
+ * Write them at any namespace scope, in any number of files of a module, without a semicolon.
  * PD__ASSIGNABLE_DECLARE(type, variable, attributes) and PD__ASSIGNABLE_TEXT_DECLARE(variable,
- * attributes) make them known to another file.
+ * attributes) declare them in another file.
  *
- * - The variable has its default before any initialiser of the program runs, so that all of
- *   them may read and write it. A std::string is made by whoever comes first: the registry,
- *   when the module joins, or an initialiser of the priority 101. Its memory goes back when
- *   the module leaves, after its last destructor (macOS: not at all).
- * - A default that isn't a constant (a function, an environment variable) is given when its
- *   turn among the initialisers of its file comes, by pd_flag_set_default: values that
- *   the flag has been given by then stand. Nothing is linked for it.
- * - One name in two files of a module is an error of the linker.
- * - Reading is a plain load, without synchronisation with a thread that sets the flag: as
- *   with the libraries that these headers stand for. */
+ * - The variable has its default before any initialiser of the program runs, so all of them
+ *   may read and write it. A std::string is constructed by the registry when the module joins,
+ *   or by an initialiser of priority 101, whichever comes first. Its memory is freed when the
+ *   module leaves, after its last destructor (macOS: never).
+ * - A default that isn't a constant (a function, an environment variable) is set by
+ *   pd_flag_set_default, when the initialisers of its file run. Values that the flag got
+ *   earlier stay. Nothing is linked for this.
+ * - One name in two files of a module is a linker error.
+ * - Reading is a plain load, not synchronised with a thread that sets the flag, as in the
+ *   libraries that these headers replace. */
 #ifndef PD_FLAGS_ASSIGNABLE_HPP
 #define PD_FLAGS_ASSIGNABLE_HPP
 
@@ -66,13 +66,13 @@ constexpr typename Type::member highest() noexcept {
 
 /* ---- Text: std::string ---- */
 
-/* Where a std::string flag lives. All zeros but `first` is a valid state, so that it needs
- * no initialiser and no destructor of its own. */
+/* The memory of a std::string flag. All zeros but `first` is a valid state, so it needs no
+ * initialiser and no destructor. */
 struct text_cell {
   alignas(std::string) char current[sizeof(std::string)];
-  alignas(std::string) char given[sizeof(std::string)]; /* a default that is no constant */
+  alignas(std::string) char given[sizeof(std::string)]; /* a default that isn't constant */
   const char *first;                                    /* the default until then */
-  text_cell *next; /* of those in the module that hold memory */
+  text_cell *next; /* next cell of the module that holds memory */
   uint32_t stage;
 };
 enum { text_none = 0, text_making = 1, text_made = 2 };
@@ -108,7 +108,7 @@ PD__LOCAL inline void text_make_now(text_cell &cell) {
   __atomic_store_n(&cell.stage, static_cast<uint32_t>(text_made), __ATOMIC_RELEASE);
 }
 
-/* A registry that arrives on another thread may make it while the module's initialisers do. */
+/* A registry that arrives on another thread may do this while the module's initialisers do. */
 PD__LOCAL inline std::string &text_make(text_cell &cell) {
   uint32_t stage = text_none;
   if (__atomic_load_n(&cell.stage, __ATOMIC_ACQUIRE) == text_made) return text_of(cell);
@@ -125,8 +125,8 @@ PD__LOCAL inline const char *text_get(void *cell) {
   return text_make(*static_cast<text_cell *>(cell)).c_str();
 }
 
-/* What has the value already is left alone: its c_str() stays. Without memory for the value
- * the old one stays, and the registry takes that for an assignment. */
+/* A string that already has the value is left alone, so its c_str() stays valid. If memory is
+ * out, the old value stays, and the registry treats it as an assignment. */
 PD__LOCAL inline void text_put(void *cell, const char *value) {
 #ifdef __EXCEPTIONS
   try {
@@ -139,7 +139,7 @@ PD__LOCAL inline void text_put(void *cell, const char *value) {
 #endif
 }
 
-/* When the registry has let go of the module. What still reads the flag finds it empty. */
+/* Runs after the registry has released the module. Later readers find an empty string. */
 PD__LOCAL inline void text_release_all() {
   text_cell *cell = __atomic_exchange_n(&pd__texts_v1, nullptr, __ATOMIC_ACQ_REL);
   for (; cell; cell = cell->next) {
@@ -153,13 +153,13 @@ PD__LOCAL inline void text_release_all() {
 PD__INLINE constexpr const char *as_text(const char *text) noexcept { return text; }
 inline const char *as_text(const std::string &text) { return text.c_str(); }
 
-/* The host's functions, or NULL: nothing is linked for a default. */
+/* The host's functions, or NULL: a default links nothing. */
 PD__LOCAL inline const pd_table *table_of_host() {
   return pd__table_with(offsetof(pd_table, flag_set_default));
 }
 
-/* The flag that the variable follows; NULL: its definition hasn't joined, or was refused.
- * Not by name, which may have got a namespace in front. */
+/* The flag that the variable follows, or NULL if its definition hasn't joined or was refused.
+ * Not found by name, since a namespace may have been put in front of it. */
 PD__LOCAL inline pd_flag *flag_of(const void *cell) {
   const pd_table *table = table_of_host();
   pd_flag *flag = nullptr;
@@ -198,7 +198,7 @@ PD__LOCAL inline bool give_text_default(definition<const char *> &def, const std
   return true;
 }
 
-/* Nothing happens when the program starts where the default is a constant. */
+/* With a constant default, nothing runs at startup. */
 template <class T, class Member>
 constexpr bool late_default(std::true_type, definition<Member> &, T) noexcept {
   return true;
@@ -228,8 +228,8 @@ PD__LOCAL inline void take_messages(pd_error_list *errors, std::vector<std::stri
   pd_error_list_free(errors);
 }
 
-/* A module whose definitions were refused has none of its flags: one has a name that is taken
- * already, say, or a default outside its range. The originals end the process for less. */
+/* Why definitions of this module were refused: a name is already taken, say, or a default is
+ * outside its range. Such a module has none of its flags. */
 PD__LOCAL inline void refused_definitions(std::vector<std::string> &out) {
   for (pd_module *module = nullptr; (module = pd_module_next(module)) != nullptr;) {
     pd_module_info info = detail::sized<pd_module_info>();
@@ -243,7 +243,7 @@ PD__LOCAL inline void refused_definitions(std::vector<std::string> &out) {
 
 /* ---- Access ---- */
 
-/* Per file, so that nothing is exported. */
+/* One copy for each file, so that nothing is exported. */
 static const pd_cell_access text_access __attribute__((unused)) = {sizeof(pd_cell_access),
                                                                    text_get, text_put};
 
@@ -253,9 +253,9 @@ static const pd_cell_access text_access __attribute__((unused)) = {sizeof(pd_cel
 /* ---- After the module has left ---- */
 
 #if defined(_WIN32)
-/* What is asked for first runs last: before pd__module_enter asks. */
+/* Functions registered first run last: so register before pd__module_enter does. */
 static void pd__texts_enter(void) {
-  if (std::atexit(::pd::detail::text_release_all) != 0) return; /* they stay */
+  if (std::atexit(::pd::detail::text_release_all) != 0) return; /* their memory is never freed */
 }
 PD__START("C", pd__texts_enter);
 #elif defined(__ELF__)
@@ -279,7 +279,7 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   extern storage ::pd::detail::type_##tag::variable flag
 #define PD__ASSIGNABLE_TEXT_DECLARE(...) PD__ASSIGNABLE_DECLARE(string, __VA_ARGS__)
 
-/* The definition is no constant: its default may come later. */
+/* The definition isn't constant: its default may be set later. */
 #define PD__ASSIGNABLE_DEFINITION(member, type, low, high, flag, text, cell, value, access_, ...) \
   _Pragma("GCC diagnostic push")                                                                  \
   _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")                              \
@@ -303,7 +303,7 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
       ::pd::detail::highest< ::pd::detail::type_##tag>(), flag, text, &flag, pd__first_##flag, \
       nullptr, __VA_ARGS__)                                                                    \
   _Pragma("GCC diagnostic push")                                                               \
-  _Pragma("GCC diagnostic ignored \"-Wconversion\"") /* has been told above */                 \
+  _Pragma("GCC diagnostic ignored \"-Wconversion\"") /* warned above */                        \
   static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_default(      \
       std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag,                     \
       pd__constant_##flag ? ::pd::detail::type_##tag::value()                                  \
@@ -327,7 +327,7 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_text(         \
       std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag, value_);
 
-/* For macros that have the type as a parameter. */
+/* For macros that take the type as a parameter. */
 #define PD__ASSIGNABLE_bool(...) PD__ASSIGNABLE(bool, __VA_ARGS__)
 #define PD__ASSIGNABLE_int32(...) PD__ASSIGNABLE(int32, __VA_ARGS__)
 #define PD__ASSIGNABLE_uint32(...) PD__ASSIGNABLE(uint32, __VA_ARGS__)

@@ -1,4 +1,4 @@
-/* What may follow the help text of a pd::flag, in any order. */
+/* The attributes of a pd::flag: they follow its help text, in any order. */
 #ifndef PD_FLAGS_ATTRIBUTES_HPP
 #define PD_FLAGS_ATTRIBUTES_HPP
 
@@ -9,13 +9,13 @@ namespace inner {
 
 struct attribute {};
 
-/* Text that stays as long as the module. */
+/* Text that lives as long as the module. */
 PD__LOCAL inline const char *keep(const std::string &text) {
   char *copy = static_cast<char *>(::operator new(text.size() + 1));
   return static_cast<const char *>(std::memcpy(copy, text.c_str(), text.size() + 1));
 }
 
-/* Functions of a flag, which stay as long as its module: one after the other. */
+/* A list of functions of a flag, which live as long as its module. */
 template <class T>
 struct check {
   bool (*call)(const check *self, const T &value, std::string &why);
@@ -27,11 +27,11 @@ struct watch {
   watch *next;
 };
 
-/* What attributes change. */
+/* The definition that attributes fill. */
 template <class T>
 struct making {
   pd_flag_def *def;
-  check<T> **checks; /* where the next one goes */
+  check<T> **checks; /* where to put the next one */
   watch<T> **watches;
 };
 
@@ -43,7 +43,7 @@ struct bound_of {
   static_assert(std::is_integral<V>::value || type_of<T>::fractional,
                 "pd::range of an integer takes integers");
   using member = typename type_of<T>::member;
-  /* What lies below the smallest value of an unsigned type is said by that. */
+  /* A bound below the smallest value of an unsigned type becomes that value. */
   PD__LOCAL static bool below(V value) { return std::is_unsigned<member>::value && value < V(); }
   PD__LOCAL static member get(V value) {
     return below(value) ? member() : static_cast<member>(value);
@@ -81,7 +81,7 @@ struct at_most_t : attribute {
   PD__LOCAL void apply(making<T> &to) const {
     static_assert(type_of<T>::ranged, "a range is for flags of numbers and durations");
     detail::put(to.def->max, bound_of<T, V>::get(high));
-    if (bound_of<T, V>::below(high)) to.def->min.u64 = 1; /* an empty one, which is refused */
+    if (bound_of<T, V>::below(high)) to.def->min.u64 = 1; /* an empty range, which is refused */
   }
 };
 
@@ -97,9 +97,9 @@ struct range_t : attribute {
   }
 };
 
-/* ---- Text, and yes or no ---- */
+/* ---- Texts and marks ---- */
 
-/* Whether a flag of T may have the text. */
+/* Returns whether a flag of T may have this text. */
 template <const char *pd_flag_def::*field, class T>
 struct text_suits {
   static constexpr bool value = true;
@@ -236,7 +236,7 @@ PD__LOCAL inline void apply_all(making<T> &to, const First &first, const More &.
 
 }  // namespace inner
 
-/* Numbers and durations: both ends belong to it. */
+/* A range of numbers or durations, both ends included. */
 template <class First, class Second>
 PD__LOCAL inline inner::range_t<First, Second> range(First low, Second high) {
   return inner::range_t<First, Second>(low, high);
@@ -250,29 +250,29 @@ PD__LOCAL inline inner::at_most_t<V> at_most(V high) {
   return inner::at_most_t<V>(high);
 }
 
-/* pd::category("Tuning") and the other texts of pd_flags.h. They stay as long as the module:
- * write literals. Lists are "fast|best". */
+/* pd::category("Tuning") and the other texts of pd_flags.h. They must live as long as the module:
+ * use literals. Lists are written "fast|best". */
 #define PD__TEXT_ATTRIBUTE(name, words, kind, about) \
   using name = inner::text_t<&pd_flag_def::name>;
 PD_TEXT_MAP(PD__TEXT_ATTRIBUTE)
 
-/* pd::hidden and the others of pd_flags.h */
+/* pd::hidden and the other marks of pd_flags.h */
 #define PD__MARK_ATTRIBUTE(name, words, about) \
   constexpr inner::mark_t<&pd_flag_def::name> name{};
 PD_MARK_MAP(PD__MARK_ATTRIBUTE)
 
-/* Ask `function` about each value before the flag has it: bool(const T &), with `expected`
- * in the message of those that are refused ("expected an even number"); or
- * bool(const T &, std::string &why). It runs without a lock, on the thread that sets; it may
- * be asked again about one change. What it throws refuses. */
+/* A validator: `function` returns whether the flag may have a value. It is bool(const T &), with
+ * `expected` for the error message ("an even number"), or bool(const T &, std::string &why). It
+ * runs without a lock, on the thread that sets the flag, and may run again for the same change.
+ * An exception rejects the value. */
 template <class Function>
 PD__LOCAL inline inner::validate_t<Function> validate(Function function,
                                                       const char *expected = nullptr) {
   return inner::validate_t<Function>(std::move(function), expected);
 }
 
-/* Tell `function` of each change, with the new value: void(const T &) or void(). What it
- * throws becomes a warning: the change is made by then. */
+/* A watcher: `function` is called after each change, with the new value: void(const T &) or
+ * void(). An exception becomes a warning, since the change is already made. */
 template <class Function>
 PD__LOCAL inline inner::watch_t<Function> watch(Function function) {
   return inner::watch_t<Function>(std::move(function));

@@ -1,19 +1,19 @@
-/* A bridge to a real gflags in the process: its flags, glog's say, become flags of the
- * registry, and are listed, read and set there.
+/* A bridge to a real gflags in the process: its flags, for example glog's, become flags of the
+ * registry, where you can list, read and set them.
  *
  *     #include <gflags/gflags.h> // the real one
  *     #define PD_HEADER_ONLY     // or link libpd_flags
  *     #include <pd_flags/bridge_gflags.hpp>
  *     static const size_t bridged = pd::bridge_gflags();
  *
- * One module of the process does this, whichever links gflags. It stays in the process
- * from then on, and so must the libraries that define the flags.
+ * Do this in one module of the process, which must link gflags. That module, and the libraries
+ * that define the flags, must then stay in the process.
  *
- * The variables are gflags' own, so both sides have one value. What the registry sets is
- * in FLAGS_x at once; what gflags sets, or a program assigns, the registry takes over at
- * its next look, as set at run time. A validator of gflags is asked by setting the flag
- * there and putting back what it had: for that moment other threads may see the new
- * value, and the validator must not call the registry, for gflags holds its lock. */
+ * The variables are gflags' own, so both sides share one value. A value that the registry sets is
+ * in FLAGS_x at once. A value that gflags sets, or that the program assigns, is taken over by the
+ * registry's next call about the flag, as set at run time. To ask a gflags validator, the bridge
+ * sets the flag in gflags and then restores it: meanwhile other threads may see the new value, and
+ * the validator must not call the registry, since gflags holds its lock. */
 #ifndef PD_FLAGS_BRIDGE_GFLAGS_HPP
 #define PD_FLAGS_BRIDGE_GFLAGS_HPP
 
@@ -46,7 +46,7 @@ using gf::CommandLineFlagInfo;
 
 /* ---- The variables ---- */
 
-/* pd_type by gflags' name of it; 0: none. */
+/* The pd_type for gflags' name of a type, or 0. */
 PD__LOCAL inline uint8_t type_named(const std::string &name) {
 #define PD__BRIDGE_TYPE(type, number, ctype, member) if (name == #type) return number;
   PD_TYPE_MAP(PD__BRIDGE_TYPE)
@@ -67,7 +67,7 @@ PD__LOCAL inline pd_value load(uint8_t type, void *cell) {
   return value;
 }
 
-/* As assigned by the program: gflags asks nobody. */
+/* As if the program assigned it: gflags asks no validator. */
 PD__LOCAL inline void store(uint8_t type, void *cell, const pd_value &value) {
   if (type == PD_TYPE_string) return detail::string_put(cell, value.str);
 #define PD__BRIDGE_STORE(name, number, ctype, member) \
@@ -78,7 +78,7 @@ PD__LOCAL inline void store(uint8_t type, void *cell, const pd_value &value) {
 
 /* ---- Validators ---- */
 
-/* What a definition's context is; it lives forever. */
+/* The context of a definition. Never freed. */
 struct bridged {
   std::string name;
   uint8_t type;
@@ -105,7 +105,7 @@ PD__LOCAL inline bool is_accepted(const pd_flag_entry *const *entries, void *con
 
 /* ---- Registering ---- */
 
-/* gflags' own words, which every command line of ours has in its own way. */
+/* gflags' built-in flags, which our command lines handle themselves. */
 PD__LOCAL inline bool is_word(const std::string &name) {
 #define PD__BRIDGE_WORD(kind, word, ...) if (name == #word) return true;
   PD__GFLAGS_WORD_MAP(PD__BRIDGE_WORD)
@@ -123,7 +123,7 @@ PD__LOCAL inline bool is_known(const CommandLineFlagInfo &flag) {
   return false;
 }
 
-/* The definition's default is the value of now at first, so that the variable keeps it. */
+/* The default is the current value at first, so that the variable keeps it. */
 PD__LOCAL inline pd_status register_flag(const CommandLineFlagInfo &info, pd_error *err) {
   pd_flag_def def;
   pd_flag *flag = nullptr;
@@ -157,7 +157,7 @@ PD__LOCAL inline pd_status register_flag(const CommandLineFlagInfo &info, pd_err
   return status;
 }
 
-/* The registry calls code of this module. */
+/* Keep this module loaded: the registry calls its code. */
 PD__LOCAL inline void stay() {
 #ifndef _WIN32
   Dl_info here;
@@ -169,9 +169,9 @@ PD__LOCAL inline void stay() {
 
 }  // namespace gflags_bridge
 
-/* Register the flags of the real gflags that aren't yet; call it again when libraries with
- * further ones have been loaded. Gives how many there were. Each that was refused, since
- * its name is taken, or whose waiting value was, is told in `errors` (NULL allowed). */
+/* Register those flags of the real gflags that aren't registered yet, and return their number.
+ * Call it again after loading libraries with more flags. `errors` (NULL allowed) receives an error
+ * for each flag that was refused, since its name is taken, and for each rejected pending value. */
 PD__LOCAL inline size_t bridge_gflags(std::vector<std::string> *errors = nullptr) {
   size_t count = 0;
   std::vector<gflags_bridge::CommandLineFlagInfo> all;

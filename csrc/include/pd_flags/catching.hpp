@@ -1,5 +1,4 @@
-/* What C++ functions that the registry calls throw: it must not leave for the C code of the
- * registry. */
+/* Catches what C++ callbacks throw: an exception must not pass through the registry's C code. */
 #ifndef PD_FLAGS_CATCHING_HPP
 #define PD_FLAGS_CATCHING_HPP
 
@@ -14,8 +13,8 @@
 #define PD__EXCEPTIONS 0
 #endif
 
-/* What ends a thread (cancellation, pthread_exit) passes: the process ends where somebody
- * keeps it. With other libraries than GNU's, catch (...) doesn't see it. */
+/* The exception that ends a thread (cancellation, pthread_exit) must pass: the process ends if
+ * it is swallowed. With libraries other than GNU's, catch (...) doesn't see it. */
 #ifdef __GLIBCXX__
 #define PD__CATCH_END catch (::abi::__forced_unwind &) { throw; }
 #else
@@ -33,8 +32,8 @@ PD__INLINE void write_why(char *why, size_t size, const char *text) {
   why[length] = '\0';
 }
 
-/* Return what `asked` returns. If it throws, return false and write to `why` what the exception
- * says, or `unknown` if it is no std::exception. */
+/* Return what `asked` returns. If it throws, return false and write the exception's message to
+ * `why`, or `unknown` if it isn't a std::exception. */
 template <class Function>
 PD__INLINE bool ask_catching(
     char *why, size_t size, const Function &asked,

@@ -1,4 +1,4 @@
-/* The variable of a pd::flag<T>, which the registry writes and anybody reads. */
+/* The variable of a pd::flag<T>: the registry writes it, anyone may read it. */
 #ifndef PD_FLAGS_CELL_HPP
 #define PD_FLAGS_CELL_HPP
 
@@ -7,8 +7,8 @@
 namespace pd {
 namespace inner {
 
-/* Everything here has a trivial destructor: the flag is followed and read until its module
- * is gone, in destructors of other objects too. */
+/* Everything here has a trivial destructor: the flag can be read until its module is gone, also
+ * in destructors of other objects. */
 template <class T, bool is_object>
 class cell_of;
 
@@ -33,10 +33,10 @@ class cell_of<T, false> {
   typename type_of<T>::cell cell_;
 };
 
-/* An object that is read from the text in the variable. Texts that the registry gives are
- * equal if their addresses are, and stay; so the objects that were made of them stay too,
- * in a list with their texts, and the one that was read last has its place of its own. A
- * read is two loads and a comparison; the first one of a new text makes the object. */
+/* An object that is made from the text in the variable. The registry's texts are never freed, and
+ * are equal exactly if their addresses are. So the objects made from them are kept too, in a list
+ * with their texts, and the latest is remembered separately. A read is two loads and a comparison;
+ * the first read of a new text makes the object. */
 template <class T>
 class cell_of<T, true> {
  public:
@@ -91,7 +91,7 @@ class cell_of<T, true> {
     return insert(text, read || !first ? new T(std::move(value)) : first->value);
   }
 
-  /* Of a flag that isn't constructed yet. */
+  /* For a flag that isn't constructed yet. */
   PD__LOCAL static const T &none() {
     static const T *empty = new T{};
     return *empty;

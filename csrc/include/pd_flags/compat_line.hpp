@@ -1,6 +1,6 @@
-/* What the command lines of the headers in compat/ have in common: their own grammars become
- * words that pd_parse_argv reads, so that all of a line holds or nothing of it, and errors
- * name the nearest flag. */
+/* What the command lines of the headers in compat/ have in common: their grammars are translated
+ * into tokens for pd_parse_argv, so that a command line takes effect as a whole or not at all, and
+ * errors name the nearest flag. */
 #ifndef PD_FLAGS_COMPAT_LINE_HPP
 #define PD_FLAGS_COMPAT_LINE_HPP
 
@@ -14,10 +14,10 @@
 namespace pd {
 namespace detail {
 
-/* A line as pd_parse_argv reads it: words[i] stands for argv[i]; what is no flag, or was
- * joined with the word in front of it, is "". */
+/* A command line for pd_parse_argv: tokens[i] stands for argv[i]. It is "" if argv[i] is no flag,
+ * or was joined with the token before it. */
 struct compat_line {
-  std::vector<std::string> words;
+  std::vector<std::string> tokens;
   std::vector<std::string> errors;
 };
 
@@ -26,13 +26,13 @@ PD__LOCAL inline compat_line compat_line_of(int argc, char **argv) {
   pd_program program = detail::sized<pd_program>();
   program.argc = argc;
   program.argv = argv;
-  pd_program_set(&program, nullptr); /* without memory for it nobody can ask for it */
-  line.words.assign(static_cast<size_t>(argc), std::string());
-  if (argc > 0) line.words[0] = argv[0];
+  pd_program_set(&program, nullptr); /* without memory, it can't be queried */
+  line.tokens.assign(static_cast<size_t>(argc), std::string());
+  if (argc > 0) line.tokens[0] = argv[0];
   return line;
 }
 
-/* What pd_parse_argv takes for a request, these lines take for a flag. */
+/* pd_parse_argv takes this for a request for help; these command lines take it for a flag. */
 PD__LOCAL inline std::string help_refused(const pd_help &help) {
 #define PD__HELP_WORD(name, number, text) \
   if (help.kind == PD_HELP_##name) return "--" text ": no such flag";
@@ -41,40 +41,40 @@ PD__LOCAL inline std::string help_refused(const pd_help &help) {
   return "no such flag";
 }
 
-/* A value that the program has set or assigned has a higher rank than the line, and would hide
- * it. In the libraries that these headers stand for, what comes later holds. */
+/* A value that the program set or assigned has a higher rank than the command line, and would hide
+ * its value. In the libraries that these headers replace, the later value wins. */
 PD__LOCAL inline void compat_prevail(compat_line &line, const std::string &name) {
   pd_flag *flag = nullptr;
   pd_flag_info info = detail::sized<pd_flag_info>();
   if (pd_flag_find(name.c_str(), &flag, nullptr) != PD_OK) return;
   if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) return;
   if (info.source != PD_SOURCE_RUNTIME) return;
-  pd_error err; /* a validator may refuse what was hidden */
+  pd_error err; /* a validator may reject the value that was hidden */
   if (pd_flag_drop(flag, PD_SOURCE_RUNTIME, &err) != PD_OK) line.errors.push_back(err.message);
 }
 
-/* `word` is --name=value, or a list of names behind --fromenv= or --tryfromenv=. */
-PD__LOCAL inline void compat_prevail_all(compat_line &line, const std::string &word) {
-  size_t equals = word.find('=');
-  if (word.size() < 3 || equals == std::string::npos) return;
-  std::string name = word.substr(2, equals - 2);
+/* `token` is --name=value, or a list of names after --fromenv= or --tryfromenv=. */
+PD__LOCAL inline void compat_prevail_all(compat_line &line, const std::string &token) {
+  size_t equals = token.find('=');
+  if (token.size() < 3 || equals == std::string::npos) return;
+  std::string name = token.substr(2, equals - 2);
   if (name != "fromenv" && name != "tryfromenv") return compat_prevail(line, name);
-  for (size_t at = equals + 1, comma; at < word.size(); at = comma + 1) {
-    comma = std::min(word.find(',', at), word.size());
-    name = word.substr(at, comma - at);
+  for (size_t at = equals + 1, comma; at < token.size(); at = comma + 1) {
+    comma = std::min(token.find(',', at), token.size());
+    name = token.substr(at, comma - at);
     if (std::getenv(("FLAGS_" + name).c_str())) compat_prevail(line, name);
   }
 }
 
-/* Whether every word took effect; if not, or with errors already, none did and `errors` tells
- * why. */
+/* Returns whether all tokens took effect. If not, or if there were errors before, none did, and
+ * `errors` says why. */
 PD__LOCAL inline bool compat_line_apply(compat_line &line, bool allow_pending) {
   refused_definitions(line.errors);
   if (!line.errors.empty()) return false;
   std::vector<char *> argv;
-  for (std::string &word : line.words) argv.push_back(&word[0]);
+  for (std::string &token : line.tokens) argv.push_back(&token[0]);
   argv.push_back(nullptr);
-  int argc = static_cast<int>(line.words.size());
+  int argc = static_cast<int>(line.tokens.size());
   pd_help help = detail::sized<pd_help>();
   pd_error err;
   pd_parse_options options = detail::sized<pd_parse_options>();
@@ -87,11 +87,11 @@ PD__LOCAL inline bool compat_line_apply(compat_line &line, bool allow_pending) {
   if (status == PD_HELP) line.errors.push_back(help_refused(help));
   if (status != PD_OK && line.errors.empty()) line.errors.push_back(err.message);
   if (!line.errors.empty()) return false;
-  for (size_t i = 1; i < line.words.size(); i++) compat_prevail_all(line, line.words[i]);
+  for (size_t i = 1; i < line.tokens.size(); i++) compat_prevail_all(line, line.tokens[i]);
   return line.errors.empty();
 }
 
-/* What the help texts of these libraries show of a flag. */
+/* The parts of a flag that the help of these libraries shows. */
 struct compat_flag {
   std::string name;
   std::string help;

@@ -1,35 +1,35 @@
-/* PD_DEFINE_<type>, PD_DECLARE_<type>, PD_IMPORT_<type>. With PD_NO_SHORT_NAMES, for sources that
- * also need Paddle's own header, there are only the long names of the same macros:
+/* PD_DEFINE_<type>, PD_DECLARE_<type> and PD_IMPORT_<type>. In a source that also needs Paddle's
+ * own header, define PD_NO_SHORT_NAMES: then only the long names of these macros exist,
  * PD_FLAG_DEFINE_<type>, PD_FLAG_DECLARE_<type> and PD_FLAG_IMPORT_<type>.
  *
  *     PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
  *
  * defines the flag alpha_level for the process and FLAGS_alpha_level for this
- * source file. The value must be a constant that fits the type; one outside of its own range or
- * choices compiles, and the registry then refuses the whole module. After the help text come the
- * attributes that the flag needs, as in pd_flag_def; C++ insists on this order:
+ * source file. The value must be a constant that fits the type. A value outside the flag's own
+ * range or choices compiles, but the registry refuses the whole module. Attributes follow the help
+ * text, as in pd_flag_def; C++ requires this order:
  * .min .max .choices .category .aliases .hidden .read_only .startup_only .sensitive
  * .experimental .list .unit .deprecated .retired .old_names .validate .watch .required
  * .context
  *
  *     PD_DECLARE_int32(alpha_level);
  *
- * makes FLAGS_alpha_level readable in another source file of the same module; in C++ it
- * stands outside of functions.
+ * makes FLAGS_alpha_level readable in another source file of the same module. In C++, write it
+ * outside functions.
  *
  *     PD_IMPORT_int32(host_threads, 1);
  *
- * makes FLAGS_host_threads follow the flag host_threads of any other module, whenever that is
- * loaded; until then it reads 1. Write it in one source file of a module, and PD_DECLARE_int32 in
- * the others.
+ * makes FLAGS_host_threads follow the flag host_threads of another module, whenever that module
+ * is loaded; until then it reads 1. Write it in one source file of a module, and PD_DECLARE_int32
+ * in the others.
  *
  * Reading FLAGS_x is one atomic load, from any thread. In C++, write FLAGS_x.get() where the
  * compiler cannot see which type you want: with auto, in templates, in
  * `std::string s = FLAGS_x.get()`, or beside a narrower type, as in `yes ? 0 : FLAGS_x.get()`
  * of an int64. Assigning to FLAGS_x doesn't compile: use pd_flag_set_*. The text that FLAGS_x
  * of a string points to never changes (except by pd_flag_wipe, for sensitive flags), and stays
- * valid until the process ends. Only text that stands in the module itself goes with it: the
- * default until the module joins, and the value of an import whose flag is not defined. */
+ * valid until the process ends. Two texts are the module's own and are unloaded with it: the
+ * default before the module joins, and the value of an import whose flag is not defined. */
 #ifndef PD_FLAGS_DEFINE_H
 #define PD_FLAGS_DEFINE_H
 
@@ -67,14 +67,13 @@
   __asm__(PD__STRING(__USER_LABEL_PREFIX__) text) PD__HIDDEN
 #define PD__LABEL(tag, text) PD__SYMBOL("pd_flag_cell_" tag "_" text)
 
-/* No two cells share a line of the cache: setting a flag doesn't slow down those who
- * read others. */
+/* No two cells share a cache line: setting one flag doesn't slow down readers of others. */
 #define PD__OWN_LINE __attribute__((aligned(64)))
 
-/* `flag` is FLAGS_<name>, `text` is "<name>" and `tag` the name of the type: the
- * public macros paste them, so that a macro which happens to be called <name>
- * doesn't come between. The definition has a symbol too: one name, one flag in a
- * module, whatever the types. */
+/* `flag` is FLAGS_<name>, `text` is "<name>" and `tag` is the name of the type. The
+ * public macros paste them, so that a user's macro called <name> isn't expanded. The
+ * definition has a symbol too, so a module can't define one name twice, even with
+ * different types. */
 #define PD__FLAG(tag, ctype, member, low, high, kind, flag, text, value, ...)  \
   extern ctype pd__cell_##flag PD__LABEL(#tag, text) PD__OWN_LINE;             \
   PD__CELL(ctype, #tag, member, low, high, pd__cell_##flag, text, value);      \
@@ -93,8 +92,8 @@
 #define PD__VIEW(ctype, tag, flag, text)                                       \
   __extension__ extern const _Atomic(ctype) flag PD__LABEL(tag, text)
 
-/* C converts 3.7 to 3 and 5 to true without a word. `|` takes only integers;
- * `fits_below` is for a value that isn't above 0. */
+/* C silently converts 3.7 to 3 and 5 to true. `|` takes only integers; `fits_below` is
+ * for a value that isn't above 0. */
 #define PD__CELL_integer(ctype, tag, fits_below, high, cell, text, value)      \
   _Pragma("GCC diagnostic push")                                               \
   _Pragma("GCC diagnostic ignored \"-Wtype-limits\"")                          \
@@ -139,11 +138,10 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
 #define PD__DEFINE(tag, ...) PD__##tag(PD_KIND_DEFINE, __VA_ARGS__)
 #define PD__IMPORT(tag, ...) PD__##tag(PD_KIND_IMPORT, __VA_ARGS__, NULL)
 
-/* A block for each type: its whole range; PD_FLAG_DEFINE_<type>(name, value, help,
- * attributes...), PD_FLAG_IMPORT_<type>(name, value until the flag is defined) and
- * PD_FLAG_DECLARE_<type>(name); and the short names, which every source but those with Paddle's
- * own header uses. These take no parameters: a parameter would be expanded on the way, and a
- * flag may have the name of a macro. */
+/* For each type: its whole range; PD_FLAG_DEFINE_<type>(name, value, help, attributes...),
+ * PD_FLAG_IMPORT_<type>(name, value until the flag is defined) and PD_FLAG_DECLARE_<type>(name);
+ * and the short names. The short names take no parameters: a parameter would be expanded on the
+ * way, and a flag may have the name of a macro. */
 
 #define PD__LOW_bool false
 #define PD__HIGH_bool true

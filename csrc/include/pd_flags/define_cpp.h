@@ -1,4 +1,4 @@
-/* The C++ side of define.h, for C++11 and up. */
+/* The C++ side of define.h, for C++11 and later. */
 #ifndef PD_FLAGS_DEFINE_CPP_H
 #define PD_FLAGS_DEFINE_CPP_H
 
@@ -6,16 +6,16 @@
 
 namespace pd {
 
-/* Always inline: modules export no function of ours, also without optimiser. */
+/* Always inlined, so that modules export no function of ours even without optimisation. */
 #define PD__INLINE inline __attribute__((always_inline))
-/* For functions whose address is taken, or that are too big to inline: each module has its own,
- * which lead to its own record, and exports none. */
+/* For functions whose address is taken, or that are too big to inline: each module has its own
+ * copies, which use its own record, and exports none. */
 #define PD__LOCAL PD__HIDDEN
 
 namespace detail {
 
-/* Whether a conditional expression of a U and a T, which is of their common type, would lose
- * something as a U. */
+/* Whether a conditional expression of a U and a T, whose type is their common type, would lose
+ * information if converted to U. */
 template <class U, class T, bool numbers>
 struct loses {
   using both = typename std::common_type<U, T>::type;
@@ -35,9 +35,9 @@ struct view {};
 
 }  // namespace detail
 
-/* What FLAGS_x is in C++: it reads as a T by one atomic load from the cell. It holds nothing,
- * so that the symbol of the flag is the cell's, a T as in C. It can't be copied, so that
- * `auto`, templates and printf's `...` ask for the T by name: FLAGS_x.get(). Any thread. */
+/* The type of FLAGS_x in C++: it converts to T by one atomic load from the cell. It has no data, so
+ * the symbol of the flag is the cell's, a T as in C. It can't be copied, so `auto`, templates and
+ * printf's `...` need FLAGS_x.get(). Any thread. */
 template <class T, T *cell>
 class flag_view : detail::view {
  public:
@@ -48,13 +48,13 @@ class flag_view : detail::view {
     return value;
   }
   PD__INLINE operator T() const noexcept { return get(); }
-  flag_view(const flag_view &) = delete; /* FLAGS_x.get() gives the value */
+  flag_view(const flag_view &) = delete; /* use FLAGS_x.get() */
   flag_view &operator=(const flag_view &) = delete;
-  void operator&() const = delete; /* the view's address is not the value's */
+  void operator&() const = delete; /* the view isn't the value */
 
  private:
-  /* `yes ? 2 : FLAGS_rate` would make an int of a double. With this conversion, which no code
-   * can use, each side converts to the other, and the compiler refuses: FLAGS_rate.get(). */
+  /* `yes ? 2 : FLAGS_rate` would convert a double to int. This conversion, which no code can
+   * use, makes each side convert to the other, so the compiler refuses: use FLAGS_rate.get(). */
   template <class U, class = detail::if_narrower<U, T>>
   flag_view(U);
 };
@@ -69,13 +69,13 @@ PD__INLINE bool same_text(const char *a, const char *b) {
   return a == b || (a && b && __builtin_strcmp(a, b) == 0);
 }
 
-/* std::string and its like: their own operators are templates, which see nothing
- * but the view. */
+/* For std::string and similar types, whose own operators are templates and don't
+ * convert the view. */
 template <class U>
 using if_class = typename std::enable_if<
     std::is_class<U>::value && !std::is_base_of<view, U>::value, bool>::type;
 
-/* A value that may be left out. */
+/* An optional value. */
 template <class T>
 struct optional {
   bool given;
@@ -88,7 +88,7 @@ struct optional {
 #define PD__MARK_MEMBER(name, words, about) optional<bool> name;
 #define PD__TEXT_MEMBER(name, words, kind, about) optional<const char *> name;
 
-/* What may follow the value in PD_DEFINE. */
+/* The attributes that may follow the value in PD_DEFINE. */
 template <class T>
 struct attributes {
   optional<const char *> help;
@@ -102,14 +102,14 @@ struct attributes {
   optional<pd_watcher> watch;
   PD_LATER_MARKS(PD__MARK_MEMBER)
   optional<void *> context;
-  optional<bool> assignable;              /* these two for assignable.hpp: */
+  optional<bool> assignable;              /* these two are for assignable.hpp: */
   optional<const pd_cell_access *> access; /* FLAGS_x of PD_DEFINE can't be assigned to */
 };
 
 #define PD__MARK_VALUE(name, words, about) a.name.value,
 #define PD__TEXT_VALUE(name, words, kind, about) a.name.value,
 
-/* pd_flag_def with plain values: a constant of any of its types. */
+/* pd_flag_def with plain values, so that it is a constant for each type. */
 template <class T>
 struct definition {
   PD_FLAG_DEF_FIELDS(T)
@@ -163,9 +163,9 @@ PD__TEXT_OPERATOR(!=, !)
 
 }  // namespace pd
 
-/* Nothing is ever read from the view itself, but without an optimiser its address is taken,
- * and wants a symbol. That is the cell's; with gcc it is one of its own, a byte, since under
- * -flto one symbol of two types is a warning. */
+/* The view itself is never read, but without optimisation its address is taken and needs a
+ * symbol. That is the cell's; with gcc it is a separate byte, since -flto warns of one symbol with
+ * two types. */
 #if defined(__ELF__) && !defined(__clang__) && !defined(__OPTIMIZE__)
 #define PD__VIEW_LABEL(tag, text) PD__SYMBOL("pd_flag_view_" tag "_" text)
 #define PD__VIEW_PLACE(symbol)                                                 \
@@ -181,8 +181,8 @@ PD__TEXT_OPERATOR(!=, !)
 #define PD__VIEW_PLACE(symbol)
 #endif
 
-/* In an unnamed namespace clang misses the definition, which stands under the
- * name of the storage. */
+/* In an unnamed namespace, clang doesn't find the definition, which has the name of
+ * the storage. */
 #ifdef __clang__
 #define PD__QUIET                                                              \
   _Pragma("clang diagnostic push")                                             \
@@ -200,10 +200,10 @@ PD__TEXT_OPERATOR(!=, !)
   extern ctype pd__cell_##flag PD__LABEL(tag, text);                           \
   PD__VIEW(ctype, tag, flag, text)
 
-/* Braces refuse a value that the type can't hold. */
+/* Braces make a value that the type can't hold an error. */
 #define PD__CELL(ctype, tag, member, low, high, cell, text, value) ctype cell{value}
 
-/* Attributes that are left out are given their defaults by their types. */
+/* Omitted attributes get the defaults of their types. */
 #define PD__DEFINITION(type, member, low, high, kind, flag, text, value, ...)  \
   _Pragma("GCC diagnostic push")                                               \
   _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")           \

@@ -9,13 +9,13 @@
 
 namespace pd {
 
-/* A function that on_change added. It needn't be kept: hooks end with their module. It can't be
- * deferred: for that, call pd_watcher_add with handle(), and pd_hook_defer. */
+/* A watcher that on_change added. You needn't keep it: hooks are removed with their module. It
+ * can't be deferred: for that, use pd_watcher_add with handle(), and pd_hook_defer. */
 class hook {
  public:
   PD__LOCAL hook() : number_(0) {}
   PD__LOCAL explicit hook(pd_hook number) : number_(number) {}
-  /* No call begins after this. */
+  /* No new call begins after this. */
   PD__LOCAL status remove() {
     return inner::call([&](pd_error *err_) { return inner::host::hook_remove(number_, err_); });
   }
@@ -26,7 +26,7 @@ class hook {
 
 namespace inner {
 
-/* The name of a flag, and where it is written. It stays as long as the module. */
+/* The name of a flag, and where it is defined. Lives as long as the module. */
 struct where {
   const char *name;
   const char *file;
@@ -65,13 +65,13 @@ PD__LOCAL inline std::string text_of(const pd_flag *flag) {
   if (length < sizeof text) return text;
   std::string whole(length + 1, '\0');
   if (host::flag_get_text(flag, &whole[0], whole.size(), &length, nullptr) != PD_OK) return "";
-  whole.resize(std::strlen(whole.c_str())); /* it may have changed */
+  whole.resize(std::strlen(whole.c_str())); /* the value may have changed */
   return whole;
 }
 
 /* ---- Exceptions of watchers ---- */
 
-/* The change is made, and there is no caller to throw to: an exception becomes a warning. */
+/* The change is made and there is no caller to throw to, so an exception becomes a warning. */
 template <class Function>
 PD__LOCAL inline void without_throwing(const char *name, const Function &function) {
   pd_error text;
@@ -91,7 +91,7 @@ PD__LOCAL inline void without_throwing(const char *name, const Function &functio
 
 struct variable_base {};
 
-/* Nothing it holds needs a destructor. */
+/* No member needs a destructor. */
 template <class T>
 class alignas(64) variable : variable_base {
   static_assert(type_of<T>::known,
@@ -103,8 +103,8 @@ class alignas(64) variable : variable_base {
  public:
   using value_type = typename cell_of<T, type_of<T>::object>::value_type;
 
-  variable(const variable &) = delete; /* get() gives the value */
-  variable &operator=(const variable &) = delete; /* set() sets it */
+  variable(const variable &) = delete; /* use get() */
+  variable &operator=(const variable &) = delete; /* use set() */
   template <class U>
   void operator=(const U &) const {
     static_assert(never<U>::value, "a flag is set by flag.set(value), which checks the value");
@@ -120,21 +120,21 @@ class alignas(64) variable : variable_base {
     return address(get());
   }
 
-  /* The name that the source gives it; in a namespace the registry has another one. */
+  /* The name as in the source. In a namespace, the registry's name is longer. */
   PD__LOCAL const char *name() const { return def_.name; }
 
-  /* Why the registry doesn't have it; ok() also as long as there is none. */
+  /* Why the registry refused the flag; ok() also while there is no registry. */
   PD__LOCAL pd::status status() const {
     return inner::call([&](pd_error *err_) { return pd_late_check(&late_, err_); });
   }
 
-  /* Set at run time, for all modules: asks the validators, and notifies the watchers. */
+  /* Set the flag at run time, for all modules. Validators are asked and watchers notified. */
   PD__LOCAL pd::status set(const T &value) {
     return with([&](pd_flag *flag_, pd_error *err_) {
       return setter<T, type_of<T>::object>::set(flag_, value, err_);
     });
   }
-  /* The same from text as on a command line. */
+  /* The same, from text as on a command line. */
   PD__LOCAL pd::status set_text(const std::string &text) {
     return with([&](pd_flag *flag_, pd_error *err_) {
       return host::flag_set_from_string(flag_, text.c_str(), err_);
@@ -143,7 +143,7 @@ class alignas(64) variable : variable_base {
   /* Drop every value but the default. */
   PD__LOCAL pd::status reset() { return with(host::flag_reset); }
 
-  /* As on a command line; "" while it isn't defined. */
+  /* The value as text; "" while the flag isn't defined. */
   PD__LOCAL std::string text() const { return inner::text_of(handle()); }
 
   /* For functions of pd_flags.h; null while the flag is not defined. */
@@ -203,7 +203,7 @@ class alignas(64) variable : variable_base {
     PD__LOCAL static void release(void *context) { delete static_cast<told_by *>(context); }
   };
 
-  /* What `operation` does with the flag; or why there is none. */
+  /* Run `operation` on the flag, or return why there is none. */
   template <class Function>
   PD__LOCAL pd::status with(Function operation) const {
     pd_flag *flag = handle();
@@ -266,8 +266,8 @@ PD__LOCAL inline std::string stream_text(const std::chrono::duration<Ticks, Peri
   return inner::write_double(type_of<std::chrono::duration<Ticks, Period>>::to(value)) + "s";
 }
 
-/* What doesn't have a << of its own, and durations and enums, which have one in some standards
- * or as numbers: as on a command line. */
+/* Types without a << of their own are written as on a command line; so are durations and enums,
+ * whose own << exists only in some standards or writes numbers. */
 template <class Stream, class T, class = void>
 struct printer {
   PD__LOCAL static void print(Stream &out, const T &value) {
@@ -286,7 +286,7 @@ struct printer<Stream, T,
                                                  !std::is_same<T, bool>::value>;
   PD__LOCAL static void print(Stream &out, const T &value) { print(out, value, small()); }
   PD__LOCAL static void print(Stream &out, const T &value, std::false_type) { out << value; }
-  /* An int8_t is a number, where streams know characters alone. */
+  /* Streams take an int8_t for a character; it is a number here. */
   PD__LOCAL static void print(Stream &out, const T &value, std::true_type) {
     out << static_cast<int>(value);
   }
@@ -340,7 +340,7 @@ PD__LOCAL inline bool allow(const pd_value &given, const check<T> *checks, char 
 
 /* ---- Flags ---- */
 
-/* A flag of this module. A static object. */
+/* A flag of this module. Must be a static object. */
 template <class T>
 class flag : public inner::variable<T> {
   using base = inner::variable<T>;
@@ -364,7 +364,7 @@ class flag : public inner::variable<T> {
   }
 
  private:
-  /* Refuses `yes ? 2 : rate`, which would make an int of a double, as flag_view does. */
+  /* Makes `yes ? 2 : rate` an error, since it would convert a double to int; as in flag_view. */
   template <class U, class = detail::if_narrower<U, T>>
   flag(U);
 
@@ -397,7 +397,7 @@ class flag : public inner::variable<T> {
     return inner::allow<T>(entries[0]->value, own->checks_, why, size);
   }
 
-  /* Notify each watcher, whatever another one throws. The object is made here, not by a reader. */
+  /* Notify every watcher, even if one throws. The object is made here, not by a reader. */
   PD__LOCAL static void changed(pd_flag *, void *context) {
     const flag *own = static_cast<const flag *>(context);
     inner::without_throwing(own->name(), [&] { static_cast<void>(own->get()); });
@@ -410,8 +410,8 @@ class flag : public inner::variable<T> {
   inner::watch<T> *watches_;
 };
 
-/* A cell of our own for a flag of another module, of the same type: it has `value` while
- * the name is not defined, and follows the flag once it is. A static object. */
+/* A flag of another module, by name and with the same type. It has `value` while the name is
+ * not defined, and follows the flag once it is. Must be a static object. */
 template <class T>
 class import : public inner::variable<T> {
  public:
@@ -422,7 +422,7 @@ class import : public inner::variable<T> {
 
  private:
   template <class U, class = detail::if_narrower<U, T>>
-  import(U); /* as of flag */
+  import(U); /* as in flag */
 };
 
 #if __cplusplus >= 201703L

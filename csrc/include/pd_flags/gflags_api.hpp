@@ -9,7 +9,7 @@ namespace gflags_detail PD__LOCAL {
 
 /* ---- Validators ---- */
 
-/* A flag of another module whose validator this one has added. */
+/* A flag of another module to which this module added a validator. */
 struct added {
   const void *variable;
   checker check;
@@ -112,7 +112,7 @@ namespace GFLAGS_NAMESPACE {
 #define PD__GFLAGS_API PD__LOCAL inline
 namespace detail_ = ::pd::gflags_detail;
 
-/* ---- Validators: one for a flag; NULL takes it away ---- */
+/* ---- Validators: one for each flag; NULL removes it ---- */
 
 #define PD__GFLAGS_VALIDATOR(T)                                                          \
   PD__GFLAGS_API bool RegisterFlagValidator(                                             \
@@ -211,7 +211,7 @@ PD__GFLAGS_API std::string SetCommandLineOption(const char *name, const char *va
   return SetCommandLineOptionWithMode(name, value, SET_FLAGS_VALUE);
 }
 
-/* Puts all flags, their defaults and this module's validators back when it goes. */
+/* Its destructor restores all flags, their defaults and this module's validators. */
 class FlagSaver {
  public:
   PD__GFLAGS_API FlagSaver() : state_(new detail_::state) {}
@@ -224,7 +224,7 @@ class FlagSaver {
   FlagSaver &operator=(const FlagSaver &) = delete;
 
  private:
-  void *state_; /* of a type that stays in the module */
+  void *state_; /* of a type that the module doesn't export */
 } __attribute__((unused));
 
 /* ---- Flags as text ---- */
@@ -287,10 +287,10 @@ PD__GFLAGS_API void ReparseCommandLineNonHelpFlags() {
   char **argv = pointers.data();
   ParseCommandLineNonHelpFlags(&argc, &argv, false);
 }
-/* Nothing is left to do: what the registry has belongs to the process. */
+/* Does nothing: the registry belongs to the process. */
 PD__GFLAGS_API void ShutDownCommandLineFlags() {}
 
-/* What DEFINE_<type> was made of: a flag whose variables somebody has made by hand. */
+/* What DEFINE_<type> uses in gflags: a flag whose variables the program makes itself. */
 class FlagRegisterer {
  public:
   template <typename T>

@@ -1,4 +1,4 @@
-/* --tab_completion_word: what the beginning of a flag may become. */
+/* --tab_completion_word: completes the beginning of a flag. */
 #ifndef PD_FLAGS_GFLAGS_COMPLETIONS_HPP
 #define PD_FLAGS_GFLAGS_COMPLETIONS_HPP
 
@@ -7,8 +7,8 @@
 namespace pd {
 namespace gflags_detail PD__LOCAL {
 
-/* What somebody looks for. A `?` behind the word finds it anywhere in a name, a second one
- * in the path of the source too, a third one in the help; a `+` shows all that are found. */
+/* What the user searches for. A `?` after the text matches it anywhere in a name, a second one
+ * also in the path of the source, a third one also in the help; a `+` shows all matches. */
 struct wanted {
   std::string text;
   int wide;
@@ -47,7 +47,7 @@ PD__LOCAL inline std::string common_beginning(const std::vector<CommandLineFlagI
   return common;
 }
 
-/* Name, default and as much of the help as a line has room for. */
+/* Name, default, and as much of the help as fits in a line. */
 PD__LOCAL inline std::string completion_line(const CommandLineFlagInfo &flag) {
   const char *quote = flag.type == "string" ? "'" : "";
   std::string line = "--" + flag.name + " [" + quote + flag.default_value + quote + "] ";
@@ -58,7 +58,7 @@ PD__LOCAL inline std::string completion_line(const CommandLineFlagInfo &flag) {
 }
 
 PD__LOCAL inline void show_completions() {
-  const size_t most = 98; /* shells ask before they show more */
+  const size_t most = 98; /* shells ask before they list more */
   wanted look = look_at(fLS::FLAGS_tab_completion_word);
   std::vector<CommandLineFlagInfo> found;
   for (const CommandLineFlagInfo &flag : all_flags()) {
@@ -73,7 +73,7 @@ PD__LOCAL inline void show_completions() {
     text += completion_line(found[i]) + "\n";
   }
   if (!look.all && found.size() > most) text += "~ (Remaining flags hidden) ~\n";
-  /* Without a common beginning the shell leaves the word as it is. */
+  /* Without a common prefix the shell leaves the text as it is. */
   if (!found.empty() && (look.all || found.size() <= most)) text += "~\n";
   print(text);
 }

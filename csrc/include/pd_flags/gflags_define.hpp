@@ -1,12 +1,12 @@
-/* The definitions of compat/gflags/gflags.h: assignable variables, each with a place for
- * the one validator that gflags lets a flag have. */
+/* The definitions of compat/gflags/gflags.h: assignable variables, each with room for the one
+ * validator that gflags allows for a flag. */
 #ifndef PD_FLAGS_GFLAGS_DEFINE_HPP
 #define PD_FLAGS_GFLAGS_DEFINE_HPP
 
 #include <pd_flags/assignable.hpp>
 #include <pd_flags/catching.hpp>
 
-/* For the checks of the macros; none of them has a body. */
+/* For the macros' type checks; none has a body. */
 namespace fLB {
 template <typename From>
 double IsBoolFlag(const From &from);
@@ -28,26 +28,26 @@ struct value_type<std::string> : value_type<const char *> {
 
 namespace gflags_detail PD__LOCAL {
 
-/* The context of a flag's definition. Needs no initialiser: it may be given a validator
+/* The context of a flag's definition. Needs no initialiser: a validator may be registered
  * before any has run. */
 struct checker {
-  const char *name;     /* as it was defined: a registry may know it by a longer one */
+  const char *name;     /* as defined; with a namespace, the registry's name is longer */
   void (*function)();   /* bool (*)(const char *, T), or NULL */
-  const void *variable; /* these two for those that a FlagRegisterer has made */
+  const void *variable; /* these two for flags that a FlagRegisterer made */
   checker *next;
   const void *(*where)(); /* what FLAGS_x of a string refers to */
 };
 
-/* A library with a real gflags that defines a string flag of the same name makes FLAGS_x
- * refer to its own string, which no registry of ours follows. That is told and ends the
- * program: so the reference is writable, and weak, or the compiler would know it. */
+/* If a library with a real gflags defines a string flag of the same name, FLAGS_x refers to
+ * gflags' string, which our registry doesn't follow. That ends the program with a message. To
+ * detect it, the reference is writable and weak: otherwise the compiler would assume its value. */
 #ifdef __ELF__
 #define PD__GFLAGS_WRITABLE __attribute__((section(".data.pd_flags_text"), weak))
 #else
 #define PD__GFLAGS_WRITABLE
 #endif
 
-/* What gflags hands to a validator. */
+/* The types that gflags passes to a validator. */
 template <class T>
 using argument = typename std::conditional<std::is_class<T>::value, const T &, T>::type;
 
@@ -57,7 +57,7 @@ PD__LOCAL bool accepts(const checker &check, const T &value) {
   return !check.function || reinterpret_cast<function>(check.function)(check.name, value);
 }
 
-/* The pd_validator of every flag. */
+/* The pd_validator of every flag: calls gflags' one. */
 template <class T>
 PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char *why,
                         size_t size) {

@@ -1,4 +1,4 @@
-/* One flag as gflags' functions see it: of the registry, or a word of the command line. */
+/* One flag as gflags' functions see it: a flag of the registry, or a built-in one of gflags. */
 #ifndef PD_FLAGS_GFLAGS_FLAG_HPP
 #define PD_FLAGS_GFLAGS_FLAG_HPP
 
@@ -19,7 +19,7 @@ using gf::FlagSettingMode;
 
 /* ---- Text ---- */
 
-/* As gflags reads values; blanks in front, which the registry refuses, are refused here. */
+/* Reads values as gflags does, but refuses leading blanks, as the registry does. */
 PD__LOCAL inline bool text_to_value(pd_type type, const std::string &text, pd_value *out) {
   const char *begin = text.c_str();
   char *end = nullptr;
@@ -44,13 +44,13 @@ PD__LOCAL inline bool text_to_value(pd_type type, const std::string &text, pd_va
 
 /* ---- Definitions of this module ---- */
 
-/* Those that a FlagRegisterer has made. */
+/* The definitions that a FlagRegisterer made. */
 PD__LOCAL inline checker *&registered() {
   static checker *first = nullptr;
   return first;
 }
 
-/* By the address of the variable. */
+/* Finds a definition by the address of its variable. */
 PD__LOCAL inline std::map<const void *, checker *> checkers() {
   std::map<const void *, checker *> found;
   const pd_flag_def *const *at = pd__module_v1.defs;
@@ -65,7 +65,7 @@ PD__LOCAL inline std::map<const void *, checker *> checkers() {
 /* ---- A flag ---- */
 
 struct handle {
-  pd_flag *flag; /* of the registry; or NULL, and a word, or neither */
+  pd_flag *flag; /* of the registry; NULL if it is built in or not found */
   word *own;
   bool exists() const { return flag || own; }
 };
@@ -76,7 +76,7 @@ PD__LOCAL inline pd_flag_info info_of(const pd_flag *flag) {
   return info;
 }
 
-/* Dashes in a name may stand for underscores. */
+/* `-` in a name may stand for `_`. */
 PD__LOCAL inline handle find(const std::string &name) {
   handle found = {nullptr, find_word(name)};
   if (found.exists() || name.empty()) return found;
@@ -98,7 +98,7 @@ PD__LOCAL inline std::string help_of(const handle &of) {
   return of.own ? of.own->help : info_of(of.flag).help;
 }
 
-/* `plain`: also what is not to be shown. */
+/* `plain`: also values that must not be shown. */
 PD__LOCAL inline std::string text_of_flag(const pd_flag *flag, const pd_flag_info &info,
                                           bool plain = false) {
   pd_flag_entry entry = detail::sized<pd_flag_entry>();
@@ -117,14 +117,14 @@ PD__LOCAL inline std::string text_of(const handle &of, bool plain = false) {
   return of.own ? text_of_word(*of.own) : text_of_flag(of.flag, info_of(of.flag), plain);
 }
 
-/* Whether somebody has set it, or assigned another value than the default. */
+/* Returns whether the flag was set, or assigned a value other than its default. */
 PD__LOCAL inline bool is_given(const handle &of) {
   if (of.flag) return info_of(of.flag).source != PD_SOURCE_DEFAULT;
   if (text_of_word(*of.own) != of.own->fallback) of.own->given = true;
   return of.own->given;
 }
 
-/* The variable of the definition, and the place for its validator if that is here. */
+/* The variable of the definition, and the room for its validator if it is in this module. */
 PD__LOCAL inline const void *variable_of(const pd_flag *flag,
                                          const std::map<const void *, checker *> &known,
                                          checker **out) {
@@ -187,8 +187,8 @@ PD__LOCAL inline bool accepts_text(const checker *check, pd_type type, const std
   return true;
 }
 
-/* What had been assigned, or set at run time, before the line was read is hidden by the
- * line in gflags, and by a rank above the line's here: the line then gets that rank. */
+/* In gflags, the command line replaces what the program assigned or set before. Here such a value
+ * has a higher rank and would hide the command line's, which therefore gets that rank too. */
 PD__LOCAL inline pd_status give(pd_flag *flag, const std::string &text, pd_origin origin,
                                 pd_error *err) {
   pd_assignment item;
@@ -201,7 +201,7 @@ PD__LOCAL inline pd_status give(pd_flag *flag, const std::string &text, pd_origi
   return pd_batch_set(&item, 1, &origin, nullptr, err);
 }
 
-/* The registry asks validators about what holds, which a default may not. */
+/* The registry validates current values only, and a default may not be current. */
 PD__LOCAL inline pd_status give_default(pd_flag *flag, const std::string &text, pd_error *err) {
   checker *check = nullptr;
   variable_of(flag, checkers(), &check);
@@ -230,7 +230,7 @@ PD__LOCAL inline pd_status set_word(word *own, const std::string &text, FlagSett
   return give_word(own, text) ? PD_OK : PD_ERR_VALUE;
 }
 
-/* Whether it was set; `message` tells, as gflags does. */
+/* Returns whether it was set; `message` says what happened, as in gflags. */
 PD__LOCAL inline bool set(const handle &of, const std::string &text, FlagSettingMode mode,
                           const pd_origin &origin, std::string *message) {
   pd_error err;

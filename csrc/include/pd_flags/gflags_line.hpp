@@ -1,5 +1,5 @@
-/* gflags' reading of a command line, and of the files and variables that it names: a value
- * holds as soon as it is read, and the errors are told at the end. */
+/* Reads a command line, and the files and variables that it names, as gflags does: a value takes
+ * effect as soon as it is read, and errors are reported at the end. */
 #ifndef PD_FLAGS_GFLAGS_LINE_HPP
 #define PD_FLAGS_GFLAGS_LINE_HPP
 
@@ -15,7 +15,7 @@
 namespace pd {
 namespace gflags_detail PD__LOCAL {
 
-/* Whether AllowCommandLineReparsing was called. */
+/* True once AllowCommandLineReparsing was called. */
 PD__LOCAL inline bool &may_come_later() {
   static bool allowed = false;
   return allowed;
@@ -53,7 +53,7 @@ PD__LOCAL inline std::string read_file(const char *path) {
   return text;
 }
 
-/* Whether a line of a flagfile without a dash names this program. */
+/* Returns whether a flagfile's line without a dash names this program. */
 PD__LOCAL inline bool names_program(const std::string &line) {
   const char *names[] = {program_name(), program_short_name()};
   for (size_t at = 0; at < line.size();) {
@@ -70,16 +70,16 @@ PD__LOCAL inline bool names_program(const std::string &line) {
   return false;
 }
 
-/* A word of a line, taken apart. */
+/* A token of a command line, split into its parts. */
 struct argument_of_line {
   handle flag;
-  std::string name;  /* as it was given; of --noname, the flag's */
-  std::string value; /* of --name=value and of a bool */
+  std::string name;  /* as written; for --noname, the flag's */
+  std::string value; /* for --name=value, and for a bool */
   bool has_value;
-  std::string error; /* where there is no flag */
+  std::string error; /* if there is no such flag */
 };
 
-/* `text` has no dashes in front. */
+/* `text` has no leading dashes. */
 PD__LOCAL inline argument_of_line take_apart(const std::string &text) {
   argument_of_line made = {{nullptr, nullptr}, text, "", false, ""};
   size_t equals = text.find('=');
@@ -111,7 +111,7 @@ PD__LOCAL inline argument_of_line take_apart(const std::string &text) {
   return made;
 }
 
-/* A text with a dash where the help speaks of true or false: it may be the next flag. */
+/* A text with a dash for a flag whose help mentions true or false: probably the next flag. */
 PD__LOCAL inline void doubt(const argument_of_line &found) {
   std::string help = help_of(found.flag);
   bool like_a_bool =
@@ -126,10 +126,10 @@ class reader {
   /* Of a line; PD_SOURCE_RUNTIME for what a function of the program says. */
   PD__LOCAL inline explicit reader(pd_source source) : source_(source), depth_(0) {}
 
-  /* Gives the index of the first argument. */
+  /* Returns the index of the first argument. */
   PD__LOCAL inline int read_line(int *argc, char ***argv, bool remove) {
     char **words = *argv;
-    int first = *argc, moved = 0; /* arguments go behind the flags */
+    int first = *argc, moved = 0; /* arguments are moved after the flags */
     for (int i = 1; i < first; i++) {
       char *word = words[i];
       if (word[0] != '-' || word[1] == '\0') {
@@ -167,8 +167,7 @@ class reader {
     return 1;
   }
 
-  /* Give a flag its value, and do what it says if it is a word. What it gives is empty
-   * after an error. */
+  /* Set a flag, and carry it out if it is built in. Returns "" after an error. */
   PD__LOCAL inline std::string take(const handle &of, const std::string &value,
                                     FlagSettingMode mode, const pd_origin &origin) {
     std::string message, name = name_of(of);
@@ -183,11 +182,11 @@ class reader {
     return message;
   }
 
-  /* Flags that nobody defines are passed over. */
+  /* Skips flags that are not defined. */
   PD__LOCAL inline std::string read_text(const std::string &text, const char *path,
                                          FlagSettingMode mode) {
     std::string messages;
-    bool ours = true, naming = false; /* flags below names are for the programs that they name */
+    bool ours = true, naming = false; /* flags below names are for those programs */
     uint32_t number = 0;
     for (size_t at = 0; at < text.size();) {
       size_t end = std::min(text.find_first_of("\r\n", at), text.size());
@@ -212,7 +211,7 @@ class reader {
     return messages;
   }
 
-  /* Ask validators about what nobody has set. */
+  /* Validate the values that were not set. */
   PD__LOCAL inline void validate() {
     std::map<const void *, checker *> known = checkers();
     std::vector<pd_flag *> others; /* whose validators are in other modules */
@@ -234,7 +233,7 @@ class reader {
     }
   }
 
-  /* Print the errors; whether there were any. */
+  /* Print the errors, and return whether there were any. */
   PD__LOCAL inline bool report() {
     std::string text;
     forgive();
@@ -286,7 +285,7 @@ class reader {
   }
 
  private:
-  /* Files that include themselves end here. */
+  /* A file that includes itself ends here. */
   enum { deepest = 16 };
 
   PD__LOCAL inline bool lacks_value(const argument_of_line &found, const char *word) {
@@ -297,7 +296,7 @@ class reader {
     return true;
   }
 
-  /* What --undefok names, and what may come with a module later, is no error. */
+  /* Names of --undefok, and of modules that may be loaded later, are no errors. */
   PD__LOCAL inline void forgive() {
     for (const std::string &name : split(fLS::FLAGS_undefok)) {
       for (const std::string &given : {name, "no" + name}) {
@@ -315,16 +314,16 @@ class reader {
   }
 
   pd_source source_;
-  int depth_; /* of files and variables that name each other */
+  int depth_; /* of nested files and variables */
   std::map<std::string, std::string> errors_;    /* by name */
-  std::map<std::string, std::string> undefined_; /* the values of names that nobody defines */
+  std::map<std::string, std::string> undefined_; /* the values of names that are not defined */
 };
 
 /* ---- The program's line ---- */
 
 PD__LOCAL inline void keep_line(int argc, const char **argv) {
   pd_program made = program();
-  if (made.argv || argc <= 0) return; /* the first one counts */
+  if (made.argv || argc <= 0) return; /* only the first call counts */
   made.argc = argc;
   made.argv = argv;
   made.usage = made.version = nullptr;

@@ -1,4 +1,4 @@
-/* What gflags prints: help on flags, as text and as XML, and the program's version. */
+/* Prints what gflags prints: help for flags as text and XML, and the program's version. */
 #ifndef PD_FLAGS_GFLAGS_REPORT_HPP
 #define PD_FLAGS_GFLAGS_REPORT_HPP
 
@@ -8,7 +8,7 @@
 
 namespace GFLAGS_NAMESPACE {
 
-/* Ends the program; tests put another function here, which may return. */
+/* Ends the program. Tests put another function here, which may return. */
 extern GFLAGS_DLL_DECL void (*gflags_exitfunc)(int);
 PD__GFLAGS_ONCE void (*gflags_exitfunc)(int) = &exit;
 
@@ -62,17 +62,17 @@ PD__LOCAL inline std::vector<CommandLineFlagInfo> all_flags() {
   return found;
 }
 
-/* What was compiled with STRIP_FLAG_HELP, or is hidden, isn't shown. */
+/* Flags that are hidden, or compiled with STRIP_FLAG_HELP, aren't shown. */
 PD__LOCAL inline bool is_shown(const CommandLineFlagInfo &flag) {
   handle found = find(flag.name);
   return flag.description != gf::kStrippedFlagHelp && (!found.flag || !info_of(found.flag).hidden);
 }
 
-/* ---- One flag as text, in lines of less than 80 columns ---- */
+/* ---- One flag as text, in lines of fewer than 80 columns ---- */
 
 static constexpr size_t line_length = 80, indented = 6;
 
-/* `used` becomes the columns of the last line. */
+/* `used` counts the columns of the last line. */
 PD__LOCAL inline std::string wrap(const std::string &text, size_t *used) {
   std::string made;
   for (size_t at = 0; at < text.size();) {
@@ -130,7 +130,7 @@ PD__LOCAL inline std::string directory_of(const std::string &file) {
   return slash == std::string::npos ? "" : file.substr(0, slash);
 }
 
-/* A part that begins with a slash may begin the path as well. */
+/* A part that begins with a slash also matches at the beginning of the path. */
 PD__LOCAL inline bool matches(const std::string &file, const std::vector<std::string> &parts) {
   for (const std::string &part : parts) {
     if (file.find(part) != std::string::npos) return true;
@@ -141,7 +141,7 @@ PD__LOCAL inline bool matches(const std::string &file, const std::vector<std::st
   return false;
 }
 
-/* Flags of source files with one of `parts` in their paths; of all if there are none. */
+/* Flags of source files whose path contains one of `parts`; all flags if there are none. */
 PD__LOCAL inline void show_flags(const char *argv0, const std::vector<std::string> &parts) {
   const char *slash = std::strrchr(argv0, '/');
   std::string text = std::string(slash ? slash + 1 : argv0) + ": " + program_usage() + "\n";
@@ -168,7 +168,7 @@ PD__LOCAL inline std::vector<std::string> program_files() {
   return {name + ".", name + "-main.", name + "_main."};
 }
 
-/* The flags of the directories that hold a source file of the program. */
+/* The flags of all directories that hold a source file of the program. */
 PD__LOCAL inline void show_package() {
   std::string last;
   std::vector<std::string> files = program_files();
@@ -216,7 +216,7 @@ PD__LOCAL inline void show_version() {
 #endif
 }
 
-/* ---- The words that ask for it ---- */
+/* ---- The flags that ask for help ---- */
 
 PD__LOCAL inline void show_what_was_asked_for() {
   const char *name = program_short_name();

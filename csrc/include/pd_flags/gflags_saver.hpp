@@ -1,4 +1,4 @@
-/* Keeping all flags as they are, and putting them back; and the flags as a text. */
+/* Saves and restores all flags; and writes the flags as text. */
 #ifndef PD_FLAGS_GFLAGS_SAVER_HPP
 #define PD_FLAGS_GFLAGS_SAVER_HPP
 
@@ -7,7 +7,7 @@
 namespace pd {
 namespace gflags_detail PD__LOCAL {
 
-/* A flag as it was. Text of a registry stays valid. */
+/* The saved state of a flag. The registry's text stays valid. */
 struct saved {
   handle flag;
   pd_type type;
@@ -35,7 +35,7 @@ class state {
     }
   }
 
-  /* Validators aren't asked about what has been before. */
+  /* Validators aren't asked about a restored value. */
   PD__LOCAL inline void restore() const {
     for (const saved &each : saved_) {
       if (each.check) each.check->function = nullptr;

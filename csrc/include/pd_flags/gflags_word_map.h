@@ -1,10 +1,10 @@
-/* The flags that gflags itself has on every command line. The registry knows no flags of these
- * names, so that they are variables of the program. */
+/* The built-in flags of gflags. The registry has no flags of these names, so they are variables of
+ * the program. */
 #ifndef PD_FLAGS_GFLAGS_WORD_MAP_H
 #define PD_FLAGS_GFLAGS_WORD_MAP_H
 
-/* X(kind, name, file that gflags shows: users ask for --helpon=gflags, help, default), of
- * kind TEXT, SWITCH (a bool) or NUMBER. */
+/* X(kind, name, file that gflags reports for it, as in --helpon=gflags; help, default). The kind
+ * is TEXT, SWITCH (a bool) or NUMBER. */
 #define PD__GFLAGS_WORD_MAP(X)                                                           \
   X(TEXT, flagfile, "", "read flags from these files, separated by commas", "")          \
   X(TEXT, fromenv, "",                                                                   \

@@ -1,6 +1,6 @@
-/* The words that gflags has flags for: --help and its like, --flagfile, --fromenv,
- * --tryfromenv, --undefok. The registry knows no flags of these names, so they are
- * variables of the program: a program sets FLAGS_flagfile before it parses. */
+/* The built-in flags of gflags: --help and the like, --flagfile, --fromenv, --tryfromenv and
+ * --undefok. The registry has no flags of these names, so they are variables of the program: it
+ * may set FLAGS_flagfile, for example, before it parses. */
 #ifndef PD_FLAGS_GFLAGS_WORDS_HPP
 #define PD_FLAGS_GFLAGS_WORDS_HPP
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-/* Every file that includes this has them; the linker keeps one of each. */
+/* Every file that includes this defines them; the linker keeps one of each. */
 #ifdef _WIN32
 #define PD__GFLAGS_ONCE __attribute__((selectany))
 #else
@@ -41,7 +41,7 @@ struct word {
   const char *name;
   pd_type type;
   void *variable;
-  const char *file; /* as gflags shows it: users ask for --helpon=gflags */
+  const char *file; /* as in gflags, for --helpon=gflags */
   const char *help;
   std::string fallback; /* its default */
   bool given;

@@ -1,5 +1,4 @@
-/* The way from a module to the functions of its host, without libpd_flags on the link
- * line. */
+/* How a module reaches the functions of its host without linking libpd_flags. */
 #ifndef PD_FLAGS_HOST_H
 #define PD_FLAGS_HOST_H
 
@@ -29,7 +28,7 @@ static inline char *pd__add_number(char *at, const char *end, size_t number) {
   return pd__add_text(at, end, first);
 }
 
-/* Fill `err` (NULL allowed) with three texts in a row, and return `status`. */
+/* Concatenate three texts into `err` (NULL allowed), and return `status`. */
 static inline pd_status pd__refuse(pd_error *err, pd_status status, const char *a, const char *b,
                                    const char *c) {
   if (!err) return status;
@@ -41,16 +40,16 @@ static inline pd_status pd__refuse(pd_error *err, pd_status status, const char *
 
 /* ---- The way to the host ---- */
 
-/* The table of the host; NULL: no registry is in this process. A host joins the modules
- * that were there before it; one that is just about to is looked for. */
+/* The table of the host, or NULL if this process has no registry. A host joins the modules
+ * that were loaded before it; this also finds a host that hasn't done so yet. */
 static inline const pd_table *pd__table(void) {
   const pd_host *host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
   if (!host) host = pd__look_for_host();
   return (const pd_table *)(const void *)host;
 }
 
-/* The same if the function at `offset` is in it: an older version has a shorter table, and a
- * small build 0 in place of what it lacks. */
+/* The same if the table has the function at `offset`, or NULL: an older version has a shorter
+ * table, and a small build has 0 in place of functions that it lacks. */
 static inline const pd_table *pd__table_with(size_t offset) {
   const pd_table *table = pd__table();
   if (!table || table->host.size <= offset) return NULL;

@@ -1,4 +1,4 @@
-/* Functions of the registry for programs, and flags by name. */
+/* The registry's functions for programs, and access to flags by name. */
 #ifndef PD_FLAGS_HOSTING_HPP
 #define PD_FLAGS_HOSTING_HPP
 
@@ -58,8 +58,8 @@ class error_list {
 
 }  // namespace inner
 
-/* Any flag of the process by its name: pd::find<int>("host_threads"). It stays good, and
- * reports when the flag is no longer defined. */
+/* Any flag of the process, by name: pd::find<int>("host_threads"). It stays valid; its functions
+ * report when the flag is no longer defined. */
 template <class T>
 class ref {
   static_assert(inner::type_of<T>::known, "not a type of flags");
@@ -89,7 +89,7 @@ class ref {
   pd_flag *flag_;
 };
 
-/* Its value as on a command line; nothing while it is not defined. */
+/* The value as text; an error while the flag is not defined. */
 template <class Char, class Traits, class T>
 PD__LOCAL inline std::basic_ostream<Char, Traits> &operator<<(std::basic_ostream<Char, Traits> &out,
                                                          const ref<T> &flag) {
@@ -116,8 +116,8 @@ PD__LOCAL inline status set(const std::string &name, const std::string &text) {
   });
 }
 
-/* Read the flags of a command line, as pd_parse_argv says; PD_HELP: help was asked for.
- * `errors` (may be null) receives all of them, the status is the first. */
+/* Read flags from a command line, as pd_parse_argv does. PD_HELP: help was requested. `errors`
+ * (may be null) receives all errors; the status is that of the first. */
 PD__LOCAL inline status parse(int &argc, char **argv, std::vector<status> *errors = nullptr,
                             const pd_parse_options *options = nullptr) {
   pd_error err;
@@ -130,7 +130,7 @@ PD__LOCAL inline status parse(int &argc, char **argv, std::vector<status> *error
   return status(code, err);
 }
 
-/* A library with flags. It stays loaded until unload. */
+/* A library with flags. It stays loaded until unload() is called. */
 class module {
  public:
   PD__LOCAL explicit module(pd_module *handle = nullptr) : handle_(handle) {}
@@ -143,8 +143,8 @@ class module {
   pd_module *handle_;
 };
 
-/* Load a shared library, with its flags under `name_space` and a dot if there is one. A
- * value that waited for a flag of it and was refused is in `errors` alone. */
+/* Load a shared library; `name_space` and a dot, if any, go in front of its flags' names. A
+ * rejected pending value of one of its flags is reported in `errors` alone. */
 PD__LOCAL inline result<module> load(const std::string &path, const std::string &name_space = "",
                                    std::vector<status> *errors = nullptr) {
   pd_error err;

@@ -1,5 +1,5 @@
 /* The loaded images of a process on ELF systems, and the records that their notes
- * lead to. */
+ * point to. */
 #ifndef PD_FLAGS_IMAGE_ELF_H
 #define PD_FLAGS_IMAGE_ELF_H
 
@@ -14,8 +14,8 @@ typedef Elf32_Phdr pd__phdr;
 typedef Elf32_Nhdr pd__nhdr;
 #endif
 
-/* For functions that read what the loader wrote: ThreadSanitizer, which didn't see that, takes it
- * for the last write of an image that was at the same address. */
+/* For functions that read what the loader wrote. ThreadSanitizer doesn't see the loader's writes
+ * and would report the last write of an earlier image at the same address. */
 #define PD__READS_IMAGE
 #if defined(__has_attribute)
 #if __has_attribute(no_sanitize)
@@ -38,8 +38,8 @@ typedef struct pd__image {
 extern int pd__walk_images(int (*visit)(pd__image *, size_t, void *), void *context)
     __asm__("dl_iterate_phdr");
 
-/* Whether one loaded segment of `image` with `flags` holds `size` bytes at `address`.
- * Notes may be anybody's, and damaged: nothing that lies outside is touched. */
+/* Returns whether one loaded segment of `image` with `flags` holds `size` bytes at
+ * `address`. A note may be damaged or somebody else's: nothing outside is touched. */
 PD__READS_IMAGE
 static inline int pd__holds(const pd__image *image, uintptr_t address, uint64_t size,
                             uint32_t flags) {
@@ -54,7 +54,7 @@ static inline int pd__holds(const pd__image *image, uintptr_t address, uint64_t 
   return 0;
 }
 
-/* The record of `size` bytes that a note of `type` leads to, or NULL for other notes. */
+/* The record of `size` bytes that a note of `type` points to, or NULL for other notes. */
 PD__READS_IMAGE
 static inline void *pd__record_of(const pd__image *image, const pd__nhdr *note, const char *body,
                                   uint32_t type, uint64_t size) {
@@ -68,7 +68,7 @@ static inline void *pd__record_of(const pd__image *image, const pd__nhdr *note, 
 }
 
 /* Call `visit` with each record of `size` bytes of writable memory that a note of `type`
- * leads to, until one gives something else than 0: that. */
+ * points to, until it returns anything but 0, and return that. */
 typedef int pd__visit_record(void *record, void *context);
 PD__READS_IMAGE
 static inline int pd__each_record(const pd__image *image, uint32_t type, uint64_t size,

@@ -1,5 +1,5 @@
-/* The loaded images of a Windows process, and what their sections hold. It does
- * without <windows.h>, whose macros a plugin may not want. */
+/* The loaded images of a Windows process, and what their sections hold. Does without
+ * <windows.h>, whose macros a plugin may not want. */
 #ifndef PD_FLAGS_IMAGE_PE_H
 #define PD_FLAGS_IMAGE_PE_H
 
@@ -32,7 +32,7 @@ typedef struct pd__section {
 
 #define PD__WRITABLE UINT32_C(0x80000000)
 
-/* LdrEnumerateLoadedModules of ntdll: it keeps other threads from loading and
+/* LdrEnumerateLoadedModules of ntdll. It keeps other threads from loading and
  * unloading meanwhile, and works in constructors. `stop` ends the walk. */
 typedef void pd__visit_image(const pd__image *image, void *context, unsigned char *stop);
 typedef long pd__walk_images(uint32_t zero, pd__visit_image *visit, void *context);
@@ -53,8 +53,8 @@ static inline const pd__section *pd__sections(const pd__image *image, unsigned *
                                              *(const uint16_t *)(const void *)(header + 20));
 }
 
-/* Whether one section of `image` with `flags` holds `size` bytes at `address`.
- * Notes may be anybody's, and damaged: nothing that lies outside is touched. */
+/* Returns whether one section of `image` with `flags` holds `size` bytes at `address`.
+ * A note may be damaged or somebody else's: nothing outside is touched. */
 static inline int pd__holds(const pd__image *image, const void *address, uint32_t size,
                             uint32_t flags) {
   unsigned count;
@@ -69,8 +69,8 @@ static inline int pd__holds(const pd__image *image, const void *address, uint32_
   return 0;
 }
 
-/* The next note of a type in an image, behind `last` (NULL: the first), that
- * leads to `size` bytes of writable memory; NULL: no more. */
+/* The next note of a type in an image after `last` (NULL: the first) that points
+ * to `size` bytes of writable memory, or NULL. */
 static inline const pd__note *pd__next_note(const pd__image *image, const pd__note *last,
                                             uint32_t type, uint32_t size) {
   unsigned count;

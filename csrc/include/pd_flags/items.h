@@ -1,5 +1,5 @@
-/* The items of a comma list, one record of RFC 4180: for the library, and for modules
- * that don't link it. */
+/* The items of a comma list, which is one record of RFC 4180. Used by the library, and by
+ * modules that don't link it. */
 #ifndef PD_FLAGS_ITEMS_H
 #define PD_FLAGS_ITEMS_H
 
@@ -9,15 +9,15 @@
 
 #include <stddef.h>
 
-/* What an item must be that can't be read, for messages. */
+/* For messages: what was expected of an item that can't be read. */
 #define PD__ITEM_EXPECTED                                                      \
   "text, in double quotes if it has quotes, line breaks or blanks at its ends"
 
 PD__BEGIN_C
 
-/* Write the item at *cursor to `buffer` as snprintf does, its whole length to
- * *length, and move *cursor to the next one: NULL after the last. 0: the text
- * isn't a list, and *cursor stays. */
+/* Write the item at *cursor to `buffer` as snprintf does, and its whole length to
+ * *length. Move *cursor to the next item, or to NULL after the last. Returns 0 and
+ * leaves *cursor alone if the text isn't a list. */
 static inline int pd__item_read(const char **cursor, char *buffer, size_t size, size_t *length) {
   const char *start = *cursor, *at = start;
   int quoted = *at == '"', blank;

@@ -1,7 +1,7 @@
 /* How a module joins on ELF systems: a note that the registry can find, and a
- * constructor that looks for a registry which is there already.
+ * constructor that looks for a registry that is already there.
  *
- * Every source file that includes pd_flags.h leaves the same weak, hidden
+ * Every source file that includes pd_flags.h emits the same weak, hidden
  * record and functions; the linker keeps one of each for the module. */
 #ifndef PD_FLAGS_JOIN_ELF_H
 #define PD_FLAGS_JOIN_ELF_H
@@ -16,9 +16,9 @@
 #define PD__POINTER ".long "
 #endif
 
-/* Run `function` before (.init_array) or after (.fini_array) all else in the
- * module: C++ objects and constructors without a priority have 65535, and user
- * code can't ask for less than 101. */
+/* Run `function` before (.init_array) or after (.fini_array) everything else in
+ * the module: C++ objects and constructors without a priority have 65535, and
+ * user code can't ask for less than 101. */
 #define PD__RUN(array, function)                                               \
   __asm__(".ifndef .Lpd_run_" function "\n"                                    \
           ".pushsection ." array ".00099,\"aw\",%" array "\n"                  \
@@ -63,7 +63,7 @@ static inline const pd_host *pd__look_for_host(void) {
   return host;
 }
 
-/* Whether a static object of this module is at `address`. */
+/* Returns whether `address` is in static memory of this module. */
 static inline int pd__visit_own(pd__image *image, size_t size, void *address) {
   (void)size;
   if (!pd__holds(image, (uintptr_t)&pd__module_v1, 1, 0)) return 0;
@@ -73,8 +73,8 @@ static inline int pd__is_own(void *address) {
   return pd__walk_images(pd__visit_own, address) == 1;
 }
 
-/* Loads are atomic as the host's stores are: no more than the loader's lock, which
- * sanitizers don't know of, keeps another thread's away. */
+/* Loads are atomic, as the host's stores are: only the loader's lock, which sanitizers
+ * don't know, keeps other threads away. */
 __attribute__((used)) void pd__module_enter_v1(void) {
   bool joined = __atomic_load_n(&pd__module_v1.state, __ATOMIC_ACQUIRE) != NULL;
   const pd_host *host = joined ? NULL : pd__look_for_host();
@@ -88,8 +88,8 @@ __attribute__((used)) void pd__module_exit_v1(void) {
 
 PD__END_C
 
-/* gcc forgets to say it of symbols that only data refers to. Without it a module
- * that has no flags would be given the bounds of another one. */
+/* gcc doesn't mark symbols hidden that only data refers to. Without this, a module
+ * without flags would get the bounds of another module. */
 __asm__(".weak __start_pd_flags, __stop_pd_flags\n"
         ".hidden __start_pd_flags, __stop_pd_flags\n");
 

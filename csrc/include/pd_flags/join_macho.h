@@ -1,9 +1,9 @@
 /* How a module joins on macOS: a note that the registry can find, and a
- * constructor that looks for a registry which is there already.
+ * constructor that looks for a registry that is already there.
  *
- * Every source file that includes pd_flags.h leaves the same weak, hidden
- * record; the linker keeps one for the module. The functions are each file's
- * own: entered several times, they join once. */
+ * Every source file that includes pd_flags.h emits the same weak, hidden
+ * record; the linker keeps one for the module. Each file has its own copy of the
+ * functions: however often they are entered, the module joins once. */
 #ifndef PD_FLAGS_JOIN_MACHO_H
 #define PD_FLAGS_JOIN_MACHO_H
 
@@ -11,7 +11,7 @@
 
 PD__BEGIN_C
 
-/* The linker's bounds of the list, and one entry, so that it is there in modules
+/* The linker's bounds of the list, and one entry, so that the list exists in modules
  * without a flag. */
 extern const pd_flag_def *const pd__defs_begin[]
     __asm__("section$start$__DATA$__pd_flag_defs");
@@ -53,7 +53,7 @@ static inline const pd_host *pd__look_for_host(void) {
   return host;
 }
 
-/* Whether a static object of this module is at `address`. */
+/* Returns whether `address` is in static memory of this module. */
 static inline int pd__is_own(void *address) {
   for (uint32_t i = pd__image_count(); i-- > 0;) {
     const void *image = pd__image_at(i);
@@ -69,9 +69,9 @@ static void pd__module_exit(void *unused) {
 }
 
 /* Constructors run in the order of the source files on the linker's command line,
- * and by priority within a file: so a file with flags comes after its own joining,
- * and one without the header, if it is linked first, may run before. What is to
- * run at exit runs in reverse, so the first file to enter leaves last. */
+ * and by priority within a file. So a file's flags come after its own joining, but
+ * a file without the header may run earlier if it is linked first. Exit functions
+ * run in reverse order, so the first file to enter leaves last. */
 __attribute__((constructor(101), used)) static void pd__module_enter(void) {
   const pd_host *host = NULL;
   if (pd__module_entered_v1) return;

@@ -1,9 +1,9 @@
 /* How a module joins on Windows: a note that the registry can find, and a
- * constructor that looks for a registry which is there already.
+ * constructor that looks for a registry that is already there.
  *
- * Every source file that includes pd_flags.h leaves the same record; the linker
- * keeps one for the module. The functions are each file's own: entered several
- * times, they join once. */
+ * Every source file that includes pd_flags.h emits the same record; the linker
+ * keeps one for the module. Each file has its own copy of the functions: however
+ * often they are entered, the module joins once. */
 #ifndef PD_FLAGS_JOIN_PE_H
 #define PD_FLAGS_JOIN_PE_H
 
@@ -11,14 +11,14 @@
 
 PD__BEGIN_C
 
-/* The C library's, without <stdlib.h>. What a DLL registers runs when it goes. */
+/* The C library's, without <stdlib.h>. Functions that a DLL registers run when it is unloaded. */
 extern int pd__at_exit(void (*function)(void)) __asm__("atexit");
 
 /* The bounds of the list of definitions. */
 static const void *const pd__defs_begin PD__SECTION("d0") = NULL;
 static const void *const pd__defs_end PD__SECTION("d2") = NULL;
 
-/* Linkers keep one of each for the module. */
+/* The linker keeps one of each for the module. */
 #define PD__ONCE __attribute__((selectany))
 PD__ONCE pd_module_record pd__module_v1 = {
     PD_ABI_VERSION, sizeof(pd_module_record),
@@ -45,7 +45,7 @@ static inline const pd_host *pd__look_for_host(void) {
   return host;
 }
 
-/* Whether a static object of this module is at `address`. */
+/* Returns whether `address` is in static memory of this module. */
 static inline void pd__visit_own(const pd__image *image, void *address, unsigned char *stop) {
   void **sought = (void **)address;
   if (!pd__holds(image, &pd__module_v1, 1, 0)) return;
@@ -62,8 +62,8 @@ static void pd__module_exit(void) {
   if (host) host->module_leave(&pd__module_v1);
 }
 
-/* What runs at exit runs in reverse, so the first to ask for it leaves last: the
- * flags are followed in all destructors. A module that can't leave doesn't join. */
+/* Exit functions run in reverse order, so the first to register leaves last: flags
+ * work in all destructors. A module that can't leave doesn't join. */
 static void pd__module_enter(void) {
   const pd_host *host = NULL;
   if (pd__module_entered_v1) return;

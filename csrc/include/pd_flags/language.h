@@ -1,5 +1,5 @@
-/* The parts of the headers that are C in a C++ program as well: C linkage, and without the
- * warnings that a C++ compiler has for the ways of C. */
+/* Brackets for parts of the headers that stay C in a C++ program: C linkage, and no C++
+ * warnings about C idioms. */
 #ifndef PD_FLAGS_LANGUAGE_H
 #define PD_FLAGS_LANGUAGE_H
 

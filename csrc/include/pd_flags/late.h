@@ -1,4 +1,4 @@
-/* Definitions that a module makes while it runs: they belong to the module as those of
+/* Definitions that a module makes while it runs. They belong to the module, as those of
  * PD_DEFINE do. */
 #ifndef PD_FLAGS_LATE_H
 #define PD_FLAGS_LATE_H
@@ -9,7 +9,7 @@
 
 PD__BEGIN_C
 
-/* It never comes into the chain, and has itself as the next one instead. */
+/* Marks a definition that isn't in the chain: its `next` is itself. */
 static inline pd_status pd__late_refuse(pd_late_def *late, pd_status status, const char *why) {
   late->next = late;
   late->why = why;
@@ -18,8 +18,8 @@ static inline pd_status pd__late_refuse(pd_late_def *late, pd_status status, con
   return status;
 }
 
-/* What became of it: PD_OK, also while no host is there; why it was refused; or
- * PD_ERR_UNSUPPORTED, because the host is too old. Any thread. */
+/* PD_OK if the flag is defined or no host is there yet; otherwise why it was refused, or
+ * PD_ERR_UNSUPPORTED if the host is too old. Any thread. */
 static inline pd_status pd_late_check(const pd_late_def *late, pd_error *err) {
   const pd_table *table =
       (const pd_table *)(const void *)__atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
@@ -37,10 +37,10 @@ static inline pd_status pd_late_check(const pd_late_def *late, pd_error *err) {
                     table->host.size > offsetof(pd_table, version) ? table->version() : "?");
 }
 
-/* Define `late->def`, with `late` zero but for its size and that: now, or when a host
- * comes. Both stand in static memory of this module and stay as they are, once for all.
- * In pd_module_load a definition that is refused refuses its module, otherwise it alone is
- * refused. PD_ERR_ARGUMENT: not in static memory of this module. */
+/* Define `late->def` now, or when a host arrives. `late` is zero but for its size and
+ * `def`. Both stand in static memory of this module and never change. During
+ * pd_module_load, a refused definition refuses its module; otherwise only the definition
+ * is refused. PD_ERR_ARGUMENT: not in static memory of this module. */
 static inline pd_status pd_late_define(pd_late_def *late, pd_error *err) {
   pd_late_def *first = __atomic_load_n(&pd__module_v1.late, __ATOMIC_RELAXED);
   const pd_host *host;
@@ -48,7 +48,7 @@ static inline pd_status pd_late_define(pd_late_def *late, pd_error *err) {
     pd__late_refuse(late, PD_ERR_ARGUMENT, "is not a static object, as a flag must be");
     return pd_late_check(late, err);
   }
-  /* A source that was built with an older header may have brought the record. */
+  /* The record may come from a source that was built with an older header. */
   if (pd__module_v1.size < sizeof(pd_module_record)) {
     pd__late_refuse(late, PD_ERR_UNSUPPORTED,
                     "a part of the module was built with an older pd_flags.h");
@@ -57,7 +57,7 @@ static inline pd_status pd_late_define(pd_late_def *late, pd_error *err) {
   do late->next = first;
   while (!__atomic_compare_exchange_n(&pd__module_v1.late, &first, late, 0, __ATOMIC_SEQ_CST,
                                       __ATOMIC_RELAXED));
-  /* A host that comes now either sees it there, or is seen here. */
+  /* A host that arrives now either sees the definition, or is seen here. */
   host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_SEQ_CST);
   if (host) host->module_join(&pd__module_v1);
   return pd_late_check(late, err);

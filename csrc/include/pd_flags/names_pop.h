@@ -1,4 +1,4 @@
-/* The macros that names_push.h has put aside are back. */
+/* Restores the macros that names_push.h put aside. */
 #pragma pop_macro("ALL")
 #pragma pop_macro("B")
 #pragma pop_macro("D")

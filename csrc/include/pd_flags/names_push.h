@@ -1,7 +1,7 @@
-/* User macros of short names don't reach into our headers: each public header begins with
- * this file, and ends with names_pop.h. Here stand all names of up to three letters that are
- * written in csrc/include; tests/python/test_short_names.py tells of one that is missing. No
- * include guard: headers nest. */
+/* Keeps a user's macros with short names out of our headers: each public header begins with
+ * this file and ends with names_pop.h. It lists all names of up to three letters that occur in
+ * csrc/include; tests/python/test_short_names.py reports a missing one. No include guard:
+ * headers nest. */
 #pragma push_macro("ALL")
 #undef ALL
 #pragma push_macro("B")

@@ -1,5 +1,5 @@
 /* What the headers need of ELF: hidden symbols, the list of definitions, and the
- * note that leads to a record. */
+ * note that points to a record. */
 #ifndef PD_FLAGS_NOTE_ELF_H
 #define PD_FLAGS_NOTE_ELF_H
 

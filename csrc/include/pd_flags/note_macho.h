@@ -1,11 +1,11 @@
 /* What the headers need of Mach-O, the format of macOS: hidden symbols, the list
- * of definitions, and the entry of a section that leads to a record. */
+ * of definitions, and the entry of a section that points to a record. */
 #ifndef PD_FLAGS_NOTE_MACHO_H
 #define PD_FLAGS_NOTE_MACHO_H
 
 #define PD__HIDDEN __attribute__((visibility("hidden")))
 
-/* AddressSanitizer would put gaps between what stands in a section. */
+/* AddressSanitizer would put gaps between the entries of a section. */
 #if __has_attribute(no_sanitize)
 #define PD__SECTION(name) __attribute__((section("__DATA," name), used, no_sanitize("address")))
 #else
@@ -16,8 +16,7 @@
 #define PD__LISTED PD__SECTION("__pd_flag_defs")
 #define PD__LIST(flag) static const void *pd__listed_##flag PD__LISTED = &pd__def_##flag
 
-/* In section __pd_flags, wherever 8 divides its address. The loader relocates the
- * pointer. */
+/* In section __pd_flags, aligned to 8 bytes. The loader relocates the pointer. */
 typedef struct pd__note {
   char name[8]; /* PD_NOTE_NAME, without a NUL */
   uint32_t type;
@@ -33,7 +32,7 @@ typedef struct pd__note {
 
 PD__BEGIN_C
 
-/* The system's, without its headers: an image is known by its header. */
+/* The system's functions, without its headers. An image is identified by its header. */
 extern uint32_t pd__image_count(void) __asm__("__dyld_image_count");
 extern const void *pd__image_at(uint32_t index) __asm__("__dyld_get_image_header");
 extern char *pd__section_of(const void *image, const char *segment, const char *section,
@@ -41,8 +40,8 @@ extern char *pd__section_of(const void *image, const char *segment, const char *
 extern char *pd__segment_of(const void *image, const char *segment,
                             unsigned long *size) __asm__("_getsegmentdata");
 
-/* Whether the segment __DATA of an image holds `size` bytes at `address`. Notes
- * may be anybody's, and damaged: nothing that lies outside is touched. */
+/* Returns whether the segment __DATA of an image holds `size` bytes at `address`. A
+ * note may be damaged or somebody else's: nothing outside is touched. */
 static inline int pd__holds(const void *image, const void *address, unsigned long size) {
   unsigned long whole = 0;
   const char *data = pd__segment_of(image, "__DATA", &whole);
@@ -50,8 +49,8 @@ static inline int pd__holds(const void *image, const void *address, unsigned lon
   return data && offset <= whole && size <= whole - offset;
 }
 
-/* The next note of a type in an image, behind `last` (NULL: the first), that
- * leads to `size` bytes of its data; NULL: no more. */
+/* The next note of a type in an image after `last` (NULL: the first) that points to
+ * `size` bytes of its data, or NULL. */
 static inline const pd__note *pd__next_note(const void *image, const pd__note *last,
                                             uint32_t type, unsigned long size) {
   unsigned long whole = 0;

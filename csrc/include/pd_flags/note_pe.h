@@ -1,13 +1,12 @@
 /* What the headers need of PE, the format of Windows DLLs: the entry of a
- * section that leads to a record, and the list of definitions. */
+ * section that points to a record, and the list of definitions. */
 #ifndef PD_FLAGS_NOTE_PE_H
 #define PD_FLAGS_NOTE_PE_H
 
-/* Nothing of ours is exported unless the linker was told to export all. */
+/* Nothing of ours is exported unless the linker was told to export everything. */
 #define PD__HIDDEN
 
-/* In section .pdflags, wherever 8 divides its address. The loader relocates the
- * pointer. */
+/* In section .pdflags, aligned to 8 bytes. The loader relocates the pointer. */
 typedef struct pd__note {
   char name[8]; /* PD_NOTE_NAME, without a NUL */
   uint32_t type;
@@ -15,12 +14,12 @@ typedef struct pd__note {
   void *record;
 } pd__note;
 
-/* Linkers sort what they put into one section by the text behind the `$`: the
- * list of definitions is what $d1 holds, between the bounds $d0 and $d2. */
+/* Linkers sort the parts of a section by the text after the `$`: $d1 holds the list
+ * of definitions, between the bounds $d0 and $d2. */
 #define PD__SECTION(part) __attribute__((section(".pdflags$" part), used))
 
-/* GNU ld keeps what .CRT refers to when it collects garbage, and nothing of
- * .pdflags otherwise. What stands behind .CRT$XTZ isn't run. */
+/* When GNU ld collects garbage, it keeps only those parts of .pdflags that .CRT refers
+ * to. Entries after .CRT$XTZ aren't run. */
 #define PD__KEEP(object)                                                       \
   static const void *const pd__kept_##object                                   \
       __attribute__((section(".CRT$XTZpd"), used)) = &object
@@ -34,9 +33,9 @@ typedef struct pd__note {
       {'p', 'd', '_', 'f', 'l', 'a', 'g', 's'}, type, sizeof(pd__note), &record}; \
   PD__KEEP(pd__note_##record)
 
-/* Have the C library run `function` before it runs any constructor of C or C++
- * in the module: those stand in .ctors, or in .CRT$XCU. Functions run in the
- * order of `place`, a letter in quotes. */
+/* Have the C library run `function` before any C or C++ constructor of the module;
+ * those are in .ctors or .CRT$XCU. Functions run in the order of `place`, a letter
+ * in quotes. */
 #define PD__START(place, function)                                             \
   static void (*const pd__start_##function)(void)                              \
       __attribute__((section(".CRT$XCA" place), used)) = function

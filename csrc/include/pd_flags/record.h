@@ -1,11 +1,11 @@
-/* The binary contract between modules and the registry; docs/reference/abi.md says the
- * same for writers in other languages. Everything here is fixed for
+/* The binary contract between modules and the registry; docs/reference/abi.md
+ * describes it for other languages. Everything here is fixed for
  * PD_ABI_VERSION 1: structs grow only at their end, and hold their size.
  *
  * A module carries ELF notes. Each holds, as its descriptor, the distance in
  * bytes from the descriptor to a record: a pd_module_record that lists the
  * module's definitions, or the pd_copy_record of code that can host the
- * registry. Whoever arrives second, module or registry, finds the other one by
+ * registry. Whichever arrives second, module or registry, finds the other by
  * walking the notes of the loaded images. */
 #ifndef PD_FLAGS_RECORD_H
 #define PD_FLAGS_RECORD_H
@@ -20,10 +20,10 @@ PD__BEGIN_C
 
 struct pd_module_record;
 
-/* What the elected registry copy offers to modules; the functions that it offers
- * to other copies follow behind. Immutable; valid until the process ends. Both
- * functions may be called from constructors and destructors, from
- * any thread, and more than once for one record. */
+/* What the elected copy of the registry offers to modules; the functions that it
+ * offers to other copies follow this struct. Immutable; valid until the process
+ * ends. You may call both functions from constructors and destructors, from any
+ * thread, and more than once for one record. */
 typedef struct pd_host {
   uint32_t abi;  /* PD_ABI_VERSION */
   uint32_t size; /* of this struct, in bytes */
@@ -31,17 +31,17 @@ typedef struct pd_host {
   void (*module_leave)(struct pd_module_record *record);
 } pd_host;
 
-/* A definition that comes while the module runs, as the constructors of static C++ objects
- * do. In static memory of the module, with all that it leads to: module_leave forgets it.
- * The module fills the upper part, and zeros the lower, which is the host's. */
+/* A definition that is made while the module runs, as the constructors of static C++ objects
+ * do. It and everything it points to stand in static memory of the module: module_leave forgets
+ * it. The module fills the upper part and zeros the lower one, which belongs to the host. */
 typedef struct pd_late_def {
   uint32_t size;            /* of this struct, in bytes */
-  uint32_t seen;            /* 1: the host has looked at it */
-  struct pd_late_def *next; /* the one that came before it, or 0 */
+  uint32_t seen;            /* 1: the host has processed it */
+  struct pd_late_def *next; /* the definition made before this one, or 0 */
   const pd_flag_def *def;
   struct pd_flag *flag; /* once it is defined; 0 for an import */
-  const char *why;      /* why it was refused, or 0; it stays until the process ends */
-  uint32_t status;      /* pd_status of that */
+  const char *why;      /* why it was refused, or 0; valid until the process ends */
+  uint32_t status;      /* pd_status of the refusal */
 } pd_late_def;
 
 /* One per module, in writable memory of the module. */
@@ -50,17 +50,17 @@ typedef struct pd_module_record {
   uint32_t size; /* of this struct, in bytes */
   const pd_flag_def *const *defs;     /* first pointer; NULL pointers are skipped */
   const pd_flag_def *const *defs_end; /* one past the last */
-  const pd_host *host; /* 0 at first; set by the host while the module is joined */
-  void *state;         /* 0 at first; the host's */
-  struct pd_late_def *late; /* the module's: the last that came, or 0. The module puts one
-                               before it and calls module_join again, if there is a host */
+  const pd_host *host; /* 0 at first; the host sets it while the module is joined */
+  void *state;         /* 0 at first; belongs to the host */
+  struct pd_late_def *late; /* the newest one, or 0. The module puts a new one in front of it
+                               and calls module_join again, if there is a host */
 } pd_module_record;
 
 /* One per registry copy, in writable memory. */
 typedef struct pd_copy_record {
   uint32_t abi;  /* PD_ABI_VERSION */
   uint32_t size; /* of this struct, in bytes */
-  const pd_host *host; /* 0 until the copy has arrived: then of the elected copy */
+  const pd_host *host; /* 0 until the copy has arrived, then the elected copy's */
   const char *version; /* of the copy; readable once `host` is set */
   uint32_t candidate;  /* 1 while the copy stands for election */
 } pd_copy_record;

@@ -21,7 +21,7 @@ namespace pd {
 
 class status;
 
-/* What or_throw and value_or_throw throw. */
+/* The exception that or_throw and value_or_throw throw. */
 class error : public std::runtime_error {
  public:
   PD__LOCAL error(pd_status code, const std::string &message)
@@ -34,7 +34,7 @@ class error : public std::runtime_error {
 
 namespace inner {
 
-/* pd_find(...) of the C header as host::find(...), through the host of this module. */
+/* host::find(...) calls pd_find(...) of the C header through the host of this module. */
 namespace host {
 #define PD__CPP_S(name, parameters, arguments)                                 \
   PD__LOCAL inline pd_status name parameters {                                   \
@@ -77,7 +77,7 @@ template <class D>
 
 }  // namespace inner
 
-/* What came of an operation. */
+/* The result of an operation. */
 class PD__NODISCARD status {
  public:
   PD__LOCAL status() : code_(PD_OK) {}
@@ -89,7 +89,7 @@ class PD__NODISCARD status {
   PD__LOCAL bool ok() const noexcept { return code_ == PD_OK; }
   PD__LOCAL explicit operator bool() const noexcept { return ok(); }
   PD__LOCAL pd_status code() const noexcept { return code_; }
-  /* What, where and what was expected, in one line; "" for success. */
+  /* What went wrong, where, and what was expected, in one line; "" for success. */
   PD__LOCAL const std::string &message() const noexcept { return message_; }
 
   /* Throw pd::error unless ok(). */
@@ -105,7 +105,7 @@ class PD__NODISCARD status {
 
 namespace inner {
 
-/* What came of a function of the registry: `function` calls it with the error at its end. */
+/* The status of a function of the registry; `function` calls it with the error as last argument. */
 template <class Function>
 PD__LOCAL inline status call(const Function &function) {
   pd_error err;
@@ -115,7 +115,7 @@ PD__LOCAL inline status call(const Function &function) {
 
 }  // namespace inner
 
-/* A value, or why there is none. */
+/* A value, or the status that says why there is none. */
 template <class T>
 class PD__NODISCARD result {
  public:
@@ -126,7 +126,7 @@ class PD__NODISCARD result {
   PD__LOCAL explicit operator bool() const noexcept { return ok(); }
   PD__LOCAL const pd::status &status() const noexcept { return status_; }
 
-  /* Only where ok(). */
+  /* Only if ok(). */
   PD__LOCAL T &operator*() noexcept { return value_; }
   PD__LOCAL const T &operator*() const noexcept { return value_; }
   PD__LOCAL T *operator->() noexcept { return &value_; }

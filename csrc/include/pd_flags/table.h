@@ -1,10 +1,10 @@
-/* The functions of the host, for those who don't link libpd_flags: a module finds the
- * host by its record, and the functions in the host's table.
+/* The functions of the host, for modules that don't link libpd_flags: a module finds the
+ * host through its record, and the functions in the host's table.
  *
- * The order is a part of the binary contract (docs/reference/abi.md): new functions go to the
- * end, none is ever taken out, and none changes. A host of an older version has a
- * shorter table, and one of a small build 0 in place of what it lacks: look at host.size
- * and at the pointer before you call. */
+ * The order is part of the binary contract (docs/reference/abi.md): new functions go to
+ * the end, and none is ever removed or changed. A host of an older version has a shorter
+ * table, and a small build has 0 in place of functions that it lacks: check host.size and
+ * the pointer before you call. */
 #ifndef PD_FLAGS_TABLE_H
 #define PD_FLAGS_TABLE_H
 
@@ -15,7 +15,7 @@ PD__BEGIN_C
 /* The public functions that work on the registry, without their pd_. S(name,
  * parameters, arguments) returns a pd_status and takes a pd_error last, R(result, name,
  * parameters, arguments) returns a pointer or a number, 0 if there is no such function,
- * and V returns nothing. A row isn't a call, and its blanks are not those of one. */
+ * and V returns nothing. A row isn't a call, so clang-format leaves it alone. */
 /* clang-format off */
 #define PD_TABLE_MAP(S, R, V)                                                                      \
   R(pd_error_list *, error_list_new, (void), ())                                                   \
@@ -139,10 +139,10 @@ PD__BEGIN_C
 #define PD__MEMBER_R(result, name, parameters, arguments) result(*name) parameters;
 #define PD__MEMBER_V(name, parameters, arguments) void(*name) parameters;
 
-/* What the host of a module's record leads to. Immutable; valid until the process
- * ends. */
+/* The host pointer of a module's record points to this. Immutable; valid until the
+ * process ends. */
 typedef struct pd_table {
-  pd_host host; /* its size is that of the whole table */
+  pd_host host; /* host.size is the size of the whole table */
   PD_TABLE_MAP(PD__MEMBER_S, PD__MEMBER_R, PD__MEMBER_V)
 } pd_table;
 

@@ -14,6 +14,6 @@
 #define PD__TAG_uint64_t uint64
 #define PD__TAG_double double
 #define PD__TAG_string string
-#define PD__TAG_std string, /* ::string is left over */
+#define PD__TAG_std string, /* leaves ::string behind it */
 
 #endif /* PD_FLAGS_TYPE_TAG_H */

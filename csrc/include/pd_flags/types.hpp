@@ -1,4 +1,4 @@
-/* What a pd::flag<T> may be: how its values stand in the registry, which has seven types,
+/* The types T of pd::flag<T>: how their values are stored in the registry, which has seven types,
  * and how they are read and written as text. */
 #ifndef PD_FLAGS_TYPES_HPP
 #define PD_FLAGS_TYPES_HPP
@@ -23,8 +23,8 @@
 
 namespace pd {
 
-/* The names of an enum's values: `pd::names<E> pd_names(E)`, found by argument-dependent
- * lookup, makes E a type of flags.
+/* The names of an enum's values. `pd::names<E> pd_names(E)`, found by argument-dependent
+ * lookup, makes E a type for flags.
  *
  *     inline pd::names<mode> pd_names(mode) {
  *       static const pd::name<mode> all[] = {{"fast", mode::fast}, {"best", mode::best}};
@@ -87,7 +87,7 @@ PD__LOCAL inline bool read_integer(const char *text, T &out) {
   return errno == 0 && *end == '\0';
 }
 
-/* strtod knows the locale's point alone. */
+/* strtod knows only the locale's decimal point. */
 PD__LOCAL inline bool read_double(const char *text, double &out) {
   std::string copy(text);
   size_t point = copy.find('.');
@@ -99,7 +99,7 @@ PD__LOCAL inline bool read_double(const char *text, double &out) {
   return (word || inner::starts_number(text) || *letters == '.') && *end == '\0' && !copy.empty();
 }
 
-/* The fewest digits, of `least` to `most`, that read back as the same T. */
+/* The fewest digits, from `least` to `most`, that read back as the same T. */
 template <class T>
 PD__LOCAL inline std::string shortest(T value, int least, int most) {
   for (int digits = least;; digits++) {
@@ -120,17 +120,17 @@ PD__LOCAL inline double widen(float value) {
 
 /* ---- Types ---- */
 
-/* What a T is: number, duration, text, or an object that is read from text. Below. */
+/* The traits of T: a number, a duration, text, or an object that is read from text. */
 template <class T, class = void>
 struct type_of {
   static constexpr bool known = false;
 };
 
-/* A type whose values stand in a cell of their own type, and are read by one load. */
+/* A type whose values are stored in a cell of that type, and are read by one load. */
 template <class T, class Cell>
 struct plain {
   static constexpr bool known = true, object = false, ranged = true, fractional = false;
-  static constexpr bool partial = false; /* not every value of the cell is one of T: ask fits() */
+  static constexpr bool partial = false; /* true if fits() may refuse a cell's value */
   static constexpr pd_type type = detail::value_type<Cell>::type, items = static_cast<pd_type>(0);
   using cell = Cell;
   using member = typename detail::value_type<Cell>::member;
@@ -232,14 +232,14 @@ struct type_of<std::chrono::duration<Ticks, Period>>
   PD__INLINE static double count(double seconds) {
     return seconds * static_cast<double>(Period::den) / static_cast<double>(Period::num);
   }
-  /* To the nearest: 0.29 is a little less than 290 milliseconds. */
+  /* Rounds to nearest: 0.29 is slightly less than 290 milliseconds. */
   PD__INLINE static T from(double value) {
     double half = std::is_floating_point<Ticks>::value ? 0 : value < 0 ? -0.5 : 0.5;
     return T(static_cast<Ticks>(count(value) + half));
   }
   PD__INLINE static double to(const T &value) { return seconds(value).count(); }
   PD__INLINE static double low() { return -high(); }
-  /* Within this, an integer of 64 bits and a double say the same. */
+  /* Within this bound, a double holds every 64-bit integer exactly. */
   PD__INLINE static double high() {
     if (std::is_floating_point<Ticks>::value) return std::numeric_limits<double>::infinity();
     double most = static_cast<double>(std::numeric_limits<Ticks>::max());
@@ -261,7 +261,7 @@ struct type_of<std::chrono::duration<Ticks, Period>>
   }
 };
 
-/* Text as C has it: what it points to never changes and stays until the process ends. */
+/* C text: what it points to never changes and stays valid until the process ends. */
 template <>
 struct type_of<const char *> : plain<const char *, const char *> {
   static constexpr bool ranged = false;
@@ -288,7 +288,7 @@ struct type_of<std::string> : from_text {
 };
 
 #if __cplusplus >= 201703L
-/* The text of a value stays until the process ends. */
+/* The text of a value stays valid until the process ends. */
 template <>
 struct type_of<std::string_view> : from_text {
   PD__LOCAL static bool parse(const char *text, std::string_view &out, std::string &) {
@@ -315,7 +315,7 @@ struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>>
     for (const name<T> &each : pd_names(T())) {
       if (each.value == value) return each.text;
     }
-    return std::string(); /* which is none of the choices */
+    return std::string(); /* which isn't one of the choices */
   }
   PD__LOCAL static std::string choices() {
     std::string all;
@@ -327,7 +327,7 @@ struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>>
   }
 };
 
-/* Types of other people, with pd_parse and pd_format. An enum may have these instead. */
+/* User-defined types with pd_parse and pd_format. An enum may use these instead of pd_names. */
 template <class T>
 using parse_result = decltype(pd_parse(std::declval<const char *>(), std::declval<T &>(),
                                        std::declval<std::string &>()));
@@ -363,7 +363,7 @@ PD__LOCAL inline bool next_item(const char **cursor, std::string &item) {
   return true;
 }
 
-/* A vector is a comma list, whose items the registry checks as well. */
+/* A vector is a comma list, whose items the registry also checks. */
 template <class U>
 struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
   static constexpr pd_type items = type_of<U>::type;
@@ -397,7 +397,7 @@ struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
 };
 
 #if __cplusplus >= 201703L
-/* No text is no value. */
+/* Empty text means no value. */
 template <class U>
 struct type_of<std::optional<U>, when<type_of<U>::known>> : from_text {
   PD__LOCAL static bool parse(const char *text, std::optional<U> &out, std::string &why) {

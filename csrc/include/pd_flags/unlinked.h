@@ -1,6 +1,6 @@
-/* The functions of pd_flags.h without libpd_flags on the link line: with PD_HEADER_ONLY
- * each is an inline function that goes through the table of the host that this module
- * has joined. What isn't used leaves no code in the module. */
+/* The functions of pd_flags.h without linking libpd_flags: with PD_HEADER_ONLY, each is an
+ * inline function that calls through the table of the host that this module has joined.
+ * Unused functions add no code to the module. */
 #ifndef PD_FLAGS_UNLINKED_H
 #define PD_FLAGS_UNLINKED_H
 
@@ -28,7 +28,7 @@ PD_TABLE_MAP(PD__CALL_S, PD__CALL_R, PD__CALL_V)
 
 /* ---- What needs no registry ---- */
 
-/* `name` must meet ## and # at once, for bool may be a macro. */
+/* `name` must be used with ## and # directly, since bool may be a macro. */
 /* clang-format off */
 #define PD__STATUS_NAME(name, number, text) case PD_##name: return "PD_" #name;
 #define PD__STATUS_TEXT(name, number, text) case PD_##name: return text;

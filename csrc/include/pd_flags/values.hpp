@@ -12,7 +12,7 @@
 namespace pd {
 namespace detail {
 
-/* One of the structs that begin with their size, with zeros behind it. */
+/* A struct that begins with its size, and is otherwise zero. */
 template <class S>
 PD__INLINE S sized() {
   S made = S();
@@ -27,9 +27,8 @@ PD__INLINE constexpr Target value_cast(From value) noexcept {
   return static_cast<Target>(value);
 }
 
-/* The row of PD_TYPE_MAP with the C type T. A `variable` is what a program may assign to.
- * converted() takes a default as an initialiser does, so that the compiler warns of one that
- * doesn't fit. */
+/* The row of PD_TYPE_MAP with the C type T. `variable` is the type that a program may assign to.
+ * converted() takes a default as an initialiser does, so the compiler warns if it doesn't fit. */
 template <class T>
 struct value_type;
 #define PD__VALUE_TYPE(name, number, ctype, member_)                                     \
@@ -57,7 +56,7 @@ PD__INLINE void put(pd_value &to, T value) {
 
 /* ---- Text ---- */
 
-/* A cell that is a std::string, made by others. */
+/* A cell that is a std::string constructed elsewhere. */
 PD__LOCAL inline const char *string_get(void *cell) {
   return static_cast<std::string *>(cell)->c_str();
 }
@@ -67,8 +66,8 @@ PD__LOCAL inline void string_put(void *cell, const char *value) {
 static const pd_cell_access string_access __attribute__((unused)) = {sizeof(pd_cell_access),
                                                                      string_get, string_put};
 
-/* In place of std::to_string: gcc makes a unique symbol of a table in that, and glibc never
- * unloads a library that has one. */
+/* Used instead of std::to_string, where gcc emits a unique symbol: glibc never unloads a library
+ * that has one. */
 template <class T>
 PD__LOCAL inline std::string write_integer(T value) {
   char digits[24], *first = digits + sizeof digits - 1;
@@ -80,7 +79,7 @@ PD__LOCAL inline std::string write_integer(T value) {
   return first;
 }
 
-/* With a point, whatever the locale has instead. */
+/* With a decimal point, whatever the locale uses. */
 PD__LOCAL inline std::string write_digits(double value, int digits) {
   char text[40];
   std::snprintf(text, sizeof text, "%.*g", digits, value);
@@ -89,7 +88,7 @@ PD__LOCAL inline std::string write_digits(double value, int digits) {
   return at == std::string::npos ? out : out.replace(at, point.size(), ".");
 }
 
-/* As the registry reads it; a double by as many digits. */
+/* As the registry reads it; a double with `digits` digits. */
 PD__LOCAL inline std::string value_text(pd_type type, const pd_value &value, int digits = 17) {
   if (type == PD_TYPE_string) return value.str;
   if (type == PD_TYPE_bool) return value.b ? "true" : "false";

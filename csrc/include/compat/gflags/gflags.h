@@ -1,14 +1,14 @@
-/* gflags' programming interface on the one registry of the process: what is compiled
- * with this header in place of gflags' own joins it, and needs no gflags.
+/* gflags' programming interface on the registry of the process: sources that are compiled with
+ * this header instead of gflags' own join it, and need no gflags.
  *
  *     c++ -I<include>/compat -I<include> program.cc -lpd_flags
  *
- * DEFINE_<type>, DECLARE_<type> and validators need nothing on the link line, so that a
- * plugin can have them; every other function calls the library, or, with PD_HEADER_ONLY,
- * the one that is in the process. What is the same as in gflags 2.3, and what is better, is told in
- * docs/how-to/migrate-from-gflags.md; names and meanings are gflags', the code is ours. */
-/* Paddle and c10 ask for a real gflags, which is farther down the include path; its guard skips
- * the rest. */
+ * DEFINE_<type>, DECLARE_<type> and validators link nothing, so plugins can use them. Every other
+ * function calls the library, or, with PD_HEADER_ONLY, the registry that is in the process.
+ * docs/how-to/migrate-from-gflags.md says what is the same as in gflags 2.3 and what is better.
+ * Names and meanings are gflags'; the code is ours. */
+/* Paddle and c10 want a real gflags here, which comes later on the include path; its include guard
+ * skips the rest. */
 #if defined(PADDLE_WITH_GFLAGS) || defined(C10_USE_GFLAGS)
 #pragma GCC system_header /* #include_next is an extension */
 #include_next <gflags/gflags.h>
@@ -37,18 +37,18 @@ struct CommandLineFlagInfo {
   std::string current_value; /* as text */
   std::string default_value;
   std::string filename;  /* of the definition */
-  bool has_validator_fn; /* this module has given it one, or defines it with one */
-  bool is_default;       /* nobody has given it a value */
+  bool has_validator_fn; /* this module registered one, or defines the flag with one */
+  bool is_default;       /* it has no other value */
   const void *flag_ptr;  /* &FLAGS_<name> */
 };
 
 enum FlagSettingMode {
   SET_FLAGS_VALUE,
-  SET_FLAG_IF_DEFAULT, /* unless somebody has set it */
-  SET_FLAGS_DEFAULT    /* another default, which holds where nobody has set it */
+  SET_FLAG_IF_DEFAULT, /* unless the flag was set */
+  SET_FLAGS_DEFAULT    /* changes the default, which takes effect unless the flag was set */
 };
 
-/* The help text of what was compiled with STRIP_FLAG_HELP. */
+/* The help text of flags that were compiled with STRIP_FLAG_HELP. */
 static const char kStrippedFlagHelp[] __attribute__((unused)) =
     "\001\002\003\004 (unknown) \004\003\002\001";
 

@@ -1,7 +1,7 @@
-/* Completion of a command line by the program itself, as gflags does it: who has set
- * --tab_completion_word gets the flags that it may become, and the program ends. */
-/* Paddle and c10 ask for a real gflags, which is farther down the include path; its guard skips
- * the rest. */
+/* Completion by the program itself, as in gflags: with --tab_completion_word, the program prints
+ * the flags that match, and ends. */
+/* Paddle and c10 want a real gflags here, which comes later on the include path; its include guard
+ * skips the rest. */
 #if defined(PADDLE_WITH_GFLAGS) || defined(C10_USE_GFLAGS)
 #pragma GCC system_header /* #include_next is an extension */
 #include_next <gflags/gflags_completions.h>

@@ -1,7 +1,7 @@
-/* DECLARE_<type>(name): make FLAGS_<name> of another file known. As gflags 2.3 has it,
- * for flags that are defined by the gflags/gflags.h beside this file. Needs nothing else. */
-/* Paddle and c10 ask for a real gflags, which is farther down the include path; its guard skips
- * the rest. */
+/* DECLARE_<type>(name) declares FLAGS_<name> of another file, as in gflags 2.3, for flags that the
+ * gflags/gflags.h beside this file defines. Needs nothing else. */
+/* Paddle and c10 want a real gflags here, which comes later on the include path; its include guard
+ * skips the rest. */
 #if defined(PADDLE_WITH_GFLAGS) || defined(C10_USE_GFLAGS)
 #pragma GCC system_header /* #include_next is an extension */
 #include_next <gflags/gflags_declare.h>
@@ -24,7 +24,7 @@
 #define GFLAGS_IS_A_DLL 0
 #endif
 
-/* Flags may be shared between the modules of a program, as gflags' are. */
+/* Flags may be shared between the modules of a program, as in gflags. */
 #ifdef _WIN32
 #define PD__GFLAGS_SHARED
 #else
@@ -48,8 +48,8 @@ namespace fLS {
 typedef std::string clstring;
 }
 
-/* The words of the command line, which gflags has flags for. They don't have gflags'
- * symbols: where a library brings a real gflags, that would initialise ours. */
+/* gflags' built-in flags. Their symbols are not gflags': a real gflags in the process would
+ * initialise ours. */
 #define PD__GFLAGS_TEXT_OF_(prefix) #prefix
 #define PD__GFLAGS_TEXT_OF(prefix) PD__GFLAGS_TEXT_OF_(prefix)
 #define PD__GFLAGS_SCOPE_TEXT fLS

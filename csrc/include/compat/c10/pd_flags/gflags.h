@@ -26,7 +26,7 @@ inline bool ParseCommandLineFlags(int *argc, char ***argv) {
   return true;
 }
 
-/* gflags doesn't tell. */
+/* gflags doesn't report it. */
 inline bool CommandLineFlagsHasBeenParsed() { return true; }
 
 }  // namespace c10

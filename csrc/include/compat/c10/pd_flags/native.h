@@ -40,11 +40,11 @@
 
 namespace c10 {
 
-/* ---- What the program is: for the whole process ---- */
+/* ---- The program, for the whole process ---- */
 
 PD__LOCAL inline pd_program program_now_() {
   pd_program program = pd::detail::sized<pd_program>();
-  pd_program_get(&program, nullptr); /* NULL where it can't be told */
+  pd_program_get(&program, nullptr); /* its fields are NULL if this fails */
   return program;
 }
 
@@ -53,7 +53,7 @@ PD__LOCAL inline const char *UsageMessage() {
   return usage ? usage : "(Usage message not set.)";
 }
 
-/* The first call counts. */
+/* Only the first call counts. */
 PD__LOCAL inline void SetUsageMessage(const std::string &text) {
   pd_program program = pd::detail::sized<pd_program>();
   program.usage = text.c_str();
@@ -64,7 +64,7 @@ PD__LOCAL inline bool CommandLineFlagsHasBeenParsed() { return program_now_().ar
 
 /* ---- The registry as c10 shows it ---- */
 
-/* What one attempt to set a flag came to. */
+/* The result of one attempt to set a flag. */
 class C10FlagParser {
  public:
   explicit C10FlagParser(bool success = false) : success_(success) {}
@@ -74,8 +74,8 @@ class C10FlagParser {
   bool success_;
 };
 
-/* C10FlagsRegistry()->Has(…) and the like: the flags of the process, whoever defined them.
- * Flags join it by C10_DEFINE, not by a call. */
+/* C10FlagsRegistry()->Has(…) and so on: the flags of the process, whichever module defines them.
+ * C10_DEFINE adds flags to it, not a call. */
 class PD__LOCAL FlagsRegistry_ {
  public:
   bool Has(const std::string &name) const {
@@ -128,8 +128,8 @@ PD__LOCAL inline void print_help_() {
   }
 }
 
-/* --name=value, or --name and the value as the next word, also of a bool. Gives the words that
- * are no flags. */
+/* Reads --name=value, or --name and the value as the next token, also for a bool. Returns the
+ * tokens that are no flags. */
 PD__LOCAL inline std::vector<char *> read_line_(int argc, char **argv,
                                                 pd::detail::compat_line &line) {
   std::vector<char *> rest;
@@ -138,20 +138,20 @@ PD__LOCAL inline std::vector<char *> read_line_(int argc, char **argv,
     if (std::strncmp(argv[i], "--", 2) != 0) {
       rest.push_back(argv[i]);
     } else if (std::strchr(argv[i], '=')) {
-      line.words[at] = argv[i];
+      line.tokens[at] = argv[i];
     } else if (argv[i][2] != '\0' && i + 1 < argc) {
-      line.words[at] = std::string(argv[i]) + '=' + argv[i + 1];
+      line.tokens[at] = std::string(argv[i]) + '=' + argv[i + 1];
       i++;
     } else {
       line.errors.push_back(std::string(argv[i]) +
-                            ": expected =value, or a value as the next word");
+                            ": expected =value, or a value as the next argument");
     }
   }
   return rest;
 }
 
-/* Sets flags and leaves the other words in argv. On an error all errors go to stderr, and no
- * flag and no word has changed. Prints help and exits with 0 if a word has "--help" in it. */
+/* Sets flags and leaves the other tokens in argv. On an error, all errors go to stderr, and neither
+ * a flag nor argv has changed. If a token contains "--help", prints help and exits with 0. */
 PD__LOCAL inline bool ParseCommandLineFlags(int *pargc, char ***pargv) {
   if (*pargc == 0) return true;
   char **argv = *pargv;
@@ -167,7 +167,7 @@ PD__LOCAL inline bool ParseCommandLineFlags(int *pargc, char ***pargv) {
     return false;
   }
   *pargc = 1;
-  for (char *word : rest) argv[(*pargc)++] = word;
+  for (char *token : rest) argv[(*pargc)++] = token;
   return true;
 }
 

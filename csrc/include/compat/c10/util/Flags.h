@@ -5,9 +5,9 @@
  *     C10_DECLARE_int(c10_level);                           in other files
  *     c10::ParseCommandLineFlags(&argc, &argv);
  *
- * Compile with the directory of pd_flags.h and its compat/ on the include path. What differs
- * from c10 is listed in docs/how-to/migrate-from-paddle.md. With C10_USE_GFLAGS the same names
- * stand for flags of a real gflags, which is searched behind compat/. */
+ * Compile with compat/ and the directory of pd_flags.h on the include path.
+ * docs/how-to/migrate-from-paddle.md lists what differs from c10. With C10_USE_GFLAGS the same
+ * names stand for flags of a real gflags, which must come after compat/ on the include path. */
 #ifndef PD_COMPAT_C10_UTIL_FLAGS_H
 #define PD_COMPAT_C10_UTIL_FLAGS_H
 
@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <string>
 
-/* c10's header brings these along; who has them gets them. */
+/* c10's header includes these; so does this one, if they exist. */
 #if defined(__has_include)
 #if __has_include(<c10/macros/cmake_macros.h>) && __has_include(<c10/util/Registry.h>)
 #include <c10/util/Registry.h>

@@ -5,13 +5,13 @@
  *     COMMON_DECLARE_bool(check_nan_inf);    in other files
  *     paddle::flags::ParseCommandLineFlags(&argc, &argv);
  *
- * Compile with the directory of pd_flags.h and its compat/ on the include path. What differs
- * from Paddle is listed in docs/how-to/migrate-from-paddle.md. With PADDLE_WITH_GFLAGS the same
- * names stand for flags of a real gflags, which is searched behind compat/.
+ * Compile with compat/ and the directory of pd_flags.h on the include path.
+ * docs/how-to/migrate-from-paddle.md lists what differs from Paddle. With PADDLE_WITH_GFLAGS the
+ * same names stand for flags of a real gflags, which must come after compat/ on the include path.
  *
- * PD_DEFINE_<type> and PD_DECLARE_<type> have Paddle's meaning in a file that includes this one,
- * whether pd_flags.h comes before or after it: FLAGS_x is an ordinary variable, and a string a
- * std::string. What PD_DEFINE takes behind the help text in pd_flags.h may stand there too. */
+ * In a file that includes this one, PD_DEFINE_<type> and PD_DECLARE_<type> have Paddle's meaning,
+ * whether pd_flags.h is included before or after it: FLAGS_x is an ordinary variable, and a string
+ * is a std::string. The attributes of pd_flags.h may still follow the help text. */
 #ifndef PD_COMPAT_PADDLE_COMMON_FLAGS_H
 #define PD_COMPAT_PADDLE_COMMON_FLAGS_H
 
@@ -26,7 +26,7 @@
 #include <type_traits>
 #include <vector>
 
-/* Paddle's header brings these along; who has them gets them. */
+/* Paddle's header includes these; so does this one, if they exist. */
 #if defined(__has_include)
 #if __has_include("paddle/common/macros.h")
 #include "paddle/common/macros.h"
@@ -40,7 +40,7 @@
 #include <pd_flags.h>
 #endif
 
-/* pd_flags.h has these names for variables that only the registry writes. */
+/* pd_flags.h uses these names for variables that only the registry writes. */
 #undef PD_DEFINE_bool
 #undef PD_DEFINE_int32
 #undef PD_DEFINE_uint32
@@ -113,8 +113,8 @@
 #define COMMON_DECLARE_double(name) PD_DECLARE_double(name)
 #define COMMON_DECLARE_string(name) PD_DECLARE_string(name)
 
-/* Flags that Python's set_flags and get_flags know; the READONLY ones can be read there, and set
- * by everybody else. In the global namespace. */
+/* Flags that Python's get_flags and set_flags know. set_flags refuses READONLY ones; others may
+ * still set them. Write these in the global namespace. */
 #define PHI_DEFINE_EXPORTED_bool(...) PD__EXPORTED(bool, true, __VA_ARGS__)
 #define PHI_DEFINE_EXPORTED_int32(...) PD__EXPORTED(int32, true, __VA_ARGS__)
 #define PHI_DEFINE_EXPORTED_int64(...) PD__EXPORTED(int64, true, __VA_ARGS__)
@@ -129,7 +129,7 @@
 #define PHI_DEFINE_EXPORTED_READONLY_double(...) PD__EXPORTED(double, false, __VA_ARGS__)
 #define PHI_DEFINE_EXPORTED_READONLY_string(...) PD__EXPORTED(string, false, __VA_ARGS__)
 
-/* Pulls the file that defines the flag out of a static library. */
+/* Makes the linker take the file that defines the flag from a static library. */
 #define PADDLE_FORCE_LINK_FLAG(name)                                     \
   extern int TouchPaddleFlagRegister_##name();                           \
   __attribute__((unused)) static int __paddle_use_flag_##name =          \

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-/* paddle::variant: Paddle's own where it is there, the standard's from C++17 on. */
+/* paddle::variant: Paddle's own if it is available, otherwise the standard's from C++17 on. */
 #if defined(__has_include)
 #if __has_include("paddle/utils/variant.h")
 #define PD__PADDLE_VARIANT
@@ -57,7 +57,7 @@ bool pd_export_flag(const char *name, T *variable, const char *doc, bool writabl
 
 #else
 
-/* The value as what FlagInfo has for the type of the flag. */
+/* The value, as FlagInfo stores it for the flag's type. */
 template <class T>
 PD__LOCAL T pd_exported_as(T value) {
   return value;
@@ -75,7 +75,7 @@ PD__LOCAL inline FlagInfo::ValueType pd_exported_default(const pd_flag_info &inf
   return FlagInfo::ValueType();
 }
 
-/* A std::string is at the beginning of its cell, so that every cell's address is that of the
+/* A std::string is the first member of its cell, so every cell's address is that of its
  * variable. */
 PD__LOCAL inline bool pd_exported_info(const pd_flag *flag, FlagInfo *out) {
   pd_flag_info info = pd::detail::sized<pd_flag_info>();
@@ -89,11 +89,11 @@ PD__LOCAL inline bool pd_exported_info(const pd_flag *flag, FlagInfo *out) {
   return true;
 }
 
-/* The end of a hold of `busy`. Not std::mutex, which mingw has in some builds alone. */
+/* Releases `busy`. Not std::mutex, which some builds of mingw lack. */
 PD__LOCAL inline void pd_exported_let_go(char *busy) { __atomic_clear(busy, __ATOMIC_RELEASE); }
 
-/* Those that the registry has now, of all modules; what somebody put in by hand stays. The
- * registry is asked first: a watcher of it may ask for the map. */
+/* The registry's current flags, of all modules; entries that the program added stay. The registry
+ * is asked before the lock is taken: its watchers may ask for the map. */
 PD__LOCAL inline ExportedFlagInfoMap &pd_exported_flags() {
   static ExportedFlagInfoMap map;
   static std::set<std::string> ours;
@@ -112,7 +112,7 @@ PD__LOCAL inline ExportedFlagInfoMap &pd_exported_flags() {
   }
   ours.clear();
   for (const auto &each : present) {
-    map.insert(each).first->second.value_ptr = each.second.value_ptr; /* of another module now */
+    map.insert(each).first->second.value_ptr = each.second.value_ptr; /* may have moved */
     ours.insert(each.first);
   }
   return map;
@@ -120,7 +120,7 @@ PD__LOCAL inline ExportedFlagInfoMap &pd_exported_flags() {
 
 #endif
 
-/* Templates, so that a function of this name in Paddle's own flags.cc is no second one. */
+/* Templates, so that they don't clash with the functions of Paddle's own flags.cc. */
 template <class Ours = void>
 ExportedFlagInfoMap *GetMutableExportedFlagInfoMap() {
   return &pd_exported_flags();

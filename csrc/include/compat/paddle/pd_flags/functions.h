@@ -22,7 +22,7 @@ PD__LOCAL inline void tell(const std::string &error) {
   std::cerr << "paddle flags error: " << error << std::endl;
 }
 
-/* The whole text, as a T. */
+/* Reads the whole text as a T. */
 template <class T>
 PD__LOCAL bool from_text(const std::string &text, T *out) {
   std::istringstream stream(text);
@@ -62,7 +62,7 @@ PD__LOCAL inline void end_with(const std::vector<std::string> &errors) {
   std::exit(-1);
 }
 
-/* The value of a flag that begins with a quote in argv[i]: up to the word with the other one. */
+/* A value that begins with a quote in argv[i]: up to the token with the closing one. */
 PD__LOCAL inline bool unquote(int argc, char **argv, int *i, std::string *value) {
   std::string text = value->substr(1);
   while (text.empty() || text[text.size() - 1] != '"') {
@@ -73,35 +73,35 @@ PD__LOCAL inline bool unquote(int argc, char **argv, int *i, std::string *value)
   return true;
 }
 
-/* Why there is no value behind `word`: nobody would have it, or it is missing. */
-PD__LOCAL inline std::string without_value(const std::string &word, const std::string &name) {
+/* Why there is no value after `token`: the flag is not defined, or the value is missing. */
+PD__LOCAL inline std::string without_value(const std::string &token, const std::string &name) {
   pd_flag *flag = nullptr;
   pd_error err;
   bool known = name == "flagfile" || name == "fromenv" || name == "tryfromenv" || name == "undefok";
   known = known || undefined_allowed() || pd_flag_find(name.c_str(), &flag, &err) == PD_OK;
-  return word + ": " + (known ? "the value is missing" : err.message);
+  return token + ": " + (known ? "the value is missing" : err.message);
 }
 
-/* A word that isn't empty: the flag at argv[*i], with its value in the same word or the next. */
+/* A token that isn't empty: the flag at argv[*i], with its value in this token or the next. */
 PD__LOCAL inline void read_flag(int argc, char **argv, int *i, pd::detail::compat_line *line) {
-  std::string word = argv[*i], value;
-  size_t at = static_cast<size_t>(*i), begin = word[1] == '-' ? 2 : 1, equals = word.find('=');
-  std::string name = word[0] == '-' ? word.substr(begin, equals - begin) : "";
+  std::string token = argv[*i], value;
+  size_t at = static_cast<size_t>(*i), begin = token[1] == '-' ? 2 : 1, equals = token.find('=');
+  std::string name = token[0] == '-' ? token.substr(begin, equals - begin) : "";
   if (name.empty()) {
-    line->errors.push_back("\"" + word + "\": expected --name=value or --name value");
+    line->errors.push_back("\"" + token + "\": expected --name=value or --name value");
     return;
   }
   if (equals != std::string::npos) {
-    value = word.substr(equals + 1);
+    value = token.substr(equals + 1);
   } else if (*i + 1 < argc) {
     value = argv[++*i];
   } else {
-    line->errors.push_back(without_value(word, name));
+    line->errors.push_back(without_value(token, name));
   }
   if (!value.empty() && value[0] == '"' && !unquote(argc, argv, i, &value)) {
-    line->errors.push_back(word + ": the quote has no end");
+    line->errors.push_back(token + ": the quote has no end");
   }
-  line->words[at] = "--" + name + "=" + value;
+  line->tokens[at] = "--" + name + "=" + value;
 }
 
 #endif
@@ -110,10 +110,10 @@ PD__LOCAL inline void read_flag(int argc, char **argv, int *i, pd::detail::compa
 
 /* ---- One flag ---- */
 
-/* Whether the flag is defined. */
+/* Returns whether the flag is defined. */
 PD__LOCAL inline bool FindFlag(const std::string &name) { return pd_detail::find(name); }
 
-/* Whether the flag has the value now; stderr says why not. */
+/* Sets the flag and returns whether it worked; otherwise the reason is on stderr. */
 PD__LOCAL inline bool SetFlagValue(const std::string &name, const std::string &value) {
   std::string why;
   bool done = pd_detail::set(name, value, nullptr, &why);
@@ -123,9 +123,9 @@ PD__LOCAL inline bool SetFlagValue(const std::string &name, const std::string &v
 
 /* ---- The environment ---- */
 
-/* The variables FLAGS_<name>. With `error_fatal` a variable that isn't there, a flag that isn't,
- * and a value that doesn't suit end the process with 255; without it they are passed over, the
- * last with a line on stderr. */
+/* Reads the variables FLAGS_<name>. With `error_fatal`, a missing variable, an undefined flag or a
+ * bad value ends the process with 255. Without it they are skipped, and a bad value is reported on
+ * stderr. */
 PD__LOCAL inline void SetFlagsFromEnv(const std::vector<std::string> &flags, bool error_fatal) {
   bool failed = false;
   for (const std::string &name : flags) {
@@ -139,8 +139,8 @@ PD__LOCAL inline void SetFlagsFromEnv(const std::vector<std::string> &flags, boo
   if (failed && error_fatal) std::exit(-1);
 }
 
-/* The variable `name`, or the default if there is none. One that isn't a T ends the process with
- * 255. */
+/* The value of the environment variable `name`, or the default if it is not set. A value that isn't
+ * a T ends the process with 255. */
 template <class T>
 PD__LOCAL T GetFromEnv(const std::string &name, const T &default_value) {
   const char *text = std::getenv(name.c_str());
@@ -170,7 +170,7 @@ PD__FROM_ENV(String, std::string)
 
 /* ---- Help ---- */
 
-/* All flags of the process, by the files that define them. */
+/* Prints all flags of the process, by the files that define them. */
 PD__LOCAL inline void PrintAllFlagHelp(bool to_file = false,
                                        const std::string &file_name = "all_flags.txt") {
   if (to_file) {
@@ -194,23 +194,23 @@ inline void AllowUndefinedFlags() { gflags::AllowCommandLineReparsing(); }
 
 #else
 
-/* Values for flags that nobody has defined wait for them, from now on. */
+/* From now on, values of undefined flags stay pending. */
 PD__LOCAL inline void AllowUndefinedFlags() { pd_detail::undefined_allowed() = true; }
 
-/* Every word is --name=value, -name=value, or such a name and its value, also of a bool; "" means
- * nothing. --help and -h print help and exit with 1. An error ends the process with 255, and no
- * flag has changed; all errors are on stderr. argv stays as it is. */
+/* Every token is --name=value, -name=value, or such a name followed by its value, also for a bool;
+ * "" is ignored. --help and -h print help and exit with 1. An error ends the process with 255: no
+ * flag has changed, and all errors are on stderr. argv isn't changed. */
 PD__LOCAL inline void ParseCommandLineFlags(int *pargc, char ***pargv) {
   int argc = *pargc;
   char **argv = *pargv;
   pd::detail::compat_line line = pd::detail::compat_line_of(argc, argv);
   for (int i = 1; i < argc; i++) {
-    std::string word = argv[i];
-    if (word == "--help" || word == "-help" || word == "--h" || word == "-h") {
+    std::string token = argv[i];
+    if (token == "--help" || token == "-help" || token == "--h" || token == "-h") {
       PrintAllFlagHelp();
       std::exit(1);
     }
-    if (!word.empty()) pd_detail::read_flag(argc, argv, &i, &line);
+    if (!token.empty()) pd_detail::read_flag(argc, argv, &i, &line);
   }
   if (!pd::detail::compat_line_apply(line, pd_detail::undefined_allowed())) {
     pd_detail::end_with(line.errors);

@@ -10,7 +10,7 @@
 #define PD__PADDLE_DEFINE(tag, name, value, help) DEFINE_##tag(name, value, help)
 #define PD__PADDLE_DECLARE(tag, name) DECLARE_##tag(name)
 
-/* gflags has no place for it: each module tells its own map. */
+/* gflags can't store it, so each module has its own map. */
 #define PD__EXPORTED(tag, writable, name, value, doc)                                        \
   PD_DEFINE_##tag(name, value, doc);                                                         \
   static const bool pd__exported_##name __attribute__((unused)) =                            \
@@ -53,7 +53,7 @@ inline bool find(const std::string &name) {
   return gflags::GetCommandLineOption(name.c_str(), &value);
 }
 
-/* Whether it holds; gflags itself says why not. */
+/* Sets the flag and returns whether it worked; otherwise gflags reports why. */
 inline bool set(const std::string &name, const std::string &value, const char *variable,
                 std::string *why) {
   bool done = !gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty();

@@ -21,7 +21,7 @@
   }                                                                            \
   using paddle_flags::FLAGS_##name
 
-/* The category says so to the registry, hence to Python and to every module. */
+/* The category marks exported flags, for Python and for every module. */
 #define PD__EXPORTED_true "exported"
 #define PD__EXPORTED_false "exported, read-only"
 #define PD__EXPORTED(tag, writable, name, value, doc)                          \
@@ -44,8 +44,9 @@ PD__LOCAL inline bool find(const std::string &name) {
   return pd_flag_find(name.c_str(), &flag, nullptr) == PD_OK;
 }
 
-/* Whether it holds; `why` if not. `variable` of the environment is where the value came from,
- * or NULL: as in Paddle it replaces what the command line gave. */
+/* Sets the flag and returns whether it worked; otherwise `why` says why not. `variable` is the
+ * environment variable that held the value, or NULL. As in Paddle, such a value replaces the
+ * command line's. */
 PD__LOCAL inline bool set(const std::string &name, const std::string &value, const char *variable,
                           std::string *why) {
   pd_flag *flag = nullptr;

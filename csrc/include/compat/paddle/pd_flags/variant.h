@@ -1,4 +1,4 @@
-/* paddle::variant before C++17: as much of it as the exported flags need. */
+/* paddle::variant before C++17: only what exported flags need. */
 #ifndef PD_COMPAT_PADDLE_VARIANT_H
 #define PD_COMPAT_PADDLE_VARIANT_H
 
@@ -20,7 +20,7 @@ struct index_of<T, Other, Rest...>
     : std::integral_constant<size_t, 1 + index_of<T, Rest...>::value> {};
 }  // namespace pd_detail
 
-/* Has one of each type, of which one counts: they are small. */
+/* Holds one value of each type, of which one is active: they are small. */
 template <class... Types>
 class variant {
  public:
@@ -59,7 +59,7 @@ const T &get(const variant<Types...> &value) {
 }
 
 namespace pd_detail {
-/* Of the call with the first type. */
+/* The result type of the call with the first type. */
 template <class Visitor, class... Types>
 struct result_of {
   using first = typename std::tuple_element<0, std::tuple<Types...>>::type;

@@ -1,2 +1,2 @@
-/* Paddle has its flags under this name as well. */
+/* Paddle's sources also include its flags by this name. */
 #include <paddle/common/flags.h>
