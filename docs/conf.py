@@ -22,6 +22,8 @@ myst_heading_anchors = 4  # the anchors that a repository's viewer makes, too
 myst_links_external_new_tab = False
 suppress_warnings = ["misc.highlighting_failure"]  # `...` and placeholders in examples
 
+python_maximum_signature_line_length = 90
+c_maximum_signature_line_length = 90
 autodoc_typehints = "signature"
 autodoc_member_order = "groupwise"
 autodoc_preserve_defaults = True

@@ -104,7 +104,8 @@ def entry(group: list[Item], words: list[str]) -> Iterator[str]:
             start = f"- ``{item.name}``: " if len(group) > 1 else ""
             content += [start + " ".join(text_of(item.remark))]
     if first.body:
-        content += ["", ".. code-block:: c", *indented(first.body.splitlines())]
+        language = "none" if first.kind == "macro" else "c"
+        content += ["", f".. code-block:: {language}", *indented(first.body.splitlines())]
     for member in first.members:
         content += ["", f".. c:enumerator:: {member.text}"]
         content += indented(text_of(" ".join(member.remark.split())))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import re
 from typing import TYPE_CHECKING
 
+from sphinx import addnodes
+from sphinx.pycode import ModuleAnalyzer
+
 import paddle_flags as pf
 
 if TYPE_CHECKING:
+    from docutils import nodes
     from sphinx.application import Sphinx
 
 NAME = re.compile(r"[A-Za-z_][\w.]*\w")
+CODE = re.compile(r"(`+)([^`]+)\1|\b(?:Flag|[A-Z]\w+(?:Error|Warning|Requested))\b")
 TABLE = "   :header-rows: 1"
 
 
@@ -48,22 +54,35 @@ def rows(line: str, kind: str) -> list[str]:
 
 def words(line: str) -> str:
     """Mark up code; the name of something that has an entry stays a link to it."""
-    return re.sub(r"`([^`]*)`", code, line)
+    return CODE.sub(code, line)
 
 
 def code(found: re.Match[str]) -> str:
-    """Give `name` as it is, and other code as code."""
-    return found[0] if NAME.fullmatch(found[1]) else f"`{found[0]}`"
+    """Give a name as a link, and other code as code."""
+    quotes, inside = found[1], found[2]
+    if not quotes:
+        return f"`{found[0]}`" if found[0] in pf.__all__ else found[0]
+    return found[0] if quotes == "``" or NAME.fullmatch(inside) else f"`{found[0]}`"
 
 
 def change_docstring(
     _app: Sphinx, _what: str, _name: str, made: object, _options: object, lines: list[str]
 ) -> None:
     """Read Markdown, and let each exception lead to its section of the error index."""
+    own = inspect.signature(made).parameters if inspect.isfunction(made) else ()
+    for name in own:  # a parameter has no entry of its own
+        lines[:] = [line.replace(f"`{name}`", f"``{name}``") for line in lines]
     lines[:] = text_of(lines)
     if inspect.isclass(made) and issubclass(made, (pf.FlagError, pf.FlagWarning)):
         name = made.__name__
         lines += ["", f"`{name} in the error index <errors.html#{name.lower()}>`__", ""]
+
+
+def unlink_builtins(_app: Sphinx, page: nodes.document) -> None:
+    """Keep `type` in a hint from leading to Flag.type."""
+    for link in list(page.findall(addnodes.pending_xref)):
+        if link.get("reftype") == "class" and hasattr(builtins, link["reftarget"]):
+            link.replace_self(link.children)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -73,5 +92,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
         made = getattr(pf, name)
         if inspect.isclass(made) or inspect.isfunction(made):
             made.__module__ = "paddle_flags"
+    # Texts below attributes are looked for where a class says that it is from.
+    shown, defined = map(ModuleAnalyzer.for_module, ("paddle_flags", "paddle_flags.errors"))
+    shown.analyze()
+    defined.analyze()
+    shown.attr_docs.update(defined.attr_docs)
+    app.connect("doctree-read", unlink_builtins)
     app.connect("autodoc-process-docstring", change_docstring)
     return {"parallel_read_safe": True}
