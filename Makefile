@@ -96,6 +96,9 @@ sdist: $(VENV)/dev ## Build the source distribution into dist/
 release: $(VENV)/release ## Build all that is released into dist/, alike everywhere; ARGS=manylinux
 	$(BIN)/python tools/release.py $(ARGS)
 
+docs: $(VENV)/docs ## Build the site into build/site; ARGS="-D nitpicky=1"
+	$(BIN)/python -m sphinx -q -E -W --keep-going $(ARGS) docs build/site
+
 clean: ## Remove whatever these targets made
 	rm -rf build dist .venv .venv-* .*_cache .hypothesis *.egg-info
 	rm -rf paddle_flags/include paddle_flags/lib paddle_flags/_*.so
@@ -115,7 +118,7 @@ $(VENV)/built: $(VENV)/settings $(SOURCES) | check
 	$(PIP) --editable '.[$(EXTRAS)]'
 	touch $@
 
-$(VENV)/dev $(VENV)/bench $(VENV)/release: $(VENV)/built | check
+$(VENV)/dev $(VENV)/bench $(VENV)/docs $(VENV)/release: $(VENV)/built | check
 	$(PIP) --editable '.[$(@F)]'
 	touch $@
 
@@ -123,4 +126,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library wheel sdist release clean check
+.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library wheel sdist release docs clean check

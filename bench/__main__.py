@@ -1,7 +1,7 @@
 """Measure this library beside its peers: python -m bench.
 
 Prints tables, and saves them with the numbers and plots into build/bench/results;
---record puts them where docs/performance.md shows them.
+--record puts them where docs/explanation/performance.md shows them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from bench import binaries, document, facts, large, measure, plots, pythons, table, works
 from bench.places import BUILD, RESULTS, ROOT
 
-DOCUMENT = ROOT / "docs" / "performance.md"
+DOCUMENT = ROOT / "docs" / "explanation" / "performance.md"
 PARTS = ("flags", "reads", "threads", "starts", "python", "binaries")
 
 
@@ -33,7 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", choices=PARTS, action="append", help="measure only this part")
     parser.add_argument("--large", action="store_true", help="as BENCH_LARGE=1: c10 and Paddle")
     parser.add_argument("--output", type=Path, default=BUILD / "results", help="where results go")
-    parser.add_argument("--record", action="store_true", help="renew docs/performance.md")
+    parser.add_argument("--record", action="store_true", help="renew the page on performance")
     parser.add_argument("--render", action="store_true", help="the same from recorded numbers")
     options = parser.parse_args()
     if options.record and (options.quick or options.only):

@@ -1,4 +1,4 @@
-"""The parts of docs/performance.md that a run writes."""
+"""The parts of docs/explanation/performance.md that a run writes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def unmet(results: Results) -> str:
 def shown_plots(results: Results) -> str:
     """Give the plots that there are."""
     drawn = plots.drawn(results)
-    return "\n\n".join(f"![{text}](../bench/results/{name}.svg)" for name, text in drawn.items())
+    return "\n\n".join(f"![{text}](../../bench/results/{name}.svg)" for name, text in drawn.items())
 
 
 def sections(results: Results) -> dict[str, str]:

@@ -14,7 +14,7 @@ class FlagError(Exception):
     """
 
     status: str = "PD_ERR_ARGUMENT"
-    """The name of the C status, such as `"PD_ERR_RANGE"`."""
+    """The name of the C status, such as `"PD_ERR_RANGE"`; the error index has a section of it."""
 
     @property
     def errors(self) -> tuple[FlagError, ...]:
@@ -65,6 +65,8 @@ class FlagParseError(FlagError, ValueError):
 
 class HelpRequested(FlagParseError):  # noqa: N818 - it is no error of the user's
     """The command line asks for help; the message is the text to show."""
+
+    status: str = "PD_HELP"
 
     kind: str = "help"
     """The flag without its dashes: `"help"`, `"helpfull"`, ..., `"version"`."""

@@ -4,7 +4,7 @@ layers.py [--root DIRECTORY] [--draw | --write]
 
 Arrows between files of the C core come from the symbols of its objects and from its #include
 lines, those of the Python package from its import statements. --draw prints the picture of
-the layers, --write puts it into CONTRIBUTING.md.
+the layers, --write puts it into CONTRIBUTING.md and docs/explanation/layers.md.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ PYTHON_LAYERS += ["errors", "_core", "_input", "_report", "_doctor", "_completio
 PYTHON_LAYERS += ["cli", "__init__", "paddle", "gen", "__main__"]
 
 COMPILE = ["-std=gnu11", "-O0", "-fPIC", "-fvisibility=hidden", "-w", "-c"]
+PAGES = [Path("CONTRIBUTING.md"), Path("docs", "explanation", "layers.md")]
 BEGIN, END = "<!-- layers -->", "<!-- end of layers -->"
 RENEW = "make layers ARGS=--write"
 
@@ -310,7 +311,7 @@ def filled(text: str, picture: str) -> str:
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not (begin and end):
-        sys.exit(f"CONTRIBUTING.md lacks {BEGIN} or {END}")
+        sys.exit(f"a page lacks {BEGIN} or {END}")
     return f"{head}{BEGIN}\n\n{picture}\n\n{END}{tail}"
 
 
@@ -319,14 +320,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--root", type=Path, default=ROOT, help="another tree")
     parser.add_argument("--draw", action="store_true", help="print the picture of the layers")
-    parser.add_argument("--write", action="store_true", help="renew it in CONTRIBUTING.md")
+    parser.add_argument("--write", action="store_true", help="renew it in the pages")
     options = parser.parse_args()
     trees = [read(options.root) for read in (read_c, read_python)]
-    page = options.root / "CONTRIBUTING.md"
     if options.draw:
         print(draw(trees))  # noqa: T201 - asked to
     elif options.write:
-        page.write_text(filled(page.read_text("utf-8"), draw(trees)), "utf-8")
+        for page in filter(Path.exists, (options.root / name for name in PAGES)):
+            page.write_text(filled(page.read_text("utf-8"), draw(trees)), "utf-8")
     else:
         sys.exit("\n".join(text for tree in trees for text in violations(tree)) or None)
 

@@ -101,7 +101,7 @@ def test_a_peer_that_is_not_installed_is_named_with_what_installs_it(tmp_path):
 
 def test_the_document_shows_the_committed_results():
     results = json.loads((COMMITTED / "results.json").read_text("utf-8"))
-    path = ROOT / "docs" / "performance.md"
+    path = ROOT / "docs" / "explanation" / "performance.md"
     text = path.read_text("utf-8")
     assert document.filled(text, results) == text, "make bench ARGS=--render"
     assert table.page(results) == (COMMITTED / "results.md").read_text("utf-8")

@@ -161,7 +161,7 @@ def test_the_bench_generates_and_the_document_tells_its_figures():
     ended = run(PYTHON, "-m", "bench.generate", "--flags", "300", cwd=ROOT, check=False)
     assert re.search(r"^processor seconds +[\d.]+$", ended.stdout, re.MULTILINE)
     recorded = json.loads((ROOT / "bench/results/generate.json").read_text("utf-8"))
-    told = (ROOT / "docs/performance.md").read_text("utf-8")
+    told = (ROOT / "docs/explanation/performance.md").read_text("utf-8")
     assert f"{recorded['processor seconds']:g} s of one core" in told
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,9 +65,16 @@ def test_the_package_has_no_circle_and_no_arrow_back(trees):
     assert "\n".join(layers.violations(trees[1])) == ""
 
 
-def test_contributing_shows_the_layers_as_they_are(trees):
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+@pytest.mark.parametrize("page", layers.PAGES, ids=str)
+def test_a_page_shows_the_layers_as_they_are(trees, page):
+    text = (ROOT / page).read_text("utf-8")
     assert layers.filled(text, layers.draw(trees)) == text, layers.RENEW
+
+
+def test_the_drawing_has_every_layer_in_its_order():
+    text = (ROOT / "docs" / "_static" / "layers.svg").read_text("utf-8")
+    drawn = re.findall(r'class="mono bold">(.*?)<', text)
+    assert drawn == [*layers.C_LAYERS, *layers.PYTHON_LAYERS]
 
 
 def test_the_graph_is_that_of_the_whole_core(trees):

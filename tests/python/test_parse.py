@@ -174,6 +174,7 @@ def test_the_exception_tells_what_was_asked_for(word, kind):
     with pytest.raises(pf.HelpRequested) as asked:
         pf.parse(["prog", word, "--unknown"], exit=False, version="1.2")
     assert asked.value.kind == kind
+    assert asked.value.status == "PD_HELP"
     assert str(asked.value)
 
 

@@ -1,0 +1,132 @@
+"""The site: it builds without a warning, its links lead somewhere, and its references are whole."""
+
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import packages
+import pytest
+from support import ROOT, run
+from test_exports import declared
+
+import paddle_flags as pf
+
+pytest.importorskip("furo", reason="make docs installs it")
+DOCS = ROOT / "docs"
+HEADERS = ROOT / "csrc" / "include"
+FOLDERS = [DOCS / name for name in ("how-to", "reference", "explanation", "decisions")]
+
+
+class Page(HTMLParser):
+    """What a page links to and loads, and the anchors that it has."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.anchors |= {values[key] for key in ("id", "name") if values.get(key)}
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+        elif tag != "a":
+            self.loads += [values[key] for key in ("href", "src") if values.get(key)]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    def make(out: Path) -> None:
+        built = run(sys.executable, "-m", "sphinx", "-q", "-E", "-W", "--keep-going", DOCS, out)
+        assert built.stderr == ""
+
+    return packages.once(tmp_path_factory, "site", make)
+
+
+@pytest.fixture(scope="session")
+def pages(site):
+    return {path: Page(path) for path in sorted(site.rglob("*.html"))}
+
+
+def test_every_page_is_a_page_of_the_site(site, pages):
+    for path in DOCS.rglob("*.md"):
+        assert site / path.relative_to(DOCS).with_suffix(".html") in pages
+
+
+def test_every_link_of_the_site_leads_to_a_page_and_an_anchor_of_it(pages):
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme:
+                assert parts.scheme in ("https", "mailto"), f"{path}: {link}"
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.exists(), f"{path}: {link}"
+            if parts.fragment and target in pages:
+                anchors = pages[target].anchors | {""}
+                assert unquote(parts.fragment) in anchors, f"{path}: {link}"
+
+
+def test_the_site_loads_nothing_from_a_network(site, pages):
+    for path, page in pages.items():
+        for each in page.loads:
+            assert not urlsplit(each).netloc, f"{path}: {each}"
+    for style in site.rglob("*.css"):
+        assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", style.read_text("utf-8"))
+
+
+def test_the_site_can_be_searched(site):
+    assert "pd_flag_register" in (site / "searchindex.js").read_text("utf-8")
+
+
+def test_the_reference_of_c_has_every_exported_function(site, pages):
+    anchors = pages[site / "reference" / "c.html"].anchors
+    assert {f"c.{name}" for name in declared()} <= anchors
+
+
+def test_the_reference_of_c_has_every_constant_and_type(site, pages):
+    anchors = pages[site / "reference" / "c.html"].anchors
+    text = (HEADERS / "pd_flags.h").read_text("utf-8")
+    types = set(re.findall(r"^(?:\} |typedef .*[ *])(pd_\w+)(?:;|\)\()", text, re.MULTILINE))
+    assert len(types) > 20
+    assert {f"c.{name}" for name in types} <= anchors
+    statuses = re.findall(r"X\((\w+), \d+, \"", text.partition("PD_STATUS_ENUM")[0])
+    assert {f"c.pd_status.PD_{name}" for name in statuses} <= anchors
+
+
+def test_the_reference_of_python_has_every_public_name(site, pages):
+    anchors = pages[site / "reference" / "python-api.html"].anchors
+    for name in [*pf.__all__, "set"]:
+        assert f"paddle_flags.{name}" in anchors
+
+
+def test_the_error_index_has_every_status_and_every_exception():
+    text = (DOCS / "reference" / "errors.md").read_text("utf-8")
+    header = (HEADERS / "pd_flags.h").read_text("utf-8").partition("PD_STATUS_ENUM")[0]
+    for name, words in re.findall(r"X\((\w+), \d+, \"(.*)\"\)", header):
+        assert f"\n## PD_{name}\n\n*{words}*" in text
+    classes = [name for name in pf.__all__ if isinstance(getattr(pf, name), type)]
+    for name in classes:
+        if issubclass(getattr(pf, name), (pf.FlagError, pf.FlagWarning)):
+            assert f"\n### {name}\n" in text
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_the_index_of_a_folder_lists_all_of_its_pages(folder):
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (folder / "index.md").read_text("utf-8"))
+    pages = sorted(path.name for path in folder.glob("*.md") if path.name != "index.md")
+    assert sorted(set(listed)) == pages
+
+
+def test_the_index_of_decisions_says_what_each_one_says_first():
+    index = (DOCS / "decisions" / "index.md").read_text("utf-8")
+    for path in sorted((DOCS / "decisions").glob("[0-9]*.md")):
+        title, first, _ = path.read_text("utf-8").split("\n\n", 2)
+        assert title.startswith(f"# {path.name[:4]}: ")
+        assert f"| [{title[2:]}]({path.name}) | {' '.join(first.split())} |" in index
