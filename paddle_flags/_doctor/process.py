@@ -79,6 +79,15 @@ def cells_of(flag: Flag[Any]) -> list[Report]:
     ]
 
 
+def cell_addresses(flag: Flag[Any]) -> set[int]:
+    """Give the addresses of a flag's variables."""
+
+    def get(index: int, info: Any, err: Any) -> int:
+        return int(lib.pd_flag_get_cell(flag.handle, index, info, err))
+
+    return {int(ffi.cast("uintptr_t", info.address)) for info in _each(get, "pd_cell_info")}
+
+
 def shared_flags() -> Iterator[Report]:
     """Give the flags with several variables, or with one that has another value."""
     for flag in all_flags():
