@@ -45,7 +45,7 @@ def to_lines(report: Report) -> list[str]:
     """Give the report as text for people."""
     lines: list[str] = []
     for title, head, rows in (
-        ("modules", ("path", "joins by", "namespace", "flags"), _module_rows(report)),
+        ("modules", ("path", "built with", "namespace", "flags"), _module_rows(report)),
         ("copies of the registry", ("path", "version", "role"), _copy_rows(report)),
         (
             "flags with several variables",
@@ -65,7 +65,11 @@ def to_lines(report: Report) -> list[str]:
 
 
 def _module_rows(report: Report) -> Rows:
-    return [(m["path"], m["joins"], m["namespace"], str(m["flags"])) for m in report["modules"]]
+    ways = {"header": "header only"}
+    return [
+        (m["path"], ways.get(m["joins"], m["joins"]), m["namespace"], str(m["flags"]))
+        for m in report["modules"]
+    ]
 
 
 def _copy_rows(report: Report) -> Rows:

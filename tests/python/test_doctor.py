@@ -141,7 +141,7 @@ def test_the_text_says_the_same(plugin):
     ended = doctor("-p", path, "--doc_lvl=3", path)
     assert ended.returncode == 1
     for text in (
-        f"  {path}  header               1",
+        f"  {path}  header only             1",
         "libpd_flags.so  0.1.0    host",
         "joins the registry  flags\n",
     ):
