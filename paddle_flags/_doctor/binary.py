@@ -77,7 +77,9 @@ def _read_elf(path: str, elf: Elf) -> Binary:
         path,
         "ELF",
         joins,
-        sum(each.size for each in lists) // elf.pointer_size if joins else None,
+        sum(min(each.size, elf.source.size) for each in lists) // elf.pointer_size
+        if joins
+        else None,
         NOTE_COPY in types,
         any("pd_flags" in os.path.basename(library) for library in elf.libraries()),
         symbols.others,

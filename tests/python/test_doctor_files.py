@@ -8,6 +8,7 @@ import random
 import struct
 import subprocess
 import sys
+import sysconfig
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable
@@ -76,6 +77,24 @@ def test_a_program_at_a_fixed_address_has_its_flags(tmp_path):
     code = write(tmp_path / "program.c", text)
     run(*CC, "-no-pie", "-fno-pie", f"-I{INCLUDE}", code, "-o", program)
     assert [flag.name for flag in read_binary(str(program)).flags] == ["doc_level"]
+
+
+@pytest.mark.parametrize("machine", ["i386", "aarch64", "arm", "powerpc64", "powerpc"])
+def test_a_file_of_another_machine_has_its_flags(machine, tmp_path):
+    code = write(tmp_path / "other.c", LEVEL + 'PD_DEFINE_string(doc_name, "text", "");\n')
+    headers = sysconfig.get_config_var("MULTIARCH") or ""
+    write(tmp_path / "gnu" / "stubs-32.h", "")
+    run(
+        *(tool("clang"), f"--target={machine}-linux-gnu", "-w", "-c", "-fPIC", f"-I{INCLUDE}"),
+        *(f"-I{tmp_path}", "-isystem", f"/usr/include/{headers}", code, "-o", tmp_path / "other.o"),
+    )
+    run(tool("ld.lld", "lld"), "-shared", tmp_path / "other.o", "-o", tmp_path / "other.so")
+    found = read_binary(str(tmp_path / "other.so"))
+    assert (found.joins, found.definitions) == (True, 2)
+    assert [(each.name, each.text) for each in found.flags] == [
+        ("doc_level", None),
+        ("doc_name", "text"),
+    ]
 
 
 def test_a_file_without_its_section_table_says_what_the_loader_sees(small, tmp_path):
