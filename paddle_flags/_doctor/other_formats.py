@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from paddle_flags._doctor.source import Source
 
 _NOTE_NAME = b"pd_flags"
+_NOTE_MODULE = 1
+_COMPATIBLE = ("gflags", "c10", "Paddle")  # have headers in compat/
 _SIZE_MAX = 1 << 26  # bytes: LIEF takes seconds for larger ones
 
 # The first bytes of the formats: PE; Mach-O of 64 bits, of 32 bits, and of several machines.
@@ -63,9 +65,8 @@ def read_other(source: Source, magic: bytes) -> Other:
     libraries = tuple(
         str(library.name if kind == "MACHO" else library) for library in parsed.libraries
     )
-    return Other(
-        kind, frozenset(notes), _definitions(parsed, kind), libraries, _others(parsed, kind)
-    )
+    others = _others(parsed, kind, joins=_NOTE_MODULE in notes)
+    return Other(kind, frozenset(notes), _definitions(parsed, kind), libraries, others)
 
 
 def _sections(parsed: Any, kind: str) -> list[bytes]:
@@ -97,7 +98,12 @@ def _definitions(parsed: Any, kind: str) -> int | None:
     return sum(any(content[at : at + 8]) for at in range(0, len(content), 8))
 
 
-def _others(parsed: Any, kind: str) -> dict[str, str]:
+def _others(parsed: Any, kind: str, *, joins: bool) -> dict[str, str]:
+    """Give the other flag libraries.
+
+    A file that joins may have been built with our headers of these libraries, whose functions
+    look like a copy here: only names that our headers don't have count then.
+    """
     found: dict[str, str] = {}
     needed = {str(s.name) for s in parsed.imported_symbols} if kind == "MACHO" else set()
     for symbol in parsed.symbols:
@@ -107,6 +113,6 @@ def _others(parsed: Any, kind: str) -> dict[str, str]:
             if marker.symbol.match(plain.encode("utf-8", "replace")):
                 if name in needed:
                     found.setdefault(marker.library, "user")
-                elif not marker.inner:
+                elif marker.inner or not (joins and marker.library in _COMPATIBLE):
                     found[marker.library] = "copy"
     return found

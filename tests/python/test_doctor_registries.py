@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import CXX, INCLUDE, LIBDIR, require, run, write
+from support import CXX, INCLUDE, LIBDIR, package, require, run, tool, write
 
 REAL = (
     '#include <gflags/gflags.h>\nDEFINE_int32(doc_v, 1, "V");\nDEFINE_string(doc_dir, "", "D");\n'
@@ -71,6 +71,16 @@ def test_a_program_built_with_our_headers_has_no_copy_of_the_library(library, ki
     assert "doc_v" in file["flags"]
     assert [each for each in found["other_libraries"] if each["path"] == str(path)] == []
     assert found["problems"] == []
+
+
+def test_a_library_of_windows_built_with_our_headers_has_no_copy(tmp_path):
+    package("lief")
+    code = write(tmp_path / "ours.cc", SOURCES["c10"])
+    compiler = (tool("x86_64-w64-mingw32-g++"), "-std=c++17", "-shared", "-DPD_HEADER_ONLY")
+    path = tmp_path / "ours.dll"
+    run(*compiler, f"-I{INCLUDE}", COMPAT, code, "-o", path)
+    (file,) = report(path)["files"]
+    assert (file["format"], file["joins"], file["others"]) == ("PE", True, {})
 
 
 @pytest.mark.parametrize("flags", [(), ("-rdynamic",), ("-fvisibility=hidden",)], ids=str)
