@@ -46,7 +46,7 @@ class Binary(NamedTuple):
     """What couldn't be looked at, and why."""
 
     def to_report(self) -> dict[str, Any]:
-        """Give what the report says of the file."""
+        """Return what the report says of the file."""
         report = {name: getattr(self, name) for name in self._fields[:7]}
         report["flags"] = [flag.name for flag in self.flags]
         return report

@@ -78,7 +78,7 @@ class Elf:
         return struct.unpack_from(self.order + layout, data)
 
     def _table(self, layout: str, offset: int, size: int, count: int) -> Iterable[tuple[int, ...]]:
-        """Give the entries of a table of headers."""
+        """Return the entries of a table of headers."""
         step = struct.calcsize(self.order + layout)
         if size != step:  # as in every sound file
             return
@@ -123,7 +123,7 @@ class Elf:
                 return
 
     def offset_of(self, address: int) -> int | None:
-        """Give where the file has what is at an address of memory; None if it hasn't it."""
+        """Return where the file has what is at an address of memory; None if it hasn't it."""
         at = bisect_right(self._starts, address) - 1
         if at < 0:
             return None
@@ -137,19 +137,19 @@ class Elf:
         return b"" if offset is None else self.source.read(offset, count)
 
     def text_at(self, address: int) -> bytes | None:
-        """Give the text at an address; None if there is none with an end."""
+        """Return the text at an address; None if there is none with an end."""
         text, end, _ = self.read_at(address, _TEXT_MAX).partition(b"\0")
         return text if end else None
 
     def libraries(self) -> Iterator[str]:
-        """Give the names of the libraries that the file needs."""
+        """Return the names of the libraries that the file needs."""
         table = next((value for tag, value in self.dynamic if tag == DT_STRTAB), None)
         for tag, value in self.dynamic:
             if tag == DT_NEEDED and table is not None:
                 yield (self.text_at(table + value) or b"").decode("utf-8", "surrogateescape")
 
     def note_types(self, name: bytes) -> set[int]:
-        """Give the types of the notes with a name."""
+        """Return the types of the notes with a name."""
         parts = [(s.offset, s.file_size) for s in self.segments if s.type == _PT_NOTE]
         if not parts:  # an object file
             parts = [(s.offset, s.size) for s in self.sections if s.type == SHT_NOTE]

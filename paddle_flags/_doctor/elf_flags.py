@@ -38,7 +38,7 @@ class FileFlag(NamedTuple):
 
 
 def flag_lists(elf: Elf) -> list[Section]:
-    """Give the sections that list the definitions."""
+    """Return the sections that list the definitions."""
     return [section for section in elf.sections if section.name == b"pd_flags"][:1]
 
 
@@ -61,7 +61,7 @@ def read_flags(elf: Elf) -> list[FileFlag]:
 
 
 def _flags(elf: Elf, pointers: dict[int, int], at: int) -> Iterator[FileFlag]:
-    """Give the flag of a definition, or none."""
+    """Return the flag of a definition, or none."""
     name_at, default_at, cell_at = (at + field for field in _FIELDS[elf.pointer_size])
     head = elf.read_at(at, 16)
     name = elf.text_at(_pointer(elf, pointers, name_at))
@@ -74,7 +74,7 @@ def _flags(elf: Elf, pointers: dict[int, int], at: int) -> Iterator[FileFlag]:
 
 
 def _pointer(elf: Elf, pointers: dict[int, int], address: int) -> int:
-    """Give the pointer at an address: by a relocation, or as the file has it."""
+    """Return the pointer at an address: by a relocation, or as the file has it."""
     if address in pointers:
         return pointers[address]
     data = elf.read_at(address, elf.pointer_size)
@@ -83,7 +83,7 @@ def _pointer(elf: Elf, pointers: dict[int, int], address: int) -> int:
 
 
 def _pointers(elf: Elf, is_wanted: Callable[[int], bool]) -> dict[int, int]:
-    """Give the pointers that relocations with addends write to the wanted addresses."""
+    """Return the pointers that relocations with addends write to the wanted addresses."""
     kind, word = ("Q", 8) if elf.wide else ("I", 4)
     symbols = next((s for s in elf.sections if s.type == SHT_DYNSYM), None)
     tables = dict.fromkeys((s.offset, s.size) for s in elf.sections if s.type == SHT_RELA)
@@ -104,7 +104,7 @@ def _pointers(elf: Elf, is_wanted: Callable[[int], bool]) -> dict[int, int]:
 
 
 def _symbol_value(elf: Elf, table: Section | None, index: int) -> int:
-    """Give the value of a symbol of the loader's table."""
+    """Return the value of a symbol of the loader's table."""
     step, at, layout = (24, 8, "Q") if elf.wide else (16, 4, "I")
     if table is None or (index + 1) * step > table.size:
         return 0

@@ -93,7 +93,7 @@ def _flags_alone(others: dict[str, str], variables: dict[Variable, int]) -> dict
 
 
 def _tables(elf: Elf) -> Iterator[Table]:
-    """Give the table for the loader and the one for debuggers, as far as there are any."""
+    """Return the table for the loader and the one for debuggers, as far as there are any."""
     kinds: dict[int, Table | None] = {}
     for section in elf.sections:
         if section.type in (SHT_DYNSYM, SHT_SYMTAB) and section.link < len(elf.sections):
@@ -110,7 +110,7 @@ def _tables(elf: Elf) -> Iterator[Table]:
 
 
 def _dynamic_table(elf: Elf) -> Table | None:
-    """Give the loader's table of a file without sections: it ends where its names begin."""
+    """Return the loader's table of a file without sections: it ends where its names begin."""
     values = dict(elf.dynamic)
     symbols, names = (elf.offset_of(values.get(tag, -1)) for tag in (DT_SYMTAB, DT_STRTAB))
     if symbols is None or names is None or names < symbols:
@@ -119,7 +119,7 @@ def _dynamic_table(elf: Elf) -> Table | None:
 
 
 def _names(elf: Elf, table: Table) -> tuple[dict[int, Marker | Variable], bool]:
-    """Search the names of a table; give what is where, and whether there may be more."""
+    """Search the names of a table; return what is where, and whether there may be more."""
     found: dict[int, Marker | Variable] = {}
     places = dict.fromkeys(MARKERS, _MARKERS_MAX)
     variables = _FOUND_MAX
@@ -142,7 +142,7 @@ def _names(elf: Elf, table: Table) -> tuple[dict[int, Marker | Variable], bool]:
 
 
 def _places(piece: bytes, part: bytes, most: int) -> Iterator[int]:
-    """Give where a part is."""
+    """Return where a part is."""
     place = piece.find(part)
     while place >= 0 and most > 0:
         yield place
@@ -151,7 +151,7 @@ def _places(piece: bytes, part: bytes, most: int) -> Iterator[int]:
 
 
 def _symbols(elf: Elf, table: Table, wanted: set[int]) -> Iterator[tuple[int, Symbol]]:
-    """Give the symbols whose names are at one of the offsets, with these offsets."""
+    """Return the symbols whose names are at one of the offsets, with these offsets."""
     layout, step = ("IBBHQQ", 24) if elf.wide else ("IIIBBH", 16)
     left = _FOUND_MAX
     if not wanted:

@@ -17,7 +17,7 @@ _UPPER = {ord(letter): letter.upper() for letter in "abcdefghijklmnopqrstuvwxyz"
 
 
 def flag_names() -> set[str]:
-    """Give the names that the environment may use for the flags of this process."""
+    """Return the names that the environment may use for the flags of this process."""
     flags = [flag for flag in all_flags() if flag.defined]
     return {name for flag in flags for name in (flag.name, *flag.old_names)}
 

@@ -40,7 +40,7 @@ def _with_way(module: Report, copies: list[Report], binaries: list[Binary]) -> R
 
 
 def _refused(modules: list[Report], binaries: list[Binary]) -> list[Binary]:
-    """Give the files of the modules in this process whose definitions were refused."""
+    """Return the files of the modules in this process whose definitions were refused."""
     paths = {os.path.realpath(m["path"]): m["path"] for m in modules if m["errors"]}
     found = [(paths.get(os.path.realpath(each.path)), each) for each in binaries]
     return [each._replace(path=path) for path, each in found if path]

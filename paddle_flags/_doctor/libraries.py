@@ -34,7 +34,7 @@ class Loaded(NamedTuple):
 
 
 def _loaded_files() -> dict[str, int]:
-    """Give the files that are mapped into this process as code, with their first address."""
+    """Return the files that are mapped into this process as code, with their first address."""
     starts: dict[str, int] = {}
     code = set()
     try:
@@ -53,7 +53,7 @@ def _loaded_files() -> dict[str, int]:
 
 
 def other_libraries(binaries: Sequence[Binary]) -> list[Report]:
-    """Give each other flag library in each file that has it."""
+    """Return each other flag library in each file that has it."""
     return [
         {"library": library, "path": binary.path, "has": binary.others[library]}
         for library in LIBRARIES

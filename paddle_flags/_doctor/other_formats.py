@@ -70,7 +70,7 @@ def read_other(source: Source, magic: bytes) -> Other:
 
 
 def _sections(parsed: Any, kind: str) -> list[bytes]:
-    """Give the contents of the sections that hold notes."""
+    """Return the contents of the sections that hold notes."""
     name = {"PE": ".pdflags", "MACHO": "__pd_flags"}[kind]
     return [
         bytes(section.content)
@@ -99,7 +99,7 @@ def _definitions(parsed: Any, kind: str) -> int | None:
 
 
 def _others(parsed: Any, kind: str, *, joins: bool) -> dict[str, str]:
-    """Give the other flag libraries.
+    """Return the other flag libraries.
 
     A file that joins may have been built with our headers of these libraries, whose functions
     look like a copy here: only names that our headers don't have count then.

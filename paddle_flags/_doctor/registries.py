@@ -30,7 +30,7 @@ class _Own(NamedTuple):
 
 
 def several_registries(loaded: Sequence[Loaded], files: Sequence[Binary]) -> list[Report]:
-    """Give the flags of ours that another library has too, in this process or in files."""
+    """Return the flags of ours that another library has too, in this process or in files."""
     here = {os.path.realpath(each.binary.path) for each in loaded}
     elsewhere = [binary for binary in files if os.path.realpath(binary.path) not in here]
     own = _own_flags(elsewhere)
@@ -64,7 +64,7 @@ def _own_flags(files: Sequence[Binary]) -> dict[str, _Own]:
 
 
 def _in_process(own: dict[str, _Own], loaded: Sequence[Loaded]) -> Iterator[tuple[str, str, str]]:
-    """Give the flags of other libraries in this process, unless the variable is ours too.
+    """Return the flags of other libraries in this process, unless the variable is ours too.
 
     It is when the bridge to gflags has registered it, or when our own header defined it.
     """
@@ -90,7 +90,7 @@ def _address_of_value(variable: Variable, address: int) -> int:
 
 
 def _in_files(own: dict[str, _Own], files: Sequence[Binary]) -> Iterator[tuple[str, str, str]]:
-    """Give the flags of other libraries in files, unless the variable is ours too."""
+    """Return the flags of other libraries in files, unless the variable is ours too."""
     for binary in files:
         cells = {flag.name: flag.cell for flag in binary.flags}
         for variable, value in binary.variables.items():

@@ -33,7 +33,7 @@ def _schemas() -> Iterator[Report]:
 
 
 def _schemas_in(binary: Binary) -> Iterator[Report]:
-    """Give the schemas of a file, whose flags aren't in the process."""
+    """Return the schemas of a file, whose flags aren't in the process."""
     for flag in binary.flags:
         match = _SCHEMA.fullmatch(flag.name)
         if match and re.fullmatch(match[2] + "[0-9a-f]{48}", flag.text or ""):
@@ -41,7 +41,7 @@ def _schemas_in(binary: Binary) -> Iterator[Report]:
 
 
 def all_schemas(binaries: Sequence[Binary]) -> list[Report]:
-    """Give those of the process, and of files that aren't in it or were refused."""
+    """Return those of the process, and of files that aren't in it or were refused."""
     found = list(_schemas())
     for binary in binaries:
         for schema in _schemas_in(binary):

@@ -59,7 +59,7 @@ class Source:
             return b""
 
     def chunks(self, offset: int, size: int, overlap: int = 0) -> Iterator[tuple[int, bytes]]:
-        """Read a large part piece by piece; give where in the part each piece is.
+        """Read a large part piece by piece; yield where in the part each piece is.
 
         Each piece but the first begins with the last bytes of the one before, `overlap` of them.
         """

@@ -42,7 +42,7 @@ def _how_it_joins(file: Report) -> str:
 
 
 def to_lines(report: Report) -> list[str]:
-    """Give the report as text for people."""
+    """Return the report as text for people."""
     lines: list[str] = []
     for title, head, rows in (
         ("modules", ("path", "built with", "namespace", "flags"), _module_rows(report)),

@@ -63,7 +63,7 @@ def _type(old: Flag, new: Flag) -> Iterator[_Found]:
 
 def _takes(new: Flag, old: Flag) -> bool:
     """Return whether text for the old type is valid for the new one."""
-    if old.type == "bool" or old.items or new.items:  # --x and --nox are for bools alone
+    if old.type == "bool" or old.items or new.items:  # only bools have --x and --nox
         return False
     if new.type == "string":
         return True

@@ -136,10 +136,10 @@ _IMPLIES = Record(
     "an implication",
     {
         "flag": Needed(_NAME, "The flag that implies values of other flags."),
-        "value": Needed(_ANY_OR_LIST, "The value of the flag for which this holds."),
+        "value": Needed(_ANY_OR_LIST, "The value of the flag that triggers the implication."),
         "sets": Needed(
             Named(_NAME, _ANY_OR_LIST, "a mapping of flags to values"),
-            "The flags that are set meanwhile, with their values.",
+            "The values that other flags have while the flag has this value.",
         ),
     },
 )

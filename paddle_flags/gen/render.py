@@ -144,8 +144,8 @@ class _Renderer:
 
 
 def _why(error: Exception) -> str:
-    told = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
-    return " ".join(str(told).split())
+    text = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
+    return " ".join(str(text).split())
 
 
 def _environment(templates: str | None) -> Any:

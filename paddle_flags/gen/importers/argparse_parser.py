@@ -99,7 +99,7 @@ class _Importer:
         self._parser = parser
         self._found = found
         self._places = places
-        self._actions: list[Action] = parser._actions  # noqa: SLF001 - told nowhere else
+        self._actions: list[Action] = parser._actions  # noqa: SLF001 - argparse has no public list
 
     def run(self) -> None:
         for group in self._parser._action_groups:  # noqa: SLF001 - as above
