@@ -1,29 +1,23 @@
-"""What a library or program has inside, read from its file by LIEF.
-
-LIEF is an optional dependency: `pip install paddle_flags[doctor]`.
-"""
+"""What a library or program has inside, read from its file."""
 
 from __future__ import annotations
 
 import os
-import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from paddle_flags._doctor.elf import MAGIC, Elf
+from paddle_flags._doctor.elf_flags import FileFlag, flag_lists, read_flags
+from paddle_flags._doctor.elf_symbols import read_symbols
+from paddle_flags._doctor.other_formats import read_other
+from paddle_flags._doctor.source import Source
 from paddle_flags.errors import FlagArgumentError
 
-# A symbol that each copy of another flag library defines, and its users need.
-# From gflags 2.2, abseil 20220623, LLVM 14, PyTorch 2 and Paddle 3.
-MARKERS = {
-    "gflags": re.compile(r"_ZN6(google|gflags)(21ParseCommandLineFlagsE|14FlagRegistererC)"),
-    "abseil": re.compile(r"_ZN4absl.*14flags_internal23RegisterCommandLineFlagE"),
-    "LLVM": re.compile(r"_ZN4llvm2cl6Option11addArgumentEv"),
-    "c10": re.compile(r"_ZN3c1016C10FlagsRegistry"),
-    "Paddle": re.compile(r"_ZN6paddle5flags(21ParseCommandLineFlagsE|14FlagRegistererC)"),
-}
+if TYPE_CHECKING:
+    from paddle_flags._doctor.markers import Variable
 
-_NOTE_NAME = "pd_flags"
-_NOTE_MODULE = 1
-_NOTE_COPY = 2
+_NOTE_NAME = b"pd_flags"
+NOTE_MODULE = 1
+NOTE_COPY = 2
 
 
 class Binary(NamedTuple):
@@ -32,113 +26,79 @@ class Binary(NamedTuple):
     path: str
     format: str
     """`"ELF"`, `"PE"` or `"MACHO"`."""
-    joins: bool
+    joins: bool = False
     """Has a module record."""
-    definitions: int | None
-    """How many flags it defines or imports; None where the file doesn't tell."""
-    copy: bool
+    definitions: int | None = None
+    """How many flags it defines or imports; None where the file doesn't say."""
+    copy: bool = False
     """Can host the registry."""
-    links: bool
+    links: bool = False
     """Needs the shared library."""
-    others: dict[str, str]
+    others: dict[str, str] = {}  # noqa: RUF012 - nobody writes it
     """Other flag libraries: name to `"copy"` or `"user"`."""
+    flags: tuple[FileFlag, ...] = ()
+    """The flags that it defines; none outside of ELF."""
+    variables: dict[Variable, int] = {}  # noqa: RUF012 - as above
+    """The flags of other libraries that it defines, to addresses of variables."""
+    origin: int = 0
+    """What the file takes for the address of its first byte."""
+    notes: tuple[str, ...] = ()
+    """What couldn't be looked at, and why."""
 
-
-def can_read() -> bool:
-    """Tell whether LIEF is there."""
-    try:
-        import lief  # noqa: F401, PLC0415 - asks for an extra
-    except ImportError:
-        return False
-    return True
+    def to_report(self) -> dict[str, Any]:
+        """Return what the report says of the file."""
+        report = {name: getattr(self, name) for name in self._fields[:7]}
+        report["flags"] = [flag.name for flag in self.flags]
+        return report
 
 
 def read_binary(path: str) -> Binary:
     """Read a file; FlagArgumentError where it is none of the formats."""
-    if not os.path.isfile(path):
-        message = f"{path}: no such file"
-        raise FlagArgumentError(message)
-    try:
-        import lief  # noqa: PLC0415 - an extra
-    except ImportError:
-        message = "reading files needs LIEF: pip install 'paddle_flags[doctor]'"
-        raise FlagArgumentError(message) from None
-    lief.logging.disable()
-    parsed: Any = lief.parse(path)
-    if parsed is None:
-        message = f"{path}: expected a library or program in ELF, PE or Mach-O"
-        raise FlagArgumentError(message)
-    kind = str(parsed.format).rpartition(".")[2]
-    joins, copy = _records(parsed, kind)
-    libraries = [str(library) for library in _libraries(parsed, kind)]
+    with Source(path) as source:
+        magic = source.read(0, 4)
+        if magic != MAGIC:
+            return _read_other(source, magic)
+        if source.size < _ELF_MIN:
+            message = f"{path}: ends within the header of an ELF file"
+            raise FlagArgumentError(message)
+        return _read_elf(path, Elf(source))
+
+
+_ELF_MIN = 52  # bytes, of the header of a 32-bit file
+
+
+def _read_elf(path: str, elf: Elf) -> Binary:
+    types = elf.note_types(_NOTE_NAME)
+    joins = NOTE_MODULE in types
+    symbols = read_symbols(elf)
+    lists = flag_lists(elf)
+    cut = f"{path}: has more symbols than are searched for other flag libraries"
     return Binary(
         path,
-        kind,
+        "ELF",
         joins,
-        _definitions(parsed, kind) if joins else None,
-        copy,
-        any("pd_flags" in os.path.basename(library) for library in libraries),
-        _others(parsed, kind),
+        sum(min(each.size, elf.source.size) for each in lists) // elf.pointer_size
+        if joins
+        else None,
+        NOTE_COPY in types,
+        any("pd_flags" in os.path.basename(library) for library in elf.libraries()),
+        symbols.others,
+        tuple(read_flags(elf)) if joins else (),
+        symbols.variables,
+        elf.origin,
+        (cut,) if symbols.cut else (),
     )
 
 
-def _libraries(parsed: Any, kind: str) -> list[Any]:
-    if kind == "MACHO":
-        return [library.name for library in parsed.libraries]
-    return list(parsed.libraries)
-
-
-def _records(parsed: Any, kind: str) -> tuple[bool, bool]:
-    """Tell whether there are notes of a module record and of a registry copy."""
-    if kind == "ELF":
-        notes = [note for note in parsed.notes if note.name.rstrip("\0") == _NOTE_NAME]
-        types = {int(note.original_type) for note in notes}
-    else:
-        types = {kind_ for section in _sections(parsed, kind) for kind_ in _note_types(section)}
-    return _NOTE_MODULE in types, _NOTE_COPY in types
-
-
-def _sections(parsed: Any, kind: str) -> list[bytes]:
-    """Give the contents of the sections that hold notes, outside of ELF."""
-    name = {"PE": ".pdflags", "MACHO": "__pd_flags"}[kind]
-    return [
-        bytes(section.content)
-        for section in parsed.sections
-        if str(section.name).rstrip("\0") == name
-    ]
-
-
-def _note_types(content: bytes) -> list[int]:
-    """Read notes as docs/reference/abi.md has them: eight letters and a number, 8 bytes aligned."""
-    mark = _NOTE_NAME.encode()
-    return [
-        int.from_bytes(content[at + 8 : at + 12], "little")
-        for at in range(0, len(content), 8)
-        if content[at : at + 8] == mark
-    ]
-
-
-def _definitions(parsed: Any, kind: str) -> int | None:
-    """Count the pointers to definitions; nobody can tell their end in PE."""
-    name = {"ELF": "pd_flags", "MACHO": "__pd_flag_defs"}.get(kind)
-    if name is None:
-        return None
-    lists = [s for s in parsed.sections if str(s.name).rstrip("\0") == name]
-    if kind == "MACHO":  # the header puts null pointers in between
-        content = b"".join(bytes(each.content) for each in lists)
-        return sum(any(content[at : at + 8]) for at in range(0, len(content), 8))
-    sizes = [int(each.size) for each in lists]
-    narrow = kind == "ELF" and "32" in str(parsed.header.identity_class)
-    return sum(sizes) // (4 if narrow else 8)
-
-
-def _others(parsed: Any, kind: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for symbol in parsed.symbols:
-        name = str(symbol.name)
-        for library, marker in MARKERS.items():
-            if marker.match(name):
-                defined = kind != "ELF" or symbol.shndx != 0
-                if defined or library not in found:
-                    found[library] = "copy" if defined else "user"
-    return found
+def _read_other(source: Source, magic: bytes) -> Binary:
+    found = read_other(source, magic)
+    return Binary(
+        source.path,
+        found.format,
+        NOTE_MODULE in found.notes,
+        found.definitions if NOTE_MODULE in found.notes else None,
+        NOTE_COPY in found.notes,
+        any("pd_flags" in os.path.basename(library) for library in found.libraries),
+        found.others,
+        notes=found.remarks,
+    )

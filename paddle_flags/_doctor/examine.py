@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from paddle_flags._core.status import ErrorList
 from paddle_flags._doctor import process
 from paddle_flags._doctor.binary import Binary, read_binary
-from paddle_flags._doctor.libraries import library_problems, other_libraries, process_binaries
+from paddle_flags._doctor.environment import environment_problems, flag_names
+from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
+from paddle_flags._doctor.registries import registry_problems, several_registries
 from paddle_flags._doctor.schemas import all_schemas, is_schema, schema_problems
+from paddle_flags._doctor.source import Source
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
@@ -17,6 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paddle_flags._doctor.process import Report
+
+
+def check_file(path: str) -> None:
+    """Raise FlagArgumentError for a path that is there and no file: the loader may hang on it."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        Source(path)  # raises
 
 
 def _with_way(module: Report, copies: list[Report], binaries: list[Binary]) -> Report:
@@ -30,34 +39,57 @@ def _with_way(module: Report, copies: list[Report], binaries: list[Binary]) -> R
     return {**module, "joins": way}
 
 
+def _refused(modules: list[Report], binaries: list[Binary]) -> list[Binary]:
+    """Return the files of the modules in this process whose definitions were refused."""
+    paths = {os.path.realpath(m["path"]): m["path"] for m in modules if m["errors"]}
+    found = [(paths.get(os.path.realpath(each.path)), each) for each in binaries]
+    return [each._replace(path=path) for path, each in found if path]
+
+
+def _read(paths: Sequence[str]) -> tuple[list[Binary], list[FlagError]]:
+    binaries: list[Binary] = []
+    unread: list[FlagError] = []
+    for path in paths:
+        try:
+            binaries.append(read_binary(path))
+        except FlagError as error:
+            unread.append(error)
+    return binaries, unread
+
+
 def examine(
-    files: Sequence[str], refused: Sequence[FlagError] = (), plugins: Sequence[str] = ()
+    files: Sequence[str],
+    refused: Sequence[FlagError] = (),
+    plugins: Sequence[str] = (),
+    env_prefix: str | None = None,
 ) -> Report:
     """Report on this process and on files.
 
-    `refused` is what loading has met before, and `plugins` the files that it was about.
+    `refused` is what loading has met before, and `plugins` the files that it was about. With a
+    prefix of the environment, variables that name no flag are problems.
     """
-    in_files: list[Binary] = []
-    unread: list[FlagError] = []
-    for path in files:
-        try:
-            in_files.append(read_binary(path))
-        except FlagError as error:
-            unread.append(error)
-    in_process = process_binaries()
+    in_files, unread = _read(files)
+    not_loaded, _ = _read(plugins)
+    loaded = loaded_binaries()
+    in_process = [each.binary for each in loaded]
     copies = list(process.copies())
     modules = list(process.modules())
     report: Report = {
         "modules": [_with_way(module, copies, in_process) for module in modules],
         "copies": copies,
         "shared_flags": [each for each in process.shared_flags() if not is_schema(each["name"])],
-        "schemas": all_schemas(modules, [*plugins, *files]),
+        "schemas": all_schemas([*_refused(modules, in_process), *not_loaded, *in_files]),
         "pending": list(process.pending()),
-        "files": [binary._asdict() for binary in in_files],
+        "files": [binary.to_report() for binary in in_files],
         "other_libraries": other_libraries([*in_process, *in_files]),
+        "several_registries": several_registries(loaded, in_files),
     }
     report["problems"] = [str(each) for error in [*refused, *unread] for each in error.errors]
     report["problems"] += _problems(report)
+    names = flag_names() | {f.name for binary in [*not_loaded, *in_files] for f in binary.flags}
+    if env_prefix and names:
+        report["problems"] += environment_problems(env_prefix, names)
+    report["notes"] = [note for binary in in_files for note in binary.notes]
     return report
 
 
@@ -65,7 +97,8 @@ def _problems(report: Report) -> list[str]:
     found = [error for module in report["modules"] for error in module["errors"]]
     for flag in report["shared_flags"]:
         found += [
-            f"{flag['name']}: the variable in {cell['module']} has another value"
+            f"{flag['name']}: the variable in {cell['module']} was overwritten:"
+            " it doesn't hold the value of the flag"
             for cell in flag["cells"]
             if not cell["in_step"]
         ]
@@ -73,4 +106,5 @@ def _problems(report: Report) -> list[str]:
     errors = ErrorList()
     if lib.pd_pending_check(errors.pointer, ffi.NULL) != lib.PD_OK:
         found += [str(error) for error in errors.exceptions()]
-    return [*found, *library_problems(report["other_libraries"])]
+    found += library_problems(report["other_libraries"])
+    return [*found, *registry_problems(report["several_registries"])]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags._doctor.binary import MARKERS, Binary, can_read, read_binary
+from paddle_flags._doctor.binary import Binary, read_binary
+from paddle_flags._doctor.markers import LIBRARIES
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
@@ -16,40 +17,57 @@ if TYPE_CHECKING:
 # What two copies of a library in one process do, as measured with their
 # versions in Debian 12.
 _DANGER = {
-    "gflags": "ends the process, or has two sets of flags",
+    "gflags": "ends, or has two sets of flags",
     "abseil": "has two sets of flags",
-    "LLVM": "ends the process",
+    "LLVM": "ends",
     "c10": "has two sets of flags",
-    "Paddle": "ends the process, or has two sets of flags",
+    "Paddle": "ends, or has two sets of flags",
 }
 
 
-def _loaded_files() -> list[str]:
-    """The files that are mapped into this process as code."""
-    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        parts = (line.rstrip("\n").split(maxsplit=5) for line in maps)
-        paths = {path for _, mode, _, _, _, *rest in parts for path in rest if "x" in mode}
-    return sorted(path for path in paths if os.path.isfile(path))
+class Loaded(NamedTuple):
+    """A file that this process has mapped as code."""
+
+    binary: Binary
+    start: int
+    """The address of its first byte."""
+
+
+def _loaded_files() -> dict[str, int]:
+    """Return the files that are mapped into this process as code, with their first address."""
+    starts: dict[str, int] = {}
+    code = set()
+    try:
+        maps = open("/proc/self/maps", encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
+    except OSError:  # a system without it
+        return {}
+    with maps:
+        for line in maps:
+            span, mode, offset, _, _, *rest = line.rstrip("\n").split(maxsplit=5)
+            for path in rest:
+                if int(offset, 16) == 0:
+                    starts.setdefault(path, int(span.partition("-")[0], 16))
+                if "x" in mode:
+                    code.add(path)
+    return {path: starts.get(path, 0) for path in sorted(code) if os.path.isfile(path)}
 
 
 def other_libraries(binaries: Sequence[Binary]) -> list[Report]:
-    """Give each other flag library in each file that has it."""
+    """Return each other flag library in each file that has it."""
     return [
         {"library": library, "path": binary.path, "has": binary.others[library]}
-        for library in MARKERS
+        for library in LIBRARIES
         for binary in binaries
         if library in binary.others
     ]
 
 
-def process_binaries() -> list[Binary]:
-    """Read the files that this process has loaded; none without LIEF."""
-    if not can_read():
-        return []
+def loaded_binaries() -> list[Loaded]:
+    """Read the files that this process has loaded."""
     binaries = []
-    for path in _loaded_files():
+    for path, start in _loaded_files().items():
         try:
-            binaries.append(read_binary(path))
+            binaries.append(Loaded(read_binary(path), start))
         except FlagError:
             continue  # mapped as code, but no library
     return binaries
@@ -64,4 +82,6 @@ def library_problems(others: Sequence[Report]) -> Iterator[str]:
             if other["library"] == library and other["has"] == "copy"
         }
         if len(places) > 1:
-            yield f"{library} is in {', '.join(sorted(places))}: it {danger}"
+            yield (
+                f"{library} is in {', '.join(sorted(places))}: a process with two copies {danger}"
+            )

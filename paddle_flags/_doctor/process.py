@@ -22,7 +22,7 @@ def _sized(name: str) -> Any:
 
 
 def _each(get: Callable[[int, Any, Any], int], name: str) -> Iterator[Any]:
-    """Give the structs that a function of C gives by index."""
+    """Return the structs that a function of C gives by index."""
     index = 0
     while True:
         info = _sized(name)
@@ -36,7 +36,7 @@ def _each(get: Callable[[int, Any, Any], int], name: str) -> Iterator[Any]:
 
 
 def modules() -> Iterator[Report]:
-    """Give the modules that are in the process."""
+    """Return the modules that are in the process."""
     handle = lib.pd_module_next(ffi.NULL)
     while handle:
         info = _sized("pd_module_info")
@@ -64,7 +64,7 @@ def _module_path(handle: Any) -> str:
 
 
 def cells_of(flag: Flag[Any]) -> list[Report]:
-    """Give the variables of a flag, one of each module that has some."""
+    """Return the variables of a flag, one of each module that has some."""
 
     def get(index: int, info: Any, err: Any) -> int:
         return int(lib.pd_flag_get_cell(flag.handle, index, info, err))
@@ -79,8 +79,17 @@ def cells_of(flag: Flag[Any]) -> list[Report]:
     ]
 
 
+def cell_addresses(flag: Flag[Any]) -> set[int]:
+    """Return the addresses of a flag's variables."""
+
+    def get(index: int, info: Any, err: Any) -> int:
+        return int(lib.pd_flag_get_cell(flag.handle, index, info, err))
+
+    return {int(ffi.cast("uintptr_t", info.address)) for info in _each(get, "pd_cell_info")}
+
+
 def shared_flags() -> Iterator[Report]:
-    """Give the flags with several variables, or with one that has another value."""
+    """Return the flags with several variables, or with one that has another value."""
     for flag in all_flags():
         cells = cells_of(flag)
         if len(cells) > 1 or not all(cell["in_step"] for cell in cells):
@@ -88,7 +97,7 @@ def shared_flags() -> Iterator[Report]:
 
 
 def copies() -> Iterator[Report]:
-    """Give the copies of the library."""
+    """Return the copies of the library."""
     for info in _each(lib.pd_copy_get_info, "pd_copy_info"):
         yield {
             "path": to_text(info.path),
@@ -98,7 +107,7 @@ def copies() -> Iterator[Report]:
 
 
 def pending() -> Iterator[Report]:
-    """Give the values for flags that are not defined yet."""
+    """Return the values for flags that are not defined yet."""
     for info in _each(lib.pd_pending_get, "pd_pending_info"):
         yield {
             "name": to_text(info.name),

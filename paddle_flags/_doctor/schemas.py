@@ -11,6 +11,7 @@ from paddle_flags._doctor.process import cells_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from paddle_flags._doctor.binary import Binary
     from paddle_flags._doctor.process import Report
 
 
@@ -31,33 +32,24 @@ def _schemas() -> Iterator[Report]:
             yield {"set": match[1], "hash": flag.default, "modules": modules}
 
 
-_SCHEMA_IN = re.compile(rb"\0((?!pd_|FLAGS_)[A-Za-z_]\w*)_schema_([0-9a-f]{16})(?=\0)")
+def _schemas_in(binary: Binary) -> Iterator[Report]:
+    """Return the schemas of a file, whose flags aren't in the process."""
+    for flag in binary.flags:
+        match = _SCHEMA.fullmatch(flag.name)
+        if match and re.fullmatch(match[2] + "[0-9a-f]{48}", flag.text or ""):
+            yield {"set": match[1], "hash": flag.text, "modules": [binary.path]}
 
 
-def _schemas_in(path: str) -> Iterator[Report]:
-    """Give the schemas of a file, whose flags aren't in the process."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError:  # told elsewhere
-        return
-    for name, start in sorted(set(_SCHEMA_IN.findall(data))):
-        digest = re.search(b"\0(" + start + rb"[0-9a-f]{48})\0", data)
-        if digest:
-            yield {"set": name.decode(), "hash": digest[1].decode(), "modules": [path]}
-
-
-def all_schemas(modules: Sequence[Report], files: Sequence[str]) -> list[Report]:
-    """Give those of the process, of files, and of modules that were refused."""
+def all_schemas(binaries: Sequence[Binary]) -> list[Report]:
+    """Return those of the process, and of files that aren't in it or were refused."""
     found = list(_schemas())
-    absent = [*(module["path"] for module in modules if module["errors"]), *files]
-    for path in dict.fromkeys(absent):
-        for schema in _schemas_in(path):
+    for binary in binaries:
+        for schema in _schemas_in(binary):
             same = [each for each in found if each["hash"] == schema["hash"]]
             if not same:
                 found.append(schema)
-            elif path not in same[0]["modules"]:
-                same[0]["modules"].append(path)
+            elif binary.path not in same[0]["modules"]:
+                same[0]["modules"].append(binary.path)
     return found
 
 

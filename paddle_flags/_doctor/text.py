@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     Rows = Sequence[Sequence[str]]
 
+_ARTICLES = {"definition": "a", "import": "an"}
+
 
 def _section(title: str, head: Sequence[str], rows: Rows) -> list[str]:
     if not rows:
@@ -23,43 +25,68 @@ def _section(title: str, head: Sequence[str], rows: Rows) -> list[str]:
 
 
 def _file_row(file: Report) -> tuple[str, ...]:
-    ways = {"joins": "module record", "copy": "registry copy", "links": "links the library"}
-    how = ", ".join(text for key, text in ways.items() if file[key])
     number = "" if file["definitions"] is None else str(file["definitions"])
-    return (file["path"], file["format"], how or "doesn't", number)
+    return (file["path"], file["format"], _how_it_joins(file), number)
+
+
+def _how_it_joins(file: Report) -> str:
+    """Say whether a file joins the registry, and why not."""
+    if file["joins"]:
+        copy = ", has a copy of the registry" if file["copy"] else ""
+        return f"yes{copy}{', links libpd_flags' if file['links'] else ''}"
+    if file["copy"]:
+        return "no, but it can host the registry"
+    if file["links"]:
+        return "no, because it defines no flags; it links libpd_flags"
+    return "no, because it defines no flags with pd_flags.h"
 
 
 def to_lines(report: Report) -> list[str]:
-    """Give the report as text for people."""
+    """Return the report as text for people."""
     lines: list[str] = []
     for title, head, rows in (
-        ("modules", ("path", "joins by", "namespace", "flags"), _module_rows(report)),
+        ("modules", ("path", "built with", "namespace", "flags"), _module_rows(report)),
         ("copies of the registry", ("path", "version", "role"), _copy_rows(report)),
-        ("flags with several variables", ("flag", "module", "by", "in step"), _cell_rows(report)),
+        (
+            "flags with several variables",
+            ("flag", "module", "variable of", "current"),
+            _cell_rows(report),
+        ),
         ("sets of generated flags", ("set", "hash", "modules"), _schema_rows(report)),
-        ("values that nobody has claimed", ("name", "source", "place"), _pending_rows(report)),
-        ("files", ("path", "format", "joins", "flags"), _file_rows(report)),
-        ("other flag libraries", ("library", "path", "has"), _library_rows(report)),
+        ("values for undefined flags", ("name", "source", "place"), _pending_rows(report)),
+        ("files", ("path", "format", "joins the registry", "flags"), _file_rows(report)),
+        ("other flag libraries", ("library", "path", "role"), _library_rows(report)),
     ):
         lines += _section(title, head, rows)
+    lines += [f"note: {one_line(note)}" for note in report["notes"]]
+    lines += [""] * bool(report["notes"])
     problems = [f"  {one_line(problem)}" for problem in report["problems"]]
     return lines + (["problems:", *problems] if problems else ["no problems"])
 
 
 def _module_rows(report: Report) -> Rows:
-    return [(m["path"], m["joins"], m["namespace"], str(m["flags"])) for m in report["modules"]]
+    ways = {"header": "header only"}
+    return [
+        (m["path"], ways.get(m["joins"], m["joins"]), m["namespace"], str(m["flags"]))
+        for m in report["modules"]
+    ]
 
 
 def _copy_rows(report: Report) -> Rows:
     return [
-        (copy["path"], copy["version"], "host" if copy["hosting"] else "forwards")
+        (copy["path"], copy["version"], "host" if copy["hosting"] else "forwards to the host")
         for copy in report["copies"]
     ]
 
 
 def _cell_rows(report: Report) -> Rows:
     return [
-        (flag["name"], cell["module"], cell["kind"], "yes" if cell["in_step"] else "no")
+        (
+            flag["name"],
+            cell["module"],
+            f"{_ARTICLES[cell['kind']]} {cell['kind']}",
+            "yes" if cell["in_step"] else "no",
+        )
         for flag in report["shared_flags"]
         for cell in flag["cells"]
     ]
@@ -78,4 +105,5 @@ def _file_rows(report: Report) -> Rows:
 
 
 def _library_rows(report: Report) -> Rows:
-    return [(o["library"], o["path"], o["has"]) for o in report["other_libraries"]]
+    roles = {"copy": "contains a copy", "user": "uses a copy in another file"}
+    return [(o["library"], o["path"], roles[o["has"]]) for o in report["other_libraries"]]

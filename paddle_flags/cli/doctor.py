@@ -21,26 +21,28 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "doctor",
-        "examine a process with plugins, and files; ends with 1 when something is wrong",
+        "report on a process with plugins, and on files; exits with 1 if there are problems",
         "[--json] [--flag=value]... [FILE]...",
     )
     parser.add_argument("--json", action="store_true", help="write the report as JSON")
 
 
 def prepare(options: argparse.Namespace, tokens: list[str]) -> Action:
-    """Load the plugins and set the flags; what that meets is reported, too."""
-    from paddle_flags._doctor.examine import examine  # noqa: PLC0415 - seldom used
+    """Load the plugins and set the flags; errors of that are part of the report."""
+    from paddle_flags._doctor.examine import check_file, examine  # noqa: PLC0415 - seldom used
     from paddle_flags._doctor.text import to_lines  # noqa: PLC0415 - as above
 
     refused: list[errors.FlagError] = []
     refused_files: list[str] = []
     for plugin in options.plugin:
         try:
+            check_file(plugin_parts(plugin)[1])
             load(plugin)
         except errors.FlagError as error:
             refused.append(error)
             refused_files.append(plugin_parts(plugin)[1])
-    report = examine(set_flags(options, tokens, allow_pending=True), refused, refused_files)
+    files = set_flags(options, tokens, allow_pending=True)
+    report = examine(files, refused, refused_files, options.env_prefix)
 
     def act() -> None:
         print_text(json.dumps(report, indent=2) if options.json else "\n".join(to_lines(report)))

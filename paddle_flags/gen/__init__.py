@@ -1,7 +1,7 @@
-"""Flags from YAML: one definition, and C, C++, Python and documents made of it.
+"""Flags from YAML: C, C++, Python and documents, generated from one definition.
 
-`load` gives the normal form of a file of flags and of those beside it, checked;
-docs/reference/yaml.md tells of the files, docs/decisions/0035-generator.md of the stages.
+`load` reads flags.yaml and the files beside it, checks them and returns the normal form.
+docs/reference/yaml.md describes the files, docs/decisions/0035-generator.md the stages.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ __all__ = ["FlagSet", "GenerateError", "load"]
 
 
 def load(path: str) -> FlagSet:
-    """Read flags.yaml, and flags_compat.yaml and flags_version.yaml if they are beside it.
+    """Read flags.yaml, and flags_compat.yaml and flags_version.yaml if they exist beside it.
 
-    Raises GenerateError, whose `errors` has everything that is wrong.
+    Raises GenerateError, whose `errors` lists every problem.
     """
     return load_files(beside(path))
 
 
 def load_files(paths: dict[str, str]) -> FlagSet:
-    """Do the same with paths by the names flags, flags_compat and flags_version."""
+    """Read the files at these paths, by the names flags, flags_compat and flags_version."""
     problems = Problems()
     flags = normalise(read(paths), problems)
     check(flags, problems)

@@ -1,4 +1,4 @@
-"""The third stage: whether all that the normal form says goes together."""
+"""The third stage: whether the parts of the normal form are consistent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check(flags: FlagSet, problems: Problems) -> None:
-    """Tell all that doesn't go together."""
+    """Report every inconsistency."""
     check_names.check(flags, problems)
     check_flags.check(flags, problems)
     check_compat.check(flags, problems)

@@ -1,4 +1,4 @@
-"""Compatibility: whether names refer to flags, and implications go together."""
+"""Compatibility: names must refer to flags, and implications must not contradict each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check(flags: FlagSet, problems: Problems) -> None:
-    """Tell what is wrong with flags_compat.yaml."""
+    """Report what is wrong with flags_compat.yaml."""
     _Compat(flags, problems).check()
 
 
@@ -38,7 +38,7 @@ class _Compat:
         self._check_implications()
 
     def _flag(self, name: str, place: Any, what: str) -> Flag | None:
-        """Give the flag of a name; tell if there is none."""
+        """Return the flag with a name; report it if there is none."""
         flag = self._flags.get(name)
         if flag is None:
             retired = ", a retired one" if name in self._retired else ""
@@ -72,12 +72,12 @@ class _Compat:
                 )
             seen.add(each.flag)
             if flag and flag.since and version_key(each.version) < version_key(flag.since):
-                expected = f"{flag.since}, with which it came, or a later one"
+                expected = f"{flag.since}, which introduced it, or a later version"
                 what = f"{each.flag}: version"
                 self._problems.add(each.at["version"], what, each.version, expected)
             if flag and "required" in flag.attributes:
                 found = "a required flag"
-                self._problems.add(each.at["flag"], each.flag, found, "one that may be left out")
+                self._problems.add(each.at["flag"], each.flag, found, "a flag with a default")
 
     # ---- implied values ----
 
@@ -107,7 +107,7 @@ class _Compat:
             each.value == flag.default
         ):
             found = f"{shown(each.value)}, its default"
-            expected = "another value: what the default implies are the others' defaults"
+            expected = "another value; make what the default implies the default of the other flags"
             self._problems.add(place, what, found, expected)
 
     def _check_target(self, target: Flag, each: Implication, setting: Any) -> None:
@@ -115,18 +115,18 @@ class _Compat:
         for attribute in ("read_only", "startup_only"):
             if attribute in target.attributes:
                 found = f"a flag that is {attribute}"
-                self._problems.add(setting.at["flag"], what, found, "one that can be set")
+                self._problems.add(setting.at["flag"], what, found, "a flag that can be set")
         check_value(target, setting.value, setting.at["value"], what, self._problems)
 
     def _check_twice(self, sound: list[Implication]) -> None:
-        """Tell implications of one value, and those that set one flag to two values."""
+        """Report two implications of one value, and those that set one flag to two values."""
         causes: dict[str, Implication] = {}
         setters: dict[str, tuple[Implication, Any]] = {}
         for each in sound:
             first = causes.setdefault(f"{each.flag}={shown(each.value)}", each)
             if first is not each:
                 found = f"{shown(each.value)} again"
-                expected = f"one implication of it: that at {first.at['']}"
+                expected = f"a single implication for it: there is one at {first.at['']}"
                 self._problems.add(each.at["value"], f"{each.flag}: value", found, expected)
             for setting in each.sets:
                 other, theirs = setters.setdefault(setting.flag, (each, setting))
@@ -138,7 +138,7 @@ class _Compat:
                     self._problems.add(setting.at["value"], what, shown(setting.value), expected)
 
     def _check_cycles(self, sound: list[Implication]) -> None:
-        """Tell flags that lead back to themselves."""
+        """Report flags whose implications lead back to themselves."""
         leads: dict[str, list[str]] = {}
         for each in sound:
             leads.setdefault(each.flag, []).extend(setting.flag for setting in each.sets)
@@ -147,11 +147,11 @@ class _Compat:
             circle = [] if each.flag in done else _circle(each.flag, leads, done)
             if circle:
                 found = " -> ".join(circle)
-                self._problems.add(each.at["flag"], "implies", found, "flags in no circle")
+                self._problems.add(each.at["flag"], "implies", found, "no cycle")
 
 
 def _circle(start: str, leads: dict[str, list[str]], done: set[str]) -> list[str]:
-    """Give a circle that can be reached from a flag; without recursion, as chains may be long."""
+    """Return a cycle that can be reached from a flag; without recursion, as chains may be long."""
     path: list[str] = []
     on_path: set[str] = set()
     work: list[tuple[str, bool]] = [(start, True)]

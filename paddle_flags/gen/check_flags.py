@@ -1,4 +1,4 @@
-"""Flags by themselves: what belongs to which type, and values in their bounds."""
+"""Single flags: which keys a type allows, and whether values are within their bounds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 LONGEST = 4000  # bytes of a text; C99 promises 4095
 # Attributes that contradict one another, and why.
-_CONTRADICTIONS = (("read_only", "required", "nobody could give it a value"),)
+_CONTRADICTIONS = (("read_only", "required", "it could never get a value"),)
 
 
 def check(flags: FlagSet, problems: Problems) -> None:
-    """Tell what is wrong with single flags."""
+    """Report what is wrong with single flags."""
     for flag in flags.flags:
         if not _check_parts(flag, problems):
             continue
@@ -33,7 +33,7 @@ def check(flags: FlagSet, problems: Problems) -> None:
 
 
 def _check_parts(flag: Flag, problems: Problems) -> bool:
-    """Tell what the type doesn't have; gives whether all is well."""
+    """Report keys that the type doesn't allow; returns true if there are none."""
     wrong = {
         "items": flag.items is not None and flag.type != "string",
         "unit": flag.unit is not None and flag.type not in NUMBERS,
@@ -83,13 +83,13 @@ def _check_choices(flag: Flag, problems: Problems) -> bool:
 
 
 def in_range(flag: Flag, value: Any) -> bool:
-    """Whether a value is in the flag's range."""
+    """Return whether a value is in the flag's range."""
     above = flag.min is None or value >= flag.min
     return above and (flag.max is None or value <= flag.max)
 
 
 def range_text(flag: Flag) -> str:
-    """Give "[1, 9]", with nothing where there is no bound."""
+    """Return "[1, 9]", with nothing in place of a missing bound."""
     if flag.min is None and flag.max is None:
         return "none"
     low, high = ("" if bound is None else str(bound) for bound in (flag.min, flag.max))
@@ -97,7 +97,7 @@ def range_text(flag: Flag) -> str:
 
 
 def check_value(flag: Flag, value: Any, place: Any, what: str, problems: Problems) -> bool:
-    """Tell if the flag can't have the value, which is of its type; a None was told before."""
+    """Report a value of the right type that the flag can't have; a None was reported before."""
     choices = set(flag.choices)
     for each in value if isinstance(value, list) else [value]:
         expected = ""
@@ -124,7 +124,7 @@ def _check_attributes(flag: Flag, problems: Problems) -> None:
 
 
 def _check_lengths(flag: Flag, problems: Problems) -> None:
-    """Tell texts that are longer than what every compiler of C takes."""
+    """Report texts that are longer than every C compiler accepts."""
     choices = "|".join(map(to_text, flag.choices))
     default = "" if flag.default is None else to_text(flag.default)
     texts = {"help": flag.help, "default": default, "choices": choices, "category": flag.category}
@@ -136,7 +136,7 @@ def _check_lengths(flag: Flag, problems: Problems) -> None:
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """Give what versions are ordered by."""
+    """Return the key by which versions are sorted."""
     return tuple(map(int, version.split(".")))
 
 
@@ -148,11 +148,11 @@ def _check_since(flag: Flag, version: str, problems: Problems) -> None:
 
 
 def check_version(version: str, now: str, place: Any, what: str, problems: Problems) -> bool:
-    """Tell if a version is later than that of the set; gives whether it is not."""
+    """Report a version later than that of the set; returns true if it isn't."""
     if not now:
-        expected = "a 'version' of the set, in the file of flags, which is no earlier"
+        expected = "the set to have a 'version' that is not earlier"
     elif version_key(version) > version_key(now):
-        expected = f"{now}, the version of the set, or an earlier one"
+        expected = f"{now}, the version of the set, or an earlier version"
     else:
         return True
     problems.add(place, what, version, expected)

@@ -1,4 +1,4 @@
-"""Names: what no language lets be one, and names that mean two things."""
+"""Names: reserved words of a language, and names with two meanings."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _KEYWORDS = {
 }
 _MACROS = ("EOF", "NULL", "assert", "errno", "linux", "stderr", "stdin", "stdout", "unix")
 _METHODS = ("get", "items", "keys", "update", "values")  # of FLAGS in Python
-# What does something on every command line, whichever flags there are.
+# These have a meaning on every command line.
 _COMMON = ("help", "flagfile", "fromenv", "tryfromenv", "undefok")
 
 Named = tuple[str, str, "Place"]  # name, what it is, where
 
 
 def alike(name: str) -> str:
-    """Give what a name is looked up by: `-` and `_` are alike."""
+    """Return what a name is looked up by: `-` and `_` are alike."""
     return name.replace("-", "_")
 
 
 def check(flags: FlagSet, problems: Problems) -> None:
-    """Tell names that can't be, and that collide."""
+    """Report names that aren't allowed, and names that collide."""
     _check_set(flags, problems)
     for name, what, place in _all(flags):
         _check_word(name, what, place, problems)
@@ -54,7 +54,7 @@ def check(flags: FlagSet, problems: Problems) -> None:
 def _check_set(flags: FlagSet, problems: Problems) -> None:
     why = f"a keyword of {_KEYWORDS[flags.name]}" if flags.name in _KEYWORDS else ""
     if flags.name in ("pd", "std"):
-        why = "a namespace of C++ that is taken"
+        why = "a namespace of C++"
     if why:
         problems.add(flags.at["name"], "name", f"'{flags.name}', {why}", "another name")
 
@@ -67,13 +67,13 @@ def _all(flags: FlagSet) -> Iterator[Named]:
     for alias in flags.aliases:
         yield alias.name, "alias", alias.at["name"]
     for renamed in flags.renamed:
-        yield renamed.name, "former name", renamed.at["name"]
+        yield renamed.name, "old name", renamed.at["name"]
     for retired in flags.retired:
         yield retired.name, "retired flag", retired.at["name"]
 
 
 def _check_word(name: str, what: str, place: Place, problems: Problems) -> None:
-    own = what in ("flag", "import")  # others are on command lines alone
+    own = what in ("flag", "import")  # other names appear on command lines only
     why = ""
     if own and name in _KEYWORDS:
         why = f"a keyword of {_KEYWORDS[name]}"
@@ -82,9 +82,9 @@ def _check_word(name: str, what: str, place: Place, problems: Problems) -> None:
     elif own and name in _METHODS:
         why = "a method of FLAGS in Python"
     elif name in _COMMON:
-        why = "which every command line has"
+        why = "which has a meaning on every command line"
     elif own and name.startswith("__"):
-        why = "which C keeps for itself"
+        why = "which C reserves"
     if why:
         problems.add(place, what, f"'{name}', {why}", "another name")
 
@@ -100,12 +100,12 @@ def _check_collisions(flags: FlagSet, problems: Problems) -> None:
             place,
             what,
             f"'{name}' again",
-            f"another name than that of the {other[1]}{spelled} at {other[2]}",
+            f"another name; taken by the {other[1]}{spelled} at {other[2]}",
         )
 
 
 def _check_negations(flags: FlagSet, problems: Problems) -> None:
-    """Tell names that would be a bool's --nox or --no_x."""
+    """Report names that are a bool's --nox or --no_x."""
     bools = {flag.name for flag in flags.flags if flag.type == "bool"}
     bools |= {each.name for each in flags.retired if each.type == "bool"}
     others = [(each.name, each.flag) for each in flags.aliases]
@@ -116,6 +116,6 @@ def _check_negations(flags: FlagSet, problems: Problems) -> None:
         for prefix in ("no_", "no"):
             rest = alike(name)[len(prefix) :]
             if alike(name).startswith(prefix) and rest in names:
-                found = f"'{name}', which is what turns the bool '{names[rest]}' off"
+                found = f"'{name}', which turns the bool '{names[rest]}' off"
                 problems.add(place, what, found, "another name")
                 break

@@ -1,4 +1,4 @@
-"""Versions: in order, about flags that there were, and leading to what is now."""
+"""Versions: in order, about flags that existed, and leading to the current values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check(flags: FlagSet, problems: Problems) -> None:
-    """Tell what is wrong with flags_version.yaml."""
+    """Report what is wrong with flags_version.yaml."""
     _check_order(flags, problems)
     known = {flag.name: flag for flag in flags.flags}
     retired = {each.name for each in flags.retired}
@@ -27,7 +27,7 @@ def _check_order(flags: FlagSet, problems: Problems) -> None:
     for version in flags.versions:
         place = version.at["version"]
         if last and version_key(version.version) <= version_key(last):
-            problems.add(place, "versions", version.version, f"one after {last}")
+            problems.add(place, "versions", version.version, f"a version after {last}")
         elif check_version(version.version, flags.version, place, "versions", problems):
             last = version.version
 
@@ -40,7 +40,9 @@ def _check_changes(
         flag = known.get(change.flag)
         what = f"{change.flag}: {change.change}"
         if (change.flag, change.change) in seen:
-            problems.add(change.at[""], what, "it again", f"it once in {version.version}")
+            problems.add(
+                change.at[""], what, "a second one", f"one change of this kind in {version.version}"
+            )
         seen.add((change.flag, change.change))
         if flag is None:
             if change.flag not in retired:
@@ -54,18 +56,18 @@ def _check_changes(
 def _check_change(change: Change, version: Version, flag: Flag, problems: Problems) -> None:
     what = f"{change.flag}: {change.change}"
     if flag.since and version_key(version.version) <= version_key(flag.since):
-        expected = f"a flag from before: this one came with {flag.since}"
+        expected = f"an older flag: this one was introduced in {flag.since}"
         problems.add(change.at["flag"], what, f"a change in {version.version}", expected)
     if change.change == "meaning":
         if not change.note:
-            problems.add(change.at[""], what, "no 'note'", "one that tells the meaning")
+            problems.add(change.at[""], what, "no 'note'", "a 'note' that explains the new meaning")
     elif change.before == change.after and _is_whole(change):
-        expected = "another value than before"
+        expected = "a value other than 'from'"
         problems.add(change.at["to"], what, shown(change.after), expected)
 
 
 def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) -> None:
-    """Tell values that aren't what the next change, or the flag itself, begins with."""
+    """Report values that differ from where the next change, or the flag itself, starts."""
     chains: dict[tuple[str, str], list[Change]] = {}
     for version in flags.versions:
         for change in version.changes:
@@ -75,16 +77,16 @@ def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) ->
         what = f"{name}: {kind}"
         for former, later in zip(changes, changes[1:]):
             if former.after != later.before:
-                expected = f"{shown(former.after)}, which it was since {former.at['to']}"
+                expected = f"{shown(former.after)}, its value since {former.at['to']}"
                 problems.add(later.at["from"], what, shown(later.before), expected)
         now = _now(known[name], kind)
         if changes[-1].after != now:
-            expected = f"{shown(now)}, as the flag has it"
+            expected = f"{shown(now)}, as in the definition of the flag"
             problems.add(changes[-1].at["to"], what, shown(changes[-1].after), expected)
 
 
 def _is_whole(change: Change) -> bool:
-    """Whether both sides are there and could be read."""
+    """Return whether both sides are present and valid."""
     if change.change == "unit":
         return "from" in change.at and "to" in change.at
     return change.before is not None and change.after is not None

@@ -25,57 +25,67 @@ STAGES = ("read", "normal", "files")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what `gen FILE` takes."""
+    """Add the arguments of `gen FILE`."""
     parser.add_argument("file", nargs="?", help="flags.yaml")
     parser.add_argument(
-        "-o", "--output", metavar="DIR", default=".", help="where files are written"
+        "-o",
+        "--output",
+        metavar="DIR",
+        default=".",
+        help="the directory for the generated files; %(default)s by default",
     )
     parser.add_argument(
         "--lang",
         metavar="LANG,...",
         type=_languages,
         default=list(LANGUAGES),
-        help=f"what to generate, of {', '.join(LANGUAGES)}; all if not told",
+        help=f"what to generate: {', '.join(LANGUAGES)}; all by default",
     )
     parser.add_argument(
-        "--compat", metavar="FILE", help="flags_compat.yaml; if not told, that beside flags.yaml"
+        "--compat", metavar="FILE", help="flags_compat.yaml; by default the one beside flags.yaml"
     )
     parser.add_argument(
-        "--versions", metavar="FILE", help="flags_version.yaml; if not told, that beside flags.yaml"
+        "--versions",
+        metavar="FILE",
+        help="flags_version.yaml; by default the one beside flags.yaml",
     )
     parser.add_argument(
-        "--templates", metavar="DIR", help="templates that take the place of those that are brought"
+        "--templates", metavar="DIR", help="your own templates, which replace the built-in ones"
     )
     parser.add_argument(
         "--split",
         metavar="N",
         type=_positive,
         default=SPLIT,
-        help="flags in a C source, about; %(default)s if not told",
+        help="about how many flags go into one C source; %(default)s by default",
     )
     _add_other_uses(parser)
 
 
 def _add_other_uses(parser: argparse.ArgumentParser) -> None:
-    """Add what writes no files."""
+    """Add the options that write no files."""
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
-        "--check", action="store_true", help="write nothing; end with 1 when a file is stale"
+        "--check",
+        action="store_true",
+        help="write nothing; exit with 1 if a generated file is stale",
     )
-    what.add_argument("--list", action="store_true", help="print the names of the files and end")
+    what.add_argument(
+        "--list", action="store_true", help="print the names of the generated files and exit"
+    )
     what.add_argument(
         "--dump",
         nargs="?",
         const="normal",
         choices=STAGES,
         metavar="STAGE",
-        help=f"print what a stage gives, one of {', '.join(STAGES)}, and end; normal if not told",
+        help=f"print the result of a stage and exit: {', '.join(STAGES)}; normal by default",
     )
     what.add_argument(
         "--schema",
         choices=tuple(fields.FILES),
         metavar="NAME",
-        help=f"print the JSON Schema of {', '.join(fields.FILES)} for editors and end",
+        help=f"print a JSON Schema for editors and exit: {', '.join(fields.FILES)}",
     )
 
 
@@ -96,14 +106,14 @@ def _positive(text: str) -> int:
 
 
 def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    """Run the command; gives the exit status."""
+    """Run the command; returns the exit status."""
     if options.schema:
         print_text(fields.schema_text(options.schema), end="")
         return 0
     if options.file is None:
         parser.error("expected the path of flags.yaml")
     collects = gc.isenabled()
-    gc.disable()  # all that is made lives to the end
+    gc.disable()  # everything that is allocated lives until the process ends
     try:
         return _run(options)
     except FlagError as error:
@@ -141,9 +151,9 @@ def _path(directory: str, name: str) -> str:
 
 def _check(files: dict[str, str], directory: str) -> int:
     stale = [(name, "is stale") for name in differing(files, directory)]
-    stale += [(name, "is left over") for name in left_over(files, directory)]
+    stale += [(name, "is no longer generated") for name in left_over(files, directory)]
     for name, how in stale:
-        print_error(f"{_path(directory, name)}: {how}: generate it again")
+        print_error(f"{_path(directory, name)}: {how}; run gen again")
     return 1 if stale else 0
 
 
@@ -165,19 +175,19 @@ _DUMPS: dict[str, Callable[[dict[str, str]], str]] = {
 
 
 def new_parser(program: str) -> argparse.ArgumentParser:
-    """Give what reads `gen FILE`."""
+    """Return the parser of `gen FILE`."""
     parser = argparse.ArgumentParser(
         f"{program} gen",
         description="Generate C, C++, Python and documents from the flags of a YAML file.",
-        epilog="gen diff OLD NEW tells what changed between two versions of the file; gen import"
-        " makes one of a plugin, a program, an argparse parser or gflags sources.",
+        epilog="gen diff OLD NEW lists what changed between two versions of the file; gen import"
+        " writes the file from a plugin, a program, an argparse parser or gflags sources.",
         allow_abbrev=False,
     )
     add_arguments(parser)
     return parser
 
 
-# What `gen WORD ...` does instead: of a program's name and the words behind.
+# Subcommands: each takes the name of the program and the tokens after the subcommand.
 COMMANDS: dict[str, Callable[[str, Sequence[str]], int]] = {
     "diff": cli_diff.run,
     "import": cli_import.run,
@@ -185,12 +195,12 @@ COMMANDS: dict[str, Callable[[str, Sequence[str]], int]] = {
 
 
 def run(words: Sequence[str], program: str) -> int:
-    """Read the words behind `gen`, and do what they say."""
+    """Run `gen` with these tokens; returns the exit status."""
     if words and words[0] in COMMANDS:
         return COMMANDS[words[0]](f"{program} gen {words[0]}", words[1:])
     parser = new_parser(program)
     if words and not words[0].startswith("-") and not os.path.exists(words[0]):
         hint = near(words[0], COMMANDS)
         if hint:
-            parser.error(f"{words[0]}: found no such file or command{hint}")
+            parser.error(f"{words[0]}: no such file or command{hint}")
     return main(parser, parser.parse_args(words))

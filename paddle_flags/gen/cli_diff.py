@@ -20,7 +20,7 @@ SAME, COMPATIBLE, BREAKING, FAILED = range(4)  # exit statuses
 
 
 class _Parser(argparse.ArgumentParser):
-    """Ends with a status that no difference has."""
+    """Exits on errors with a status that no result of a comparison has."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(FAILED, f"{self.format_usage()}{self.prog}: error: {message}\n")
@@ -29,14 +29,14 @@ class _Parser(argparse.ArgumentParser):
 def _parser(program: str) -> argparse.ArgumentParser:
     parser = _Parser(
         program,
-        description="Tell what changed between two versions of flags.yaml, with the files beside"
-        " them, and whom it breaks.",
-        epilog="Ends with 0 when nothing changed, 1 when all changes are compatible, 2 when one"
-        " breaks users, 3 when a file can't be read or the command is wrong.",
+        description="List what changed between two versions of flags.yaml and of the files beside"
+        " it, and what each change breaks.",
+        epilog="Exits with 0 if nothing changed, 1 if all changes are compatible, 2 if one"
+        " breaks users, 3 if a file can't be read or the command line is wrong.",
         allow_abbrev=False,
     )
-    parser.add_argument("old", metavar="OLD", help="flags.yaml as it was")
-    parser.add_argument("new", metavar="NEW", help="flags.yaml as it is")
+    parser.add_argument("old", metavar="OLD", help="the old flags.yaml")
+    parser.add_argument("new", metavar="NEW", help="the new flags.yaml")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="write a changelog in Markdown")
     form.add_argument("--json", action="store_true", help="write JSON")
@@ -51,7 +51,7 @@ def _load(path: str, errors: list[FlagError]) -> Any:
 
 
 def run(program: str, words: Sequence[str]) -> int:
-    """Read the words behind `gen diff`, and do what they say; gives the exit status."""
+    """Run `gen diff` with these tokens; returns the exit status."""
     options = _parser(program).parse_args(words)
     errors: list[FlagError] = []
     sets: list[FlagSet] = [_load(path, errors) for path in (options.old, options.new)]
@@ -64,7 +64,7 @@ def run(program: str, words: Sequence[str]) -> int:
     write = to_json if options.json else to_markdown if options.markdown else to_lines
     try:
         print_text(write(old, new, found), end="")
-    except SystemExit:  # what can't be printed has no difference's status either
+    except SystemExit:  # a failed write mustn't look like the result of a comparison
         return FAILED
     if not found:
         return SAME

@@ -1,4 +1,4 @@
-"""python -m paddle_flags gen import KIND ...: flags.yaml from what is there."""
+"""python -m paddle_flags gen import KIND ...: write flags.yaml for existing flags."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _helpxml(options: argparse.Namespace) -> Found:
 
     if options.program.endswith(".xml"):
         for word in (*options.words, *options.behind):
-            message = f"{word}: found an argument of a file, expected none"
+            message = f"{word}: found an argument after FILE.xml, expected none"
             raise GenerateError(message)
         return helpxml.import_file(options.program, options.name, options.version)
     words = [options.program, *options.words, *options.behind]
@@ -55,46 +55,64 @@ def _gflags(options: argparse.Namespace) -> Found:
 def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         program,
-        description="Make flags.yaml, and flags_compat.yaml where there is something to say, of"
-        " flags that are there. What the files can't say is told with its place.",
-        epilog="Ends with 0, with 1 when something couldn't be said, and with 2 when nothing was"
-        " written because of an error.",
+        description="Write flags.yaml, and flags_compat.yaml if it is needed, for flags that exist"
+        " already. What the files cannot express is reported with its place.",
+        epilog="Exits with 0, with 1 if the files cannot express something, and with 2 if an"
+        " error kept it from writing anything.",
         allow_abbrev=False,
     )
     kinds = parser.add_subparsers(metavar="KIND", required=True)
     for name, act, argument, summary in (
         ("plugin", _plugin, "file", "a shared library, which is loaded"),
-        ("helpxml", _helpxml, "program", "a program, which is run; or FILE.xml, what it wrote"),
-        ("argparse", _argparse, "parser", "MODULE:ATTRIBUTE, a parser or what gives one"),
-        ("gflags", _gflags, "source", "C++ that defines flags by DEFINE_<type>"),
+        (
+            "helpxml",
+            _helpxml,
+            "program",
+            "a program, which is run with --helpxml, or its output as FILE.xml",
+        ),
+        (
+            "argparse",
+            _argparse,
+            "parser",
+            "MODULE:ATTRIBUTE, a parser or a function that returns one",
+        ),
+        ("gflags", _gflags, "source", "a C++ source that defines flags with DEFINE_<type>"),
     ):
         kind = kinds.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         _add_options(kind)
         kind.add_argument(argument, metavar=argument.upper(), help=summary)
         kind.set_defaults(act=act)
         if name == "helpxml":
-            more = "what the program is given before --helpxml; its options stand behind --"
+            more = (
+                "arguments of the program, which come before --helpxml; its options come after --"
+            )
             kind.add_argument("words", nargs="*", metavar="ARGUMENT", help=more)
         elif name == "gflags":
-            kind.add_argument("words", nargs="*", metavar="SOURCE", help="more of them")
+            kind.add_argument("words", nargs="*", metavar="SOURCE", help="more sources")
     return parser
 
 
 def _add_options(kind: argparse.ArgumentParser) -> None:
-    kind.add_argument("-o", "--output", metavar="FILE", default="flags.yaml", help="%(default)s")
-    kind.add_argument("--force", action="store_true", help="replace files that are there")
-    kind.add_argument("--name", help="of the set; if not told, made of what is imported")
-    kind.add_argument("--version", metavar="X.Y.Z", default="", help="of the set")
+    kind.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="flags.yaml",
+        help="the file to write; %(default)s by default",
+    )
+    kind.add_argument("--force", action="store_true", help="replace existing files")
+    kind.add_argument("--name", help="the name of the set; by default made from what is imported")
+    kind.add_argument("--version", metavar="X.Y.Z", default="", help="the version of the set")
 
 
 def _read(program: str, words: Sequence[str]) -> argparse.Namespace:
-    """Read the words; those behind -- are another program's, as only helpxml runs one."""
+    """Parse the tokens; with helpxml, those after -- belong to the program that it runs."""
     parser = _parser(program)
     runs = words[:1] == ["helpxml"] and "--" in words
     end = words.index("--") if runs else len(words)
     options, unknown = parser.parse_known_args(words[:end])
     if unknown:
-        hint = "; those of the program stand behind --" if words[0] == "helpxml" else ""
+        hint = "; options of the program come after --" if words[0] == "helpxml" else ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     options.behind = words[end + 1 :]
     return options
@@ -107,7 +125,7 @@ def _miss_flags(found: Found) -> None:
 
 
 def run(program: str, words: Sequence[str]) -> int:
-    """Read the words behind `gen import`, and do what they say; gives the exit status."""
+    """Run `gen import` with these tokens; returns the exit status."""
     options = _read(program, words)
     try:
         found: Found = options.act(options)

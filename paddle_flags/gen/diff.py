@@ -1,7 +1,7 @@
-"""What changed from one normal form to another, and whom each change breaks.
+"""What changed from one normal form to another, and what each change breaks.
 
 There is no difference exactly when the normal forms are equal: a part of the form that
-no rule below speaks of is told as a change of its order at least.
+no rule below covers is reported as a change of its order at least.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_PAIRS = 2500
 
 
 def compare(old: FlagSet, new: FlagSet) -> list[Difference]:
-    """Give all changes: those of the set, of its flags in their order, and of the rest."""
+    """Return all changes: those of the set, of its flags in their order, and of the rest."""
     return list(_Comparison(old, new).all())
 
 
@@ -49,14 +49,14 @@ class _Comparison:
         self._old_flags = {flag.name: flag for flag in old.flags}
         self._new_flags = {flag.name: flag for flag in new.flags}
         self._old_names, self._new_names = _names(old), _names(new)
-        # What each former flag is called now.
+        # The current name of each old flag.
         self._now = {name: name for name in self._old_flags if name in self._new_flags}
         for name in self._old_flags.keys() - self._now.keys():
             role, target = self._new_names.get(name, ("", ""))
-            if role in ("alias", "former name"):
+            if role in ("alias", "old name"):
                 self._now[name] = target
 
-        # What a flag that is gone may be called now; a look at all pairs takes its time.
+        # Which new flag a removed one may be; comparing all pairs is slow.
         arrived = self._new_flags.keys() - self._old_flags.keys() - {*self._now.values()}
         pairs = len(arrived) * (len(self._old_flags) - len(self._now))
         self._arrived = sorted(arrived) if pairs <= _MOST_PAIRS else []
@@ -106,11 +106,11 @@ class _Comparison:
         if now is None:
             return self._removed(old)
         role = self._new_names[old.name][0]
-        works = "as another name" if role == "alias" else "and warns"
-        text = f"is '{now}' now; the former name works {works}"
+        works = "as an alias" if role == "alias" else "and warns"
+        text = f"was renamed to '{now}'; the old name works {works}"
         breaks: Breaks = (CODE,)
         if now in self._old_flags:
-            text, breaks = f"is one with '{now}' now, which there was before", (CODE, VALUES)
+            text, breaks = f"was merged into '{now}', which existed before", (CODE, VALUES)
         place = _at(self._new_flags[now], "name")
         return Difference(old.name, "renamed", text, breaks, old.name, now, place)
 
@@ -119,17 +119,17 @@ class _Comparison:
         if self._new_names.get(old.name, ("",))[0] == "retired":
             entry = self._retired[old.name]
             instead = f"; use '{entry.replacement}'" if entry.replacement else ""
-            text = f"is retired, its values are ignored: {entry.reason}{instead}"
+            text = f"was retired, values for it are ignored: {entry.reason}{instead}"
             breaks = (CODE, VALUES)
             return Difference(old.name, "retired", text, breaks, old.name, None, place)
-        text = f"is gone, and flags_compat.yaml doesn't say why{near(old.name, self._arrived)}"
+        text = f"was removed, and flags_compat.yaml doesn't say why{near(old.name, self._arrived)}"
         return Difference(old.name, "removed", text, (CODE, VALUES), old.name, None, place)
 
     def _added(self, new: Flag) -> Difference:
         text = "is new"
         breaks: Breaks = ()
         if "required" in new.attributes:
-            text, breaks = "is new, and must be given", (VALUES,)
+            text, breaks = "is new and required", (VALUES,)
         return Difference(new.name, "added", text, breaks, None, new.name, _at(new, "name"))
 
     # ---- other names ----
@@ -139,7 +139,7 @@ class _Comparison:
             if role != "flag":
                 yield from self._other_name(name, role, target)
         for name, (role, target) in self._new_names.items():
-            if name not in self._old_names and role in ("alias", "former name"):
+            if name not in self._old_names and role in ("alias", "old name"):
                 text = f"has the {role} '{name}'"
                 place = self._new_places[name]
                 yield Difference(target, role, text, (), None, name, place)
@@ -153,40 +153,43 @@ class _Comparison:
             return
         if role == "retired":
             place = (self._new_places if now else self._old_places)[name]
-            text, breaks = f"{what} is unknown now", (VALUES,)
+            text, breaks = f"{what} no longer exists", (VALUES,)
             if now:
                 meaning = "is a flag" if now == "flag" else f"means '{meant}'"
-                text, breaks = f"{what} {meaning} now; its values were ignored", (BEHAVIOUR,)
+                text, breaks = (
+                    f"{what} {meaning} now; values for it were ignored before",
+                    (BEHAVIOUR,),
+                )
             yield Difference(subject, "retired", text, breaks, name, meant or None, place)
         elif meant and meant == wanted:
-            text = f"'{name}' was its {role}, and is its {now} now"
+            text = f"'{name}' was its {role} and is now its {now}"
             place = self._new_places[name]
             if now != "flag":
                 yield Difference(subject, now, text, (), name, name, place)
         elif wanted or now:
             place = (self._new_places if now else self._old_places)[name]
-            text = f"{what} means '{meant}' now" if meant else f"{what} is gone"
+            text = f"{what} now means '{meant}'" if meant else f"{what} was removed"
             yield Difference(subject, role, text, (VALUES,), name, meant or None, place)
 
     def _entries(self, part: str, key: str) -> Iterator[Difference]:
-        """Give changes of entries that don't change what a name means."""
+        """Return the changes of entries that don't change what a name means."""
         old = _by(map(self._renew, getattr(self._old, part)), lambda each: getattr(each, key))
         new = _by(getattr(self._new, part), lambda each: getattr(each, key))
         for name, before, after in _pairs(old, new):
             if before == after or self._is_told(part, before, after):
                 continue
-            how = "says something else" if before and after else "is new" if after else "is gone"
+            how = "was changed" if before and after else "is new" if after else "was removed"
             reason = getattr(after, "reason", "")
             text = f"the entry of '{part}' {how}" + (f": {reason}" if reason else "")
             yield Difference(name, part, text, place=_at(after or before))
 
     def _renew(self, entry: Any) -> Any:
-        """Give an entry of the old files with the name of its flag that it has now."""
+        """Return an entry of the old files with the current name of its flag."""
         flag = getattr(entry, "flag", "")
         return replace(entry, flag=self._now[flag]) if flag in self._now else entry
 
     def _is_told(self, part: str, before: Any, after: Any) -> bool:
-        """Whether the change is told elsewhere, as one of a name."""
+        """Return whether the change is reported elsewhere, as one of a name."""
         if part == "deprecated":
             return False
         if part == "renamed":
@@ -202,7 +205,7 @@ class _Comparison:
             sets = [_sets(before), _sets(after)]
             if before == after:
                 continue
-            text = f"{cause[1]} implies the same in another order"
+            text = f"{cause[1]} implies the same in a different order"
             breaks: Breaks = ()
             if sets[0] != sets[1]:
                 text = f"{cause[1]} implies {_settings(sets[1])}, implied {_settings(sets[0])}"
@@ -219,7 +222,7 @@ class _Comparison:
         new = _by(self._new.imports, lambda each: each.name)
         for name, before, after in _pairs(old, new):
             if before is None or after is None:
-                text = "is imported now" if after else "is imported no more"
+                text = "is now imported" if after else "is no longer imported"
                 breaks = () if after else (CODE,)
                 place = _at(after or before)
                 yield Difference(name, "imports", text, breaks, place=place)
@@ -236,12 +239,12 @@ class _Comparison:
         for version, before, after in _pairs(old, new):
             if before == after:
                 continue
-            how = "tells something else" if before and after else "is new" if after else "is gone"
+            how = "was changed" if before and after else "is new" if after else "was removed"
             text = f"history: {version} {how}"
             yield Difference("", "history", text, place=_at(after or before))
             for change in after.changes if after and not before else ():
                 if change.change == "meaning":
-                    text, place = f"has another meaning since {version}", _at(change)
+                    text, place = f"has a different meaning since {version}", _at(change)
                     yield Difference(
                         change.flag, "meaning", text, (BEHAVIOUR,), place=place, note=change.note
                     )
@@ -257,12 +260,12 @@ class _Comparison:
             after = list(map(key, getattr(self._new, part)))
             both = {*before} & {*after}
             if [key for key in before if key in both] != [key for key in after if key in both]:
-                text = f"'{part}' stand in another order"
+                text = f"the order of '{part}' changed"
                 yield Difference("", "order", text, place=_at(self._new, part))
 
 
 def _notes(old: FlagSet, new: FlagSet) -> dict[tuple[str, str], str]:
-    """Give what new entries of flags_version.yaml say, by flag and kind of change."""
+    """Return the notes of new entries of flags_version.yaml, by flag and kind of change."""
     known = {version.version for version in old.versions}
     notes: dict[tuple[str, str], str] = {}
     for version in new.versions:
@@ -273,10 +276,10 @@ def _notes(old: FlagSet, new: FlagSet) -> dict[tuple[str, str], str]:
 
 
 def _names(flags: FlagSet) -> dict[str, tuple[str, str]]:
-    """Give what each name is, and the flag that it means."""
+    """Return the role of each name, and the flag that it means."""
     found = {each.name: ("flag", each.name) for each in flags.flags}
     found |= {each.name: ("alias", each.flag) for each in flags.aliases}
-    found |= {each.name: ("former name", each.flag) for each in flags.renamed}
+    found |= {each.name: ("old name", each.flag) for each in flags.renamed}
     return found | {each.name: ("retired", "") for each in flags.retired}
 
 

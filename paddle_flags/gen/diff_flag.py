@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from paddle_flags.gen.model import Flag
 
-# Whom it breaks that a flag gets an attribute; that it loses one breaks nobody.
+# What it breaks that a flag gets an attribute; losing one breaks nothing.
 _GAINED = {"required": (VALUES,), "read_only": (CODE, VALUES), "startup_only": (CODE,)}
 
 
 def compare_flags(old: Flag, new: Flag) -> Iterator[Difference]:
-    """Give the changes from one flag to what it is now, whose name may be another."""
+    """Return the changes from an old flag to the new one, which may have another name."""
     for kind, key, text, breaks, sides in _all(old, new):
         place = new.at.get(key) or new.at.get("")
         yield Difference(new.name, kind, text, breaks, sides[0], sides[1], place)
@@ -37,15 +37,15 @@ def _all(old: Flag, new: Flag) -> Iterator[_Found]:
     if old.unit != new.unit:
         yield _change("unit", old.unit, new.unit, (VALUES,) if old.unit else ())
     for attribute in sorted({*old.attributes} - {*new.attributes}):
-        yield "attribute", "attributes", f"is {attribute} no more", (), (attribute, None)
+        yield "attribute", "attributes", f"is no longer {attribute}", (), (attribute, None)
     for attribute in sorted({*new.attributes} - {*old.attributes}):
         breaks = _GAINED.get(attribute, ())
-        yield "attribute", "attributes", f"is {attribute} now", breaks, (None, attribute)
+        yield "attribute", "attributes", f"is now {attribute}", breaks, (None, attribute)
     for field in ("category", "owner", "since"):
         if getattr(old, field) != getattr(new, field):
             yield _change(field, getattr(old, field), getattr(new, field), ())
     if old.help != new.help:
-        yield "help", "help", "help: is another text", (), (old.help, new.help)
+        yield "help", "help", "help: was changed", (), (old.help, new.help)
 
 
 def _change(field: str, before: Any, after: Any, breaks: Breaks) -> _Found:
@@ -62,8 +62,8 @@ def _type(old: Flag, new: Flag) -> Iterator[_Found]:
 
 
 def _takes(new: Flag, old: Flag) -> bool:
-    """Whether text for the former type suits the new one."""
-    if old.type == "bool" or old.items or new.items:  # --x and --nox are for bools alone
+    """Return whether text for the old type is valid for the new one."""
+    if old.type == "bool" or old.items or new.items:  # only bools have --x and --nox
         return False
     if new.type == "string":
         return True
@@ -82,7 +82,13 @@ def _default(old: Flag, new: Flag) -> Iterator[_Found]:
         return
     breaks = () if "required" in old.attributes and "required" in new.attributes else (BEHAVIOUR,)
     if "sensitive" in old.attributes or "sensitive" in new.attributes:
-        yield "default", "default", "default: is another, which isn't shown", breaks, (None, None)
+        yield (
+            "default",
+            "default",
+            "default: was changed; both values are sensitive",
+            breaks,
+            (None, None),
+        )
         return
     yield _change("default", _plain(old.default), _plain(new.default), breaks)
 
@@ -115,13 +121,13 @@ def _choices(old: Flag, new: Flag) -> Iterator[_Found]:
     come = [each for each in new.choices if each not in old.choices] if old.choices else []
     said = []
     if not new.choices:
-        said.append("may have every value now")
+        said.append("now takes every value")
     if not old.choices:
-        said.append(f"may have no values now but {_list(new.choices)}")
-    said += [f"may no more be {_list(gone)}"] if gone else []
-    said += [f"may be {_list(come)}"] if come else []
+        said.append(f"now takes only {_list(new.choices)}")
+    said += [f"no longer takes {_list(gone)}"] if gone else []
+    said += [f"now takes {_list(come)}"] if come else []
     breaks = (VALUES,) if gone or not old.choices else ()
-    text = f"choices: {', '.join(said) or 'stand in another order'}"
+    text = f"choices: {', '.join(said) or 'were reordered'}"
     yield "choices", "choices", text, breaks, (old.choices, new.choices)
 
 

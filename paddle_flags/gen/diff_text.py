@@ -18,7 +18,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~#])")
 
 
 def to_lines(_old: FlagSet, _new: FlagSet, differences: list[Difference]) -> str:
-    """Give a line for each, as compilers do; what breaks comes first."""
+    """Return one line for each, as compilers do; breaking changes come first."""
     return "".join(f"{_line(each)}\n" for each in _worst_first(differences))
 
 
@@ -35,12 +35,12 @@ def _line(each: Difference) -> str:
 
 
 def to_markdown(old: FlagSet, new: FlagSet, differences: list[Difference]) -> str:
-    """Give a section for whom each change breaks, and one for what is compatible."""
+    """Return a section for each kind of breaking change, and one for compatible changes."""
     versions = f" {old.version} to {new.version}" if old.version and new.version else ""
     lines = [f"# Flags of {_md(new.name)}:{versions or ' changes'}", ""]
     titles = {"code": "Breaks programs that use the flag"}
     titles["values"] = "Breaks command lines, files and variables"
-    titles["behaviour"] = "Changes what happens"
+    titles["behaviour"] = "Changes behaviour"
     for broken in BROKEN:
         first = [each for each in differences if each.breaks[:1] == (broken,)]
         lines += _section(titles[broken], first)
@@ -65,7 +65,7 @@ def _md(text: str) -> str:
 
 
 def to_json(old: FlagSet, new: FlagSet, differences: list[Difference]) -> str:
-    """Give all that is known of each."""
+    """Return everything that is known about each."""
     data = {
         "name": new.name,
         "versions": [old.version, new.version],

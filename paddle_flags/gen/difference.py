@@ -1,4 +1,4 @@
-"""One difference between two normal forms, and whom it breaks."""
+"""One difference between two normal forms, and what it breaks."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from paddle_flags.gen.model import Place
 
-# Whom a change breaks.
+# What a change breaks.
 CODE = "code"  # programs that read the flag, or set it, by its name and type
 VALUES = "values"  # command lines, files and variables that give it a value
-BEHAVIOUR = "behaviour"  # who gives no value, or the same one, and gets something else
+BEHAVIOUR = "behaviour"  # users who set nothing, or set the same value, and get a different result
 BROKEN = (CODE, VALUES, BEHAVIOUR)
-Breaks = tuple[str, ...]  # of them; none: compatible
+Breaks = tuple[str, ...]  # of the above; empty: compatible
 
 
 @dataclass(frozen=True)
@@ -26,5 +26,5 @@ class Difference:
     breaks: Breaks = ()
     before: Any = None
     after: Any = None
-    place: Place | None = None  # in the new files; of what is gone, in the old ones
+    place: Place | None = None  # in the new files; for what was removed, in the old ones
     note: str = ""  # what flags_version.yaml says about it

@@ -1,4 +1,4 @@
-"""The way back: from a normal form to the three YAML files that say the same."""
+"""From a normal form back to the three YAML files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Records = list[tuple[dict[str, Any], Place]]
 
 
 def to_trees(flags: FlagSet) -> dict[str, Mapping]:
-    """Give what reading the files would give, with the places of the normal form.
+    """Return what reading the files would return, with the places of the normal form.
 
-    The keys are those of `fields.FILES`; a file that would be empty isn't there.
+    The keys are those of `fields.FILES`; a file that would be empty is left out.
     """
     start = flags.at.get("") or Place(flags.name, 1, 1)
     top: dict[str, Any] = {"name": flags.name, "version": flags.version or None}
@@ -68,7 +68,7 @@ _POWERS = [(1024**power, f"{prefix}iB") for power, prefix in enumerate("KMGTPE",
 
 
 def _values(flag: Flag, value: Any) -> Any:
-    """Give values as people write them: 64MiB."""
+    """Return values as people write them: 64MiB."""
     if isinstance(value, list) and flag.unit:
         return [_values(flag, each) for each in value]
     if flag.unit != "bytes" or not isinstance(value, int) or value <= 0:
@@ -80,7 +80,7 @@ def _values(flag: Flag, value: Any) -> Any:
 
 
 def _plain(records: list[Any]) -> Records:
-    """Give records whose fields are the keys of the files."""
+    """Return records whose fields are the keys of the files."""
     return [
         ({k: v for k, v in vars(each).items() if k != "at" and v is not None}, each.at[""])
         for each in records
@@ -159,15 +159,15 @@ def _number(value: Any) -> str:
 
 # ---- text ----
 
-# Text that needs no quotes, whoever reads it: of letters at its beginning, and no word
-# that means something.
+# Text that needs no quotes in any version of YAML: it begins with a letter, and has no
+# other meaning.
 _WORD = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*( [A-Za-z0-9_./()-]+)*")
 _MEANS = re.compile(r"y|n|yes|no|on|off|true|false|null", re.IGNORECASE)
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def to_text(tree: Mapping) -> str:
-    """Give YAML: a block for each mapping, lists of scalars on one line."""
+    """Return YAML: a block for each mapping, lists of scalars on one line."""
     return "".join(f"{line}\n" for line in _lines(tree, 0))
 
 
@@ -211,7 +211,7 @@ def _inline(value: Node) -> str:
 
 
 def quoted(text: str) -> str:
-    """Give text as YAML has it, in quotes where it needs them."""
+    """Return text as YAML, in quotes where it needs them."""
     if _WORD.fullmatch(text) and not _MEANS.fullmatch(text):
         return text
     return f'"{"".join(map(_sign, text))}"'

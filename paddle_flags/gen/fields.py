@@ -1,4 +1,4 @@
-"""What the three files may hold: one table for the reader and for editors."""
+"""The keys of the three files: one table for the reader and for editors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RANGE = Items(Value("a number or null", nothing=True), _BOUNDS, least=2, most=2
 
 
 def _types_of_defaults() -> Schema:
-    """Let an editor see at once that a default is of another type."""
+    """Let an editor mark a default that is of another type."""
     number = {"type": ["number", "string"]}  # text: a quantity
     by_type: dict[str, Schema] = dict.fromkeys(TYPES, number)
     by_type |= {"bool": {"type": "boolean"}, "string": {"type": ["string", "array"]}}
@@ -57,23 +57,27 @@ def _types_of_defaults() -> Schema:
 _FLAG = Record(
     "a flag",
     {
-        "name": Needed(_NAME, "Its name: FLAGS_<name> in C, --<name> on a command line."),
-        "type": Needed(Word(TYPES), "The type of its values."),
-        "items": Field(Word(TYPES), "Of a string that is a comma list: the type of an item."),
-        "default": Needed(_ANY_OR_LIST, "The value that nobody has to give."),
-        "help": Needed(_WORDS, "What it is for."),
-        "range": Field(_RANGE, f"Of a number: {_BOUNDS}."),
+        "name": Needed(_NAME, "The name: FLAGS_<name> in C, --<name> on a command line."),
+        "type": Needed(Word(TYPES), "The type of the values."),
+        "items": Field(
+            Word(TYPES), "For a string that holds a comma-separated list: the type of an item."
+        ),
+        "default": Needed(_ANY_OR_LIST, "The default value."),
+        "help": Needed(_WORDS, "What the flag is for."),
+        "range": Field(_RANGE, f"For a number: {_BOUNDS}."),
         "choices": Field(
             Items(_ANY, "a list of values", least=1, unique=True),
-            "The only values allowed, of a list the only items.",
+            "The allowed values; for a list, the allowed items.",
         ),
-        "unit": Field(Word(UNITS), "Of a number: its text may be a quantity, 64MiB or 1m30s."),
-        "category": Field(_LINE, "A heading in listings and help."),
+        "unit": Field(
+            Word(UNITS), "For a number: its text may be a quantity such as 64MiB or 1m30s."
+        ),
+        "category": Field(_LINE, "The heading in lists and help."),
         "attributes": Field(
-            Items(Word(ATTRIBUTES), "a list of attributes", unique=True), "What else holds for it."
+            Items(Word(ATTRIBUTES), "a list of attributes", unique=True), "Further properties."
         ),
-        "owner": Field(_LINE, "Who answers for it; in the reference only."),
-        "since": Field(_VERSION, "The version that it came with."),
+        "owner": Field(_LINE, "Who is responsible for the flag; shown in the reference only."),
+        "since": Field(_VERSION, "The version that introduced it."),
     },
     extra=_types_of_defaults(),
 )
@@ -82,8 +86,8 @@ _IMPORT = Record(
     "an import",
     {
         "name": Needed(_NAME, "The flag of another module."),
-        "type": Needed(Word(TYPES), "The type of its values."),
-        "default": Needed(_ANY, "What it reads as until that module is there."),
+        "type": Needed(Word(TYPES), "The type of the values."),
+        "default": Needed(_ANY, "The value until that module is loaded."),
     },
     extra=_types_of_defaults(),
 )
@@ -93,27 +97,27 @@ _ALIAS = Record(
     {
         "flag": Needed(_NAME, "The flag."),
         "names": Needed(
-            Items(_OTHER_NAME, "a list of names", least=1, unique=True), "Its other names."
+            Items(_OTHER_NAME, "a list of names", least=1, unique=True), "Other names of the flag."
         ),
     },
 )
 
 _RENAMED = Record(
-    "a former name",
+    "an old name",
     {
-        "from": Needed(_OTHER_NAME, "The former name, which warns."),
-        "to": Needed(_NAME, "The flag's name now."),
+        "from": Needed(_OTHER_NAME, "The old name, which still works and warns."),
+        "to": Needed(_NAME, "The current name of the flag."),
         "version": Needed(_VERSION, "The version that renamed it."),
     },
 )
 
 _RETIRED = Record(
-    "a former flag",
+    "a retired flag",
     {
-        "name": Needed(_NAME, "The former flag, whose values are ignored with a warning."),
-        "type": Needed(Word(TYPES), "The type of its values."),
-        "version": Needed(_VERSION, "The version that it went with."),
-        "reason": Needed(_LINE, "Why it is gone."),
+        "name": Needed(_NAME, "The retired flag; values for it are ignored with a warning."),
+        "type": Needed(Word(TYPES), "The type of the values."),
+        "version": Needed(_VERSION, "The version that removed it."),
+        "reason": Needed(_LINE, "Why it was removed."),
         "replacement": Field(_NAME, "The flag to use instead."),
     },
 )
@@ -121,8 +125,8 @@ _RETIRED = Record(
 _DEPRECATED = Record(
     "a deprecated flag",
     {
-        "flag": Needed(_NAME, "The flag that should no longer be used."),
-        "version": Needed(_VERSION, "The version since when."),
+        "flag": Needed(_NAME, "The deprecated flag."),
+        "version": Needed(_VERSION, "The version that deprecated it."),
         "reason": Needed(_LINE, "Why."),
         "replacement": Field(_NAME, "The flag to use instead."),
     },
@@ -131,11 +135,11 @@ _DEPRECATED = Record(
 _IMPLIES = Record(
     "an implication",
     {
-        "flag": Needed(_NAME, "The flag that implies."),
-        "value": Needed(_ANY_OR_LIST, "While it has this value,"),
+        "flag": Needed(_NAME, "The flag that implies values of other flags."),
+        "value": Needed(_ANY_OR_LIST, "The value of the flag that triggers the implication."),
         "sets": Needed(
             Named(_NAME, _ANY_OR_LIST, "a mapping of flags to values"),
-            "these flags have these values.",
+            "The values that other flags have while the flag has this value.",
         ),
     },
 )
@@ -144,14 +148,14 @@ _CHANGE = Record(
     "a change",
     {
         "flag": Needed(_NAME, "The flag that changed."),
-        "change": Needed(Word(CHANGES), "What changed about it."),
+        "change": Needed(Word(CHANGES), "What kind of change it is."),
         "from": Field(
-            Either(Value(nothing=True), Items(Value(nothing=True), "a list")), "What it was."
+            Either(Value(nothing=True), Items(Value(nothing=True), "a list")), "The old value."
         ),
         "to": Field(
-            Either(Value(nothing=True), Items(Value(nothing=True), "a list")), "What it is since."
+            Either(Value(nothing=True), Items(Value(nothing=True), "a list")), "The new value."
         ),
-        "note": Field(_WORDS, "What users should know."),
+        "note": Field(_WORDS, "What users need to know."),
     },
 )
 
@@ -172,9 +176,9 @@ FLAGS = Record(
     "a file of flags",
     {
         "name": Needed(_NAME, "The name of the set, and of the generated files."),
-        "version": Field(_VERSION, "The version of the set now."),
-        "flags": Needed(_many(_FLAG, "flags"), "The flags, in the order of help."),
-        "imports": Field(_many(_IMPORT, "imports"), "Flags of other modules that are read."),
+        "version": Field(_VERSION, "The current version of the set."),
+        "flags": Needed(_many(_FLAG, "flags"), "The flags, in the order in which help lists them."),
+        "imports": Field(_many(_IMPORT, "imports"), "Flags of other modules that this one reads."),
     },
 )
 
@@ -182,10 +186,10 @@ COMPAT = Record(
     "a file of compatibility",
     {
         "aliases": Field(_many(_ALIAS, "aliases"), "Other names of flags."),
-        "renamed": Field(_many(_RENAMED, "renamed flags"), "Former names of flags."),
-        "retired": Field(_many(_RETIRED, "retired flags"), "Former flags."),
-        "deprecated": Field(_many(_DEPRECATED, "deprecated flags"), "Flags on their way out."),
-        "implies": Field(_many(_IMPLIES, "implications"), "Flags that set others."),
+        "renamed": Field(_many(_RENAMED, "renamed flags"), "Old names of flags."),
+        "retired": Field(_many(_RETIRED, "retired flags"), "Retired flags."),
+        "deprecated": Field(_many(_DEPRECATED, "deprecated flags"), "Deprecated flags."),
+        "implies": Field(_many(_IMPLIES, "implications"), "Flags that set other flags."),
     },
 )
 
@@ -198,7 +202,7 @@ FILES = {"flags": FLAGS, "flags_compat": COMPAT, "flags_version": VERSION}
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Give the JSON Schema of one of FILES."""
+    """Return the JSON Schema of one of FILES."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"{name}.yaml of paddle_flags",
@@ -207,5 +211,5 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def schema_text(name: str) -> str:
-    """Give the same as text."""
+    """Return the JSON Schema of one of FILES as text."""
     return json.dumps(schema(name), indent=1) + "\n"

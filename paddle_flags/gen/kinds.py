@@ -1,7 +1,7 @@
-"""What a value in the files may look like: checked by the reader, told to editors.
+"""The kinds of values in the files: checked by the reader, and described to editors.
 
-Each kind takes a node of the tree and gives plain data, and gives its JSON Schema; both
-stand side by side, since they must say the same.
+Each kind turns a node of the tree into plain data, and into its JSON Schema; the two are
+side by side, since they must agree.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Schema = dict[str, Any]
 
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_LONGEST = 100  # digits; no type takes as many
+_LONGEST = 100  # digits; more than any type takes
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-# What YAML 1.1 or 1.2 take for something else than text.
+# What YAML 1.1 or 1.2 read as something other than text.
 _NO_TEXT = re.compile(
     r"(~|null|y|n|yes|no|on|off|true|false|[-+]?\.inf|\.nan|=|<<|)"
     r"|[-+]?[0-9][0-9_,]*(:[0-5]?[0-9])*(\.[0-9_]*)?(e[-+]?[0-9]+)?|[-+]?\.[0-9_]+(e[-+]?[0-9]+)?"
@@ -34,30 +34,30 @@ _NO_TEXT = re.compile(
 
 
 class WrongShape(Exception):  # noqa: N818 - never leaves the reader
-    """A value is refused; the problem is told already."""
+    """A value is refused; the problem has been reported."""
 
 
 class Kind:
-    """What a value may look like."""
+    """A kind of value."""
 
     def read(self, node: Node, what: str, problems: Problems) -> Any:
-        """Give the plain value, or tell what is wrong and raise WrongShape."""
+        """Return the plain value, or report what is wrong and raise WrongShape."""
         raise NotImplementedError
 
     def schema(self) -> Schema:
-        """Give the JSON Schema of such values."""
+        """Return the JSON Schema of such values."""
         raise NotImplementedError
 
 
 def refuse(node: Node, what: str, expected: str, problems: Problems, found: str = "") -> WrongShape:
-    """Tell a problem; gives what to raise."""
+    """Report a problem; returns what to raise."""
     problems.add(node.place, what, found or describe(node), expected)
     return WrongShape()
 
 
 @dataclass
 class Text(Kind):
-    """Text of a pattern; `pattern` is anchored at both ends."""
+    """Text that matches a pattern, which is anchored at both ends."""
 
     expected: str
     pattern: str = r"[\s\S]*\S[\s\S]*"
@@ -66,7 +66,7 @@ class Text(Kind):
         self._match = re.compile(self.pattern).fullmatch
 
     def read(self, node: Node, what: str, problems: Problems) -> str:
-        """Give the text."""
+        """Return the text."""
         if not isinstance(node, Scalar):
             raise refuse(node, what, self.expected, problems)
         if node.plain and _NO_TEXT.fullmatch(node.text):
@@ -77,25 +77,25 @@ class Text(Kind):
         return node.text
 
     def schema(self) -> Schema:
-        """Give text with the pattern."""
+        """Return a schema with the pattern."""
         return {"type": "string", "pattern": f"^(?:{self.pattern})$"}
 
 
 @dataclass
 class Word(Kind):
-    """One of a few words."""
+    """One of a few names."""
 
     words: tuple[str, ...]
 
     def read(self, node: Node, what: str, problems: Problems) -> str:
-        """Give the word."""
+        """Return the word."""
         if not isinstance(node, Scalar) or node.text not in self.words:
             hint = near(node.text, self.words) if isinstance(node, Scalar) else ""
             raise refuse(node, what, one_of(self.words) + hint, problems)
         return node.text
 
     def schema(self) -> Schema:
-        """Give the words."""
+        """Return the words."""
         return {"enum": list(self.words)}
 
 
@@ -110,13 +110,13 @@ class Written(float):
 
 @dataclass
 class Value(Kind):
-    """A value of a flag: a bool, a number or text; or nothing, where that means something."""
+    """A value of a flag: a bool, a number or text; or null, where that has a meaning."""
 
     expected: str = "a bool, a number or text"
     nothing: bool = False
 
     def read(self, node: Node, what: str, problems: Problems) -> Any:
-        """Give a bool, a number or text; a number in quotes is text."""
+        """Return a bool, a number or text; a number in quotes is text."""
         if not isinstance(node, Scalar):
             raise refuse(node, what, self.expected, problems)
         if not node.plain:
@@ -134,7 +134,7 @@ class Value(Kind):
         return Odd(node.text) if _NO_TEXT.fullmatch(node.text) else node.text
 
     def schema(self) -> Schema:
-        """Give all scalars."""
+        """Return all scalars."""
         return {"type": ["boolean", "number", "string", *(["null"] if self.nothing else [])]}
 
 
@@ -155,7 +155,7 @@ class Items(Kind):
     unique: bool = False
 
     def read(self, node: Node, what: str, problems: Problems) -> list[Any]:
-        """Give the list; problems of all items are told."""
+        """Return the list; the problems of all items are reported."""
         if not isinstance(node, Sequence):
             raise refuse(node, what, self.expected, problems)
         count = len(node.items)
@@ -182,7 +182,7 @@ class Items(Kind):
         return values
 
     def schema(self) -> Schema:
-        """Give an array."""
+        """Return an array."""
         made: Schema = {"type": "array", "items": self.of.schema()}
         made |= {"minItems": self.least} if self.least else {}
         made |= {"maxItems": self.most} if self.most is not None else {}
@@ -197,18 +197,18 @@ class Either(Kind):
     many: Items
 
     def read(self, node: Node, what: str, problems: Problems) -> Any:
-        """Give whichever it is."""
+        """Return whichever it is."""
         kind = self.many if isinstance(node, Sequence) else self.one
         return kind.read(node, what, problems)
 
     def schema(self) -> Schema:
-        """Give both."""
+        """Return both."""
         return {"anyOf": [self.one.schema(), self.many.schema()]}
 
 
 @dataclass
 class Field:
-    """A key of a record: its kind, what it is for, and whether it must be there."""
+    """A key of a record: its kind, its purpose, and whether it is required."""
 
     kind: Kind
     help: str
@@ -217,14 +217,14 @@ class Field:
 
 @dataclass
 class Needed(Field):
-    """A key that must be there."""
+    """A required key."""
 
     required: bool = True
 
 
 @dataclass
 class Read:
-    """What a record held, with the places of its keys and list items."""
+    """The contents of a record, with the places of its keys and list items."""
 
     values: dict[str, Any]
     at: Places = field(default_factory=dict)
@@ -239,7 +239,7 @@ class Record(Kind):
     extra: Schema = field(default_factory=dict)
 
     def read(self, node: Node, what: str, problems: Problems) -> Read:
-        """Give the values; problems of all keys are told."""
+        """Return the values; the problems of all keys are reported."""
         if not isinstance(node, Mapping):
             expected = f"{self.what}: a mapping with {', '.join(self._required())}"
             raise refuse(node, what, expected, problems)
@@ -266,7 +266,7 @@ class Record(Kind):
         return [key for key, each in self.fields.items() if each.required]
 
     def _name(self, node: Mapping) -> str:
-        """Give what messages call a record: its name, if it has a good one."""
+        """Return what messages call a record: its name, if it has a valid one."""
         key = next(iter(self.fields))
         if key not in ("name", "flag", "version"):
             return ""
@@ -289,7 +289,7 @@ class Record(Kind):
         return None
 
     def schema(self) -> Schema:
-        """Give a closed object."""
+        """Return a closed object."""
         properties = {
             key: {"description": each.help, **each.kind.schema()}
             for key, each in self.fields.items()
@@ -301,14 +301,14 @@ class Record(Kind):
 
 @dataclass
 class Named(Kind):
-    """A mapping of names, which are many, to values of one kind."""
+    """A mapping of any number of names to values of one kind."""
 
     key: Text
     of: Kind
     expected: str
 
     def read(self, node: Node, what: str, problems: Problems) -> list[tuple[str, Any, Places]]:
-        """Give names, values and places."""
+        """Return names, values and places."""
         if not isinstance(node, Mapping):
             raise refuse(node, what, self.expected, problems)
         if not node.entries:
@@ -326,7 +326,7 @@ class Named(Kind):
         return found
 
     def schema(self) -> Schema:
-        """Give an open object."""
+        """Return an open object."""
         names = {"pattern": self.key.schema()["pattern"]}
         made = {"type": "object", "propertyNames": names, "minProperties": 1}
         return made | {"additionalProperties": self.of.schema()}

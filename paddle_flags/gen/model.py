@@ -1,6 +1,6 @@
 """The normal form: what three YAML files say, as plain data with every default filled in.
 
-All stages behind `normal` and all other commands speak in these terms. Two files that
+All stages after `normal` and all other commands work on it. Two files that
 mean the same have equal normal forms: comments, spelling of values and order of keys are
 gone, the order of the flags stays. Where things stood in the files is kept beside the
 data, in `at`, for messages; it doesn't count when normal forms are compared.
@@ -19,7 +19,7 @@ FORMAT = 1  # of the files, and of what `gen --dump` writes
 
 
 def _range(name: str, member: str) -> tuple[int, int]:
-    """Give the whole range of an integer type."""
+    """Return the whole range of an integer type."""
     bits = int("".join(filter(str.isdigit, name)))
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if member == "i64" else (0, 2**bits - 1)
 
@@ -47,7 +47,7 @@ class Place(NamedTuple):
     column: int
 
     def __str__(self) -> str:
-        """Give it as compilers do."""
+        """Return it as compilers print it."""
         return f"{self.file}:{self.line}:{self.column}"
 
 
@@ -80,13 +80,13 @@ class Import:
 
     name: str
     type: str
-    default: Scalar  # until the flag is there
+    default: Scalar  # until the flag is defined
     at: Places = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass
 class Alias:
-    """Another name that is as good as the flag's own."""
+    """An alias: another name that works like the flag's own."""
 
     name: str
     flag: str
@@ -95,17 +95,17 @@ class Alias:
 
 @dataclass
 class Renamed:
-    """A former name, which goes on working and warns."""
+    """An old name, which still works and warns."""
 
     name: str
-    flag: str  # its name now
+    flag: str  # the current name
     version: str
     at: Places = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass
 class Retired:
-    """A former flag, whose values are ignored with a warning."""
+    """A retired flag; values for it are ignored with a warning."""
 
     name: str
     type: str
@@ -117,7 +117,7 @@ class Retired:
 
 @dataclass
 class Deprecated:
-    """A flag that should no longer be used."""
+    """A deprecated flag."""
 
     flag: str
     version: str
@@ -151,7 +151,7 @@ class Change:
 
     flag: str
     change: str  # one of CHANGES
-    before: Any  # a Value; of a range [min, max] with None for no bound; None for a meaning
+    before: Any  # a Value; for a range [min, max] with None for no bound; None for a meaning
     after: Any
     note: str
     at: Places = field(default_factory=dict, compare=False, repr=False)
@@ -168,10 +168,10 @@ class Version:
 
 @dataclass
 class FlagSet:
-    """All of it: flags.yaml, then flags_compat.yaml, then flags_version.yaml."""
+    """The whole set: flags.yaml, then flags_compat.yaml, then flags_version.yaml."""
 
     name: str  # of the generated files and of what is in them
-    version: str  # of now; "" where the set has no versions
+    version: str  # the current one; "" where the set has no versions
     flags: list[Flag] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
     aliases: list[Alias] = field(default_factory=list)
@@ -198,7 +198,7 @@ _RECORDS: dict[str, type[Any]] = {
 
 
 def to_data(record: Any) -> dict[str, Any]:
-    """Give a normal form, or a part of it, as JSON has it: without places."""
+    """Return a normal form, or a part of it, as JSON: without places."""
     data: dict[str, Any] = {"format": FORMAT} if isinstance(record, FlagSet) else {}
     for each in dataclasses.fields(record):
         if each.name == "at":
@@ -209,7 +209,7 @@ def to_data(record: Any) -> dict[str, Any]:
 
 
 def from_data(data: dict[str, Any]) -> FlagSet:
-    """Give the normal form that to_data was given."""
+    """Return the normal form that was passed to to_data."""
     if data.get("format") != FORMAT:
         raise ValueError(f"format {data.get('format')!r}: expected {FORMAT}")
     made = _from(FlagSet, {key: value for key, value in data.items() if key != "format"})
@@ -226,5 +226,5 @@ def _from(record: type[Any], data: dict[str, Any]) -> Any:
 
 
 def to_json(flags: FlagSet) -> str:
-    """Give a normal form as text: what `gen --dump` writes."""
+    """Return a normal form as text: what `gen --dump` writes."""
     return json.dumps(to_data(flags), indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""The second stage: from what the files say to the normal form."""
+"""The second stage: from the contents of the files to the normal form."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 Type = tuple[str, Optional[str], Optional[str]]  # type, items and unit
 Types = dict[str, Type]
 
-UNREADABLE: Any = None  # stands for a value that doesn't suit, whose problem is told
+UNREADABLE: Any = None  # stands for an invalid value, whose problem has been reported
 
 
 def normalise(source: Source, problems: Problems) -> FlagSet:
-    """Give the normal form; values that don't suit their types are told as problems."""
+    """Return the normal form; values that don't fit their types are reported."""
     return _Normaliser(problems).all(source)
 
 
@@ -67,7 +67,7 @@ class _Normaliser:
         said = read.values
         name, kind = said["name"], said["type"]
         items, unit = said.get("items"), said.get("unit")
-        counted = unit if kind in NUMBERS else None  # the check tells of others
+        counted = unit if kind in NUMBERS else None  # the check reports others
         lists = items if kind == "string" else None  # likewise
         each = (lists or kind, None, counted)
         low, high = self._range(read, each)
@@ -93,7 +93,7 @@ class _Normaliser:
 
     def _range(self, read: Read, kind: Type) -> tuple[Any, Any]:
         bounds = read.values.get("range")
-        if bounds is None or kind[0] not in NUMBERS:  # the check tells of those
+        if bounds is None or kind[0] not in NUMBERS:  # the check reports those
             return None, None
         made = [
             None if raw is None else self._value(read, f"range.{index}", raw, kind)
@@ -108,7 +108,7 @@ class _Normaliser:
         return Import(said["name"], said["type"], default, at=read.at)
 
     def _value(self, read: Read, key: str, raw: Any, kind: Type) -> Any:
-        """Give the value at a key of a record that has a name; "choices.2" is an item."""
+        """Return the value at a key of a record that has a name; "choices.2" is an item."""
         field, _, index = key.partition(".")
         what = f"{read.values['name']}: {field}" + (f"[{index}]" if index else "")
         return self._convert(read.at[key], what, raw, kind)
@@ -124,7 +124,7 @@ class _Normaliser:
         return Implication(said["flag"], value, sets, at=read.at)
 
     def _of_flag(self, name: str, raw: Any, place: Place, what: str) -> Any:
-        """Give a value of a flag; as it is where nobody knows the flag."""
+        """Return a value of a flag; unchanged if the flag is unknown."""
         flag = self._flags.get(name)
         if flag is None:
             return raw
@@ -132,7 +132,7 @@ class _Normaliser:
         return self._convert(place, what, raw, kind)
 
     def _versions(self, reads: list[Read]) -> list[Version]:
-        """Give the versions, read from the last to the first: types may have changed."""
+        """Return the versions, read from the last to the first: types may have changed."""
         types = {name: (flag.type, flag.items, flag.unit) for name, flag in self._flags.items()}
         made = []
         for read in reversed(reads):
@@ -159,7 +159,7 @@ class _Normaliser:
         said = read.values
         change, what = said["change"], f"{said['flag']}: {said['change']}: {key}"
         if (key in said) == (change == "meaning"):
-            found, wanted = ("no value", "one") if key not in said else ("a value", "a note alone")
+            found, wanted = ("no value", "one") if key not in said else ("a value", "only a note")
             self._problems.add(read.at.get(key, read.at[""]), what, found, wanted)
             return UNREADABLE
         if change == "meaning" or kind is None:
@@ -179,7 +179,7 @@ class _Normaliser:
 
 
 def _former_types(changes: list[Read], types: Types) -> Types:
-    """Give the types that flags had before these changes, where they had others."""
+    """Return the old types of flags whose type these changes altered."""
     found: Types = {}
     for read in changes:
         name, change, former = (read.values.get(key) for key in ("flag", "change", "from"))
@@ -189,7 +189,7 @@ def _former_types(changes: list[Read], types: Types) -> Types:
 
 
 def _changed(change: str, raw: Any, kind: Type) -> Any:
-    """Give one side of a change; raises Unfit."""
+    """Return one side of a change; raises Unfit."""
     if change == "default":
         return to_value(raw, *kind)
     if change in ("type", "unit"):
@@ -207,7 +207,7 @@ def _changed(change: str, raw: Any, kind: Type) -> Any:
 
 
 def _bounds(made: list[Any], kind: Type) -> list[Any]:
-    """Give a range without the bounds that the type has anyhow."""
+    """Return a range without the bounds that are those of the type."""
     natural = INTEGERS.get(kind[0], (None, None))
     return [None if bound == limit else bound for bound, limit in zip(made, natural)]
 

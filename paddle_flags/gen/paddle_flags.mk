@@ -4,16 +4,16 @@
 #   include $(shell $(PYTHON) -m paddle_flags config --makefile)
 #   $(eval $(call pd_flags_generate,flags.yaml,build/flags,--lang c))
 #
-# generates into build/flags whenever flags.yaml, a file that belongs to it, a template or
-# an option has changed, or something generated is missing, and gives, by the name of the
-# file,
+# These lines generate files into build/flags whenever flags.yaml, a file that belongs to it, a
+# template or an option has changed, or a generated file is missing. They define variables that
+# begin with the name of the file:
 #
-#   flags_FILES     all that is generated
-#   flags_OBJECTS   the objects of the sources, with a rule that compiles each
-#   flags_HEADERS   what those who include them depend on
-#   flags_CPPFLAGS  options for the compiler, to find them
+#   flags_FILES     all generated files
+#   flags_OBJECTS   the objects of the C sources, each with a rule that compiles it
+#   flags_HEADERS   the headers, for the prerequisites of your own objects
+#   flags_CPPFLAGS  compiler options that find the headers
 #
-# The third argument has options of `python -m paddle_flags gen`.
+# The third argument holds options of `python -m paddle_flags gen`.
 PYTHON ?= python3
 
 pd_flags_package   := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))..)
@@ -21,23 +21,23 @@ pd_flags_generator := $(wildcard $(addprefix $(pd_flags_package)/gen/,*.py templ
 
 pd_flags_hash := \#
 
-# The values of an option among words: pd_flags_option,--compat,$(words).
+# The values of an option in a list of arguments: pd_flags_option,--compat,$(words).
 pd_flags_option = $(patsubst $(1)=%,%,$(filter $(1)=%,$(subst $(1) ,$(1)=,$(strip $(2)))))
 
-# The files that are read, of $(1) with the options $(3).
+# The files that gen reads, for the file $(1) and the options $(3).
 pd_flags_beside = $(wildcard $(basename $(1))$(2)$(suffix $(1)))
 pd_flags_inputs = $(1) \
   $(or $(call pd_flags_option,--compat,$(3)),$(call pd_flags_beside,$(1),_compat)) \
   $(or $(call pd_flags_option,--versions,$(3)),$(call pd_flags_beside,$(1),_version)) \
   $(wildcard $(addsuffix /*.j2,$(call pd_flags_option,--templates,$(3))))
 
-# The same in a form that a makefile and a shell take as it is.
+# The same, without characters that have a meaning in makefiles or shells.
 pd_flags_plain  = $(subst $$,_,$(subst ',_,$(subst $(pd_flags_hash),_,$(strip $(1)))))
 pd_flags_record = $(call pd_flags_plain,$(3) of $(call pd_flags_inputs,$(1),,$(3)))
 
-# The list of files is a makefile: make renews it first, then reads it. It tells what it was
-# made of too, for a file that is gone is newer than nothing. Once is enough: make starts
-# again when the list is renewed.
+# The list of files is a makefile: make updates it first, then reads it. The list also records its
+# inputs, since make doesn't notice that one was removed. Checking once is enough: make restarts
+# after it has updated the list.
 define pd_flags_rules
 $(4)_former_goal := $$(.DEFAULT_GOAL)
 

@@ -1,4 +1,4 @@
-"""What is wrong with the files: collected by every stage, told together."""
+"""Problems of the files: collected by every stage, reported together."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
     from paddle_flags.gen.model import Place
 
-MOST = 100  # errors that are told; one more tells how many there are
+MOST = 100  # errors that are reported; one more says how many there are
 _LONGEST = 60  # characters of what was found
 
 
 class Odd(str):
-    """Text without quotes that isn't text to every reader of YAML: no type takes it."""
+    """Text without quotes that some readers of YAML don't read as text: no type takes it."""
 
     __slots__ = ()
 
 
 class GenerateError(FlagError, ValueError):
-    """The files can't be generated from; `errors` has everything that is wrong."""
+    """The files have errors; `errors` lists all of them."""
 
     found: tuple[tuple[Place | None, str], ...] = ()
     """The same with places."""
@@ -48,7 +48,7 @@ class Problems:
         self._found += error.found or [(None, str(error))]
 
     def stop(self) -> None:
-        """Raise what there is."""
+        """Raise all of them, if there are any."""
         if not self._found:
             return
         in_order = sorted(self._found, key=lambda each: (each[0] is None, each[0] or ()))
@@ -62,7 +62,7 @@ class Problems:
 
 
 def shown(value: Any) -> str:
-    """Give a value as a message quotes it."""
+    """Return a value as a message quotes it."""
     text = f"'{value}'" if type(value) is str else _plain(value)
     text = text.encode("unicode_escape").decode() if not text.isprintable() else text
     return text if len(text) <= _LONGEST else text[: _LONGEST - 4] + "..." + text[-1]
@@ -78,9 +78,9 @@ def _plain(value: Any) -> str:
     return "nothing" if value is None else str(value)
 
 
-_FEW = 200  # names that difflib compares in no time
+_FEW = 200  # names that difflib compares fast enough
 
-# The last names that were many, and them by what is left without one of their letters.
+# The last large set of names, indexed by each name without one of its letters.
 _index: tuple[object, dict[str, str]] = (None, {})
 
 
@@ -90,7 +90,7 @@ def _without_a_letter(name: str) -> Iterator[str]:
 
 
 def _near_of_many(name: str, known: Collection[str]) -> str | None:
-    """Give a name that is one letter off, or two that are exchanged."""
+    """Return a name that differs in one letter, or in two adjacent letters that are swapped."""
     global _index  # noqa: PLW0603 - a cache
     if _index[0] is not known:
         _index = (known, {part: each for each in known for part in _without_a_letter(each)})
@@ -98,7 +98,7 @@ def _near_of_many(name: str, known: Collection[str]) -> str | None:
 
 
 def near(name: str, known: Collection[str]) -> str:
-    """Give "; did you mean 'x'?" if a known name is near, else ""."""
+    """Return "; did you mean 'x'?" if a known name is near, else ""."""
     if len(known) <= _FEW:
         return suggestion(name, known)
     found = _near_of_many(name, known)
@@ -106,5 +106,5 @@ def near(name: str, known: Collection[str]) -> str:
 
 
 def one_of(words: Collection[str]) -> str:
-    """Give "one of a, b, c"."""
+    """Return "one of a, b, c"."""
     return words if isinstance(words, str) else "one of " + ", ".join(words)

@@ -1,4 +1,4 @@
-"""The first stage: three YAML files, each as its table of keys has it."""
+"""The first stage: three YAML files, each read by its table of keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paddle_flags.gen.tree import read_tree
 
 @dataclass
 class Source:
-    """What the files hold, and their paths; None for a file that isn't there."""
+    """The contents of the files, and their paths; None for a file that doesn't exist."""
 
     paths: dict[str, str]
     flags: Read
@@ -22,7 +22,7 @@ class Source:
 
 
 def beside(path: str) -> dict[str, str]:
-    """Give the paths of the files that belong together: flags.yaml, flags_compat.yaml, ..."""
+    """Return the paths of the files that belong together: flags.yaml, flags_compat.yaml, ..."""
     stem, extension = os.path.splitext(path)
     found = {"flags": path}
     for name in ("flags_compat", "flags_version"):
@@ -33,7 +33,7 @@ def beside(path: str) -> dict[str, str]:
 
 
 def read(paths: dict[str, str]) -> Source:
-    """Read the files; raises GenerateError with all that is wrong with their shape."""
+    """Read the files; raises GenerateError with every error in their structure."""
     problems = Problems()
     found = {name: _read(name, path, problems) for name, path in paths.items()}
     problems.stop()

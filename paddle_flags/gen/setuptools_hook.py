@@ -9,7 +9,7 @@
 
 The sources are generated where objects are built, and compiled into the extension; the
 Python module and its stub go into the package, with py.typed; the YAML files go into the source
-distribution. What hasn't changed isn't written, and so not compiled again.
+distribution. Unchanged files aren't written, and so aren't compiled again.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ TYPED = "py.typed"  # the mark of PEP 561
 
 @dataclass(frozen=True)
 class Flags:
-    """One file of flags, with those beside it, and where what is generated goes."""
+    """One flags.yaml, with the files beside it, and where generated files go."""
 
     file: str
-    extension: str | None = None  # the name of that which defines the flags
-    package: str | None = None  # the name of that which gets <name>_flags.py
+    extension: str | None = None  # the name of the extension that defines the flags
+    package: str | None = None  # the name of the package that gets <name>_flags.py
     templates: str | None = None
     split: int = SPLIT
 
     def inputs(self) -> list[str]:
-        """Give the YAML files, which must be in the source distribution."""
+        """Return the YAML files, which must be in the source distribution."""
         return list(beside(self.file).values())
 
     def generate(self, languages: Sequence[str], directory: str) -> list[str]:
-        """Write what differs; gives the paths of all files."""
+        """Write the files that changed; returns the paths of all files."""
         try:
             flags = load_files(beside(self.file))
             files = render(flags, languages, templates=self.templates, size=self.split)
@@ -69,7 +69,7 @@ class _BuildExtension(build_ext):
     sets: tuple[Flags, ...]
 
     def build_extensions(self) -> None:
-        """Generate, then build as always."""
+        """Generate, then build."""
         known = {each.name: each for each in self.extensions}
         for each in self.sets:
             if each.extension is not None:
@@ -83,7 +83,7 @@ class _BuildPython(build_py):
     sets: tuple[Flags, ...]
 
     def run(self) -> None:
-        """Build as always, then generate."""
+        """Build, then generate."""
         super().run()
         for each in self.sets:
             if each.package is not None:
@@ -98,7 +98,7 @@ class _BuildPython(build_py):
         return os.path.join(str(self.build_lib), *package.split("."))
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:  # noqa: FBT002 - as there
-        """Give what an installer puts in place."""
+        """Return the files to install."""
         made = [
             os.path.join(self._directory_of(each.package), name)
             for each in self.sets
@@ -108,7 +108,7 @@ class _BuildPython(build_py):
         return list(dict.fromkeys([*super().get_outputs(include_bytecode), *made]))
 
     def get_source_files(self) -> list[str]:
-        """Give what a source distribution holds."""
+        """Return the files of a source distribution."""
         inputs = (path for each in self.sets for path in each.inputs())
         return [*super().get_source_files(), *inputs]  # type: ignore[no-untyped-call]
 
@@ -116,7 +116,7 @@ class _BuildPython(build_py):
 def cmdclass(
     *sets: Flags, ext: type[build_ext] = build_ext, py: type[build_py] = build_py
 ) -> dict[str, Any]:
-    """Give what setup() takes as `cmdclass`; `ext` and `py` are commands of the project's own."""
+    """Return the `cmdclass` for setup(); `ext` and `py` are the project's own commands."""
     return {
         "build_ext": type("build_ext", _with(_BuildExtension, ext, build_ext), {"sets": sets}),
         "build_py": type("build_py", _with(_BuildPython, py, build_py), {"sets": sets}),

@@ -1,8 +1,8 @@
-"""One YAML file as a tree in which everything knows its place.
+"""One YAML file as a tree in which every node knows its place.
 
-Events of ruamel.yaml are read, by libyaml where it is there; nothing is constructed.
-What lets a small file make a large or a surprising document (anchors, aliases, tags,
-merge keys, several documents) is refused where it begins.
+It reads the events of ruamel.yaml, with libyaml if it is installed; nothing is constructed.
+Features that make a small file a large or surprising document (anchors, aliases, tags,
+merge keys, several documents) are refused where they begin.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NoReturn
 
-PURE = False  # whether libyaml is left alone though it is there
+PURE = False  # whether libyaml is ignored even if it is installed
 MOST_BYTES = 32 * 2**20
 DEEPEST = 16  # levels; the files need 6
-MOST_ITEMS = 20_000  # of a list: a longer one is no work of people
+MOST_ITEMS = 20_000  # of a list: nobody writes a longer one by hand
 _LONGEST_KEY = 1000
 
 
@@ -60,7 +60,7 @@ _MARKS = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
-# What can't be in YAML, and what some readers take for the end of a line.
+# Characters that YAML forbids, and those that some readers take for the end of a line.
 _BAD = re.compile(
     "[\0-\b\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]|\r(?!\n)|\ufeff"
 )
@@ -70,12 +70,12 @@ _DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 
 
 def read_tree(path: str) -> Mapping:
-    """Read a file; raises GenerateError for the first thing that is wrong with it."""
+    """Read a file; raises GenerateError for the first error in it."""
     text = _decode(path, _bytes(path))
     for pattern, what, expected in (
-        (_BAD, "the character", "text, and \\u and \\x in double quotes for the like"),
+        (_BAD, "the character", "text; write such characters as \\u or \\x in double quotes"),
         (_TAB, "a tab at the beginning of a line:", "blanks"),
-        (_DIRECTIVE, "a directive:", "a document without one"),
+        (_DIRECTIVE, "a directive:", "a document without directives"),
     ):
         match = pattern.search(text)
         if match:
@@ -142,7 +142,7 @@ class _Reader:
             if isinstance(event, self._events.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    _refuse(self._at(event), "a second document", "one in a file")
+                    _refuse(self._at(event), "a second document", "one document in a file")
                 node = self._node(next(events), events, 1)
         start = Place(self._path, 1, 1)
         if node is None or (isinstance(node, Scalar) and not node.text):
@@ -157,12 +157,16 @@ class _Reader:
             for event in library.YAML(typ="safe", pure=pure).parse(self._text):
                 text = getattr(event, "value", "")
                 if not text.isascii() and _SURROGATE.search(text):
-                    _refuse(self._at(event), "half of a character, as \\ud800", "whole ones")
+                    _refuse(
+                        self._at(event),
+                        "half of a surrogate pair such as \\ud800",
+                        "a whole character",
+                    )
                 yield event
         except GenerateError:  # a ValueError, too
             raise
         except (library.error.YAMLError, ValueError) as error:
-            if not pure:  # libyaml words its errors in another way
+            if not pure:  # libyaml's messages differ
                 for _ in self._safely(pure=True):
                     pass
             mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
@@ -170,7 +174,7 @@ class _Reader:
             said = _reason(error)
             expected = "YAML 1.2"
             if "mapping values are not allowed" in said:
-                expected += ", keys below one another, and text with ': ' in quotes"
+                expected += ", one key on each line, and text with ': ' in quotes"
             found = f"text that isn't YAML ({said})"
             _refuse(Place(self._path, line, column), found, expected)
 
@@ -183,13 +187,13 @@ class _Reader:
         if isinstance(event, self._events.AliasEvent):
             _refuse(place, f"the alias *{event.anchor}", "the value itself")
         if event.anchor:
-            _refuse(place, f"the anchor &{event.anchor}", "a value without one")
+            _refuse(place, f"the anchor &{event.anchor}", "a value without an anchor")
         if event.tag:
-            _refuse(place, f"the tag {shown(str(event.tag))}", "a value without one")
+            _refuse(place, f"the tag {shown(str(event.tag))}", "a value without a tag")
         if isinstance(event, self._events.ScalarEvent):
             return Scalar(event.value, event.implicit[0], place)
         if depth > DEEPEST:
-            _refuse(place, f"more than {DEEPEST} levels", "what this file may hold")
+            _refuse(place, f"more than {DEEPEST} levels", f"at most {DEEPEST}")
         if isinstance(event, self._events.SequenceStartEvent):
             return Sequence(list(self._items(events, depth + 1)), place)
         return Mapping(self._entries(events, depth + 1), place)
@@ -218,23 +222,23 @@ class _Reader:
             if key.text in found:
                 first = found[key.text][0]
                 again = f"the key {shown(key.text)} again"
-                _refuse(key.place, again, f"it once; it is on line {first.line} already")
+                _refuse(key.place, again, f"each key once; it is on line {first.line} already")
             value = self._node(next(events), events, depth)
             if isinstance(value, Scalar) and value.plain and not value.text:
-                value.place = key.place  # readers don't agree where nothing is
+                value.place = key.place  # readers disagree about the place of an empty node
             found[key.text] = (key.place, value)
         return found
 
 
 def _reason(error: Exception) -> str:
-    """Give what the reader of YAML says, on one line."""
+    """Return the message of the YAML reader, on one line."""
     parts = [getattr(error, "context", None), getattr(error, "problem", None)]
     said = ", ".join(" ".join(str(part).split()) for part in parts if part)
     return said or " ".join(str(error).split())
 
 
 def describe(node: Node) -> str:
-    """Give what a node is, as a message says it."""
+    """Return the kind of a node, as messages call it."""
     if isinstance(node, Scalar):
         return shown(node.text) if node.text or not node.plain else "nothing"
     return "a list" if isinstance(node, Sequence) else "a mapping"

@@ -1,4 +1,4 @@
-"""Values of flags: from what a file says, and as text."""
+"""Values of flags: read from a file, and written as text."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _LONGEST = 99  # bytes of a quantity
 
 
 class Unfit(Exception):  # noqa: N818 - never leaves the generator
-    """A value doesn't suit; the text says what was expected."""
+    """A value is invalid; the text says what was expected."""
 
 
 def suffixes(unit: str) -> list[str]:
-    """Give what may stand behind a number."""
+    """Return the units that may follow a number."""
     return list(_SUFFIXES[unit])
 
 
 def quantity(text: str, unit: str) -> Fraction | None:
-    """Give what "64MiB" or "1h30m" counts, or None."""
+    """Return the number that "64MiB" or "1h30m" stands for, or None."""
     if len(text.encode()) > _LONGEST:
         return None
     bare = text[1:] if text[:1] in ("+", "-") else text
@@ -58,7 +58,7 @@ def quantity(text: str, unit: str) -> Fraction | None:
 
 
 def expected(kind: str, unit: str | None = None) -> str:
-    """Give what a message says that a type takes."""
+    """Return the values of a type, as messages describe them."""
     if kind in INTEGERS:
         low, high = INTEGERS[kind]
         text = f"an integer in [{low}, {high}]"
@@ -68,7 +68,7 @@ def expected(kind: str, unit: str | None = None) -> str:
 
 
 def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
-    """Give a value of a type; raises Unfit."""
+    """Return a value of a type; raises Unfit."""
     value = _counted(raw, kind, unit) if unit and type(raw) is str else raw
     wanted = _PYTHON[MEMBERS[kind]]
     fits = isinstance(value, wanted) and isinstance(value, bool) == (kind == "bool")
@@ -86,7 +86,7 @@ def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
 
 
 def _unit_hint(raw: Any, kind: str, unit: str | None) -> str:
-    """Give what a quantity needs, where there is no unit."""
+    """Return a hint about `unit` for a quantity of a flag without one."""
     if unit is not None or type(raw) is not str or kind in ("bool", "string"):
         return ""
     needed = next((each for each in _SUFFIXES if quantity(raw, each) is not None), None)
@@ -94,7 +94,7 @@ def _unit_hint(raw: Any, kind: str, unit: str | None) -> str:
 
 
 def _counted(text: str, kind: str, unit: str) -> Any:
-    """Give what a quantity counts; the text itself if it is none, or isn't whole."""
+    """Return the number of a quantity; the text itself if it is none, or not a whole number."""
     counted = quantity(text, unit)
     if counted is None:
         return text
@@ -111,7 +111,7 @@ def _double(raw: float) -> float:
 
 
 def to_value(raw: Any, kind: str, items: str | None, unit: str | None) -> Value:
-    """Give a value of a flag, which may be a list; raises Unfit."""
+    """Return a value of a flag, which may be a list; raises Unfit."""
     if items is None:
         return to_scalar(raw, kind, unit)
     if not isinstance(raw, list):
@@ -126,7 +126,7 @@ def to_value(raw: Any, kind: str, items: str | None, unit: str | None) -> Value:
 
 
 def to_text(value: Value) -> str:
-    """Give the text that a command line takes for a value."""
+    """Return a value as a command line takes it."""
     if isinstance(value, list):
         return encode(tuple(value))
     if isinstance(value, bool):
@@ -138,7 +138,7 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def to_flagfile(text: str) -> str:
-    """Give a value as a line of a flagfile has it."""
+    """Return a value as in a line of a flagfile."""
     if text.isprintable() and text == text.strip() and not text.startswith("$'"):
         return text
     signs = (_ESCAPES.get(c) or (c if ord(c) >= ord(" ") else f"\\x{ord(c):02x}") for c in text)

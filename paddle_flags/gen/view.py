@@ -1,4 +1,4 @@
-"""What templates see: the normal form joined, and written as C and Python have it."""
+"""What templates see: the normal form, joined and written as C and Python."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 # By the member of pd_value that a type uses.
 _PYTHON = {"b": bool, "i64": int, "u64": int, "f64": float, "str": str}
 _JSON = {"b": "boolean", "i64": "integer", "u64": "integer", "f64": "number", "str": "string"}
-# Of no consequence for programs: a new help text is no new schema.
+# These don't affect programs: a new help text is not a new schema.
 _WORDS = ("help", "category", "owner", "since", "reason", "versions", "version")
-HASH_DIGITS = 16  # in the name of the flag that tells the hash
+HASH_DIGITS = 16  # in the name of the flag that holds the hash
 
 
 @dataclass
 class Old:
-    """A former name."""
+    """An old name."""
 
     name: str
     version: str
@@ -35,13 +35,13 @@ class Old:
 
 @dataclass
 class View:
-    """A flag with all that the three files say about it."""
+    """A flag with everything that the three files say about it."""
 
     set_name: str
     flag: Flag
     aliases: list[str] = field(default_factory=list)
     old_names: list[Old] = field(default_factory=list)
-    deprecated: str | None = None  # why, and what to use
+    deprecated: str | None = None  # why, and what to use instead
     retired: str | None = None
     deprecated_in: str = ""
     implies: list[Implication] = field(default_factory=list)
@@ -64,18 +64,18 @@ class View:
 
     @property
     def watcher(self) -> str:
-        """The function of C that sets what it implies."""
+        """The C function that sets what the flag implies."""
         return f"{self.set_name}_watch_{self.name}"
 
     @property
     def c_definition(self) -> str:
-        """The arguments of PD_DEFINE_<type> behind the name."""
+        """The arguments of PD_DEFINE_<type> after the name."""
         flag = self.flag
         default = to_text(flag.default) if flag.items else flag.default
         return ", ".join([c_value(default, flag.type), c_string(flag.help), *self._c_attributes()])
 
     def _c_attributes(self) -> Iterator[str]:
-        """Give the attributes in the order that C++ insists on."""
+        """Return the attributes in the order that C++ requires."""
         flag = self.flag
         for name, bound in (("min", flag.min), ("max", flag.max)):
             if bound is not None:
@@ -143,7 +143,7 @@ def _c_texts(texts: dict[str, str]) -> Iterator[str]:
 
 
 def _config_value(flag: Flag) -> dict[str, Any]:
-    """Text suits every flag: quantities, and lists with commas."""
+    """Every flag takes text: quantities, and lists with commas."""
     kind = flag.items or flag.type
     wanted: dict[str, Any] = {"type": _JSON[MEMBERS[kind]]}
     natural = INTEGERS.get(kind, (None, None))
@@ -164,7 +164,7 @@ def _config_value(flag: Flag) -> dict[str, Any]:
 
 
 def _text_pattern(kind: str, unit: str | None) -> dict[str, str]:
-    """Give what text for integers and quantities looks like; the rest is left to the reader."""
+    """Return a pattern for the text of integers and quantities; loading checks the rest."""
     if kind not in INTEGERS and unit is None:
         return {}
     number = r"[0-9]+|0[xX][0-9a-fA-F]+"
@@ -178,19 +178,19 @@ def _text_pattern(kind: str, unit: str | None) -> dict[str, str]:
 
 
 def c_type(kind: str) -> str:
-    """Give the type of FLAGS_<name> in C++, whatever flags are called."""
+    """Return the type of FLAGS_<name> in C++, whatever the flags are named."""
     ctype = header.TYPES[kind][0]
     return f"::{ctype}" if kind in INTEGERS else ctype
 
 
 def python_type(kind: str, items: str | None = None) -> str:
-    """Give the type of a value in Python."""
+    """Return the type of a value in Python."""
     item = _PYTHON[MEMBERS[items or kind]].__name__
     return f"tuple[{item}, ...]" if items else item
 
 
 def c_value(value: Any, kind: str) -> str:
-    """Give a constant of C and C++."""
+    """Return a constant of C and C++."""
     if kind == "string":
         return c_string(value)
     if kind == "bool":
@@ -208,7 +208,7 @@ _C_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def c_string(text: str) -> str:
-    """Give a string of C and C++; what compilers warn of, or take for trigraphs, is escaped."""
+    """Return a string of C and C++; what compilers warn about, or read as trigraphs, is escaped."""
     made = ""
     for sign in text:
         if sign in _C_ESCAPES:
@@ -223,7 +223,7 @@ def c_string(text: str) -> str:
 
 
 def views(flags: FlagSet) -> list[View]:
-    """Give the flags, then the retired ones."""
+    """Return the flags, then the retired ones."""
     made = {flag.name: View(flags.name, flag) for flag in flags.flags}
     for alias in flags.aliases:
         made[alias.flag].aliases.append(alias.name)
@@ -255,7 +255,7 @@ def _retired(set_name: str, each: Retired) -> View:
 
 
 def schema_hash(flags: FlagSet) -> str:
-    """Give the hash of what programs depend on."""
+    """Return the hash of everything that programs depend on."""
     data = [flags.version, _without_words(to_data(flags))]
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -268,9 +268,9 @@ def _without_words(data: Any) -> Any:
 
 
 def split(all_views: list[View], size: int) -> list[list[View]]:
-    """Give the flags of each source, about `size` in each.
+    """Return the flags of each source, about `size` in each.
 
-    A source begins at a flag whose name says so, so that adding one changes one source.
+    The names of flags decide where a source begins, so that adding a flag changes one source.
     """
     if len(all_views) <= size:
         return [all_views]

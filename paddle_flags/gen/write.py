@@ -1,4 +1,4 @@
-"""The last stage: files that differ are put in place, all or none."""
+"""The last stage: files that changed are written, all or none."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def differing(files: Mapping[str, str], directory: str) -> list[str]:
-    """Give the names of the files that aren't there, or have another text."""
+    """Return the names of the files that are missing or have another text."""
     return [name for name, text in files.items() if _read(directory, name) != text.encode()]
 
 
 def left_over(files: Mapping[str, str], directory: str) -> list[str]:
-    """Give sources of a former run that are sources of this set no more."""
+    """Return sources of an earlier run that no longer belong to this set."""
     stems = {name[: -len(".h")] for name in files if name.endswith(".h")}
     ours = re.compile("|".join(rf"{stem}(_[0-9]+|_implies)\.c" for stem in stems) or "(?!)")
     there = os.listdir(directory) if os.path.isdir(directory) else []
@@ -44,7 +44,7 @@ def _read(directory: str, name: str) -> bytes | None:
 
 
 def write(files: Mapping[str, str], directory: str) -> list[str]:
-    """Write the files that differ and remove left over ones; gives the names of both."""
+    """Write the files that changed and remove outdated ones; returns the names of both."""
     written, removed = differing(files, directory), left_over(files, directory)
     made: dict[str, str] = {}
     try:
@@ -67,7 +67,7 @@ def write(files: Mapping[str, str], directory: str) -> list[str]:
 
 
 def _write_beside(directory: str, name: str, data: bytes) -> str:
-    """Write a new file next to where it will be; gives its path."""
+    """Write a new file next to its destination; returns its path."""
     if os.path.isdir(os.path.join(directory, name)):
         raise IsADirectoryError(errno.EISDIR, "", os.path.join(directory, name))
     handle, path = tempfile.mkstemp(prefix=f".{name}.", dir=directory)

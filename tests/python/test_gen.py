@@ -118,8 +118,8 @@ def test_check_tells_stale_missing_and_left_over_files_and_writes_nothing(tmp_pa
     capsys.readouterr()
     assert generate([*words[:-1], "1000", "--check"], "prog") == 1
     told = capsys.readouterr().err
-    assert f"{out}/demo_flags.c: is stale: generate it again\n" in told
-    assert f"{out}/demo_flags_2.c: is left over" in told
+    assert f"{out}/demo_flags.c: is stale; run gen again\n" in told
+    assert f"{out}/demo_flags_2.c: is no longer generated" in told
     assert before == {path: path.stat().st_mtime_ns for path in out.iterdir()}
     assert generate(words[:-2], "prog") == 0
     assert not (out / "demo_flags_2.c").exists()

@@ -128,8 +128,8 @@ EDITS = [
     ("names: [b, rows]", "names: [rows]", "batch", "alias", ("values",)),
     ("names: [b, rows]", "names: [b, rows, r]", "batch", "alias", ()),
     ("{flag: batch, names", "{flag: cache, names", "batch", "alias", ("values",)),
-    ("  - {from: style, to: mode, version: 1.1.0}\n", "", "mode", "former name", ("values",)),
-    ("to: mode, version: 1.1.0", "to: key, version: 1.1.0", "mode", "former name", ("values",)),
+    ("  - {from: style, to: mode, version: 1.1.0}\n", "", "mode", "old name", ("values",)),
+    ("to: mode, version: 1.1.0", "to: key, version: 1.1.0", "mode", "old name", ("values",)),
     ("reason: too coarse", "reason: too fine", "ratio", "deprecated", ()),
     ("reason: always on", "reason: always off", "turbo", "retired", ()),
     ("batch: 64, check", "batch: 65, check", "mode", "implies", ("behaviour",)),
@@ -183,7 +183,7 @@ def test_retiring_a_flag_tells_why(sets):
     old, new = sets((line, ""), ("retired:\n", entry))
     (found,) = compare(load(old), load(new))
     assert (found.kind, found.breaks) == ("retired", ("code", "values"))
-    assert found.text == "is retired, its values are ignored: one place"
+    assert found.text == "was retired, values for it are ignored: one place"
 
 
 def test_a_new_meaning_is_told_with_its_note(sets):
@@ -270,11 +270,11 @@ def test_the_changelog_has_a_section_for_whom_a_change_breaks(sets):
         "# Flags of engine: 1.2.0 to 1.3.0\n\n"
         "## Breaks command lines, files and variables\n\n"
         "- `batch`: range: is \\[1, 64\\], was \\[1, 4096\\].\n\n"
-        "## Changes what happens\n\n"
+        "## Changes behaviour\n\n"
         "- `ratio`: default: is 0.25, was 0.5.\n\n"
         "## Compatible\n\n"
         "- version of the set: is '1.3.0', was '1.2.0'.\n"
-        "- `hosts`: help: is another text.\n"
+        "- `hosts`: help: was changed.\n"
     )
     assert "Nothing changed." in to_markdown(a, a, [])
 

@@ -78,12 +78,12 @@ def test_what_was_generated_built_and_loaded_comes_back_equal(tmp_path):
     ended = run(*command, "-o", back, "--version", "2.1.0", check=False)
     assert ended.stdout.split() == [str(back), str(back.with_name("flags_compat.yaml"))]
     assert to_data(load(str(back))) == to_data(load(path))
-    # The versions of a former name and of deprecations aren't in a plugin.
+    # The versions of an old name and of deprecations aren't in a plugin.
     assert ended.returncode == 1
     assert len(ended.stderr.splitlines()) == 3
     source = tmp_path / "made" / "engine_flags.c"
     line = next(i for i, text in enumerate(source.read_text().splitlines(), 1) if "(ratio," in text)
-    told = f"{source}:{line}:1: ratio: deprecated: found no version, expected the one that it"
+    told = f"{source}:{line}:1: ratio: deprecated: found no version, expected the version of"
     assert any(each.startswith(told) for each in ended.stderr.splitlines()), ended.stderr
 
 
@@ -97,7 +97,7 @@ def test_what_a_plugin_does_not_have_is_all_that_differs(tmp_path):
     ended = run(*command, "-o", back, "--version", "2.1.0", check=False)
     found = compare(load(path), load(str(back)))
     assert {each.kind for each in found} == {"owner", "since", "implies"}
-    what = "mode: found a watcher, expected implied values, which a plugin doesn't tell"
+    what = "mode: found a watcher, expected implied values, which can't be read from a plugin"
     assert len(re.findall(what, ended.stderr)) == 1
 
 
@@ -138,7 +138,7 @@ def test_a_python_program_of_ours_tells_its_flags(tmp_path, capsys):
     out = tmp_path / "flags.yaml"
     status, told = imported(capsys, "helpxml", "-o", out, sys.executable, script)
     assert status == 1
-    what = "key: default: found a hidden one, expected one that can be seen; it is left out"
+    what = "key: default: found a hidden value, expected a visible value; it is left out"
     assert told == [f"{script}:1:1: {what}"]
     (flag,) = load(str(out)).flags
     assert (flag.name, flag.type, flag.default, flag.help) == (
@@ -153,8 +153,8 @@ def test_a_python_program_of_ours_tells_its_flags(tmp_path, capsys):
     ("text", "expected"),
     [
         ("print('nothing')", "found no <AllFlags>, expected flags as XML"),
-        ("import sys; sys.exit('no such flag')", "expected flags as XML; it said: no such flag"),
-        ("print('<AllFlags><flag></AllFlags>')", "expected XML of --helpxml"),
+        ("import sys; sys.exit('no such flag')", "expected flags as XML; it printed: no such flag"),
+        ("print('<AllFlags><flag></AllFlags>')", "expected the XML of --helpxml"),
     ],
 )
 def test_a_program_without_helpxml_is_an_error_and_nothing_is_written(
@@ -182,7 +182,7 @@ def test_options_may_stand_behind_a_file_and_the_words_of_a_program_behind_dashe
     assert (tmp_path / "g.yaml").is_file()
     with pytest.raises(SystemExit):
         imported(capsys, "helpxml", sys.executable, "-c")
-    assert "unrecognized arguments: -c; those of the program stand" in capsys.readouterr().err
+    assert "unrecognized arguments: -c; options of the program come" in capsys.readouterr().err
 
 
 def test_a_program_that_never_ends_is_an_error(tmp_path, capsys, monkeypatch):
@@ -193,7 +193,7 @@ def test_a_program_that_never_ends_is_an_error(tmp_path, capsys, monkeypatch):
     words = ("-o", tmp_path / "f.yaml", sys.executable, "--", "-c", code)
     status, (told,) = imported(capsys, "helpxml", *words)
     assert status == 2
-    assert told.endswith("found no end of --helpxml within 0.2 seconds, expected one")
+    assert told.endswith("--helpxml: found no end within 0.2 seconds, expected one")
 
 
 def test_xml_with_a_document_type_is_refused(tmp_path, capsys):
@@ -235,15 +235,15 @@ def build():
 PARSER_TOLD = """
 6:5: data: found a positional argument, expected an option; it is left out
 11:5: name: default: found no default, expected a value; '' is written
-12:5: out: help: found none, expected some; 'Not told.' is written
+12:5: out: help: found none, expected some; 'No help.' is written
 17:5: --host: found _AppendAction, expected one value with commas, --host=a,b
 18:5: --size: found nargs=2, expected one value with commas, --size=a,b
-19:5: -v: found the action _CountAction, expected one that gives a value; it is left out
+19:5: -v: found the action _CountAction, expected an action that stores a value; it is left out
 20:5: --path: type: found open(), expected a type; string is written
 20:5: path: default: found no default, expected a value; '' is written
 21:5: --flag: type: found bool(), for which all text is true, expected a type; string is written
 21:5: flag: default: found 'False', expected a value; 'False' is written
-23:5: --one, --two: found a group that excludes one another, expected independent flags
+23:5: --one, --two: found a mutually exclusive group, expected independent flags
 """
 
 
@@ -277,7 +277,10 @@ def test_a_parser_of_argparse_becomes_flags_and_what_it_has_more_is_told(
     ("target", "expected"),
     [
         ("no_such_module_here:x", "found no module 'no_such_module_here', expected"),
-        ("json:dumpz", "found no 'dumpz', expected a parser or a function that gives one; did you"),
+        (
+            "json:dumpz",
+            "found no 'dumpz', expected a parser or a function that returns one; did you",
+        ),
         ("json:__name__", "found str, expected an ArgumentParser"),
         ("json:dumps", "the function raised TypeError: "),
     ],

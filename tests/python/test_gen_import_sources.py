@@ -115,22 +115,22 @@ DEFINE_bool(open, true, "t"
 """
 
 TOLD = """
-4:20: port: default: found the macro 'kPort', which is 80 at {0}:2:1, expected a literal, or a sum of literals; it is left out
-5:21: limit: default: found the name 'std', expected a literal, or a sum of literals; it is left out
-6:21: big: default: found '<<' that gives 2147483648, expected a result that its type in C++ can have; it is left out
+4:20: port: default: found the macro 'kPort', which is 80 at {0}:2:1, expected a literal, or an expression of literals; it is left out
+5:21: limit: default: found the name 'std', expected a literal, or an expression of literals; it is left out
+6:21: big: default: found '<<' that gives 2147483648, expected a result in the range of its C++ type; it is left out
 7:1: wide: default: found 5000000000, expected an integer in [-2147483648, 2147483647]; it is left out
 8:1: part: default: found 2.5, expected an integer in [-2147483648, 2147483647]; it is left out
 9:1: minus: default: found -1, expected an integer in [0, 4294967295]; it is left out
-10:30: text: help: found the name 'PRId64', expected string literals alone; it is left out
+10:30: text: help: found the name 'PRId64', expected only string literals; it is left out
 11:20: odd: default: found L"a", expected a string literal of UTF-8 text; it is left out
 12:1: found the macro 'MY_FLAG', which defines flags at {0}:3:1, expected DEFINE_<type> itself; it is left out
 13:1: flag: found 'class', a keyword of Python, expected another name; it is left out
-15:1: flag: found 'twice' again, expected another name than that of the flag at {0}:14:1; it is left out
+15:1: flag: found 'twice' again, expected another name; taken by the flag at {0}:14:1; it is left out
 16:1: small: type: found 'int8', expected one of bool, int32, uint32, int64, uint64, double, string; it is left out
 17:1: more: found 4 arguments, expected name, default, help; it is left out
-18:1: quiet: help: found none, expected some; 'Not told.' is written
+18:1: quiet: help: found none, expected some; 'No help.' is written
 19:1: quiet: found a validator, expected a range or choices
-21:1: windows: found #ifdef _WIN32 around it, expected a flag that is always
+21:1: windows: found #ifdef _WIN32 around it, expected a flag that is always defined
 23:1: DEFINE_bool: found no ')', expected (name, default, help); it is left out
 """  # noqa: E501 - golden text
 

@@ -1,7 +1,7 @@
-"""Making flags.yaml from what is there: plugins, programs, parsers and sources.
+"""Writing flags.yaml for existing plugins, programs, parsers and sources.
 
-An importer gives a normal form in which everything knows where it was found, and tells
-what it can't say. `settle` takes it through the stages that a file goes through, with
+An importer returns a normal form in which everything knows where it was found, and reports
+what the files can't express. `settle` runs it through the stages that a file goes through, with
 those places in all messages, and leaves out what is refused.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from paddle_flags.gen.model import FlagSet, Place
     from paddle_flags.gen.tree import Node
 
-NO_HELP = "Not told."  # the help of a flag that has none
+NO_HELP = "No help."  # the help of a flag that has none
 UNKNOWN_VERSION = "0.0.0"
 _NO_TEXT = re.compile("[\ud800-\udfff]")
 _PARTS = ("flags", "imports", "aliases", "renamed", "retired", "deprecated", "implies")
@@ -33,22 +33,22 @@ _OF_FLAGS = ("aliases", "renamed", "deprecated", "implies")  # by their field `f
 
 @dataclass
 class Found:
-    """What an importer gives: flags, and what of them flags.yaml can't say."""
+    """The result of an importer: flags, and what flags.yaml can't express about them."""
 
     flags: FlagSet
     losses: Problems = field(default_factory=Problems)
 
     def lose(self, place: Place, what: str, found: object, expected: str) -> None:
-        """Tell what flags.yaml can't say; the flag itself is there."""
+        """Report what flags.yaml can't express; the flag itself is kept."""
         self.losses.add(place, what, found, expected)
 
     def leave_out(self, place: Place, what: str, found: object, expected: str) -> None:
-        """Tell why a flag is left out."""
+        """Report why a flag is left out."""
         self.losses.add(place, what, found, f"{expected}; it is left out")
 
 
 def settle(found: Found) -> dict[str, str]:
-    """Give the texts of the files; what the stages refuse is told, and left out.
+    """Return the texts of the files; what the stages refuse is reported and left out.
 
     Raises GenerateError when the set itself is refused, as for its name.
     """
@@ -82,7 +82,7 @@ def _run_stages(trees: dict[str, Any]) -> None:
 
 
 def _check_text(node: Node, problems: Problems) -> None:
-    """Tell bytes that are no text; Python has them as surrogates."""
+    """Report bytes that aren't text; Python holds them as surrogates."""
     if isinstance(node, Scalar):
         if not node.text.isascii() and _NO_TEXT.search(node.text):
             problems.add(node.place, "", "bytes that aren't UTF-8", "text")
@@ -93,7 +93,7 @@ def _check_text(node: Node, problems: Problems) -> None:
 
 
 def _drop(found: Found, error: GenerateError) -> None:
-    """Leave out what the problems are about, which each know their record's own place."""
+    """Leave out what the problems are about; each knows the place of its record."""
     records = {id(each.at[""]): each for part in _PARTS for each in getattr(found.flags, part)}
     bad = {id(place): text for place, text in error.found if id(place) in records}
     if not bad:

@@ -1,4 +1,4 @@
-"""Flags of an argparse parser: an attribute of a module, or what a function there gives."""
+"""Flags of an argparse parser: an attribute of a module, or the result of a function in it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Action = Any  # argparse's classes of actions are private
 
 _TYPES = {None: "string", str: "string", int: "int64", float: "double", bool: "string"}
 _EMPTY: dict[str, Any] = {"bool": False, "int64": 0, "double": 0.0, "string": ""}
-_STANDARD = ("positional arguments", "optional arguments", "options")  # titles of argparse's own
+_STANDARD = ("positional arguments", "optional arguments", "options")  # argparse's own titles
 _MOST_CHOICES = 10  # a longer range of numbers becomes a range
 
 
 def import_parser(target: str, name: str | None, version: str) -> Found:
-    """Import `module:attribute` and give the options of the parser."""
+    """Import `module:attribute` and return the options of the parser."""
     module_name, _, attribute = target.partition(":")
     module = _module(module_name, target)
     parser = _parser(module, attribute, target)
@@ -56,7 +56,7 @@ def _module(name: str, target: str) -> Any:
 def _parser(module: Any, attribute: str, target: str) -> argparse.ArgumentParser:
     if not hasattr(module, attribute):
         known = [key for key, value in vars(module).items() if _is_parser(value) or callable(value)]
-        expected = f"a parser or a function that gives one{near(attribute, known)}"
+        expected = f"a parser or a function that returns one{near(attribute, known)}"
         message = f"{target}: found no '{attribute}', expected {expected}"
         raise FlagArgumentError(message)
     value = getattr(module, attribute)
@@ -76,7 +76,7 @@ def _is_parser(value: object) -> bool:
 
 
 def _places(path: str) -> dict[str, Place]:
-    """Give where a source has add_argument("--name"), by the option."""
+    """Return the place of add_argument("--name") in a source, by the option."""
     try:
         with open(path, "rb") as file:
             tree = ast.parse(file.read())
@@ -99,7 +99,7 @@ class _Importer:
         self._parser = parser
         self._found = found
         self._places = places
-        self._actions: list[Action] = parser._actions  # noqa: SLF001 - told nowhere else
+        self._actions: list[Action] = parser._actions  # noqa: SLF001 - argparse has no public list
 
     def run(self) -> None:
         for group in self._parser._action_groups:  # noqa: SLF001 - as above
@@ -109,17 +109,17 @@ class _Importer:
         for group in self._parser._mutually_exclusive_groups:  # noqa: SLF001
             actions = group._group_actions  # noqa: SLF001
             words = ", ".join(_word(action) for action in actions)
-            what = "a group that excludes one another"
+            what = "a mutually exclusive group"
             self._found.lose(self._place(actions[0]), words, what, "independent flags")
 
     def _place(self, action: Action) -> Place:
         known = (self._places.get(word) for word in [*action.option_strings, action.dest])
         place = next((each for each in known if each), self._found.flags.at[""])
-        return Place(*place)  # each flag has its own
+        return Place(*place)  # every flag has its own
 
     def _take(self, action: Action, category: str) -> None:
         kind = type(action).__name__
-        if kind in ("_HelpAction", "_VersionAction"):  # every command line has those
+        if kind in ("_HelpAction", "_VersionAction"):  # every command line has these
             return
         place, word = self._place(action), _word(action)
         if not action.option_strings:
@@ -128,7 +128,9 @@ class _Importer:
             return
         convert = _KINDS.get(kind)
         if convert is None:
-            self._found.leave_out(place, word, f"the action {kind}", "one that gives a value")
+            self._found.leave_out(
+                place, word, f"the action {kind}", "an action that stores a value"
+            )
             return
         name, *others = _names(action)
         flag = Flag(name, "", None, None, "", None, None, [], None, category, [], "", "")  # type: ignore[arg-type]
@@ -160,7 +162,7 @@ class _Importer:
             at = {"": Place(*place)}
             flags.deprecated.append(Deprecated(flag.name, flags.version, None, reason, at))
 
-    # ---- kinds of actions; each tells whether the flag can be ----
+    # ---- kinds of actions; each returns whether the flag can be imported ----
 
     def _switch(self, flag: Flag, action: Action) -> bool:
         flag.type = "bool"
@@ -171,7 +173,7 @@ class _Importer:
         return True
 
     def _off_switch(self, flag: Flag, action: Action) -> bool:
-        """Take an option that stores False: --no-color of `color` is there with `color`."""
+        """Import an option that stores False; --no-color of `color` comes with `color`."""
         dest = action.dest
         if flag.name not in (f"no{dest}", f"no_{dest}"):
             expected = f"--no{dest}, which turns '{dest}' off"
@@ -196,7 +198,7 @@ class _Importer:
             self._found.lose(place, word, how, f"one value with commas, {word}=a,b")
         elif action.nargs == "?":
             what = f"nargs='?' with const={action.const!r}"
-            self._found.lose(place, word, what, "a value whenever the flag is there")
+            self._found.lose(place, word, what, "a value whenever the flag is used")
         default = self._parser.get_default(action.dest)
         flag.default = self._default(flag, action, default, item)
         self._choices(flag, action, item)
@@ -261,13 +263,13 @@ _KINDS = {
 
 
 def _word(action: Action) -> str:
-    """Give what a command line has."""
+    """Return a value as a command line has it."""
     words: list[str] = action.option_strings
     return next((word for word in words if word.startswith("--")), (words or [action.dest])[0])
 
 
 def _names(action: Action) -> Iterator[str]:
-    """Give the names: that of the first long option, then all others."""
+    """Return the names: that of the first long option, then all others."""
     words = sorted(action.option_strings, key=lambda word: word != _word(action))
     if type(action).__name__ == "BooleanOptionalAction":
         words = [word for word in words if not word.startswith("--no-")]

@@ -1,7 +1,7 @@
-"""Tokens of C++ with their places: comments, joined lines and directives are seen through.
+"""Tokens of C++ with their places; comments, joined lines and directives are handled.
 
-What a preprocessor would do isn't done: macros stay names, and of the branches of #if
-only those of `#if 0` are left out.
+It is not a preprocessor: macros stay names, and of the branches of #if only those of
+`#if 0` are left out.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from paddle_flags.gen.model import Place
 
 
 class Token(NamedTuple):
-    """A word, number, text or sign."""
+    """A name, number, string, character or sign."""
 
     kind: str  # "name", "number", "string", "character", "sign"
     text: str  # of a string: its value's source, with quotes and prefix
     place: Place
-    condition: str  # the innermost #if that it stands under, or ""
+    condition: str  # the innermost #if around it, or ""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Source:
     """What a file holds."""
 
     tokens: list[Token] = field(default_factory=list)
-    macros: dict[str, tuple[Place, str]] = field(default_factory=dict)  # with what they stand for
+    macros: dict[str, tuple[Place, str]] = field(default_factory=dict)  # with their definitions
     problems: list[tuple[Place, str, str]] = field(default_factory=list)  # found, expected
 
 
@@ -47,13 +47,13 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_OFF, _OVER = "off", "over"  # a branch that never is; one behind that which always is
+_OFF, _OVER = "off", "over"  # a branch that is never compiled; one after a branch that always is
 _FALSE, _TRUE = ("0", "false"), ("#if 1", "#if true")
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
 
 
 class _Text:
-    """The text with joined lines, and where each of its characters stood."""
+    """The text with joined lines, and the original place of each character."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -92,7 +92,7 @@ class _Text:
 
 
 def tokenise(path: str, text: str) -> Source:
-    """Give the tokens of a source."""
+    """Return the tokens of a source."""
     return _Tokeniser(_Text(path, text)).run()
 
 
@@ -102,7 +102,7 @@ class _Tokeniser:
         self._source = Source()
         self._conditions: list[str] = []  # of the open #if; _OFF, _OVER: left out
         self._at = 0
-        self._fresh = True  # nothing but blanks so far on this line
+        self._fresh = True  # only blanks so far on this line
 
     def run(self) -> Source:
         joined = self._text.joined
@@ -122,7 +122,7 @@ class _Tokeniser:
     def _plain(self, match: re.Match[str], kind: str) -> None:
         self._at = match.end()
         if kind == "open" or match[0] in ('"', "'"):
-            what = "a comment without an end" if kind == "open" else f"a lone {match[0]}"
+            what = "an unterminated comment" if kind == "open" else f"a lone {match[0]}"
             self._problem(match.start(), what, "C++")
             self._at = len(self._text.joined) if kind == "open" else self._at
         elif kind == "newline":
@@ -145,12 +145,12 @@ class _Tokeniser:
             self._source.tokens.append(token)
 
     def _raw(self, match: re.Match[str]) -> None:
-        """Take a raw string, in which nothing is joined."""
+        """Read a raw string, in which no lines are joined."""
         text = self._text
         start, inside = text.to_original(match.start()), text.to_original(match.end() - 1) + 1
         end = text.original.find(f'){match["mark"]}"', inside)
         if end < 0:
-            self._problem(match.start(), "a raw string without an end", "C++")
+            self._problem(match.start(), "an unterminated raw string", "C++")
             self._at = len(text.joined)
             return
         end += len(match["mark"]) + 2
@@ -160,7 +160,7 @@ class _Tokeniser:
     # ---- directives ----
 
     def _directive(self, start: int) -> None:
-        """Take a directive up to the end of its line; comments in it may go on."""
+        """Read a directive up to the end of its line; comments in it may continue."""
         joined, at = self._text.joined, start
         words: list[str] = []
         while at < len(joined):
@@ -187,7 +187,7 @@ class _Tokeniser:
             self._define(rest, position)
 
     def _branch(self, word: str, rest: str) -> None:
-        """Go on with another branch of the innermost #if."""
+        """Continue with another branch of the innermost #if."""
         last = self._conditions.pop()
         if last in (_OVER, *_TRUE):
             self._conditions.append(_OVER)
@@ -203,7 +203,7 @@ class _Tokeniser:
         if match is None:
             return
         self._source.macros[match[1]] = (self._text.place(position), rest[match.end() :])
-        if self._conditions[-1:] == [f"#ifndef {match[1]}"]:  # what keeps headers from coming twice
+        if self._conditions[-1:] == [f"#ifndef {match[1]}"]:  # an include guard
             self._conditions[-1] = ""
 
 
@@ -219,7 +219,7 @@ _ESCAPE = re.compile(
 
 
 def string_value(literal: str) -> str | None:
-    """Give the value of a string literal; None for one that isn't of UTF-8 bytes."""
+    """Return the value of a string literal; None for one that isn't UTF-8."""
     prefix, _, rest = literal.partition('"')
     if prefix.rstrip("R") not in ("", "u8"):
         return None

@@ -1,4 +1,4 @@
-"""Constants of C++ as the defaults of flags have them, computed as C++ does or not at all."""
+"""Constants of C++ in the defaults of flags, computed exactly as C++ does or not at all."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Constant = Union[bool, int, float, str]
 
 
 class NoConstant(Exception):  # noqa: N818 - never leaves the importer
-    """What stands there isn't a constant that can be known."""
+    """The expression isn't a constant that can be computed."""
 
     def __init__(self, token: Token | None, found: str, expected: str) -> None:
         super().__init__(found)
         self.token, self.found, self.expected = token, found, expected
 
 
-_EXPECTED = "a literal, or a sum of literals"
+_EXPECTED = "a literal, or an expression of literals"
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)([uUlLzZ]*)")
 _FLOAT = re.compile(
     r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F.]+[pP][-+]?[0-9]+)([fFlL]?)"
 )
-_LONGEST = 100  # characters of an integer; no type takes as many
-# Binary operators by how tightly they bind.
+_LONGEST = 100  # characters of an integer; more than any type takes
+# Binary operators by precedence.
 _LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
 _INT, _LONG, _UNSIGNED, _UNSIGNED_LONG = range(4)
 _BITS = {_INT: 31, _LONG: 63, _UNSIGNED: 32, _UNSIGNED_LONG: 64}
@@ -52,26 +52,26 @@ _Value = Union[bool, _Integer, float, str]
 
 
 def constant(tokens: Sequence[Token]) -> Constant:
-    """Give the value of an expression; raises NoConstant."""
+    """Return the value of an expression; raises NoConstant."""
     if not tokens:
         raise NoConstant(None, "nothing", _EXPECTED)
     reader = _Reader(tokens)
     try:
         value = reader.binary(0)
     except RecursionError:
-        raise NoConstant(tokens[0], "brackets too deep", _EXPECTED) from None
+        raise NoConstant(tokens[0], "brackets nested too deeply", _EXPECTED) from None
     if reader.token is not None:
         raise NoConstant(reader.token, f"'{reader.token.text}'", "the end of the argument")
     return value.value if isinstance(value, _Integer) else value
 
 
 def text(tokens: Sequence[Token]) -> str:
-    """Give the text of string literals side by side; raises NoConstant."""
+    """Return the text of adjacent string literals; raises NoConstant."""
     made = ""
     for token in tokens:
         if token.kind != "string":
             what = "the name" if token.kind == "name" else token.kind
-            raise NoConstant(token, f"{what} '{token.text}'", "string literals alone")
+            raise NoConstant(token, f"{what} '{token.text}'", "only string literals")
         value = string_value(token.text)
         if value is None:
             raise NoConstant(token, token.text, "a string literal of UTF-8 text")
@@ -140,13 +140,13 @@ def _number(token: Token) -> _Value:
     if match and len(said) < _LONGEST:
         return _integer(token, match[1], match[2].lower())
     match = _FLOAT.fullmatch(said)
-    if match is None or match[1].isdigit():  # 09 is an octal that isn't
+    if match is None or match[1].isdigit():  # 09 looks like an octal number and isn't one
         raise NoConstant(token, f"'{token.text}'", "a number")
     try:
         value = float.fromhex(match[1]) if match[1][:2].lower() == "0x" else float(match[1])
     except (OverflowError, ValueError) as error:
-        raise NoConstant(token, f"'{token.text}'", "a number that a double can have") from error
-    if match[2].lower() == "f":  # a float is what it is as a double
+        raise NoConstant(token, f"'{token.text}'", "a number in the range of a double") from error
+    if match[2].lower() == "f":  # a float is converted to a double exactly
         value = _as_float(token, value)
     return value
 
@@ -155,7 +155,7 @@ def _as_float(token: Token, value: float) -> float:
     try:
         narrow: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError as error:
-        raise NoConstant(token, f"'{token.text}'", "a number that a float can have") from error
+        raise NoConstant(token, f"'{token.text}'", "a number in the range of a float") from error
     return narrow
 
 
@@ -174,7 +174,7 @@ def _integer(token: Token, digits: str, suffix: str) -> _Integer:
         made = _Integer(value, kind)
         if made.fits():
             return made
-    raise NoConstant(token, f"'{token.text}'", "an integer that 64 bits hold")
+    raise NoConstant(token, f"'{token.text}'", "an integer of at most 64 bits")
 
 
 def _signed(token: Token, value: _Value) -> _Value:
@@ -196,7 +196,7 @@ def _promoted(token: Token, value: _Value) -> _Integer:
 def _checked(token: Token, made: _Integer) -> _Integer:
     if not made.fits():
         found = f"'{token.text}' that gives {made.value}"
-        raise NoConstant(token, found, "a result that its type in C++ can have")
+        raise NoConstant(token, found, "a result in the range of its C++ type")
     return made
 
 
@@ -211,7 +211,9 @@ def _combine(token: Token, left: _Value, right: _Value) -> _Value:
     if token.text in ("/", "%") and b.value == 0:
         raise NoConstant(token, "a division by 0", _EXPECTED)
     if token.text in ("<<", ">>") and not (0 <= b.value < 64 and a.value >= 0):  # noqa: PLR2004
-        raise NoConstant(token, f"a shift by {b.value}", "one within the type")
+        raise NoConstant(
+            token, f"a shift by {b.value}", "a shift by less than the width of the type"
+        )
     return _checked(token, _Integer(function(a.value, b.value), kind))
 
 

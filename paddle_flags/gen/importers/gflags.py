@@ -1,4 +1,4 @@
-"""Flags of C++ sources: DEFINE_<type> of gflags and of those that took its macros."""
+"""Flags of C++ sources: DEFINE_<type> of gflags and of libraries that copied its macros."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ARGUMENTS = "name, default, help"
 
 
 def import_sources(paths: Sequence[str], name: str | None, version: str) -> Found:
-    """Give the flags that sources define; raises FlagError when one can't be read."""
+    """Return the flags that sources define; raises FlagError if one can't be read."""
     stem = re.sub(r"\W", "_", os.path.basename(paths[0]).partition(".")[0])
     found = Found(FlagSet(name or stem, version, at={"": Place(paths[0], 1, 1)}))
     for path in paths:
@@ -46,7 +46,7 @@ def _read(path: str, found: Found) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         byte = f"the byte 0x{data[error.start]:02x}"
-        found.lose(Place(path, line, column), "", byte, "UTF-8; texts with it are left out")
+        found.lose(Place(path, line, column), "", byte, "UTF-8; texts that contain it are left out")
         return data.decode("utf-8-sig", "surrogateescape")
 
 
@@ -112,7 +112,9 @@ class _Importer:
         if default is None or help_text is None:
             return
         if token.condition:
-            self._found.lose(place, name, f"{token.condition} around it", "a flag that is always")
+            self._found.lose(
+                place, name, f"{token.condition} around it", "a flag that is always defined"
+            )
         flag = Flag(name, kind, None, default, help_text, None, None, [], None, "", [], "", "")
         flag.at = {"": place}
         if match[2] == "READONLY_":
@@ -120,7 +122,7 @@ class _Importer:
         self._found.flags.flags.append(flag)
 
     def _value(self, token: Token, name: str, kind: str, tokens: list[Token]) -> Any:
-        """Give the default; None when it can't be known."""
+        """Return the default; None if it can't be computed."""
         try:
             value = text(tokens) if kind == "string" else constant(tokens)
         except NoConstant as error:
@@ -152,7 +154,7 @@ class _Importer:
         self._found.leave_out(token.place, what, found, expected)
 
     def _arguments(self, index: int) -> list[list[Token]] | None:
-        """Give the arguments of a call, from behind its bracket on."""
+        """Return the arguments of a call, starting after its bracket."""
         arguments: list[list[Token]] = [[]]
         depth = 1
         for token in self._tokens[index:]:

@@ -1,4 +1,4 @@
-"""Flags of a program that has --helpxml: gflags programs, and our own."""
+"""Flags of a program with --helpxml: gflags programs, and our own."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from paddle_flags.gen.problems import GenerateError, near, one_of, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECONDS = 30  # that a program has for its help
+SECONDS = 30  # that a program may take to print its help
 REDACTED = "<redacted>"
-# Where gflags defines what every program has: --help, --flagfile, ...
+# The files of gflags that define what every program has: --help, --flagfile, ...
 _OF_GFLAGS = re.compile(r"(.*/)?gflags(_reporting|_completions)?\.cc")
 
 
 def import_program(words: Sequence[str], name: str | None, version: str) -> Found:
-    """Run a program with --helpxml and give its flags; raises FlagError when it has none."""
+    """Run a program with --helpxml and return its flags; raises FlagError if it prints none."""
     output, errors = _run([*words, "--helpxml"])
     start = output.find(b"<AllFlags>")
     if start < 0:
         last = errors.decode(errors="replace").strip().splitlines()[-1:]
-        more = f"; it said: {last[0]}" if last else ""
+        more = f"; it printed: {last[0]}" if last else ""
         message = f"{words[0]}: --helpxml: found no <AllFlags>, expected flags as XML{more}"
         raise GenerateError(message)
     return from_xml(output[start:], words[0], name, version)
 
 
 def _run(command: Sequence[str]) -> tuple[bytes, bytes]:
-    """Give what a program writes; files take it, since others may hold pipes open for ever."""
+    """Return the output of a program, by way of files: a child may keep a pipe open forever."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
             subprocess.run(
@@ -49,7 +49,7 @@ def _run(command: Sequence[str]) -> tuple[bytes, bytes]:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            message = f"{command[0]}: found no end of --helpxml within {SECONDS} seconds"
+            message = f"{command[0]}: --helpxml: found no end within {SECONDS} seconds"
             raise GenerateError(f"{message}, expected one") from error
         except OSError as error:
             message = f"{command[0]}: {os.strerror(error.errno or 0)}"
@@ -60,7 +60,7 @@ def _run(command: Sequence[str]) -> tuple[bytes, bytes]:
 
 
 def import_file(path: str, name: str | None, version: str) -> Found:
-    """Give the flags of a file that --helpxml wrote."""
+    """Return the flags of a file that holds the output of --helpxml."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -71,7 +71,7 @@ def import_file(path: str, name: str | None, version: str) -> Found:
 
 
 def from_xml(data: bytes, where: str, name: str | None, version: str) -> Found:
-    """Give the flags of XML."""
+    """Return the flags of XML."""
     if b"<!DOCTYPE" in data:
         message = f"{where}:1:1: found a document type, expected none"
         raise GenerateError(message)
@@ -79,7 +79,7 @@ def from_xml(data: bytes, where: str, name: str | None, version: str) -> Found:
         root = ET.fromstring(data)  # noqa: S314 - as above
     except ET.ParseError as error:
         line, column = error.position
-        message = f"{where}:{line}:{column + 1}: found {error.msg}, expected XML of --helpxml"
+        message = f"{where}:{line}:{column + 1}: found {error.msg}, expected the XML of --helpxml"
         raise GenerateError(message) from error
     if root.tag != "AllFlags":
         message = f"{where}:1:1: found <{root.tag}>, expected <AllFlags>"
@@ -102,7 +102,7 @@ def _take(said: dict[str, str], where: str, found: Found) -> None:
         found.leave_out(place, f"{name}: type", shown(kind), one_of(TYPES) + hint)
         return
     if default == REDACTED:
-        found.leave_out(place, f"{name}: default", "a hidden one", "one that can be seen")
+        found.leave_out(place, f"{name}: default", "a hidden value", "a visible value")
         return
     meaning = said.get("meaning", "").strip()
     if not meaning:

@@ -1,4 +1,4 @@
-"""Flags of a plugin: it is loaded, and the registry asked."""
+"""Flags of a plugin, which is loaded; the registry lists them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RETIRED = re.compile(r"Retired in ([0-9]+\.[0-9]+\.[0-9]+): ")
 
 
 def import_plugin(path: str, name: str | None, version: str) -> Found:
-    """Load a plugin and give its flags; raises FlagError when it can't be loaded."""
+    """Load a plugin and return its flags; raises FlagError if it can't be loaded."""
     plugin = load_plugin(path)
     lives = list(plugin.flags.values())
     generated = [match[1] for match in map(_schema, lives) if match]
@@ -49,7 +49,7 @@ def import_plugin(path: str, name: str | None, version: str) -> Found:
 
 
 def _take_definition(definition: Any, found: Found) -> None:
-    """Take what the registry doesn't tell: imports, and functions of the plugin."""
+    """Import what the registry doesn't list: imports, and functions of the plugin."""
     name = to_text(definition.name)
     place = Place(to_text(definition.file) or str(found.flags.at[""].file), definition.line or 1, 1)
     if definition.kind == lib.PD_KIND_IMPORT:
@@ -57,12 +57,14 @@ def _take_definition(definition: Any, found: Found) -> None:
         default: Any = from_c(kind, definition.default_value)
         found.flags.imports.append(Import(name, kind.name, default, at={"": place}))
         return
-    if definition.size <= ffi.offsetof("pd_flag_def", "watch"):  # it knows of no functions
+    if definition.size <= ffi.offsetof(
+        "pd_flag_def", "watch"
+    ):  # the registry doesn't expose functions
         return
     if definition.validate:
         found.lose(place, name, "a validator", "a range or choices")
     if definition.watch:
-        found.lose(place, name, "a watcher", "implied values, which a plugin doesn't tell")
+        found.lose(place, name, "a watcher", "implied values, which can't be read from a plugin")
 
 
 def _schema(live: Live[Any]) -> re.Match[str] | None:
@@ -83,7 +85,7 @@ def _take(live: Live[Any], found: Found) -> None:
     for each in live.aliases:
         flags.aliases.append(Alias(each, live.name, at={"": _place(live)}))
     for each in live.old_names:
-        version = _version(found, place, f"{live.name}: former name '{each}'")
+        version = _version(found, place, f"{live.name}: old name '{each}'")
         flags.renamed.append(Renamed(each, live.name, version, at={"": _place(live)}))
     if live.deprecated is not None:
         version = _version(found, place, f"{live.name}: deprecated")
@@ -93,10 +95,10 @@ def _take(live: Live[Any], found: Found) -> None:
 
 
 def _version(found: Found, place: Place, what: str) -> str:
-    """Give the version that stands for the one that a plugin doesn't know."""
+    """Return the version to write for one that a plugin doesn't record."""
     found.flags.version = found.flags.version or UNKNOWN_VERSION
     version = found.flags.version
-    found.lose(place, what, "no version", f"the one that it came with; {version} is written")
+    found.lose(place, what, "no version", f"the version of this change; {version} is written")
     return version
 
 

@@ -1,7 +1,7 @@
 """What a loaded plugin defines and imports, from its module record: docs/reference/abi.md.
 
-The registry tells of flags; an import whose flag isn't there is none. This reads the record
-where the loader put it, on 64-bit Linux; elsewhere nothing is found.
+The registry lists flags, and not imports of undefined flags. This reads the record where
+the loader put it, on 64-bit Linux; elsewhere nothing is found.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _LOAD, _NOTE = 1, 4  # types of segments
 
 
 def definitions(path: str) -> Iterator[Any]:
-    """Give the `pd_flag_def *` of a library that is loaded, in the order of its image."""
+    """Return the `pd_flag_def *` of a loaded library, in the order of its image."""
     base = _base(path)
     if base is None or _bytes(base, 6) != b"\x7fELF\x02\x01":  # 64 bits, the lower byte first
         return
-    for record in dict.fromkeys(_records(base)):  # each object brings its note along
+    for record in dict.fromkeys(_records(base)):  # each object has its note
         if ffi.cast("uint32_t *", record)[0] != _ABI:
             continue
         row = ffi.cast("pd_flag_def ***", record + 8)
@@ -36,7 +36,7 @@ def definitions(path: str) -> Iterator[Any]:
 
 
 def _base(path: str) -> int | None:
-    """Give where a file begins in memory."""
+    """Return the address at which a file begins in memory."""
     if not sys.platform.startswith("linux"):
         return None
     wanted = os.path.realpath(path)
@@ -56,7 +56,7 @@ def _bytes(address: int, size: int) -> bytes:
 
 
 def _records(base: int) -> Iterator[int]:
-    """Give the addresses of the records that notes lead to."""
+    """Return the addresses of the records that notes lead to."""
     header = _bytes(base, 64)
     (table,) = struct.unpack_from("<Q", header, 32)
     size, count = struct.unpack_from("<HH", header, 54)

@@ -1,4 +1,4 @@
-"""Values from the text in which registries and programs tell them."""
+"""Values from the text that registries and programs print."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BOOLS = {"true": True, "false": False, "1": True, "0": False}
 
 
 def from_text(text: str, kind: str, unit: str | None = None) -> Any:
-    """Give the value of a scalar; text that isn't one is given back as it is."""
+    """Return the value of a scalar; other text is returned unchanged."""
     if kind == "bool":
         return _BOOLS.get(text, text)
     counted = quantity(text, unit) if unit else None
@@ -42,6 +42,6 @@ _ADVICE = re.compile(r"(.*); use --([A-Za-z_][A-Za-z0-9_]*)", re.DOTALL)
 
 
 def advice(text: str) -> tuple[str, str | None]:
-    """Give why a flag is on its way out, and the flag to use instead."""
+    """Return why a flag is deprecated, and the flag to use instead."""
     match = _ADVICE.fullmatch(text)
     return (match[1], match[2]) if match else (text, None)
