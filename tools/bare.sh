@@ -67,7 +67,7 @@ make_system() {
 
 # Let the system reach what this machine reaches, by the same way.
 configure_network() {
-  local file sources
+  local sources
   cp -L /etc/resolv.conf /etc/hosts "$system/etc/"
   sources=$(debian_sources)
   [[ -z $sources ]] || echo "$sources" >"$system/etc/apt/sources.list"
@@ -76,7 +76,12 @@ configure_network() {
     pip_settings
     env | grep -iE '^(https?_proxy|no_proxy|SSL_CERT_FILE|PYTEST_ADDOPTS)=' || true
   )
-  for file in "${settings[@]#*=}"; do # a bundle of certificates, under its name here
+}
+
+# Copy the bundles of certificates that the settings name, which a package may replace.
+copy_certificates() {
+  local file
+  for file in "${settings[@]#*=}"; do
     [[ $file != /* || ! -f $file ]] || install -D -m 644 "$file" "$system$file"
   done
 }
@@ -147,8 +152,10 @@ run_as() {
 
 make_system
 configure_network
+copy_certificates
 mount_system
 install_packages
+copy_certificates
 mapfile -t commands < <(readme make)
 ((${#commands[@]})) || { echo "bare.sh: README's \"Try it\" has no line of make" >&2; exit 1; }
 (($#)) || set -- user root
