@@ -81,6 +81,7 @@ def test_all_headers_together_compile_without_a_warning(
         compile_text(text, tmp_path, [command], *WARNINGS, f"-std={known}")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("by", ["gcc", "g++", "clang"])
 def test_the_header_compiles_for_windows_in_every_standard(by: str, tmp_path: Path) -> None:
     command = [word for word in mingw_compiler(by) if not word.startswith("-L")]
