@@ -65,7 +65,7 @@ def test_a_header_brings_all_that_it_needs(header: str, tmp_path: Path) -> None:
     [
         ("g++", ["c++11", "c++17", "newest"]),
         ("clang++", ["c++14", "c++20"]),
-        ("x86_64-w64-mingw32-g++", ["c++11"]),
+        pytest.param("x86_64-w64-mingw32-g++", ["c++11"], marks=pytest.mark.extended),
     ],
 )
 def test_all_headers_together_compile_without_a_warning(
