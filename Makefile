@@ -15,7 +15,7 @@ endif
 export CC CXX PYTHON
 
 BIN      := $(VENV)/bin
-PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet \
+PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile \
               $(if $(PACKAGES),--no-build-isolation)
 SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
 PYTEST   := $(BIN)/python -m pytest -n auto --dist loadfile

@@ -1,6 +1,6 @@
 /* Functions that the library keeps to itself, compiled in.
  *
- * Built with: -I$SOURCES $SOURCES/base/table.c $SOURCES/base/hash.c
+ * Built with: -O2 -I$SOURCES $SOURCES/base/table.c $SOURCES/base/hash.c
  */
 #include "check.h"
 

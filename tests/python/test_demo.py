@@ -67,7 +67,9 @@ def flags_of(out: str) -> dict[str, Row]:
     return {row["flag"]: row for row in rows}
 
 
-@pytest.fixture(scope="session", params=["by_hand", "of_flags_yaml"])
+@pytest.fixture(
+    scope="session", params=["by_hand", pytest.param("of_flags_yaml", marks=pytest.mark.extended)]
+)
 def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugins and the C host, built by the examples' own Makefiles; what holds for
     flags that are written by hand holds for those that are made of YAML."""
