@@ -99,7 +99,12 @@ PACKAGES = {
 def tool(name: str, package: str | None = None) -> str:
     """Give the path of a tool that a test needs and the package doesn't."""
     path = shutil.which(name)
-    return path or missing(name, f"apt-get install {package or PACKAGES.get(name, name)}")
+    return path or missing(name, install(package or PACKAGES.get(name, name)))
+
+
+def install(packages: str) -> str:
+    """Say how to get packages of Debian."""
+    return f"apt-get install {packages}" if shutil.which("apt-get") else f"Debian's {packages}"
 
 
 def require(package: str, header: str | None = None, *, program: str | None = None) -> None:
@@ -109,7 +114,7 @@ def require(package: str, header: str | None = None, *, program: str | None = No
     probe = [*CXX, "-std=c++17", "-x", "c++", "-fsyntax-only", "-"]
     text = f"#include <{header}>\n"
     if header and run(*probe, input=text, check=False).returncode != 0:
-        missing(header, f"apt-get install {package}")
+        missing(header, install(package))
 
 
 def package(module: str, name: str | None = None) -> ModuleType:

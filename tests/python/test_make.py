@@ -142,6 +142,24 @@ def test_lint_names_the_missing_linters(bare):
     assert packages(make(bare, "lint")) == ["clang-format", "clang-tidy"]
 
 
+def dry_run(tmp_path: Path, target: str) -> str:
+    """What make would do, where no environment is there."""
+    return run("make", "-C", ROOT, "--dry-run", target, f"VENV={tmp_path / 'venv'}").stdout
+
+
+def test_the_demo_installs_the_package_alone(tmp_path):
+    installed = re.findall(r"-m pip .* install .*", dry_run(tmp_path, "demo"))
+    assert [line.split("--editable ")[1:] for line in installed] == [["."]]
+
+
+def test_test_leaves_out_what_is_marked_and_test_all_nothing(tmp_path):
+    usual, everything = (
+        dry_run(tmp_path, target).splitlines()[-1] for target in ("test", "test-all")
+    )
+    assert ' -m "not extended"' in usual
+    assert usual.replace(' -m "not extended"', "") == everything
+
+
 def step(*command: str):
     return run(ROOT / "tools" / "step.sh", "Count the sheep", *command, check=False)
 
