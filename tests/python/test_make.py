@@ -13,6 +13,7 @@ import pytest
 from support import CC, CXX, ROOT, run, write
 
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+MAKE = ("make", "-C", ROOT, "--no-print-directory")
 # What make, sh and tools/check.sh need; no compiler, no Python.
 BASE_TOOLS = ("make", "sh", "cat", "find", "sed", "ld", "mktemp", "date", "sleep", "rm")
 
@@ -56,7 +57,7 @@ def packages(ended) -> list[str]:
 
 def test_help_tells_what_every_target_does():
     (phony,) = re.findall(r"^\.PHONY: (help .*)$", MAKEFILE, re.MULTILINE)
-    shown = run("make", "-C", ROOT, "--no-print-directory", "help").stdout.splitlines()
+    shown = run(*MAKE, "help").stdout.splitlines()
     told = {line.split()[1]: line.split()[2:] for line in shown}
     assert set(told) == set(phony.split()) - {"check"}
     assert all(len(words) >= 3 for words in told.values())
@@ -144,7 +145,7 @@ def test_lint_names_the_missing_linters(bare):
 
 def dry_run(tmp_path: Path, target: str) -> str:
     """What make would do, where no environment is there."""
-    return run("make", "-C", ROOT, "--dry-run", target, f"VENV={tmp_path / 'venv'}").stdout
+    return run(*MAKE, "--dry-run", target, f"VENV={tmp_path / 'venv'}").stdout
 
 
 def test_the_demo_installs_the_package_alone(tmp_path):
