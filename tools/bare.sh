@@ -150,6 +150,7 @@ run_as() {
   ((status == 0)) || { say "$* failed as $user, with status $status" >&2; exit 1; }
 }
 
+git -C "$tree" diff --quiet HEAD || say "What is not committed is left out."
 make_system
 configure_network
 copy_certificates

@@ -5,6 +5,7 @@ set -e
 cd "$(dirname "$0")/../.."
 python=${1:-.venv/bin/python}
 
+echo "Run the demo over sources of this project, with flags from three places:"
 (
   set -x
   FLAGS_digest_kind=ieee FLAGS_digest_hex=yes \
