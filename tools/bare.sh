@@ -17,6 +17,7 @@ if [[ ! ${PD_BARE_INSIDE-} ]]; then
   exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc "$0" "$@"
 fi
 
+trap 'exit 130' INT TERM # the first process of a namespace would ignore them
 tree=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1" "${PD_CACHE:-$tree/build/cache}"
 cache=$(cd "${PD_CACHE:-$tree/build/cache}" && pwd)
