@@ -69,6 +69,7 @@ def download(directory: Path, package: str, *options: str) -> Path:
     apt = ["apt-get", "-qq", "-o", f"Dir::Etc::sourcelist={place}/sources.list"]
     apt += ["-o", "Dir::Etc::sourceparts=-", "-o", f"Dir::State::lists={place}/lists"]
     apt += ["-o", f"Dir::Cache={place}", "-o", "APT::Sandbox::User="]
+    apt += ["-o", "APT::Update::Error-Mode=any"]
     for command in (["update"], ["source", *options, package]):
         ended = run(*apt, *command, cwd=place, check=False)
         if ended.returncode != 0:
