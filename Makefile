@@ -1,5 +1,6 @@
 # Needs a C compiler, make, and Python 3.9 or newer with venv and headers; what
-# is missing is named first. All else goes into .venv.
+# is missing is named first. All else goes into .venv: what builds and runs the package
+# first, then what a target needs.
 # Settings: PYTHON= CC= CXX= VENV=, and ARGS= for pytest. PACKAGES= is an environment of the
 # same Python that has all packages (make .venv/dev): they needn't be installed again.
 PYTHON ?= python3
@@ -14,10 +15,10 @@ endif
 export CC CXX PYTHON
 
 BIN      := $(VENV)/bin
-EXTRAS   ?= test
-PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet \
+PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile \
               $(if $(PACKAGES),--no-build-isolation)
 SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
+PYTEST   := $(BIN)/python -m pytest -n auto --dist loadfile
 C_FILES   = $(shell find csrc examples tests -name '*.[ch]' -o -name '*.cc')
 SETTINGS := $(strip $(CURDIR) $(PYTHON) $(CC) $(CFLAGS) $(LDFLAGS) $(PD_SANITIZE))
 
@@ -26,11 +27,15 @@ help: ## Show this list
 	  while IFS='|' read -r name text; do printf 'make %-18s %s\n' "$$name" "$$text"; done
 
 demo: $(VENV)/built ## Build library and example plugins, run them from Python over real files
-	$(MAKE) -C examples BUILD=$(CURDIR)/build
-	examples/demo/run.sh $(BIN)/python
+	@tools/step.sh "Compile three plugins, which link nothing of ours, and a host in C" \
+	  $(MAKE) -C examples BUILD=$(CURDIR)/build
+	@examples/demo/run.sh $(BIN)/python
 
-test: $(VENV)/built ## Run all tests
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+test: $(VENV)/test ## Run the tests that need no more than this Makefile does
+	$(PYTEST) -m "not extended" $(ARGS)
+
+test-all: $(VENV)/test ## Run all tests; those that lack a tool or the network are skipped, with its name
+	$(PYTEST) $(ARGS)
 
 lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/ruff check .
@@ -50,13 +55,13 @@ format: $(VENV)/dev ## Format Python and C, mend what can be mended
 	$(BIN)/ruff check --fix .
 	clang-format -i $(C_FILES)
 
-matrix: $(VENV)/built ## Run all ways to link and load plugins, a process each; ARGS="--platform musl --sample 99"
+matrix: $(VENV)/test ## Run all ways to link and load plugins, a process each; ARGS="--platform musl --sample 99"
 	$(BIN)/python tests/matrix/matrix.py $(ARGS)
 
-matrix-peers: $(VENV)/built ## The same with gflags, abseil and LLVM, of Debian's packages, and with ours beside them
+matrix-peers: $(VENV)/test ## The same with gflags, abseil and LLVM, of Debian's packages, and with ours beside them
 	$(BIN)/python tests/matrix/peers/peers.py $(ARGS)
 
-bench: $(VENV)/bench ## Measure ours beside its peers; ARGS="--quick" or "--record"
+bench: $(VENV)/test ## Measure ours beside its peers; ARGS="--quick" or "--record"
 	$(BIN)/python -m bench $(ARGS)
 
 bench-instructions: $(VENV)/built ## Count instructions, compare with the record; ARGS=--renew
@@ -67,7 +72,7 @@ layers: ## Check that files use earlier layers alone; ARGS="--draw" or "--write"
 
 lists: ## Write what is made from the lists of pd_flags.h: parts of the package, and the generator's schemas
 	$(PYTHON) tools/lists.py
-	$(MAKE) $(VENV)/built
+	$(MAKE) $(VENV)/test
 	$(BIN)/python tools/schemas.py
 
 abi: ## Compare the binary interface with its record; ARGS=--renew
@@ -110,20 +115,23 @@ ifneq ($(SETTINGS),$(strip $(shell cat $(VENV)/settings 2>/dev/null)))
 .PHONY: $(VENV)/settings
 endif
 $(VENV)/settings: | check
-	$(PYTHON) -m venv --clear $(if $(PACKAGES),--without-pip) $(VENV)
+	@tools/step.sh "Make a Python environment in $(VENV)" \
+	  $(PYTHON) -m venv --clear $(if $(PACKAGES),--without-pip) $(VENV)
 	$(if $(PACKAGES),$(BIN)/python tools/borrow.py $(PACKAGES))
-	echo '$(SETTINGS)' >$@
+	@echo '$(SETTINGS)' >$@
 
 $(VENV)/built: $(VENV)/settings $(SOURCES) | check
-	$(PIP) --editable '.[$(EXTRAS)]'
-	touch $@
+	@tools/step.sh "Build the library and its Python modules into $(VENV), with cffi" \
+	  $(PIP) --editable .
+	@touch $@
 
-$(VENV)/dev $(VENV)/bench $(VENV)/docs $(VENV)/release: $(VENV)/built | check
-	$(PIP) --editable '.[$(@F)]'
-	touch $@
+# The package is there, so that pip gets what the extra names and nothing else.
+$(VENV)/test $(VENV)/dev $(VENV)/docs $(VENV)/release: $(VENV)/built | check
+	@tools/step.sh "Install what $(@F) needs into $(VENV)" $(PIP) 'paddle_flags[$(@F)]'
+	@touch $@
 
 check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library wheel sdist release docs clean check
+.PHONY: help demo test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library wheel sdist release docs clean check

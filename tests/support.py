@@ -73,20 +73,48 @@ def preload(path: Path) -> dict[str, str]:
     return {"LD_PRELOAD": f"{os.environ.get('PD_PRELOAD', '')} {path}".strip()}
 
 
+# Debian's packages of tools that have another name.
+PACKAGES = {
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
+    "clang++": "clang",
+    "ld.gold": "binutils",
+    "ld.lld": "lld",
+    "man": "man-db",
+    "musl-gcc": "musl-tools",
+    "ninja": "ninja-build",
+    "qemu-aarch64": "qemu-user",
+    "setarch": "util-linux",
+    "wine": "wine wine64",
+    "x86_64-w64-mingw32-ar": "binutils-mingw-w64-x86-64",
+    "x86_64-w64-mingw32-g++": "g++-mingw-w64-x86-64",
+    "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64",
+    "x86_64-w64-mingw32-objdump": "binutils-mingw-w64-x86-64",
+    "xmllint": "libxml2-utils",
+    "xz": "xz-utils",
+    **dict.fromkeys(("ar", "ld", "nm", "objcopy", "objdump", "readelf", "strip"), "binutils"),
+    **dict.fromkeys(("abidiff", "abidw"), "abigail-tools"),
+}
+
+
 def tool(name: str, package: str | None = None) -> str:
     """Give the path of a tool that a test needs and the package doesn't."""
     path = shutil.which(name)
-    return path or missing(name, f"apt-get install {package or name}")
+    return path or missing(name, install(package or PACKAGES.get(name, name)))
+
+
+def install(packages: str) -> str:
+    """Say how to get packages of Debian."""
+    return f"apt-get install {packages}" if shutil.which("apt-get") else f"Debian's {packages}"
 
 
 def require(package: str, header: str | None = None, *, program: str | None = None) -> None:
     """See to it that a package is there, as `tool` does, by a C++ header or a program of it."""
-    if program and shutil.which(program) is None:
-        missing(program, f"apt-get install {package}")
+    if program:
+        tool(program, package)
     probe = [*CXX, "-std=c++17", "-x", "c++", "-fsyntax-only", "-"]
     text = f"#include <{header}>\n"
     if header and run(*probe, input=text, check=False).returncode != 0:
-        missing(header, f"apt-get install {package}")
+        missing(header, install(package))
 
 
 def package(module: str, name: str | None = None) -> ModuleType:

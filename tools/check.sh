@@ -1,6 +1,6 @@
 #!/bin/sh
-# Name everything that this system lacks for the given make targets, with the
-# command that installs it. PYTHON, CC and CXX say what will be used.
+# Name everything that this system lacks for the given make targets, with the command
+# that installs it where that is apt-get's. PYTHON, CC and CXX say what will be used.
 missing=
 packages=
 
@@ -61,7 +61,7 @@ check_c
 check_python
 for target in "$@"; do
   case $target in
-    test | asan | tsan | matrix-peers) check_cxx ;;
+    test | test-all | asan | tsan | matrix-peers) check_cxx ;;
     fuzz)
       command -v clang++ >/dev/null || lacks "clang, for its fuzzer" clang
       ls "$(clang++ -print-runtime-dir 2>/dev/null)"/libclang_rt.fuzzer* >/dev/null 2>&1 ||
@@ -77,7 +77,11 @@ for target in "$@"; do
 done
 
 if [ -n "$missing" ]; then
-  printf 'This system lacks:%s\nInstall it as root with:\n  apt-get install%s\n' \
-    "$missing" "$packages" >&2
+  printf 'This system lacks:%s\n' "$missing" >&2
+  if command -v apt-get >/dev/null; then
+    printf 'Install it as root with:\n  apt-get install%s\n' "$packages" >&2
+  else
+    echo "Install it with this system's package manager, and run make again." >&2
+  fi
   exit 1
 fi

@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 "$PYTHON" tools/copy_tree.py "build/$NAME"
 cd "build/$NAME"
 export PD_SANITIZE=$KINDS
-make .venv/built
+make .venv/test
 
 libraries=
 for library in $RUNTIME; do

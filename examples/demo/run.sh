@@ -1,11 +1,25 @@
 #!/bin/sh
-# Run the demo with flags in the environment and on the command line.
+# Run the demo with flags in the environment and on the command line, and say what it showed.
 #   run.sh [PYTHON]
 set -e
 cd "$(dirname "$0")/../.."
 python=${1:-.venv/bin/python}
 
-set -x
-FLAGS_digest_kind=ieee FLAGS_digest_hex=yes \
-  "$python" examples/demo/demo.py --search-pattern='(flag|cell)s?' --search_ignore_case \
-  examples/*/*/*.c csrc/include/*.h csrc/include/*/*.h
+echo "Run the demo over sources of this project, with flags from three places:"
+(
+  set -x
+  FLAGS_digest_kind=ieee FLAGS_digest_hex=yes \
+    "$python" examples/demo/demo.py --search-pattern='(flag|cell)s?' --search_ignore_case \
+    examples/*/*/*.c csrc/include/*.h csrc/include/*/*.h
+)
+
+cat <<'END'
+
+What you have seen: Python loaded three plugins in C, which link nothing of
+paddle_flags, and set their flags from one command line and the environment.
+The first table is what they found in each file with these values, the second
+what they found while Python overrode four flags for the time of a block: the
+first KiB alone, no words, another checksum. The last table lists every flag
+with its value, what set it (the command line, the environment, Python at run
+time or its default), where, and the library that defines it.
+END

@@ -44,7 +44,10 @@ class SourceFile(pytest.File):
                 continue  # compilers take one of these sanitizers at a time
             for name in TEST.findall(text):
                 shown = f"{name}[{label}]" if label else name
-                yield TestItem.from_parent(self, name=shown, test=name, arguments=arguments)
+                item = TestItem.from_parent(self, name=shown, test=name, arguments=arguments)
+                if "-fsanitize=" in arguments:  # builds the whole library once more
+                    item.add_marker(pytest.mark.extended)
+                yield item
 
 
 class TestItem(pytest.Item):

@@ -78,9 +78,9 @@ TEST(nothing_is_found_in_an_empty_table) {
 TEST(all_items_are_found_while_the_table_grows) {
   pd__table table = {.count = 0};
   spread = UINT32_MAX;
-  for (uint32_t key = 1; key <= 5000; key++) {
+  for (uint32_t key = 1; key <= 1500; key++) {
     add(&table, key);
-    for (uint32_t other = 1; other <= 5001; other++) CHECK(has(&table, other) == (other <= key));
+    for (uint32_t other = 1; other <= 1501; other++) CHECK(has(&table, other) == (other <= key));
   }
   free_table(&table);
 }

@@ -137,6 +137,7 @@ def test_the_record_is_that_of_the_sources(guard):
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("change", BREAKS)
 def test_a_change_that_breaks_what_was_built_before_is_refused_and_named(guard, change):
     edits, words = BREAKS[change]
@@ -147,6 +148,7 @@ def test_a_change_that_breaks_what_was_built_before_is_refused_and_named(guard, 
         assert word in ended.stderr
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("change", GROWTH)
 def test_growth_asks_for_a_new_record_and_passes_with_it(guard, change):
     edits, word = GROWTH[change]

@@ -15,6 +15,8 @@ sys.path.insert(0, str(ROOT / "tests" / "matrix" / "peers"))
 
 import sources
 
+pytestmark = pytest.mark.extended
+
 COMPAT = f"-I{INCLUDE}/compat"
 
 PROGRAM = """

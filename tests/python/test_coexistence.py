@@ -14,6 +14,8 @@ sys.path.insert(0, str(ROOT / "tests" / "matrix" / "peers"))
 from libraries import LIBRARIES
 from peers import Builder
 
+pytestmark = pytest.mark.extended
+
 C = ROOT / "tests" / "c"
 PEERS = ROOT / "tests" / "matrix" / "peers"
 VERBOSITY = C / "verbosity.c"

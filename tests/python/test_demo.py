@@ -67,7 +67,9 @@ def flags_of(out: str) -> dict[str, Row]:
     return {row["flag"]: row for row in rows}
 
 
-@pytest.fixture(scope="session", params=["by_hand", "of_flags_yaml"])
+@pytest.fixture(
+    scope="session", params=["by_hand", pytest.param("of_flags_yaml", marks=pytest.mark.extended)]
+)
 def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugins and the C host, built by the examples' own Makefiles; what holds for
     flags that are written by hand holds for those that are made of YAML."""
@@ -430,6 +432,8 @@ def test_the_shown_invocation_of_the_demo_works(build):
     assert ended.returncode == 0, ended.stderr
     assert "FLAGS_digest_kind=ieee" in ended.stderr
     assert flags_of(ended.stdout)["digest_kind"]["source"] == "environment"
+    explained = ended.stdout.partition("\nWhat you have seen: ")[2]
+    assert explained.count(".\n") + explained.count(". ") == 3
 
 
 def test_the_demo_without_its_plugins_names_the_missing_file(demo, tmp_path):

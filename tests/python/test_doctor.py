@@ -105,6 +105,7 @@ def test_a_file_tells_how_it_joins(plugin, static_copy):
     assert not found["libpd_flags.so"]["joins"]
 
 
+@pytest.mark.extended
 def test_a_file_of_windows_tells_how_it_joins(tmp_path):
     code = write(tmp_path / "alpha.c", "#include <pd_flags.h>\n" + LEVEL)
     path = tmp_path / "alpha.dll"

@@ -246,6 +246,7 @@ pump.o: ../pump.c $(flags_HEADERS)
 """
 
 
+@pytest.mark.extended
 def test_make_notices_options_templates_and_what_is_gone(home, tmp_path):
     make = (tool("make"), f"CC={CC[0]}", "CFLAGS=-O0 -fPIC", "LANGUAGES=c")
     project = Project(home, tmp_path, "short", *make)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from support import CHECKED, CXX, INCLUDE, WARNINGS, require, run, write
 
+pytestmark = pytest.mark.extended
+
 BRIDGE = r"""
 #include <gflags/gflags.h>
 #include <glog/logging.h>

@@ -17,6 +17,8 @@ import pytest
 from gflags_source import Case, fetch, read_cases, variables
 from support import CC, CHECKED, INCLUDE, LIBDIR, ROOT, WARNINGS, build, run
 
+pytestmark = pytest.mark.extended
+
 PROGRAM = ROOT / "tests" / "c" / "gflags_unittest.c"
 PAGE = ROOT / "docs" / "reference" / "gflags-differences.md"
 

@@ -51,6 +51,7 @@ def programs(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.extended
 def test_the_69_unit_tests_of_gflags_pass_unchanged(tree, programs):
     ended = run(programs / "gflags_unittest", cwd=tree / "test")
     assert ended.stderr.count("Running test ") == 69
@@ -68,6 +69,7 @@ def check(case: Case, tree: Path, programs: Path) -> None:
     assert not case.hides or case.hides not in told, f"{case}\n{told}"
 
 
+@pytest.mark.extended
 def test_the_51_command_line_cases_of_gflags_pass_unchanged(tree, programs):
     cases = read_cases(tree)
     assert len(cases) == 51
@@ -75,11 +77,13 @@ def test_the_51_command_line_cases_of_gflags_pass_unchanged(tree, programs):
         check(case, tree, programs)
 
 
+@pytest.mark.extended
 def test_stripped_help_is_not_in_the_program(programs):
     text = (programs / "gflags_strip_flags_test").read_bytes()
     assert b"This text should be stripped out" not in text
 
 
+@pytest.mark.extended
 def test_a_flag_is_declared_by_the_small_header_alone(tree, tmp_path):
     sources = [tree / "test" / f"gflags_declare_{name}.cc" for name in ("test", "flags")]
     run(*compiler(), *OURS, *sources, "-o", tmp_path / "declare", *LINK)
@@ -89,6 +93,7 @@ def test_a_flag_is_declared_by_the_small_header_alone(tree, tmp_path):
 WRONG = ("SWAPPED_ARGS", "INT_INSTEAD_OF_BOOL", "BOOL_IN_QUOTES", "DEFINE_STRING_WITH_0")
 
 
+@pytest.mark.extended
 def test_what_does_not_compile_with_gflags_does_not_here(tree):
     source = tree / "test" / "nc" / "gflags_nc.cc"
     check = [*compiler(), *OURS, "-fsyntax-only", source]

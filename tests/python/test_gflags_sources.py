@@ -14,6 +14,8 @@ import pytest
 from gflags_source import fetch, fetch_part
 from support import CHECKED, CXX, INCLUDE, LIBDIR, require, run
 
+pytestmark = pytest.mark.extended
+
 PACKAGE_DIR = Path(LIBDIR, "cmake", "paddle_flags")
 BARE = ["WITH_GTEST", "WITH_UNWIND", "WITH_PKGCONFIG", "BUILD_SHARED_LIBS"]
 # Those that flags do most in; all others pass as well.

@@ -483,6 +483,7 @@ def run_under_tsan(place: Path, library: Path, compiler: str, suffix: str, *flag
     return f"{ended.returncode}\n{ended.stderr}"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("suffix", ["c", "cc"])
 def test_reading_while_another_thread_sets_is_no_race(
@@ -491,5 +492,6 @@ def test_reading_while_another_thread_sets_is_no_race(
     assert under_tsan(compiler, suffix) == "0\n"
 
 
+@pytest.mark.extended
 def test_the_sanitizer_would_see_a_plain_read(under_tsan: Callable[..., str]) -> None:
     assert "data race" in under_tsan("gcc", "c", "-DPLAIN")

@@ -312,6 +312,7 @@ extern "C" int sum() { return outer::Reader::read(); }
     assert said == ["ok", "ok", "ok", "42"]
 
 
+@pytest.mark.extended
 @pytest.mark.skipif(bool(SANITIZE), reason="one sanitizer at a time")
 @pytest.mark.parametrize("kind", ["address", "thread"])
 @pytest.mark.parametrize("compiler", COMPILERS)

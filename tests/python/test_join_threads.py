@@ -34,6 +34,7 @@ def test_loading_and_setting_at_once_neither_locks_up_nor_crashes(
     assert run(program, 300, *plugins).stdout == "done\n"
 
 
+@pytest.mark.extended
 @pytest.mark.skipif(bool(SANITIZE), reason="one sanitizer at a time")
 def test_loading_and_setting_at_once_is_no_race(
     maker: Maker, plugins: list[Path], tmp_path_factory: pytest.TempPathFactory

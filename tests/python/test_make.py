@@ -13,17 +13,19 @@ import pytest
 from support import CC, CXX, ROOT, run, write
 
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+MAKE = ("make", "-C", ROOT, "--no-print-directory")
 # What make, sh and tools/check.sh need; no compiler, no Python.
-BASE_TOOLS = ("make", "sh", "cat", "find", "sed", "ld")
+BASE_TOOLS = ("make", "sh", "cat", "find", "sed", "ld", "mktemp", "date", "sleep", "rm")
 
 
 @pytest.fixture
 def bare(tmp_path) -> Path:
-    """A directory for PATH with nothing but the base tools."""
+    """A directory for PATH with nothing but the base tools and apt-get."""
     path = tmp_path / "bin"
     path.mkdir()
     for name in BASE_TOOLS:
         (path / name).symlink_to(shutil.which(name))
+    write(path / "apt-get", "#!/bin/sh\n").chmod(0o755)
     return path
 
 
@@ -55,11 +57,11 @@ def packages(ended) -> list[str]:
 
 def test_help_tells_what_every_target_does():
     (phony,) = re.findall(r"^\.PHONY: (help .*)$", MAKEFILE, re.MULTILINE)
-    shown = run("make", "-C", ROOT, "--no-print-directory", "help").stdout.splitlines()
+    shown = run(*MAKE, "help").stdout.splitlines()
     told = {line.split()[1]: line.split()[2:] for line in shown}
     assert set(told) == set(phony.split()) - {"check"}
     assert all(len(words) >= 3 for words in told.values())
-    assert {"demo", "test", "lint", "asan", "wheel", "sdist", "clean"} <= set(told)
+    assert {"demo", "test", "test-all", "lint", "asan", "wheel", "sdist", "clean"} <= set(told)
 
 
 def test_everything_that_is_missing_is_named_at_once(bare):
@@ -67,6 +69,16 @@ def test_everything_that_is_missing_is_named_at_once(bare):
     for part in ("C compiler (cc)", "C++ compiler (c++)", "Python (python3)"):
         assert part in ended.stderr
     assert packages(ended) == ["gcc", "python3", "python3-venv", "python3-dev", "g++"]
+
+
+def test_a_system_without_apt_hears_what_is_missing_and_nothing_of_apt(bare):
+    (bare / "apt-get").unlink()
+    ended = make(bare, "test")
+    assert ended.returncode != 0
+    for part in ("C compiler (cc)", "C++ compiler (c++)", "Python (python3) with venv and headers"):
+        assert part in ended.stderr
+    assert "package manager" in ended.stderr
+    assert "apt" not in ended.stderr
 
 
 def test_the_demo_needs_no_cxx_compiler(bare):
@@ -129,3 +141,37 @@ def test_lint_names_the_missing_linters(bare):
     add(bare, "cc", CC)
     add(bare, "python3", [sys.executable])
     assert packages(make(bare, "lint")) == ["clang-format", "clang-tidy"]
+
+
+def dry_run(tmp_path: Path, target: str) -> str:
+    """What make would do, where no environment is there."""
+    return run(*MAKE, "--dry-run", target, f"VENV={tmp_path / 'venv'}").stdout
+
+
+def test_the_demo_installs_the_package_alone(tmp_path):
+    installed = re.findall(r"-m pip .* install .*", dry_run(tmp_path, "demo"))
+    assert [line.split("--editable ")[1:] for line in installed] == [["."]]
+
+
+def test_test_leaves_out_what_is_marked_and_test_all_nothing(tmp_path):
+    usual, everything = (
+        dry_run(tmp_path, target).splitlines()[-1] for target in ("test", "test-all")
+    )
+    assert ' -m "not extended"' in usual
+    assert usual.replace(' -m "not extended"', "") == everything
+
+
+def step(*command: str):
+    return run(ROOT / "tools" / "step.sh", "Count the sheep", *command, check=False)
+
+
+def test_a_step_says_what_it_does_and_how_long_it_took():
+    ended = step("echo", "one")
+    assert ended.returncode == 0
+    assert re.fullmatch(r"Count the sheep \.+ \d+ s\n", ended.stdout)
+
+
+def test_a_step_that_fails_shows_what_its_command_printed_and_its_status():
+    ended = step("sh", "-c", "echo one; echo two >&2; exit 3")
+    assert ended.returncode == 3
+    assert re.fullmatch(r"Count the sheep \.+ failed:\none\ntwo\n", ended.stdout)

@@ -115,7 +115,14 @@ def shell(home: Home, tmp_path: Path) -> Shell:
     return Shell({**kept, **quick, **own}, [tmp_path])
 
 
-@pytest.mark.parametrize("language", projects.LANGUAGES)
+# Others need tools of their own, or a minute.
+USUAL = [
+    each if each in ("c", "cpp", "cython") else pytest.param(each, marks=pytest.mark.extended)
+    for each in projects.LANGUAGES
+]
+
+
+@pytest.mark.parametrize("language", USUAL)
 def test_a_new_project_builds_tests_installs_and_follows_python(
     language: str, shell: Shell, tmp_path: Path
 ) -> None:

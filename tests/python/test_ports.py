@@ -7,6 +7,8 @@ import sys
 import pytest
 from support import ROOT, package, run, write, zig
 
+pytestmark = pytest.mark.extended
+
 TARGETS = ["x86_64-macos", "aarch64-macos"]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 INCLUDE = f"-I{ROOT / 'csrc' / 'include'}"

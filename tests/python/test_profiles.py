@@ -31,7 +31,10 @@ PD_IMPORT_int32(host_level, 1);
 OTHERWISE = os.environ.get("CFLAGS") or platform.machine() != "x86_64"
 OTHERWISE = OTHERWISE or "clang" in os.environ.get("CC", "")
 as_shipped = pytest.mark.skipif(bool(OTHERWISE), reason="not built as it is shipped")
-pytestmark = pytest.mark.skipif(bool(SANITIZE), reason="small builds aren't for sanitizers")
+pytestmark = [
+    pytest.mark.skipif(bool(SANITIZE), reason="small builds aren't for sanitizers"),
+    pytest.mark.extended,
+]
 
 
 @pytest.fixture(scope="module")

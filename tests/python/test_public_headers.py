@@ -65,7 +65,7 @@ def test_a_header_brings_all_that_it_needs(header: str, tmp_path: Path) -> None:
     [
         ("g++", ["c++11", "c++17", "newest"]),
         ("clang++", ["c++14", "c++20"]),
-        ("x86_64-w64-mingw32-g++", ["c++11"]),
+        pytest.param("x86_64-w64-mingw32-g++", ["c++11"], marks=pytest.mark.extended),
     ],
 )
 def test_all_headers_together_compile_without_a_warning(
@@ -81,6 +81,7 @@ def test_all_headers_together_compile_without_a_warning(
         compile_text(text, tmp_path, [command], *WARNINGS, f"-std={known}")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("by", ["gcc", "g++", "clang"])
 def test_the_header_compiles_for_windows_in_every_standard(by: str, tmp_path: Path) -> None:
     command = [word for word in mingw_compiler(by) if not word.startswith("-L")]

@@ -118,6 +118,7 @@ def test_every_header_bears_them_in_cxx(header: str, command: str, tmp_path: Pat
     assert compile_among(macros, text, tmp_path, command.split()) == ""
 
 
+@pytest.mark.extended
 def test_the_header_bears_them_on_windows(tmp_path: Path) -> None:
     command = [word for word in mingw_compiler("gcc") if not word.startswith("-L")]
     text = f"#include <pd_flags.h>\n{MACROS}"

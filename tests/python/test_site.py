@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
 from html.parser import HTMLParser
@@ -10,12 +11,12 @@ from urllib.parse import unquote, urlsplit
 
 import packages
 import pytest
-from support import ROOT, run
+from support import ROOT, missing, run
 from test_exports import declared
 
 import paddle_flags as pf
 
-pytest.importorskip("furo", reason="make docs installs it")
+pytestmark = pytest.mark.extended
 DOCS = ROOT / "docs"
 HEADERS = ROOT / "csrc" / "include"
 FOLDERS = [DOCS / name for name in ("how-to", "reference", "explanation", "decisions")]
@@ -42,6 +43,9 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
+    if not importlib.util.find_spec("furo"):
+        missing("furo", "make docs installs it")
+
     def make(out: Path) -> None:
         built = run(sys.executable, "-m", "sphinx", "-q", "-E", "-W", "--keep-going", DOCS, out)
         assert built.stderr == ""

@@ -44,6 +44,7 @@ def build_reload(factory: pytest.TempPathFactory, place: Path, *flags: str) -> t
     return place / "reload", place / "liblevel.so"
 
 
+@pytest.mark.extended
 def test_10000_reloads_lose_no_value_and_leak_nothing(tmp_path_factory, tmp_path):
     program, plugin = build_reload(tmp_path_factory, tmp_path, *CHECKS["address,undefined"])
     ended = run(program, 10000, plugin)
@@ -71,6 +72,7 @@ def test_random_operations_on_8_threads_do_what_the_model_says(tmp_path):
     run_model(build_program(tmp_path / "stress", STRESS, flags=("-pthread",)), tmp_path)
 
 
+@pytest.mark.extended
 @pytest.mark.skipif(bool(SANITIZE), reason="one sanitizer at a time")
 @pytest.mark.parametrize("kinds", CHECKS)
 def test_random_operations_on_8_threads_are_clean(tmp_path_factory, tmp_path, kinds):

@@ -15,6 +15,8 @@ from support import ROOT, run, tool, write
 if TYPE_CHECKING:
     from conftest import Windows
 
+pytestmark = pytest.mark.extended
+
 EXPORT = "#define EXPORT __declspec(dllexport)\n"
 LEVEL = f"""
 #include <pd_flags.h>

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from support import require, run  # noqa: E402 - the path comes first
+from support import missing, require, run, tool  # noqa: E402 - the path comes first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +49,7 @@ def fetch(directory: Path, package: str) -> Path:
 
 def fetch_part(directory: Path, package: str, *parts: str) -> Path:
     """Get nothing but some directories of a source package that is big."""
+    tool("xz")
     place = download(directory, package, "--tar-only")
     (archive,) = place.glob("*.orig.tar.*")
     words("tar", "-xf", archive, "--wildcards", *(f"*/{part}/*" for part in parts), cwd=place)
@@ -58,6 +59,7 @@ def fetch_part(directory: Path, package: str, *parts: str) -> Path:
 
 def download(directory: Path, package: str, *options: str) -> Path:
     """Have apt get a source package; give the directory that it is in."""
+    tool("apt-get")
     place = directory / f"{package}-source"
     (place / "lists" / "partial").mkdir(parents=True)
     wanted = ["--format", "deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)"]
@@ -67,6 +69,10 @@ def download(directory: Path, package: str, *options: str) -> Path:
     apt = ["apt-get", "-qq", "-o", f"Dir::Etc::sourcelist={place}/sources.list"]
     apt += ["-o", "Dir::Etc::sourceparts=-", "-o", f"Dir::State::lists={place}/lists"]
     apt += ["-o", f"Dir::Cache={place}", "-o", "APT::Sandbox::User="]
-    words(*apt, "update")
-    words(*apt, "source", *options, package, cwd=place)
+    apt += ["-o", "APT::Update::Error-Mode=any"]
+    for command in (["update"], ["source", *options, package]):
+        ended = run(*apt, *command, cwd=place, check=False)
+        if ended.returncode != 0:
+            reason = ended.stderr.strip().rpartition("\n")[2]
+            missing(f"the source of {package}", f"apt-get could not fetch it, {reason}")
     return place

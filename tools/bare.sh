@@ -1,0 +1,175 @@
+#!/bin/bash
+# Run what README's "Try it" names on a minimal Debian 12 with nothing else on it, as root:
+# its line of apt-get, then its lines of make, in a clean clone of HEAD; and `make demo` once
+# more as an ordinary user whose files are nobody else's (umask 077).
+#   tools/bare.sh DIR [user|root ...]     by default both
+# DIR/system is made anew. Downloads are kept in ${PD_CACHE:-build/cache}. apt and pip get
+# their packages from where this machine gets them. Needs debootstrap.
+set -euo pipefail
+
+# Mounts and processes are in namespaces of this script: they end with it.
+if [[ ! ${PD_BARE_INSIDE-} ]]; then
+  ((EUID == 0)) || { echo "bare.sh: needs root, for chroot and mount" >&2; exit 1; }
+  command -v debootstrap >/dev/null ||
+    { echo "bare.sh: debootstrap is missing: apt-get install debootstrap" >&2; exit 1; }
+  (($#)) || { sed -n 's/^# *//; 2,8p' "$0" >&2; exit 2; }
+  export PD_BARE_INSIDE=1
+  exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc "$0" "$@"
+fi
+
+trap 'exit 130' INT TERM # the first process of a namespace would ignore them
+tree=$(cd "$(dirname "$0")/.." && pwd)
+mkdir -p "$1" "${PD_CACHE:-$tree/build/cache}"
+cache=$(cd "${PD_CACHE:-$tree/build/cache}" && pwd)
+system=$(cd "$1" && pwd)/system
+shift
+suite=bookworm
+TIMEFORMAT="bare: %R s, of it %U s + %S s of processors"
+
+say() { printf '\nbare: %s\n' "$*"; }
+
+# The repositories of Debian 12 that this machine's apt knows, as lines of sources.list.
+debian_sources() {
+  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' \
+    'Created-By: Packages' 'Origin: Debian' | sort -u | grep " $suite" || true
+}
+
+# Settings of pip that say how it reaches its index, as variables.
+pip_settings() {
+  local key value place
+  for key in cert index-url proxy timeout trusted-host; do
+    for place in global :env:; do
+      value=$(python3 -m pip config get "$place.$key" 2>/dev/null) || continue
+      key=${key^^}
+      printf 'PIP_%s=%s\n' "${key//-/_}" "$value"
+      break
+    done
+  done
+}
+
+# Unpack a minimal system; the first time, download it.
+make_system() {
+  local base=$cache/$suite-minbase.tar mirror
+  rm -rf --one-file-system "$system"
+  mkdir -p "$system"
+  if [[ ! -e $base ]]; then
+    say "Downloading a minimal Debian ($suite)"
+    mirror=$(debian_sources | awk '$3 == "'$suite'" { print $2; exit }')
+    # shellcheck disable=SC2086  # without a mirror, debootstrap has its own
+    debootstrap --variant=minbase $suite "$system" $mirror >"$cache/debootstrap.log" ||
+      { tail "$cache/debootstrap.log" >&2; exit 1; }
+    rm -rf "$system"/var/cache/apt/archives/*.deb
+    tar -C "$system" --numeric-owner -cf "$base.part" .
+    mv "$base.part" "$base"
+  else
+    tar -C "$system" --numeric-owner -xf "$base"
+  fi
+}
+
+# Let the system reach what this machine reaches, by the same way.
+configure_network() {
+  local sources
+  cp -L /etc/resolv.conf /etc/hosts "$system/etc/"
+  sources=$(debian_sources)
+  [[ -z $sources ]] || echo "$sources" >"$system/etc/apt/sources.list"
+  apt-config dump | grep -i '^Acquire::.*proxy' >"$system/etc/apt/apt.conf.d/90proxy" || true
+  mapfile -t settings < <(
+    pip_settings
+    env | grep -iE '^(https?_proxy|no_proxy|SSL_CERT_FILE|PYTEST_ADDOPTS)=' || true
+  )
+}
+
+# Copy the bundles of certificates that the settings name, which a package may replace.
+copy_certificates() {
+  local file
+  for file in "${settings[@]#*=}"; do
+    [[ $file != /* || ! -f $file ]] || install -D -m 644 "$file" "$system$file"
+  done
+}
+
+mount_system() {
+  mount -t proc proc "$system/proc"
+  mount -t tmpfs -o mode=755 tmpfs "$system/dev"
+  local name major minor
+  while read -r name major minor; do
+    mknod -m 666 "$system/dev/$name" c "$major" "$minor"
+  done <<<$'null 1 3\nzero 1 5\nfull 1 7\nrandom 1 8\nurandom 1 9\ntty 5 0'
+  mkdir "$system/dev/pts" "$system/dev/shm"
+  mount -t devpts -o newinstance,ptmxmode=666,mode=620,gid=5 devpts "$system/dev/pts"
+  mount -t tmpfs -o mode=1777 tmpfs "$system/dev/shm"
+  ln -s pts/ptmx "$system/dev/ptmx"
+  ln -s /proc/self/fd "$system/dev/fd"
+  mkdir -p "$cache/apt/partial"
+  mount --bind "$cache/apt" "$system/var/cache/apt/archives"
+}
+
+# Run a command in the system as USER, with nothing of this one's environment.
+within() {
+  local user=$1 home=$2
+  shift 2
+  chroot --userspec="$user" "$system" /usr/bin/env -i HOME="$home" USER="$user" TERM=dumb \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+    "${settings[@]}" "$@"
+}
+
+# The commands that README's section "Try it" shows, without their comments.
+readme() {
+  sed -n '/^## Try it/,/^## /p' "$tree/README.md" | sed -n "s/ *#.*//; s/^\($1 .*\)/\1/p"
+}
+
+install_packages() {
+  local command
+  command=$(readme apt-get)
+  [[ -n $command ]] || { echo "bare.sh: README's \"Try it\" has no line of apt-get" >&2; exit 1; }
+  within root /root apt-get -qq update
+  say "$command"
+  # shellcheck disable=SC2086
+  time within root /root DEBIAN_FRONTEND=noninteractive $command --yes >"$cache/apt.log" 2>&1 ||
+    { tail -n 20 "$cache/apt.log" >&2; exit 1; }
+  grep -E '^(Need to get|After this)' "$cache/apt.log"
+}
+
+# Run COMMAND in a new clone that belongs to USER.
+run_as() {
+  local user=$1 home=$2 mask=$3 clone=$2/paddle_flags status=0
+  shift 3
+  if [[ ! -e $system$clone ]]; then
+    git clone --quiet --no-hardlinks --no-local "$tree" "$system$clone"
+    [[ $user == root ]] || {
+      chmod -R go-rwx "$system$clone"
+      within root /root chown -R "$user:" "$clone"
+    }
+  fi
+  mkdir -p "$cache/pip-$user"
+  mkdir -p "$system$home/.cache/pip"
+  mount --bind "$cache/pip-$user" "$system$home/.cache/pip"
+  within root /root chown -R "$user:" "$home/.cache"
+  say "$*, as $user with umask $mask"
+  time within "$user" "$home" sh -c "umask $mask && cd $clone && exec $*" </dev/null || status=$?
+  umount "$system$home/.cache/pip"
+  printf 'bare: %s of packages in .venv\n' "$(du -sh "$system$clone/.venv" 2>/dev/null | cut -f1)"
+  ((status == 0)) || { say "$* failed as $user, with status $status" >&2; exit 1; }
+}
+
+git -C "$tree" diff --quiet HEAD || say "What is not committed is left out."
+make_system
+configure_network
+copy_certificates
+mount_system
+install_packages
+copy_certificates
+mapfile -t commands < <(readme make)
+((${#commands[@]})) || { echo "bare.sh: README's \"Try it\" has no line of make" >&2; exit 1; }
+(($#)) || set -- user root
+for user in "$@"; do
+  case $user in
+    user)
+      within root /root useradd --create-home --shell /bin/sh somebody
+      run_as somebody /home/somebody 077 "${commands[0]}"
+      ;;
+    root)
+      for command in "${commands[@]}"; do run_as root /root 022 "$command"; done
+      ;;
+  esac
+done
+say "What README shows works on a minimal Debian"
