@@ -106,6 +106,47 @@ TEST(help_wraps_text_behind_the_names_and_keeps_its_line_breaks) {
                             "                 [default: 0]\n");
 }
 
+TEST(help_hangs_the_rest_of_a_line_below_its_text) {
+  add(with_help(PD_TYPE_int32, "level",
+                "How:\n  a  does this and that and more\n     (only here, and only on Mondays)\n"
+                "1. first step of them all\n   of two\n"
+                "- an item that is too long\n-x is no item, but it is long\n"
+                "2024\n3)\n  \xc3\xa9t\xc3\xa9  summer, with the sun"));
+  CHECK_STR(flags_help(40), "prog:\n"
+                            "  --level=INT32  How:\n"
+                            "                   a  does this and that\n"
+                            "                      and more\n"
+                            "                      (only here, and\n"
+                            "                      only on Mondays)\n"
+                            "                 1. first step of them\n"
+                            "                    all\n"
+                            "                    of two\n"
+                            "                 - an item that is too\n"
+                            "                   long\n"
+                            "                 -x is no item, but it\n"
+                            "                 is long\n"
+                            "                 2024\n"
+                            "                 3)\n"
+                            "                   \xc3\xa9t\xc3\xa9  summer, with the\n"
+                            "                        sun\n"
+                            "                 [default: 0]\n");
+}
+
+TEST(help_hangs_nothing_where_no_room_is_left_for_it) {
+  add(with_help(PD_TYPE_int32, "level",
+                "  a_name_of_some_length  with words behind it\n"
+                "            deep inside of a page\n"
+                "Two  blanks in.  Or at ends of sentences."));
+  CHECK_STR(flags_help(40), "prog:\n"
+                            "  --level=INT32    a_name_of_some_length\n"
+                            "                   with words behind it\n"
+                            "                             deep inside\n"
+                            "                 of a page\n"
+                            "                 Two  blanks in.  Or at\n"
+                            "                 ends of sentences.\n"
+                            "                 [default: 0]\n");
+}
+
 TEST(help_counts_columns_not_bytes) {
 #define WIDE "\xe6\x97\xa5\xe6\x9c\xac" /* 4 columns */
 #define MARKED                                                                                     \

@@ -121,7 +121,47 @@ void pd__page_word(pd__page *page, pd__style style, const char *text, size_t len
   pd__page_glue(page, style, text, length);
 }
 
+/* ---- Lines of a text ---- */
+
+/* The end of what begins an item of a list, "1.", "2)" or "-"; NULL: the line is no item. */
+static const char *end_of_mark(const char *text) {
+  const char *end = text + strspn(text, "0123456789");
+  bool marked = end > text ? *end == '.' || *end == ')' : *end == '-' || *end == '*' || *end == '+';
+  if (!marked || (end[1] != ' ' && end[1] != '\t')) return NULL;
+  return end + 1;
+}
+
+/* The end of what an indented line explains, which two blanks follow, as in "  a  does this"; NULL:
+ * it explains nothing. A line may have two blanks between sentences. */
+static const char *end_of_term(const char *text) {
+  const char *line_end = text + strcspn(text, "\r\n");
+  const char *end = strstr(text, "  ");
+  bool sentence = !end || end == text || strchr(".!?:", end[-1]);
+  return !sentence && end < line_end ? end : NULL;
+}
+
+/* The columns below which a line of a text goes on when it is wrapped: its own blanks, with the
+ * mark of an item or the term that it explains. */
+static size_t hang_of(const char *line) {
+  const char *text = line + strspn(line, " \t");
+  const char *end = end_of_mark(text);
+  if (!end && text > line) end = end_of_term(text);
+  size_t blanks = (size_t)(text - line), behind = end ? strspn(end, " \t") : 0;
+  bool empty = !end || !end[behind] || strchr("\r\n", end[behind]);
+  return empty ? blanks : blanks + columns_between(text, end) + behind;
+}
+
+/* Half of the page is kept for the text. */
+static void hang(pd__page *page, size_t base, const char *line) {
+  size_t columns = hang_of(line);
+  size_t room = page->width > base ? (page->width - base) / 2 : 0;
+  if (columns > room) columns = strspn(line, " \t");
+  page->indent = columns > room ? base : base + columns;
+}
+
 void pd__page_words(pd__page *page, pd__style style, const char *text) {
+  size_t base = page->indent;
+  if (text) hang(page, base, text);
   while (text && *text) {
     size_t length = strcspn(text, " \t\r\n");
     if (length > 0) pd__page_word(page, style, text, length);
@@ -130,8 +170,11 @@ void pd__page_words(pd__page *page, pd__style style, const char *text) {
       if (*text != '\n') {
         page->owed++;
       } else if (text[strspn(text, " \t\r\n")]) {
+        page->indent = base;
         wrap(page);
+        hang(page, base, text + 1);
       }
     }
   }
+  page->indent = base;
 }

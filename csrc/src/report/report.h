@@ -100,8 +100,9 @@ typedef struct pd__page {
   pd__style style;
 } pd__page;
 
-/* Words separated by blanks; line breaks of the text, and blanks in a line, stay. NULL, of text
- * that memory was out for, is no words. */
+/* Words separated by blanks; line breaks of the text, and blanks in a line, stay. A line that is
+ * wrapped keeps its indentation: behind "1. " or "  term  " it goes on below the text. NULL, of
+ * text that memory was out for, is no words. */
 void pd__page_words(pd__page *page, pd__style style, const char *text);
 
 /* Text that blanks don't part, behind a blank. */
