@@ -443,6 +443,9 @@ extern const pd_origin pd__at_run_time;
 #define PD__PLACE_SIZE (PD_NAME_MAX + 32)
 const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]);
 
+/* By itself: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Gives `out`. */
+const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]);
+
 /* As the beginning of a message about the value. Gives `out`. */
 #define PD__SOURCE_SIZE (3 * PD_NAME_MAX + 64)
 const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD__SOURCE_SIZE]);

@@ -1,4 +1,5 @@
 /* Asking the validators about the values that are to be. */
+#include <stdio.h>
 #include <string.h>
 
 #include "change.h"
@@ -236,22 +237,40 @@ static bool holds(question *all) {
   return true;
 }
 
-/* "--level=9" as it was given, or the names of several flags; "" for a group, which names them. */
+#define ITEM_SIZE (PD__QUOTE_SIZE * 3 + 8)
+#define VALUES_SIZE 400 /* so that there is room for the reason, too */
 #define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
-static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
-  char source[PD__SOURCE_SIZE], number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
-  const shown *seen = one->shown;
+
+static const char *show_value(const shown *seen, char quoted[PD__QUOTE_SIZE]) {
+  char number[PD__NUMBER_SIZE];
+  if (pd__flag_def(seen->flag)->sensitive) return PD__REDACTED;
+  return pd__quote(quoted, pd__value_text(seen->flag->type, seen->entry.value, number));
+}
+
+/* "--low=9 (argv[1]), --high=3 (default)": what was asked about; of a group, what is given. */
+static void write_values(const asked *one, bool given, char out[VALUES_SIZE]) {
+  bool fits = true;
   out[0] = '\0';
-  if ((pd_validator)one->call.function == pd__group_check) return;
-  for (size_t i = 0; one->count > 1 && i < one->count; i++) {
-    pd__append(out, SUBJECT_SIZE, "%s--%s", i ? ", " : "", seen[i].flag->name);
+  for (size_t i = 0; fits && i < one->count; i++) {
+    char item[ITEM_SIZE], name[PD__QUOTE_SIZE], value[PD__QUOTE_SIZE], place[PD__QUOTE_SIZE];
+    const shown *seen = &one->shown[i];
+    if (given && seen->entry.origin.source == PD_SOURCE_DEFAULT) continue;
+    snprintf(item, sizeof item, "--%s=%s (%s)", pd__quote(name, seen->flag->name),
+             show_value(seen, value), pd__origin_shown(&seen->entry.origin, place));
+    fits = pd__append_item(out, VALUES_SIZE, item);
   }
-  if (one->count > 1) return;
-  bool sensitive = pd__flag_def(seen->flag)->sensitive;
-  const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
-  pd__append(out, SUBJECT_SIZE, "%s=%s",
-             pd__source_of(seen->flag->name, &seen->entry.origin, source),
-             sensitive ? PD__REDACTED : pd__quote(quoted, text));
+}
+
+/* "--level=9" as it was given, or the values of several flags. */
+static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
+  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  if (one->count > 1) {
+    write_values(one, false, out);
+  } else {
+    snprintf(out, SUBJECT_SIZE, "%s=%s",
+             pd__source_of(one->shown->flag->name, &one->shown->entry.origin, source),
+             show_value(one->shown, quoted));
+  }
 }
 
 /* Whether what the validator wrote shows the value of a sensitive flag. */
@@ -266,16 +285,38 @@ static bool gives_away(const asked *one) {
   return false;
 }
 
+/* A validator without a reason is named by the module that it is in, as far as that is known. */
+static void report_silent(const asked *one, const char *subject, pd__report *report) {
+  char quoted[PD__QUOTE_SIZE];
+  const char *name = one->call.module ? one->call.module->path : "";
+  for (const char *at = name; *at; at++) {
+    if (*at == '/' || *at == '\\') name = at + 1;
+  }
+  pd__report_fail(report, PD_ERR_REFUSED, "%.600s: rejected by %s validator%s%s", subject,
+                  one->hook ? "a" : "its", *name ? " in " : "", pd__quote(quoted, name));
+}
+
+/* A group names its flags. */
+static void report_group(const asked *one, pd__report *report) {
+  char given[VALUES_SIZE];
+  write_values(one, true, given);
+  pd__report_fail(report, PD_ERR_REFUSED, "%s%s%s", one->why, *given ? "; given: " : "", given);
+}
+
 /* All generations are those that were asked about: names and values are there. */
 static void report_refusals(asked *each, pd__report *report) {
   for (; each; each = each->next) {
     char subject[SUBJECT_SIZE];
     if (each->accepted) continue;
     each->why[sizeof each->why - 1] = '\0';
-    bool silent = !*each->why || gives_away(each);
     write_subject(each, subject);
-    pd__report_fail(report, PD_ERR_REFUSED, "%.600s%s%s", subject, *subject ? ": " : "",
-                    silent ? "a validator refuses it" : each->why);
+    if ((pd_validator)each->call.function == pd__group_check) {
+      report_group(each, report);
+    } else if (!*each->why || gives_away(each)) {
+      report_silent(each, subject, report);
+    } else {
+      pd__report_fail(report, PD_ERR_REFUSED, "%.600s: %s", subject, each->why);
+    }
   }
 }
 
