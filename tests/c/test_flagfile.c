@@ -274,6 +274,19 @@ TEST(a_thousand_files_are_read_and_not_one_more) {
   CHECK(pd_error_list_count(errors) == 1);
 }
 
+TEST(the_environment_names_files_in_upper_case_too) {
+  start();
+  write_file("f", "--count=5\n");
+  setenv("FLAGS_FLAGFILE", "f", 1);
+  CHECK_OK(parse("--fromenv=flagfile", NULL));
+  CHECK_STR(text_of(count), "5");
+  setenv("FLAGS_flagfile", "g", 1);
+  CHECK_STATUS(parse("--tryfromenv=flagfile", NULL), PD_ERR_CONFLICT,
+               "environment: FLAGS_flagfile and FLAGS_FLAGFILE are set to different values, "
+               "expected one of them");
+  CHECK(pd_error_list_count(errors) == 1);
+}
+
 TEST(settings_take_flagfiles_too) {
   start();
   setenv("FLAGS_text", "from the environment", 1);

@@ -168,9 +168,10 @@ void pd__files_read_led(pd__files *files, const pd__token *token) {
   if (pd__token_is_named(token, "flagfile")) {
     list = token->text;
   } else if (pd__token_is_named(token, "fromenv") || pd__token_is_named(token, "tryfromenv")) {
-    char variable[PD__VARIABLE_SIZE];
+    pd__variable variable; /* a conflict is found when the token is taken */
     pd__platform_lock();
-    list = pd__environment_text(files->prefix, "flagfile", strlen("flagfile"), variable);
+    pd__environment_find(files->prefix, "flagfile", strlen("flagfile"), &variable, NULL);
+    list = variable.text;
     pd__platform_unlock();
   }
   for (; list && *list; list += *list == ',') {

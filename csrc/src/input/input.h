@@ -97,11 +97,18 @@ const pd__file *pd__files_find(const pd__files *files, const char *path, size_t 
 
 /* ---- The environment (environment.c) ---- */
 
-/* Write the variable of a name, with a prefix that was checked, and give its text; NULL: it isn't
- * set. */
+/* A variable, and its text; NULL: it isn't set. */
 #define PD__VARIABLE_SIZE (2 * PD_NAME_MAX + 2)
-const char *pd__environment_text(const char *prefix, const char *name, size_t length,
-                                 char variable[PD__VARIABLE_SIZE]);
+typedef struct pd__variable {
+  char name[PD__VARIABLE_SIZE];
+  const char *text;
+} pd__variable;
+
+/* Find the variable of a name, with a prefix that was checked: <prefix><name>, or the same with the
+ * name in upper case, which needs a prefix. PD_ERR_CONFLICT: both are set, to different values;
+ * *out is the first one then. */
+pd_status pd__environment_find(const char *prefix, const char *name, size_t length,
+                               pd__variable *out, pd_error *err);
 
 /* Check a prefix that a host gives. No lock. */
 pd_status pd__environment_check(const char *prefix, pd_error *err);
@@ -109,8 +116,10 @@ pd_status pd__environment_check(const char *prefix, pd_error *err);
 /* Prepare the values of all flags that are defined. */
 void pd__environment_read(const char *prefix, pd__changes *changes);
 
-/* PD_ERR_CONFLICT: another flag has the same variable, so that neither is meant for sure. */
-pd_status pd__environment_check_twin(const pd_flag *flag, const char *variable, pd_error *err);
+/* PD_ERR_CONFLICT: the variable of `named`, a flag or a name of one, is that of another flag too,
+ * in either spelling, so that neither is meant for sure. */
+pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, const char *variable,
+                                     pd_error *err);
 
 /* For later definitions; NULL: none. `prefix` is copied. */
 void pd__environment_use(const char *prefix);

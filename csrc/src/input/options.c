@@ -114,19 +114,20 @@ static void take(pd__reader *reader, const pd__token *token);
 
 /* The token that a variable is: the program may change it, so it is copied. What a pd_config keeps
  * is said by its file. */
-static void take_variable(pd__reader *reader, const char *variable, pd__token *token,
-                          const char *text) {
+static void take_variable(pd__reader *reader, const pd__variable *variable, pd__token *token) {
   pd__arena *arena = &reader->operation->arena;
-  const char *place = pd__arena_text(arena, variable, strlen(variable));
-  token->text = pd__arena_text(arena, text, strlen(text));
+  const char *place = pd__arena_text(arena, variable->name, strlen(variable->name));
+  token->text = pd__arena_text(arena, variable->text, strlen(variable->text));
   if (!reader->config) token->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
   if (place && token->text) take(reader, token);
 }
 
 static void use_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
                          bool required) {
-  char variable[PD__VARIABLE_SIZE], quoted[PD__QUOTE_SIZE];
+  char quoted[PD__QUOTE_SIZE];
+  const char *prefix = reader->sources->prefix;
   pd_error err;
+  pd__variable variable;
   pd__token token = {
       .dashes = "--", .name = name, .length = (uint32_t)length, .origin = by->origin};
   if (!count_value(reader, by)) return;
@@ -136,18 +137,22 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
                     (int)length, name);
     return;
   }
-  const char *text = pd__environment_text(reader->sources->prefix, name, length, variable);
   if (!reader->config && !reader->allow_pending && !is_known(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
     pd__reader_take(reader, &token, &meaning);
-  } else if (text && meaning.flag &&
-             pd__environment_check_twin(meaning.flag, variable, &err) != PD_OK) {
+    return;
+  }
+  pd_status status = pd__environment_find(prefix, name, length, &variable, &err);
+  if (status == PD_OK && variable.text && meaning.flag) {
+    status = pd__environment_check_twin(prefix, meaning.node, variable.name, &err);
+  }
+  if (status != PD_OK) {
     pd__reader_add(reader, &err);
-  } else if (text) {
-    take_variable(reader, variable, &token, text);
+  } else if (variable.text) {
+    take_variable(reader, &variable, &token);
   } else if (required) {
     pd__reader_fail(reader, by, PD_ERR_ARGV, ": the environment has no %s",
-                    pd__quote(quoted, variable));
+                    pd__quote(quoted, variable.name));
   }
 }
 

@@ -6,12 +6,15 @@
 
 const pd_origin pd__at_run_time = {PD_SOURCE_RUNTIME, 0, NULL, 0};
 
-/* Whether a variable tells which flag it is for: it has no `-` and no dot. */
+/* Whether a variable tells which flag it is for: it has no `-` and no dot, and may be in upper
+ * case. */
 static bool ends_with_name(const char *variable, const char *name) {
   size_t length = strlen(variable), tail = strlen(name);
   if (length < tail) return false;
   for (const char *at = variable + length - tail; *at; at++, name++) {
-    if (*at != *name && !(*at == '_' && (*name == '-' || *name == '.'))) return false;
+    char c = *name == '-' || *name == '.' ? '_' : *name;
+    bool lower = c >= 'a' && c <= 'z';
+    if (*at != *name && *at != c && !(lower && *at == c - 'a' + 'A')) return false;
   }
   return true;
 }
