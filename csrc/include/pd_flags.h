@@ -774,6 +774,7 @@ typedef struct pd_parse_options {
   pd_help *help;         /* with PD_HELP, receives what was asked for; or NULL */
   int *first;            /* receives the index of the first argument, unless the
                             line is left; or NULL */
+  bool no_arguments;     /* the program takes none: each is PD_ERR_ARGV */
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.

@@ -9,9 +9,12 @@
 typedef struct parse {
   int argc;
   char **argv;
-  int at;         /* the token under way */
-  bool *argument; /* of each token: it is no flag, and no value of one */
-  char **fresh;   /* room for the new line */
+  int at;                /* the token under way */
+  const pd_flag *last;   /* that the line has given; NULL: none, or none is known */
+  const char *last_text; /* its value; NULL: it has none */
+  int last_at;           /* the last of its tokens */
+  bool *argument;        /* of each token: it is no flag, and no value of one */
+  char **fresh;          /* room for the new line */
   const pd_parse_options *options;
   pd__files files;
   pd__reader reader;
@@ -42,12 +45,55 @@ static void read_files(parse *run) {
 
 /* ---- With the lock ---- */
 
+static void remember(parse *run, const pd_flag *flag, const char *text) {
+  run->last = flag;
+  run->last_text = text;
+  run->last_at = run->at;
+}
+
+/* ---- Slips ---- */
+
+/* What is suggested of a token that stands right behind the last flag, and may be meant as its
+ * value: --sizes 1 2 3. */
+static void suggest(const parse *run, char out[PD__SUGGESTION_SIZE]) {
+  out[0] = '\0';
+  if (!run->last || run->last_at != run->at - 1) return;
+  size_t count = 0;
+  while (run->at + (int)count < run->argc && is_value(run->argv[run->at + (int)count])) count++;
+  pd__suggest_value(run->last, run->last_text, run->argv + run->at, count, out);
+}
+
+/* Behind a sensitive flag it may be a part of its value. */
+static void refuse_argument(parse *run) {
+  char quoted[PD__QUOTE_SIZE], suggestion[PD__SUGGESTION_SIZE];
+  bool secret = run->last && pd__flag_def(run->last)->sensitive;
+  suggest(run, suggestion);
+  if (secret) {
+    pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "argv[%d]: expected no argument", run->at);
+  } else {
+    pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "%s: expected no argument%s",
+                    pd__quote(quoted, run->argv[run->at]), suggestion);
+  }
+}
+
+/* A number with a dash before it, which no flag is: --sizes 1 -2. */
+static void suggest_number(parse *run, pd__token *token) {
+  char suggestion[PD__SUGGESTION_SIZE];
+  suggest(run, suggestion);
+  if (*suggestion) {
+    token->meant = pd__arena_text(&run->reader.operation->arena, suggestion, strlen(suggestion));
+  }
+}
+
+/* ---- Tokens ---- */
+
 /* Take a token that is --name=value, of a flag that is known: the most frequent by far. */
 static bool read_whole(parse *run, const char *text) {
   const char *name = text + 2, *equals = text[1] == '-' && *name != '-' ? strchr(name, '=') : NULL;
   pd_flag *node = equals ? pd__resolve(name, (size_t)(equals - name)) : NULL;
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   if (node) pd__reader_assign(&run->reader, node, equals + 1, &origin, 0);
+  if (node) remember(run, pd__flag_meant(node), equals + 1);
   return node != NULL;
 }
 
@@ -68,6 +114,8 @@ static void read_flag(parse *run, const char *text) {
   } else if (wants || (!token.text && next && is_value(next))) {
     token.next = next; /* for messages */
   }
+  if (!meaning.flag && is_value(text)) suggest_number(run, &token);
+  remember(run, meaning.negated ? NULL : meaning.flag, token.text);
   pd__option_take(&run->reader, &token, &meaning);
 }
 
@@ -81,6 +129,7 @@ static void read_tokens(parse *run) {
       read_flag(run, text);
     } else {
       run->argument[run->at] = true;
+      if (run->options->no_arguments) refuse_argument(run);
       flags &= !run->options->stop_at_argument;
     }
   }

@@ -19,11 +19,12 @@ typedef struct pd__token {
   const char *dashes; /* before the name: "--", "-", "--fromenv=" and the like where that lists
                          it, or "" in a configuration file */
   const char *name;
-  uint32_t length;  /* of the name */
-  const char *text; /* the value; NULL: none, as in --name and --noname */
-  const char *next; /* the token behind it, where there is no value; or NULL */
-  uint8_t literal;  /* as in pd_config_add */
-  uint8_t status;   /* PD_OK; or the token is an error, and `text` its message */
+  uint32_t length;   /* of the name */
+  const char *text;  /* the value; NULL: none, as in --name and --noname */
+  const char *next;  /* the token behind it, where there is no value; or NULL */
+  const char *meant; /* a suggestion, where no flag has the name; or NULL */
+  uint8_t literal;   /* as in pd_config_add */
+  uint8_t status;    /* PD_OK; or the token is an error, and `text` its message */
   pd_origin origin;
 } pd__token;
 

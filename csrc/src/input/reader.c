@@ -115,14 +115,29 @@ void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
 
 /* ---- The end ---- */
 
+/* -p9 and the like, where nothing else was meant. */
+static bool is_short(const pd__token *token) {
+  return !strcmp(token->dashes, "-") && !token->text && token->length > 1 &&
+         !token->name[token->length];
+}
+
 static void report_unknown(pd__reader *reader, const pd__token *token) {
-  char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE];
+  char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE], place[PD__PLACE_SIZE];
   size_t before = strlen(token->dashes);
   bool option = before && token->dashes[before - 1] == '-'; /* or --fromenv= lists it, or a key */
   pd__suggest(token->name, token->length, option ? "--" : NULL, suggestion);
+  if (!*suggestion && is_short(token) && pd__letter_is_sensitive(*token->name)) {
+    pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
+                    pd__place_of(&token->origin, place), *token->name, PD__REDACTED);
+    return;
+  }
   bool number = *token->name == '.' || (*token->name >= '0' && *token->name <= '9');
-  if (!*suggestion && number && option && !token->origin.place) {
+  if (!*suggestion && token->meant) {
+    snprintf(suggestion, sizeof suggestion, "%s", token->meant);
+  } else if (!*suggestion && number && option && !token->origin.place) {
     snprintf(suggestion, sizeof suggestion, "; arguments that begin with a dash go after --");
+  } else if (!*suggestion && is_short(token)) {
+    pd__suggest_letters(token->name, suggestion);
   }
   pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s: no such flag%s",
                   pd__token_shown(token, source), suggestion);

@@ -192,9 +192,20 @@ pd_status pd__fail_undefined(const char *name, pd_error *err);
 /* Write the known flag that `name` is nearest to, if one is near, as "; did you mean 'x'?" with
  * `prefix` before the name; otherwise "". A `prefix` that is NULL asks for the name of a flag;
  * with one it may be the negation of one too, or another option of a command line. */
-#define PD__SUGGESTION_SIZE (PD_NAME_MAX + 40)
+#define PD__SUGGESTION_SIZE (PD_NAME_MAX + 200)
 void pd__suggest(const char *name, size_t length, const char *prefix,
                  char out[PD__SUGGESTION_SIZE]);
+
+/* The same of what stands behind one dash and names no flag: -p9 for --port=9, -vq for -v -q. */
+void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]);
+
+/* Suggest how arguments that stand right behind a flag may be meant as its value: of a list, whose
+ * value is `text`, and of a bool, which has none (NULL). */
+void pd__suggest_value(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
+                       char out[PD__SUGGESTION_SIZE]);
+
+/* Whether the name of one letter is that of a sensitive flag. */
+bool pd__letter_is_sensitive(char letter);
 
 /* ---- Modules: images whose code or variables are used (image.c) ---- */
 

@@ -1,4 +1,5 @@
-/* Suggestions: what somebody may have meant who gave a name that isn't known. */
+/* Suggestions: what somebody may have meant who gave a name that isn't known, or a value in another
+ * place than behind its name. */
 #include <stdio.h>
 #include <string.h>
 
@@ -113,4 +114,96 @@ void pd__suggest(const char *name, size_t length, const char *prefix,
   }
   if (found)
     snprintf(out, PD__SUGGESTION_SIZE, "; did you mean '%s%s%s'?", prefix ? prefix : "", no, found);
+}
+
+/* ---- Values in another place ---- */
+
+#define LONGEST_VALUE 60 /* bytes that are shown of one */
+
+static bool is_value_of(const pd_flag *flag, const char *text) {
+  pd_value value;
+  const pd_flag_def *def = pd__flag_def(flag);
+  return pd__value_read(def, text, &value) == PD_OK && pd__value_check(def, value) == PD_OK;
+}
+
+/* The flag that has the letter as a name; NULL: none that may be suggested. */
+static const pd_flag *flag_of_letter(char letter) {
+  const pd_flag *node = pd__names_find(&letter, 1);
+  return node && is_known(node, false) ? pd__flag_meant((pd_flag *)node) : NULL;
+}
+
+/* The one flag that begins with the letter and takes the number; NULL: none, or several. */
+static const pd_flag *flag_that_takes(char letter, const char *number) {
+  const pd_flag *found = NULL;
+  for (pd_flag *node = NULL; (node = pd__names_next(node));) {
+    const pd_flag *flag = pd__flag_meant(node);
+    if (*node->name != letter || !is_known(node, false) || flag == found) continue;
+    if (pd__type_is_text(flag->type) || !is_value_of(flag, number)) continue;
+    if (found) return NULL;
+    found = flag;
+  }
+  return found;
+}
+
+bool pd__letter_is_sensitive(char letter) {
+  const pd_flag *node = pd__names_find(&letter, 1);
+  const pd_flag *flag = node ? pd__flag_meant((pd_flag *)node) : NULL;
+  return flag && flag->defined && pd__flag_def(flag)->sensitive;
+}
+
+/* Letters of bools. */
+static void suggest_apart(const char *letters, char out[PD__SUGGESTION_SIZE]) {
+  char apart[32] = "";
+  for (const char *at = letters; *at; at++) {
+    const pd_flag *flag = flag_of_letter(*at);
+    if (!flag || flag->type != PD_TYPE_bool || strlen(apart) + 8 > sizeof apart) return;
+    pd__append(apart, sizeof apart, "%s-%c", *apart ? " " : "", *at);
+  }
+  snprintf(out, PD__SUGGESTION_SIZE, "; each flag is written by itself, did you mean '%s'?", apart);
+}
+
+void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
+  const char *text = *name ? name + 1 : name;
+  out[0] = '\0';
+  if (!*text || strlen(text) > LONGEST_VALUE || pd__letter_is_sensitive(*name)) return;
+  const pd_flag *flag = flag_of_letter(*name);
+  if (!flag && *text >= '0' && *text <= '9') flag = flag_that_takes(*name, text);
+  if (flag && !pd__flag_def(flag)->sensitive && is_value_of(flag, text)) {
+    snprintf(out, PD__SUGGESTION_SIZE, "; flags are written --name=value, did you mean '--%s=%s'?",
+             flag->name, text);
+  } else if (flag) {
+    suggest_apart(name, out);
+  }
+}
+
+/* "1,2,3", of the arguments that are items; "" where that is too long, or is no value. */
+static void join_items(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
+                       char joined[LONGEST_VALUE + 1]) {
+  size_t most = LONGEST_VALUE + 1;
+  joined[0] = '\0';
+  if (!*text || strlen(text) >= most) return;
+  strcpy(joined, text);
+  for (size_t i = 0; i < count && is_value_of(flag, arguments[i]); i++) {
+    bool fits = strlen(joined) + strlen(arguments[i]) + 2 <= most;
+    if (fits) pd__append(joined, most, ",%s", arguments[i]);
+    if (!fits) joined[0] = '\0';
+    if (!fits) return;
+  }
+  if (strpbrk(joined, " \t\r\n'\"\\$`")) joined[0] = '\0'; /* a shell would read it otherwise */
+}
+
+void pd__suggest_value(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
+                       char out[PD__SUGGESTION_SIZE]) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  char joined[LONGEST_VALUE + 1];
+  out[0] = '\0';
+  if (count == 0 || def->sensitive || !is_value_of(flag, arguments[0])) return;
+  if (def->list && text) {
+    join_items(flag, text, arguments, count, joined);
+    snprintf(out, PD__SUGGESTION_SIZE, "; items of a list are separated by commas");
+    if (*joined) pd__append(out, PD__SUGGESTION_SIZE, ", as in --%s=%s", flag->name, joined);
+  } else if (flag->type == PD_TYPE_bool && !text && strlen(arguments[0]) <= LONGEST_VALUE) {
+    snprintf(out, PD__SUGGESTION_SIZE, "; a bool takes its value after =, as in --%s=%s",
+             flag->name, arguments[0]);
+  }
 }
