@@ -115,7 +115,7 @@ extern "C" {
   X(ERR_ARGUMENT, 1, "invalid argument")                                       \
   X(ERR_NAME, 2, "invalid flag name")                                          \
   X(ERR_UNDEFINED, 3, "no such flag")                                          \
-  X(ERR_CONFLICT, 4, "name is defined already")                                \
+  X(ERR_CONFLICT, 4, "name is already defined")                                \
   X(ERR_TYPE, 5, "wrong type")                                                 \
   X(ERR_VALUE, 6, "not a value of the type")                                   \
   X(ERR_RANGE, 7, "value out of range")                                        \
@@ -128,7 +128,7 @@ extern "C" {
   X(ERR_MEMORY, 14, "out of memory")                                           \
   X(HELP, 15, "help was asked for")                                            \
   X(ERR_UNSUPPORTED, 16, "the copy that hosts the registry lacks this")        \
-  X(ERR_REFUSED, 17, "refused by a validator")                                 \
+  X(ERR_REFUSED, 17, "rejected by a validator")                                 \
   X(ERR_FILE, 18, "file cannot be read")                                       \
   X(ERR_DEPTH, 19, "nested too deeply")
 
@@ -844,7 +844,7 @@ PD_API pd_status pd_module_load(const char *path, pd_error_list *errors,
 /* The same, with `name_space` and a dot in front of the flags that the library itself defines, as
  * in "beta.port". Imports, and the flags of libraries that it depends on, keep their names. NULL
  * or "": no namespace. PD_ERR_NAME: `name_space` cannot begin the name of a flag.
- * PD_ERR_CONFLICT: the library is loaded already, with another namespace. */
+ * PD_ERR_CONFLICT: the library is already loaded, with another namespace. */
 PD_API pd_status pd_module_load_as(const char *path, const char *name_space,
                                    pd_error_list *errors, pd_module **out,
                                    pd_error *err);

@@ -328,7 +328,7 @@ TEST(a_line_of_wrong_words_tells_a_hundred_errors_and_counts_the_others) {
                "--unknown: no such flag");
   CHECK(pd_error_list_count(errors) == 101);
   CHECK_STR(pd_error_list_at(errors, 99)->message, "--count=x: expected an integer <= 100");
-  CHECK_STR(pd_error_list_at(errors, 100)->message, "899 more errors aren't shown");
+  CHECK_STR(pd_error_list_at(errors, 100)->message, "899 more errors are not shown");
 }
 
 static void arranges(pd_arrange how, const char *line, const char *arranged, int first) {

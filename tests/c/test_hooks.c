@@ -272,7 +272,7 @@ TEST(values_that_change_all_the_time_while_validators_run_are_an_error) {
   CHECK_OK(pd_validator_add(both, 2, accepts, NULL, NULL, NULL, &err));
   CHECK_OK(pd_validator_add(&a, 1, always_moves_b, NULL, NULL, NULL, &err));
   CHECK_STATUS(pd_flag_set_int64(a, 8, &err), PD_ERR_REFUSED,
-               "values kept changing while validators looked at them");
+               "values kept changing while validators checked them");
   CHECK(value_of(a) == 0);
 }
 
@@ -295,7 +295,7 @@ TEST(a_hook_is_removed_once_and_its_context_is_released_once) {
   CHECK_OK(pd_hook_remove(hook, &err));
   CHECK(released == 1);
   CHECK_STATUS(pd_hook_remove(hook, &err), PD_ERR_ARGUMENT,
-               "no hook has the number 1, or it is removed already");
+               "no hook has the number 1, or it is already removed");
   CHECK_OK(pd_flag_set_int64(a, 1000, &err));
   CHECK(asked == 0 && released == 1);
 }
@@ -510,7 +510,7 @@ TEST(a_flag_whose_module_leaves_while_validators_run_is_told) {
   CHECK_OK(pd_flag_find("guarded_new", &flag, &err));
   CHECK_OK(pd_validator_add(&flag, 1, unloads, NULL, NULL, NULL, &err));
   CHECK_STATUS(pd_flag_set_from_string(flag, "4", &err), PD_ERR_UNDEFINED,
-               "guarded_new: the module that defined it is gone");
+               "guarded_new: the module that defined it has been unloaded");
 }
 
 static void unload_it(pd_flag *flag, void *context) {

@@ -87,10 +87,10 @@ TEST(help_groups_flags_by_module_and_category_the_program_first) {
             "  --[no]other          x [default: false]\n"
             "\n"
             "common:\n"
-            "  -h, --help           Show this help and end.\n"
+            "  -h, --help           Show this help and exit.\n"
             "  --helpfull           Show all flags, hidden ones too.\n"
             "  --helpshort          Show the flags of the program itself.\n"
-            "  --version            Show the version of the program and end.\n"
+            "  --version            Show the version of the program and exit.\n"
             "  --flagfile=FILE,...  Read flags from files.\n");
 }
 

@@ -183,7 +183,7 @@ class reader {
     return message;
   }
 
-  /* Flags that nobody defines are passed over. */
+  /* Undefined flags are passed over. */
   PD__LOCAL inline std::string read_text(const std::string &text, const char *path,
                                          FlagSettingMode mode) {
     std::string messages;
@@ -317,7 +317,7 @@ class reader {
   pd_source source_;
   int depth_; /* of files and variables that name each other */
   std::map<std::string, std::string> errors_;    /* by name */
-  std::map<std::string, std::string> undefined_; /* the values of names that nobody defines */
+  std::map<std::string, std::string> undefined_; /* the values of undefined names */
 };
 
 /* ---- The program's line ---- */

@@ -195,11 +195,11 @@ pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
   }
   if (holder->flag == node->index + 1) {
     if (!*as && is_comparable(cell->def, holder->def)) compare(cell->def, holder->def, found);
-    return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is defined already, %s; refused: %s%s%s%s",
+    return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is already defined, %s; refused: %s%s%s%s",
                     quoted, theirs, as, mine, found, suggestion);
   }
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
-                  "'%s' is an alias of '%s' already, %s; refused: %s%s%s", quoted,
+                  "'%s' is already an alias of '%s', %s; refused: %s%s%s", quoted,
                   pd__quote(other, holder->def->name), theirs, as, mine, suggestion);
 }
 
@@ -220,7 +220,7 @@ static pd_status check_pair(pd__batch *batch, const char *name, size_t length, s
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
   if (!holder) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
-                  "--%s would be the flag '%s' and turn the flag '%s' off; defined already: %s; "
+                  "--%s would be the flag '%s' and turn the flag '%s' off; already defined: %s; "
                   "refused: %s",
                   pd__quote_part(quoted, name, length), quoted,
                   pd__quote_part(other, name + skip, length - skip), place_of(holder, theirs),
@@ -261,7 +261,7 @@ static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
   while (import && import->def->type == cell->def->type) import = import->next;
   if (!import) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE,
-                  "'%s' is imported already, as %s; expected %s, refused: %s", import->def->name,
+                  "'%s' is already imported, as %s; expected %s, refused: %s", import->def->name,
                   place_of(import, theirs), pd__type_name(import->def->type), place_of(cell, mine));
 }
 

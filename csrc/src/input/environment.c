@@ -1,10 +1,10 @@
-/* Values from the environment: <prefix><name>, as it is or in upper case, once a host turns it
- * on. */
+/* Values from the environment: the variable <prefix><name>, with the name as it is or in upper
+ * case, once a host enables it. */
 #include <string.h>
 
 #include "input.h"
 
-static char later_prefix[PD_NAME_MAX + 1]; /* of later definitions, while they are given values */
+static char later_prefix[PD_NAME_MAX + 1]; /* for later definitions */
 
 /* ---- Variables ---- */
 
@@ -44,8 +44,7 @@ pd_status pd__environment_find(const char *prefix, const char *name, size_t leng
 
 /* ---- Variables that two flags share ---- */
 
-/* Whether the variable of a name, whose prefix is left out, is that of the node in either
- * spelling. */
+/* Returns whether a variable, given without its prefix, is that of the node in either spelling. */
 static bool claims(const pd_flag *node, const char *variable, size_t length) {
   bool exact = node->length == length, upper = exact;
   for (size_t i = 0; (exact || upper) && i < length; i++) {
@@ -82,7 +81,7 @@ typedef struct found {
   pd_error err;
 } found;
 
-/* The flag's own variable goes before those of its old names. */
+/* The flag's own variable takes precedence over those of its old names. */
 static pd_status look_up(const char *prefix, pd_flag *flag, found *out) {
   const pd_flag_def *def = pd__flag_def(flag);
   const char *name = def->name, *cursor = pd__list_begin(def->old_names);
@@ -103,8 +102,8 @@ static pd_status look_up(const char *prefix, pd_flag *flag, found *out) {
   return status;
 }
 
-/* Make of a variable what the flag takes; false: memory is out, which is reported. The program may
- * change a variable while validators run: the text is copied. */
+/* Copy the text of the variable, which the program may change while validators run, and fill the
+ * origin. False: memory is out, which is reported. */
 static bool take(pd__operation *operation, found *from, pd_origin *origin, pd__report *report) {
   pd__arena *arena = &operation->arena;
   const char *name = from->variable.name, *text = from->variable.text;
@@ -116,7 +115,7 @@ static bool take(pd__operation *operation, found *from, pd_origin *origin, pd__r
   return false;
 }
 
-/* An old name that gave no value needs no warning: the error names it. */
+/* Call this once the assignment is prepared: otherwise the error already names the old name. */
 static void warn(pd_flag *flag, const found *from) {
   if (from->node != flag) pd__warn_of_name(from->node, flag);
 }

@@ -1,4 +1,4 @@
-/* Groups: what must hold for flags together, as a validator of ours. */
+/* Groups: rules for several flags together, checked by a validator of the registry. */
 #include <stdio.h>
 #include <stdlib.h>
 

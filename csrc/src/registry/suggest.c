@@ -1,5 +1,4 @@
-/* Suggestions: what somebody may have meant who gave a name that isn't known, or a value in another
- * place than behind its name. */
+/* Suggestions: what may have been meant by an unknown name, or by a value in the wrong place. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +12,8 @@ static char fold(char c) {
   return c == '-' ? '_' : c;
 }
 
-/* Edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
- * TOO_FAR; Damerau and Levenshtein's recurrence on three rows. */
+/* The number of edits (insert, delete, change, swap neighbours) from `a` to `b`, at most TOO_FAR,
+ * by the Damerau-Levenshtein recurrence on three rows. */
 static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
   unsigned rows[3][PD_NAME_MAX + 1];
   if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= TOO_FAR) return TOO_FAR;
@@ -52,14 +51,14 @@ static bool is_known(const pd_flag *node, bool bools) {
   return !bools || pd__flag_def(flag)->type == PD_TYPE_bool;
 }
 
-/* What else a command line may say. */
+/* The other names that a command line may use. */
 static const char options[][12] = {
 #define HELP_NAME(name, number, text) text,
     PD_HELP_MAP(HELP_NAME) "flagfile", "fromenv", "tryfromenv", "undefok"};
 
 #define OPTIONS (sizeof options / sizeof *options)
 
-/* Such an option isn't misspelt: it means nothing where it stands. */
+/* Such an option is not misspelt; it just has no meaning where it was used. */
 static bool is_option(const char *name, size_t length) {
   size_t i = 0;
   while (i < OPTIONS && (strncmp(options[i], name, length) != 0 || options[i][length])) i++;
@@ -87,10 +86,10 @@ static void consider(guess *so_far, const char *name, size_t length, const char 
   so_far->near = known;
 }
 
-/* The name in another case; or what it is the beginning of, if that is one name;
- * or the one that the fewest edits lead to; or NULL. */
+/* Returns the name in another case; or the only name that begins with it; or the name that is the
+ * fewest edits away; or NULL. */
 static const char *nearest(const char *name, size_t length, bool bools, bool line) {
-  /* A short name is near to everything: allow it fewer edits. */
+  /* A short name is near to many others: allow it fewer edits. */
   guess so_far = {.best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR};
   if (length > PD_NAME_MAX) return NULL;
   for (const pd_flag *node = NULL; (node = pd__names_next(node));) {
@@ -126,13 +125,14 @@ static bool is_value_of(const pd_flag *flag, const char *text) {
   return pd__value_read(def, text, &value) == PD_OK && pd__value_check(def, value) == PD_OK;
 }
 
-/* The flag that has the letter as a name; NULL: none that may be suggested. */
+/* Returns the flag with that one-letter name; NULL if none may be suggested. */
 static const pd_flag *flag_of_letter(char letter) {
   const pd_flag *node = pd__names_find(&letter, 1);
   return node && is_known(node, false) ? pd__flag_meant((pd_flag *)node) : NULL;
 }
 
-/* The one flag that begins with the letter and takes the number; NULL: none, or several. */
+/* Returns the only flag whose name begins with the letter and that takes the number; NULL if none
+ * or several do. */
 static const pd_flag *flag_that_takes(char letter, const char *number) {
   const pd_flag *found = NULL;
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
@@ -151,7 +151,7 @@ bool pd__letter_is_sensitive(char letter) {
   return flag && flag->defined && pd__flag_def(flag)->sensitive;
 }
 
-/* Letters of bools. */
+/* Suggest -v -q for -vq, if all letters are bools. */
 static void suggest_apart(const char *letters, char out[PD__SUGGESTION_SIZE]) {
   char apart[32] = "";
   for (const char *at = letters; *at; at++) {
@@ -176,7 +176,8 @@ void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
   }
 }
 
-/* "1,2,3", of the arguments that are items; "" where that is too long, or is no value. */
+/* Join the value and the arguments that are items to "1,2,3"; "" if that is too long, or if a shell
+ * would need quotes. */
 static void join_items(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
                        char joined[LONGEST_VALUE + 1]) {
   size_t most = LONGEST_VALUE + 1;
@@ -189,7 +190,7 @@ static void join_items(const pd_flag *flag, const char *text, char *const *argum
     if (!fits) joined[0] = '\0';
     if (!fits) return;
   }
-  if (strpbrk(joined, " \t\r\n'\"\\$`")) joined[0] = '\0'; /* a shell would read it otherwise */
+  if (strpbrk(joined, " \t\r\n'\"\\$`")) joined[0] = '\0'; /* needs quotes in a shell */
 }
 
 void pd__suggest_value(const pd_flag *flag, const char *text, char *const *arguments, size_t count,

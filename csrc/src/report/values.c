@@ -1,4 +1,4 @@
-/* Values for people: units where there are some, quotes where they help. */
+/* Values as people write them, with units, and with quotes where they help. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@ static void add_number(pd__out *out, uint64_t number, const char *behind) {
   pd__out_format(out, "%" PRIu64 "%s", number, behind);
 }
 
-/* In the greatest unit that it is one of, or more, in whole quarters: 64MiB, 1.5GiB. */
+/* In the largest unit in which the size is at least 1 and a multiple of a quarter: 64MiB,
+ * 1.5GiB. */
 static void write_bytes(pd__out *out, uint64_t bytes) {
   static const char units[][4] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   static const char quarters[][4] = {"", ".25", ".5", ".75"};
@@ -28,7 +29,7 @@ static void write_bytes(pd__out *out, uint64_t bytes) {
   add_number(out, bytes, "");
 }
 
-/* As 1h30m; `fraction` of a second (".5", or "") stands behind the seconds. */
+/* As 1h30m. `fraction` (".5", or "") follows the digits of the seconds. */
 static void write_time(pd__out *out, uint64_t seconds, const char *fraction) {
   static const uint64_t sizes[] = {86400, 3600, 60};
   static const char units[][2] = {"d", "h", "m"};
@@ -42,8 +43,8 @@ static void write_time(pd__out *out, uint64_t seconds, const char *fraction) {
   pd__out_text(out, "s");
 }
 
-/* A number below 1, whose text is `text`: its digits are those behind "0.", and behind so many
- * zeros as gives "0.00025" and "2.5e-04" alike. Gives minus that many. */
+/* Normalize the text of a number below 1, "0.00025" or "2.5e-04", to its significant digits, "25".
+ * Returns the exponent of ten for which the number is 0.<digits> times that power: -3. */
 static long take_digits(const char *text, char digits[PD__NUMBER_SIZE]) {
   const char *exponent = strchr(text, 'e'), *point = strchr(text, '.');
   const char *end = exponent ? exponent : text + strlen(text);
@@ -61,7 +62,7 @@ static long take_digits(const char *text, char digits[PD__NUMBER_SIZE]) {
   return before - skipped + (exponent ? strtol(exponent + 1, NULL, 10) : 0);
 }
 
-/* Less than a second, as 2.5ms: in the greatest unit that it is one of, or more. False: it is less
+/* Less than a second, as 2.5ms: in the largest unit in which it is at least 1. False: it is less
  * than a nanosecond. */
 static bool write_part(pd__out *out, const char *text) {
   static const char units[][3] = {"ms", "us", "ns"};
@@ -79,7 +80,8 @@ static bool write_part(pd__out *out, const char *text) {
   return true;
 }
 
-/* The shortest decimal number that reads back as this one, in units, which is exact. */
+/* The shortest decimal number that reads back equal, written in units. Only its point moves, so it
+ * stays exact. */
 static bool write_fraction(pd__out *out, double seconds) {
   char text[PD__NUMBER_SIZE];
   pd__value_text(PD_TYPE_double, (pd_value){.f64 = seconds}, text);
@@ -89,10 +91,10 @@ static bool write_fraction(pd__out *out, double seconds) {
   return point != NULL;
 }
 
-/* All digits of a greater number stand before the point, and more of them than people read. */
+/* A larger number has no fraction, and too many digits to be read as a quantity. */
 #define MOST_WHOLE 9e15
 
-/* The number is positive. False: no unit makes it easier to read. */
+/* `number` is not negative. False: it is written as a plain number. */
 static bool write_real(pd__out *out, double number, bool bytes) {
   if (!(number < MOST_WHOLE)) return false;
   bool whole = (double)(uint64_t)number == number;
@@ -101,7 +103,7 @@ static bool write_real(pd__out *out, double number, bool bytes) {
   return whole || (!bytes && write_fraction(out, number));
 }
 
-/* False: the flag has no unit, or its plain number is the better text. */
+/* False: the flag has no unit, or the value is written as a plain number. */
 static bool write_unit(const pd_flag_info *info, pd_value value, pd__out *out) {
   pd__type_kind kind = pd__type_of(info->type)->kind;
   bool bytes = !strcmp(info->unit, "bytes"), real = kind == PD__TYPE_FLOATING;
@@ -140,7 +142,7 @@ static size_t shown_length(const char *text) {
   return length;
 }
 
-/* Unprintable bytes are left to the page. */
+/* The page escapes unprintable bytes. */
 static void write_string(pd__out *out, const char *text) {
   bool quoted = needs_quotes(text);
   size_t length = shown_length(text);

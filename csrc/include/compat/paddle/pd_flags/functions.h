@@ -194,7 +194,7 @@ inline void AllowUndefinedFlags() { gflags::AllowCommandLineReparsing(); }
 
 #else
 
-/* Values for flags that nobody has defined wait for them, from now on. */
+/* From now on values for undefined flags wait for their definitions. */
 PD__LOCAL inline void AllowUndefinedFlags() { pd_detail::undefined_allowed() = true; }
 
 /* Every word is --name=value, -name=value, or such a name and its value, also of a bool; "" means
