@@ -11,7 +11,7 @@ static char later_prefix[PD_NAME_MAX + 1]; /* for later definitions */
 static char fold(char c) { return c == '-' || c == '.' ? '_' : c; }
 
 /* toupper follows the locale. */
-static char raise(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : fold(c); }
+static char to_upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : fold(c); }
 
 /* Gives `out`. */
 static const char *write_variable(const char *prefix, const char *name, size_t length, bool upper,
@@ -19,7 +19,7 @@ static const char *write_variable(const char *prefix, const char *name, size_t l
   size_t before = strlen(prefix);
   if (length > PD_NAME_MAX) length = PD_NAME_MAX;
   memcpy(out, prefix, before);
-  for (size_t i = 0; i < length; i++) out[before + i] = upper ? raise(name[i]) : fold(name[i]);
+  for (size_t i = 0; i < length; i++) out[before + i] = upper ? to_upper(name[i]) : fold(name[i]);
   out[before + length] = '\0';
   return out;
 }
@@ -49,7 +49,7 @@ static bool claims(const pd_flag *node, const char *variable, size_t length) {
   bool exact = node->length == length, upper = exact;
   for (size_t i = 0; (exact || upper) && i < length; i++) {
     exact &= fold(node->name[i]) == variable[i];
-    upper &= raise(node->name[i]) == variable[i];
+    upper &= to_upper(node->name[i]) == variable[i];
   }
   return exact || upper;
 }
