@@ -101,7 +101,9 @@ def test_a_million_values_that_wait_for_few_or_many_flags_are_bounded(program, t
     )
     assert first == "0 arguments"
     assert second == "PD_ERR_UNDEFINED: names:1: --later_0: the flag is not defined"
-    assert third == ("101 errors, then: 99900 more values are pending for flags that are not defined")
+    assert third == (
+        "101 errors, then: 99900 more values are pending for flags that are not defined"
+    )
     assert values == UNTOUCHED
 
 
