@@ -81,26 +81,34 @@ class _Validator:
     def why_not(self, entries: Any) -> str | None:
         """Give None to accept, or what was expected."""
         values = [flag.from_entry(entries[i]) for i, flag in enumerate(self._flags)]
-        name = getattr(self._function, "__name__", repr(self._function))
+        name = self._name()
         leave_failure(None)
         try:
             accepted = self._function(*values)
         except ValueError as error:
-            text = str(error) or self._message
-            return self._tell(text, error)
+            return self._tell(self._named(str(error) or self._message), error)
         except BaseException as error:  # noqa: BLE001 - raised again where C was called
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
             return self._tell(f"its validator {name} failed: {failure}", error)
         if accepted is None:
             return f"its validator {name} gave None, expected True or False"
-        return None if accepted else self._message
+        return None if accepted else self._named(self._message)
+
+    def _name(self) -> str:
+        return getattr(self._function, "__name__", None) or f"{self._function!r:.60}"
+
+    def _named(self, text: str) -> str:
+        """Name the validator where the reason, or a single flag, doesn't lead to it."""
+        if not text:
+            return f"rejected by the validator {self._name()}"
+        return f"{text} (validator {self._name()})" if len(self._flags) > 1 else text
 
     def _tell(self, text: str, error: BaseException) -> str:
         """What an exception says, unless that may be a secret."""
         secret = any(flag.sensitive for flag in self._flags)
         if not secret or not isinstance(error, Exception):
             leave_failure(error)
-        return self._message if secret else text
+        return self._named(self._message) if secret else text
 
 
 @ffi.def_extern(error=False)  # type: ignore[untyped-decorator, unused-ignore]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import suppress
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from paddle_flags._core.header import MARKS
@@ -45,33 +47,45 @@ def plain(value: Any) -> str:
 
 
 def _bytes(value: int) -> str:
-    power = min(((value & -value).bit_length() - 1) // 10, 6)
-    return f"{value >> 10 * power}{('', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB')[power]}"
+    for power, name in enumerate(("EiB", "PiB", "TiB", "GiB", "MiB", "KiB")):
+        size = 1 << 10 * (6 - power)
+        if value >= size and value % (size // 4) == 0:
+            quarters = ("", ".25", ".5", ".75")
+            return f"{value // size}{quarters[value % size * 4 // size]}{name}"
+    return str(value)
 
 
-def _seconds(value: int) -> str:
+def _seconds(value: int, fraction: str = "") -> str:
+    """Give whole seconds, with the digits of a fraction behind its point."""
     parts = []
-    for size, name in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+    for size, name in ((86400, "d"), (3600, "h"), (60, "m")):
         parts += [f"{value // size}{name}"] * (value >= size)
         value %= size
-    return "".join(parts)
+    last = f"{value}{fraction}s" if value or fraction else ""
+    return "".join(parts) + last or "0"
 
 
 def _fraction(value: float) -> str:
-    for scale, name in ((1e3, "ms"), (1e6, "us"), (1e9, "ns")):
-        whole = int(value * scale + 0.5)
-        if whole and whole / scale == value:
-            return f"{whole}{name}"
+    """Give seconds that aren't whole, with the digits of the plain number."""
+    digits = Decimal(_number(value))
+    if value >= 1:
+        return _seconds(int(digits), f"{digits % 1:f}"[1:])
+    for power, name in enumerate(("ms", "us", "ns"), start=1):
+        part = digits.scaleb(3 * power)
+        if part >= 1:
+            return f"{part:f}{name}"
     return _number(value)
 
 
+_MOST_WHOLE = 9e15  # a greater float has more digits before the point than people read
+
+
 def _quantity(value: float, unit: str | None) -> str:
-    """Write a number with its unit, as C's help does: 64MiB, 1m30s."""
-    if unit not in ("bytes", "seconds") or not abs(value) < 2**64:
+    """Write a number with its unit, as C's help does: 64MiB, 1m30.5s."""
+    real = isinstance(value, float)
+    if unit not in ("bytes", "seconds") or (real and not abs(value) < _MOST_WHOLE):
         return _number(value)
-    if value == 0:
-        return "0"
-    sign = "-" * (value < 0)
+    sign = "-" * (math.copysign(1, value) < 0)
     if int(value) != value:
         return sign + _fraction(abs(value)) if unit == "seconds" else _number(value)
     return sign + (_bytes if unit == "bytes" else _seconds)(abs(int(value)))

@@ -339,7 +339,7 @@ def test_the_errors_of_a_file_have_an_end(tmp_path):
     path = write(tmp_path / "a.yaml", "".join(f"a{i}: ~\n" for i in range(1000)))
     found = refusals(path)
     assert len(found) == 101
-    assert found[-1].endswith("more errors aren't shown")
+    assert found[-1].endswith("more errors are not shown")
 
 
 def test_a_byte_order_mark_and_windows_lines_are_no_part_of_the_text(tmp_path, name):

@@ -129,10 +129,10 @@ script.py, tuning:
   --level=INT64        How hard to try [1 to 9] [default: 6] [also: --lvl]
 
 common:
-  -h, --help           Show this help and end.
+  -h, --help           Show this help and exit.
   --helpfull           Show all flags, hidden ones too.
   --helpshort          Show the flags of the program itself.
-  --version            Show the version of the program and end.
+  --version            Show the version of the program and exit.
   --flagfile=FILE,...  Read flags from files.
 """
 

@@ -217,7 +217,7 @@ try:
 except pf.FlagConflictError as error:
     print(error)
 """
-    assert f"'{name}_level' is defined already" in python(text, path).stdout
+    assert f"'{name}_level' is already defined" in python(text, path).stdout
 
 
 def test_loading_twice_needs_unloading_twice(name, plugin):

@@ -192,9 +192,20 @@ pd_status pd__fail_undefined(const char *name, pd_error *err);
 /* Write the known flag that `name` is nearest to, if one is near, as "; did you mean 'x'?" with
  * `prefix` before the name; otherwise "". A `prefix` that is NULL asks for the name of a flag;
  * with one it may be the negation of one too, or another option of a command line. */
-#define PD__SUGGESTION_SIZE (PD_NAME_MAX + 40)
+#define PD__SUGGESTION_SIZE (PD_NAME_MAX + 200)
 void pd__suggest(const char *name, size_t length, const char *prefix,
                  char out[PD__SUGGESTION_SIZE]);
+
+/* The same of what stands behind one dash and names no flag: -p9 for --port=9, -vq for -v -q. */
+void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]);
+
+/* Suggest how arguments that stand right behind a flag may be meant as its value: of a list, whose
+ * value is `text`, and of a bool, which has none (NULL). */
+void pd__suggest_value(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
+                       char out[PD__SUGGESTION_SIZE]);
+
+/* Whether the name of one letter is that of a sensitive flag. */
+bool pd__letter_is_sensitive(char letter);
 
 /* ---- Modules: images whose code or variables are used (image.c) ---- */
 
@@ -205,6 +216,7 @@ struct pd_module {
   bool present;
   bool stays;             /* it never leaves: the program, or linked so */
   bool has_record;        /* it tells when it leaves */
+  bool asked_for;         /* it came by pd_module_load: not as a library that another one needs */
   uint32_t opened;        /* by pd_module_load, not counting what was undone */
   uint32_t pinned;        /* by operations, while it is open */
   void *handle;           /* of the loader, while it is open or still to be closed */
@@ -442,6 +454,9 @@ extern const pd_origin pd__at_run_time;
 /* Up to the name: "flags.conf:3: ", "environment: ", or "". Gives `out`. */
 #define PD__PLACE_SIZE (PD_NAME_MAX + 32)
 const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]);
+
+/* By itself: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Gives `out`. */
+const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]);
 
 /* As the beginning of a message about the value. Gives `out`. */
 #define PD__SOURCE_SIZE (3 * PD_NAME_MAX + 64)
