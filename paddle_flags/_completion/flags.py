@@ -71,19 +71,32 @@ def argument_at(tokens: Sequence[str]) -> int:
     values: _Values | None = None
     for at, each in enumerate(tokens):
         is_value = values is not None
-        values = _awaited(each)
-        if each == "--" or not (is_value or _is_flag(each)):
+        values = None if is_value else _awaited(each)
+        if each == "--" or not (is_value or is_flag(each)):
             return at
     return len(tokens)
 
 
-def _is_flag(token: str) -> bool:
+def is_flag(token: str) -> bool:
+    """Return whether a token is written as a flag: -1 and -.5 are numbers."""
     return re.match("-[^0-9.]", token) is not None
+
+
+def awaits_value(token: str) -> bool:
+    """Return whether the next token is the value of the flag in this one."""
+    return _awaited(token) is not None
+
+
+def is_known(token: str) -> bool:
+    """Return whether --name or --noname is a flag, or something every command line has."""
+    name = token.lstrip("-").partition("=")[0].replace("-", "_")
+    names = {name, name.removeprefix("no").removeprefix("_")}
+    return name in _OWN or any(each in FLAGS for each in names)
 
 
 def _awaited(token: str) -> _Values | None:
     """Give what the next token can be, if it is the value of the flag in this one."""
-    if not _is_flag(token):
+    if not is_flag(token):
         return None
     values = _values_of(token)
     return None if "=" in token or values.needs_equals else values

@@ -38,6 +38,6 @@ def _quote_fish(text: str) -> str:
 
 
 def own_programs() -> list[str]:
-    """Give the ways to start `python -m paddle_flags`."""
+    """Return the commands that start our own command line."""
     names = dict.fromkeys(["python", "python3", os.path.basename(sys.executable)])
-    return [f"{name} -m paddle_flags" for name in names if name]
+    return ["paddle-flags", *(f"{name} -m paddle_flags" for name in names if name)]
