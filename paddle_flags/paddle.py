@@ -13,6 +13,7 @@ of paddle/common/flags.h, and those whose category is `"exported"`.
 from __future__ import annotations
 
 from paddle_flags._core.flag import Flag, assign, caller
+from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.registry import find, override
 from paddle_flags.errors import FlagError, FlagTypeError, ReadOnlyFlagError, UndefinedFlagError
 
@@ -35,6 +36,7 @@ class NotExportedError(UndefinedFlagError, ValueError):
     """The name is none of Paddle's: without `FLAGS_`, of no flag, or of one that isn't exported."""
 
 
+@public
 def set_flags(flags: Mapping[str, Value]) -> None:
     """Set exported flags, all or none of them: `{"FLAGS_check_nan_inf": True}`.
 
@@ -47,6 +49,7 @@ def set_flags(flags: Mapping[str, Value]) -> None:
     assign(_wanted(flags), caller(1))
 
 
+@public
 def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
     """Give the values of exported flags, one name or a list or tuple of them, by name."""
     if not isinstance(flags, (str, list, tuple)):
@@ -56,6 +59,7 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
     return {name: _exported(name).value for name in names}
 
 
+@public_class
 class flag_guard(override):  # noqa: N801 - Paddle's name
     """Give exported flags other values for the time of a `with` block or of a function.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from paddle_flags._core.frames import public
 from paddle_flags._core.status import ErrorList, new_error, settle
 from paddle_flags._native import ffi, lib
 
 
+@public
 def check_modules() -> None:
     """Raise the first refusal of a module that came past `load_plugin`.
 
@@ -22,6 +24,7 @@ def check_modules() -> None:
         raise found.gather(ffi.NULL)
 
 
+@public
 def check_pending() -> None:
     """Raise UndefinedFlagError if values still wait for flags that are not defined.
 
@@ -34,6 +37,7 @@ def check_pending() -> None:
         raise found.gather(err)
 
 
+@public
 def check_values() -> None:
     """Ask all validators about the current values, as `parse` does at its end.
 

@@ -7,6 +7,7 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 
 from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of, flags_made
+from paddle_flags._core.frames import public
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import check, new_error, to_bytes, to_switch
 from paddle_flags._core.values import BY_NAME, LISTS, REDACTED, ValueType, fits, to_python
@@ -297,6 +298,7 @@ def define(
     choices: Iterable[float] | None = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[tuple[float, ...]]: ...
+@public
 def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[Any]:
     """Define a flag for the process, and give it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import (
     ErrorList,
     check,
@@ -42,6 +43,7 @@ def caller(depth: int) -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
+@public_class
 class Flag(FlagBase[T]):
     """A named, typed value of the process, shared with native code.
 
@@ -85,6 +87,12 @@ class Flag(FlagBase[T]):
         kind = f"list of {self.items}" if self.items else self.type
         value = REDACTED if self.sensitive else self.value
         return f"<Flag {self._name}: {kind} = {value!r} ({self.source})>"
+
+    def __str__(self) -> str:
+        return format(self)
+
+    def __format__(self, spec: str) -> str:
+        return str(REDACTED) if self.sensitive else format(self.value, spec)
 
     # ---- value: the property itself is that of FlagBase ----
 

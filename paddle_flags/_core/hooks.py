@@ -6,6 +6,7 @@ import atexit
 import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
+from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import check, leave_failure, new_error, to_switch
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagTypeError
@@ -22,6 +23,7 @@ _held: dict[int, Any] = {}
 _ours: set[int] = set()
 
 
+@public_class
 class Hook:
     """A validator or watcher that was added; it stays until `remove`.
 

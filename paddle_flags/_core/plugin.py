@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.status import ErrorList, check, new_error, settle, to_argument, to_text
 from paddle_flags._fast import load
 from paddle_flags._native import ffi, lib
@@ -18,6 +19,7 @@ from paddle_flags.errors import (
 )
 
 
+@public_class
 class Plugin:
     """A shared library that `load_plugin` has loaded."""
 
@@ -113,6 +115,7 @@ def _plugin_of(handle: Any) -> Plugin:
     return plugin
 
 
+@public
 def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
     """Load a shared library and join its flags; any library may be loaded.
 

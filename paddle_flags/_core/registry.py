@@ -5,6 +5,7 @@ from __future__ import annotations
 from _collections_abc import Mapping  # as collections.abc, without what that imports
 
 from paddle_flags._core.flag import Flag, assign, caller, find_flag, flag_of
+from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.status import check, new_error, to_bytes
 from paddle_flags._fast import RegistryBase, attach
 from paddle_flags._native import ffi, lib
@@ -48,6 +49,10 @@ def find(name: str) -> Flag[Any]:
     return flag
 
 
+_SHOWN = 60  # characters of names in repr(FLAGS)
+
+
+@public_class
 class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
     """The flags of the process, by name and live.
 
@@ -103,7 +108,15 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
         return [*super().__dir__(), *self]
 
     def __repr__(self) -> str:
-        return f"<FLAGS: {len(self)} flags>"
+        names = list(self)
+        shown = ""
+        for index, name in enumerate(names):
+            if len(shown) + len(name) > _SHOWN:
+                shown += "... "
+                break
+            shown += name + (", " if index + 1 < len(names) else " ")
+        count = f"({len(names)} flag{'s' * (len(names) != 1)})"
+        return f"<FLAGS: {shown}{count}>"
 
     def update(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
         """Set several flags, all or none of them.
@@ -171,21 +184,25 @@ def all_flags() -> list[Flag[Any]]:
 FLAGS = Registry()
 
 
+@public
 def get(name: str) -> Any:
     """Give the value of a flag, as `FLAGS.<name>` does."""
     return find(name).value
 
 
+@public
 def set(name: str, value: Value) -> None:
     """Set a flag, as `FLAGS.<name> = value` does."""
     assign([(find(name), value)], caller(1))
 
 
+@public
 def reset(name: str) -> None:
     """Go back to the default of a flag, as `Flag.reset` does."""
     find(name).reset()
 
 
+@public_class
 class override:  # noqa: N801 - reads as a statement
     """Give flags other values for the time of a `with` block or of a function.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.frames import public
 from paddle_flags._core.hooks import Hook, add_validator, add_watcher, handles
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import check, new_error
@@ -30,6 +31,7 @@ def _flags_of(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
     return flags
 
 
+@public
 def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     """Make a function a validator of flags, which are given by name or as Flag.
 
@@ -45,6 +47,7 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     """
     known = _flags_of(flags)
 
+    @public
     def add(function: F) -> F:
         add_validator(known, function, message)
         return function
@@ -60,6 +63,7 @@ def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
     return Hook(number[0])
 
 
+@public
 def mutually_exclusive(*flags: FlagOrName, required: bool = False) -> Hook:
     """Let at most one of the flags be given; exactly one if `required`.
 
@@ -70,21 +74,25 @@ def mutually_exclusive(*flags: FlagOrName, required: bool = False) -> Hook:
     return _group(kind, flags, 2)
 
 
+@public
 def at_least_one(*flags: FlagOrName) -> Hook:
     """Want one of the flags to be given, or more, by the end of `parse`."""
     return _group(lib.PD_GROUP_AT_LEAST_ONE, flags, 1)
 
 
+@public
 def all_or_none(*flags: FlagOrName) -> Hook:
     """Want the flags to be given together, or none of them."""
     return _group(lib.PD_GROUP_ALL_OR_NONE, flags, 2)
 
 
+@public
 def required(*flags: FlagOrName) -> Hook:
     """Want each of the flags to be given by the end of `parse`."""
     return _group(lib.PD_GROUP_ALL, flags, 1)
 
 
+@public
 def watch(callback: Callable[[Flag[Any]], object], *, weak: bool = False) -> Hook:
     """Call `callback` with the Flag after each change of any flag's value.
 

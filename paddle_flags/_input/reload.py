@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
+from paddle_flags._core.frames import public
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import ErrorList, new_error, settle
 from paddle_flags._core.values import REDACTED
@@ -28,6 +29,7 @@ class FlagChange(NamedTuple):
     new: Any
 
 
+@public
 def reload() -> list[FlagChange]:
     """Read the configuration files of the last `parse` again; tell what has changed.
 

@@ -7,6 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from paddle_flags._core.frames import public
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_argument, to_switch
@@ -198,6 +199,7 @@ def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
             to_argument(name, text)
 
 
+@public
 def describe(
     format: str = "text",
     *,

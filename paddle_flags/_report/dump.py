@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Union, overload
 
+from paddle_flags._core.frames import public
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_prefix, to_switch
 from paddle_flags._input.argv import environment_prefix
@@ -149,6 +150,7 @@ def dump(
 ) -> dict[str, str]: ...
 @overload
 def dump(format: str, *, all: bool = ..., prefix: str | None = ...) -> Dumped: ...
+@public
 def dump(
     format: str = "flagfile",
     *,

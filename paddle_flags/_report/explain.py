@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.frames import public
 from paddle_flags._core.registry import find
 from paddle_flags._report import facts
 from paddle_flags._report.table import table
@@ -39,6 +40,7 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
     }
 
 
+@public
 def explain(name: str) -> str:
     """Tell what a flag is, every value that it was given, and which one holds.
 

@@ -7,6 +7,7 @@ import sys
 from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags import errors
+from paddle_flags._core.frames import public
 from paddle_flags._core.status import settle, take_warnings, warn
 from paddle_flags._input.argv import HelpWanted, Options, read_argv
 from paddle_flags.cli.output import print_error, print_text
@@ -43,6 +44,7 @@ def _help(program: str, wanted: HelpWanted, options: Options) -> errors.HelpRequ
     return requested
 
 
+@public
 def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
     argv: Sequence[str] | None = None,
     *,
