@@ -9,7 +9,7 @@ pf.FLAGS.alpha_level = 9
 """
 
 try:
-    import paddle_flags._fast
+    import paddle_flags._fast  # noqa: F401 - its library may be missing
     from paddle_flags._native import lib as _lib
 except ImportError as error:
     from paddle_flags._core.missing import explain_import
@@ -42,6 +42,7 @@ from paddle_flags.errors import (
     PluginValueError,
     ReadOnlyFlagError,
     UndefinedFlagError,
+    UnknownVariableWarning,
 )
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -133,6 +134,7 @@ __all__ = [
     "PluginValueError",
     "ReadOnlyFlagError",
     "UndefinedFlagError",
+    "UnknownVariableWarning",
     "__version__",
     "all_or_none",
     "at_least_one",

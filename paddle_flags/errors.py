@@ -91,6 +91,10 @@ class FlagWarning(UserWarning):
     """What native code reports of flags, and no caller can be told by an exception."""
 
 
+class UnknownVariableWarning(UserWarning):
+    """An environment variable has the prefix of flags but names no flag."""
+
+
 class DeprecatedFlagWarning(FlagWarning, FutureWarning):
     """A flag, or a name of one, that will go, or is gone already, was used."""
 

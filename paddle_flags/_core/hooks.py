@@ -83,26 +83,37 @@ class _Validator:
     def why_not(self, entries: Any) -> str | None:
         """Give None to accept, or what was expected."""
         values = [flag.from_entry(entries[i]) for i, flag in enumerate(self._flags)]
-        name = getattr(self._function, "__name__", repr(self._function))
         leave_failure(None)
         try:
             accepted = self._function(*values)
         except ValueError as error:
             text = str(error) or self._message
-            return self._tell(text, error)
+            return self._tell(self._named(text), error)
         except BaseException as error:  # noqa: BLE001 - raised again where C was called
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
-            return self._tell(f"its validator {name} failed: {failure}", error)
+            return self._tell(f"its validator {self._name()} failed: {failure}", error)
         if accepted is None:
-            return f"its validator {name} gave None, expected True or False"
-        return None if accepted else self._message
+            return f"its validator {self._name()} returned None, expected True or False"
+        return None if accepted else self._named(self._message)
+
+    def _name(self) -> str:
+        """Return the name of the function, with that of its class."""
+        function = self._function
+        name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "")
+        return str(name).rpartition("<locals>.")[2] or repr(function)
+
+    def _named(self, text: str) -> str:
+        """Return why values are refused: of several flags, or without a reason, by whom."""
+        if not text:
+            return f"its validator {self._name()} refuses it"
+        return f"{text} (validator {self._name()})" if len(self._flags) > 1 else text
 
     def _tell(self, text: str, error: BaseException) -> str:
         """What an exception says, unless that may be a secret."""
         secret = any(flag.sensitive for flag in self._flags)
         if not secret or not isinstance(error, Exception):
             leave_failure(error)
-        return self._message if secret else text
+        return self._named(self._message) if secret else text
 
 
 @ffi.def_extern(error=False)  # type: ignore[untyped-decorator, unused-ignore]

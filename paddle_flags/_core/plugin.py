@@ -8,11 +8,13 @@ from typing import Any
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import ErrorList, check, new_error, settle, to_argument, to_text
 from paddle_flags._fast import load
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import (
     FlagArgumentError,
+    FlagError,
     FlagTypeError,
     PluginValueError,
     UndefinedFlagError,
@@ -130,6 +132,11 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
     flags: it is loaded, as the exception's `plugin`, and the flag keeps its
     default.
     """
+    return load_named(path, namespace, 'load_plugin({path!r}, namespace="{namespace}")')
+
+
+def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plugin:
+    """Load a library as `load_plugin` does; `remedy` is how errors write a call with a namespace."""
     try:
         file = os.fsencode(path)
     except TypeError:
@@ -148,8 +155,48 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
         settle()
         return plugin
     if plugin is None:
-        raise errors.gather(err)
+        refusal = errors.gather(err)
+        if not namespace:
+            _suggest_namespace(refusal, os.fspath(path), remedy)
+        raise refusal
     refused = errors.gather(err, PluginValueError)
     assert isinstance(refused, PluginValueError)  # noqa: S101 - for the type checkers
     refused.plugin = plugin
     raise refused
+
+
+# ---- Conflicts ----
+
+
+def _suggest_namespace(refusal: FlagError, path: str, remedy: str) -> None:
+    """Add to the first conflict how the library can be loaded all the same."""
+    conflicts = [each for each in refusal.errors if each.status == "PD_ERR_CONFLICT"]
+    namespace = _free_namespace(path)
+    if not conflicts or not namespace or _is_loaded(path):
+        return
+    call = remedy.format(path=path, namespace=namespace)
+    conflicts[0].args = (f"{conflicts[0]}; to give its flags other names, use {call}",)
+    refusal.args = ("\n".join(map(str, refusal.errors)),)
+
+
+def _free_namespace(path: str) -> str:
+    """Return a namespace for the flags of a library, made of its name; "" if there is none."""
+    stem = os.path.basename(os.fsdecode(path)).partition(".")[0].removeprefix("lib")
+    namespace = "".join(c if c.isascii() and c.isalnum() else "_" for c in stem)
+    names = [flag.name for flag in all_flags()]
+    is_taken = any(name.startswith(namespace + ".") for name in names)
+    longest = max(map(len, names), default=0)
+    is_long = len(namespace) + 1 + longest > lib.PD_NAME_MAX
+    return "" if is_taken or is_long or not namespace or namespace[0].isdigit() else namespace
+
+
+def _is_loaded(path: str) -> bool:
+    """Return whether the library is there, in a namespace: then no other can be chosen."""
+    handle = lib.pd_module_next(ffi.NULL)
+    while handle:
+        with suppress(OSError):
+            info = _info(handle)
+            if info.present and os.path.samefile(to_text(info.path), path):
+                return True
+        handle = lib.pd_module_next(handle)
+    return False

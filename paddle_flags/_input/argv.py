@@ -43,6 +43,7 @@ class Options:
         self,
         *,
         env_prefix: str | None = None,
+        warn_unknown_env: bool = False,
         config: Path | Sequence[Path] | None = None,
         allow_pending: bool = False,
         stop_at_argument: bool = False,
@@ -52,6 +53,7 @@ class Options:
         keep_startup: bool = False,  # another command line will follow
     ) -> None:
         self.env_prefix = env_prefix
+        self.warn_unknown_env = warn_unknown_env
         self.config = config
         self.allow_pending = allow_pending
         self.stop_at_argument = stop_at_argument
@@ -67,8 +69,11 @@ class Options:
         for name, text in (("usage", self.usage), ("version", self.version)):
             if text is not None:
                 to_argument(name, text)
-        for name in ("allow_pending", "stop_at_argument", "keep_startup"):
+        for name in ("warn_unknown_env", "allow_pending", "stop_at_argument", "keep_startup"):
             to_switch(name, getattr(self, name))
+        if self.warn_unknown_env and not self.env_prefix:
+            message = "warn_unknown_env: needs an env_prefix that is not empty"
+            raise errors.FlagArgumentError(message)
 
 
 class HelpWanted:

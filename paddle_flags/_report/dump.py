@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Union, overload
 
 from paddle_flags._core.frames import public
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_prefix, to_switch
 from paddle_flags._input.argv import environment_prefix
+from paddle_flags._input.unknown import variable_of
 from paddle_flags._native import lib
 from paddle_flags._report.facts import each
 from paddle_flags._report.help import collect
@@ -56,12 +58,18 @@ def _to_environment(current: Iterable[_Current], prefix: str) -> dict[str, str]:
     texts = {flag.name: flag.text for flag in current}
     owners: dict[str, str] = {}
     for flag in all_flags():
-        variable = prefix + flag.name.replace("-", "_").replace(".", "_")
+        variable = prefix + variable_of(flag.name)
         other = owners.setdefault(variable, flag.name)
         if other != flag.name and (other in texts or flag.name in texts):
             message = f"{other} and {flag.name} would both take the variable {variable}"
             raise FlagConflictError(message)
-    return {variable: texts[name] for variable, name in owners.items() if name in texts}
+    dumped = {variable: texts[name] for variable, name in owners.items() if name in texts}
+    # A variable in capitals serves as well: a child must not see two that differ.
+    for variable, text in list(dumped.items()):
+        capitals = prefix + variable[len(prefix) :].upper()
+        if capitals in os.environ and capitals not in owners:
+            dumped[capitals] = text
+    return dumped
 
 
 # ---- tables ----

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from paddle_flags import errors
-from paddle_flags._core.plugin import load_plugin
+from paddle_flags._core.plugin import load_named
 from paddle_flags._input.argv import Options
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import read_flags
@@ -78,7 +78,7 @@ def load(plugin: str) -> None:
             f" use '{PROGRAM} run --explain NAME {file}'"
         )
         raise errors.FlagArgumentError(message)
-    load_plugin(file, namespace=namespace)
+    load_named(file, namespace, "-p {namespace}={path}")
 
 
 def set_flags(

@@ -8,7 +8,7 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 
 from paddle_flags import errors
 from paddle_flags._core.frames import public
-from paddle_flags._core.status import settle, take_warnings, warn
+from paddle_flags._core.status import leave_warning, settle, take_warnings, warn
 from paddle_flags._input.argv import HelpWanted, Options, read_argv
 from paddle_flags.cli.output import print_error, print_text
 
@@ -49,6 +49,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     argv: Sequence[str] | None = None,
     *,
     env_prefix: str | None = None,
+    warn_unknown_env: bool = False,
     config: Path | Sequence[Path] | None = None,
     allow_pending: bool = False,
     stop_at_argument: bool = False,
@@ -95,6 +96,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     tokens = list(sys.argv) if argv is None else _check_argv(argv)
     options = Options(
         env_prefix=env_prefix,
+        warn_unknown_env=warn_unknown_env,
         config=config,
         allow_pending=allow_pending,
         stop_at_argument=stop_at_argument,
@@ -113,7 +115,7 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
     except errors.FlagParseError:
         warn()
         raise
-    settle()
+    _finish(options)
     return rest
 
 
@@ -125,9 +127,19 @@ def _read_or_exit(tokens: list[str], options: Options, *, gflags: bool) -> list[
         why = error
     else:
         print_warnings(_program(tokens))
-        settle()
+        _finish(options)
         return rest
     sys.exit(_report(_program(tokens), why, gflags=gflags))
+
+
+def _finish(options: Options) -> None:
+    """Warn of variables that name no flag, and hand out what callbacks left."""
+    if options.warn_unknown_env:
+        from paddle_flags._input.unknown import unknown_variables  # noqa: PLC0415 - seldom used
+
+        for each in unknown_variables(options.env_prefix or ""):
+            leave_warning(each)
+    settle()
 
 
 def _program(tokens: Sequence[str]) -> str:

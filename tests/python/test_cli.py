@@ -265,6 +265,14 @@ def test_warnings_are_printed_before_an_error(plugin):
     assert "error: no flag is named 'nothing'" in error
 
 
+def test_a_conflict_of_plugins_suggests_the_option_for_a_namespace(alpha, plugin):
+    other = plugin('PD_DEFINE_string(alpha_level, "", "");\n', "other")
+    ended = cli("list", "-p", alpha, "-p", other)
+    assert ended.returncode == 2
+    assert ended.stderr.endswith(f"; to give its flags other names, use -p other={other}\n")
+    assert cli("list", "-p", alpha, "-p", f"other={other}").returncode == 0
+
+
 def test_the_console_script_names_itself(alpha):
     script = Path(sys.executable).with_name("paddle-flags")
     assert run(script, "list", "-p", alpha).stdout == cli("list", "-p", alpha).stdout

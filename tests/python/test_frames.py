@@ -21,12 +21,12 @@ def frames_of(function) -> list[str]:
     """The names of the functions in the traceback of what a call raises."""
     try:
         function()
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - SystemExit is one of them
         return [frame.name for frame in traceback.extract_tb(error.__traceback__)[1:]]
     pytest.fail("nothing was raised")
 
 
-def test_an_error_shows_the_callers_line_last(name, tmp_path):
+def test_an_error_shows_the_callers_line_last(name, tmp_path):  # noqa: C901 - one list
     flag = pf.define(name, 1, max=9)
 
     def set_attribute() -> None:

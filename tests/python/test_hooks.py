@@ -71,13 +71,25 @@ def test_a_validator_of_several_flags_gets_their_values_in_its_own_order(two):
     def is_ordered(high: int, low: int) -> bool:
         return low < high
 
-    why = f"--{b.name}, --{a.name}: the second must be below the first"
+    why = f"--{b.name}, --{a.name}: the second must be below the first (validator is_ordered)"
     assert refusal(setattr, a, "value", 5) == why
     pf.FLAGS.update({a.name: 7, b.name: 8})
     with pytest.raises(pf.FlagValueError):
         pf.override({b.name: 6}).__enter__()
     assert (a.value, b.value) == (7, 8)
     assert is_ordered(2, 1)
+
+
+class Limits:
+    def below(self, low: int, high: int) -> bool:
+        return low < high
+
+
+def test_a_refusal_of_several_flags_names_the_validator(two):
+    a, b = two
+    pf.validator(a, b)(Limits().below)
+    why = f"--{a.name}, --{b.name}: its validator Limits.below refuses it"
+    assert refusal(setattr, a, "value", 50) == why
 
 
 def test_a_validator_may_say_by_an_exception_what_was_expected(name):
@@ -130,14 +142,14 @@ def test_the_words_of_a_validator_dont_give_a_sensitive_value_away(name):
     def fail(number: int, text: str) -> bool:
         raise ValueError(number, text)
 
-    why = f"--{name}_other, --{name}: a validator refuses it"
+    why = f"--{name}_other, --{name}: its validator fail refuses it"
     assert refusal(setattr, other, "value", 3) == why
 
 
 def test_a_validator_that_gives_nothing_refuses(name):
     flag = pf.define(name, 1)
     flag.validate(lambda _: None)  # type: ignore[arg-type,return-value]
-    assert "gave None, expected True or False" in refusal(setattr, flag, "value", 2)
+    assert "returned None, expected True or False" in refusal(setattr, flag, "value", 2)
 
 
 def test_a_validator_is_asked_by_parse_about_every_value(name):

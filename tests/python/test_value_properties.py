@@ -19,9 +19,6 @@ from paddle_flags._core import lists
 from paddle_flags._core.values import LISTS, from_c
 from paddle_flags._native import ffi, lib
 
-settings.register_profile("untimed", deadline=None)  # machines differ
-settings.load_profile("untimed")
-
 BITS = {"int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
 TYPES = [*BITS, "bool", "double", "string"]
 
