@@ -185,11 +185,12 @@ static PyObject *get_state(PyObject *self, void *Py_UNUSED(closure)) {
 
 static PyGetSetDef getset[] = {
     {"value", get_value, set_value,
-     "The current value, as native code sees it. Setting it is checked first.\n\n"
-     "That of a list is a tuple; any sequence but text sets it.\n"
-     "Raises on setting: FlagTypeError, FlagValueError, ReadOnlyFlagError,\n"
-     "FrozenFlagError. The place that `history` shows is the caller's line.\n"
-     "Deleting it drops the value that was set at run time.",
+     "The current value, shared with native code.\n\n"
+     "Reading takes no lock. The value of a list is a tuple; it can be set from any\n"
+     "sequence except text. Setting raises FlagTypeError, FlagValueError,\n"
+     "ReadOnlyFlagError or FrozenFlagError, and the value is then unchanged; `history`\n"
+     "records the file and line that set it. `del flag.value` drops the value set at\n"
+     "run time.",
      NULL},
     {"_address", get_address, NULL, "The pd_flag, as a number.", NULL},
     {"_state", get_state, NULL, "What pd_flag_get_state tells; None: nothing.", NULL},

@@ -1,4 +1,4 @@
-"""All flags, in a table or in another form."""
+"""Listings of all flags: a table or another form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _row(flag: Flag[Any]) -> tuple[str, ...]:
 
 
 def flags_table(*, hidden: bool = False) -> str:
-    """Give the table of all flags with value, source and module."""
+    """Return the table of all flags with value, source and module."""
     rows = facts.each(facts.listed(hidden=hidden), _row)
     return table(("flag", "type", "value", "source", "module"), rows)
 

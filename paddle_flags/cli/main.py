@@ -15,6 +15,7 @@ from paddle_flags.cli.line import split
 from paddle_flags.cli.options import PROGRAM, Parser, load, own_options
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import print_warnings
+from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
     import argparse
@@ -100,10 +101,9 @@ def _check_first(main_parser: argparse.ArgumentParser, parsers: Parsers, first: 
     """End the program unless the first token, which is no command, is a known option."""
     name = first.partition("=")[0]
     if not first.startswith("-"):
-        from paddle_flags.cli.suggestions import suggestion  # noqa: PLC0415 - seldom used
-
-        expected = suggestion(first, parsers) or f"; expected one of {', '.join(parsers)}"
-        main_parser.error(f"no such command {first or repr(first)}{expected}")
+        near = nearest(first, parsers)
+        expected = f"did you mean {near}?" if near else f"expected one of {', '.join(parsers)}"
+        main_parser.error(f"no such command {first or repr(first)}; {expected}")
     if name in own_options(main_parser):
         return
     owners = [command for command in _COMMANDS if name in own_options(parsers[command])]
@@ -114,12 +114,11 @@ def _check_first(main_parser: argparse.ArgumentParser, parsers: Parsers, first: 
 
 def _refuse(parser: argparse.ArgumentParser, token: str) -> NoReturn:
     """End the program: the parser knows no such option, or takes no more arguments."""
-    from paddle_flags.cli.suggestions import suggestion  # noqa: PLC0415 - seldom used
-
     name = token.partition("=")[0]
     if not token.startswith("-"):
         parser.error(f"unexpected argument {token}")
-    parser.error(f"no such option {name}{suggestion(name, own_options(parser))}")
+    near = nearest(name, own_options(parser))
+    parser.error(f"no such option {name}" + (f"; did you mean {near}?" if near else ""))
 
 
 def main(tokens: Sequence[str], generator: Generator) -> int:

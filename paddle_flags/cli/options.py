@@ -1,4 +1,4 @@
-"""What the commands have in common: their parsers, and how plugins and flags are read."""
+"""What the commands share: their parsers, and how plugins and flags are read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
 
 class Parser(argparse.ArgumentParser):
-    """Prints as all of us do."""
+    """A parser that prints as the rest of the package does."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if message:

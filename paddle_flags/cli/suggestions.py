@@ -16,6 +16,6 @@ def nearest(name: str, known: Collection[str]) -> str:
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
-    """Return "; did you mean x?" if a known name is near, else ""."""
+    """Return "; did you mean 'x'?" if a known name is near, else ""."""
     near = nearest(name, known)
-    return f"; did you mean {near}?" if near else ""
+    return f"; did you mean '{near}'?" if near else ""

@@ -182,7 +182,7 @@ def test_bytes_that_are_not_utf8_come_back_too(form, state, tmp_path):
 def test_bytes_that_a_form_cannot_hold_are_an_error(form, what, name):
     flag = pf.define(name, ("x",))
     flag.value = ("y", "\udcff")
-    message = f"{name}: the value has bytes that aren't UTF-8, which {what} can't hold"
+    message = f"{name}: the value has bytes that are not UTF-8, which {what} can't hold"
     with pytest.raises(pf.FlagValueError, match=message):
         pf.dump(form)
     flag.reset()
@@ -247,7 +247,7 @@ def test_variables_begin_as_the_last_parse_reads_them(python):
 def test_two_flags_of_one_variable_are_an_error(name):
     first, second = pf.define(f"{name}.x", 1), pf.define(f"{name}_x", 1)
     first.value = 2
-    message = f"{name}.x and {name}_x would both take the variable FLAGS_{name}_x"
+    message = f"{name}.x and {name}_x would both use the environment variable FLAGS_{name}_x"
     with pytest.raises(pf.FlagConflictError, match=message):
         pf.dump("environment", prefix="FLAGS_")
     first.reset()

@@ -404,7 +404,7 @@ def test_flags_and_flag_have_representations_that_help(name):
 
 def test_flag_and_plugin_are_not_made_by_hand():
     for kind in (pf.Flag, pf.Plugin):
-        with pytest.raises(TypeError, match="comes from"):
+        with pytest.raises(TypeError, match="cannot create a "):
             kind()
 
 
@@ -446,7 +446,7 @@ def test_mock_can_patch_flags(name):
 def test_a_flag_that_is_taken_for_its_value_says_so(name):
     flag = pf.define(name, default=False)
     for mistake in (lambda: bool(flag), lambda: flag == 3, lambda: flag != "x", lambda: not flag):
-        with pytest.raises(TypeError, match=f"use {name}.value"):
+        with pytest.raises(TypeError, match=r"use its \.value"):
             mistake()
     assert flag == pf.FLAGS[name]
     assert flag != pf.define(name + "_2", default=False)
@@ -571,7 +571,7 @@ def test_an_override_ends_once(name):
     override = pf.override({name: 1})
     with override:
         pass
-    with pytest.raises(pf.FlagArgumentError, match="has ended already"):
+    with pytest.raises(pf.FlagArgumentError, match="has already ended"):
         override.__exit__(None, None, None)
 
 

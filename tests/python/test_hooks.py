@@ -196,7 +196,7 @@ def test_hooks_that_cant_be_are_refused(name):
         flag.validate(3)  # type: ignore[arg-type]
     with pytest.raises(pf.FlagTypeError, match="expected a function"):
         flag.watch(None)  # type: ignore[arg-type]
-    with pytest.raises(pf.FlagArgumentError, match="1 or more flags"):
+    with pytest.raises(pf.FlagArgumentError, match="1 or more different flags"):
         pf.required()
     with pytest.raises(pf.UndefinedFlagError):
         pf.required("nobody_has_this")
@@ -205,7 +205,7 @@ def test_hooks_that_cant_be_are_refused(name):
     with pytest.raises(pf.FlagTypeError, match="expected the name of a flag, not list"):
         pf.required([name])  # type: ignore[arg-type]
     for flags in ([name], [name, flag]):
-        with pytest.raises(pf.FlagArgumentError, match="2 or more flags, each once"):
+        with pytest.raises(pf.FlagArgumentError, match="2 or more different flags"):
             pf.mutually_exclusive(*flags)
 
 

@@ -307,9 +307,9 @@ def test_what_cannot_be_a_command_line_is_refused(argv, options, error):
         ({"stop_at_argument": None}, pf.FlagTypeError, "stop_at_argument: None: expected bool"),
         ({"order": []}, pf.FlagArgumentError, "order is []: expected 'remove', 'leave'"),
         ({"config": 5}, pf.FlagTypeError, "config is 5: expected the path"),
-        ({"argv": 5}, pf.FlagTypeError, "argv is 5: expected a list of words"),
+        ({"argv": 5}, pf.FlagTypeError, "argv is 5: expected a list of str"),
         ({"argv": [5]}, pf.FlagTypeError, "argv has 5: expected str, not int"),
-        ({"argv": b"prog"}, pf.FlagTypeError, "argv is b'prog': expected a list of words"),
+        ({"argv": b"prog"}, pf.FlagTypeError, "argv is b'prog': expected a list of str"),
         ({"argv": ["prog", "a\0b"]}, pf.FlagValueError, "argv: 'a\\x00b': contains a NUL"),
     ],
 )

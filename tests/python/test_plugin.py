@@ -179,7 +179,7 @@ def test_an_unloaded_plugin_leaves_objects_that_say_so(name, plugin):
     ):
         with pytest.raises(pf.UndefinedFlagError):
             use()
-    with pytest.raises(pf.FlagArgumentError, match="is unloaded already"):
+    with pytest.raises(pf.FlagArgumentError, match="is already unloaded"):
         loaded.unload()
     assert (loaded.flags, loaded.loaded) == ({}, False)
     assert repr(loaded) == f"<Plugin {path}: unloaded>"
