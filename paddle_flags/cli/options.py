@@ -33,6 +33,8 @@ def _program() -> str:
 
 PROGRAM = _program()
 
+_COMMON = "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]"
+
 # "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
 _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
@@ -107,11 +109,12 @@ def add_command(
     commands: Commands, name: str, summary: str, use: str, example: str
 ) -> argparse.ArgumentParser:
     """Add a command that loads plugins and takes their flags."""
+    indent = "\n" + " " * len(f"usage: {PROGRAM} {name} ")
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
-        usage=f"{PROGRAM} {name} [-p FILE]... [--config FILE]... [--env-prefix PREFIX] {use}",
+        usage=indent.join([f"{PROGRAM} {name} {_COMMON}", *use.splitlines()]),
         epilog="Options, flags and names may come in any order.\n\n"
         f"example:\n  {PROGRAM} {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,

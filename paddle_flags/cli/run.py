@@ -27,12 +27,14 @@ def add(commands: Commands) -> None:
         commands,
         "run",
         "run a script or module with plugins loaded and flags set; without one, list the flags",
-        "[--show] [--explain NAME]... [--allow-pending] [--flag=value]..."
-        " [SCRIPT | -m MODULE] [ARGUMENT]...",
+        "[--show] [--explain NAME]... [--allow-pending] [--flag=value]...\n"
+        "[SCRIPT | -m MODULE] [ARGUMENT]...",
         "run -p libalpha.so --alpha_level=9 train.py data.txt",
     )
     parser.epilog = str(parser.epilog).replace(
-        "in any order.", "in any order\nbefore SCRIPT or -m MODULE; what follows is passed to it."
+        "Options, flags and names may come in any order.",
+        "Options and flags may come in any order before SCRIPT or -m MODULE.\n"
+        "What follows is passed to the program.",
     )
     parser.add_argument("--show", action="store_true", help="list the flags when the program ends")
     parser.add_argument(

@@ -392,7 +392,8 @@ def test_a_reader_that_is_missing_is_named_with_its_remedy(python, tmp_path):
     ended = python(text, cwd=tmp_path, check=False)
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[0] == (
-        "script.py: error: a.yaml: reading YAML requires ruamel.yaml: pip install 'paddle_flags[yaml]'"
+        "script.py: error: a.yaml: reading YAML requires ruamel.yaml:"
+        " pip install 'paddle_flags[yaml]'"
     )
     write(tmp_path / "a.toml", "x = 1")
     text = (
