@@ -62,9 +62,12 @@ def _build_parsers(generator: Generator) -> tuple[argparse.ArgumentParser, Parse
 def _prepare(command: str, parser: argparse.ArgumentParser, tokens: Sequence[str]) -> Action:
     """Load plugins and read flags: all that can go wrong because of a user."""
     is_run = command == "run"
-    line = split(tokens, parser, load if is_run else None, has_program=is_run)
-    options = parser.parse_args(line.own)
-    if command in ("list", "explain"):  # doctor reports what loading meets
+    line = split(tokens, parser, has_program=is_run)
+    options = parser.parse_args(line.own)  # which may show the help instead
+    if is_run:  # where the program begins depends on the flags that plugins define
+        line = split(tokens, parser, load, has_program=True)
+        options = parser.parse_args(line.own)
+    elif command in ("list", "explain"):  # doctor reports what loading meets
         for plugin in options.plugin:
             load(plugin)
     return _COMMANDS[command](parser, options, line)

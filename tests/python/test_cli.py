@@ -294,6 +294,13 @@ def test_help_does_not_need_docstrings(command):
     assert "None" not in full
 
 
+@pytest.mark.parametrize("command", ["run", "list", "explain", "doctor"])
+def test_help_of_a_command_needs_no_plugin(command):
+    shown = cli(command, "-p", "nothing.so", "--help")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith(f"usage: python -m paddle_flags {command} ")
+
+
 def test_help_tells_each_command(alpha):
     assert cli("--help").returncode == 0
     for command in ("run", "list", "explain", "config"):

@@ -182,7 +182,7 @@ def test_bytes_that_are_not_utf8_come_back_too(form, state, tmp_path):
 def test_bytes_that_a_form_cannot_hold_are_an_error(form, what, name):
     flag = pf.define(name, ("x",))
     flag.value = ("y", "\udcff")
-    message = f"{name}: the value has bytes that are not UTF-8, which {what} can't hold"
+    message = f"{name}: the value has bytes that are not UTF-8, which {what} cannot hold"
     with pytest.raises(pf.FlagValueError, match=message):
         pf.dump(form)
     flag.reset()
