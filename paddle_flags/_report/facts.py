@@ -1,4 +1,4 @@
-"""What reports tell of a flag, in words."""
+"""The parts of reports about a flag, as text."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _WIDEST_CHOICES = 30  # that stand in the place of a value
 
 
 def one_line(text: str) -> str:
-    """Give text as it can stand in a line: control and stray bytes escaped."""
+    """Return text as it can stand in a line: control and stray bytes escaped."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _number(value: float) -> str:
-    """Give a number as C writes it, of as few digits as read back equal."""
+    """Return a number as C writes it, of as few digits as read back equal."""
     if isinstance(value, int):
         return str(value)
     texts = (f"{value:.{digits}g}" for digits in (15, 16, 17))
@@ -38,7 +38,7 @@ def _number(value: float) -> str:
 
 
 def plain(value: Any) -> str:
-    """Give a value as text that a command line reads."""
+    """Return a value as text that a command line reads."""
     if isinstance(value, tuple):
         return encode(value)
     if isinstance(value, bool):
@@ -92,7 +92,7 @@ def _quantity(value: float, unit: str | None) -> str:
 
 
 def shown(flag: Flag[Any], value: Any) -> str:
-    """Give a value of the flag for people, on one line."""
+    """Return a value of the flag for people, on one line."""
     if flag.sensitive:
         return REDACTED
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -101,13 +101,13 @@ def shown(flag: Flag[Any], value: Any) -> str:
 
 
 def type_of(flag: Flag[Any]) -> str:
-    """Give the type in words."""
+    """Return the type as text, with items and unit."""
     kind = f"list of {flag.items}" if flag.items else flag.type
     return f"{kind}, {flag.unit}" if flag.unit else kind
 
 
 def names(flag: Flag[Any]) -> list[str]:
-    """Give the names that stand before the help, those of one letter first."""
+    """Return the names that stand before the help, those of one letter first."""
     letters = [name for name in (flag.name, *flag.aliases) if len(name) == 1]
     own = [flag.name] if len(flag.name) > 1 else []
     no = "[no]" if flag.type == "bool" else ""
@@ -115,7 +115,7 @@ def names(flag: Flag[Any]) -> list[str]:
 
 
 def holder(flag: Flag[Any]) -> str:
-    """Give what stands for the value behind a name: "INT32"; nothing for a bool."""
+    """Return what stands for the value behind a name: "INT32"; nothing for a bool."""
     if flag.type == "bool":
         return ""
     item = (flag.unit or flag.items or flag.type).upper()
@@ -125,7 +125,7 @@ def holder(flag: Flag[Any]) -> str:
 
 
 def limits(flag: Flag[Any]) -> str:
-    """Tell the range, if there is one."""
+    """Return the range as text, or ""."""
     if flag.min is not None and flag.max is not None:
         return f"{_quantity(flag.min, flag.unit)} to {_quantity(flag.max, flag.unit)}"
     if flag.min is not None:
@@ -134,13 +134,13 @@ def limits(flag: Flag[Any]) -> str:
 
 
 def marks(flag: Flag[Any]) -> list[str]:
-    """Give the words for what is set in the definition, the most important first."""
+    """Return the names of the marks that are set, the most important first."""
     found = [words for mark, words in MARKS.items() if getattr(flag, mark)]
     return sorted(found, key=lambda words: words != "required")
 
 
 def notes(flag: Flag[Any]) -> list[str]:
-    """Tell what stands in brackets behind the help, but for the values."""
+    """Return the notes in brackets behind the help, except the values."""
     found = [mark for mark in marks(flag) if mark not in ("hidden", "sensitive")]
     if flag.choices and not holder(flag).startswith("{"):
         found.append("one of: " + ", ".join(choice or '""' for choice in flag.choices))
@@ -152,24 +152,24 @@ def notes(flag: Flag[Any]) -> list[str]:
 
 
 def heading(flag: Flag[Any]) -> str:
-    """Give the heading that a flag stands under."""
+    """Return the heading that a flag stands under."""
     module = one_line(os.path.basename(flag.module)) or "other"
     return f"{module}, {one_line(flag.category)}" if flag.category else module
 
 
-def each(flags: Iterable[Flag[Any]], tell: Callable[[Flag[Any]], T]) -> list[T]:
-    """Give what `tell` gives for each flag; a plugin may leave on another thread."""
+def each(flags: Iterable[Flag[Any]], report: Callable[[Flag[Any]], T]) -> list[T]:
+    """Return `report(flag)` for each flag; a plugin may leave on another thread."""
     found = []
     for flag in flags:
         with suppress(UndefinedFlagError):
-            found.append(tell(flag))
+            found.append(report(flag))
     return found
 
 
 def groups(flags: Iterable[Flag[Any]], program: str) -> dict[str, list[Flag[Any]]]:
-    """Bring the flags of each module together, as C's help does.
+    """Group flags by module and category, as the help written in C does.
 
-    The program's own come first, and in a module those without a category.
+    The program's own flags come first, and in a module those without a category.
     """
     places = each(flags, lambda flag: (flag.module, flag.category, heading(flag), flag))
     places.sort(key=lambda place: os.path.basename(place[0]) != program)
@@ -185,6 +185,6 @@ def groups(flags: Iterable[Flag[Any]], program: str) -> dict[str, list[Flag[Any]
 
 
 def listed(*, hidden: bool) -> list[Flag[Any]]:
-    """Give the flags that listings show."""
+    """Return the flags that listings show."""
     shown = each(all_flags(), lambda flag: (flag, (hidden or not flag.hidden) and not flag.retired))
     return [flag for flag, wanted in shown if wanted]

@@ -14,7 +14,7 @@ from support import ROOT, package, run, write
 import paddle_flags as pf
 from paddle_flags._input import files
 
-NULL = "null is no value; leave the name out to keep the default"
+NULL = "null is not a value; to keep the default, leave the name out"
 GOLDEN = ROOT / "tests" / "golden"
 package("ruamel.yaml")
 if sys.version_info < (3, 11):
@@ -392,7 +392,8 @@ def test_a_reader_that_is_missing_is_named_with_its_remedy(python, tmp_path):
     ended = python(text, cwd=tmp_path, check=False)
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[0] == (
-        "script.py: error: a.yaml: YAML needs ruamel.yaml: pip install 'paddle_flags[yaml]'"
+        "script.py: error: a.yaml: reading YAML requires ruamel.yaml:"
+        " pip install 'paddle_flags[yaml]'"
     )
     write(tmp_path / "a.toml", "x = 1")
     text = (
@@ -400,7 +401,7 @@ def test_a_reader_that_is_missing_is_named_with_its_remedy(python, tmp_path):
         "sys.version_info = (3, 10)\npf.parse(config='a.toml')"
     )
     ended = python(text, cwd=tmp_path, check=False)
-    assert "a.toml: TOML needs tomli" in ended.stderr
+    assert "a.toml: reading TOML requires tomli" in ended.stderr
     assert "pip install 'paddle_flags[toml]'" in ended.stderr
 
 

@@ -87,6 +87,20 @@ def test_a_validator_of_several_flags_gets_their_values_in_its_own_order(two):
     assert is_ordered(2, 1)
 
 
+class Limits:
+    def below(self, low: int, high: int) -> bool:
+        return low < high
+
+
+def test_a_refusal_of_several_flags_names_the_validator(two):
+    a, b = two
+    pf.validator(a, b)(Limits().below)
+    why = refusal(setattr, a, "value", 50)
+    assert why.startswith(f"--{a.name}=50 (")
+    assert f"--{b.name}={b.value} (" in why
+    assert why.endswith("): rejected by the validator Limits.below")
+
+
 def test_a_validator_may_say_by_an_exception_what_was_expected(name):
     flag = pf.define(name, 1)
 
@@ -146,7 +160,7 @@ def test_the_words_of_a_validator_dont_give_a_sensitive_value_away(name):
 def test_a_validator_that_gives_nothing_refuses(name):
     flag = pf.define(name, 1)
     flag.validate(lambda _: None)  # type: ignore[arg-type,return-value]
-    assert "gave None, expected True or False" in refusal(setattr, flag, "value", 2)
+    assert "returned None, expected True or False" in refusal(setattr, flag, "value", 2)
 
 
 def test_a_validator_is_asked_by_parse_about_every_value(name):
@@ -193,7 +207,7 @@ def test_hooks_that_cant_be_are_refused(name):
         flag.validate(3)  # type: ignore[arg-type]
     with pytest.raises(pf.FlagTypeError, match="expected a function"):
         flag.watch(None)  # type: ignore[arg-type]
-    with pytest.raises(pf.FlagArgumentError, match="1 or more flags"):
+    with pytest.raises(pf.FlagArgumentError, match="1 or more different flags"):
         pf.required()
     with pytest.raises(pf.UndefinedFlagError):
         pf.required("nobody_has_this")
@@ -202,7 +216,7 @@ def test_hooks_that_cant_be_are_refused(name):
     with pytest.raises(pf.FlagTypeError, match="expected the name of a flag, not list"):
         pf.required([name])  # type: ignore[arg-type]
     for flags in ([name], [name, flag]):
-        with pytest.raises(pf.FlagArgumentError, match="2 or more flags, each once"):
+        with pytest.raises(pf.FlagArgumentError, match="2 or more different flags"):
             pf.mutually_exclusive(*flags)
 
 
