@@ -454,40 +454,6 @@ TEST(a_conflict_leaves_nothing_behind) {
   CHECK(load("clash") == clash && is_defined("clash_free"));
 }
 
-static bool suggests(const char *path, const char *suggestion) {
-  pd_error_list *errors = pd_error_list_new();
-  CHECK(pd_module_load(path, errors, NULL, &err) == PD_ERR_CONFLICT);
-  bool found = strstr(err.message, suggestion) != NULL;
-  pd_error_list_free(errors);
-  return found;
-}
-
-TEST(a_conflict_suggests_a_namespace) {
-  char path[PD_NAME_MAX + 1] = "./lib";
-  load("alpha");
-  CHECK(suggests(plugin("clash"),
-                 "; with the namespace 'clash' the flag would be 'clash.alpha_level'"));
-  define_flag(PD_TYPE_int32, "clash.alpha_level");
-  CHECK(!suggests(plugin("clash"), "namespace"));
-  CHECK(!symlink(plugin("clash"), "./2.so"));
-  CHECK(!suggests("./2.so", "namespace")); /* no name begins so */
-  memset(path + 5, 'x', 246);
-  strcpy(path + 5 + 246, ".so");
-  CHECK(!symlink(plugin("clash"), path));
-  CHECK(!suggests(path, "namespace")); /* the name would be too long */
-}
-
-TEST(no_namespace_is_suggested_where_there_is_one_or_none_would_help) {
-  pd_module *beside = NULL;
-  define_flag(PD_TYPE_int32, "beta.clash_free");
-  CHECK(pd_module_load_as(plugin("clash"), "beta", NULL, &beside, &err) == PD_ERR_CONFLICT);
-  CHECK(!strstr(err.message, "namespace"));
-  define_flag(PD_TYPE_int32, "port");
-  pd_flag_def def = definition(PD_TYPE_bool, "port");
-  CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_CONFLICT);
-  CHECK(!strstr(err.message, "namespace"));
-}
-
 TEST(a_refused_module_that_stayed_joins_on_a_load_when_nothing_hinders_it_any_more) {
   pd_module *alpha = load("alpha"), *clash = NULL;
   void *handle = dlopen(plugin("clash"), RTLD_NOW);

@@ -123,41 +123,6 @@ bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b) {
   return !*found;
 }
 
-/* ---- Namespaces ---- */
-
-/* "beta" of "/lib/libbeta-1.so": what a plugin may be called by; false: its file says nothing. */
-static bool name_of_file(const char *path, char out[PD_NAME_MAX + 1]) {
-  for (const char *at = path; *at; at++) {
-    if (*at == '/' || *at == '\\') path = at + 1;
-  }
-  if (!strncmp(path, "lib", 3)) path += 3;
-  size_t length = strcspn(path, ".");
-  if (length > PD_NAME_MAX) return false;
-  memcpy(out, path, length);
-  out[length] = '\0';
-  return pd__name_valid(out, length);
-}
-
-/* A plugin that was loaded by itself can be loaded again with its flags in a namespace. "": the
- * name would be taken there, or too long. */
-#define SUGGESTION_SIZE (2 * PD__QUOTE_SIZE + 64)
-static const char *suggest_namespace(const pd__batch *batch, const pd__cell *holder,
-                                     const char *name, char out[SUGGESTION_SIZE]) {
-  const pd_module *module = batch->cell->module;
-  char space[PD_NAME_MAX + 1], whole[2 * PD_NAME_MAX + 2];
-  char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
-  out[0] = '\0';
-  bool loaded = module && module->asked_for && !batch->cell->registered && holder->module != module;
-  if (!loaded || *module->name_space || !name_of_file(module->path, space)) return out;
-  size_t length = (size_t)snprintf(whole, sizeof whole, "%s.%s", space, name);
-  const pd_flag *node = pd__names_find(whole, length);
-  bool taken = node && (node->defined || pd__flag_meant((pd_flag *)node) != node);
-  if (taken || !pd__name_valid(whole, length)) return out;
-  snprintf(out, SUGGESTION_SIZE, "; with the namespace '%s' the flag would be '%s'",
-           pd__quote(quoted, space), pd__quote(other, whole));
-  return out;
-}
-
 /* ---- Names ---- */
 
 static bool has_name(const pd_flag_def *def, const pd_flag *node) {
@@ -181,10 +146,8 @@ pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
   const pd__cell *cell = batch->cell, *holder = holder_of(batch, node);
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], as[PD__QUOTE_SIZE + 32] = "";
   char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], found[DIFFERENCES_SIZE] = "";
-  char suggestion[SUGGESTION_SIZE];
   place_of(cell, mine);
   place_of(holder, theirs);
-  suggest_namespace(batch, holder, node->name, suggestion);
   if (cell->flag != node->index + 1) {
     snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote(quoted, cell->def->name));
   }
@@ -195,12 +158,12 @@ pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
   }
   if (holder->flag == node->index + 1) {
     if (!*as && is_comparable(cell->def, holder->def)) compare(cell->def, holder->def, found);
-    return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is already defined, %s; refused: %s%s%s%s",
-                    quoted, theirs, as, mine, found, suggestion);
+    return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is already defined, %s; refused: %s%s%s",
+                    quoted, theirs, as, mine, found);
   }
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
-                  "'%s' is already an alias of '%s', %s; refused: %s%s%s", quoted,
-                  pd__quote(other, holder->def->name), theirs, as, mine, suggestion);
+                  "'%s' is already an alias of '%s', %s; refused: %s%s", quoted,
+                  pd__quote(other, holder->def->name), theirs, as, mine);
 }
 
 /* ---- Negation ---- */

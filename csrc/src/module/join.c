@@ -125,7 +125,6 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   member->withdrawn_with = NULL;
   bool asked_for = load && pd__platform_is_path(load->path, path);
   module->name_space = asked_for ? load->name_space : "";
-  module->asked_for = asked_for;
   pd__do_error_list_free(member->errors);
   member->errors = pd__do_error_list_new();
   pd__report refused = {.list = member->errors, .first = &first};

@@ -216,7 +216,6 @@ struct pd_module {
   bool present;
   bool stays;             /* it never leaves: the program, or linked so */
   bool has_record;        /* it tells when it leaves */
-  bool asked_for;         /* it came by pd_module_load: not as a library that another one needs */
   uint32_t opened;        /* by pd_module_load, not counting what was undone */
   uint32_t pinned;        /* by operations, while it is open */
   void *handle;           /* of the loader, while it is open or still to be closed */
