@@ -9,10 +9,6 @@
  * slots, with four slots each, have moved all before it is full. */
 #define STEP 4u
 
-/* Seven eighths. Probes of fuller arrays are longer, but they stay in a line or two of the cache,
- * and half of the memory saves more than that. */
-static size_t most_in(size_t capacity) { return capacity / 8 * 7; }
-
 static bool is_taken(const pd__table_slot *slot) {
   return slot->item && slot->item != PD__TABLE_REMOVED;
 }
@@ -40,13 +36,12 @@ static void move(pd__table *table, size_t slots) {
 
 /* Where half of the slots are those of removed items, an array of the same size has room
  * again. Large arrays of calloc are zeroed by the system, page by page when they are used. */
-bool pd__table_reserve(pd__table *table, size_t more) {
+bool pd__table_grow(pd__table *table, size_t more) {
   size_t needed = table->count + more;
   size_t capacity = table->now.capacity ? table->now.capacity : SMALLEST;
   if (more > PD__TABLE_MOST - table->count) return false;
-  if (table->used + table->left + more <= most_in(table->now.capacity)) return true;
-  if (needed > most_in(capacity) / 2) capacity *= 2;
-  while (needed > most_in(capacity)) capacity *= 2;
+  if (needed > pd__table_most(capacity) / 2) capacity *= 2;
+  while (needed > pd__table_most(capacity)) capacity *= 2;
   pd__table_slot *slots = calloc(capacity, sizeof *slots);
   if (!slots) return false;
   move(table, SIZE_MAX);

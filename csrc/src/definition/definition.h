@@ -47,6 +47,8 @@ typedef struct pd__batch {
   const pd__cell *cells;
   uint32_t claim;       /* in flag->claim of the names that they take */
   const pd__cell *cell; /* that is checked now */
+  bool imports;         /* there are some among them */
+  bool texts;           /* some have text that outlives them, besides their own names */
   pd_error err;         /* why it is refused */
 } pd__batch;
 

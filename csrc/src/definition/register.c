@@ -69,7 +69,8 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
   memcpy(made->modules, modules, sizeof made->modules);
   if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* is stored for good */
   pd_module *code = modules[1] ? modules[1] : modules[2];
-  made->cell.module = code ? code : modules[0]; /* code must be kept while it is called */
+  if (!code) code = modules[0];
+  made->cell.module = code ? code->number : 0; /* code must be kept while it is called */
   pd__report refused = {.first = err}, waiting = {.first = err};
   if (!pd__define_check(operation, &made->cell, 1, &refused)) {
     free(made);
