@@ -72,8 +72,7 @@ static bool keep_texts(const pd_flag_def *def) {
   return def->type != PD_TYPE_string || pd__intern(def->default_value.str);
 }
 
-/* Forget the names of definitions that were refused, unless something else needs them. */
-static void release(pd__cell *cells, size_t count) {
+void pd__define_refuse(pd__cell *cells, size_t count) {
   for (size_t i = 0; i < count; i++) {
     cells[i].flag = 0;
     for (pd__naming at = {.def = cells[i].def}; pd__naming_next(&at);) {
@@ -114,7 +113,7 @@ bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, p
     accepted = keep_texts(cells[i].def);
     if (!accepted) pd__report_memory(report);
   }
-  if (!accepted) release(cells, count);
+  if (!accepted) pd__define_refuse(cells, count);
   return accepted;
 }
 

@@ -72,6 +72,10 @@ pd_status pd__conflict_of_import(pd__batch *batch);
  * at a definition that pd__def_check accepted. */
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report);
 
+/* They were accepted, and won't be defined: forget their names, unless something else needs them.
+ */
+void pd__define_refuse(pd__cell *cells, size_t count);
+
 /* Define them, which can't fail: the cells belong to the registry until pd__undefine. Then apply
  * what waited for the names; a value that doesn't suit goes to `waiting` and is dropped. Validators
  * may run then, without the lock. */

@@ -34,8 +34,8 @@ static bool same_folded(const char *stored, const char *name, size_t length) {
 
 bool pd__name_valid(const char *name, size_t length) {
   /* Whether a byte may stand in a name: - . digits, letters and _ */
-  static const bool inner[256] = {['-'] = true, ['.'] = true, ['_'] = true, FIVE('0'), FIVE('5'),
-                                  LETTERS('A'), LETTERS('a')};
+  static const bool inner[256] = {['-'] = true, ['.'] = true, ['_'] = true, FIVE('0'),
+                                  FIVE('5'),    LETTERS('A'), LETTERS('a')};
   if (length == 0 || length > PD_NAME_MAX || (unsigned char)*name < 'A') return false;
   size_t i = 0;
   while (i < length && inner[(unsigned char)name[i]]) i++;
