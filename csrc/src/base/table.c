@@ -4,10 +4,10 @@
 
 #define SMALLEST 64u /* slots */
 
-/* Slots of the old array that each addition moves. The new array has room for at least seven
- * sixteenths of the old one's slots more, so a quarter of as many additions as the old one has
- * slots, with four slots each, have moved all before it is full. */
-#define STEP 4u
+/* Slots of the old array that each addition moves: a sixteenth of as many additions as it has slots
+ * have moved all. The new array has room for at least seven sixteenths more, so it isn't full
+ * before; and searches soon read one array alone. */
+#define STEP 16u
 
 static bool is_taken(const pd__table_slot *slot) {
   return slot->item && slot->item != PD__TABLE_REMOVED;

@@ -111,8 +111,9 @@ void pd__registered_leave(pd__operation *operation, const pd_module *module);
 /* PD_ERR_NAME: it can't begin the name of a flag. No lock. */
 pd_status pd__namespace_check(const char *name_space, pd_error *err);
 
-/* Put the namespace before the names of a definition, which is a copy. The texts are stored for
- * good: the definition may be refused, but a module that is loaded again has the same. */
-pd_status pd__namespace_apply(const char *name_space, pd_flag_def *def, pd_error *err);
+/* Put the namespace before the names of a definition, which is a copy, as these texts are: in the
+ * arena that it is in. */
+pd_status pd__namespace_apply(pd__arena *arena, const char *name_space, pd_flag_def *def,
+                              pd_error *err);
 
 #endif /* PD__DEFINITION_H */

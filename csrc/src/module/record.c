@@ -51,7 +51,9 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
   if (named || def->size != sizeof *def) {
     pd_flag_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
     status = copy ? pd__def_convert(def, copy, &err) : pd__fail_memory(&err);
-    if (status == PD_OK && named) status = pd__namespace_apply(module->name_space, copy, &err);
+    if (status == PD_OK && named) {
+      status = pd__namespace_apply(&defs->arena, module->name_space, copy, &err);
+    }
     def = copy;
   }
   if (status == PD_OK) status = pd__def_check(def, false, &err);

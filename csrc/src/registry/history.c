@@ -86,6 +86,11 @@ static void set_base(pd_flag *flag, pd_value value, bool publish) {
   }
 }
 
+static bool has_origin(const pd_flag *flag, const pd_origin *origin) {
+  return flag->line == origin->line && flag->place == origin->place &&
+         flag->column == origin->column && flag->source == origin->source;
+}
+
 static void set_origin(pd_flag *flag, const pd_origin *origin) {
   flag->source = (uint8_t)origin->source;
   flag->line = origin->line;
@@ -94,8 +99,7 @@ static void set_origin(pd_flag *flag, const pd_origin *origin) {
 }
 
 bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  pd_origin before = pd__flag_origin(flag);
-  if (flag->assigned && !same_place(&before, origin)) return false;
+  if (flag->assigned && !has_origin(flag, origin)) return false;
   flag->assigned = true;
   set_origin(flag, origin);
   set_base(flag, value, true);

@@ -15,8 +15,9 @@ pd_module *pd__module_next(const pd_module *previous) {
   return pd__numbered_after(&modules, previous ? previous->number : 0);
 }
 
+/* None is ever removed. */
 pd_module *pd__cell_module(const pd__cell *cell) {
-  return pd__numbered_find(&modules, cell->module);
+  return cell->module ? modules.rows[cell->module - 1].item : NULL;
 }
 
 pd_module *pd__module_at(const void *address) {

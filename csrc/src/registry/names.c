@@ -66,8 +66,9 @@ static uint32_t hash_of(const char *name, size_t length) {
   return pd__hash_text(folded, length);
 }
 
-static pd_flag *find(const pd__sought *wanted) {
-  uint32_t item = pd__table_find(&names.table, wanted->hash, same_name, wanted);
+static pd_flag *find(const char *name, size_t length, uint32_t hash) {
+  pd__sought wanted = {name, (uint32_t)length, hash};
+  uint32_t item = pd__table_find(&names.table, hash, same_name, &wanted);
   return item ? node_at(item - 1) : NULL;
 }
 
@@ -80,11 +81,8 @@ pd__sought pd__names_seek(const char *name, size_t length) {
 /* Most names that are looked for are there as they are spelled. */
 pd_flag *pd__names_find(const char *name, size_t length) {
   if (length > PD_NAME_MAX) return NULL;
-  pd__sought wanted = {name, (uint32_t)length, pd__hash_text(name, length)};
-  pd_flag *node = find(&wanted);
-  if (node || !memchr(name, '-', length)) return node;
-  wanted.hash = hash_of(name, length);
-  return find(&wanted);
+  pd_flag *node = find(name, length, pd__hash_text(name, length));
+  return node || !memchr(name, '-', length) ? node : find(name, length, hash_of(name, length));
 }
 
 bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, count); }
@@ -119,7 +117,7 @@ static pd_flag *new_node(void) {
 }
 
 pd_flag *pd__names_add_sought(const pd__sought *wanted) {
-  pd_flag *node = find(wanted);
+  pd_flag *node = find(wanted->name, wanted->length, wanted->hash);
   if (node) return node;
   if (!pd__table_reserve(&names.table, 1) || !(node = new_node())) return NULL;
   node->name = wanted->name;
