@@ -8,6 +8,7 @@
 #include "registry.h"
 
 #define CHUNK 512u /* nodes that are allocated together */
+#define LINE 64u   /* of the cache: where chunks begin */
 
 static struct {
   pd__table table;
@@ -98,8 +99,11 @@ static bool new_chunk(void) {
     names.chunks = chunks;
     names.chunk_room = room;
   }
-  names.chunks[chunk] = calloc(CHUNK, sizeof(pd_flag));
-  return names.chunks[chunk] != NULL;
+  char *memory = calloc(1, CHUNK * sizeof(pd_flag) + LINE); /* never freed */
+  if (!memory) return false;
+  size_t past = (uintptr_t)memory % LINE;
+  names.chunks[chunk] = (pd_flag *)(void *)(memory + (past ? LINE - past : 0));
+  return true;
 }
 
 /* All zeros but for its index. */

@@ -84,13 +84,12 @@ typedef union pd__number {
 
 /* A name. It is a flag while it is defined, another name of one while it is an alias, and
  * otherwise it is kept by what waits for it: imports, pending values, the values of a former
- * definition. A name that was ever a flag stays for good, since there are handles to it. What a set
- * reads and writes comes first, so that it lies in as few lines of the cache as can be. Fields of
- * one bit share bytes: whoever reads one has the lock, too. */
+ * definition. A name that was ever a flag stays for good, since there are handles to it. What the
+ * set of a number reads and writes comes first: 64 bytes, a line of the cache or two. Fields of one
+ * bit share bytes: whoever reads one has the lock, too. */
 struct pd_flag {
   const char *name;     /* as the definition spells it, of whose module the text is; of others
                            as first met, stored for good */
-  const char *text;     /* the value of a string */
   pd__number number;    /* the value of a number */
   void *variable;       /* of the definition; NULL: none, or only access functions reach it */
   pd__extra *extra;     /* NULL: none of it is needed */
@@ -112,10 +111,11 @@ struct pd_flag {
   bool known : 1;       /* a definition has had this name or alias: there may be handles */
   bool old_name : 1;    /* as an alias: it is deprecated */
   uint32_t line;        /* of the origin */
-  const char *place;    /* of the origin */
   uint32_t column;      /* of the origin */
-  uint32_t index;       /* of the node */
   uint32_t claim;       /* the last operation that dealt with the name */
+  const char *place;    /* of the origin */
+  const char *text;     /* the value of a string */
+  uint32_t index;       /* of the node */
   uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
   pd__cell *cells;      /* first that of the definition, if there is one */
   pd__entry *history;   /* hidden and replaced values: by rank, the latest of a source first */
