@@ -14,8 +14,9 @@ static const char *tail(const char *path, size_t most) {
 
 static const char *place_of(const pd__cell *cell, char out[PLACE_SIZE]) {
   const pd_flag_def *def = cell->def;
+  const pd_module *image = pd__cell_module(cell);
   const char *module = def->module;
-  if (!module) module = cell->module ? cell->module->path : "";
+  if (!module) module = image ? image->path : "";
   snprintf(out, PLACE_SIZE, "%s", pd__type_name(def->type));
   if (def->file) pd__append(out, PLACE_SIZE, " at %s", tail(def->file, 100));
   if (def->file && def->line) pd__append(out, PLACE_SIZE, ":%u", def->line);
@@ -233,7 +234,7 @@ pd_status pd__conflict_of_name(pd__batch *batch, const pd__naming *of, const pd_
   bool negates = of->length > 2 && of->name[0] == 'n' && of->name[1] == 'o';
   if (batch->cell->def->type == PD_TYPE_bool) status = check_negations(batch, of);
   if (status == PD_OK && negates) status = check_negated(batch, of);
-  return status == PD_OK ? check_imports(batch, node) : status;
+  return status == PD_OK && node->cells ? check_imports(batch, node) : status;
 }
 
 pd_status pd__conflict_of_import(pd__batch *batch) {

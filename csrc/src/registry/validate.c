@@ -117,7 +117,8 @@ static void add(question *all, pd__hook *hook, pd__handler call, pd_flag *own) {
 static void add_definition(question *all, pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!def || !def->validate || def->retired) return;
-  add(all, NULL, (pd__handler){(pd__function *)def->validate, def->context, flag->cells->module},
+  add(all, NULL,
+      (pd__handler){(pd__function *)def->validate, def->context, pd__cell_module(flag->cells)},
       flag);
 }
 

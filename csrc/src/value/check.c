@@ -33,6 +33,14 @@ bool pd__def_plain(const pd_flag_def *def) {
   return !texts && !code && !closed && !def->list && has_whole_range(def);
 }
 
+bool pd__value_fits(pd_type type, pd_value value) {
+  const pd__type *whole = pd__type_of(type);
+  if (whole->kind == PD__TYPE_SIGNED) {
+    return whole->min.i64 <= value.i64 && value.i64 <= whole->max.i64;
+  }
+  return whole->kind != PD__TYPE_UNSIGNED || value.u64 <= whole->max.u64;
+}
+
 /* NaN counts as above all numbers, so only a range without bounds contains it. */
 static bool in_range(const pd_flag_def *def, pd_value value) {
   const pd__type *type = pd__type_of(def->type);
