@@ -14,7 +14,7 @@ typedef struct parse {
   const char *last_text; /* its value; NULL: it has none */
   int last_at;           /* the last of its tokens */
   bool *argument;        /* of each token: it is no flag, and no value of one */
-  char **fresh;          /* room for the new line */
+  char **fresh;          /* where the new line is built: argv itself, unless it is reordered */
   const pd_parse_options *options;
   pd__files files;
   pd__reader reader;
@@ -170,10 +170,11 @@ static int gather(parse *run, bool arguments, int end) {
 
 static void arrange(parse *run, int *argc) {
   if (run->options->arrange == PD_ARRANGE_LEAVE || run->argc == 0) return;
-  int first = run->options->arrange == PD_ARRANGE_REMOVE ? 1 : gather(run, false, 1);
+  bool removes = run->options->arrange == PD_ARRANGE_REMOVE; /* the others move to the front */
+  int first = removes ? 1 : gather(run, false, 1);
   int end = gather(run, true, first);
   if (run->options->first) *run->options->first = first;
-  memcpy(run->argv + 1, run->fresh + 1, (size_t)(end - 1) * sizeof *run->argv);
+  if (!removes) memcpy(run->argv + 1, run->fresh + 1, (size_t)(end - 1) * sizeof *run->argv);
   run->argv[end] = NULL;
   *argc = end;
 }
@@ -215,7 +216,10 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   parse run = {.argc = *argc, .argv = argv, .options = &known};
   PD__OPERATION(operation);
   run.argument = pd__arena_take(&operation.arena, (size_t)*argc + 1);
-  run.fresh = pd__arena_take(&operation.arena, ((size_t)*argc + 1) * sizeof *run.fresh);
+  run.fresh = argv;
+  if (known.arrange == PD_ARRANGE_REORDER) {
+    run.fresh = pd__arena_take(&operation.arena, ((size_t)*argc + 1) * sizeof *run.fresh);
+  }
   if (!run.argument || !run.fresh) return pd__fail_memory(err);
   run.files.arena = &operation.arena;
   run.files.prefix = known.env_prefix ? known.env_prefix : "FLAGS_";
