@@ -74,7 +74,7 @@ static void read_flag(pd__arena *arena, pd__token *line, char *text) {
   size_t first = strcspn(line->name, PD__BLANKS);
   if (first < line->length) {
     line->length = (uint32_t)first;
-    complaint = "a value follows =, as in --name=value";
+    complaint = "expected = before the value, as in --name=value";
   } else if (line->text && !strncmp(line->text, "$'", 2)) {
     complaint = unquote(text + (line->text - text));
   }
