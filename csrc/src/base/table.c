@@ -5,8 +5,8 @@
 #define SMALLEST 64u /* slots */
 
 /* Slots of the old array that each addition moves: a sixteenth of as many additions as it has slots
- * have moved all. The new array has room for at least seven sixteenths more, so it isn't full
- * before; and searches soon read one array alone. */
+ * have moved all. The new array has room for six times as many at least, so it isn't full before;
+ * and searches soon read one array alone. */
 #define STEP 16u
 
 static bool is_taken(const pd__table_slot *slot) {
