@@ -25,7 +25,7 @@ SYSTEM = {
     "src/platform/posix.c": "dlfcn errno fcntl locale poll pthread sched sys/stat sys/syscall "
     "unistd xlocale",
     "src/platform/posix.h": "pthread",
-    "src/platform/elf.c": "dlfcn elf link unistd",
+    "src/platform/elf.c": "dlfcn elf link sys/auxv unistd",
     "src/platform/macho.c": "dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
     "src/platform/windows.c": "locale wchar windows",
     "include/pd_flags/image_elf.h": "elf",
@@ -45,9 +45,9 @@ CALLS = """
     bsearch calloc free malloc qsort realloc
     memchr memcmp memcpy memmove memset
     strcat strchr strcmp strcpy strcspn strerror strlen strncmp strpbrk strrchr strspn strstr
-    snprintf sprintf strtod_l vsnprintf newlocale
+    snprintf sprintf strtod_l strtol vsnprintf newlocale
     close fstat open pread read readlink stat secure_getenv __errno_location
-    dl_iterate_phdr dladdr dlclose dlerror dlinfo dlopen
+    dl_iterate_phdr getauxval dladdr dlclose dlerror dlinfo dlopen
     poll syscall
     pthread_mutex_lock pthread_mutex_unlock pthread_once sched_yield
     pthread_rwlock_rdlock pthread_rwlock_unlock pthread_rwlock_wrlock __tls_get_addr

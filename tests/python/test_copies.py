@@ -141,7 +141,7 @@ def test_python_works_under_an_older_host_and_says_what_that_lacks(versions, tmp
     text = """
 flag = pf.define("x", 1)
 pf.FLAGS.x = 5
-print(flag.value, flag.defined, flag)
+print(flag.value, flag.defined, repr(flag))
 try:
     pf.check_pending()
 except pf.FlagUnsupportedError as error:

@@ -10,9 +10,15 @@
 #define CHUNK 512u /* nodes that are allocated together */
 #define LINE 64u   /* of the cache: where chunks begin */
 
+/* Nodes that are allocated together, and never freed. */
+typedef struct chunk {
+  pd_flag *nodes; /* begin with a line of the cache */
+  void *memory;   /* of calloc; holds `nodes` */
+} chunk;
+
 static struct {
   pd__table table;
-  pd_flag **chunks;
+  chunk *chunks;
   uint32_t chunk_room;
   uint32_t count;        /* nodes that have been made */
   pd_flag *released;     /* those that are free again, linked by next_listed */
@@ -45,7 +51,9 @@ bool pd__name_valid(const char *name, size_t length) {
 
 /* ---- The table ---- */
 
-static pd_flag *node_at(uint32_t index) { return &names.chunks[index / CHUNK][index % CHUNK]; }
+static pd_flag *node_at(uint32_t index) {
+  return &names.chunks[index / CHUNK].nodes[index % CHUNK];
+}
 
 pd_flag *pd__names_at(uint32_t index) { return index < names.count ? node_at(index) : NULL; }
 
@@ -91,18 +99,19 @@ bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, co
 /* ---- Nodes ---- */
 
 static bool new_chunk(void) {
-  uint32_t chunk = names.count / CHUNK;
-  if (chunk == names.chunk_room) {
+  uint32_t number = names.count / CHUNK;
+  if (number == names.chunk_room) {
     uint32_t room = names.chunk_room ? 2 * names.chunk_room : 16;
-    pd_flag **chunks = realloc(names.chunks, room * sizeof *chunks);
+    chunk *chunks = realloc(names.chunks, room * sizeof *chunks);
     if (!chunks) return false;
     names.chunks = chunks;
     names.chunk_room = room;
   }
-  char *memory = calloc(1, CHUNK * sizeof(pd_flag) + LINE); /* never freed */
+  char *memory = calloc(1, CHUNK * sizeof(pd_flag) + LINE);
   if (!memory) return false;
   size_t past = (uintptr_t)memory % LINE;
-  names.chunks[chunk] = (pd_flag *)(void *)(memory + (past ? LINE - past : 0));
+  pd_flag *nodes = (pd_flag *)(void *)(memory + (past ? LINE - past : 0));
+  names.chunks[number] = (chunk){nodes, memory};
   return true;
 }
 
