@@ -14,7 +14,7 @@ const char *pd__forever_text(const char *text);
 
 /* Copies the `size` bytes at `from` together with `count` strings that they point to, in one block:
  * `texts` has the offsets of the pointers, which may be NULL. *whole is the size of the block. The
- * caller frees it with free(). NULL if memory is out. No lock. */
+ * caller frees it with free(). NULL if memory is out. Needs no lock. */
 void *pd__copy_whole(const void *from, size_t size, const size_t *texts, size_t count,
                      size_t *whole);
 
