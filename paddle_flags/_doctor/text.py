@@ -65,9 +65,13 @@ def to_lines(report: Report) -> list[str]:
 
 
 def _module_rows(report: Report) -> Rows:
-    ways = {"header": "header only"}
     return [
-        (m["path"], ways.get(m["joins"], m["joins"]), m["namespace"], str(m["flags"]))
+        (
+            m["path"],
+            "header only" if m["joins"] == "header" else m["joins"],
+            m["namespace"],
+            str(m["flags"]),
+        )
         for m in report["modules"]
     ]
 

@@ -6,11 +6,11 @@
 #define SMALLEST_BLOCK 1024u
 #define LARGEST_BLOCK 65536u
 
-/* Text, which needs no alignment, is taken from its end. */
+/* Aligned memory is taken from the start of a block, text from its end. */
 struct pd__block {
   pd__block *next;
   size_t size;
-  size_t used; /* from the beginning */
+  size_t used; /* aligned bytes, from the start */
   size_t left;
 };
 
@@ -19,7 +19,7 @@ void pd__wipe(void *memory, size_t size) {
   __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-/* The newest block, or another one where that lacks room. */
+/* Returns the newest block, or a new one if it lacks room. NULL if memory is out. */
 static pd__block *block_for(pd__arena *arena, size_t least) {
   pd__block *newest = arena->blocks;
   if (newest && least <= newest->left) return newest;
@@ -60,7 +60,7 @@ char *pd__arena_text(pd__arena *arena, const char *text, size_t length) {
   return copy;
 }
 
-/* A large array has a block for itself, which grows with it: twice its memory would be too much. */
+/* A large array has a block of its own, which is resized: a copy would double the memory. */
 void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size) {
   pd__block **at = &arena->blocks, *grown = NULL;
   while (*at && (void *)(*at + 1) != old) at = &(*at)->next;

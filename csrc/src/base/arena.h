@@ -1,4 +1,4 @@
-/* Memory of one operation: taken piece by piece, freed all at once. */
+/* Memory of one operation: allocated piece by piece, freed all at once. */
 #ifndef PD__ARENA_H
 #define PD__ARENA_H
 
@@ -7,30 +7,31 @@
 
 typedef struct pd__block pd__block;
 
-/* Start with zeros. */
+/* Initialize with zeros. */
 typedef struct pd__arena {
-  pd__block *blocks; /* the newest first */
-  bool failed;       /* memory was out for a piece of it, once */
+  pd__block *blocks; /* newest first */
+  bool failed;       /* an allocation has failed; never reset */
 } pd__arena;
 
-/* `size` bytes, zeroed, aligned for pointers and numbers; NULL when memory is out. */
+/* Returns `size` zeroed bytes, aligned for pointers and numbers. NULL if memory is out. The arena
+ * owns all that it returns; pointers are valid until it is freed. */
 void *pd__arena_take(pd__arena *arena, size_t size);
 
-/* A copy of `length` bytes with a NUL behind; NULL when memory is out. */
+/* Returns a NUL-terminated copy of `length` bytes. NULL if memory is out. */
 char *pd__arena_text(pd__arena *arena, const char *text, size_t length);
 
-/* Room for `size` bytes, of which the first `used` are those of `old`, which is left as it is; NULL
- * when memory is out. */
+/* Grows an array to `size` bytes and returns where it is now; its first `used` bytes are those of
+ * `old`. NULL if memory is out: `old` is then unchanged and still valid. */
 void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size);
 
-/* The same for one item more behind the `count` that `items` has, if there is no room: gives where
- * the items are, or NULL. */
+/* Makes room for one item after the `count` in `items`, and updates *capacity. Returns where the
+ * items are now, or NULL if memory is out. */
 void *pd__arena_room(pd__arena *arena, void *items, size_t count, size_t *capacity, size_t size);
 
-/* Overwrite and free all of it: it may hold secrets. */
+/* Overwrites and frees all blocks, since they may hold secrets. */
 void pd__arena_free(pd__arena *arena);
 
-/* Overwrite memory; no compiler takes this for useless. */
+/* Overwrites memory. Unlike a plain memset, it isn't optimized away. */
 void pd__wipe(void *memory, size_t size);
 
 #endif /* PD__ARENA_H */

@@ -9,22 +9,22 @@
 #include "utf8.h"
 
 struct pd_error_list {
-  pd__arena arena; /* of the items */
+  pd__arena arena; /* owns `items` */
   pd_error *items;
   size_t count;
   size_t capacity;
 };
 
-/* Give the length of the UTF-8 character at `text`; 0 for a byte that doesn't
- * begin one, and for control characters. */
+/* Returns the length of the UTF-8 character at `text`; 0 for an invalid byte or a control
+ * character. */
 static size_t character_length(const char *text) {
   uint32_t code;
   size_t length = pd__utf8_length(text, &code);
   return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : length;
 }
 
-/* Paths and choices come unquoted: keep the message one line of UTF-8, also
- * where it was cut. */
+/* Replace invalid and control bytes: paths and choices are inserted unquoted, and truncation may
+ * split a character. */
 static void tidy(char *message) {
   char *out = message;
   for (const char *at = message; *at; at++) {
@@ -125,8 +125,8 @@ const pd_error *pd__do_error_list_at(const pd_error_list *list, size_t index) {
   return list && index < list->count ? &list->items[index] : NULL;
 }
 
-/* When memory is out the list ends here; the first error and the status still
- * reach the caller. */
+/* If memory is out, the error is dropped from the list; the first error and the status still reach
+ * the caller. */
 static void append(pd_error_list *list, const pd_error *err) {
   pd_error *items =
       pd__arena_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);

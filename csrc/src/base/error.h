@@ -1,52 +1,53 @@
-/* Errors: one for the caller, or a list of all that an operation met. */
+/* Errors: a single one for the caller, or a list of all that an operation met. */
 #ifndef PD__ERROR_H
 #define PD__ERROR_H
 
 #include "work.h"
 
-/* Room for text that stems from a user, as pd__quote writes it. */
+/* Size of the buffer for user text quoted by pd__quote. */
 #define PD__QUOTE_SIZE 96
 
-/* gcc for Windows takes printf for Microsoft's own. */
+/* On Windows, gcc reads "printf" as Microsoft's dialect. */
 #if defined(__MINGW32__) && !defined(__clang__)
 #define PD__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
 #else
 #define PD__PRINTF(text, first) __attribute__((format(printf, text, first)))
 #endif
 
-/* "PD_ERR_RANGE", "value out of range"; "unknown". */
+/* Returns the name ("PD_ERR_RANGE") or the text ("value out of range") of a status; "unknown" if
+ * there is no such status. The strings are static. */
 const char *pd__status_name(pd_status status);
 const char *pd__status_text(pd_status status);
 
-/* Fill `err` (NULL allowed) and return `status`. */
+/* Fills `err`, which may be NULL, and returns `status`. */
 PD__PRINTF(3, 4) pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...);
 
 pd_status pd__fail_null(pd_error *err, const char *parameter);
 pd_status pd__fail_memory(pd_error *err);
 
-/* Write `text` for a message into `out`: on one line, unprintable bytes as
- * escapes, a long one cut at a character with "..." behind. Gives `out`. */
+/* Writes `text` to `out` for use in a message: on one line, unprintable bytes escaped, long text
+ * cut between characters and followed by "...". Returns `out`. */
 const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text);
 
-/* The same of the first `length` bytes, which end with a whole character. */
+/* Like pd__quote, for the first `length` bytes. They must end with a whole character. */
 const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length);
 
-/* Put text behind the text that `buffer` holds, as much of it as there is room for in `size` bytes
- * with the NUL. */
+/* Appends to the string in `buffer`, truncating the result to `size` bytes including the NUL. */
 PD__PRINTF(3, 4) void pd__append(char *buffer, size_t size, const char *format, ...);
 
-/* Put an item behind those that `buffer` holds, with a comma between; where there is no room for it
- * and for more, "...": gives false, and nothing else may follow. */
+/* Appends an item to a comma-separated list. If the item and a later "..." don't fit, appends "..."
+ * instead and returns false; nothing may be appended after that. */
 bool pd__append_item(char *buffer, size_t size, const char *item);
 
-/* PD_ERR_LOAD, with the path as it was given, and the reason on one line. */
+/* Fails with PD_ERR_LOAD. The path is shown as the caller gave it, the reason on one line. */
 pd_status pd__fail_load(const char *path, const char *why, pd_error *err);
 
-/* Where the errors of an operation go: each to `list`, the first to `first`. */
+/* Collects the errors of an operation: all go to `list`, the first also to `first`. Both are
+ * borrowed. */
 typedef struct pd__report {
   pd_error_list *list; /* may be NULL */
   pd_error *first;     /* may be NULL */
-  pd_status status;    /* PD_OK until there is an error */
+  pd_status status;    /* that of the first error; PD_OK if there is none */
 } pd__report;
 
 void pd__report_add(pd__report *report, const pd_error *err);

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#define BLOCK 12u /* words of eight bytes that are hashed by keys of their own */
+#define BLOCK 12u /* 8-byte words that have a key of their own */
 
-static uint64_t keys[2 * (BLOCK + 1)]; /* the first two are for the length, or what came before */
+static uint64_t keys[2 * (BLOCK + 1)]; /* the first two: for the length or the previous block */
 
 /* SplitMix64: https://doi.org/10.1145/2714064.2660195 */
 void pd__hash_seed(const uint64_t seed[2]) {
@@ -25,7 +25,7 @@ static inline uint64_t word_at(const char *at) {
   return word;
 }
 
-/* One to seven bytes, each of them at least once, without a loop. */
+/* Reads one to seven bytes without a loop. Bytes may be read twice; none is skipped. */
 static inline uint64_t rest_at(const char *at, size_t length) {
   uint32_t low, high;
   if (length >= sizeof low) {
@@ -41,8 +41,8 @@ static inline uint64_t product(const uint64_t *key, uint64_t word) {
   return (key[0] + (uint32_t)word) * (key[1] + (word >> 32));
 }
 
-/* The upper half is the hash. A bijection brings its order out of step with that of the texts:
- * tables probe from one slot to the next. */
+/* The upper half is the hash. Tables probe adjacent slots, so a bijection scatters the hashes of
+ * similar texts. */
 static inline uint32_t finish(uint64_t sum) {
   uint32_t hash = (uint32_t)(sum >> 32);
   hash = (hash ^ hash >> 16) * 0x85ebca6bu;
@@ -53,7 +53,7 @@ uint32_t pd__hash_text(const char *text, size_t length) {
   uint64_t sum = product(keys, length);
   const uint64_t *key = keys + 2;
   if (length < 8) return finish(sum + product(key, length ? rest_at(text, length) : 0));
-  const char *last = text + length - 8; /* some of it may have been taken already */
+  const char *last = text + length - 8; /* may overlap the previous word */
   for (; text < last; text += 8) {
     sum += product(key, word_at(text));
     key += 2;

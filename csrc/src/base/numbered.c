@@ -1,6 +1,6 @@
 #include "numbered.h"
 
-/* The first row whose number is `number` or more. */
+/* Returns the index of the first row whose number is at least `number`. */
 static size_t search(const pd__numbered *list, uint64_t number) {
   size_t low = 0, high = list->count;
   while (low < high) {
@@ -28,7 +28,7 @@ void *pd__numbered_find(const pd__numbered *list, uint64_t number) {
   return at < list->count && list->rows[at].number == number ? list->rows[at].item : NULL;
 }
 
-/* Once more than half are removed, the others close up. */
+/* Compacts the rows when more than half of them are removed. */
 void pd__numbered_remove(pd__numbered *list, uint64_t number) {
   size_t at = search(list, number), kept = 0;
   if (at == list->count || list->rows[at].number != number || !list->rows[at].item) return;

@@ -1,4 +1,5 @@
-/* What a build leaves out: whole layers, by PD_WITHOUT_REPORT and PD_WITHOUT_INPUT. */
+/* The build profile, as shown in the version: PD_WITHOUT_REPORT and PD_WITHOUT_INPUT leave out
+ * whole layers. */
 #ifndef PD__PROFILE_H
 #define PD__PROFILE_H
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* It is the first field. */
+/* The size is the first field. */
 static size_t size_of(const void *sized) { return *(const size_t *)sized; }
 
 pd_status pd__sized_check(const void *theirs, size_t least, const char *what, pd_error *err) {

@@ -4,16 +4,16 @@
 
 #define SMALLEST 64u /* slots */
 
-/* Slots of the old array that each addition moves: a sixteenth of as many additions as it has slots
- * have moved all. The new array has room for six times as many at least, so it isn't full before;
- * and searches soon read one array alone. */
+/* Slots of the old array that each addition moves. The move is complete after capacity/16
+ * additions. The new array has room for at least six times as many, so it can't fill up before;
+ * and lookups soon read only one array. */
 #define STEP 16u
 
 static bool is_taken(const pd__table_slot *slot) {
   return slot->item && slot->item != PD__TABLE_REMOVED;
 }
 
-/* Put an item that isn't there into the array that has room. */
+/* Adds an item to the new array, which must have room and not contain it. */
 static void put(pd__table *table, pd__table_slot item) {
   size_t last = table->now.capacity - 1, at = item.hash & last;
   while (is_taken(&table->now.slots[at])) at = (at + 1) & last;
@@ -26,7 +26,7 @@ static void move(pd__table *table, size_t slots) {
     pd__table_slot *slot = &table->old.slots[table->moved++];
     if (!is_taken(slot)) continue;
     put(table, *slot);
-    slot->item = PD__TABLE_REMOVED; /* what stands behind it is still found */
+    slot->item = PD__TABLE_REMOVED; /* keep probing past this slot */
     table->left--;
   }
   if (table->left > 0 || !table->old.slots) return;
@@ -34,8 +34,8 @@ static void move(pd__table *table, size_t slots) {
   table->old = (pd__table_part){.slots = NULL};
 }
 
-/* Where half of the slots are those of removed items, an array of the same size has room
- * again. Large arrays of calloc are zeroed by the system, page by page when they are used. */
+/* If half of the slots hold removed items, a new array of the same size is enough. Large arrays
+ * from calloc cost nothing here: the system zeroes each page on first use. */
 bool pd__table_grow(pd__table *table, size_t more) {
   size_t needed = table->count + more;
   size_t capacity = table->now.capacity ? table->now.capacity : SMALLEST;

@@ -1,7 +1,8 @@
-/* Where an item is, by its hash: open addressing with linear probing, over items that
- * stand elsewhere, in the order of their indexes. It grows a little at a time: a larger
- * array is taken, and each item that is added moves a few slots of the smaller one, so that
- * nobody waits until millions have moved. Lookups read both meanwhile. */
+/* A hash table: open addressing with linear probing. The caller stores the items themselves; the
+ * table stores index + 1 of each.
+ *
+ * The table grows incrementally: each addition moves a few slots from the old array to the new one,
+ * so that no single addition has to move millions. Lookups search both arrays meanwhile. */
 #ifndef PD__TABLE_H
 #define PD__TABLE_H
 
@@ -9,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Item 1 has index 0: a slot of zeros is free. */
+/* The item at index 0 has number 1, so that a zeroed slot is free. */
 typedef struct pd__table_slot {
   uint32_t hash;
   uint32_t item;
@@ -19,39 +20,39 @@ typedef struct pd__table_slot {
 #define PD__TABLE_MOST (1u << 30) /* items */
 
 typedef struct pd__table_part {
-  pd__table_slot *slots; /* of calloc; NULL: there is none */
+  pd__table_slot *slots; /* from calloc; NULL if there is no array */
   size_t capacity;       /* 0 or a power of two */
 } pd__table_part;
 
-/* All zeros is an empty table. Whoever uses it has the lock that guards it. */
+/* Initialize with zeros. The caller holds the lock that guards the table. */
 typedef struct pd__table {
   pd__table_part now;
-  pd__table_part old; /* is moved to `now`, from its first slot on */
-  size_t moved;       /* slots of `old` that are */
-  size_t used;        /* slots of `now` that aren't free, removed ones among them */
-  size_t left;        /* items that are still in `old` */
+  pd__table_part old; /* being moved to `now`, from the first slot on */
+  size_t moved;       /* slots of `old` that have been moved */
+  size_t used;        /* slots of `now` that aren't free, including removed items */
+  size_t left;        /* items still in `old` */
   size_t count;       /* items */
 } pd__table;
 
-/* The items that an array may have: those of 13 in 16 slots. At three quarters 100,000 names would
- * need twice the memory; at seven eighths a name that isn't there takes 32 probes, here 14. */
+/* The number of items that an array may hold: 13/16 of its slots. At three quarters, 100,000 names
+ * would need twice the memory; at 7/8, a name that isn't there takes 32 probes, here 14. */
 static inline size_t pd__table_most(size_t capacity) { return capacity / 16 * 13; }
 
-/* Make room for so many items more: they can be added then. False: memory is out, and
- * nothing has changed. This waits for a move that is under way. */
+/* Make room for `more` additions. They return false, and change nothing, if memory is out or the
+ * table is full. Growing first completes a move that is under way. */
 bool pd__table_grow(pd__table *table, size_t more);
 static inline bool pd__table_reserve(pd__table *table, size_t more) {
   size_t most = pd__table_most(table->now.capacity), used = table->used + table->left;
   return (used < most && more <= most - used) || pd__table_grow(table, more);
 }
 
-/* Add an item that isn't there, and that there is room for. */
+/* Adds an item. The table must have room for it and not contain it. */
 void pd__table_add(pd__table *table, uint32_t hash, uint32_t item);
 
-/* Remove an item that is there. Its hash is the one it was added with. */
+/* Removes an item, which must be in the table with this hash. */
 void pd__table_remove(pd__table *table, uint32_t hash, uint32_t item);
 
-/* Whether the item, whose hash is the same, is the one that is looked for. */
+/* Returns whether `item`, whose hash matches, is the one that `key` describes. */
 typedef bool pd__table_same(uint32_t item, const void *key);
 
 static inline uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__table_same *same,
@@ -65,13 +66,13 @@ static inline uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__t
   }
 }
 
-/* Have the cache fetch what a search for the hash reads first. */
+/* Prefetches the first slot that a search for the hash reads. */
 static inline void pd__table_fetch(const pd__table *table, uint32_t hash) {
   pd__table_part part = table->now;
   if (part.slots) __builtin_prefetch(&part.slots[hash & (part.capacity - 1)]);
 }
 
-/* The item, or 0. Inline, so that `same` is, too. */
+/* Returns the item, or 0. Inline, so that the compiler inlines `same` as well. */
 static inline uint32_t pd__table_find(const pd__table *table, uint32_t hash, pd__table_same *same,
                                       const void *key) {
   uint32_t item = pd__table_probe(table->now, hash, same, key);

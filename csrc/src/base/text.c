@@ -40,7 +40,7 @@ void *pd__copy_whole(const void *from, size_t size, const size_t *texts, size_t 
   return made;
 }
 
-/* ---- Texts that are stored once ---- */
+/* ---- Interned strings ---- */
 
 static struct {
   pd__table table;

@@ -1,25 +1,25 @@
-/* Memory that lives until the process ends, and text that is stored once.
- * All functions need the registry's lock. */
+/* Memory that lives until the process ends, and interned strings. The caller holds the registry's
+ * lock unless a function says otherwise. */
 #ifndef PD__TEXT_H
 #define PD__TEXT_H
 
 #include <stddef.h>
 
-/* `size` bytes, aligned for pointers and numbers; NULL when memory is out. Never freed. */
+/* Returns `size` zeroed bytes, aligned for pointers and numbers. Never freed. NULL if memory is
+ * out. */
 void *pd__forever(size_t size);
 
-/* A copy of text that is stored once only, as far as the caller knows: it isn't looked for. NULL
- * when memory is out. */
+/* Returns a copy that is never freed. It isn't interned. NULL if memory is out. */
 const char *pd__forever_text(const char *text);
 
-/* A copy of the `size` bytes at `from`, of malloc, with copies of `count` texts of it behind them:
- * `texts` has the offsets of their pointers, which may be NULL. *whole: all of its bytes. NULL when
- * memory is out. No lock. */
+/* Copies the `size` bytes at `from` together with `count` strings that they point to, in one block:
+ * `texts` has the offsets of the pointers, which may be NULL. *whole is the size of the block. The
+ * caller frees it with free(). NULL if memory is out. Needs no lock. */
 void *pd__copy_whole(const void *from, size_t size, const size_t *texts, size_t count,
                      size_t *whole);
 
-/* The one stored copy of `text`; NULL for NULL and when memory is out, which
- * can't be for text that is stored already. */
+/* Returns the interned copy of `text`, which is never freed. NULL if `text` is NULL or if memory is
+ * out; a string that is already interned needs no memory. */
 const char *pd__intern(const char *text);
 
 #endif /* PD__TEXT_H */

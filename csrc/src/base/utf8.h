@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Give the length of the character at `text` and its code. 0: the byte there begins
- * none (also overlong forms and surrogates); it is the code then. */
+/* Returns the length of the character at `text` and sets *code to its code point. Returns 0, with
+ * *code set to the byte, if the byte begins no valid character; overlong forms and surrogates are
+ * invalid. */
 size_t pd__utf8_length(const char *text, uint32_t *code);
 
 #endif /* PD__UTF8_H */

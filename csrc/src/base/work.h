@@ -1,5 +1,5 @@
-/* What does the work behind the table of functions by which modules and other copies of the
- * library reach this one. Each stands in the layer that it belongs to. */
+/* Declares the functions behind the function table through which modules and other copies of the
+ * library call this one. Each is defined in the layer that it belongs to. */
 #ifndef PD__WORK_H
 #define PD__WORK_H
 

@@ -1,4 +1,4 @@
-/* Linux with glibc or musl: images. */
+/* Images on Linux, with glibc or musl. */
 #define _GNU_SOURCE
 #include "platform.h"
 #include "posix.h"
@@ -17,10 +17,10 @@
 
 /* ---- Images ---- */
 
-/* How far a walk has come. glibc lists the images of the start of the process first, in the order
- * in which the program and its libraries need them, and its loader among them. Of what came before
- * the loader it unloads nothing, as the program needs it; what dlopen brings stands behind. In
- * lists of dlmopen, and where no loader started the program, nothing is sure. */
+/* How far a walk has come. glibc lists the images loaded at startup first: the program and its
+ * libraries in the order of their dependencies, then the dynamic loader itself. It never unloads an
+ * image listed before the loader, because the program depends on it; those from dlopen come later.
+ * Nothing is known about images in a dlmopen namespace, or if no loader started the program. */
 typedef enum progress { PD__AT_PROGRAM, PD__BEFORE_LOADER, PD__UNSURE } progress;
 
 PD__READS_IMAGE static progress advance(progress before, const pd__image *image) {
@@ -31,8 +31,8 @@ PD__READS_IMAGE static progress advance(progress before, const pd__image *image)
   return before == PD__UNSURE || image->base == loader ? PD__UNSURE : PD__BEFORE_LOADER;
 }
 
-/* Whether the image with these entries is linked so that dlclose doesn't unload it. musl unloads
- * none. */
+/* Returns whether dlclose never unloads the image with these entries: it has DF_1_NODELETE, or the
+ * C library is musl, which never unloads. */
 PD__READS_IMAGE static bool never_leaves(const ElfW(Dyn) *entry) {
 #ifdef __GLIBC__
   while (entry->d_tag != DT_NULL && entry->d_tag != DT_FLAGS_1) entry++;
@@ -45,15 +45,14 @@ PD__READS_IMAGE static bool never_leaves(const ElfW(Dyn) *entry) {
 
 pthread_rwlock_t pd__posix_walks = PTHREAD_RWLOCK_INITIALIZER;
 
-/* A walk over images. */
 typedef struct walk {
   pd__records kind;
-  uintptr_t inside; /* 0: every image */
+  uintptr_t inside; /* 0 means every image */
   pd__visitor *visit;
   void *context;
   const pd__image *current;
   progress progress;
-  pd__platform_image image; /* the current one described; its path is NULL as long as it isn't */
+  pd__platform_image image; /* describes `current`; its path is NULL until that is done */
   char program[PATH_MAX];
 } walk;
 
@@ -115,11 +114,11 @@ void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit
 #elif defined(__aarch64__)
 #define OUR_MACHINE EM_AARCH64
 #else
-#define OUR_MACHINE EM_NONE /* unknown: the loader decides */
+#define OUR_MACHINE EM_NONE /* unknown: leave it to the loader */
 #endif
 
-/* The loader maps what the segments ask for, and the process would die when it
- * touches what the file doesn't have. */
+/* The loader maps what the segments ask for. Touching a page past the end of the file would kill
+ * the process. */
 static bool cut_short(int fd, const ElfW(Ehdr) *header, uint64_t size) {
   for (unsigned i = 0; i < header->e_phnum; i++) {
     ElfW(Phdr) segment;

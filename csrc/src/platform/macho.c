@@ -1,4 +1,4 @@
-/* macOS: images. */
+/* Images on macOS. */
 #include "platform.h"
 
 #ifdef __APPLE__
@@ -17,8 +17,8 @@ typedef struct mach_header_64 header;
 
 pthread_rwlock_t pd__posix_walks = PTHREAD_RWLOCK_INITIALIZER;
 
-/* The addresses of an image: from its header, where the segment __TEXT begins, to
- * the end of its last segment. Those of the system share segments. */
+/* Fills in the addresses of an image: from its header, at the start of the segment __TEXT, to the
+ * end of its last segment. Images in the shared cache share all other segments. */
 static void image_of(const header *at, const char *path, pd__platform_image *image) {
   uint64_t text = 0, end = 0;
   const char *command = (const char *)(at + 1);
@@ -39,7 +39,7 @@ static void image_of(const header *at, const char *path, pd__platform_image *ima
 static void visit_image(const header *at, const char *path, pd__records kind, pd__visitor *visit,
                         void *context) {
   pd__platform_image image;
-  bool of_system = at->flags & MH_DYLIB_IN_CACHE; /* which have no records */
+  bool of_system = at->flags & MH_DYLIB_IN_CACHE; /* they have no records */
   if (of_system && kind != PD__NO_RECORDS) return;
   image_of(at, path, &image);
   if (kind == PD__NO_RECORDS) visit(&image, context);
@@ -67,15 +67,15 @@ const char *pd__posix_complaint(int fd, uint64_t size) {
   (void)size;
   ssize_t length = pread(fd, &start, sizeof start, 0);
   if (length < (ssize_t)sizeof start.magic) return "is not a shared library";
-  if (start.magic == FAT_CIGAM || start.magic == FAT_CIGAM_64) return NULL; /* of several builds */
+  if (start.magic == FAT_CIGAM || start.magic == FAT_CIGAM_64) return NULL; /* a universal file */
   if (start.magic != MH_MAGIC_64) return "is not a shared library";
   if (length < (ssize_t)sizeof start) return "is cut short";
   bool shared = start.filetype == MH_DYLIB || start.filetype == MH_BUNDLE;
   return shared ? NULL : "is a program or an object file, expected a shared library";
 }
 
-/* A handle tells nothing, but opening an image once more gives the same one. Its
- * low bits are the loader's. */
+/* There is no way to ask a handle for its image, but opening the same image again returns the same
+ * handle. The loader uses its low two bits. */
 const void *pd__posix_inside(void *handle) {
   for (uint32_t i = _dyld_image_count(); i-- > 0;) {
     const char *path = _dyld_get_image_name(i);

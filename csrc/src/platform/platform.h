@@ -1,107 +1,104 @@
-/* What differs between systems: locks, images, files, the environment. One
- * implementation a system; nothing else asks which system it is. This layer may use base.
- *
- * A pd__platform_image is a loaded image: the program or a shared library. */
+/* Everything that depends on the operating system: locks, images, files, the environment. Each
+ * system has one implementation; no other code checks which system it runs on. This layer may use
+ * base. */
 #ifndef PD__PLATFORM_H
 #define PD__PLATFORM_H
 
 #include "../base/arena.h"
 #include "../base/error.h"
 
-/* The registry's lock, which guards all of its state. Not recursive. Fork takes
- * it, so a child starts with it free. Whoever holds it must not call into the
- * loader (dlopen, dlclose, dladdr, walking images): the order of locks is Python's GIL, those of
- * the loader, this one. */
+/* The registry's lock, which guards all of its state. Not recursive. fork acquires it, so that it
+ * is free in the child. While you hold it, don't call into the loader (dlopen, dlclose, dladdr,
+ * walking images): the lock order is Python's GIL, the loader's locks, this lock. */
 void pd__platform_lock(void);
 void pd__platform_unlock(void);
 
 /* A loaded image: the program or a shared library. */
 typedef struct pd__platform_image {
-  const char *path; /* as the loader knows it; borrowed for the time of the call */
-  uintptr_t low;    /* its first address */
+  const char *path; /* as the loader knows it; borrowed, valid during the call */
+  uintptr_t low;    /* first address */
   uintptr_t high;   /* one past its last */
-  bool stays;       /* it is known never to leave: the program, what it was started with,
-                       or linked so */
-  void *record;     /* of a visit; or NULL */
-  struct pd__platform_image *next; /* for lists of copies */
+  bool stays;       /* known never to be unloaded: the program, loaded at startup, or linked so */
+  void *record;     /* the record being visited, or NULL */
+  struct pd__platform_image *next; /* the next in a list of copies */
 } pd__platform_image;
 
-/* What to visit: each image alone, the records that modules leave, or those of registry copies. */
+/* What to visit: images only, the records of modules, or the records of copies of the registry. */
 typedef enum pd__records {
   PD__NO_RECORDS,
   PD__RECORDS_OF_MODULES = PD_NOTE_MODULE,
   PD__RECORDS_OF_COPIES = PD_NOTE_COPY
 } pd__records;
 
-/* The size that module records had first; a longer one says so. */
+/* The size of the first version of module records. A longer record states its own size. */
 #define PD__SMALLEST_RECORD (offsetof(pd_module_record, state) + sizeof(void *))
 
 static inline size_t pd__record_least(pd__records kind) {
   return kind == PD__RECORDS_OF_MODULES ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
 }
 
-/* Call `visit` with each record of that kind in the image that holds `inside`
- * (NULL: in every image). Only records that lie whole in writable memory of
- * their image are shown. No image leaves meanwhile; so `visit` takes no lock, and calls
- * nothing of the loader. A fork waits until the walk is over. */
+/* Calls `visit` for each record of that kind in the image that contains `inside`, or in every image
+ * if that is NULL. Only records that lie completely in writable memory of their image are visited.
+ * No image is unloaded during the walk, so `visit` must not take a lock or call the loader. fork
+ * waits until the walk is over. */
 typedef void pd__visitor(const pd__platform_image *image, void *context);
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context);
 
-/* The image with records of a kind that holds `address`, in memory of malloc with its path; NULL:
- * there is none, or memory is out. */
+/* Returns a copy of the image that contains `address` and has records of that kind; the caller
+ * frees it with free(). NULL if there is none or memory is out. */
 pd__platform_image *pd__platform_image_at(pd__records kind, const void *address);
 
-/* The same of an image that is described. */
+/* Copies an image and its path; the caller frees it with free(). NULL if memory is out. */
 pd__platform_image *pd__platform_copy_image(const pd__platform_image *image);
 
-/* Keep the image with that path in the process, if it is still the one between these addresses: a
- * reference for pd__platform_close. NULL: it has left, or is leaving. errno stays. */
+/* Keeps the image with that path loaded, if it is still the one between these addresses. Returns a
+ * reference for pd__platform_close, or NULL if the image has been or is being unloaded. Preserves
+ * errno. */
 void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high);
 
-/* Open a shared library, symbols local, all of them bound now. `inside`
- * receives an address in its image. Whoever finds a handle closes it, also after an error. */
+/* Opens a shared library with local symbols, all bound immediately. *inside is an address in its
+ * image. Set *handle to NULL before the call: if it isn't NULL afterwards, close it, even after an
+ * error. */
 pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err);
 void pd__platform_close(void *handle);
 
-/* NULL where the variable isn't set, and in a setuid or setgid process. Needs the
- * registry's lock. The text may change when the program changes the variable. */
+/* Returns NULL if the variable isn't set, and always in a setuid or setgid process. The caller
+ * holds the registry's lock. The text is borrowed; it may change when the program changes the
+ * variable. */
 const char *pd__platform_getenv(const char *variable);
 
-/* Read a regular file of at most `most` bytes into the arena, and wait for nobody who might write
- * to it: *out has a NUL behind. Gives what is wrong, or NULL: all is well, or the arena has
- * failed. */
+/* Reads a regular file of at most `most` bytes into the arena without ever waiting for a writer.
+ * *out is NUL-terminated. Returns what is wrong, or NULL on success; check the arena for out of
+ * memory. */
 #define PD__TOO_BIG "is too big, files may have 64 MiB together"
 const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
                               size_t *length);
 
-/* Fill `out`, of at most 256 bytes, with bytes that nobody can foretell. False: the system has
- * none at hand, and nobody waits until it has. */
+/* Fills `out`, of at most 256 bytes, with unpredictable bytes. Returns false, without waiting, if
+ * the system has none yet. */
 bool pd__platform_random(void *out, size_t size);
 
-/* strtod in the C locale, for text that is known to be a number. */
+/* strtod in the C locale. `text` must be a valid number. */
 double pd__platform_strtod(const char *text);
 
-/* Let another thread go first. */
+/* Yields the processor to another thread. */
 void pd__platform_yield(void);
 
-/* Prepare the copy whose record this is for hosting the registry: its image
- * stays in the process for good, and the lock is free in forked children, which call
- * `in_child` first. */
+/* Prepares the copy that owns this record to host the registry: its image is never unloaded, and a
+ * forked child calls `in_child` while it still holds the lock, and then releases it. */
 void pd__platform_settle(const pd_copy_record *own, void (*in_child)(void));
 
-/* Around what waits for other threads that may be walking images: where the
- * loader runs constructors with the lock that a walk takes, take it first. */
+/* Enclose a wait for other threads that may be walking images. Where constructors run under the
+ * lock that a walk needs, these functions acquire and release that lock, to avoid a deadlock. */
 uintptr_t pd__platform_enter_loader(void);
 void pd__platform_leave_loader(uintptr_t entered);
 
-/* Whether the path of a loaded image is that of the library which somebody asked
- * to open by `asked`. */
+/* Returns whether a loaded image with this path is the library that was opened as `asked`. */
 bool pd__platform_is_path(const char *asked, const char *path);
 
-/* PD__PLATFORM_ANNOUNCE(record), at file scope: let modules find the
- * pd_copy_record `record`.
- * PD__PLATFORM_AT_START(function), at file scope: run `function` before the module
- * record that may stand in the same image joins, and before everything else in it. */
+/* For use at file scope. PD__PLATFORM_ANNOUNCE(record) lets modules find the pd_copy_record
+ * `record`. PD__PLATFORM_AT_START(function) runs `function` before a module record in the same
+ * image joins, and before all other code in the image. */
 #if defined(_WIN32)
 #define PD__PLATFORM_ANNOUNCE(record) PD__NOTE(PD_NOTE_COPY, record)
 #define PD__PLATFORM_AT_START(function) PD__START("C", function)

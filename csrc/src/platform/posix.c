@@ -1,4 +1,4 @@
-/* What Linux and macOS have in common: the lock, opening, the locale. */
+/* Code that Linux and macOS share: the lock, opening libraries, reading files, the locale. */
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -31,7 +31,7 @@ void pd__platform_unlock(void) { pthread_mutex_unlock(&lock); }
 
 void pd__platform_yield(void) { sched_yield(); }
 
-/* Constructors run under another lock than walks. */
+/* Constructors and walks use different locks here. */
 uintptr_t pd__platform_enter_loader(void) { return 0; }
 void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
 
@@ -47,16 +47,17 @@ static void after_fork(void) {
   pthread_rwlock_unlock(&pd__posix_walks);
 }
 
-/* The thread that holds the lock of walks has another number in the child: it can't let go of it.
- */
+/* In the child, the thread that holds the lock of walks has another id, so it can't unlock it:
+ * initialize the lock again. */
 static void in_child(void) {
   start_child();
   pd__platform_unlock();
   pd__posix_walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
 }
 
-/* dladdr tells the name by which the loader knows the image: with it, dlopen
- * finds the image itself and looks at no file. The program has no need. */
+/* dladdr returns the name by which the loader knows the image. dlopen recognizes that name without
+ * looking at the file. The program itself needs no reference, so it doesn't matter if dlopen fails
+ * for it. */
 void pd__platform_settle(const pd_copy_record *own, void (*child)(void)) {
   Dl_info info;
   start_child = child;
@@ -67,12 +68,12 @@ void pd__platform_settle(const pd_copy_record *own, void (*child)(void)) {
   }
 }
 
-/* The loader compares names first: an image is found after chdir, and when its file is gone. */
+/* The loader compares names first, so it finds the image after chdir or if the file is gone. */
 void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
   int before = errno;
   void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   uintptr_t inside = handle ? (uintptr_t)pd__posix_inside(handle) : 0;
-  if (handle && (inside < low || inside >= high)) { /* another one of that name */
+  if (handle && (inside < low || inside >= high)) { /* a different image of the same name */
     dlclose(handle);
     handle = NULL;
   }
@@ -82,7 +83,7 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
 
 /* ---- Files ---- */
 
-/* What is wrong with the kind of a file, or NULL. */
+/* Returns what is wrong with the type of a file, or NULL. */
 static const char *kind_complaint(const struct stat *status, bool library) {
   if (S_ISREG(status->st_mode)) return NULL;
   if (S_ISDIR(status->st_mode) && library) return "is a directory, expected a shared library";
@@ -92,8 +93,8 @@ static const char *kind_complaint(const struct stat *status, bool library) {
   return "is a device or a socket, expected a regular file";
 }
 
-/* The file's descriptor, or -1 and *why. What isn't a file isn't opened, for that may
- * do something; it may have become one meanwhile. */
+/* Returns a file descriptor, or -1 and sets *why. Only regular files are opened, since opening a
+ * device may have side effects; fstat checks again, in case the file was replaced in between. */
 static int open_regular(const char *path, bool library, struct stat *status, const char **why) {
   bool found = stat(path, status) == 0;
   *why = found             ? kind_complaint(status, library)
@@ -109,7 +110,7 @@ static int open_regular(const char *path, bool library, struct stat *status, con
 
 /* ---- Opening ---- */
 
-/* The loader's words without the path that they often begin with. */
+/* Returns the loader's message without the path that it often begins with. */
 static const char *loader_words(const char *path) {
   const char *words = dlerror();
   if (!words) return "the loader refused it";
@@ -120,11 +121,11 @@ static const char *loader_words(const char *path) {
   return repeats ? behind + length + 2 : words;
 }
 
-/* dlopen takes a name without a slash for a search. */
+/* dlopen searches for a name without a slash, so prefix it with "./". */
 static void *open_file(const char *path) {
   if (strchr(path, '/')) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
   char *here = malloc(strlen(path) + 3);
-  if (!here) return NULL; /* and no words of the loader's */
+  if (!here) return NULL; /* dlerror has no message then */
   void *handle = dlopen(strcat(strcpy(here, "./"), path), RTLD_NOW | RTLD_LOCAL);
   free(here);
   return handle;
@@ -150,7 +151,7 @@ void pd__platform_close(void *handle) {
   errno = before;
 }
 
-/* A path without a slash is opened as one in the current directory. */
+/* A path without a slash was opened as "./path". */
 bool pd__platform_is_path(const char *asked, const char *path) {
   bool here = !strchr(asked, '/') && !strncmp(path, "./", 2);
   return !strcmp(asked, here ? path + 2 : path);
@@ -158,9 +159,9 @@ bool pd__platform_is_path(const char *asked, const char *path) {
 
 /* ---- Reading ---- */
 
-/* POSIX: regular files always poll as ready for reading and for writing, however they were
- * opened. Some that the kernel calls regular are streams: /proc/kmsg and trace_pipe wait for
- * the next message, take it away from its readers, and are never ready for writing. */
+/* According to POSIX, a regular file always polls as ready for reading and writing, however it was
+ * opened. Some files that the kernel calls regular are streams: /proc/kmsg and trace_pipe wait for
+ * the next message, consume it, and never poll as ready for writing. */
 static bool is_stream(int fd) {
   struct pollfd asked = {.fd = fd, .events = POLLIN | POLLOUT};
   int answered;
@@ -170,7 +171,7 @@ static bool is_stream(int fd) {
   return answered >= 0 && (~asked.revents & asked.events) != 0;
 }
 
-/* The file may grow, and those of /proc don't know their size. */
+/* The file may grow while it is read, and files in /proc report no size. */
 static const char *read_all(pd__arena *arena, int fd, off_t size, size_t most, char **out,
                             size_t *length) {
   if (is_stream(fd)) return "is a stream, expected a regular file";
@@ -212,8 +213,8 @@ bool pd__platform_random(void *out, size_t size) {
 
 #define WITHOUT_WAITING 1 /* GRND_NONBLOCK */
 
-/* By the number of the call: older C libraries have no function for it. No signal interrupts one
- * for so few bytes. */
+/* A system call, because older C libraries have no wrapper. So short a call is never interrupted by
+ * a signal. */
 bool pd__platform_random(void *out, size_t size) {
   return syscall(SYS_getrandom, out, size, WITHOUT_WAITING) == (long)size;
 }

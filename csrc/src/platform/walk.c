@@ -1,4 +1,4 @@
-/* What all systems need for walks over images. */
+/* Helpers for walks over images that all systems share. */
 #include "../base/text.h"
 #include "platform.h"
 

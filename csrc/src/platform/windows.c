@@ -1,4 +1,4 @@
-/* Windows. Paths, messages and the environment are UTF-8 on our side. */
+/* Windows. This library uses UTF-8 for paths, messages and the environment. */
 #ifdef _WIN32
 #define _CRT_RAND_S /* declares rand_s */
 #define WIN32_LEAN_AND_MEAN
@@ -22,7 +22,7 @@
 #error "compile with -D__USE_MINGW_ANSI_STDIO=1: Microsoft's printf lacks what C asks for"
 #endif
 
-/* Functions of ntdll, which programs don't link. */
+/* Returns a function of ntdll, which isn't linked. */
 static pd__procedure ntdll(const char *name) {
   return pd__get_procedure(pd__get_module("ntdll.dll"), name);
 }
@@ -31,11 +31,11 @@ static pd__procedure ntdll(const char *name) {
 
 static SRWLOCK lock = SRWLOCK_INIT;
 
-/* RtlDllShutdownInProgress; NULL in copies that don't host. */
+/* RtlDllShutdownInProgress; NULL in copies that don't host the registry. */
 static BOOLEAN(NTAPI *is_ending)(void);
 
-/* A process that ends has killed all threads but one, and one of them may have had
- * the lock. */
+/* When the process exits, Windows has killed all threads but one; a killed thread may have held the
+ * lock. */
 void pd__platform_lock(void) {
   if (!is_ending || !is_ending()) AcquireSRWLockExclusive(&lock);
 }
@@ -46,7 +46,7 @@ void pd__platform_unlock(void) {
 
 void pd__platform_yield(void) { Sleep(0); }
 
-/* There is no fork. */
+/* Windows has no fork, so `in_child` is never called. */
 void pd__platform_settle(const pd_copy_record *own, void (*in_child)(void)) {
   (void)in_child;
   HMODULE image;
@@ -55,7 +55,7 @@ void pd__platform_settle(const pd_copy_record *own, void (*in_child)(void)) {
   is_ending = (BOOLEAN(NTAPI *)(void))ntdll("RtlDllShutdownInProgress");
 }
 
-/* The loader's own lock, which a thread may take again. */
+/* The loader's lock is recursive. */
 uintptr_t pd__platform_enter_loader(void) {
   ULONG_PTR cookie = 0;
   pd__procedure found = ntdll("LdrLockLoaderLock");
@@ -70,7 +70,7 @@ void pd__platform_leave_loader(uintptr_t entered) {
 
 /* ---- Text ---- */
 
-/* NULL where memory is out. For free. */
+/* The caller frees the result. NULL if memory is out. */
 static char *utf8_of(const wchar_t *text, int length) {
   int size = WideCharToMultiByte(CP_UTF8, 0, text, length, NULL, 0, NULL, NULL);
   char *out = malloc((size_t)size + 1);
@@ -80,7 +80,7 @@ static char *utf8_of(const wchar_t *text, int length) {
   return out;
 }
 
-/* NULL where memory is out, or the text isn't UTF-8. For free. */
+/* The caller frees the result. NULL if memory is out or the text isn't UTF-8. */
 static wchar_t *wide_of(const char *text) {
   int size = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
   wchar_t *out = size ? malloc((size_t)size * sizeof *out) : NULL;
@@ -88,7 +88,7 @@ static wchar_t *wide_of(const char *text) {
   return out;
 }
 
-/* The path from its drive on; NULL where memory is out, or it isn't UTF-8. For free. */
+/* Returns the absolute path; the caller frees it. NULL if memory is out or the path isn't UTF-8. */
 static wchar_t *full_path(const char *path) {
   wchar_t *given = wide_of(path);
   DWORD size = given ? GetFullPathNameW(given, 0, NULL, NULL) : 0;
@@ -102,7 +102,7 @@ static wchar_t *full_path(const char *path) {
 
 typedef struct walk {
   pd__records kind;
-  const void *inside; /* NULL: every image */
+  const void *inside; /* NULL means every image */
   pd__visitor *visit;
   void *context;
 } walk;
@@ -144,7 +144,8 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
 
 /* ---- Files ---- */
 
-/* The system's words for an error, in one line, or `instead`; until this thread asks again. */
+/* Returns the system's one-line text for an error, or `instead`. Valid until the next call on this
+ * thread. */
 static const char *system_words(DWORD code, const char *instead) {
   static _Thread_local char why[400];
   wchar_t words[400] = L"";
@@ -157,7 +158,8 @@ static const char *system_words(DWORD code, const char *instead) {
   return why;
 }
 
-/* INVALID_HANDLE_VALUE: *why tells what is wrong with it, as `directory` does where it is one. */
+/* Returns INVALID_HANDLE_VALUE and sets *why if the file can't be opened; *why is `directory` if it
+ * is a directory. */
 static HANDLE open_file(const wchar_t *full, const char *directory, const char **why) {
   DWORD share = FILE_SHARE_READ | FILE_SHARE_DELETE | FILE_SHARE_WRITE;
   DWORD attributes = GetFileAttributesW(full);
@@ -212,8 +214,8 @@ static const char *complaint_about_pe(HANDLE file) {
   return cut_short(file, sections, header.file.NumberOfSections) ? "is cut short" : NULL;
 }
 
-/* Where the loader looks for what the DLL at `full` needs: beside it, and in PATH,
- * where the system's own directories stand. NULL where memory is out. For free. */
+/* Returns the path where the loader searches for the imports of the DLL at `full`: its directory,
+ * then PATH, which includes the system directories. The caller frees it. NULL if memory is out. */
 static wchar_t *search_path(const wchar_t *full) {
   size_t directory = (size_t)(wcsrchr(full, L'\\') - full);
   DWORD size = GetEnvironmentVariableW(L"PATH", NULL, 0);
@@ -227,14 +229,14 @@ static wchar_t *search_path(const wchar_t *full) {
 }
 
 static bool is_there(const char *name, const wchar_t *directories) {
-  wchar_t *wide = wide_of(name), found[4]; /* too short: its length tells */
+  wchar_t *wide = wide_of(name), found[4]; /* only the length is needed */
   bool there =
       !wide || GetModuleHandleW(wide) || SearchPathW(directories, wide, NULL, 4, found, NULL) > 0;
   free(wide);
   return there;
 }
 
-/* The first name among the imports of a mapped image that isn't there, or NULL. */
+/* Returns the first import of a mapped image that can't be found, or NULL. */
 static const char *missing_import(const char *base, const wchar_t *directories) {
   const IMAGE_NT_HEADERS64 *header =
       (const void *)(base + ((const IMAGE_DOS_HEADER *)(const void *)base)->e_lfanew);
@@ -246,13 +248,13 @@ static const char *missing_import(const char *base, const wchar_t *directories) 
   return NULL;
 }
 
-/* The loader doesn't say which DLL it misses: look at what the image imports. */
+/* The loader doesn't say which DLL is missing, so search for the imports one by one. */
 static pd_status fail_missing(const char *path, const wchar_t *full, pd_error *err) {
   char quoted[PD__QUOTE_SIZE], why[PD__QUOTE_SIZE + 64] = "a library that it needs was not found";
   HMODULE mapped = LoadLibraryExW(full, NULL, LOAD_LIBRARY_AS_IMAGE_RESOURCE);
   wchar_t *directories = search_path(full);
   if (mapped && directories) {
-    const char *base = (const char *)((uintptr_t)mapped & ~(uintptr_t)3); /* marks of the handle */
+    const char *base = (const char *)((uintptr_t)mapped & ~(uintptr_t)3); /* low bits are flags */
     const char *missing = missing_import(base, directories);
     if (missing) {
       snprintf(why, sizeof why, "needs %s, which was not found", pd__quote(quoted, missing));
@@ -271,7 +273,7 @@ static pd_status open_full(const char *path, const wchar_t *full, void **handle,
     CloseHandle(file);
   }
   if (why) return pd__fail_load(path, why, err);
-  DWORD mode; /* messages come back, and don't open a window */
+  DWORD mode; /* return errors instead of showing a dialog */
   SetThreadErrorMode(SEM_FAILCRITICALERRORS | SEM_NOOPENFILEERRORBOX, &mode);
   *handle = LoadLibraryExW(full, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
   DWORD code = GetLastError();
@@ -294,7 +296,7 @@ pd_status pd__platform_open(const char *path, void **handle, const void **inside
 
 void pd__platform_close(void *handle) { FreeLibrary(handle); }
 
-/* Letters of either case name one file. */
+/* File names are case-insensitive. */
 bool pd__platform_is_path(const char *asked, const char *path) {
   wchar_t *left = full_path(asked), *right = full_path(path);
   bool same = left && right && CompareStringOrdinal(left, -1, right, -1, TRUE) == CSTR_EQUAL;
@@ -338,7 +340,7 @@ const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, c
 
 /* ---- Random bytes ---- */
 
-/* Microsoft's C library asks RtlGenRandom, whose DLL this one then doesn't name. */
+/* rand_s uses RtlGenRandom and spares this library an import of its DLL. */
 bool pd__platform_random(void *out, size_t size) {
   for (size_t i = 0; i < size; i++) {
     unsigned word;
@@ -350,7 +352,7 @@ bool pd__platform_random(void *out, size_t size) {
 
 /* ---- Environment and locale ---- */
 
-/* The text is stored for good, once. */
+/* The text is interned, so it stays valid. */
 const char *pd__platform_getenv(const char *variable) {
   wchar_t *name = wide_of(variable);
   DWORD size = name ? GetEnvironmentVariableW(name, NULL, 0) : 0;
@@ -364,7 +366,8 @@ const char *pd__platform_getenv(const char *variable) {
   return out;
 }
 
-/* As strtod, with another text in the place of the point, which there is; false: not read whole. */
+/* Like strtod, but with `point` in place of the decimal point, which `text` must have. Returns
+ * false if not all of the text was read. */
 static bool read_with_point(const char *text, const char *point, double *out) {
   size_t whole = strcspn(text, ".");
   char *end, *copy = malloc(strlen(text) + strlen(point) + 1);
@@ -376,9 +379,9 @@ static bool read_with_point(const char *text, const char *point, double *out) {
   return all;
 }
 
-/* Microsoft's _strtod_l takes a locale, but reads no hexadecimal, inf or nan, and
- * older ones round wrongly. mingw's own strtod wants the point of the process's
- * locale, which may change on another thread meanwhile. */
+/* Microsoft's _strtod_l takes a locale, but doesn't read hexadecimal numbers, inf or nan, and older
+ * versions round wrongly. MinGW's strtod expects the decimal point of the process's locale, which
+ * another thread may change at any time. */
 double pd__platform_strtod(const char *text) {
   char *end;
   double value = strtod(text, &end);

@@ -1,4 +1,4 @@
-/* Finding, reading and setting flags, for hosts. */
+/* Functions for hosts: find, read and set flags. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,9 +21,9 @@ pd_flag *pd__do_flag_next(const pd_flag *previous) {
   return flag;
 }
 
-/* ---- Reading, without the lock: a signal handler may have interrupted its holder ---- */
+/* ---- Reading. No lock: a signal handler may have interrupted the thread that holds it ---- */
 
-/* A message needs the lock, and so does what a module may have assigned. */
+/* Building a message needs the lock, and so does adopting a value that a module assigned. */
 static pd_status get_locked(pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_type(&operation, flag, type, err);
@@ -31,8 +31,8 @@ static pd_status get_locked(pd_flag *flag, pd_type type, pd_value *value, pd_err
   return pd__operation_return(&operation, status);
 }
 
-/* The definition may leave, and one of another type come, between the look at its type and that
- * at its value: then it has another generation. */
+/* Between the reads of the type and of the value, a definition of another type may replace this
+ * one. Then the generation differs, and the loop reads both again. */
 static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_value *value,
                      pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
@@ -120,10 +120,10 @@ pd_status pd__do_flag_set_default(pd_flag *flag, const char *text, pd_error *err
   return set(flag, text, PD_TYPE_string, (pd_value){0}, &origin, err);
 }
 
-/* ---- Taking values away ---- */
+/* ---- Reset, drop, wipe, freeze ---- */
 
-/* `source` is that of PD__DROP. When secrets are wiped the default holds before the texts go: no
- * reader that comes later finds them. */
+/* `source` is for PD__DROP only. A wipe first publishes the default, so that no later reader gets a
+ * text that is being overwritten. */
 static pd_status take_away(pd_flag *flag, pd__action action, pd_source source, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   pd__report report = {.first = err};

@@ -1,9 +1,10 @@
-/* Taking over what modules have assigned to their variables: a change that nobody is asked about,
- * since it has happened. */
+/* Adopts the values that modules have assigned to their variables. No validator is asked, since the
+ * change has already happened. */
 #include "change.h"
 #include "hook.h"
 
-/* The variable that has another value than the flag; NULL: none. */
+/* Returns a cell whose variable differs from the flag's value, and that variable's value in *value.
+ * NULL if there is none. */
 static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     const pd_flag_def *def = cell->def;
@@ -14,8 +15,7 @@ static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
   return NULL;
 }
 
-/* No validator is asked: the value holds already. For want of memory nothing is done, and the
- * next call will do it. */
+/* If memory is out, nothing changes, and a later call adopts the value. */
 void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
   pd_value value;
   const pd__cell *cell = pd__flag_def(flag) ? find_assigned(flag, &value) : NULL;

@@ -1,4 +1,4 @@
-/* Several assignments at once, for good or as an override, for hosts. */
+/* Functions for hosts: several assignments at once, permanent or as an override. */
 #include "change.h"
 
 static pd_status change(const pd_assignment *items, size_t count, const pd_origin *origin,

@@ -1,4 +1,4 @@
-/* Changes that are made together. */
+/* A list of changes that are made together. */
 #include "change.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ void pd__changes_reserve(pd__changes *changes, size_t capacity) {
   changes->capacity = capacity;
 }
 
-/* Room for one more; NULL when memory is out. */
+/* Returns room for one more change; NULL if memory is out. */
 static pd__change *next(pd__changes *changes) {
   if (changes->count == changes->capacity) {
     pd__changes_reserve(changes, changes->capacity < 8 ? 8 : 2 * changes->capacity);
@@ -30,7 +30,7 @@ static pd__change *next(pd__changes *changes) {
   return changes->count < changes->capacity ? &changes->items[changes->count] : NULL;
 }
 
-/* The change that next() has given is one of them. */
+/* Counts the change that next() returned. */
 static void add(pd__changes *changes) {
   pd_flag *flag = changes->items[changes->count++].flag;
   changes->hooked |= pd__hooks_concern(flag);
@@ -73,7 +73,7 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_
   }
 }
 
-/* ---- Those that aren't given as values ---- */
+/* ---- Changes without a new value ---- */
 
 static void add_plain(pd__changes *changes, const pd__change *wanted) {
   pd__change *change = next(changes);
@@ -116,7 +116,7 @@ void pd__changes_pop(pd__changes *changes, pd__overridden *overridden) {
             &(pd__change){.flag = overridden->flag, .action = PD__POP, .overridden = overridden});
 }
 
-/* ---- The end ---- */
+/* ---- The remaining stages ---- */
 
 pd_status pd__changes_ask(pd__changes *changes) {
   pd__report *report = changes->report;
@@ -143,8 +143,8 @@ pd_status pd__changes_finish(pd__changes *changes) {
   return pd__changes_commit(changes);
 }
 
-/* Most sets are of a number, which nobody is asked about or notified of, and need no memory: the
- * stages would be reading and committing alone. */
+/* Most assignments are of a number to a flag without validators and watchers. They need no memory,
+ * so parsing and storing the value is all there is to do. */
 static bool assign_at_once(pd_flag *flag, const char *text, pd_value value,
                            const pd_origin *origin) {
   if (!flag->simple || flag->frozen || flag->assignable || flag->extra) return false;

@@ -1,119 +1,121 @@
-/* The one way in which a value changes: resolve (resolve.c), read and check (prepare.c), ask the
- * validators (validate.c), commit (commit.c), notify the watchers (notify.c). Changes that are
- * made together go through each stage together, so all of them take effect or none does.
+/* The only way to change a value: resolve the name (resolve.c), parse and check the value
+ * (prepare.c), call the validators (validate.c), commit (commit.c), notify the watchers (notify.c).
+ * Changes that are made together go through each stage together, so either all of them take effect
+ * or none does.
  *
- * Everything here needs the lock. */
+ * The caller holds the lock unless a function says otherwise. */
 #ifndef PD__CHANGE_H
 #define PD__CHANGE_H
 
 #include "registry.h"
 
 typedef enum pd__action {
-  PD__ASSIGN, /* give a value */
-  PD__RESET,  /* drop every value but the default */
+  PD__ASSIGN, /* assign a value */
+  PD__RESET,  /* drop all values but the default */
   PD__DROP,   /* drop the value of one source */
-  PD__POP,    /* drop that of one override */
-  PD__WIPE,   /* drop every value but the default, and those of overrides */
+  PD__POP,    /* drop the value of one override */
+  PD__WIPE,   /* drop all values but the default, also those of overrides */
   PD__IDLE    /* do nothing: the flag is retired */
 } pd__action;
 
-/* A change of one flag. Text is the caller's until the commit. */
+/* A change of one flag. `text` and string values are borrowed from the caller until the commit. */
 typedef struct pd__change {
   pd_flag *flag;
   pd_flag *node;    /* the flag, or the alias that it was named by */
-  const char *text; /* to be read; NULL: `value` was given */
+  const char *text; /* to be parsed; NULL: use `value` */
   pd_value value;
-  pd_origin origin;           /* of PD__DROP, its source */
-  pd__overridden *overridden; /* of PD__POP */
-  uint32_t generation;        /* of the definition that it was prepared for */
+  pd_origin origin;           /* for PD__DROP: its source */
+  pd__overridden *overridden; /* for PD__POP */
+  uint32_t generation;        /* of the definition that the change was prepared for */
   uint8_t action;             /* pd__action */
-  uint8_t type;               /* of the flag then */
-  uint8_t literal;            /* how a file wrote it, as in pd_config_add; 0: as text */
-  bool resets;                /* PD__RESET, or what that is on an override: the default */
+  uint8_t type;               /* of the flag when the change was prepared */
+  uint8_t literal;            /* how a file wrote the value, as in pd_config_add; 0: as text */
+  bool resets;                /* a reset: PD__RESET, or PD__ASSIGN of the default to an override */
 } pd__change;
 
 typedef struct pd__changes {
   pd__operation *operation;
-  pd__report *report;   /* collects the errors */
-  pd_override override; /* the values are to be one; its number, once it is made */
-  bool pushes;          /* they are to be one */
-  bool early;           /* the flag is being defined: startup may be over */
-  bool forced;          /* no validator is asked */
-  bool ask_all;         /* every validator is, also of flags that don't change */
-  bool hooked;          /* somebody is to be asked, or notified */
+  pd__report *report;   /* collects the errors; borrowed */
+  pd_override override; /* with `pushes`: the number of the new override */
+  bool pushes;          /* the values make up a new override */
+  bool early;           /* the flag is being defined: it may change although startup is over */
+  bool forced;          /* call no validators */
+  bool ask_all;         /* call all validators, also those of flags that don't change */
+  bool hooked;          /* there may be a validator to call or a watcher to notify */
   size_t count, capacity;
   pd__change *items;
-  pd__change single; /* `items` as long as there is one */
+  pd__change single; /* holds the items while there is at most one */
 } pd__changes;
 
 void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__report *report);
 
-/* Room for so many, if memory has it: they come faster then. */
+/* Makes room for `capacity` changes in advance, if there is memory for that. */
 void pd__changes_reserve(pd__changes *changes, size_t capacity);
 
-/* Prepare to give a flag a value: `text`, or else `value`. An error goes to `err`; to the
- * report. */
+/* Prepare an assignment of `text`, or of `value` if `text` is NULL. pd__changes_try returns the
+ * error in `err`, pd__changes_add adds it to the report. */
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                           const pd_origin *origin, uint32_t literal, pd_error *err);
 void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin, uint32_t literal);
 
-/* The same of assignments, whose flags and types are checked. */
+/* Prepares assignments, after checking their handles and types. */
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments, size_t count,
                          const pd_origin *origin);
 
-/* Prepare to drop what `source` gave an open flag, if it gave anything; to end what an override
- * does; to reset an open flag (with an override on it, that is given the default), or to wipe one
- * that is sensitive. */
+/* Prepare to drop the value from `source`, if there is one; to pop an override; to reset a flag (if
+ * it has an override, that is set to the default) or wipe a sensitive one. A flag that can't be
+ * changed is reported. */
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);
 void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
 
-/* What is left to do, unless there was an error: ask the validators, which lets go of the lock
- * meanwhile; commit, for which it must not have been let go since; both. Gives the report's
- * status. */
+/* The remaining stages; they do nothing if there was an error. pd__changes_ask calls the validators
+ * and releases the lock meanwhile. pd__changes_commit commits; the lock must not have been released
+ * since pd__changes_ask. pd__changes_finish does both. Each returns the status of the report. */
 pd_status pd__changes_ask(pd__changes *changes);
 pd_status pd__changes_commit(pd__changes *changes);
 pd_status pd__changes_finish(pd__changes *changes);
 
-/* All of it for one value. */
+/* Assigns one value, through all stages. */
 pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin, pd_error *err);
 
-/* ---- Read and check (prepare.c) ---- */
+/* ---- Parse and check (prepare.c) ---- */
 
-/* Read the value, and check that the flag may take it. Pure: nothing is stored. */
+/* Parses the value and checks that the flag accepts it. Stores nothing in the flag. */
 pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err);
 
-/* A reset drops what the flag was given, or gives an override on it the default: decide. */
+/* Decides what a reset does: drop the values, or assign the default if the flag has an override. */
 void pd__prepare_reset(pd__change *change);
 
-/* The lock was let go: check again what may have changed, and prepare again what was prepared
- * for another definition. Errors go to the report. */
+/* Checks everything again after the lock was released; changes that were prepared for another
+ * definition are prepared anew. Errors go to the report. */
 void pd__prepare_again(pd__changes *changes);
 
-/* PD_OK, or why the flag takes no value from `origin`: undefined, read-only, frozen. */
+/* Returns PD_OK if the flag can be changed by `origin`; otherwise the error: undefined, read-only,
+ * retired or frozen. */
 pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
                               pd_error *err);
 pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type, pd_error *err);
 
-/* PD_OK, or why a handle takes neither text nor, where that is NULL, a value of the type. It may be
- * the name of another flag by now, which it doesn't stand for. */
+/* Returns PD_OK if the flag of a handle accepts `text` or, if that is NULL, a value of the type. If
+ * its name has become an alias of another flag, the handle counts as undefined. */
 pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const char *text,
                                 pd_type type, pd_error *err);
 
-/* Why a value doesn't suit a flag; `name` is the one that it was given by. */
+/* Fails because the flag doesn't accept a value; `name` is the name used by the caller. */
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
                          const pd_origin *origin, pd_error *err);
 
-/* What a change gives the flag: the same as its origin's source, but for run time under an
- * override. */
+/* Returns the source that the value will have: that of its origin, except that a run-time
+ * assignment to a flag with an override changes the override. */
 static inline pd_source pd__change_source(const pd__change *change) {
   bool below = change->origin.source != PD_SOURCE_RUNTIME || !pd__flag_override(change->flag);
   return below ? change->origin.source : PD_SOURCE_OVERRIDE;
 }
 
-/* The sources whose values it takes away, a bit of PD__SOURCE_BIT each. */
+/* Returns the sources whose values the change drops, a PD__SOURCE_BIT each. */
 static inline uint32_t pd__change_drops(const pd__change *change) {
   uint32_t given = ~PD__SOURCE_BIT(PD_SOURCE_DEFAULT);
   if (change->action == PD__WIPE) return given;
@@ -121,34 +123,37 @@ static inline uint32_t pd__change_drops(const pd__change *change) {
   return change->action == PD__DROP ? PD__SOURCE_BIT(change->origin.source) : 0;
 }
 
-/* ---- The stages behind (validate.c, commit.c, notify.c) ---- */
+/* ---- Later stages (validate.c, commit.c, notify.c) ---- */
 
-/* Refusals go to the report. */
+/* Rejections go to the report. */
 void pd__validate(pd__changes *changes);
 
-/* All or nothing: for want of memory nothing. */
+/* Commits all changes, or none if memory is out. */
 pd_status pd__commit(pd__changes *changes, pd_error *err);
 
-/* Before the commit, which can't fail: gather the watchers of a flag. After it: leave those whose
- * flags have changed to the end of the operation. */
+/* Before the commit: pd__notices_begin returns the end of the list of notices, and pd__notices_add
+ * adds the watchers of a flag, which may fail. After it: pd__notices_post removes the notices after
+ * `from` whose flags haven't changed, and leaves the others to the end of the operation.
+ * pd__notices_discard removes all of them. */
 pd__notice **pd__notices_begin(pd__operation *operation);
 pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err);
 void pd__notices_post(pd__operation *operation, pd__notice **from);
 void pd__notices_discard(pd__operation *operation, pd__notice **from);
 
-/* Leave a watcher, which was put off, to the end of the operation, unless it is removed. False:
- * memory is out. */
+/* Leaves a deferred watcher to the end of the operation, when it is notified unless it has been
+ * removed. Returns false if memory is out. */
 bool pd__notices_resume(pd__operation *operation, pd_flag *flag, pd_hook watcher);
 
-/* The operation ends before it has notified all: the next one of any thread does. */
+/* For an operation that ends before it has notified all watchers: leaves the rest to the next
+ * operation of any thread. */
 void pd__notices_abandon(pd__operation *operation);
 
-/* No lock: notify. */
+/* Notifies the watchers. The caller must not hold the lock. */
 void pd__notices_deliver(pd__operation *operation);
 
-/* ---- Behind the other files of the layer ---- */
+/* ---- Internal functions of flag.c and override.c ---- */
 
-/* Store a value, which is of the flag's type, in the node and all cells. */
+/* Stores a value of the flag's type in the node and all cells. */
 void pd__flag_store(pd_flag *flag, pd_value value);
 
 void pd__override_drop(pd__overridden *from);

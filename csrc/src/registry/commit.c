@@ -5,7 +5,7 @@
 #include "../base/text.h"
 #include "change.h"
 
-/* A text that a sensitive flag has published: nobody else has it. */
+/* A text published by a sensitive flag. It isn't interned, so that a wipe can overwrite it. */
 typedef struct pd__secret {
   struct pd__secret *next;
   size_t size;
@@ -29,8 +29,8 @@ static const char *keep_secret(pd_flag *flag, const char *text) {
   return made->text;
 }
 
-/* Publish the text of a value, so that readers may keep its address. What is given again has its
- * text already. */
+/* Stores the text of a value where it stays valid, so that readers may keep its address. A value
+ * equal to the current one shares its text. */
 static bool keep_text(pd__change *change) {
   pd_flag *flag = change->flag;
   if (flag->type != PD_TYPE_string) return true;
@@ -44,7 +44,8 @@ static bool keep_text(pd__change *change) {
   return change->value.str != NULL;
 }
 
-/* Many values come from one place: `last` is where the one before came from. */
+/* Interns the place. Consecutive changes often share one: *given and *kept are the last place and
+ * its interned copy. */
 static bool keep_place(pd__change *change, const char **given, const char **kept) {
   const char **place = &change->origin.place;
   if (*place != *given) {
@@ -56,7 +57,7 @@ static bool keep_place(pd__change *change, const char **given, const char **kept
   return whole;
 }
 
-/* Whether committing may take an entry of the history. */
+/* Returns whether the commit may need a new entry in the history. */
 static bool needs_entry(const pd__change *change, bool repeated) {
   return change->flag->assigned || change->origin.source == PD_SOURCE_OVERRIDE || repeated ||
          pd__flag_override(change->flag);
@@ -107,7 +108,7 @@ static void commit_one(const pd__changes *changes, const pd__change *change) {
   if (flag->defined) pd__flag_publish(flag);
 }
 
-/* Gather the watchers of each flag, once. */
+/* Collects the watchers of each flag, once. */
 static pd_status gather(pd__changes *changes, pd_error *err) {
   pd_status status = PD_OK;
   uint32_t claim = pd__next_claim();
@@ -136,7 +137,7 @@ pd_status pd__commit(pd__changes *changes, pd_error *err) {
 
 /* ---- Wiping ---- */
 
-/* Its current text is the default. */
+/* The current text is the default, which stays readable. */
 void pd__flag_wipe(pd_flag *flag) {
   for (pd__secret *each = flag->extra ? flag->extra->secrets : NULL; each; each = each->next) {
     if (each->text != flag->text) pd__wipe(each->text, each->size);

@@ -1,4 +1,4 @@
-/* What was put off within constructors and destructors. */
+/* A list of the work deferred within constructors and destructors. */
 #include "deferred.h"
 
 #include <stdlib.h>

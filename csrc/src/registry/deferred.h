@@ -1,36 +1,37 @@
-/* What can't be done within constructors and destructors, since a hook for it may wait for a lock
- * that another thread holds while it waits for the loader's: the lock of Python. It is put off
- * until nobody of this thread is in the loader. Everything here needs the lock unless it says
- * otherwise. */
+/* Work deferred while this thread runs constructors or destructors of modules. A hook may wait for
+ * a lock, such as Python's GIL, held by a thread that waits for the loader's lock. Such a hook is
+ * called only when this thread has left the loader. The caller holds the registry's lock unless a
+ * function says otherwise. */
 #ifndef PD__DEFERRED_H
 #define PD__DEFERRED_H
 
 #include "registry.h"
 
-/* One thing that was put off. */
+/* One piece of deferred work. */
 typedef struct pd__deferred {
   pd_flag *flag;
-  pd_hook watcher;   /* to be notified of the flag; 0: values wait for the flag */
-  const void *owner; /* that settles it; NULL: pd_deferred_run */
+  pd_hook watcher;   /* the watcher to notify; 0: pending values are to be applied */
+  const void *owner; /* does the work, as in pd__loader_stay; never dereferenced */
   struct pd__deferred *next;
 } pd__deferred;
 
-/* Put it off, for whoever settles what this thread does in the loader. False: memory is out. */
+/* Defers work to the current owner of this thread. Returns false if memory is out. */
 bool pd__deferred_add(pd__operation *operation, pd_flag *flag, pd_hook watcher);
 
-/* The next one that `owner` settles (NULL: pd_deferred_run) into *out; false: there is none. */
+/* Takes the first piece of work of `owner` (NULL: pd_deferred_run) from the list into *out. Returns
+ * false if there is none. */
 bool pd__deferred_take(const void *owner, pd__deferred *out);
 
-/* Somebody else settles it from now on; NULL: pd_deferred_run. */
+/* Hands the work of `owner` over to `heir`; NULL: pd_deferred_run. */
 void pd__deferred_hand_over(pd__operation *operation, const void *owner, const void *heir);
 
-/* In the child of a fork: the threads of other owners are gone. */
+/* In the child of a fork, leaves all work to pd_deferred_run: threads of other owners are gone. */
 void pd__deferred_in_child(void);
 
-/* Whether a validator of the flag can't be asked by this operation. */
+/* Returns whether the flag has a validator that can't be called now. */
 bool pd__deferred_validator(const pd_flag *flag);
 
-/* No lock: tell the handler that something waits for pd_deferred_run. */
+/* Calls the handler that announces work for pd_deferred_run. The caller must not hold the lock. */
 void pd__deferred_tell(pd__operation *operation);
 
 #endif /* PD__DEFERRED_H */

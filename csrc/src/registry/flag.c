@@ -48,7 +48,7 @@ void pd__flag_publish(pd_flag *flag) {
 
 void pd__flag_look_again(pd_flag *flag) {
   const pd__cell *first = flag->cells;
-  /* A store of the width of the type is all that the cell needs. */
+  /* Without access functions, a plain store to the variable is enough. */
   bool direct = flag->defined && !first->def->access && first->def->type == flag->type;
   void *variable = direct ? first->def->cell : NULL;
   if (flag->variable && flag->variable != variable) pd__flag_hide_variable(flag);
@@ -61,12 +61,12 @@ void pd__flag_new_generation(pd_flag *flag) {
   __atomic_store_n(&flag->generation, ++last, __ATOMIC_RELEASE);
 }
 
-/* ---- What modules assign ---- */
+/* ---- Values assigned by modules ---- */
 
 uint32_t pd__assignables;
 
-/* Readers of variables that take no lock. A module that leaves makes its variable unknown and
- * waits until those are done that may have seen it: each is in for a few instructions. */
+/* The number of threads that are reading a variable without the lock. A module that leaves hides
+ * its variable and waits until this is 0; each read takes only a few instructions. */
 static uint32_t peeking;
 
 pd_value pd__flag_peek(const pd_flag *flag, pd_type type) {

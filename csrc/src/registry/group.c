@@ -1,4 +1,4 @@
-/* Groups: rules for several flags together, checked by a validator of the registry. */
+/* Groups: rules about several flags, checked by a validator of the registry itself. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 typedef struct group {
   pd_group kind;
   size_t count;
-  const char *names[]; /* of the flags: stored for good */
+  const char *names[]; /* of the flags; interned */
 } group;
 
 #define GROUP_TEXT(name, number, text) [number] = text,
@@ -57,10 +57,10 @@ pd_status pd__do_group_add(pd_group kind, pd_flag *const *flags, size_t count, p
   PD__LOCKED_OPERATION(operation);
   pd_status status = PD_OK;
   for (size_t i = 0; status == PD_OK && i < count; i++) {
-    made->names[i] = pd__intern(flags[i] ? flags[i]->name : ""); /* stays when a module leaves */
+    made->names[i] = pd__intern(flags[i] ? flags[i]->name : ""); /* outlives the module */
     if (!made->names[i]) status = pd__fail_memory(err);
   }
   if (status == PD_OK) status = pd__hook_add(&like, flags, count, out, err);
-  if (status != PD_OK) free(made);                 /* otherwise the hook has it */
+  if (status != PD_OK) free(made);                 /* otherwise the hook owns it */
   return pd__operation_return(&operation, status); /* NOLINT */
 }

@@ -1,5 +1,5 @@
-/* The values that a flag was given. The one that holds stands in the flag itself; a list has the
- * others, by rank, the latest of a source first. */
+/* The values that a flag was given. The current one is stored in the flag itself. A list has the
+ * others, sorted by rank, the latest of each source first. */
 #include "change.h"
 
 #include "../base/text.h"
@@ -38,16 +38,16 @@ static void free_at(pd__entry **at) {
   pd__entry_free(entry);
 }
 
-/* ---- Giving ---- */
+/* ---- Assigning ---- */
 
-/* Text of places is stored once: its address tells. */
+/* Places are interned, so comparing their addresses is enough. */
 static bool same_place(const pd_origin *a, const pd_origin *b) {
   return a->line == b->line && a->place == b->place && a->column == b->column &&
          a->source == b->source;
 }
 
-/* A value of `source` stands before the list at `at`: those of the source in it are replaced, and
- * only the last of them are kept. */
+/* Called when a value of `source` was put before the list `at`. Marks the values of that source in
+ * the list as replaced, and keeps only the latest PD_HISTORY_KEPT of them. */
 static void settle(pd__entry **at, pd_source source) {
   size_t kept = 0;
   while (*at) {
@@ -63,7 +63,7 @@ static void settle(pd__entry **at, pd_source source) {
   }
 }
 
-/* A line of code that sets a flag again and again isn't remembered for each time. */
+/* Code that sets a flag in a loop has one entry, with the latest value. */
 void pd__entries_push(pd__entry **list, pd__entry *fresh) {
   if (*list && same_place(&fresh->origin, &(*list)->origin)) {
     (*list)->value = fresh->value;
@@ -75,7 +75,8 @@ void pd__entries_push(pd__entry **list, pd__entry *fresh) {
   settle(&fresh->next, fresh->origin.source);
 }
 
-/* The value below the overrides; without any, that of the flag, or of the node alone. */
+/* Stores the value below the overrides. Without overrides it goes to the node and, if `publish` is
+ * true, to all cells. */
 static void set_base(pd_flag *flag, pd_value value, bool publish) {
   if (pd__flag_override(flag)) {
     flag->extra->base = value;
@@ -109,7 +110,7 @@ bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin) {
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
   if (pd__history_renew(flag, value, origin)) return;
   uint32_t rank = pd__source_rank(origin->source);
-  if (pd__source_rank((pd_source)flag->source) > rank) { /* in its place below */
+  if (pd__source_rank((pd_source)flag->source) > rank) { /* hidden: insert it by rank */
     pd__entry **at = &flag->history;
     while (*at && pd__source_rank((*at)->origin.source) > rank) at = &(*at)->next;
     pd__entries_push(at, pd__entry_take(value, origin));
@@ -126,7 +127,7 @@ void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
 
 /* ---- Dropping ---- */
 
-/* The first of the others holds now; or the default. */
+/* Makes the first value of the list the current one; if the list is empty, the default. */
 static void promote(pd_flag *flag) {
   pd__entry *next = flag->history;
   if (!next) {
@@ -169,9 +170,10 @@ void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *co
   if (!kept) promote(flag);
 }
 
-/* ---- Looking ---- */
+/* ---- Lookup ---- */
 
-/* The value that isn't an override's, in front of the others; it must be assigned. */
+/* Returns the current value below the overrides as an entry in front of the list. The flag must be
+ * assigned. */
 static pd__entry current_entry(const pd_flag *flag) {
   return (pd__entry){pd__flag_base(flag), pd__flag_origin(flag), false, flag->history};
 }
@@ -189,7 +191,8 @@ static pd__entry default_entry(const pd_flag_def *def) {
   return (pd__entry){.value = pd__def_default(def), .origin = origin};
 }
 
-/* Step through a list: the entry at *left, or NULL where that is behind its end. */
+/* Returns the entry *left steps further, or NULL if the list is too short; decreases *left by the
+ * number of steps. */
 static const pd__entry *step(const pd__entry *entry, size_t *left) {
   for (; entry && *left > 0; --*left) entry = entry->next;
   return entry;

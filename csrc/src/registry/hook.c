@@ -1,4 +1,4 @@
-/* Validators and watchers that were added. */
+/* Validators and watchers that were added at run time. */
 #include "hook.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 static pd__numbered hooks;
 pd__targets pd__general_watchers;
-static size_t asking; /* definitions that every command line is shown to */
+static size_t asking; /* definitions that are required or have a validator */
 
-/* To be released when no call is under way any more. */
+/* Removed hooks, to be released when no call of them is running. */
 static pd__hook *removed;
 
 uint64_t pd__validators_added;
@@ -138,7 +138,7 @@ pd__handler pd__handler_pinned(pd__operation *operation, const pd__handler *from
   return (pd__handler){.function = NULL};
 }
 
-/* ---- Leaving ---- */
+/* ---- Modules that leave ---- */
 
 void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
   for (pd__handling what = 0; what < PD__HANDLINGS; what++) {
@@ -154,9 +154,9 @@ void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
   }
 }
 
-/* One to release now, which nobody else takes then; NULL: none. */
+/* Returns a hook that can be released now, claimed by this thread; NULL if there is none. */
 static pd__hook *claim_removed(void) {
-  bool within = pd__loader_now.within; /* who may not wait leaves some to others */
+  bool within = pd__loader_now.within; /* deferred hooks are released elsewhere */
   pd__hook *found = removed;
   while (found && (found->calls > 0 || (found->waits && within))) found = found->next_removed;
   if (found) found->calls = 1;
@@ -164,7 +164,8 @@ static pd__hook *claim_removed(void) {
   return found;
 }
 
-/* Until its module is pinned it is in the list: the module may leave meanwhile, and come again. */
+/* The hook stays in the list until its module is pinned: if the module leaves meanwhile,
+ * pd__hooks_leave must find it. */
 static pd__handler take_release(pd__operation *operation, pd__hook *hook) {
   pd__handler release = pd__handler_pinned(operation, &hook->release);
   pd__hook **at = &removed;
@@ -178,7 +179,7 @@ static pd__handler take_release(pd__operation *operation, pd__hook *hook) {
 
 void pd__hooks_release(pd__operation *operation) {
   pd__hook *hook = NULL;
-  do { /* a release function's own calls release further hooks, but not ever deeper */
+  do { /* calls from release functions nest here, up to the limit of depth */
     if (!pd__is_due(PD__DUE_RELEASES) || pd__hooks_check_depth(NULL) != PD_OK) return;
     pd__operation_lock(operation);
     hook = claim_removed();

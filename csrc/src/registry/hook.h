@@ -1,37 +1,38 @@
-/* Validators and watchers: code of modules that is called around a change, never with the lock
- * held. Everything here needs the lock, unless it says otherwise. */
+/* Validators and watchers: code of modules that is called around a change, never while the lock is
+ * held. The caller of these functions holds the lock unless a function says otherwise. */
 #ifndef PD__HOOK_H
 #define PD__HOOK_H
 
 #include "registry.h"
 
-/* A function of others, of any type, and what it is called with. */
+/* A callback of any type, with its context. */
 typedef void pd__function(void);
 typedef struct pd__handler {
-  pd__function *function; /* NULL: nobody */
+  pd__function *function; /* NULL: there is none */
   void *context;
-  pd_module *module; /* that the function is in; NULL: none is known */
+  pd_module *module; /* that contains the function; NULL if unknown */
 } pd__handler;
 
-/* It stays in memory while it is called. */
+/* Freed only when no call of it is running. */
 struct pd__hook {
   pd_hook number;
-  bool watches; /* `call` is a pd_watcher; else it is a pd_validator */
+  bool watches; /* `call` is a pd_watcher; otherwise a pd_validator */
   pd__handler call;
-  pd__handler release; /* takes the context alone */
-  size_t calls;        /* of operations that hold it */
-  uint64_t round;      /* the last question that it was asked in */
-  bool waits;          /* by pd_hook_defer: it isn't called within constructors and destructors */
+  pd__handler release; /* takes only the context */
+  size_t calls;        /* operations that hold the hook */
+  uint64_t round;      /* the last round of validation that visited it */
+  bool waits;          /* by pd_hook_defer: not called within constructors and destructors */
   bool removed;
   pd__hook *next_removed;
-  size_t count; /* of targets */
+  size_t count; /* number of targets */
   pd__target targets[];
 };
 
-/* In the order in which they were added; NULL gives the first. `previous` may be removed. */
+/* Returns the next hook in the order of addition; NULL gives the first. `previous` may have been
+ * removed, but not freed. */
 pd__hook *pd__hooks_next(const pd__hook *previous);
 
-/* How often a validator was added. */
+/* How many validators have ever been added. */
 extern uint64_t pd__validators_added;
 
 /* Watchers of every flag. */
@@ -41,66 +42,69 @@ static inline pd__target *pd__hooks_of(const pd_flag *flag) {
   return flag->extra ? flag->extra->hooks.first : NULL;
 }
 
-/* Whether somebody is to be asked, or notified, of a change of the flag. */
+/* Returns whether a change of the flag may concern a validator or a watcher. */
 static inline bool pd__hooks_concern(const pd_flag *flag) {
   return flag->hooked || pd__general_watchers.first || pd__hooks_of(flag);
 }
 
-/* Whether anything must be asked about a whole command line: a definition is required or has a
- * validator, or a hook was added. */
+/* Returns whether a whole command line must be validated: a definition is required or has a
+ * validator, or there is a hook. pd__hooks_count_definition adds `change`, 1 or -1, to the number
+ * of such definitions. */
 bool pd__hooks_ask(void);
 void pd__hooks_count_definition(const pd_flag_def *def, int change);
 
-/* An operation's hold of a hook. */
+/* The hold that an operation has on a hook. */
 struct pd__held {
   pd__hook *hook;
   pd__held *next;
 };
 
-/* Hold a hook while the operation goes on, whose memory `held` is. */
+/* Holds a hook until the operation ends. `held` must live as long as the operation. */
 void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held);
 void pd__hooks_let_go(pd__operation *operation);
 
-/* In the child of a fork: count the calls again, which are those of its thread. */
+/* In the child of a fork, recounts the calls: only those of this thread are left. */
 void pd__hooks_in_child(void);
 
-/* Functions of hosts that there is one of. */
+/* Handlers, one of each kind per process. */
 typedef enum pd__handling { PD__HANDLE_WARNINGS, PD__HANDLE_DEFERRED, PD__HANDLINGS } pd__handling;
 extern pd__handler pd__handlers[PD__HANDLINGS];
 
-/* `fresh` handles that from now on. */
+/* Replaces a handler. */
 void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh);
 
-/* What `from` is once its image is pinned; no function: nobody is to be called. The lock may be let
- * go meanwhile. */
+/* Returns a copy of `from` with its module pinned; its function is NULL if there is none to call.
+ * May release the lock meanwhile. */
 pd__handler pd__handler_pinned(pd__operation *operation, const pd__handler *from);
 
-/* The module leaves, or the code between its addresses does: so do its hooks and handlers. */
+/* Removes the hooks and handlers whose code is between the addresses of a module that leaves. */
 void pd__hooks_leave(pd__operation *operation, const pd_module *module);
 
-/* No lock: release the contexts that no call needs any more. */
+/* Releases the contexts of removed hooks that no call needs any more. The caller must not hold the
+ * lock. */
 void pd__hooks_release(pd__operation *operation);
 
-/* PD_ERR_DEPTH where this thread is in too many calls of hooks, one inside the other. No lock. */
+/* Returns PD_ERR_DEPTH if calls of hooks are nested too deeply on this thread. Needs no lock. */
 pd_status pd__hooks_check_depth(pd_error *err);
 void pd__hooks_enter(void);
 void pd__hooks_exit(const int *unused);
 
-/* Around a call of a hook: the depth is right however it ends. */
+/* Declare this around a call of a hook: it keeps the depth right however the call ends. */
 #define PD__IN_HOOK()                                                                              \
   int in_hook __attribute__((cleanup(pd__hooks_exit), unused)) = (pd__hooks_enter(), 0)
 
-/* Room for what a validator writes. */
+/* Size of the buffer for a validator's reason. */
 #define PD__WHY_SIZE 512
 
-/* group.c: what PD_GROUP_MAP says of `context`, a group. No lock. */
+/* The validator of groups (group.c): `context` is the group; for the rules see PD_GROUP_MAP. Needs
+ * no lock. */
 bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size);
 
-/* NULL: it is removed. */
+/* Returns NULL if the hook has been removed. */
 pd__hook *pd__hook_find(pd_hook number);
 void pd__hook_remove(pd__hook *hook);
 
-/* Add a hook that is like another one, whose modules are found. */
+/* Adds a copy of `like`, whose modules the caller has registered. */
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err);
 

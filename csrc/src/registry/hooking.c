@@ -1,4 +1,4 @@
-/* Adding and removing validators, watchers and the warning handler, for hosts. */
+/* Functions for hosts: add and remove validators and watchers, and set handlers. */
 #include "hook.h"
 
 static pd__handler handler_of(uintptr_t function, void *context) {

@@ -1,4 +1,4 @@
-/* The images that the registry knows: modules that have joined, and those that registered
+/* The images that the registry knows: modules that have joined, and images that have registered
  * something. */
 #include <stdlib.h>
 
@@ -7,15 +7,15 @@
 #include "loader.h"
 #include "registry.h"
 
-/* A module that leaves keeps its node, since there may be handles to it, and the next one from
- * the same path takes it over. */
+/* A module that leaves keeps its node, because there may be handles to it. The next module from the
+ * same path reuses the node. */
 static pd__numbered modules;
 
 pd_module *pd__module_next(const pd_module *previous) {
   return pd__numbered_after(&modules, previous ? previous->number : 0);
 }
 
-/* None is ever removed. */
+/* Modules are never removed, so row and number correspond. */
 pd_module *pd__cell_module(const pd__cell *cell) {
   return cell->module ? modules.rows[cell->module - 1].item : NULL;
 }
@@ -40,7 +40,7 @@ void pd__module_gone(pd_module *module) {
 pd_module *pd__module_add(const pd__platform_image *image) {
   const char *path = pd__intern(image->path);
   if (!path) return NULL;
-  /* Whatever was at its addresses has left without a word, having no record. */
+  /* An image that was at these addresses and has no record has left without notice. */
   for (pd_module *old = NULL; (old = pd__module_next(old));) {
     bool overlaps = old->low < image->high && image->low < old->high;
     if (overlaps && !old->has_record) old->present = false;
@@ -63,7 +63,7 @@ pd_module *pd__module_add(const pd__platform_image *image) {
   return module;
 }
 
-/* ---- Looking one up by an address ---- */
+/* ---- Lookup by address ---- */
 
 pd_module *pd__module_of(const void *address) {
   pd__platform_lock();

@@ -5,8 +5,7 @@
 #include "../base/text.h"
 #include "registry.h"
 
-/* Text for a result: stored for good, since the module may leave. Clears *stored
- * when memory is out. */
+/* Interns a text for a result, since the module may leave. Clears *stored if memory is out. */
 static const char *lasting(const char *text, bool *stored) {
   const char *kept = pd__intern(text ? text : "");
   if (!kept) *stored = false;
@@ -55,7 +54,7 @@ pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry
 
 /* ---- For hosts ---- */
 
-/* What is asked for of a flag, in a struct of ours. */
+/* The result of a finder, in our version of the struct. */
 typedef union view {
   size_t size;
   pd_flag_info info;
@@ -65,7 +64,7 @@ typedef union view {
 
 typedef pd_status finder(const pd_flag *flag, size_t index, view *found, pd_error *err);
 
-/* Find it, and give the caller what it knows of it; `least` as in pd__sized_check. */
+/* Calls `find` and copies the fields that the caller knows; `least` as in pd__sized_check. */
 static pd_status look(const pd_flag *flag, size_t index, finder *find, size_t size, void *out,
                       size_t least, const char *what, pd_error *err) {
   view found;

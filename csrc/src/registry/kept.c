@@ -1,4 +1,5 @@
-/* What operations keep in the process, and what they leave to others. */
+/* The operations of this thread that keep something in the process, and the work they leave to
+ * others. */
 #include "registry.h"
 
 static _Thread_local pd__operation *innermost;

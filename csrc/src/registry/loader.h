@@ -1,28 +1,29 @@
-/* Where this thread is: within constructors and destructors of modules it has the loader's lock.
- * Everything here needs no lock. */
+/* Whether this thread is in the loader: it may then run constructors and destructors of modules
+ * while it holds the loader's lock. These functions don't need the registry's lock. */
 #ifndef PD__LOADER_H
 #define PD__LOADER_H
 
 #include <stdbool.h>
 
 typedef struct pd__loader_stay {
-  const void *owner; /* whoever settles what is put off meanwhile; NULL: pd_deferred_run */
+  const void *owner; /* will do the work deferred meanwhile; NULL: pd_deferred_run */
   bool within;       /* constructors and destructors may run */
 } pd__loader_stay;
 
-/* Of this thread, now. */
+/* The state of this thread. */
 extern _Thread_local pd__loader_stay pd__loader_now;
 
-/* From now on constructors and destructors may run, and `owner` settles; as before. */
+/* Enter the loader, with an owner for deferred work; returns the previous state. pd__loader_exit
+ * restores it. */
 pd__loader_stay pd__loader_enter(const void *owner);
 void pd__loader_exit(pd__loader_stay *before);
 
-/* Until the end of the block, which may be left in any way. */
+/* Stays in the loader until the end of the block, however it is left. */
 #define PD__IN_LOADER(owner)                                                                       \
   pd__loader_stay loader_before __attribute__((cleanup(pd__loader_exit), unused)) =                \
       pd__loader_enter(owner)
 
-/* Give a reference of the loader back: destructors may run. */
+/* Closes a handle; destructors may run. */
 void pd__loader_close(void *handle);
 
 #endif /* PD__LOADER_H */

@@ -1,4 +1,4 @@
-/* The table of names, over nodes that never move. */
+/* The table of names. Nodes never move. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "../base/text.h"
 #include "registry.h"
 
-#define CHUNK 512u /* nodes that are allocated together */
-#define LINE 64u   /* of the cache: where chunks begin */
+#define CHUNK 512u /* nodes per allocation */
+#define LINE 64u   /* bytes of a cache line; chunks are aligned to it */
 
 /* Nodes that are allocated together, and never freed. */
 typedef struct chunk {
@@ -20,8 +20,8 @@ static struct {
   pd__table table;
   chunk *chunks;
   uint32_t chunk_room;
-  uint32_t count;        /* nodes that have been made */
-  pd_flag *released;     /* those that are free again, linked by next_listed */
+  uint32_t count;        /* nodes ever made */
+  pd_flag *released;     /* free nodes, linked by next_listed */
   uint32_t first_listed; /* index + 1; 0: none */
   pd_flag *last_listed;
 } names;
@@ -40,7 +40,7 @@ static bool same_folded(const char *stored, const char *name, size_t length) {
 #define LETTERS(a) FIVE(a), FIVE(a + 5), FIVE(a + 10), FIVE(a + 15), FIVE(a + 20), [a + 25] = true
 
 bool pd__name_valid(const char *name, size_t length) {
-  /* Whether a byte may stand in a name: - . digits, letters and _ */
+  /* The bytes allowed in a name. The first must be a letter or `_`. */
   static const bool inner[256] = {['-'] = true, ['.'] = true, ['_'] = true, FIVE('0'),
                                   FIVE('5'),    LETTERS('A'), LETTERS('a')};
   if (length == 0 || length > PD_NAME_MAX || (unsigned char)*name < 'A') return false;
@@ -67,7 +67,7 @@ static bool same_name(uint32_t item, const void *key) {
          same_folded(node->name, wanted->name, wanted->length);
 }
 
-/* Names are filed as if each `-` in them were a `_`. Few have one. */
+/* A `-` in a name counts as `_`. */
 static uint32_t hash_of(const char *name, size_t length) {
   char folded[PD_NAME_MAX];
   if (!memchr(name, '-', length)) return pd__hash_text(name, length);
@@ -87,7 +87,7 @@ pd__sought pd__names_seek(const char *name, size_t length) {
   return wanted;
 }
 
-/* Most names that are looked for are there as they are spelled. */
+/* Few names have a `-`, so first try the name as it is spelled. */
 pd_flag *pd__names_find(const char *name, size_t length) {
   if (length > PD_NAME_MAX) return NULL;
   pd_flag *node = find(name, length, pd__hash_text(name, length));
@@ -115,7 +115,7 @@ static bool new_chunk(void) {
   return true;
 }
 
-/* All zeros but for its index. */
+/* Returns a node that is all zeros except for its index; NULL if memory is out. */
 static pd_flag *new_node(void) {
   pd_flag *node = names.released;
   if (node) {

@@ -1,5 +1,5 @@
-/* Notifying watchers of what has changed: gathered before the commit, called when the operation
- * has let go of the lock. */
+/* Notifies the watchers. Notices are collected before the commit; the watchers are called after the
+ * operation has released the lock. */
 #include <stdlib.h>
 
 #include "change.h"
@@ -7,14 +7,14 @@
 #include "hook.h"
 #include "loader.h"
 
-/* A watcher that is to be notified of a flag. */
+/* A watcher to notify of a flag. */
 struct pd__notice {
-  pd_hook watcher;     /* 0: that of a definition */
-  uint32_t generation; /* of that */
+  pd_hook watcher;     /* 0: the watcher of the definition */
+  uint32_t generation; /* of the definition */
   pd_flag *flag;
   pd_type type;
   pd_value before;
-  pd__held held; /* while it is called */
+  pd__held held; /* while the watcher is called */
   pd__notice *next;
 };
 
@@ -85,7 +85,8 @@ void pd__notices_post(pd__operation *operation, pd__notice **from) {
 
 /* ---- Calling ---- */
 
-/* Whom to call now: a hook may be removed, and a definition may have left since the change. */
+/* Returns what to call now: since the change, the hook may have been removed, or the definition may
+ * have left. */
 static pd__handler watcher_of(const pd__notice *notice) {
   const pd__hook *hook = pd__hook_find(notice->watcher);
   const pd_flag_def *def = pd__flag_def(notice->flag);
@@ -96,8 +97,8 @@ static pd__handler watcher_of(const pd__notice *notice) {
                        pd__cell_module(notice->flag->cells)};
 }
 
-/* With the lock, which is let go for a moment where the loader must be asked. What is put off for
- * want of memory isn't notified at all: the change has happened. */
+/* The caller holds the lock, which is released while the loader is asked. If memory for deferring a
+ * watcher is out, it isn't notified: the change has already happened. */
 static pd__handler pinned_watcher(pd__operation *operation, pd__notice *notice) {
   for (;;) {
     pd__handler found = watcher_of(notice);
@@ -114,10 +115,13 @@ static pd__handler pinned_watcher(pd__operation *operation, pd__notice *notice) 
   return (pd__handler){.function = NULL};
 }
 
-/* ---- What calls leave that a watcher has ended: an exception, or the end of its thread. Who
- * delivers it may be ended by the next one, and must not have the loader's lock then. ---- */
+/* ---- Notices of aborted operations ----
+ *
+ * A watcher may throw an exception or end its thread. The next operation then notifies the
+ * remaining watchers. Any of these may abort that operation too, so it doesn't do this while its
+ * thread holds the loader's lock. */
 
-static pd__notice *left, **left_end = &left; /* copies */
+static pd__notice *left, **left_end = &left; /* copies from malloc */
 
 void pd__notices_abandon(pd__operation *operation) {
   for (; operation->notices; operation->notices = operation->notices->next) {
@@ -131,7 +135,8 @@ void pd__notices_abandon(pd__operation *operation) {
   }
 }
 
-/* With the lock: they are this operation's now, before its own, which may be those that throw. */
+/* The caller holds the lock. Puts these notices before the operation's own, whose watchers may
+ * throw. */
 static void take_over(pd__operation *operation) {
   pd__notice *own = operation->notices, **own_end = operation->notices_end;
   operation->notices_end = &operation->notices;

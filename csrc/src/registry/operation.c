@@ -25,7 +25,7 @@ void pd__operation_abandon(pd__operation *operation) {
 
 /* ---- The end ---- */
 
-/* Without the lock. */
+/* The caller must not hold the lock. */
 static void finish(pd__operation *operation) {
   pd__notices_deliver(operation);
   pd__warnings_deliver(operation);

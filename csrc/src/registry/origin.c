@@ -1,4 +1,4 @@
-/* Where a value came from, as messages say it. */
+/* Where a value came from, as messages show it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 
 const pd_origin pd__at_run_time = {PD_SOURCE_RUNTIME, 0, NULL, 0};
 
-/* Whether a variable tells which flag it is for: it has no `-` and no dot, and may be in upper
- * case. */
+/* Returns whether the name of an environment variable ends with the flag's name, perhaps in upper
+ * case and with `_` for `-` and `.`; messages then don't repeat the flag's name. */
 static bool ends_with_name(const char *variable, const char *name) {
   size_t length = strlen(variable), tail = strlen(name);
   if (length < tail) return false;
@@ -19,7 +19,7 @@ static bool ends_with_name(const char *variable, const char *name) {
   return true;
 }
 
-/* A variable has no lines; --fromenv on a command line names one too. */
+/* An environment variable has no line. --fromenv on a command line names a variable, too. */
 static bool is_variable(const pd_origin *origin) {
   return origin->source == PD_SOURCE_ENVIRONMENT ||
          (origin->source == PD_SOURCE_ARGV && origin->place && !origin->line);
@@ -36,7 +36,8 @@ const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
   return out;
 }
 
-/* The end of a path tells more than its beginning: what to leave out there, up to a character. */
+/* Returns how many bytes to cut off the start of a long place, since the end of a path says more.
+ * Never splits a character. */
 static size_t cut_of(const char *place) {
   size_t length = strlen(place), most = PD__QUOTE_SIZE - 16;
   size_t cut = length > most ? length - most : 0;
@@ -70,8 +71,8 @@ const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD
   return out;
 }
 
-/* Whether callers may give values from it: not for defaults and overrides, which have
- * functions of their own. */
+/* Returns whether callers may give values from the source; defaults and overrides have functions of
+ * their own. */
 static bool is_given(pd_source source) {
   return pd__source_rank(source) > 0 && source != PD_SOURCE_OVERRIDE;
 }

@@ -4,10 +4,10 @@
 #include "../base/numbered.h"
 #include "change.h"
 
-/* What one override does. */
+/* The flags that one override changes. */
 typedef struct override {
   size_t used;
-  pd__overridden flags[]; /* one for each flag that it has values for; `used` of them count */
+  pd__overridden flags[]; /* `used` of them are filled */
 } override;
 
 static pd__numbered overrides;
@@ -21,7 +21,7 @@ pd_override pd__override_new(size_t count) {
 
 void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin) {
   pd_origin place = {PD_SOURCE_OVERRIDE, origin->line, origin->place, origin->column};
-  pd__extra *extra = pd__flag_extra(flag); /* made before the commit */
+  pd__extra *extra = pd__flag_extra(flag); /* can't fail: made before the commit */
   pd__overridden *top = extra->overrides;
   if (!top || top->number != number) {
     override *one = pd__numbered_find(&overrides, number);
@@ -34,7 +34,7 @@ void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const 
   pd__entries_push(&top->values, pd__entry_take(value, &place));
 }
 
-/* The value below shows when it is published; while the flag has no definition that can't be. */
+/* The caller publishes the value below, unless the flag is undefined. */
 void pd__override_drop(pd__overridden *from) {
   pd_flag *flag = from->flag;
   pd__extra *extra = flag->extra;
@@ -46,7 +46,7 @@ void pd__override_drop(pd__overridden *from) {
   if (from->below) from->below->above = from->above;
   *(from->above ? &from->above->below : &extra->overrides) = from->below;
   from->flag = NULL;
-  if (extra->overrides || !flag->assigned) return; /* the default isn't kept below */
+  if (extra->overrides || !flag->assigned) return; /* publishing uses the default */
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), extra->base);
 }
 

@@ -1,5 +1,6 @@
-/* Keeping images in the process while their code is called. Modules that pd_module_load opened are
- * kept by a count, and closed by the last that lets go; of others the loader gives a reference. */
+/* Pins keep images loaded while their code is called. A module opened by pd_module_load is pinned
+ * by a count, and closed by the last operation that unpins it. For other images the loader gives a
+ * reference. */
 #include "pin.h"
 
 #include "loader.h"
@@ -11,11 +12,11 @@ struct pd__pin {
   const char *path;
   uintptr_t low, high;
   enum { WANTED, COUNTED, HELD, REFUSED } state;
-  void *handle; /* of the loader, if HELD */
+  void *handle; /* a reference of the loader, if HELD */
   pd__pin *next;
 };
 
-/* A reference of the loader that is to be given back. */
+/* A reference of the loader, closed when the operation ends. */
 struct pd__closing {
   void *handle;
   pd__closing *next;
@@ -55,9 +56,9 @@ void pd__pins_take(pd__operation *operation) {
   pd__operation_lock(operation);
 }
 
-/* ---- Letting go ---- */
+/* ---- Unpinning ---- */
 
-/* For want of memory the reference stays, and with it the image: nothing worse. */
+/* If memory is out, the reference leaks and the image stays loaded. */
 static void close_later(pd__operation *operation, void *handle) {
   pd__closing *closing = pd__arena_take(&operation->arena, sizeof *closing);
   if (!closing) return;
@@ -69,7 +70,7 @@ static void close_all(pd__operation *operation, pd_module *module) {
   for (; module->closing > 0; module->closing--) close_later(operation, module->handle);
 }
 
-/* Whether it is one of those that its module knows of. */
+/* Returns whether the pin is one of those that module->pinned counts. */
 static bool counts(const pd__pin *pin) {
   return pin->state == COUNTED && pin->generation == pin->module->generation;
 }

@@ -1,16 +1,16 @@
-/* What an operation keeps in the process, and how it lets go. */
+/* The pins of an operation, and how they are released. */
 #ifndef PD__PIN_H
 #define PD__PIN_H
 
 #include "registry.h"
 
-/* With the lock: undo the pins of modules that pd_module_load opened. */
+/* Releases all pins and queues their references for pd__pins_close. The caller holds the lock. */
 void pd__pins_release(pd__operation *operation);
 
-/* No lock: give the loader back what it gave, which may unload images. */
+/* Closes the queued references, which may unload images. The caller must not hold the lock. */
 void pd__pins_close(pd__operation *operation);
 
-/* In the child of a fork: count again what the operations of its thread keep. */
+/* In the child of a fork, recounts the pins: only the operations of this thread are left. */
 void pd__pins_in_child(void);
 
 #endif /* PD__PIN_H */

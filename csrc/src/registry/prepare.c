@@ -1,11 +1,11 @@
-/* Reading what a flag is to be given, and checking that it may take it. Nothing here changes a
- * flag, but for taking over what modules have assigned. */
+/* Parsing and checking the value of an assignment. Nothing here changes a flag's value, except for
+ * adopting what modules have assigned. */
 #include "change.h"
 #include "hook.h"
 
 bool pd__startup_over;
 
-/* Whether the flag takes a value that is given by `name`. */
+/* Returns PD_OK if the flag accepts values from `origin`; `name` is the one the caller used. */
 static pd_status check_open(const pd_flag *flag, const char *name, const pd_origin *origin,
                             bool early, pd_error *err) {
   char source[PD__SOURCE_SIZE];
@@ -45,7 +45,7 @@ pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const c
               : pd__flag_check_type(operation, flag, type, err);
 }
 
-/* ---- What is wrong with a value ---- */
+/* ---- Errors about a value ---- */
 
 static const char *shown(const pd_flag *flag, const char *text, char quoted[PD__QUOTE_SIZE]) {
   return pd__flag_def(flag)->sensitive ? PD__REDACTED : pd__quote(quoted, text);
@@ -68,7 +68,7 @@ static pd_status check_literal(const pd__change *change, pd_error *err) {
                   why);
 }
 
-/* ---- Reading ---- */
+/* ---- Parsing ---- */
 
 static pd_status read_value(const pd_flag *flag, const char *text, pd_value *value) {
   if (flag->simple && text) return pd__value_parse(flag->type, text, value);
@@ -116,11 +116,11 @@ void pd__prepare_reset(pd__change *change) {
   change->value = pd__flag_default(flag);
 }
 
-/* ---- After the lock was let go ---- */
+/* ---- After the lock was released ---- */
 
 static pd_status check_again(pd__change *change, const pd__changes *changes, pd_error *err) {
   pd_flag *flag = change->flag;
-  if (flag->defined) pd__prepare_reset(change); /* overrides come and go */
+  if (flag->defined) pd__prepare_reset(change); /* overrides may have changed */
   if (change->action == PD__ASSIGN && !change->resets && change->generation != flag->generation) {
     pd_status typed = PD_OK; /* text suits every type */
     if (!change->text) typed = pd__flag_check_type(changes->operation, flag, change->type, err);

@@ -1,13 +1,14 @@
-/* The table of the process: names, flags, their cells and values; and the one way in which a
- * value changes. This layer may use base, platform and value. It knows definitions as data
- * (pd_flag_def), and nothing of modules, command lines or files.
+/* The registry of the process: names, flags, their cells and values, and the only way to change a
+ * value. This layer may use base, platform and value. It sees definitions as data (pd_flag_def) and
+ * knows nothing of how modules join, of command lines or of files.
  *
- * Four types carry it: a pd_flag has a name and a value; a pd__cell ties a variable of a module
- * to a flag; a pd_module is an image whose code or variables are used; a pd__operation is one
- * call of the library, with everything that it holds.
+ * There are four main types. A pd_flag has a name and a value. A pd__cell ties a variable of a
+ * module to a flag. A pd_module is an image whose code or variables are in use. A pd__operation is
+ * one call of the library, with everything that it holds.
  *
- * Everything here needs the registry's lock unless it says otherwise. No code of a module runs
- * while the lock is held, but for the access functions of compat strings. */
+ * The caller holds the registry's lock unless a function says otherwise. No code of a module runs
+ * while the lock is held, except for the access functions of compat strings. Nodes of names and
+ * modules are never moved; those that have handles are never freed. */
 #ifndef PD__REGISTRY_H
 #define PD__REGISTRY_H
 
@@ -19,30 +20,30 @@
 typedef struct pd__pending pd__pending; /* definition/pending.h */
 typedef struct pd__operation pd__operation;
 
-/* A definition or an import that a flag has in a module; the variable is def->cell. */
+/* A definition or an import of a flag in a module. Its variable is def->cell. */
 typedef struct pd__cell {
   const pd_flag_def *def;
   struct pd__cell *next;   /* of the same flag */
-  uint32_t flag;           /* whose list it is in: its index + 1; 0: none */
-  uint32_t module : 31;    /* the number of the image that it is in; 0: none is known */
-  uint32_t registered : 1; /* by pd_flag_register: cell and definition are memory of ours */
+  uint32_t flag;           /* index + 1 of the flag whose list this cell is in; 0: none */
+  uint32_t module : 31;    /* number of its image; 0: unknown */
+  uint32_t registered : 1; /* by pd_flag_register, which allocated cell and definition */
 } pd__cell;
 
-/* ---- The values that a flag was given (history.c, override.c) ---- */
+/* ---- The values of a flag (history.c, override.c) ---- */
 
-/* One value that a flag was given and that doesn't hold now. */
+/* A value that a flag was given and that isn't the current one. */
 typedef struct pd__entry {
-  pd_value value; /* text is stored for good; so is that of the place */
+  pd_value value; /* text is stored for good, and so is the place */
   pd_origin origin;
-  bool replaced; /* by a later one of the same source, or override */
+  bool replaced; /* by a later value of the same source or override */
   struct pd__entry *next;
 } pd__entry;
 
-/* What an override did to one flag. */
+/* What an override does to one flag. */
 typedef struct pd__overridden {
-  pd_flag *flag; /* NULL: popped, or its values didn't suit a new definition */
+  pd_flag *flag; /* NULL: popped, or no value suited a new definition */
   pd_override number;
-  pd__entry *values;            /* the newest first: the others are replaced */
+  pd__entry *values;            /* newest first; all but the first are replaced */
   struct pd__overridden *above; /* of the same flag */
   struct pd__overridden *below; /* of the same flag */
 } pd__overridden;
@@ -51,7 +52,7 @@ typedef struct pd__overridden {
 
 typedef struct pd__hook pd__hook;
 
-/* A place in the list of a flag's hooks, or of the watchers of every flag: then `flag` is NULL. */
+/* A place in the list of a flag's hooks or, if `flag` is NULL, of the watchers of all flags. */
 typedef struct pd__target {
   pd__hook *hook;
   pd_flag *flag;
@@ -65,63 +66,63 @@ typedef struct pd__targets {
 
 /* Rarely needed fields of a name, allocated on first use. */
 typedef struct pd__extra {
-  pd_flag *alias_of;          /* an alias: the flag that it is a name of */
+  pd_flag *alias_of;          /* of an alias: the flag that it names */
   pd__pending *pending;       /* values for the name while it is undefined, in order */
-  uint32_t prepared;          /* values that will wait, unless their operation fails */
-  pd__targets hooks;          /* validators and watchers that were added */
-  pd__overridden *overrides;  /* the topmost first */
-  pd_value base;              /* the value below the overrides, while there are some */
+  uint32_t prepared;          /* values allocated for `pending` by operations under way */
+  pd__targets hooks;          /* validators and watchers added at run time */
+  pd__overridden *overrides;  /* topmost first */
+  pd_value base;              /* the value below the overrides, if there are any */
   struct pd__secret *secrets; /* texts that a sensitive flag has published */
 } pd__extra;
 
-/* The value, in the form of a cell. Who still reads it as it was when a definition of another
- * type comes must find no pointer in a number, nor a number in a bool: each has its place. */
+/* The value of a number, in the form of its cell. Strings and bools have fields of their own: when
+ * a definition of another type replaces this one, a reader that still expects the old type must not
+ * take a number for a pointer, nor for a bool. */
 typedef union pd__number {
   int32_t i32;
   int64_t i64;
   double f64;
 } pd__number;
 
-/* A name. It is a flag while it is defined, another name of one while it is an alias, and
- * otherwise it is kept by what waits for it: imports, pending values, the values of a former
- * definition. A name that was ever a flag stays for good, since there are handles to it. What the
- * set of a number reads and writes comes first: 64 bytes, a line of the cache or two. Fields of one
- * bit share bytes: whoever reads one has the lock, too. */
+/* The node of a name. It is a flag while it is defined, and an alias if extra->alias_of is set.
+ * Otherwise it is kept because something waits for the name: imports, pending values, the values of
+ * a former definition. A node that was ever a flag is never freed, since there are handles to it.
+ *
+ * The fields that an assignment of a number uses come first, in 64 bytes: one or two cache lines.
+ * Bit fields share bytes, so even reading one needs the lock. */
 struct pd_flag {
-  const char *name;     /* as the definition spells it, of whose module the text is; of others
-                           as first met, stored for good */
+  const char *name;     /* of a flag: the definition's text, in its module; else interned */
   pd__number number;    /* the value of a number */
-  void *variable;       /* of the definition; NULL: none, or only access functions reach it */
-  pd__extra *extra;     /* NULL: none of it is needed */
-  uint32_t generation;  /* of the definition: another number whenever that changes */
+  void *variable;       /* of the definition; NULL: none, or reached by access functions only */
+  pd__extra *extra;     /* NULL if none is needed */
+  uint32_t generation;  /* of the definition; changes whenever that does */
   uint16_t length;      /* of the name */
-  uint8_t state;        /* as pd_flag_get_state says; for readers without the lock */
-  uint8_t type;         /* of the values; outlives the definition */
+  uint8_t state;        /* as pd_flag_get_state says; read without the lock */
+  uint8_t type;         /* of the value; outlives the definition */
   bool truth;           /* the value of a bool */
-  uint8_t source;       /* with line, column and place, the origin of the last value that isn't an
-                           override's */
-  bool assigned : 1;    /* it was given a value: the origin tells of it */
-  bool defined : 1;     /* the first cell has its definition */
-  bool single : 1;      /* there is one cell, and its variable, if any, is `variable` */
-  bool simple : 1;      /* the definition takes every value of the type, from everywhere */
+  uint8_t source;       /* with line, column and place: pd__flag_origin */
+  bool assigned : 1;    /* it was given a value, whose origin is stored here */
+  bool defined : 1;     /* the first cell has the definition */
+  bool single : 1;      /* there is one cell; its variable, if any, is `variable` */
+  bool simple : 1;      /* the definition accepts all values of its type from all sources */
   bool hooked : 1;      /* the definition has a validator or a watcher */
   bool frozen : 1;      /* by pd_flag_freeze; outlives the definition */
   bool assignable : 1;  /* a module may assign to its variable */
-  bool warned : 1;      /* of its use */
-  bool known : 1;       /* a definition has had this name or alias: there may be handles */
-  bool old_name : 1;    /* as an alias: it is deprecated */
+  bool warned : 1;      /* a warning about its use was added */
+  bool known : 1;       /* was ever defined as a flag or an alias: there may be handles */
+  bool old_name : 1;    /* as an alias: deprecated */
   uint32_t line;        /* of the origin */
   uint32_t column;      /* of the origin */
-  uint32_t claim;       /* the last operation that dealt with the name */
+  uint32_t claim;       /* marks the last operation that visited the node: pd__next_claim */
   const char *place;    /* of the origin */
   const char *text;     /* the value of a string */
-  uint32_t index;       /* of the node */
+  uint32_t index;       /* of the node: pd__names_at */
   uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
-  pd__cell *cells;      /* first that of the definition, if there is one */
+  pd__cell *cells;      /* the cell of the definition, if any, comes first */
   pd__entry *history;   /* hidden and replaced values: by rank, the latest of a source first */
 };
 
-/* Of the last value that isn't an override's. */
+/* Returns the origin of the current value below the overrides. */
 static inline pd_origin pd__flag_origin(const pd_flag *flag) {
   return (pd_origin){(pd_source)flag->source, flag->line, flag->place, flag->column};
 }
@@ -132,18 +133,19 @@ static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
 
 /* ---- Names (names.c) ---- */
 
-/* No lock. */
+/* Needs no lock. */
 bool pd__name_valid(const char *name, size_t length);
 
-/* The node of a name (`-` and `_` alike), or NULL; doesn't follow aliases. */
+/* Returns the node of a name, in which `-` and `_` are equal; NULL if there is none. Doesn't follow
+ * aliases. */
 pd_flag *pd__names_find(const char *name, size_t length);
 
-/* The same, made where it is missing; NULL when memory is out. A new node borrows `name` until
- * it is defined or pd__names_keep is called. */
+/* Returns the node of a name, and adds it if needed; NULL if memory is out. A new node borrows
+ * `name` until it is defined or pd__names_keep is called. */
 pd_flag *pd__names_add(const char *name, size_t length);
 
-/* The same in two steps: the first fetches what the second reads, so that it needn't wait for the
- * memory where some other names are dealt with in between. */
+/* pd__names_add in two steps. The first prefetches what the second reads: process some other names
+ * in between, to hide the latency of the memory. */
 typedef struct pd__sought {
   const char *name;
   uint32_t length;
@@ -152,35 +154,37 @@ typedef struct pd__sought {
 pd__sought pd__names_seek(const char *name, size_t length);
 pd_flag *pd__names_add_sought(const pd__sought *wanted);
 
-/* Room for so many more; false when memory is out. */
+/* Makes room for `count` more names. Returns false if memory is out. */
 bool pd__names_reserve(size_t count);
 
-/* Store the text of a node's name for good; false when memory is out, which can't be for a name
- * that is stored already. */
+/* Interns the name of a node. Returns false if memory is out; a name that is already interned needs
+ * none. */
 bool pd__names_keep(pd_flag *node, const char *name, size_t length);
 
-/* Forget a node that nothing needs any more: it was never a flag, and nothing waits for it. False:
- * it is needed. */
+/* Frees a node that was never a flag and that nothing waits for. Returns false if it is still
+ * needed. */
 bool pd__names_release(pd_flag *node);
 
-/* For want of memory for its name: nobody finds the node again. */
+/* Gives up a node whose name can't be stored because memory is out: lookups no longer find it. */
 void pd__names_lose(pd_flag *node);
 
-/* The node behind `previous`, in any order; NULL gives the first. */
+/* pd__names_next returns the node after `previous`, in no particular order; NULL gives the first.
+ * pd__names_at returns NULL if there is no such index. */
 pd_flag *pd__names_next(const pd_flag *previous);
 pd_flag *pd__names_at(uint32_t index);
 
-/* Above the indexes of all nodes. */
+/* Returns a number above the indexes of all nodes. */
 uint32_t pd__names_count(void);
 
-/* Put a flag at the end of the order of pd_flag_next, unless it is there. */
+/* pd__names_list appends a flag to the order of pd_flag_next, unless it is in there already.
+ * pd__names_listed iterates in that order; NULL gives the first. */
 void pd__names_list(pd_flag *flag);
 pd_flag *pd__names_listed(const pd_flag *previous);
 
-/* The rarely needed fields; NULL when memory is out. */
+/* Returns the rarely needed fields; NULL if memory is out. */
 pd__extra *pd__flag_extra(pd_flag *node);
 
-/* A number for flag->claim that no other operation has. */
+/* Returns a new number for flag->claim. */
 uint32_t pd__next_claim(void);
 
 /* ---- What a name means (resolve.c) ---- */
@@ -188,62 +192,62 @@ uint32_t pd__next_claim(void);
 typedef struct pd__meaning {
   pd_flag *flag; /* NULL: undefined */
   pd_flag *node; /* the flag, or the alias that it was named by */
-  bool negated;  /* it was named as --noname */
+  bool negated;  /* the name was --noname */
 } pd__meaning;
 
-/* The flag that an alias is for, else the node itself. */
+/* Returns the flag of an alias; for other nodes, the node itself. */
 static inline pd_flag *pd__flag_meant(pd_flag *node) {
   return node->extra && node->extra->alias_of ? node->extra->alias_of : node;
 }
 
-/* The node of a name that means a flag: the flag, or an alias of it; NULL: undefined. If the
- * name is deprecated there is a warning. */
+/* Returns the node of a name: a defined flag, or an alias of one. NULL if the name is undefined.
+ * Adds a warning if the name is deprecated. */
 pd_flag *pd__resolve(const char *name, size_t length);
 
-/* The same, where --noname may turn a bool off. */
+/* Like pd__resolve, but also accepts --noname. The caller checks that the flag is a bool. */
 pd__meaning pd__resolve_negated(const char *name, size_t length);
 
-/* Fail because no flag has the name, with the nearest one that does. */
+/* Fails because no flag has the name, and suggests the nearest one. */
 pd_status pd__fail_undefined(const char *name, pd_error *err);
 
 /* ---- Suggestions (suggest.c) ---- */
 
-/* Write the known flag that `name` is nearest to, if one is near, as "; did you mean 'x'?" with
- * `prefix` before the name; otherwise "". A `prefix` that is NULL asks for the name of a flag;
- * with one it may be the negation of one too, or another option of a command line. */
+/* Writes "; did you mean 'x'?" with the known flag that is nearest to `name`, or "" if none is
+ * near. With a `prefix`, which is put before the suggested name, negated bools and the other
+ * options of a command line are suggested as well; if it is NULL, only flags. */
 #define PD__SUGGESTION_SIZE (PD_NAME_MAX + 200)
 void pd__suggest(const char *name, size_t length, const char *prefix,
                  char out[PD__SUGGESTION_SIZE]);
 
-/* The same of what stands behind one dash and names no flag: -p9 for --port=9, -vq for -v -q. */
+/* Suggests what -`name` may mean if no flag has that name: --port=9 for -p9, -v -q for -vq. */
 void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]);
 
-/* Suggest how arguments that stand right behind a flag may be meant as its value: of a list, whose
- * value is `text`, and of a bool, which has none (NULL). */
+/* Suggests how the arguments right after a flag may be meant as its value: of a list, whose value
+ * so far is `text`, or of a bool without a value (NULL). */
 void pd__suggest_value(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
                        char out[PD__SUGGESTION_SIZE]);
 
-/* Whether the name of one letter is that of a sensitive flag. */
+/* Returns whether the one-letter name is that of a sensitive flag. */
 bool pd__letter_is_sensitive(char letter);
 
-/* ---- Modules: images whose code or variables are used (image.c) ---- */
+/* ---- Modules: images whose code or variables are in use (image.c) ---- */
 
 struct pd_module {
-  const char *path;     /* as the loader knows it; stored for good */
-  uint32_t number : 31; /* from 1 on, for good */
+  const char *path;     /* as the loader knows it; interned */
+  uint32_t number : 31; /* from 1 on; never reused */
   uintptr_t low, high;
-  uint32_t generation; /* another number for each arrival */
+  uint32_t generation; /* changes whenever a module joins or leaves at this node */
   bool present;
-  bool stays;             /* it never leaves: the program, or linked so */
-  bool has_record;        /* it tells when it leaves */
-  uint32_t opened;        /* by pd_module_load, not counting what was undone */
+  bool stays;             /* never unloaded, as in pd__platform_image */
+  bool has_record;        /* its record announces when it leaves */
+  uint32_t opened;        /* times opened by pd_module_load and not yet closed */
   uint32_t pinned;        /* by operations, while it is open */
-  void *handle;           /* of the loader, while it is open or still to be closed */
-  uint32_t closing;       /* times that the handle is to be closed when nothing pins it any more */
-  uint32_t registrations; /* hooks and definitions of an image without a record: while there are
-                             some, `reference` keeps it */
+  void *handle;           /* of the loader; used while `opened` or `closing` isn't 0 */
+  uint32_t closing;       /* how often to close the handle once nothing pins it */
+  uint32_t registrations; /* hooks and definitions of an image without a record, which `reference`
+                             keeps loaded */
   void *reference;
-  const char *name_space;            /* of its definitions; "" for none; stored for good */
+  const char *name_space;            /* of its definitions; "" for none; interned */
   struct pd__membership *membership; /* module/module.h; NULL: it has never joined */
 };
 
@@ -251,30 +255,35 @@ static inline bool pd__module_has(const pd_module *module, uintptr_t address) {
   return address >= module->low && address < module->high;
 }
 
-/* The image of a cell; NULL: none is known. */
+/* Returns the image of a cell; NULL if unknown. */
 pd_module *pd__cell_module(const pd__cell *cell);
 
-/* The image that an address lies in, if it is known; else NULL. */
+/* Returns the known image that contains the address; NULL if there is none. */
 pd_module *pd__module_at(const void *address);
 
-/* An image arrives, or is met for the first time; NULL when memory is out. */
+/* Adds an image, or reuses the node of one that has left; NULL if memory is out. pd__module_next
+ * iterates in the order of numbers; NULL gives the first. */
 pd_module *pd__module_add(const pd__platform_image *image);
 pd_module *pd__module_next(const pd_module *previous);
 
-/* It has left, or is about to: nothing of it is registered any more. */
+/* Marks a module as gone. Everything that it registered must have been removed. */
 void pd__module_gone(pd_module *module);
 
-/* No lock. The image that `address` lies in; NULL: in none, or memory is out. */
+/* Returns the image that contains `address`, and adds it if needed. NULL if there is none or memory
+ * is out. The caller must not hold the lock. */
 pd_module *pd__module_of(const void *address);
 
-/* The same; what lies there is about to be registered: where the image wouldn't tell when it
- * leaves, it is kept until pd__module_unregister. NULL for 0. */
+/* Like pd__module_of, for an address about to be registered. An image without a record, which can't
+ * announce that it leaves, is kept loaded until pd__module_unregister. Returns NULL for 0. The
+ * caller must not hold the lock. */
 pd_module *pd__module_register(uintptr_t address);
 
-/* With the lock; the image may leave when the operation ends. */
+/* Undoes pd__module_register; the image may be unloaded when the operation ends. `module` may be
+ * NULL. */
 void pd__module_unregister(pd__operation *operation, pd_module *module);
 
-/* With the lock. Close a handle of pd_module_load, at the end of the operation or later. */
+/* Closes one opening of a module by pd_module_load: when the operation ends, or when the last pin
+ * is released. */
 void pd__module_close(pd__operation *operation, pd_module *module);
 
 /* ---- Operations (operation.c) ---- */
@@ -284,24 +293,25 @@ typedef struct pd__pin pd__pin;       /* pin.c */
 typedef struct pd__held pd__held;     /* hook.c */
 typedef struct pd__closing pd__closing;
 
-/* One call of the library. Whatever it allocates lies in its arena; whatever it keeps in the
- * process is listed here. So it ends alike in all ways: on success, on an error, and when a
- * callback doesn't return because its thread is cancelled or an exception passes through. */
+/* One call of the library. All memory that it allocates is in its arena, and everything that it
+ * keeps in the process is listed here. So it can be ended in the same way on success, on an error,
+ * and when a callback doesn't return because its thread is cancelled or an exception passes
+ * through. */
 struct pd__operation {
   pd__arena arena;
-  pd__pin *pins;       /* images that are kept while code of theirs is called */
-  pd__held *held;      /* hooks that are kept while they are called */
-  pd__notice *notices; /* watchers to notify when the lock is let go */
+  pd__pin *pins;       /* images kept loaded while their code is called */
+  pd__held *held;      /* hooks kept while they are called */
+  pd__notice *notices; /* watchers to notify once the lock is released */
   pd__notice **notices_end;
   pd__closing *closing; /* handles to close without the lock */
-  pd__operation *outer; /* of this thread; while it has pins or holds hooks */
+  pd__operation *outer; /* of this thread, if `listed` */
   bool listed;
   bool locked;
-  bool deferred; /* it has put something off, for pd_deferred_run */
+  bool deferred; /* it has left work to pd_deferred_run */
 };
 
-/* Let go of the lock, notify watchers, hand out warnings, release contexts and close what may
- * leave. */
+/* Ends the operation: releases the lock, notifies watchers, delivers warnings, releases contexts,
+ * and closes modules. */
 void pd__operation_end(pd__operation *operation);
 
 static inline pd_status pd__operation_return(pd__operation *operation, pd_status status) {
@@ -319,14 +329,15 @@ static inline void pd__operation_unlock(pd__operation *operation) {
   pd__platform_unlock();
 }
 
-/* Let go of all that the operation holds, without calling anybody. All of it lies in the arena. */
+/* Releases everything that the operation holds, without calling any callback. All of it is in the
+ * arena, so there is nothing to do if that is empty. */
 void pd__operation_abandon(pd__operation *operation);
 
 static inline void pd__operation_leave(pd__operation *operation) {
   if (operation->locked || operation->arena.blocks) pd__operation_abandon(operation);
 }
 
-/* What the next operation to end does for others (kept.c): bits, set with the lock. */
+/* Work that the next operation to end does for others (kept.c): bits, changed under the lock. */
 enum { PD__DUE_NOTICES = 1, PD__DUE_WARNINGS = 2, PD__DUE_RELEASES = 4, PD__DUE_ANY = 7 };
 extern uint8_t pd__due;
 void pd__set_due(uint8_t what, bool is_due);
@@ -335,132 +346,136 @@ static inline bool pd__is_due(uint8_t what) {
   return __atomic_load_n(&pd__due, __ATOMIC_ACQUIRE) & what;
 }
 
-/* The child of a fork has this thread alone: what others kept there, nobody keeps. */
+/* In the child of a fork, forgets what other threads kept: only this thread is left. */
 void pd__operations_in_child(void);
 
-/* A variable of this kind ends in order however its function is left. */
+/* Declares an operation that ends properly however the function is left. */
 #define PD__OPERATION(name)                                                                        \
   pd__operation name __attribute__((cleanup(pd__operation_leave))) = {.locked = false}
 
-/* One that has the lock at once. */
+/* Declares one and acquires the lock. */
 #define PD__LOCKED_OPERATION(name)                                                                 \
   PD__OPERATION(name);                                                                             \
   pd__operation_lock(&(name))
 
-/* The operation keeps something in the process, until it ends (kept.c). */
+/* List an operation that keeps something in the process until it ends (kept.c). */
 void pd__operation_list(pd__operation *operation);
 void pd__operation_unlist(pd__operation *operation);
 
-/* The innermost operation of this thread that does. */
+/* Returns the innermost listed operation of this thread. Needs no lock. */
 pd__operation *pd__operations_listed(void);
 
 /* ---- Pins (pin.c) ---- */
 
 typedef enum pd__pinning {
-  PD__PINNED,   /* the image stays while the operation goes on */
-  PD__UNPINNED, /* pd__pins_take must be called; then look again */
-  PD__LEAVING   /* it can't be kept: nothing of it may be called */
+  PD__PINNED,   /* the image stays loaded until the operation ends */
+  PD__UNPINNED, /* call pd__pins_take, then look everything up again */
+  PD__LEAVING   /* it can't be kept loaded: call nothing in it */
 } pd__pinning;
 
-/* Keep an image while code of it is called, or a change that its code must judge is prepared.
- * NULL, for code in no image, is its owner's matter. */
+/* Keeps an image loaded while its code is called, or while a change that its code must validate is
+ * prepared. A `module` that is NULL, for code in no known image, counts as pinned: the owner of the
+ * code keeps it valid. */
 pd__pinning pd__pin_module(pd__operation *operation, pd_module *module);
 
-/* With the lock, which is let go meanwhile: ask the loader for the images that pd__pin_module
- * wanted. */
+/* Gets references from the loader to the images that pd__pin_module couldn't pin. Releases the lock
+ * meanwhile. */
 void pd__pins_take(pd__operation *operation);
 
 /* ---- The value of a flag (flag.c) ---- */
 
 #define PD__STATE_ASSIGNABLE 0x80
-#define PD__STATE_PLAIN (0xf | PD__STATE_ASSIGNABLE) /* the type alone: read without the lock */
+#define PD__STATE_PLAIN (0xf | PD__STATE_ASSIGNABLE) /* without the bits of a list */
 
-/* The registry's own copy of the value, while the flag is of that type. No lock. */
+/* Returns the address of the registry's own copy of the value, while the flag has that type. Valid
+ * for good. Needs no lock. */
 void *pd__flag_address(const pd_flag *flag, pd_type type);
 pd_value pd__flag_value(const pd_flag *flag);
 
-/* The value below the overrides. */
+/* Returns the value below the overrides; if there are none, the current value. */
 pd_value pd__flag_base(const pd_flag *flag);
 
-/* The default of the definition, with its text stored; that, unless pd_flag_set_default gave
- * another one. */
+/* pd__def_default returns the default of a definition, with its text interned. pd__flag_default
+ * returns the default set by pd_flag_set_default, if any, else that of the definition. */
 pd_value pd__def_default(const pd_flag_def *def);
 pd_value pd__flag_default(const pd_flag *flag);
 
-/* Bring the value that holds to the node and all cells. */
+/* Stores the current value in the node and in all cells. */
 void pd__flag_publish(pd_flag *flag);
 
-/* After a change of the flag's cells; of its definition. */
+/* Call these after a change of the flag's cells, and after a change of its definition. */
 void pd__flag_look_again(pd_flag *flag);
 void pd__flag_new_generation(pd_flag *flag);
 
-/* Make the variable unknown to readers without the lock, and wait for the few instructions that
- * one may be in. */
+/* Hides the variable from readers without the lock, and waits for those that are reading it, which
+ * takes a few instructions. */
 void pd__flag_hide_variable(pd_flag *flag);
 
-/* The child of a fork: nobody else reads. */
+/* For the child of a fork, where no other thread reads. */
 void pd__flag_forget_peeking(void);
 
-/* Without the lock: what the module has assigned, of a number; else the last committed value. */
+/* Returns the value in the module's variable; for a string or without a variable, the committed
+ * value. Needs no lock. */
 pd_value pd__flag_peek(const pd_flag *flag, pd_type type);
 
-/* Variables that modules may assign to, as many as there have been. */
+/* How many variables that modules may assign to have ever been defined. */
 extern uint32_t pd__assignables;
 
-/* Take over what modules have assigned to their variables of the flag; of all flags. */
+/* Adopt the values that modules have assigned to variables of the flag, or of all flags. */
 void pd__flag_adopt(pd__operation *operation, pd_flag *flag);
 void pd__adopt_all(pd__operation *operation);
 
-/* PD_OK, with the current value, or why there is none. */
+/* Adopts what modules have assigned. Returns PD_OK, or an error if the flag is undefined. */
 pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err);
 
 /* ---- History (history.c) ---- */
 
-/* Room for so many more entries, so that giving and dropping values can't fail. */
+/* Makes room for `count` entries, so that assigning and dropping values can't fail. Returns false
+ * if memory is out. */
 bool pd__history_reserve(size_t count);
 
-/* Give a flag a value that isn't an override's. The first function does it only where that takes
- * no entry: the flag has none yet, or one from the same place; false: it has another. */
+/* Give a flag a value that isn't an override's. pd__history_renew does so only if it needs no
+ * entry, because the flag has no value yet or one of the same origin; else it returns false. */
 bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin);
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin);
 
-/* Drop what some sources gave, a bit of PD__SOURCE_BIT each. The caller publishes. */
+/* Drops the values of some sources, a PD__SOURCE_BIT each. The caller publishes the result. */
 #define PD__SOURCE_BIT(source) (1u << (source))
 void pd__history_drop(pd_flag *flag, uint32_t sources);
 
-/* What `source` gave last, into *out; false: nothing. */
+/* Copies the latest value from `source` to *out. Returns false if there is none. */
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
 
-/* The entry at `index`, as pd_flag_get_entry counts, into *out; false: there is none. */
+/* Copies the entry at `index`, as in pd_flag_get_entry, to *out. Returns false if there is none. */
 bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
 
-/* Keep the values that `keeps` keeps, which may change them; the others go. `current` tells it
- * that the value isn't a replaced one; `base` is what pd__flag_base gives, or gave while the flag
- * had another type. */
+/* Drops the values for which `keeps` returns false; it may also change a value. `current` is false
+ * for replaced values. `base` is the value of pd__flag_base, read before a change of the flag's
+ * type. */
 typedef bool pd__keeps(pd_flag *flag, pd__entry *entry, bool current, void *context);
 void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context);
 
-/* The same of the values in one list of the flag. */
+/* Does the same for one list of the flag's values. */
 void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__keeps *keeps, void *context);
 
-/* Entries, for lists of others; the room is reserved. */
+/* Entries for lists. pd__entry_take needs room from pd__history_reserve and can't fail. */
 pd__entry *pd__entry_take(pd_value value, const pd_origin *origin);
 void pd__entry_free(pd__entry *entry);
 
-/* Put `fresh` on top of a list of values of one source; of those that it replaces, a bounded
- * number is kept. One from the same place is taken over. */
+/* Puts `fresh` on top of a list of values of one source. Of the replaced values a limited number is
+ * kept. If the top value has the same origin, it only gets the new value, and `fresh` is freed. */
 void pd__entries_push(pd__entry **list, pd__entry *fresh);
 
 /* ---- Overrides (override.c) ---- */
 
-/* Room for what an override does to at most `count` flags; its number, or 0 when memory is out. */
+/* Creates an override of at most `count` flags and returns its number; 0 if memory is out. */
 pd_override pd__override_new(size_t count);
 
-/* Give a flag a value of an override that is being made, or of its topmost one. */
+/* Gives a flag a value of the override being made, or of its topmost override. */
 void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin);
 
-/* What it does to each of the *count flags that it has values for, or had; NULL: no override has
- * the number. */
+/* Returns what the override does to each of its *count flags; `flag` is NULL where it no longer
+ * does anything. Valid until pd__override_forget. Returns NULL if there is no such override. */
 pd__overridden *pd__override_find(pd_override number, size_t *count);
 void pd__override_forget(pd_override number);
 
@@ -472,33 +487,35 @@ static inline pd__overridden *pd__flag_override(const pd_flag *flag) {
 
 extern const pd_origin pd__at_run_time;
 
-/* Up to the name: "flags.conf:3: ", "environment: ", or "". Gives `out`. */
+/* Writes the start of a message, up to the name: "flags.conf:3: ", "environment: ", or "". Returns
+ * `out`. */
 #define PD__PLACE_SIZE (PD_NAME_MAX + 32)
 const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]);
 
-/* By itself: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Gives `out`. */
+/* Writes an origin alone: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Returns `out`. */
 const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]);
 
-/* As the beginning of a message about the value. Gives `out`. */
+/* Writes the start of a message about the value: the place and the name. Returns `out`. */
 #define PD__SOURCE_SIZE (3 * PD_NAME_MAX + 64)
 const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD__SOURCE_SIZE]);
 
-/* An origin that a host may give: no default, no override. NULL is allowed. */
+/* Returns PD_OK if hosts may give values from the origin: NULL is allowed, defaults and overrides
+ * aren't. */
 pd_status pd__origin_check(const pd_origin *origin, pd_error *err);
 
-/* What stands for the values of a sensitive flag wherever people read. */
+/* Shown in place of the values of sensitive flags. */
 #define PD__REDACTED "<redacted>"
 
 /* ---- Warnings (warning.c) ---- */
 
-/* Warn, once, of a deprecated name of `flag`; of a deprecated or retired flag. */
+/* Add a warning, once, about a deprecated name of `flag`, or about a deprecated or retired flag. */
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
 void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
 
-/* Room for the text of one more; NULL: memory is out, and the warning is lost. */
+/* Adds a warning and returns room for its text; NULL if memory is out, and the warning is lost. */
 pd_error *pd__warning_add(pd_warning kind);
 
-/* No lock: hand out warnings. */
+/* Delivers warnings to the handler. The caller must not hold the lock. */
 void pd__warnings_deliver(pd__operation *operation);
 
 /* ---- What is listed of a flag (inspect.c) ---- */
@@ -506,13 +523,13 @@ void pd__warnings_deliver(pd__operation *operation);
 /* True once a command line has been parsed: startup-only flags are frozen. */
 extern bool pd__startup_over;
 
-/* Fill all but the size, for a flag that is defined. False: memory is out. */
+/* Fills all fields but the size. The flag must be defined. Returns false if memory is out. */
 bool pd__flag_info(const pd_flag *flag, pd_flag_info *info);
 
-/* The same of pd_flag_get_entry. */
+/* Fills all fields but the size, as pd_flag_get_entry does. */
 pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err);
 
-/* Overwrite all texts that a sensitive flag has published. */
+/* Overwrites all texts that a sensitive flag has published, except the current one. */
 void pd__flag_wipe(pd_flag *flag);
 
 #endif /* PD__REGISTRY_H */

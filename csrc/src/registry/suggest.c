@@ -1,4 +1,4 @@
-/* Suggestions: what may have been meant by an unknown name, or by a value in the wrong place. */
+/* Suggestions: the name or value that a user may have meant. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@ static char fold(char c) {
   return c == '-' ? '_' : c;
 }
 
-/* The number of edits (insert, delete, change, swap neighbours) from `a` to `b`, at most TOO_FAR,
- * by the Damerau-Levenshtein recurrence on three rows. */
+/* Returns the number of edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
+ * TOO_FAR, by the Damerau-Levenshtein recurrence on three rows. */
 static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
   unsigned rows[3][PD_NAME_MAX + 1];
   if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= TOO_FAR) return TOO_FAR;
@@ -36,7 +36,7 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
   return rows[a_length % 3][b_length];
 }
 
-/* Whether `name` begins with the `length` bytes of `start`. */
+/* Returns whether `name` begins with the `length` bytes of `start`. */
 static bool begins(const char *name, const char *start, size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (fold(name[i]) != fold(start[i])) return false;
@@ -44,14 +44,14 @@ static bool begins(const char *name, const char *start, size_t length) {
   return true;
 }
 
-/* A flag that may be suggested under the name of `node`. */
+/* Returns whether the flag may be suggested under the name of `node`. */
 static bool is_known(const pd_flag *node, bool bools) {
   const pd_flag *flag = pd__flag_meant((pd_flag *)node);
   if (!flag->defined || pd__flag_def(flag)->hidden || pd__flag_def(flag)->retired) return false;
   return !bools || pd__flag_def(flag)->type == PD_TYPE_bool;
 }
 
-/* The other names that a command line may use. */
+/* The options of a command line that aren't flags. */
 static const char options[][12] = {
 #define HELP_NAME(name, number, text) text,
     PD_HELP_MAP(HELP_NAME) "flagfile", "fromenv", "tryfromenv", "undefok"};
@@ -66,11 +66,11 @@ static bool is_option(const char *name, size_t length) {
 }
 
 typedef struct guess {
-  const char *exact;    /* in another case */
-  const char *prefixed; /* the last that it is the beginning of */
-  size_t prefixes;      /* how many there are */
-  const char *near;     /* with the fewest edits */
-  unsigned best;        /* as many, or the first number that is too many */
+  const char *exact;    /* differs only in case */
+  const char *prefixed; /* the last name that begins with it */
+  size_t prefixes;      /* how many names begin with it */
+  const char *near;     /* the name with the fewest edits */
+  unsigned best;        /* its edits; initially the first number that is too many */
 } guess;
 
 static void consider(guess *so_far, const char *name, size_t length, const char *known) {
@@ -115,9 +115,9 @@ void pd__suggest(const char *name, size_t length, const char *prefix,
     snprintf(out, PD__SUGGESTION_SIZE, "; did you mean '%s%s%s'?", prefix ? prefix : "", no, found);
 }
 
-/* ---- Values in another place ---- */
+/* ---- Misplaced values ---- */
 
-#define LONGEST_VALUE 60 /* bytes that are shown of one */
+#define LONGEST_VALUE 60 /* bytes; longer values aren't shown */
 
 static bool is_value_of(const pd_flag *flag, const char *text) {
   pd_value value;
@@ -151,7 +151,7 @@ bool pd__letter_is_sensitive(char letter) {
   return flag && flag->defined && pd__flag_def(flag)->sensitive;
 }
 
-/* Suggest -v -q for -vq, if all letters are bools. */
+/* Suggests -v -q for -vq, if all letters are bools. */
 static void suggest_apart(const char *letters, char out[PD__SUGGESTION_SIZE]) {
   char apart[32] = "";
   for (const char *at = letters; *at; at++) {
@@ -176,8 +176,8 @@ void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
   }
 }
 
-/* Join the value and the arguments that are items to "1,2,3"; "" if that is too long, or if a shell
- * would need quotes. */
+/* Joins the value and the arguments that are items, as in "1,2,3". The result is "" if it is too
+ * long or would need quotes in a shell. */
 static void join_items(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
                        char joined[LONGEST_VALUE + 1]) {
   size_t most = LONGEST_VALUE + 1;

@@ -1,4 +1,4 @@
-/* Calling the validators with the values that the changes would give. */
+/* Calls the validators with the values that the flags would have after the changes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "hook.h"
 #include "loader.h"
 
-/* Give up if other threads change the values in so many rounds. */
+/* Give up if other threads have changed the values in this many rounds. */
 #define ROUNDS 100
 
 /* What a validator sees of one flag. */
@@ -24,23 +24,23 @@ typedef struct asked {
   bool accepted;
   char why[PD__WHY_SIZE];
   struct asked *next;
-  const pd_flag_entry **entries; /* of those that it is shown */
+  const pd_flag_entry **entries; /* pointers into `shown` */
   size_t count;
   shown shown[];
 } asked;
 
-/* One round: all validators to call, with the values as they would be now. */
+/* One round: all validators to call, with the proposed values. */
 typedef struct question {
   pd__changes *changes;
   uint64_t round;
-  uint64_t added;   /* pd__validators_added then */
-  uint32_t claim;   /* that of the first change; the others have the next ones */
-  size_t *previous; /* of each change, that of the same flag: as last_of gives it */
+  uint64_t added;   /* pd__validators_added at the start of the round */
+  uint32_t claim;   /* the claim of the first change; the others follow in order */
+  size_t *previous; /* for each change, the one before it of the same flag, as index + 1 */
   asked *first, **end;
   bool memory_out;
 } question;
 
-/* ---- The values that would be ---- */
+/* ---- Proposed values ---- */
 
 /* Returns the index + 1 of the last change of the flag; 0 if there is none. */
 static size_t last_of(const question *all, const pd_flag *flag) {
@@ -63,8 +63,8 @@ static void link_changes(question *all) {
 /* Compute the entry that the flag would have. The changes are visited from the last to the first: a
  * source that a change drops hides the values that earlier changes gave for it. */
 static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
-  const pd__change *best = NULL;  /* the value of the highest rank, the latest of those */
-  uint32_t dropped = 0, rank = 0; /* a bit for each source whose former values go */
+  const pd__change *best = NULL;  /* the value of the highest rank; of several, the latest */
+  uint32_t dropped = 0, rank = 0; /* bits of the sources whose earlier values are dropped */
   for (size_t at = last_of(all, flag); at > 0; at = all->previous[at - 1]) {
     const pd__change *change = &all->changes->items[at - 1];
     pd_source source = pd__change_source(change);
@@ -88,10 +88,9 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
 
 /* ---- Collecting the validators ---- */
 
-static uint64_t last_round; /* of any question: a hook is looked at once in each */
+static uint64_t last_round; /* numbers the rounds, so that each visits a hook only once */
 
-/* Add a hook, which sees its targets; if `hook` is NULL, the validator of the definition of
- * `own`. */
+/* Adds a hook with its targets or, if `hook` is NULL, the validator of the definition of `own`. */
 static void add(question *all, pd__hook *hook, pd__handler call, pd_flag *own) {
   size_t count = hook ? hook->count : 1;
   size_t size = sizeof(asked) + count * (sizeof(shown) + sizeof(pd_flag_entry *));
@@ -192,23 +191,23 @@ static void adopt(pd__changes *changes) {
   }
 }
 
-/* ---- Asking ---- */
+/* ---- Calling ---- */
 
-/* Pin the modules of all validators that will be called. False: a module had to be pinned without
- * the lock, so everything must be looked at again; generations tell which definitions have left. */
+/* Pins the modules of all validators to call. Returns false if the lock had to be released for
+ * that: the round must then start again. */
 static bool pin(question *all) {
   pd__operation *operation = all->changes->operation;
   bool pinned = true;
   for (asked *each = all->first; each; each = each->next) {
     pd__pinning how = pd__pin_module(operation, each->call.module);
-    if (how == PD__LEAVING) each->call.function = NULL; /* nobody can say that the value is right */
+    if (how == PD__LEAVING) each->call.function = NULL; /* not called: counts as a rejection */
     pinned &= how != PD__UNPINNED;
   }
   if (!pinned) pd__pins_take(operation);
   return pinned;
 }
 
-/* Needs the lock, and releases it while the validators run. */
+/* The caller holds the lock, which is released while the validators run. */
 static void run(question *all) {
   pd__operation_unlock(all->changes->operation);
   for (asked *each = all->first; each; each = each->next) {
@@ -220,8 +219,7 @@ static void run(question *all) {
   pd__operation_lock(all->changes->operation);
 }
 
-/* Returns whether all values are still those that the validators have seen, and no validator was
- * added. */
+/* Returns whether the validators have seen the values as they are now, and none was added. */
 static bool holds(question *all) {
   if (all->added != pd__validators_added) return false;
   link_changes(all);
@@ -240,7 +238,7 @@ static bool holds(question *all) {
 }
 
 #define ITEM_SIZE (PD__QUOTE_SIZE * 3 + 8)
-#define VALUES_SIZE 400 /* so that there is room for the reason, too */
+#define VALUES_SIZE 400 /* leaves room for the reason */
 #define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
 
 static const char *show_value(const shown *seen, char quoted[PD__QUOTE_SIZE]) {
@@ -249,7 +247,8 @@ static const char *show_value(const shown *seen, char quoted[PD__QUOTE_SIZE]) {
   return pd__quote(quoted, pd__value_text(seen->flag->type, seen->entry.value, number));
 }
 
-/* "--low=9 (argv[1]), --high=3 (default)": what was asked about; of a group, what is given. */
+/* Writes the values that were checked, as "--low=9 (argv[1]), --high=3 (default)". `given` leaves
+ * out the defaults. */
 static void write_values(const asked *one, bool given, char out[VALUES_SIZE]) {
   bool fits = true;
   out[0] = '\0';
@@ -263,7 +262,7 @@ static void write_values(const asked *one, bool given, char out[VALUES_SIZE]) {
   }
 }
 
-/* "--level=9" as it was given, or the values of several flags. */
+/* Writes what was checked: "--level=9", with its source, or the values of several flags. */
 static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   if (one->count > 1) {
@@ -275,7 +274,7 @@ static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
   }
 }
 
-/* Whether what the validator wrote shows the value of a sensitive flag. */
+/* Returns whether the validator's reason contains the value of a sensitive flag. */
 static bool gives_away(const asked *one) {
   char number[PD__NUMBER_SIZE];
   for (size_t i = 0; i < one->count; i++) {
@@ -322,7 +321,8 @@ static void report_refusals(asked *each, pd__report *report) {
   }
 }
 
-/* False: another round is needed, since values have changed or modules had to be pinned. */
+/* Returns false if another round is needed, because values have changed or modules had to be
+ * pinned. */
 static bool ask_once(pd__changes *changes) {
   pd__arena *arena = &changes->operation->arena;
   question all = {.changes = changes, .end = &all.first};

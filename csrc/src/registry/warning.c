@@ -1,4 +1,4 @@
-/* Warnings: kept until somebody takes them, each given once. */
+/* Warnings: kept until a handler takes them; each is delivered once. */
 #include <stdlib.h>
 
 #include "hook.h"
@@ -41,10 +41,10 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
 
 /* ---- Delivering ---- */
 
-/* However the handler ends. */
+/* Frees the warning however the handler ends. */
 static void drop(warning **taken) { free(*taken); }
 
-/* Without a handler they wait for one. */
+/* Without a handler, the warnings stay until one is set. */
 void pd__warnings_deliver(pd__operation *operation) {
   for (bool any = true; any && pd__is_due(PD__DUE_WARNINGS);) {
     pd__operation_lock(operation);
