@@ -385,7 +385,6 @@ void pd__pins_take(pd__operation *operation);
 /* ---- The value of a flag (flag.c) ---- */
 
 #define PD__STATE_ASSIGNABLE 0x80
-#define PD__STATE_PLAIN (0xf | PD__STATE_ASSIGNABLE) /* without the bits of a list */
 
 /* Returns the address of the registry's own copy of the value, while the flag has that type. Valid
  * for good. Needs no lock. */
