@@ -184,8 +184,10 @@ TEST(every_error_tells_file_and_line) {
   refuses("--count", PD_ERR_ARGV, "f:1: --count: the value is missing, expected an integer <= 100");
   refuses("--nocount", PD_ERR_ARGV,
           "f:1: --nocount: count is int32, and only a bool can be negated");
-  refuses("--count 5", PD_ERR_FILE, "f:1: --count: expected = before the value, as in --name=value");
-  refuses("--count = 5", PD_ERR_FILE, "f:1: --count: expected = before the value, as in --name=value");
+  refuses("--count 5", PD_ERR_FILE,
+          "f:1: --count: expected = before the value, as in --name=value");
+  refuses("--count = 5", PD_ERR_FILE,
+          "f:1: --count: expected = before the value, as in --name=value");
   refuses("count=5", PD_ERR_FILE, "f:1: count: expected --name=value, or names of programs");
   refuses("--", PD_ERR_ARGV, "f:1: --: expected the name of a flag");
   refuses("---count=5", PD_ERR_ARGV,
