@@ -1,4 +1,4 @@
-"""One registry of run-time flags for Python and every native library of a process.
+"""One registry of run-time flags for Python and all native libraries of a process.
 
 import paddle_flags as pf
 
@@ -8,12 +8,20 @@ arguments = pf.parse()
 pf.FLAGS.alpha_level = 9
 """
 
+try:
+    import paddle_flags._fast  # noqa: F401 - its library may be missing
+    from paddle_flags._native import lib as _lib
+except ImportError as error:
+    from paddle_flags._core.missing import explain_import
+
+    raise explain_import(error, __path__[0]) from None
+
 from paddle_flags._core.define import define
 from paddle_flags._core.flag import Flag
+from paddle_flags._core.frames import public as _public
 from paddle_flags._core.registry import FLAGS, get, override, reset
 from paddle_flags._core.registry import set as set
 from paddle_flags._core.status import to_text as _to_text
-from paddle_flags._native import lib as _lib
 from paddle_flags.errors import (
     DeprecatedFlagWarning,
     FlagArgumentError,
@@ -34,6 +42,7 @@ from paddle_flags.errors import (
     PluginValueError,
     ReadOnlyFlagError,
     UndefinedFlagError,
+    UnknownVariableWarning,
 )
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -57,7 +66,7 @@ if TYPE_CHECKING:
     from paddle_flags._report.explain import explain
     from paddle_flags.cli.parse import parse
 
-# What many programs never use, or only once they have begun, is imported when it is asked for.
+# Imported on first use: many programs never need these, or only after they have started.
 _LATER = {
     "_core.checks": ("check_modules", "check_pending", "check_values"),
     "_core.history": ("FlagEntry",),
@@ -80,6 +89,7 @@ _LATER = {
 }
 
 
+@_public
 def __getattr__(name: str) -> object:
     for module, names in _LATER.items():
         if name in names:
@@ -124,6 +134,7 @@ __all__ = [
     "PluginValueError",
     "ReadOnlyFlagError",
     "UndefinedFlagError",
+    "UnknownVariableWarning",
     "__version__",
     "all_or_none",
     "at_least_one",

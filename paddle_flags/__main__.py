@@ -1,4 +1,4 @@
-"""The command line: python -m paddle_flags run|list|explain|doctor|config|completion|gen|new."""
+"""The command line, started as paddle-flags or as python -m paddle_flags."""
 
 from __future__ import annotations
 
@@ -26,16 +26,21 @@ def _generate(tokens: Sequence[str], program: str) -> int:
 
 
 _GENERATOR = Generator(
-    "generate C, C++, Python and documents from the flags of a YAML file",
+    "generate C, C++, Python and documentation from flags in a YAML file",
     _generator_parser,
     _generate,
 )
 
 
 def main(tokens: Sequence[str]) -> int:
-    """Run one command; gives the exit status."""
+    """Run one command; return the exit status."""
     return run_command(tokens, _GENERATOR)
 
 
+def console() -> int:
+    """Run the command of `sys.argv`: the console script paddle-flags calls this."""
+    return main(sys.argv[1:])
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(console())

@@ -1,4 +1,4 @@
-# What csrc/python holds: the plain cases, fast.
+# The extension module of csrc/python: reading, setting and defining flags, fast.
 
 from types import FrameType
 from typing import Any, Callable, Generic, TypeVar
@@ -8,13 +8,14 @@ _T = TypeVar("_T")
 class FlagBase(Generic[_T]):
     @property
     def value(self) -> _T:
-        """The current value, as native code sees it. Setting it is checked first.
+        """The current value, shared with native code.
 
-        That of a list is a tuple; any sequence but text sets it.
-        Raises on setting: FlagTypeError, FlagValueError, ReadOnlyFlagError,
-        FrozenFlagError. The place that `history` shows is the caller's line.
-        Deleting it drops the value that was set at run time.
-        """  # noqa: PYI021 - of a C property, shown by editors
+        Reading takes no lock. The value of a list is a tuple; it can be set from any
+        sequence except text. Setting raises FlagTypeError, FlagValueError,
+        ReadOnlyFlagError or FrozenFlagError, and the value is then unchanged; `history`
+        records the file and line that set it. `del flag.value` drops the value set at
+        run time.
+        """  # noqa: PYI021 - that of the C property, for editors
     @value.setter
     def value(self, value: _T) -> None: ...
     @value.deleter
@@ -35,6 +36,8 @@ class RegistryBase:
     def __setattr__(self, name: str, value: Any) -> None: ...
     def __delattr__(self, name: str) -> None: ...
 
+def public(function: _T, /) -> _T: ...
+def conceal_with(prune: Callable[[BaseException, Any], Any], /) -> None: ...
 def connect(
     flag: type[FlagBase[Any]],
     failures: dict[int, BaseException],

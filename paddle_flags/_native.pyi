@@ -1,3 +1,5 @@
+# The extension module that cffi makes from csrc/include/pd_flags.h.
+
 from typing import Any
 
 ffi: Any

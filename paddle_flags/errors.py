@@ -1,4 +1,4 @@
-"""Exceptions. Each derives from `FlagError` and from the built-in that fits."""
+"""Exceptions. Each derives from `FlagError` and from the built-in exception that fits."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ if TYPE_CHECKING:
 
 
 class FlagError(Exception):
-    """Base of all errors of this package.
+    """Base class of all errors of this package.
 
-    `str(error)` says what went wrong, where, and what was expected.
+    `str(error)` says what is wrong, where, and what was expected.
     """
 
     status: str = "PD_ERR_ARGUMENT"
@@ -18,7 +18,7 @@ class FlagError(Exception):
 
     @property
     def errors(self) -> tuple[FlagError, ...]:
-        """All errors of the operation, this one alone where there was one."""
+        """All errors of the operation; a tuple of this error if it is the only one."""
         return self._errors or (self,)
 
     _errors: tuple[FlagError, ...] = ()
@@ -28,82 +28,90 @@ class FlagError(Exception):
 
 
 class FlagArgumentError(FlagError, ValueError):
-    """A function of this package was called with something that it can't take."""
+    """An argument is invalid, or arguments do not go together."""
 
 
 class FlagNameError(FlagError, ValueError):
-    """The name can't be that of a flag."""
+    """The text is not a valid name for a flag."""
 
 
 class UndefinedFlagError(FlagError, AttributeError, KeyError):
-    """Nobody has defined the flag, or its plugin is gone."""
+    """The flag is not defined, or the plugin that defined it was unloaded."""
 
 
 class FlagConflictError(FlagError, ValueError):
-    """The name is defined already, by something else."""
+    """The name is already defined, with another definition."""
 
 
 class FlagTypeError(FlagError, TypeError):
-    """The flag, or what a function was called with, has another type."""
+    """A value or an argument has the wrong type."""
 
 
 class FlagValueError(FlagError, ValueError):
-    """The flag can't have this value."""
+    """The value is out of range, not among the choices, or rejected by a validator."""
 
 
 class ReadOnlyFlagError(FlagError, AttributeError):
-    """The flag keeps its default."""
+    """The flag is read-only: it always has its default."""
 
 
 class FrozenFlagError(FlagError, AttributeError):
-    """The flag is frozen, or can be set at startup only."""
+    """The flag is frozen, or can only be set at startup."""
 
 
 class FlagParseError(FlagError, ValueError):
-    """A command line, or the environment with it, is refused as a whole."""
+    """A command line is invalid, or a value from the environment or a configuration file.
+
+    No flag has changed. `errors` has every error.
+    """
 
 
-class HelpRequested(FlagParseError):  # noqa: N818 - it is no error of the user's
-    """The command line asks for help; the message is the text to show."""
+class HelpRequested(FlagParseError):  # noqa: N818 - not a mistake
+    """The command line asks for help or the version; `str(error)` is the text to print."""
 
     status: str = "PD_HELP"
 
     kind: str = "help"
-    """The flag without its dashes: `"help"`, `"helpfull"`, ..., `"version"`."""
+    """What was asked for: `"help"`, `"helpfull"`, ..., or `"version"`."""
 
 
 class PluginLoadError(FlagError, OSError):
-    """The file can't be loaded, or was built for another ABI version."""
+    """The library cannot be loaded, or was built for another ABI version."""
 
 
 class PluginValueError(FlagValueError):
-    """The plugin is loaded, but values that waited for its flags were refused.
+    """The plugin is loaded, but pending values of some of its flags were rejected.
 
-    Those flags keep their defaults.
+    Those flags have their defaults.
     """
 
     plugin: Plugin
+    """The plugin, which stays loaded."""
 
 
 class FlagUnsupportedError(FlagError, NotImplementedError):
-    """The registry is hosted by an older version of the library, which lacks this."""
+    """The copy of the library that hosts the registry is too old for this function."""
 
 
 class FlagWarning(UserWarning):
-    """What native code reports of flags, and no caller can be told by an exception."""
+    """A problem with a flag that native code reports and no call can raise."""
+
+
+class UnknownVariableWarning(UserWarning):
+    """An environment variable has the prefix of flags but names no flag."""
 
 
 class DeprecatedFlagWarning(FlagWarning, FutureWarning):
-    """A flag, or a name of one, that will go, or is gone already, was used."""
+    """A deprecated or retired flag, or an old name of a flag, was used."""
 
 
 class FlagFileError(FlagError, OSError):
-    """A file of flags can't be read."""
+    """A flagfile cannot be read."""
 
 
 class FlagDepthError(FlagError, RecursionError):
-    """Flagfiles or watchers are nested too deeply: most likely in a circle."""
+    """Flagfiles include each other, or watchers call each other, too deeply: usually endlessly."""
 
 
 class FlagMemoryError(FlagError, MemoryError):
-    """Memory is out."""
+    """Memory is exhausted."""

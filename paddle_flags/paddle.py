@@ -13,6 +13,7 @@ of paddle/common/flags.h, and those whose category is `"exported"`.
 from __future__ import annotations
 
 from paddle_flags._core.flag import Flag, assign, caller
+from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.registry import find, override
 from paddle_flags.errors import FlagError, FlagTypeError, ReadOnlyFlagError, UndefinedFlagError
 
@@ -32,14 +33,15 @@ CATEGORIES = {"exported": True, "exported, read-only": False}  # whether it can 
 
 
 class NotExportedError(UndefinedFlagError, ValueError):
-    """The name is none of Paddle's: without `FLAGS_`, of no flag, or of one that isn't exported."""
+    """The name has no `FLAGS_`, or is not that of an exported flag."""
 
 
+@public
 def set_flags(flags: Mapping[str, Value]) -> None:
     """Set exported flags, all or none of them: `{"FLAGS_check_nan_inf": True}`.
 
-    Numbers 0 and 1 serve for a bool. Raises the exception of the first value that is refused;
-    its `errors` has all of them.
+    A bool can also be set to 0 or 1. Raises the exception of the first value that is refused;
+    its `errors` has all.
     """
     if not isinstance(flags, dict):
         message = f"flags: expected a dict of names and values, not {type(flags).__name__}"
@@ -47,8 +49,9 @@ def set_flags(flags: Mapping[str, Value]) -> None:
     assign(_wanted(flags), caller(1))
 
 
+@public
 def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
-    """Give the values of exported flags, one name or a list or tuple of them, by name."""
+    """Return a dict of the values of exported flags, given as a name, a list or a tuple."""
     if not isinstance(flags, (str, list, tuple)):
         message = f"flags: expected a name, or a list or tuple of names, not {type(flags).__name__}"
         raise FlagTypeError(message)
@@ -56,8 +59,9 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
     return {name: _exported(name).value for name in names}
 
 
+@public_class
 class flag_guard(override):  # noqa: N801 - Paddle's name
-    """Give exported flags other values for the time of a `with` block or of a function.
+    """Set exported flags for the duration of a `with` block or of a function call.
 
     with flag_guard("FLAGS_check_nan_inf", True): ...
     with flag_guard({"FLAGS_check_nan_inf": True, "FLAGS_v": 2}): ...

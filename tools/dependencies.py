@@ -35,6 +35,7 @@ SYSTEM = {
     "include/pd_flags/gflags_line.hpp": "fnmatch",
     "python/fast.h": "Python",
     "python/flag.c": "structmember",
+    "python/public.c": "structmember",
 }
 CPP = re.compile(r"[a-z_]+")  # a header of C++, for headers that C++ alone reads
 # glibc, musl; and the unwinder, which cancelling a thread needs as well.

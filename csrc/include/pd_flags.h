@@ -115,7 +115,7 @@ extern "C" {
   X(ERR_ARGUMENT, 1, "invalid argument")                                       \
   X(ERR_NAME, 2, "invalid flag name")                                          \
   X(ERR_UNDEFINED, 3, "no such flag")                                          \
-  X(ERR_CONFLICT, 4, "name is defined already")                                \
+  X(ERR_CONFLICT, 4, "name is already defined")                                \
   X(ERR_TYPE, 5, "wrong type")                                                 \
   X(ERR_VALUE, 6, "not a value of the type")                                   \
   X(ERR_RANGE, 7, "value out of range")                                        \
@@ -128,7 +128,7 @@ extern "C" {
   X(ERR_MEMORY, 14, "out of memory")                                           \
   X(HELP, 15, "help was asked for")                                            \
   X(ERR_UNSUPPORTED, 16, "the copy that hosts the registry lacks this")        \
-  X(ERR_REFUSED, 17, "refused by a validator")                                 \
+  X(ERR_REFUSED, 17, "rejected by a validator")                                 \
   X(ERR_FILE, 18, "file cannot be read")                                       \
   X(ERR_DEPTH, 19, "nested too deeply")
 
@@ -357,8 +357,8 @@ PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type);
  * it: PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_REFUSED (by a validator), PD_ERR_READ_ONLY
  * (the flag is read-only, or retired and was set at run time), PD_ERR_FROZEN, PD_ERR_TYPE (a number
  * or list of a configuration file, for another type), PD_ERR_ARGV (--name without a value),
- * PD_ERR_CONFLICT (one variable of the environment means two flags), PD_ERR_DEPTH,
- * PD_ERR_MEMORY. */
+ * PD_ERR_CONFLICT (one variable of the environment means two flags, or two variables of the flag
+ * differ), PD_ERR_DEPTH, PD_ERR_MEMORY. */
 PD_API pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out,
                                   pd_error *err);
 
@@ -749,7 +749,10 @@ typedef enum pd_arrange {
 
 /* From now on the variable <prefix><name> of the environment sets the flag <name>: at once if the
  * flag is defined, otherwise when it is defined. `-` and `.` of a name are `_` in the variable.
- * If the variable is not set, <prefix><old name> sets the flag, with the warning of the old name.
+ * Unless the prefix is empty, the name may also be in upper case: APP_WORKERS besides APP_workers,
+ * with the letters of ASCII alone. PD_ERR_CONFLICT: both are set and differ, or the variable is
+ * that of two flags, in either spelling. If neither is set, the variables of the flag's old names
+ * set it, with the warning of the old name. Other variables with the prefix are left alone.
  * All or nothing, as pd_batch_set; a flag that is defined later and whose variable does not suit
  * keeps its default, and its definition reports the error. `prefix` is copied; NULL turns this
  * off. A setuid or setgid process takes nothing from the environment. */
@@ -770,6 +773,7 @@ typedef struct pd_parse_options {
   pd_help *help;         /* with PD_HELP, receives what was asked for; or NULL */
   int *first;            /* receives the index of the first argument, unless the
                             line is left; or NULL */
+  bool no_arguments;     /* the program takes none: each is PD_ERR_ARGV */
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.
@@ -779,7 +783,7 @@ typedef struct pd_parse_options {
  *     --                                        ends the flags
  *     --flagfile=path,…      read flags from files, here
  *     --fromenv=name,…       take the value of a flag from <env_prefix><name> (FLAGS_ without
- *     --tryfromenv=name,…    a prefix); with --fromenv the variable must exist
+ *     --tryfromenv=name,…    a prefix), or <env_prefix><NAME>; with --fromenv one must exist
  *     --undefok=name,…       these names, and --no<name>, may be undefined
  *     --help  --version  …   the texts of PD_HELP_MAP, also --help=false and --nohelp
  *
@@ -795,7 +799,8 @@ typedef struct pd_parse_options {
  * in their order, and a NULL at its end, and *argc counts them. A later value of a flag wins over
  * an earlier one. Startup ends: startup-only flags are frozen.
  * On error no flag has changed and argv is as it was. The status is that of the first error:
- * PD_ERR_UNDEFINED, PD_ERR_ARGV, PD_ERR_FILE, PD_ERR_DEPTH and those of pd_flag_set_from_string.
+ * PD_ERR_UNDEFINED, PD_ERR_ARGV, PD_ERR_FILE, PD_ERR_DEPTH, PD_ERR_CONFLICT (as of
+ * pd_environment_enable) and those of pd_flag_set_from_string.
  * After 100 errors, one more says how many are left out.
  * PD_HELP, whatever else is wrong: the command line asks for help or the version, and no flag has
  * that name; nothing has changed. -h asks for help too, unless a flag has that name and takes it.
@@ -838,7 +843,7 @@ PD_API pd_status pd_module_load(const char *path, pd_error_list *errors,
 /* The same, with `name_space` and a dot in front of the flags that the library itself defines, as
  * in "beta.port". Imports, and the flags of libraries that it depends on, keep their names. NULL
  * or "": no namespace. PD_ERR_NAME: `name_space` cannot begin the name of a flag.
- * PD_ERR_CONFLICT: the library is loaded already, with another namespace. */
+ * PD_ERR_CONFLICT: the library is already loaded, with another namespace. */
 PD_API pd_status pd_module_load_as(const char *path, const char *name_space,
                                    pd_error_list *errors, pd_module **out,
                                    pd_error *err);

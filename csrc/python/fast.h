@@ -22,7 +22,10 @@
 typedef struct fast_state {
   PyTypeObject *flag_base;
   PyTypeObject *registry_base;
+  PyTypeObject *function_type;
   PyTypeObject *flag_type; /* paddle_flags.Flag, a subclass of flag_base */
+  PyObject *method_type;   /* types.MethodType */
+  PyObject *prune;         /* function: drops our frames of a traceback; or NULL */
   PyObject *failures;      /* dict, not empty when a callback has raised */
   PyObject *warnings;      /* list, not empty when a callback has warned */
   PyObject *settle;        /* function: raises those, and hands these out */
@@ -93,6 +96,17 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
 /* After a call of the library: hand out what callbacks left. False: an exception is
  * raised. */
 bool fast_settle(fast_state *state);
+
+/* ---- Public functions (public.c) ---- */
+
+extern PyType_Spec fast_function_spec;
+
+/* With an exception raised: drop the frames of the package from its traceback. */
+void fast_conceal(fast_state *state);
+
+/* Functions of the module. */
+PyObject *fast_public(PyObject *module, PyObject *function);
+PyObject *fast_conceal_with(PyObject *module, PyObject *prune);
 
 /* ---- While modules are loaded (loader.c) ---- */
 

@@ -60,7 +60,9 @@ PyObject *fast_flag_read(PyObject *flag) {
 static PyObject *get_value(PyObject *self, void *Py_UNUSED(closure)) {
   PyObject *value = fast_flag_read(self);
   if (value || PyErr_Occurred()) return value;
-  return PyObject_CallMethod(self, "_read", NULL);
+  value = PyObject_CallMethod(self, "_read", NULL);
+  if (!value) fast_conceal(state_of((flag_object *)self));
+  return value;
 }
 
 /* The value, before Python has looked for the property, which takes longer. */
@@ -131,13 +133,17 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value) {
   return result;
 }
 
+static fast_result set_or_drop(PyObject *self, PyObject *value) {
+  if (!value) return done_by(PyObject_CallMethod(self, "_drop", NULL));
+  fast_result result = fast_flag_set(self, value);
+  if (result != FAST_NOT_PLAIN) return result;
+  return done_by(PyObject_CallMethod(self, "_assign", "(O)", value));
+}
+
 static int set_value(PyObject *self, PyObject *value, void *Py_UNUSED(closure)) {
-  fast_result result = FAST_NOT_PLAIN;
-  if (!value) return done_by(PyObject_CallMethod(self, "_drop", NULL)) == FAST_DONE ? 0 : -1;
-  result = fast_flag_set(self, value);
-  if (result == FAST_NOT_PLAIN)
-    result = done_by(PyObject_CallMethod(self, "_assign", "(O)", value));
-  return result == FAST_DONE ? 0 : -1;
+  if (set_or_drop(self, value) == FAST_DONE) return 0;
+  fast_conceal(state_of((flag_object *)self));
+  return -1;
 }
 
 /* ---- The object ---- */
@@ -179,11 +185,12 @@ static PyObject *get_state(PyObject *self, void *Py_UNUSED(closure)) {
 
 static PyGetSetDef getset[] = {
     {"value", get_value, set_value,
-     "The current value, as native code sees it. Setting it is checked first.\n\n"
-     "That of a list is a tuple; any sequence but text sets it.\n"
-     "Raises on setting: FlagTypeError, FlagValueError, ReadOnlyFlagError,\n"
-     "FrozenFlagError. The place that `history` shows is the caller's line.\n"
-     "Deleting it drops the value that was set at run time.",
+     "The current value, shared with native code.\n\n"
+     "Reading takes no lock. The value of a list is a tuple; it can be set from any\n"
+     "sequence except text. Setting raises FlagTypeError, FlagValueError,\n"
+     "ReadOnlyFlagError or FrozenFlagError, and the value is then unchanged; `history`\n"
+     "records the file and line that set it. `del flag.value` drops the value set at\n"
+     "run time.",
      NULL},
     {"_address", get_address, NULL, "The pd_flag, as a number.", NULL},
     {"_state", get_state, NULL, "What pd_flag_get_state tells; None: nothing.", NULL},

@@ -45,18 +45,28 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, const char *n
   return NULL;
 }
 
+static PyObject *find_method_type(void) {
+  PyObject *types = PyImport_ImportModule("types");
+  PyObject *found = types ? PyObject_GetAttrString(types, "MethodType") : NULL;
+  Py_XDECREF(types);
+  return found;
+}
+
 static int execute(PyObject *module) {
   fast_state *state = PyModule_GetState(module);
   state->flag_base = add_type(module, &fast_flag_spec, "FlagBase");
   if (!state->flag_base) return -1;
   state->registry_base = add_type(module, &fast_registry_spec, "RegistryBase");
+  state->function_type = add_type(module, &fast_function_spec, "Function");
+  state->method_type = find_method_type();
   state->places = PyDict_New();
   state->value = PyUnicode_InternFromString("value");
   state->co_filename = PyUnicode_InternFromString("co_filename");
   state->f_globals = PyUnicode_InternFromString("f_globals");
   state->dunder_name = PyUnicode_InternFromString("__name__");
-  bool whole = state->registry_base && state->places && state->value && state->co_filename &&
-               state->f_globals && state->dunder_name;
+  bool whole = state->registry_base && state->function_type && state->method_type &&
+               state->places && state->value && state->co_filename && state->f_globals &&
+               state->dunder_name;
   return whole ? 0 : -1;
 }
 
@@ -65,7 +75,10 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   if (!state) return 0;
   Py_VISIT(state->flag_base);
   Py_VISIT(state->registry_base);
+  Py_VISIT(state->function_type);
   Py_VISIT(state->flag_type);
+  Py_VISIT(state->method_type);
+  Py_VISIT(state->prune);
   Py_VISIT(state->failures);
   Py_VISIT(state->warnings);
   Py_VISIT(state->settle);
@@ -79,7 +92,10 @@ static int clear(PyObject *module) {
   if (!state) return 0;
   Py_CLEAR(state->flag_base);
   Py_CLEAR(state->registry_base);
+  Py_CLEAR(state->function_type);
   Py_CLEAR(state->flag_type);
+  Py_CLEAR(state->method_type);
+  Py_CLEAR(state->prune);
   Py_CLEAR(state->failures);
   Py_CLEAR(state->warnings);
   Py_CLEAR(state->settle);
@@ -109,6 +125,8 @@ static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
                                 {"take_deferred", fast_take_deferred, METH_NOARGS, NULL},
                                 {"is_waiting", fast_is_waiting, METH_NOARGS, NULL},
                                 {"listen", fast_listen, METH_O, NULL},
+                                {"public", fast_public, METH_O, NULL},
+                                {"conceal_with", fast_conceal_with, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)execute},

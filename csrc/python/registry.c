@@ -22,18 +22,27 @@ static PyObject *known_flag(registry_object *self, PyObject *name) {
   return NULL;
 }
 
-static PyObject *get_attribute(PyObject *object, PyObject *name) {
-  registry_object *self = (registry_object *)object;
+static PyObject *find_attribute(registry_object *self, PyObject *name) {
   PyObject *flag = known_flag(self, name);
   if (flag) {
     PyObject *value = fast_flag_read(flag);
     Py_DECREF(flag);
     if (value || PyErr_Occurred()) return value;
   }
-  PyObject *found = PyObject_GenericGetAttr(object, name);
+  PyObject *found = PyObject_GenericGetAttr((PyObject *)self, name);
   if (found || !self->get || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
   PyErr_Clear();
   return PyObject_CallFunctionObjArgs(self->get, name, NULL);
+}
+
+static void conceal(const registry_object *self) {
+  if (self->module) fast_conceal(PyModule_GetState(self->module));
+}
+
+static PyObject *get_attribute(PyObject *self, PyObject *name) {
+  PyObject *found = find_attribute((registry_object *)self, name);
+  if (!found) conceal((registry_object *)self);
+  return found;
 }
 
 /* Set by Python, or delete where `value` is NULL. */
@@ -44,14 +53,19 @@ static int set_by_python(registry_object *self, PyObject *name, PyObject *value)
   return nothing ? 0 : -1;
 }
 
-static int set_attribute(PyObject *object, PyObject *name, PyObject *value) {
-  registry_object *self = (registry_object *)object;
-  if (!self->known) return PyObject_GenericSetAttr(object, name, value);
+static int change_attribute(registry_object *self, PyObject *name, PyObject *value) {
+  if (!self->known) return PyObject_GenericSetAttr((PyObject *)self, name, value);
   PyObject *flag = value ? known_flag(self, name) : NULL;
   fast_result result = flag ? fast_flag_set(flag, value) : FAST_NOT_PLAIN;
   Py_XDECREF(flag);
   if (result != FAST_NOT_PLAIN) return result == FAST_DONE ? 0 : -1;
   return set_by_python(self, name, value);
+}
+
+static int set_attribute(PyObject *self, PyObject *name, PyObject *value) {
+  int result = change_attribute((registry_object *)self, name, value);
+  if (result < 0) conceal((registry_object *)self);
+  return result;
 }
 
 static void replace(PyObject **where, PyObject *value) {

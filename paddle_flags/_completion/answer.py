@@ -30,13 +30,13 @@ NOTHING = Answer()
 
 
 def match(candidates: Iterable[Candidate], token: str) -> Answer:
-    """Give those that begin with the token."""
+    """Return those that begin with the token."""
     return with_candidates("", token, candidates)
 
 
 def with_candidates(kept: str, typed: str, candidates: Iterable[Candidate]) -> Answer:
-    """Give those that continue what was typed behind the part that stays."""
-    # A line holds one, so one with a newline in it can't be offered.
+    """Return those that continue what was typed behind the part that stays."""
+    # Each is a line of the answer, so one with a newline cannot be offered.
     fit = {
         each.text: each
         for each in reversed(list(candidates))
@@ -51,7 +51,7 @@ def files(token: str, kept: str = "") -> Answer:
 
 
 def describe(text: str) -> str:
-    """Give the first line of a help text as a description."""
+    """Return the first line of a help text as a description."""
     line = text.strip().partition("\n")[0]
     shown = "".join(letter if letter.isprintable() else " " for letter in line)
     return shown if len(shown) <= _ABOUT_MAX else shown[: _ABOUT_MAX - 1] + "…"

@@ -1,9 +1,9 @@
-# Completion by the programs themselves. For ~/.bashrc:
-#   eval "$(python -m paddle_flags completion bash PROGRAM...)"
+# Tab completion for programs that use paddle_flags. Add to ~/.bashrc:
+#   eval "$(paddle-flags completion bash PROGRAM...)"
 declare -ga _paddle_flags_programs
-declare -gA _paddle_flags_others # what completed a command before
+declare -gA _paddle_flags_others # functions that completed a command before
 
-# Set `count` to the words of the longest program that the line begins with, or 0.
+# Set `count` to the number of words of the longest program that begins the line, or 0.
 _paddle_flags_match() {
   local program i word
   local -a parts
@@ -36,7 +36,7 @@ _paddle_flags_complete() {
   COMPREPLY=("${COMPREPLY[@]:1}")
   case $kind in
     open) compopt -o nospace ;;
-    files) # readline's own, unless it takes --name= for a part of the path
+    files) # left to readline, unless it takes --name= for part of the path
       if [[ $2 != -*=* ]]; then
         compopt -o default
       else

@@ -1,7 +1,7 @@
-# Completion by the programs themselves. For ~/.config/fish/config.fish:
-#   python -m paddle_flags completion fish PROGRAM... | source
+# Tab completion for programs that use paddle_flags. Add to ~/.config/fish/config.fish:
+#   paddle-flags completion fish PROGRAM... | source
 
-# The words of the command before the cursor's, without VARIABLE=value.
+# Print the words of the command before the cursor, without VARIABLE=value.
 function __paddle_flags_words
     set -l words (commandline -opc)
     while string match -qr '^\w+=' -- $words[1]
@@ -10,7 +10,7 @@ function __paddle_flags_words
     printf '%s\n' $words
 end
 
-# Whether the line begins with the words of a program.
+# Succeed if the line begins with the words of a program.
 function __paddle_flags_match
     set -l words (__paddle_flags_words)
     for part in (string split ' ' -- $argv[1])
@@ -33,7 +33,7 @@ function __paddle_flags_complete
     switch "$answer[1]"
         case words
             printf '%s\n' $answer[2..-1]
-        case files # fish's own, for a command that has nothing else
+        case files # as fish completes a command that it does not know
             set -l path (string escape --no-quoted -- $answer[3] | string replace -r '^\\\\~' '~')
             for file in (complete -C "__paddle_flags_no_command $path")
                 printf '%s\n' "$answer[2]$file"

@@ -1,9 +1,9 @@
-# Completion by the programs themselves. For ~/.zshrc, behind compinit:
-#   eval "$(python -m paddle_flags completion zsh PROGRAM...)"
+# Tab completion for programs that use paddle_flags. Add to ~/.zshrc, after compinit:
+#   eval "$(paddle-flags completion zsh PROGRAM...)"
 typeset -ga _paddle_flags_programs
-typeset -gA _paddle_flags_others # what completed a command before
+typeset -gA _paddle_flags_others # functions that completed a command before
 
-# Set `count` to the words of the longest program that the line begins with, or 0.
+# Set `count` to the number of words of the longest program that begins the line, or 0.
 _paddle_flags_match() {
   local program
   local -a parts typed
@@ -33,7 +33,7 @@ _paddle_flags_complete() {
     _PD_FLAGS_COMPLETE="zsh $count 0 ${(j: :)words[1,CURRENT-1]} $QIPREFIX$PREFIX" \
       command env "${command[@]}" 8>&1 >/dev/null 2>&1 </dev/null
   )}")
-  head=(${=answer[1]}) # kind, the length of --name=, and how many go on after a =
+  head=(${=answer[1]}) # kind, length of --name=, number of candidates that end with =
   (($#head)) || return 1
   compset -p $head[2]
   if [[ $head[1] == files ]]; then

@@ -1,4 +1,4 @@
-"""Which flags and values a token of a command line can become."""
+"""Completion of flags and their values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Values(NamedTuple):
 
 
 def answer_shell(*, stop_at_argument: bool) -> None:
-    """Do what a shell asks of `parse`, if one does."""
+    """Answer the shell that asks for completions, if one does."""
     request = read_request()
     if request:
         answer = complete_flags(request.tokens, request.token, stop_at_argument=stop_at_argument)
@@ -67,30 +67,43 @@ def complete_flags(
 
 
 def argument_at(tokens: Sequence[str]) -> int:
-    """Give the index of the first token that is part of no flag, or of the end."""
+    """Return the index of the first token that is part of no flag, or of the end."""
     values: _Values | None = None
     for at, each in enumerate(tokens):
         is_value = values is not None
-        values = _awaited(each)
-        if each == "--" or not (is_value or _is_flag(each)):
+        values = None if is_value else _awaited(each)
+        if each == "--" or not (is_value or is_flag(each)):
             return at
     return len(tokens)
 
 
-def _is_flag(token: str) -> bool:
+def is_flag(token: str) -> bool:
+    """Return whether a token is written as a flag: -1 and -.5 are numbers."""
     return re.match("-[^0-9.]", token) is not None
 
 
+def awaits_value(token: str) -> bool:
+    """Return whether the next token is the value of the flag in this one."""
+    return _awaited(token) is not None
+
+
+def is_known(token: str) -> bool:
+    """Return whether --name or --noname is a flag, or something every command line has."""
+    name = token.lstrip("-").partition("=")[0].replace("-", "_")
+    names = {name, name.removeprefix("no").removeprefix("_")}
+    return name in _OWN or any(each in FLAGS for each in names)
+
+
 def _awaited(token: str) -> _Values | None:
-    """Give what the next token can be, if it is the value of the flag in this one."""
-    if not _is_flag(token):
+    """Return what the next token can be, if it is the value of the flag in this one."""
+    if not is_flag(token):
         return None
     values = _values_of(token)
     return None if "=" in token or values.needs_equals else values
 
 
 def _values_of(token: str) -> _Values:
-    """Give what can be the value of --name."""
+    """Return what can be the value of --name."""
     name = token[2:] if token.startswith("--") else token[1:]
     with suppress(FlagError):
         return _values_of_flag(_info_of(FLAGS[name].handle))
@@ -134,7 +147,7 @@ def _complete_name(token: str) -> Answer:
 
 
 def _offered() -> Iterator[Any]:
-    """Give the pd_flag_info of each flag that should be used."""
+    """Return the pd_flag_info of each flag that should be used."""
     for flag in FLAGS.values():
         with suppress(FlagError):  # it may leave, on another thread
             info = _info_of(flag.handle)
@@ -144,12 +157,12 @@ def _offered() -> Iterator[Any]:
 
 
 def flag_names() -> tuple[Candidate, ...]:
-    """Give the flags that should be used."""
+    """Return the flags that should be used."""
     return tuple(Candidate(to_text(each.name), describe(to_text(each.help))) for each in _offered())
 
 
 def _names_of_flag(info: Any, typed: str) -> list[Candidate]:
-    """Give the names of a flag that begin with what was typed: an alias if no other does."""
+    """Return the names of a flag that begin with what was typed: an alias if no other does."""
     names = [to_text(info.name), *filter(None, to_text(info.aliases).split("|"))]
     what = describe(to_text(info.help))
     found = _fitting(names, typed)
@@ -161,13 +174,13 @@ def _names_of_flag(info: Any, typed: str) -> list[Candidate]:
 
 
 def _fitting(names: Iterable[str], typed: str) -> list[str]:
-    """Give the first name that begins with what was typed."""
+    """Return the first name that begins with what was typed."""
     spelled = (_spell(name, typed) for name in names)
     return [name for name in spelled if name is not None][:1]
 
 
 def _spell(name: str, typed: str) -> str | None:
-    """Give the name as it was begun, with its dashes, or None where it begins otherwise."""
+    """Return the name as it was begun, with its dashes, or None where it begins otherwise."""
     if not name.replace("-", "_").startswith(typed.replace("-", "_")):
         return None
     rest = name[len(typed) :]
@@ -181,7 +194,7 @@ def _info_of(handle: Any) -> Any:
     return info
 
 
-# ---- what every command line knows ----
+# ---- What every command line has ----
 
 _NO_VALUE = _Values(needs_equals=True)
 _TEXT = _Values()
@@ -189,15 +202,15 @@ _FLAGS = _Values(is_list=True)
 
 _OWN = {
     "flagfile": (_Values(files=True), "read flags from a file"),
-    "fromenv": (_FLAGS, "take these flags from the environment"),
+    "fromenv": (_FLAGS, "read these flags from the environment"),
     "help": (_NO_VALUE, "show the flags"),
-    "helpfull": (_NO_VALUE, "show all flags, hidden ones too"),
-    "helpmatch": (_TEXT, "show the flags of source files with this in their path"),
-    "helpon": (_TEXT, "show the flags of the source file of this name"),
-    "helppackage": (_NO_VALUE, "show the flags of the program's directory"),
+    "helpfull": (_NO_VALUE, "show all flags, including hidden ones"),
+    "helpmatch": (_TEXT, "show the flags of source files whose path contains this"),
+    "helpon": (_TEXT, "show the flags of the source file with this name"),
+    "helppackage": (_NO_VALUE, "show the flags of source files in the program's directory"),
     "helpshort": (_NO_VALUE, "show the flags of the program itself"),
     "helpxml": (_NO_VALUE, "show all flags as XML"),
-    "tryfromenv": (_FLAGS, "take these flags from the environment if they are there"),
-    "undefok": (_TEXT, "allow these names to be unknown"),
+    "tryfromenv": (_FLAGS, "read these flags from the environment, if set there"),
+    "undefok": (_TEXT, "ignore these flags if they are unknown"),
     "version": (_NO_VALUE, "show the version"),
 }

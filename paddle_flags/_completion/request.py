@@ -1,4 +1,4 @@
-"""What a shell asks, and the answer in the form that its script reads."""
+"""The question of a shell, and the answer in the form that its script reads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Request(NamedTuple):
     """The quote that is open there."""
 
     def reply(self, answer: Answer) -> NoReturn:
-        """Give the answer, and end the program."""
+        """Write the answer, and end the program."""
         lines = _RENDER[self.shell](self, answer)
         text = "".join(line + "\n" for line in lines)
         with suppress(OSError):
@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 
 def read_request() -> Request | None:
-    """Give what a shell asks, or None. What can't be understood ends the program."""
+    """Return what a shell asks, or None. An invalid question ends the program."""
     text = os.environ.get(VARIABLE)
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""The scripts that make shells complete the lines of programs."""
+"""The scripts for tab completion in shells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def script(shell: str, programs: Sequence[str]) -> str:
-    """Give the text that makes a shell complete the lines of programs."""
+    """Return the script that makes a shell complete the command lines of programs."""
     file = os.path.join(os.path.dirname(__file__), f"completion.{shell}")
     with open(file, encoding="utf-8") as source:
         text = source.read()
@@ -27,7 +27,7 @@ def script(shell: str, programs: Sequence[str]) -> str:
 
 
 def _autoloaded(text: str, programs: Sequence[str]) -> str:
-    """Let the text also be a file of zsh's $fpath, which is run on the first Tab."""
+    """Return a script that may also be a file in zsh's $fpath, which the first Tab runs."""
     names = dict.fromkeys(os.path.basename(program.split()[0]) for program in programs)
     call = '[[ $zsh_eval_context[-1] != loadautofunc ]] || _paddle_flags_complete "$@"'
     return f"#compdef {' '.join(names)}\n{text}{call}\n"
@@ -38,6 +38,6 @@ def _quote_fish(text: str) -> str:
 
 
 def own_programs() -> list[str]:
-    """Give the ways to start `python -m paddle_flags`."""
+    """Return the commands that start our own command line."""
     names = dict.fromkeys(["python", "python3", os.path.basename(sys.executable)])
-    return [f"{name} -m paddle_flags" for name in names if name]
+    return ["paddle-flags", *(f"{name} -m paddle_flags" for name in names if name)]

@@ -1,17 +1,20 @@
-"""Errors that waited: of modules that joined by themselves, of pending values, of validators."""
+"""Checks for errors that no call raised: of modules, pending values and validators."""
 
 from __future__ import annotations
 
+from paddle_flags._core.frames import public
 from paddle_flags._core.status import ErrorList, new_error, settle
 from paddle_flags._native import ffi, lib
 
 
+@public
 def check_modules() -> None:
-    """Raise the first refusal of a module that came past `load_plugin`.
+    """Raise an error if a library that was not loaded by `load_plugin` could not join.
 
-    Libraries that are linked, preloaded, opened by ctypes or imported as an
-    extension module join by themselves. When a definition in one is refused, all
-    of its flags keep their defaults; `errors` has every reason.
+    Libraries that are linked, preloaded, opened by ctypes or imported as extension
+    modules join the registry on their own. If a definition in one is refused, none of
+    its flags join: its own code sees their defaults. The exception has the type of the
+    first error; its `errors` has all of them.
     """
     found = ErrorList()
     handle = lib.pd_module_next(ffi.NULL)
@@ -22,11 +25,12 @@ def check_modules() -> None:
         raise found.gather(ffi.NULL)
 
 
+@public
 def check_pending() -> None:
-    """Raise UndefinedFlagError if values still wait for flags that are not defined.
+    """Raise UndefinedFlagError if there are pending values for undefined flags.
 
-    Its `errors` has each of them, with the nearest known name. Call it when all
-    plugins are loaded.
+    Its `errors` has one error for each, with the nearest known name. Call this after
+    all plugins are loaded.
     """
     found = ErrorList()
     err = new_error()
@@ -34,11 +38,13 @@ def check_pending() -> None:
         raise found.gather(err)
 
 
+@public
 def check_values() -> None:
-    """Ask all validators about the current values, as `parse` does at its end.
+    """Call all validators with the current values, as `parse` does at its end.
 
-    For flags that came after it, with a plugin. Raises FlagValueError; its `errors`
-    has every refusal.
+    Use it for flags that were defined after `parse`, such as those of a plugin. Raises
+    FlagValueError if a validator rejects a value or a required flag is not given; its
+    `errors` has every rejection.
     """
     found = ErrorList()
     err = new_error()

@@ -1,4 +1,4 @@
-"""Definitions made in Python."""
+"""Flags that Python code defines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 
 from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of, flags_made
+from paddle_flags._core.frames import public
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import check, new_error, to_bytes, to_switch
 from paddle_flags._core.values import BY_NAME, LISTS, REDACTED, ValueType, fits, to_python
@@ -34,7 +35,7 @@ _INFERRED = {bool: "bool", int: "int64", float: "double", str: "string"}
 
 
 class _Definition:
-    """A pd_flag_def with the memory that it points at."""
+    """A pd_flag_def and the memory it points to."""
 
     def __init__(self, name: str, kind: ValueType, *, sensitive: bool) -> None:
         self._about = f"definition of {name!r}"
@@ -79,7 +80,7 @@ class _Definition:
             return
         if self._kind.python in (bool, str, tuple):
             what = "list" if self._kind.item else self._kind.name
-            message = f"{self._about}: {field}: a {what} has no range"
+            message = f"{self._about}: {field}: a {what} has no range, expected a number"
             raise FlagTypeError(message)
         self._set(field, getattr(self.pointer, field), bound)
 
@@ -99,7 +100,7 @@ class _Definition:
         setattr(target, self._kind.member, wanted)
 
     def set_place(self, frame: FrameType) -> None:
-        """Let the definition stand in the module and line of `frame`."""
+        """Record the module and line of `frame` as the place of the definition."""
         module = str(frame.f_globals.get("__name__", "__main__"))
         file = frame.f_code.co_filename
         self.set_text("module", file if module == "__main__" else module)
@@ -114,7 +115,7 @@ class _Definition:
 
 
 def _list_kind(about: str, shown: str, default: object, items: type | str | None) -> ValueType:
-    """Give the type of a list: of `items`, or as all of the default's are."""
+    """Return the type of a list whose items are `items`, or as those of the default."""
     if isinstance(items, str) and items in LISTS:
         return LISTS[items]
     if items is not None:
@@ -135,14 +136,16 @@ def _list_kind(about: str, shown: str, default: object, items: type | str | None
 def _kind_of(
     about: str, shown: str, default: object, type_name: str | None, items: type | str | None
 ) -> ValueType:
-    """Give the type of a definition; messages show its default as `shown`."""
+    """Return the type of a flag; messages show its default as `shown`."""
     if type_name is not None and not (isinstance(type_name, str) and type_name in BY_NAME):
         message = f"{about}: type {type_name!r}: expected one of {', '.join(BY_NAME)}"
         raise FlagTypeError(message)
     if items is not None or (type_name is None and lists.items_of(default) is not None):
         if type_name in (None, "string"):
             return _list_kind(about, shown, default, items)
-        message = f"{about}: type {type_name!r}: a list has the type string; its items have `items`"
+        message = (
+            f"{about}: type {type_name!r}: a list has the type 'string', and its items `items`"
+        )
         raise FlagTypeError(message)
     inferred = type_name or _INFERRED.get(type(default))
     if inferred is None:
@@ -297,30 +300,36 @@ def define(
     choices: Iterable[float] | None = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[tuple[float, ...]]: ...
+@public
 def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[Any]:
-    """Define a flag for the process, and give it.
+    """Define a flag for the whole process, and return it.
 
-    `type` is one of C's names; without it, it follows from the default:
-    bool, int64, double or string. Native code reads the flag by `PD_IMPORT` of
-    the same type. The same definition again (from the same source file) gives
-    the same flag. A value from the environment is applied at once.
+    `type` is a type of C: `"bool"`, `"int32"`, `"uint32"`, `"int64"`, `"uint64"`,
+    `"double"` or `"string"`. If omitted, the default decides: bool, int64, double or
+    string. Native code reads the flag with `PD_IMPORT` and the same type. If this
+    definition was made before, from the same source file, the existing flag is
+    returned. A value from the environment or a pending value takes effect at once.
 
-    A default that is a tuple or a list makes a list: its values are tuples, and
-    text is `1,2`. The type of its items is bool, int (int64), float or str: that
-    of the default's, or `items`. `choices` are those of each item.
+    If the default is a tuple or a list, the flag is a list: its values are tuples, and
+    their text is `1,2`. All items have one type, bool, int (as int64), float or str:
+    that of the default's items, or `items`.
 
-    With the `unit` "bytes" text may be `64MiB`, with "seconds" `1m30s`; values are
-    plain numbers. `old_names` are aliases that warn; `deprecated` tells why a flag
-    should no longer be used, `retired` why its values are ignored. The values of
-    `sensitive` flags appear in no message. A `required` flag must be given a value.
+    `min` and `max` are inclusive. `choices` are the only values allowed, in a list the
+    only items. `unit="bytes"` lets users write `64MiB`, and `unit="seconds"` `1m30s`;
+    the value is still a plain number of bytes or seconds.
 
-    Raises FlagNameError, FlagTypeError (also where a module imports the name as
-    another type), FlagValueError (default, range, choices), FlagArgumentError
-    (attributes that don't go together) or FlagConflictError
-    (the name is taken, or is `help`, or `no<name>` of a bool would be ambiguous):
-    nothing is defined then. A value
-    from the environment that is refused raises FlagValueError too, but the flag
-    is defined, with its default.
+    `aliases` are other names; `old_names` are other names that warn when they are used.
+    `deprecated` says why the flag should no longer be used and what to use instead,
+    `retired` why its values are now ignored. Values of a `sensitive` flag are shown as
+    `<redacted>`. A command line without a value for a `required` flag is an error.
+
+    Raises FlagNameError; FlagTypeError, also if a module has imported the name with
+    another type; FlagValueError for the default, range or choices; FlagArgumentError
+    if attributes do not go together; FlagConflictError if the name is taken, has a
+    meaning on the command line such as `help`, or makes `no<name>` of a bool ambiguous.
+    The flag is not defined then. FlagValueError is also raised if a value from the
+    environment or a pending value is rejected; the flag is then defined, with its
+    default. Any thread may call this.
     """
     if attributes:
         return _define_with(name, default, help, **attributes)
@@ -329,8 +338,8 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     return _define_with(name, default, help) if flag is None else flag
 
 
-# Python looks each keyword up that wasn't given, so they are here. Whoever asks for the
-# signature is to see them, and whoever errs is told of define().
+# Keywords that are not given take time, so define() itself has none. Its signature and the
+# errors about its arguments come from _define_with().
 define.__wrapped__ = _define_with  # type: ignore[attr-defined]
 _define_with.__qualname__ = "define"
 _define_with.__code__ = _define_with.__code__.replace(co_name="define")  # Python 3.9 reads that

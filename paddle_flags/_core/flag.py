@@ -1,9 +1,10 @@
-"""One flag, as Python sees it."""
+"""The class Flag."""
 
 from __future__ import annotations
 
 import sys
 
+from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import (
     ErrorList,
     check,
@@ -37,34 +38,39 @@ else:
 
 
 def caller(depth: int) -> tuple[str, int]:
-    """Give file and line of the function that is `depth` calls above the caller."""
+    """Return file and line of the code that is `depth` calls above the caller."""
     frame = sys._getframe(depth + 1)  # noqa: SLF001 - the documented way
     return frame.f_code.co_filename, frame.f_lineno
 
 
+@public_class
 class Flag(FlagBase[T]):
-    """A named, typed value of the process, shared with native code.
+    """A named, typed value that Python and native code of the process share.
 
-    There is one object for each flag; it stays valid when the flag's plugin is
-    unloaded, and raises `UndefinedFlagError` until the flag is defined again.
-    All methods may be called from any thread.
+    A Flag comes from `define` or `FLAGS[name]`; each flag has one object. The object
+    stays valid if the plugin that defined the flag is unloaded: until the flag is
+    defined again, its methods and properties raise UndefinedFlagError, except `name`,
+    `defined` and `repr`. Any thread may use it.
+
+    In text, as `f"{flag}"` or `str(flag)`, a flag is its value, or `<redacted>` if it
+    is sensitive.
     """
 
     __slots__ = ()
 
     def __init__(self) -> None:
-        message = "a Flag comes from define() or FLAGS[name]"
+        message = "cannot create a Flag: use define() or FLAGS[name]"
         raise TypeError(message)
 
-    # A flag is easily taken for its value. What would be a silent mistake is loud.
+    # It is easy to take a flag for its value: such mistakes raise an error.
 
     def __bool__(self) -> NoReturn:
-        message = f"a Flag is neither true nor false: use {self._name}.value"
+        message = f"flag {self._name!r} itself is neither true nor false: use its .value"
         raise TypeError(message)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (bool, int, float, str, tuple)):
-            message = f"a Flag can't be compared with a value: use {self._name}.value"
+            message = f"flag {self._name!r} itself has no value to compare: use its .value"
             raise TypeError(message)
         return self is other
 
@@ -86,12 +92,19 @@ class Flag(FlagBase[T]):
         value = REDACTED if self.sensitive else self.value
         return f"<Flag {self._name}: {kind} = {value!r} ({self.source})>"
 
+    def __str__(self) -> str:
+        return format(self)
+
+    def __format__(self, spec: str) -> str:
+        return str(REDACTED) if self.sensitive else format(self.value, spec)
+
     # ---- value: the property itself is that of FlagBase ----
 
     def set_from_string(self, text: str) -> None:
-        """Set the value from text, as a command line does.
+        """Set the value from text, written as on a command line.
 
-        Raises FlagValueError, ReadOnlyFlagError or FrozenFlagError.
+        Raises FlagValueError, ReadOnlyFlagError or FrozenFlagError; the value is then
+        unchanged.
         """
         data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self._sensitive))
         item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
@@ -101,7 +114,7 @@ class Flag(FlagBase[T]):
 
     @property
     def text(self) -> str:
-        """The value as text that `set_from_string` reads back as the same value."""
+        """The value as text; `set_from_string` turns it into the same value again."""
         err = new_error()
         size = 64
         while True:
@@ -113,21 +126,21 @@ class Flag(FlagBase[T]):
             size = length[0] + 1
 
     def reset(self) -> None:
-        """Go back to the default: drop all other values.
+        """Drop all values but the default.
 
-        Within an `override` of the flag, its end brings back what was before it.
-        Raises ReadOnlyFlagError or FrozenFlagError.
+        Inside an `override` of this flag, the end of the override brings back the values
+        from before it. Raises ReadOnlyFlagError or FrozenFlagError.
         """
         err = new_error()
         check(lib.pd_flag_reset(self.handle, err), err)
 
     def freeze(self) -> None:
-        """Refuse every later change with FrozenFlagError, until `unfreeze`."""
+        """Make every change raise FrozenFlagError until `unfreeze`, for native code too."""
         err = new_error()
         check(lib.pd_flag_freeze(self.handle, err), err)
 
     def unfreeze(self) -> None:
-        """Undo `freeze`."""
+        """Allow changes again after `freeze`."""
         err = new_error()
         check(lib.pd_flag_unfreeze(self.handle, err), err)
 
@@ -135,21 +148,21 @@ class Flag(FlagBase[T]):
 
     @property
     def source(self) -> str:
-        """Where the value comes from, as in `FlagEntry.source`."""
+        """Where the value comes from, such as `"default"` or `"argv"`; see `FlagEntry.source`."""
         return to_text(lib.pd_source_name(self._info().source))
 
     @property
     def place(self) -> str | None:
-        """Where exactly, as in `FlagEntry.place`."""
+        """Where the value was set, such as `"main.py:12"`; see `FlagEntry.place`."""
         return self.history[0].place
 
     @property
     def history(self) -> list[FlagEntry]:
-        """The values that the flag was given: the current one first, the default last.
+        """The values the flag was given: the current one first, the default last.
 
-        They are ordered by rank, the latest of a source first. Of the values that a
-        later one of the same source has replaced, at least the last 15 are there; a
-        line that sets the flag again and again is remembered once.
+        Values are ordered by the rank of their source, and within a source the latest is
+        first. Of the values that a later one from the same source has replaced, at least
+        the last 15 are kept; repeated changes from one line count once.
         """
         from paddle_flags._core.history import history_of  # noqa: PLC0415 - seldom used
 
@@ -158,21 +171,25 @@ class Flag(FlagBase[T]):
     # ---- validators and watchers ----
 
     def validate(self, function: Callable[[T], bool], message: str = "") -> Hook:
-        """Ask `function` before each change of the value; gives a Hook to remove it.
+        """Call `function` with each new value before it takes effect; return a Hook.
 
-        As the decorator `validator`, which see, for this flag alone.
+        It works as the decorator `validator`, for this flag alone. `Hook.remove` removes
+        the function.
         """
         from paddle_flags._core.hooks import add_validator  # noqa: PLC0415 - seldom used
 
         return add_validator([self], function, message)
 
     def watch(self, callback: Callable[[Flag[T]], object], *, weak: bool = False) -> Hook:
-        """Call `callback` with this Flag after each change of its value, whoever makes it.
+        """Call `callback` with this Flag after each change of its value; return a Hook.
 
-        It runs on the thread that made the change, which may be a native one, when all
-        values of that operation hold; it may read and set flags. What it raises goes to
-        `sys.unraisablehook`: the change is made by then. With `weak` the callback, a
-        bound method or a function, is dropped when nobody else holds it.
+        The callback runs on the thread that made the change, which may be a native one,
+        after all values of that operation have changed. It may read and set flags. An
+        exception in it cannot undo the change; it goes to `sys.unraisablehook`, except
+        KeyboardInterrupt and SystemExit, which the call that made the change raises.
+
+        With `weak=True` only a weak reference to the callback, a function or a bound
+        method, is kept: the hook is removed when the callback is garbage collected.
         """
         from paddle_flags._core.hooks import add_watcher  # noqa: PLC0415 - seldom used
 
@@ -190,48 +207,48 @@ class Flag(FlagBase[T]):
 
     @property
     def name(self) -> str:
-        """The name, as it was defined."""
+        """The name as defined. It is known even while the flag is undefined."""
         return self._name
 
     @property
     def type(self) -> str:
-        """The type as C names it: `"bool"`, `"int32"`, ..., `"string"`, which lists are too."""
+        """The type in C: `"bool"`, `"int32"`, ..., or `"string"`, which is also that of lists."""
         return kind_of(self._info()).name
 
     @property
     def items(self) -> str | None:
-        """The type of a list's items, as C names it; None where the flag is no list."""
+        """The type in C of a list's items; None if the flag is not a list."""
         item = kind_of(self._info()).item
         return item.name if item else None
 
     @property
     def unit(self) -> str | None:
-        """What the number counts, `"bytes"` or `"seconds"`; None where that isn't told."""
+        """The unit of the number, `"bytes"` or `"seconds"`, or None."""
         return to_text(self._info().unit) or None
 
     @property
     def default(self) -> T:
-        """The value while no other is set."""
+        """The value that the flag has if no other is set."""
         info = self._info()
         return from_c(kind_of(info), info.default_value)  # type: ignore[no-any-return]
 
     @property
     def min(self) -> T | None:
-        """The smallest value allowed; None where there is no limit but the type's."""
+        """The smallest value allowed; None if only the type limits it."""
         info = self._info()
         kind = kind_of(info)
         return _bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
 
     @property
     def max(self) -> T | None:
-        """The largest value allowed; None where there is no limit but the type's."""
+        """The largest value allowed; None if only the type limits it."""
         info = self._info()
         kind = kind_of(info)
         return _bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
 
     @property
     def choices(self) -> tuple[str, ...] | None:
-        """The only values allowed, of a list the only items; as text, or None."""
+        """The only values allowed, as text; of a list, the only items. None: any value."""
         text = to_text(self._info().choices)
         return tuple(text.split("|")) if text else None
 
@@ -242,34 +259,34 @@ class Flag(FlagBase[T]):
 
     @property
     def category(self) -> str:
-        """The heading in listings, or `""`."""
+        """The heading of the flag in help and reports, or `""`."""
         return to_text(self._info().category)
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Other names."""
+        """Other names, without the old ones."""
         text = to_text(self._info().aliases)
         return tuple(text.split("|")) if text else ()
 
     @property
     def old_names(self) -> tuple[str, ...]:
-        """Other names, which warn once."""
+        """Other names that are deprecated: using one warns, once."""
         text = to_text(self._info().old_names)
         return tuple(text.split("|")) if text else ()
 
     @property
     def deprecated(self) -> str | None:
-        """Why the flag should no longer be used, and what instead; None: it may be used."""
+        """Why the flag should no longer be used and what to use instead, or None."""
         return to_text(self._info().deprecated) or None
 
     @property
     def retired(self) -> str | None:
-        """Why its values are ignored; None: they aren't."""
+        """Why values for the flag are now ignored, or None."""
         return to_text(self._info().retired) or None
 
     @property
     def module(self) -> str:
-        """Who defined it: the path of a library or program, or a Python module."""
+        """What defined the flag: the path of a library or program, or a Python module."""
         return to_text(self._info().module)
 
     @property
@@ -279,7 +296,7 @@ class Flag(FlagBase[T]):
 
     @property
     def line(self) -> int:
-        """The line of the definition, from 1, or 0 where unknown."""
+        """The line of the definition, counted from 1; 0 if unknown."""
         return int(self._info().line)
 
     # marks: made by tools/lists.py
@@ -318,18 +335,18 @@ class Flag(FlagBase[T]):
 
     @property
     def frozen(self) -> bool:
-        """Refuses changes now."""
+        """Whether changes raise FrozenFlagError now."""
         return bool(self._info().frozen)
 
     # ---- inside ----
 
     @property
     def handle(self) -> Any:
-        """The `pd_flag *` of cffi, valid until the process ends."""
+        """The `pd_flag *`, as a pointer of cffi. It is valid until the process ends."""
         return ffi.cast("pd_flag *", self._address)
 
     def from_entry(self, entry: Any) -> T:
-        """Give the value of a `pd_flag_entry *` of this flag."""
+        """Return the value of a `pd_flag_entry *` of this flag."""
         if self._state != self._number:
             self._look_again()
         return from_c(self._kind, entry.value)  # type: ignore[no-any-return]
@@ -341,7 +358,10 @@ class Flag(FlagBase[T]):
         return info
 
     def _look_again(self) -> bool:
-        """Find the value; a plugin may come back in another version. Tell if it is new."""
+        """Look up type and address: a plugin may come back in another version.
+
+        Returns whether the type is new.
+        """
         info = self._info()
         known = (self._number, self._sensitive)
         self._kind = kind_of(info)
@@ -353,7 +373,7 @@ class Flag(FlagBase[T]):
     # ---- what FlagBase leaves to Python ----
 
     def _read(self) -> Any:
-        """Give the value of a list, or raise that there is none, or ask an older host."""
+        """Return the value of a list, or of a flag of an older host; raise if it is undefined."""
         # The state tells whether the memory that we know still holds the value.
         if self._state != self._number:
             self._look_again()
@@ -364,14 +384,14 @@ class Flag(FlagBase[T]):
         assign([(self, value)], caller(1))
 
     def _refused(self, value: object, err: int, errors: int) -> None:
-        """Raise what C reports of a plain value, by addresses."""
+        """Raise the error that C reports for a plain value, by addresses."""
         error = ffi.cast("pd_error *", err)
         if error.status != lib.PD_ERR_TYPE:
             raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
         assign([(self, value)], caller(1))  # another type has come on another thread
 
     def _drop(self) -> None:
-        """Drop the value that was set at run time, as `unittest.mock.patch` does."""
+        """Drop the value set at run time, as `unittest.mock.patch` does at its end."""
         err = new_error()
         check(lib.pd_flag_drop(self.handle, lib.PD_SOURCE_RUNTIME, err), err)
 
@@ -389,7 +409,7 @@ connect(Flag, failures, warnings_left, settle, refuse)
 
 
 def flag_of(handle: Any) -> Flag[Any]:
-    """Give the one Flag for a `pd_flag *`, which is valid for good."""
+    """Return the one Flag of a `pd_flag *`."""
     key = int(ffi.cast("uintptr_t", handle))
     flag = flags_made.get(key)
     if flag is None:
@@ -400,7 +420,7 @@ def flag_of(handle: Any) -> Flag[Any]:
 
 
 def find_flag(name: str) -> Flag[Any]:
-    """Give the flag of this name or alias, or raise UndefinedFlagError."""
+    """Return the flag of this name or alias, or raise UndefinedFlagError."""
     handle = ffi.new("pd_flag **")
     err = new_error()
     check(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
@@ -415,10 +435,10 @@ def _name_of(handle: Any) -> str:
 
 
 def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool = False) -> int:
-    """Set all flags or none; with `push` as an override on top of their values.
+    """Set all flags or none; with `push`, as an override on top of their values.
 
-    Gives the number of the override. An error in place of a flag is raised with those of
-    the others.
+    Returns the number of the override. An error that stands in place of a flag is raised
+    together with those of the others.
     """
     while True:
         try:
@@ -441,7 +461,7 @@ def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: obj
 
 
 def _origin(where: tuple[str, int]) -> tuple[Any, Any]:
-    """Give a `pd_origin *` at run time, and the text that must live as long as it."""
+    """Return a `pd_origin *` at run time, and the text that must live as long as it."""
     file, line = where
     place = ffi.new("char[]", to_bytes(file))
     return ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, place)), place

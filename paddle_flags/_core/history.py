@@ -1,4 +1,4 @@
-"""The values that a flag was given, and where they came from."""
+"""The values of a flag, and where they come from."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from paddle_flags._native import ffi, lib
 
 
 class FlagEntry(NamedTuple):
-    """One value that a flag was given."""
+    """One value that a flag was given, in `Flag.history`."""
 
     value: Any
-    """`<redacted>` of a sensitive flag."""
+    """The value; `<redacted>` if the flag is sensitive."""
     source: str
     """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"` or `"override"`."""
     place: str | None
-    """`"main.py:12"`, `"argv[2]"`, the name of a variable, or None where unknown."""
+    """`"main.py:12"`, `"argv[2]"`, the name of an environment variable, or None if unknown."""
     replaced: bool = False
-    """Whether a later value of the same source came."""
+    """Whether a later value from the same source has replaced it."""
 
 
 def place_of(origin: Any) -> str | None:
-    """Where a pd_origin says that a value came from, as in `FlagEntry.place`."""
+    """Return the place of a pd_origin, as in `FlagEntry.place`."""
     if not origin.place or origin.place[0] == b"\0":
         return f"argv[{origin.line}]" if origin.source == lib.PD_SOURCE_ARGV else None
     parts = [to_text(origin.place), origin.line, origin.column]
@@ -31,7 +31,7 @@ def place_of(origin: Any) -> str | None:
 
 
 def history_of(handle: Any, info: Any) -> list[FlagEntry]:
-    """Give the values of a `pd_flag *` that a `pd_flag_info *` is about."""
+    """Return the values of a `pd_flag *`, of which `info` is the `pd_flag_info *`."""
     kind = kind_of(info)
     entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
     err = new_error()

@@ -1,4 +1,4 @@
-"""Validators and watchers written in Python: what C calls, and how it is added."""
+"""Validators and watchers written in Python."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import atexit
 import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
+from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import check, leave_failure, new_error, to_switch
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagTypeError
@@ -15,17 +16,19 @@ if TYPE_CHECKING:
 
     from paddle_flags._core.flag import Flag
 
-# What C holds a pointer to, until it says that no call can come any more.
+# Objects that C has pointers to, until it releases them.
 _held: dict[int, Any] = {}
 
 # The hooks that call Python.
 _ours: set[int] = set()
 
 
+@public_class
 class Hook:
-    """A validator or watcher that was added; it stays until `remove`.
+    """A validator, watcher or rule that was added to flags.
 
-    As a context manager it is removed at the end of the `with` block.
+    It stays until `remove`, even if the Hook object is gone. As a context manager, it is
+    removed at the end of the `with` block.
     """
 
     __slots__ = ("_number",)
@@ -34,7 +37,10 @@ class Hook:
         self._number = number
 
     def remove(self) -> None:
-        """End it; no call begins after this. Once is enough, and more is no error."""
+        """Remove it. No call begins after this; calls on other threads may still be running.
+
+        Removing it again does nothing.
+        """
         number, self._number = self._number, 0
         if number:
             _ours.discard(number)
@@ -62,7 +68,10 @@ def pd_python_release(context: Any) -> None:
 
 
 def _keep(number: int) -> None:
-    """It waits for the GIL, which another thread has that imports an extension module."""
+    """Defer the hook while modules are loaded.
+
+    It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
+    """
     lib.pd_hook_defer(number, ffi.NULL)
     _ours.add(number)
 
@@ -79,28 +88,39 @@ class _Validator:
         self._message = message
 
     def why_not(self, entries: Any) -> str | None:
-        """Give None to accept, or what was expected."""
+        """Return None to accept the values, or why they are rejected."""
         values = [flag.from_entry(entries[i]) for i, flag in enumerate(self._flags)]
-        name = getattr(self._function, "__name__", repr(self._function))
         leave_failure(None)
         try:
             accepted = self._function(*values)
         except ValueError as error:
             text = str(error) or self._message
-            return self._tell(text, error)
+            return self._tell(self._named(text), error)
         except BaseException as error:  # noqa: BLE001 - raised again where C was called
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
-            return self._tell(f"its validator {name} failed: {failure}", error)
+            return self._tell(f"its validator {self._name()} failed: {failure}", error)
         if accepted is None:
-            return f"its validator {name} gave None, expected True or False"
-        return None if accepted else self._message
+            return f"its validator {self._name()} returned None, expected True or False"
+        return None if accepted else self._named(self._message)
+
+    def _name(self) -> str:
+        """Return the name of the function, with that of its class."""
+        function = self._function
+        name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "")
+        return str(name).rpartition("<locals>.")[2] or repr(function)
+
+    def _named(self, text: str) -> str:
+        """Name the validator where the reason, or a single flag, doesn't lead to it."""
+        if not text:
+            return f"rejected by the validator {self._name()}"
+        return f"{text} (validator {self._name()})" if len(self._flags) > 1 else text
 
     def _tell(self, text: str, error: BaseException) -> str:
-        """What an exception says, unless that may be a secret."""
+        """Return the text, unless a sensitive value may be in it."""
         secret = any(flag.sensitive for flag in self._flags)
         if not secret or not isinstance(error, Exception):
             leave_failure(error)
-        return self._message if secret else text
+        return self._named(self._message) if secret else text
 
 
 @ffi.def_extern(error=False)  # type: ignore[untyped-decorator, unused-ignore]
@@ -120,14 +140,14 @@ def _check_callable(function: object) -> None:
 
 
 def handles(flags: Sequence[Flag[Any]]) -> Any:
-    """Give the array of `pd_flag *` that functions of C take."""
+    """Return the array of `pd_flag *` that functions of C take."""
     return ffi.new("pd_flag *[]", [flag.handle for flag in flags])
 
 
 def add_validator(
     flags: Sequence[Flag[Any]], function: Callable[..., object], message: str
 ) -> Hook:
-    """Ask `function` with the values that the flags are about to get."""
+    """Call `function` with the values that the flags are about to get."""
     _check_callable(function)
     if not isinstance(message, str):
         what = f"message: {message!r:.60}: expected str, not {type(message).__name__}"
@@ -163,7 +183,7 @@ class _Watcher:
         self._flag_of = flag_of
 
     def notify(self, handle: Any) -> None:
-        """Call the callback, unless nobody holds it any more."""
+        """Call the callback, unless it was weak and is gone."""
         callback = self._get()
         if callback is None:
             return
@@ -179,7 +199,7 @@ def pd_python_watch(handle: Any, context: Any) -> None:
 
 
 def _reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], Any]:
-    """Give a function that returns the callback; the hook goes with a weak one."""
+    """Return a function that returns the callback; a weak one removes the hook when it goes."""
 
     def gone(_: object) -> None:
         hook.remove()
@@ -216,7 +236,7 @@ def add_watcher(
 
 
 def _end() -> None:
-    """Python ends: native code may still set flags, and must find nothing of ours."""
+    """Remove all hooks when Python ends: native code may still set flags."""
     for number in list(_ours):
         lib.pd_hook_remove(number, ffi.NULL)
 

@@ -1,6 +1,6 @@
-"""Implied values: while a flag has a value, others have those that follow from it.
+"""Implied values: while a flag has a certain value, others have values that follow from it.
 
-Modules that `python -m paddle_flags gen` makes call this.
+Modules written by `paddle-flags gen` call this.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _made: dict[str, list[_Implied]] = {}
 
 
 class _ImpliedOverride(override):
-    """Values whose place, in messages and explanations, is the flag that implies them."""
+    """An override whose place, in messages, is the flag that implies it."""
 
     def __init__(self, sets: Mapping[str, object], flag: Flag[Any]) -> None:
         super().__init__(sets)
@@ -30,7 +30,7 @@ class _ImpliedOverride(override):
 
 
 class _Implied:
-    """An override on flags that comes and goes with the value of another one."""
+    """An override that holds while another flag has a certain value."""
 
     def __init__(self, value: object, sets: Mapping[str, object]) -> None:
         self.value = tuple(value) if isinstance(value, list) else value
@@ -39,7 +39,7 @@ class _Implied:
         self._lock = threading.Lock()  # of _override alone: never held while flags are set
 
     def follow(self, flag: Flag[Any]) -> None:
-        """Let the override be there while it is due, though other threads set the flag."""
+        """Begin or end the override, even if other threads set the flag meanwhile."""
         while True:
             old = self._override
             if self._is_due(flag) == (old is not None):
@@ -53,7 +53,7 @@ class _Implied:
                 new.__enter__()
             except FlagError as error:  # C calls this: nothing can be raised through it
                 why = "; ".join(str(each) for each in error.errors)
-                leave_warning(UserWarning(f"{why}; nothing that is implied is set"))
+                leave_warning(UserWarning(f"{why}; the implied values are not set"))
                 return
             if not self._swap(None, new):
                 new.__exit__(None, None, None)
@@ -70,7 +70,7 @@ class _Implied:
 
 
 def imply(name: str, value: object, sets: Mapping[str, object]) -> None:
-    """Let flags have the values of `sets` while the flag `name` has `value`; once."""
+    """Override flags with `sets` while the flag `name` has `value`; repeating it does nothing."""
     made = _Implied(value, sets)
     others = _made.setdefault(name, [])
     if any(each.value == made.value and each.sets == made.sets for each in others):

@@ -1,4 +1,4 @@
-"""Comma lists: their text, which C has checked, and the tuples that Python sees."""
+"""Lists of values: their text, which C has checked, and their tuples in Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TRUE = ("1", "t", "true", "y", "yes")
 
 
 def _split(text: str) -> list[str]:
-    """Give the items of a list, as pd_list_get does."""
+    """Return the items of a list, as pd_list_get does."""
     if '"' not in text:
         return text.split(",") if text else []
     import re  # noqa: PLC0415 - few lists need it
@@ -51,7 +51,7 @@ _READ: dict[type, Callable[[str], Any]] = {bool: _bool, int: _int, float: _float
 
 
 def decode(item: type, text: str) -> tuple[Any, ...]:
-    """Give the values of a list of items of a Python type."""
+    """Return the values in the text of a list whose items have a Python type."""
     return tuple(map(_READ[item], _split(text)))
 
 
@@ -73,12 +73,12 @@ def _item_text(value: object) -> str:
 
 
 def encode(values: tuple[object, ...]) -> str:
-    """Give the text of a list."""
+    """Return the text of a list."""
     return '""' if values == ("",) else ",".join(map(_item_text, values))
 
 
 def items_of(value: object) -> Sequence[object] | None:
-    """Give the items of any sequence but text, or of an array; None: it is neither."""
+    """Return the items of a sequence other than text, or of an array, or None."""
     if isinstance(value, (str, bytes, bytearray, memoryview)):
         return None
     if isinstance(value, Sequence):

@@ -7,24 +7,31 @@ from contextlib import suppress
 from typing import Any
 
 from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import ErrorList, check, new_error, settle, to_argument, to_text
 from paddle_flags._fast import load
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import (
     FlagArgumentError,
+    FlagError,
     FlagTypeError,
     PluginValueError,
     UndefinedFlagError,
 )
 
 
+@public_class
 class Plugin:
-    """A shared library that `load_plugin` has loaded."""
+    """A shared library that `load_plugin` has loaded. Any thread may use it.
+
+    As a context manager, it is unloaded at the end of the `with` block.
+    """
 
     __slots__ = ("__weakref__", "_handle", "_loaded", "_namespace", "_path")
 
     def __init__(self) -> None:
-        message = "a Plugin comes from load_plugin()"
+        message = "cannot create a Plugin: use load_plugin()"
         raise TypeError(message)
 
     _handle: Any
@@ -38,22 +45,22 @@ class Plugin:
 
     @property
     def path(self) -> str:
-        """The path of the library, as the loader tells it."""
+        """The path of the library, as the system's loader reports it."""
         return self._path
 
     @property
     def namespace(self) -> str:
-        """What stands, with a dot, in front of the names of its flags, or `""`."""
+        """The namespace of its flags, which are named `<namespace>.<name>`, or `""`."""
         return self._namespace
 
     @property
     def loaded(self) -> bool:
-        """False after `unload`."""
+        """Whether it has not been unloaded with `unload`."""
         return self._loaded
 
     @property
     def flags(self) -> dict[str, Flag[Any]]:
-        """The flags that it defines, by name, in the order of its source."""
+        """The flags that it defines, by name, in the order of its source; none after `unload`."""
         found: dict[str, Flag[Any]] = {}
         handle = ffi.new("pd_flag **")
         index = 0
@@ -74,17 +81,17 @@ class Plugin:
             self.unload()
 
     def unload(self) -> bool:
-        """Undo one `load_plugin`; tell whether the library has left the process.
+        """Undo one `load_plugin`; return whether the library has left the process.
 
-        It stays when it was loaded again, opened by others (ctypes never closes
-        what it opens), or brings the copy of paddle_flags that hosts the registry.
-        When it leaves, its flags are undefined, but their Flag objects stay, and
-        work again when the library is loaded again. Native code that still runs in the
-        library, or pointers into it, are the caller's care.
-        Raises FlagArgumentError when it is unloaded already.
+        It does not leave if it was also loaded elsewhere (ctypes never closes a library),
+        or if it has the copy of paddle_flags that hosts the registry. If it leaves, its
+        flags become undefined; their Flag objects work again once the library is loaded
+        again. Make sure that no native code is running in the library and that nothing
+        points into it: the process would crash. Raises FlagArgumentError if this object
+        was unloaded before.
         """
         if not self._loaded:
-            message = f"{self._path}: is unloaded already"
+            message = f"{self._path}: is already unloaded"
             raise FlagArgumentError(message)
         err = new_error()
         check(lib.pd_module_unload(self._handle, err), err)
@@ -113,20 +120,30 @@ def _plugin_of(handle: Any) -> Plugin:
     return plugin
 
 
+@public
 def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
-    """Load a shared library and join its flags; any library may be loaded.
+    """Load a shared library and add its flags to the registry.
 
-    `path` is that of a file, relative to the current directory, and never
-    searched for. With a namespace, its flags are known as `<namespace>.<name>`, so
-    that strangers with flags of one name can live together.
+        load_plugin("libalpha.so")
+        load_plugin("libbeta.so", namespace="beta")  # its flags are beta.<name>
 
-    The library joins whole or not at all: PluginLoadError when it can't be loaded,
-    and FlagConflictError or another FlagError when a definition in it is refused
-    (`errors` has all of them); it is closed again then.
-    PluginValueError when a value from the environment doesn't suit one of its
-    flags: it is loaded, as the exception's `plugin`, and the flag keeps its
-    default.
+    `path` is the path of a file, relative to the current directory; no other directory
+    is searched. A namespace lets libraries with flags of the same name be loaded
+    together. A library without flags may be loaded too.
+
+    Raises PluginLoadError if the file cannot be loaded, and FlagConflictError or another
+    FlagError if one of its definitions is refused; `errors` has all errors. The library
+    is closed again then, and none of its flags are defined. Raises PluginValueError if a
+    value from the environment or a pending value of one of its flags is rejected: the
+    library stays loaded, as the exception's `plugin`, and that flag has its default.
+
+    Any thread may call this. Constructors of the library run with the GIL held.
     """
+    return load_named(path, namespace, 'load_plugin({path!r}, namespace="{namespace}")')
+
+
+def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plugin:
+    """Load a library; errors write a call with a namespace in the form of `remedy`."""
     try:
         file = os.fsencode(path)
     except TypeError:
@@ -145,8 +162,48 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
         settle()
         return plugin
     if plugin is None:
-        raise errors.gather(err)
+        refusal = errors.gather(err)
+        if not namespace:
+            _suggest_namespace(refusal, os.fspath(path), remedy)
+        raise refusal
     refused = errors.gather(err, PluginValueError)
     assert isinstance(refused, PluginValueError)  # noqa: S101 - for the type checkers
     refused.plugin = plugin
     raise refused
+
+
+# ---- Conflicts ----
+
+
+def _suggest_namespace(refusal: FlagError, path: str, remedy: str) -> None:
+    """Add to the first conflict how the library can be loaded all the same."""
+    conflicts = [each for each in refusal.errors if each.status == "PD_ERR_CONFLICT"]
+    namespace = _free_namespace(path)
+    if not conflicts or not namespace or _is_loaded(path):
+        return
+    call = remedy.format(path=path, namespace=namespace)
+    conflicts[0].args = (f"{conflicts[0]}; to give its flags other names, use {call}",)
+    refusal.args = ("\n".join(map(str, refusal.errors)),)
+
+
+def _free_namespace(path: str) -> str:
+    """Return a namespace for the flags of a library, made of its name; "" if there is none."""
+    stem = os.path.basename(os.fsdecode(path)).partition(".")[0].removeprefix("lib")
+    namespace = "".join(c if c.isascii() and c.isalnum() else "_" for c in stem)
+    names = [flag.name for flag in all_flags()]
+    is_taken = any(name.startswith(namespace + ".") for name in names)
+    longest = max(map(len, names), default=0)
+    is_long = len(namespace) + 1 + longest > lib.PD_NAME_MAX
+    return "" if is_taken or is_long or not namespace or namespace[0].isdigit() else namespace
+
+
+def _is_loaded(path: str) -> bool:
+    """Return whether the library is there, in a namespace: then no other can be chosen."""
+    handle = lib.pd_module_next(ffi.NULL)
+    while handle:
+        with suppress(OSError):
+            info = _info(handle)
+            if info.present and os.path.samefile(to_text(info.path), path):
+                return True
+        handle = lib.pd_module_next(handle)
+    return False

@@ -1,10 +1,11 @@
-"""All flags of the process: the mapping FLAGS, setting by name, overrides."""
+"""All flags of the process: the mapping FLAGS, flags by name, overrides."""
 
 from __future__ import annotations
 
 from _collections_abc import Mapping  # as collections.abc, without what that imports
 
 from paddle_flags._core.flag import Flag, assign, caller, find_flag, flag_of
+from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.status import check, new_error, to_bytes
 from paddle_flags._fast import RegistryBase, attach
 from paddle_flags._native import ffi, lib
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 
-# Flags by their own names, which lead to the same node for good: while it is
-# defined, the name can mean nothing else. Aliases may move on. An attribute of FLAGS
-# that is no flag isn't among them, as FLAGS looks here first.
+# Flags by their own names: while such a flag is defined, the name cannot mean another one.
+# Aliases are left out, as they can. So are names of attributes of FLAGS itself, because FLAGS
+# looks here first.
 _known: dict[str, Flag[Any]] = {}
 
 
 def find(name: str) -> Flag[Any]:
-    """Give the flag of this name or alias, or raise UndefinedFlagError."""
+    """Return the flag of this name or alias, or raise UndefinedFlagError."""
     try:
         known = _known.get(name)
     except TypeError:  # a list or another that has no hash
@@ -48,13 +49,17 @@ def find(name: str) -> Flag[Any]:
     return flag
 
 
-class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
-    """The flags of the process, by name and live.
+_SHOWN = 60  # characters of names in repr(FLAGS)
 
-    `FLAGS.level` is the value of the flag `level` and can be assigned to;
-    `FLAGS["level"]` is the Flag itself, also for names that aren't Python's.
-    In both, an alias serves as well as the name, and `-` is `_`. Iteration gives
-    names in the order of definition, hidden flags among them.
+
+@public_class
+class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
+    """All flags of the process: a live mapping of names to Flags.
+
+    `FLAGS.level` reads and sets the value of the flag `level`; `FLAGS["level"]` is the
+    Flag itself, also if its name is not a Python identifier. Both also take aliases, and
+    `-` in place of `_`. Iteration yields names in the order of definition, including
+    those of hidden flags. Any thread may use it.
     """
 
     __slots__ = ()
@@ -80,13 +85,13 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
     def __setitem__(self, name: str, value: object) -> None:
         flag = self.get(name)
         shown = "..." if flag is not None and flag.sensitive else repr(value)
-        message = f"FLAGS[{name!r}] is a Flag: write FLAGS[{name!r}].value = {shown}"
+        message = f"FLAGS[{name!r}] cannot be replaced: write FLAGS[{name!r}].value = {shown}"
         raise FlagTypeError(message)
 
     def __delitem__(self, name: str) -> None:
         message = (
-            f"FLAGS[{name!r}] is a Flag, and stays: write del FLAGS[{name!r}].value"
-            f" to drop what was set, or FLAGS[{name!r}].reset()"
+            f"FLAGS[{name!r}] cannot be deleted: write del FLAGS[{name!r}].value to drop the"
+            f" value set at run time, or FLAGS[{name!r}].reset() to drop all values"
         )
         raise FlagTypeError(message)
 
@@ -103,13 +108,20 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
         return [*super().__dir__(), *self]
 
     def __repr__(self) -> str:
-        return f"<FLAGS: {len(self)} flags>"
+        names = list(self)
+        shown = ""
+        for index, name in enumerate(names):
+            if len(shown) + len(name) > _SHOWN:
+                shown += "... "
+                break
+            shown += name + (", " if index + 1 < len(names) else " ")
+        count = f"({len(names)} flag{'s' * (len(names) != 1)})"
+        return f"<FLAGS: {shown}{count}>"
 
     def update(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
-        """Set several flags, all or none of them.
+        """Set several flags: all of them, or none if a value is refused.
 
-        Raises the exception of the first value that is refused; its `errors`
-        has all of them.
+        Raises the exception of the first value that is refused; its `errors` has all.
         """
         assign(_by_flag(_named(values, named)), caller(1))
 
@@ -156,7 +168,7 @@ def _find_or_error(name: str) -> Flag[Any] | FlagError:
 
 
 def all_flags() -> list[Flag[Any]]:
-    """Give the flags that are defined now, in the order of definition."""
+    """Return the flags that are defined now, in the order of definition."""
     flags: list[Flag[Any]] = []
     handle = lib.pd_flag_next(ffi.NULL)
     while handle:
@@ -171,33 +183,38 @@ def all_flags() -> list[Flag[Any]]:
 FLAGS = Registry()
 
 
+@public
 def get(name: str) -> Any:
-    """Give the value of a flag, as `FLAGS.<name>` does."""
+    """Return the value of a flag, as `FLAGS.<name>` does; raise UndefinedFlagError."""
     return find(name).value
 
 
+@public
 def set(name: str, value: Value) -> None:
-    """Set a flag, as `FLAGS.<name> = value` does."""
+    """Set a flag, as `FLAGS.<name> = value` does, and raise the same errors."""
     assign([(find(name), value)], caller(1))
 
 
+@public
 def reset(name: str) -> None:
-    """Go back to the default of a flag, as `Flag.reset` does."""
+    """Drop all values of a flag but the default, as `Flag.reset` does."""
     find(name).reset()
 
 
+@public_class
 class override:  # noqa: N801 - reads as a statement
-    """Give flags other values for the time of a `with` block or of a function.
+    """Set flags for the duration of a `with` block or of a function call.
 
         with override(alpha_level=1): ...
 
         @override({"beta.port": 80}, alpha_level=1)
         def function(): ...  # or async def, or a generator
 
-    All values are checked before the first takes effect. The values are an override
-    on top of those that the flags have: overrides may end in any order, on any
-    thread, and native code sees the topmost one. Setting a flag inside the block
-    changes the topmost override alone, so the end of the block undoes it.
+    All values are checked before the first takes effect; if one is refused, its exception
+    is raised and its `errors` has all of them. Overrides lie on top of the other values of
+    a flag, for all threads and for native code, and may end in any order, on any thread:
+    the latest one that has not ended counts. Setting a flag inside the block changes the
+    latest override only, so the end of the block undoes it.
     """
 
     def __init__(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
@@ -218,15 +235,15 @@ class override:  # noqa: N801 - reads as a statement
         traceback: TracebackType | None,
     ) -> None:
         if not self._pushed:
-            message = "this override has ended already, or never begun"
+            message = "this override has already ended, or has not begun"
             raise FlagArgumentError(message)
         err = new_error()
         check(lib.pd_override_pop(self._pushed.pop(), err), err)
 
     def __call__(self, function: F) -> F:
-        """Decorate a function: each of its calls has the values from start to end."""
+        """Decorate a function: the values hold during each of its calls."""
         if isinstance(function, type):
-            message = f"override decorates functions; {function.__name__} is a class"
+            message = f"override decorates functions, and {function.__name__} is a class"
             raise FlagTypeError(message)
         return _decorated(self, function)  # type: ignore[no-any-return]
 
@@ -251,7 +268,9 @@ def _decorated(scope: override, function: Any) -> Any:
             return await function(*args, **named)
 
     if inspect.isasyncgenfunction(function):
-        message = "override can't decorate an asynchronous generator: use it inside"
+        message = (
+            "override cannot decorate an asynchronous generator: use 'with override(...)' inside it"
+        )
         raise FlagTypeError(message)
     if inspect.iscoroutinefunction(function):
         return coroutine

@@ -1,4 +1,4 @@
-"""From a pd_status and a pd_error to an exception."""
+"""Exceptions for the errors of C, and warnings that callbacks leave."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def to_bytes(text: str, what: str = "", *, sensitive: bool = False) -> bytes:
         raise errors.FlagTypeError(message)
     shown = "<redacted>" if sensitive else repr(text[:60])
     if "\0" in text:
-        message = f"{what}{shown}: contains a NUL character, expected text without"
+        message = f"{what}{shown}: contains a NUL character, expected text without it"
         raise errors.FlagValueError(message)
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        message = f"{what}{shown}: has a surrogate that stands for no byte, expected text"
+        message = f"{what}{shown}: contains a lone surrogate, expected valid text"
         raise errors.FlagValueError(message) from None
 
 
 def to_argument(name: str, text: str) -> bytes:
-    """Encode a text that a function was called with as its parameter `name`."""
+    """Encode a text argument, the parameter `name` of a function."""
     try:
         return to_bytes(text, f"{name}: ")
     except errors.FlagValueError as error:
@@ -70,7 +70,7 @@ def to_argument(name: str, text: str) -> bytes:
 
 
 def to_prefix(name: str, prefix: str) -> bytes:
-    """Encode what variables of the environment begin with, the parameter `name`."""
+    """Encode a prefix of environment variables, the parameter `name`."""
     data = to_argument(name, prefix)
     if len(data) <= lib.PD_NAME_MAX and b"=" not in data:
         return data
@@ -79,7 +79,7 @@ def to_prefix(name: str, prefix: str) -> bytes:
 
 
 def to_switch(name: str, value: bool) -> bool:
-    """Check what a function was called with as its parameter `name`: True or False."""
+    """Check that an argument, the parameter `name` of a function, is True or False."""
     if isinstance(value, bool):
         return value
     message = f"{name}: {value!r:.60}: expected bool, not {type(value).__name__}"
@@ -87,7 +87,7 @@ def to_switch(name: str, value: bool) -> bool:
 
 
 def _way_out(message: str) -> str:
-    """Tell what to do when the loader misses a function of ours, as glibc and musl say it."""
+    """Return what to do if the loader misses one of our functions, as glibc and musl report it."""
     import re  # noqa: PLC0415 - seldom used
 
     missed = re.search(r"undefined symbol: pd_\w|: pd_\w+: symbol not found", message)
@@ -95,12 +95,12 @@ def _way_out(message: str) -> str:
 
 
 def new_error() -> Any:
-    """Give a pd_error for a call, as a `pd_error *`."""
+    """Return a pd_error for a call, as a `pd_error *`."""
     return ffi.new("pd_error *")
 
 
 def to_exception(err: Any) -> errors.FlagError:
-    """Give the exception that a filled pd_error stands for."""
+    """Return the exception that a filled pd_error stands for."""
     message = to_text(err.message)
     if err.status == lib.PD_ERR_LOAD:
         message += _way_out(message)
@@ -123,7 +123,7 @@ def leave_failure(error: BaseException | None) -> None:
 
 
 def leave_warning(message: Warning) -> None:
-    """Warn when C has returned: a filter may make the warning an exception."""
+    """Keep a warning until C has returned: a filter may turn it into an exception."""
     warnings_left.append(message)
 
 
@@ -134,7 +134,7 @@ _WARNINGS: dict[int, type[Warning]] = {
 
 
 def take_warnings() -> list[Warning]:
-    """Give the warnings that were left, once each."""
+    """Return the warnings that were left, and forget them."""
     taken = [_WARNINGS[kind](text) for kind, text in take_native_warnings()]
     try:
         while True:
@@ -144,7 +144,7 @@ def take_warnings() -> list[Warning]:
 
 
 def warn() -> None:
-    """Hand out what was left, as warnings about the caller of this package."""
+    """Issue the warnings that were left, at the line that called this package."""
     import warnings  # noqa: PLC0415 - most programs never warn
 
     level, frame = 1, sys._getframe()  # noqa: SLF001 - the documented way
@@ -155,15 +155,16 @@ def warn() -> None:
 
 
 def _interrupted() -> BaseException | None:
-    """Give what was raised in a callback to end the program."""
+    """Return an exception that a callback raised and that ends the program, or None."""
     error = failures.get(get_ident())
     return None if error is None or isinstance(error, Exception) else failures.pop(get_ident())
 
 
 def resume() -> None:
-    """Call the hooks that were put off while a module was loaded; what interrupts one is raised.
+    """Call the hooks that were deferred while a module was loaded.
 
-    A value that a validator refuses then leaves a warning: whoever gave it has gone on.
+    A value that a validator rejects now becomes a warning: the call that set it has
+    returned. Raises KeyboardInterrupt or SystemExit of a hook.
     """
     take_deferred()
     refused = ErrorList()
@@ -176,7 +177,7 @@ def resume() -> None:
 
 
 def settle() -> None:
-    """After a call of C that went well: raise what interrupted a callback, resume, then warn."""
+    """After a successful call of C: raise what interrupted a callback, run deferred hooks, warn."""
     interrupt = _interrupted() if failures else None
     if interrupt is not None:
         raise interrupt
@@ -196,7 +197,7 @@ def _with_cause(exception: errors.FlagError) -> errors.FlagError:
 
 
 def check(status: int, err: Any) -> None:
-    """Raise what `err` says unless `status` is PD_OK."""
+    """Raise the error in `err` unless `status` is PD_OK."""
     if status != lib.PD_OK:
         raise _with_cause(to_exception(err))
     if failures or warnings_left or is_waiting():
@@ -204,19 +205,19 @@ def check(status: int, err: Any) -> None:
 
 
 def refuse(err: int) -> None:
-    """Raise what the pd_error at an address says."""
+    """Raise the error in the pd_error at an address."""
     error = ffi.cast("pd_error *", err)
     check(error.status, error)
 
 
 class ErrorList:
-    """A pd_error_list for one operation, or that of another."""
+    """A pd_error_list, of its own or borrowed."""
 
     def __init__(self, pointer: Any = None) -> None:
         self.pointer = pointer or ffi.gc(lib.pd_error_list_new(), lib.pd_error_list_free)
 
     def exceptions(self) -> list[errors.FlagError]:
-        """Give an exception for each error."""
+        """Return an exception for each error."""
         count = lib.pd_error_list_count(self.pointer)
         return [to_exception(lib.pd_error_list_at(self.pointer, i)) for i in range(count)]
 
@@ -226,7 +227,7 @@ class ErrorList:
         kind: type[errors.FlagError] | None = None,
         ours: Iterable[errors.FlagError] = (),
     ) -> errors.FlagError:
-        """Give one exception that carries all errors, of the first one's class or of `kind`.
+        """Return one exception with all errors, of the class of the first or of `kind`.
 
         Each of `ours` takes the place of a PD_ERR_ARGUMENT.
         """
@@ -240,7 +241,7 @@ class ErrorList:
 
 
 def _end() -> None:
-    """Python ends: native code may still use deprecated flags, and must find nothing of ours."""
+    """Stop listening when Python ends: native code may still use deprecated flags."""
     listen(None)
     warn()
 

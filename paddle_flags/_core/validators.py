@@ -1,10 +1,11 @@
-"""Validators, groups and watchers of flags that are given by name or as Flag."""
+"""Validators, groups and watchers, with flags given by name or as Flag."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.frames import public
 from paddle_flags._core.hooks import Hook, add_validator, add_watcher, handles
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import check, new_error
@@ -25,26 +26,32 @@ def _flags_of(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
             raise FlagTypeError(message)
     flags = [flag if isinstance(flag, Flag) else find(flag) for flag in wanted]
     if len(set(flags)) < max(least, len(flags)):
-        message = f"expected {least} or more flags, each once"
+        message = f"expected {least} or more different flags"
         raise FlagArgumentError(message)
     return flags
 
 
+@public
 def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
-    """Make a function a validator of flags, which are given by name or as Flag.
+    """Decorate a function to check new values of flags, given by name or as Flag.
 
         @validator("low", "high", message="low must be below high")
         def is_ordered(low: int, high: int) -> bool:
             return low < high
 
-    It is called with the values that the flags are about to get, in that order,
-    whoever sets one of them, before anything changes, and by `parse`. True lets the
-    change happen. False refuses it with FlagValueError and `message`, as does a
-    ValueError, with its own text. It may read and set flags. It runs on the thread of
-    whoever sets, which may be a native one. `Flag.validate` gives a Hook, to remove it.
+    The function is called before any of the flags changes, and at the end of `parse`,
+    with the values that the flags would have, in that order. If it returns True, the
+    change takes place. If it returns False, the change raises FlagValueError with
+    `message`; if it raises ValueError, with the text of that. It must not rely on the
+    change to happen: another validator may reject it. It runs on the thread that sets
+    the flag, which may be a native one, and may read and set flags.
+
+    The decorated function itself is returned. To remove the validator later, use
+    `Flag.validate`. Raises UndefinedFlagError.
     """
     known = _flags_of(flags)
 
+    @public
     def add(function: F) -> F:
         add_validator(known, function, message)
         return function
@@ -60,34 +67,40 @@ def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
     return Hook(number[0])
 
 
+@public
 def mutually_exclusive(*flags: FlagOrName, required: bool = False) -> Hook:
-    """Let at most one of the flags be given; exactly one if `required`.
+    """Allow at most one of the flags to be given; with `required`, exactly one.
 
-    A flag is given when its value is from any source but the default. What is
-    missing is an error of `parse`, what is too much of every change.
+    A flag is given if its value comes from any source but the default. A change that
+    gives a second one raises FlagValueError; `parse` and `check_values` raise if none is
+    given. Returns a Hook to remove the rule.
     """
     kind = lib.PD_GROUP_EXACTLY_ONE if required else lib.PD_GROUP_AT_MOST_ONE
     return _group(kind, flags, 2)
 
 
+@public
 def at_least_one(*flags: FlagOrName) -> Hook:
-    """Want one of the flags to be given, or more, by the end of `parse`."""
+    """Require that `parse` ends with one or more of the flags given; return a Hook."""
     return _group(lib.PD_GROUP_AT_LEAST_ONE, flags, 1)
 
 
+@public
 def all_or_none(*flags: FlagOrName) -> Hook:
-    """Want the flags to be given together, or none of them."""
+    """Require that `parse` ends with all of the flags given, or none; return a Hook."""
     return _group(lib.PD_GROUP_ALL_OR_NONE, flags, 2)
 
 
+@public
 def required(*flags: FlagOrName) -> Hook:
-    """Want each of the flags to be given by the end of `parse`."""
+    """Require that `parse` ends with each of the flags given; return a Hook."""
     return _group(lib.PD_GROUP_ALL, flags, 1)
 
 
+@public
 def watch(callback: Callable[[Flag[Any]], object], *, weak: bool = False) -> Hook:
-    """Call `callback` with the Flag after each change of any flag's value.
+    """Call `callback` with the Flag after each change of the value of any flag.
 
-    As `Flag.watch`, for all flags, also those that are defined later.
+    It works as `Flag.watch`, for all flags, including those defined later.
     """
     return add_watcher(ffi.NULL, callback, flag_of, weak=weak)

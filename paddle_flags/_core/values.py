@@ -1,4 +1,4 @@
-"""Python values as C values, and back. Conversions are strict: none loses anything."""
+"""Conversion of Python values to C values and back. No conversion loses anything."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ValueType:
         self.pointer = pointer
         self.member = member
         self.decode = decode
-        self.state = number  # that pd_flag_get_state tells
+        self.state = number  # as pd_flag_get_state returns
 
 
 _PYTHON: dict[str, type] = {"b": bool, "i64": int, "u64": int, "f64": float, "str": str}
@@ -77,12 +77,12 @@ _BY_STATE = {kind.state: kind for kind in (*_SCALARS, *LISTS.values())}
 
 
 def kind_of(info: Any) -> ValueType:
-    """Give the type of the flag that a pd_flag_info is about."""
+    """Return the type of the flag that a pd_flag_info is about."""
     return _BY_STATE[info.type | info.list << 4]
 
 
 def from_c(kind: ValueType, value: Any) -> Any:
-    """Give the Python value of a pd_value."""
+    """Return the Python value of a pd_value."""
     member = getattr(value, kind.member)
     return kind.decode(member) if kind.decode else member
 
@@ -95,7 +95,7 @@ class _Redacted(str):
 
 
 REDACTED = _Redacted("<redacted>")
-"""What people see in place of a sensitive value."""
+"""What is shown in place of a sensitive value."""
 
 
 def _refuse(what: str, expected: str, value: object, *, sensitive: bool) -> FlagTypeError:
@@ -106,12 +106,11 @@ def _refuse(what: str, expected: str, value: object, *, sensitive: bool) -> Flag
 
 
 def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = False) -> Any:
-    """Give `value` as the Python type of `kind`, or raise FlagTypeError.
+    """Return `value` as the Python type of `kind`, or raise FlagTypeError.
 
-    Integers are taken from anything with `__index__`, and all values from the
-    scalars of NumPy, PyTorch and their like, which give a Python object by
-    `item()`. bool is no number here. A list takes any sequence but text, and the
-    arrays of NumPy and PyTorch.
+    Integers may be any object with `__index__`, and all values scalars of NumPy, PyTorch
+    and the like, which have `item()`. A bool is not a number here. A list may be any
+    sequence except text, or an array of NumPy or PyTorch.
     """
     if kind.item is None:
         expected = f"{kind.python.__name__} for a flag of type {kind.name}"
@@ -152,12 +151,12 @@ def _scalar(what: str, kind: ValueType, value: object, expected: str, *, sensiti
 
 
 def fits(kind: ValueType, value: Any) -> bool:
-    """Tell whether C can hold an integer at all; other values always fit."""
+    """Return whether an integer fits its type in C; other values always do."""
     return kind.smallest is None or kind.smallest <= value <= (kind.largest or 0)
 
 
 class Assignments:
-    """An array of pd_assignment with the memory that it points at."""
+    """An array of pd_assignment and the memory it points to."""
 
     def __init__(self, size: int) -> None:
         self.items = ffi.new("pd_assignment[]", size)

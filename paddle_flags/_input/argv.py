@@ -1,4 +1,4 @@
-"""Command lines: from the tokens to the values of flags."""
+"""Reading of command lines: from tokens to values of flags."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class Options:
         self,
         *,
         env_prefix: str | None = None,
+        warn_unknown_env: bool = False,
         config: Path | Sequence[Path] | None = None,
         allow_pending: bool = False,
         stop_at_argument: bool = False,
@@ -52,6 +53,7 @@ class Options:
         keep_startup: bool = False,  # another command line will follow
     ) -> None:
         self.env_prefix = env_prefix
+        self.warn_unknown_env = warn_unknown_env
         self.config = config
         self.allow_pending = allow_pending
         self.stop_at_argument = stop_at_argument
@@ -61,18 +63,21 @@ class Options:
         self.keep_startup = keep_startup
 
     def check(self) -> None:
-        """Refuse what is a mistake of the program, whatever its user typed."""
+        """Raise an error for invalid arguments of `parse`, whatever the command line is."""
         if self.env_prefix is not None:
             to_prefix("env_prefix", self.env_prefix)
         for name, text in (("usage", self.usage), ("version", self.version)):
             if text is not None:
                 to_argument(name, text)
-        for name in ("allow_pending", "stop_at_argument", "keep_startup"):
+        for name in ("warn_unknown_env", "allow_pending", "stop_at_argument", "keep_startup"):
             to_switch(name, getattr(self, name))
+        if self.warn_unknown_env and not self.env_prefix:
+            message = "warn_unknown_env: needs an env_prefix that is not empty"
+            raise errors.FlagArgumentError(message)
 
 
 class HelpWanted:
-    """What a command line asks for in place of setting flags."""
+    """The help that a command line asks for."""
 
     def __init__(self, kind: str, pattern: str) -> None:
         self.kind = kind  # "help", "helpfull", ..., "version"
@@ -80,9 +85,9 @@ class HelpWanted:
 
 
 def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
-    """Set the flags of a command line, the program first; give its other arguments.
+    """Set the flags of a command line that begins with the program; return its other arguments.
 
-    Raises FlagParseError: nothing is changed then.
+    Raises FlagParseError; no flag has changed then.
     """
     options.check()
     files = _config_files(tokens[0] if tokens else "", options)
@@ -103,7 +108,7 @@ def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
 
 
 def _check_tokens(tokens: Sequence[object]) -> None:
-    """Refuse tokens that are no text for C."""
+    """Raise an error for a token that cannot be passed to C."""
     for token in tokens:
         if not isinstance(token, str):
             message = f"argv has {token!r}: expected str, not {type(token).__name__}"
@@ -122,7 +127,7 @@ def _config_files(program: str, options: Options) -> ConfigFiles | None:
 
 
 class _Call:
-    """A call of pd_parse_argv, with the memory that it needs."""
+    """A call of pd_parse_argv and the memory it needs."""
 
     def __init__(self, options: Options) -> None:
         self.found = ErrorList()
@@ -145,7 +150,7 @@ class _Call:
         )
 
     def run(self, tokens: list[str], config: Any, err: Any) -> list[str] | int | None:
-        """Give what stays of the tokens, or the status; None: one of them is no text for C."""
+        """Return the remaining tokens, or the status; None if a token cannot be passed to C."""
         self._options.config = config
         return parse_argv(tokens, _address(self._options), _address(err))
 
@@ -173,5 +178,5 @@ def _remember_prefix(prefix: str | None) -> None:
 
 
 def environment_prefix() -> str:
-    """Give what the variables of the environment begin with, by the last command line."""
+    """Return the prefix of environment variables that was used last."""
     return _prefix

@@ -25,7 +25,7 @@ _LITERALS = {
 
 
 class ConfigFiles:
-    """The files of one parse, to be read now and again."""
+    """The configuration files of one `parse`, which `reload` reads again."""
 
     def __init__(self, config: Path | Sequence[Path], program: str, *, allow_pending: bool) -> None:
         self.program = program
@@ -34,7 +34,7 @@ class ConfigFiles:
         self._files = [(path, os.path.abspath(path)) for path in _paths(config)]
 
     def read(self) -> Any:
-        """Give the `pd_config *` of what the files say, and of what is wrong in them."""
+        """Read the files; return a `pd_config *` with their values and errors."""
         config = ffi.gc(lib.pd_config_new(), lib.pd_config_free)
         for shown, path in self._files:
             suffix = os.path.splitext(path)[1].lower()
@@ -46,7 +46,7 @@ class ConfigFiles:
         return config
 
     def remember(self) -> None:
-        """Let `reload` read these."""
+        """Let `reload` read these files."""
         global _last  # noqa: PLW0603 - one command line, one process
         _last = self
 
@@ -67,7 +67,7 @@ _last: ConfigFiles | None = None
 
 
 def last() -> ConfigFiles | None:
-    """Give the files of the last command line that had some."""
+    """Return the files of the last command line that had any."""
     return _last
 
 

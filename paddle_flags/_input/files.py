@@ -1,4 +1,4 @@
-"""Configuration files: from a path to what the file gives, by the reader of its kind."""
+"""Configuration files: from a path to values, with the reader for its format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 LIMIT = 1 << 20
-"""Bytes that a file can have: YAML of that size takes its reader ten seconds."""
+"""The largest size of a file, in bytes: YAML of this size takes ten seconds to read."""
 
 # Each is read by a module of its own, which needs an extra of that name or nothing.
 READERS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
@@ -40,16 +40,16 @@ def read(path: str, shown: str) -> Reading:
 
 
 def _reader(kind: str) -> _Reader:
-    """Give the module for a kind of file; no program has files of all kinds."""
+    """Return the module that reads a format; few programs need all of them."""
     if kind == "toml":
-        from paddle_flags._input import toml_reader  # noqa: PLC0415 - as told above
+        from paddle_flags._input import toml_reader  # noqa: PLC0415 - as above
 
         return toml_reader
     if kind == "yaml":
-        from paddle_flags._input import yaml_reader  # noqa: PLC0415 - as told above
+        from paddle_flags._input import yaml_reader  # noqa: PLC0415 - as above
 
         return yaml_reader
-    from paddle_flags._input import json_reader  # noqa: PLC0415 - as told above
+    from paddle_flags._input import json_reader  # noqa: PLC0415 - as above
 
     return json_reader
 
@@ -64,7 +64,7 @@ def _load(path: str, reading: Reading) -> str:
     except ValueError as error:
         reading.stop(None, str(error))
     if len(data) > LIMIT:
-        reading.stop(None, f"is too big, a file of settings may have {LIMIT >> 20} MiB")
+        reading.stop(None, f"is too big, expected at most {LIMIT >> 20} MiB")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         reading.stop(None, "is UTF-16, expected UTF-8")
     try:
@@ -76,9 +76,9 @@ def _load(path: str, reading: Reading) -> str:
 
 
 def _load_bytes(path: str) -> bytes:
-    """Read LIMIT bytes and one; never wait for whoever writes to a pipe."""
+    """Read up to LIMIT + 1 bytes; never block on a pipe."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    _check_regular(os.stat(path))  # what isn't a file isn't opened, for that may do something
+    _check_regular(os.stat(path))  # opening a device may have an effect
     with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
         _check_regular(os.fstat(file.fileno()))
         return file.read(LIMIT + 1)

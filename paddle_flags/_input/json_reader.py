@@ -1,6 +1,6 @@
 """Configuration files in JSON.
 
-Python's own reader judges a file; a second look finds the places.
+The reader of Python checks a file; a second pass finds the places of the values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a configuration file gives: values, each with its place, and what is wrong."""
+"""What is read from a configuration file: values with their places, and errors."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ DEPTH = 32
 """Tables in tables, and parts of a dotted key."""
 
 _SHOWN = 60  # characters of a user's text in a message
-_PROBLEMS = 100  # of a file are told; the rest would bury them
+_PROBLEMS = 100  # shown for one file
 
 
 class Scalar(NamedTuple):
     """A value as its file wrote it."""
 
-    kind: str  # "text", "integer", "number", "bool", or what flags can't be: "null", "date"
+    kind: str  # "text", "integer", "number", "bool", or, for no flag, "null" and "date"
     text: str
 
 
@@ -40,11 +40,11 @@ class FileValue(NamedTuple):
 
 
 class Stop(Exception):  # noqa: N818 - it ends the reading of one file, nothing more
-    """A file is refused from here on."""
+    """The rest of the file is not read."""
 
 
 class Reading:
-    """What has been read of one file: values, and what is wrong."""
+    """What has been read from one file: values and errors."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -53,7 +53,7 @@ class Reading:
         self._seen: dict[str, Place] = {}
 
     def fail(self, at: Place | None, why: str) -> None:
-        """Note what is wrong; raise Stop when that is enough of it."""
+        """Record an error; raise Stop if there are too many."""
         where = f"{self.path}:{at.line}:{at.column}" if at else self.path
         self.problems.append(f"{where}: {why}")
         if len(self.problems) == _PROBLEMS:
@@ -61,20 +61,20 @@ class Reading:
             raise Stop
 
     def stop(self, at: Place | None, why: str) -> NoReturn:
-        """Note what is wrong and makes all that follows unreadable."""
+        """Record an error that makes the rest of the file unreadable, and raise Stop."""
         self.fail(at, why)
         raise Stop
 
     def claim(self, keys: Sequence[str], at: Place) -> bool:
-        """Refuse a name that the file has used already."""
+        """Record an error if the file has used the name before; return whether it has not."""
         first = self._seen.setdefault(".".join(keys).replace("-", "_"), at)
         if first is not at:
             self.repeated(keys, at, first)
         return first is at
 
     def repeated(self, keys: Sequence[str], at: Place, first: Place) -> None:
-        """Refuse a key that was at `first` before."""
-        self.fail(at, f"{flag(keys)}: is given twice, first in line {first.line}")
+        """Record an error for a key that was at `first` before."""
+        self.fail(at, f"{flag(keys)}: is given twice, first on line {first.line}")
 
     def add(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
         """Take the value of a key, which stands at `at`."""
@@ -97,39 +97,39 @@ class Reading:
 
 
 def quote(text: str) -> str:
-    """Give text for a message: on one line and not too long."""
+    """Return text for a message, on one line and not too long."""
     short = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in short)
 
 
 def flag(keys: Sequence[str]) -> str:
-    """Give the flag that keys lead to, for a message."""
+    """Return the flag that keys lead to, for a message."""
     return "--" + quote(".".join(keys))
 
 
 def _unfit(value: Scalar) -> str | None:
     if value.kind == "null":
-        return "null is no value; leave the name out to keep the default"
+        return "null is not a value; to keep the default, leave the name out"
     if value.kind == "date":
-        return "a date is no value of a flag; write it in quotes to give it as text"
+        return "a date is not a value of a flag; to give it as text, quote it"
     if "\0" in value.text:
         return "expected text without a NUL character"
     if not value.text.isascii():
         try:
             value.text.encode()
         except UnicodeEncodeError:
-            return "expected text of whole characters, not half a surrogate pair"
+            return "contains half a surrogate pair, expected valid text"
     return None
 
 
 def _item(text: str, *, lone: bool) -> str:
-    """Give an item of a list as pd_list_get reads it."""
+    """Return an item of a list as pd_list_get reads it."""
     plain = text.strip() == text and not any(c in text for c in ',"\r\n')
     return text if plain and (text or not lone) else '"' + text.replace('"', '""') + '"'
 
 
 def number_text(text: str) -> str:
-    """Give a number of TOML or YAML as C reads it."""
+    """Return a number of TOML or YAML as C reads it."""
     digits = text.replace("_", "").lower()
     sign = "-" if digits.startswith("-") else ""
     digits = digits.lstrip("+-")
@@ -139,13 +139,13 @@ def number_text(text: str) -> str:
 
 
 def place_in(text: str, at: int) -> Place:
-    """Give the place of the character `at`."""
+    """Return the place of the character `at`."""
     line = text.count("\n", 0, at) + 1
     return Place(line, at - text.rfind("\n", 0, at))
 
 
 class Places:
-    """Gives the places of characters, each behind the one before."""
+    """Finds the places of characters, in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""Reading the configuration files of the last command line again."""
+"""`reload`: read the configuration files of the last command line again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
+from paddle_flags._core.frames import public
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import ErrorList, new_error, settle
 from paddle_flags._core.values import REDACTED
@@ -21,22 +22,27 @@ _lock = threading.RLock()  # a watcher may reload too
 
 
 class FlagChange(NamedTuple):
-    """A value that `reload` changed."""
+    """A value that `reload` has changed."""
 
     name: str
+    """The name of the flag."""
     old: Any
+    """The value before; `<redacted>` if the flag is sensitive."""
     new: Any
+    """The value now; `<redacted>` if the flag is sensitive."""
 
 
+@public
 def reload() -> list[FlagChange]:
-    """Read the configuration files of the last `parse` again; tell what has changed.
+    """Read the configuration files of the last `parse` again; return what has changed.
 
-    Flags then have exactly the values that the files give, below those of the
-    environment, the command line and run time, which stay. A value that a file no
-    longer gives is dropped.
+    The files' values replace those read before; a value that the files no longer have
+    is dropped. Values from the environment, the command line and run time stay, and
+    take precedence. Returns an empty list if `parse` was given no files.
 
-    When anything is wrong nothing is changed, and FlagParseError has all errors:
-    also a new value for a flag that is frozen, or can be set at startup only.
+    Raises FlagParseError, whose `errors` has all errors, if a file or a value is invalid,
+    or if the value of a flag would change that is frozen or can only be set at startup.
+    No flag has changed then. Any thread may call this; calls run one after the other.
     """
     with _lock:
         files = last_files()

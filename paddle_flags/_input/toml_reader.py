@@ -1,7 +1,7 @@
 """Configuration files in TOML.
 
-Python's own reader judges a file and gives its values, but not where they stand. So
-a walk over the text, which lets more pass than TOML, finds the places first.
+The reader of Python checks a file and returns its values, but not their places. So a
+walk over the text, which accepts more than TOML, finds the places first.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def read(text: str, reading: Reading) -> None:
     except library.TOMLDecodeError as error:
         reading.stop(*_explain(text, str(error)))
     if lost:
-        reading.stop(None, "is TOML that this program can't read")
+        reading.stop(None, "is valid TOML, but paddle_flags cannot read it")
     for one in found:
         value: Any = data
         for key in one.keys:
@@ -83,7 +83,7 @@ def _library(reading: Reading) -> ModuleType:
         else:
             import tomli as tomllib  # noqa: PLC0415 - an extra
     except ImportError:
-        why = "TOML needs tomli on this Python: pip install 'paddle_flags[toml]'"
+        why = "reading TOML requires tomli on this Python: pip install 'paddle_flags[toml]'"
         reading.stop(None, why)
     return tomllib
 
@@ -128,7 +128,7 @@ class _Walk:
         self._at = 0
 
     def pairs(self) -> Iterator[_Found]:
-        """Give the keys that have values, inline tables among these; raise _Lost."""
+        """Return the keys that have values, inline tables among these; raise _Lost."""
         tables: list[list[str]] = [[]]  # of the last header, then inline ones
         while True:
             self._take(_BLANK)
@@ -157,7 +157,7 @@ class _Walk:
 
     def _header(self) -> list[str]:
         if self._text.startswith("[[", self._at):
-            why = "[[...]] is a list of tables, expected a table with a name: [name]"
+            why = "[[...]] is an array of tables, expected a table: [name]"
             self._reading.stop(self._place(self._at), why)
         return self._keys(self._take(_HEADER))
 
@@ -168,13 +168,13 @@ class _Walk:
         raw = _BARE.match(self._text, self._at)
         key, value = self._place(match.start()), self._place(self._at)
         if len(keys) > DEPTH:
-            self._reading.stop(key, f"has {len(keys)} names in a row, expected up to {DEPTH}")
+            self._reading.stop(key, f"has {len(keys)} nested names, expected at most {DEPTH}")
         return _Found(keys, key, value, raw[0].rstrip() if raw else "")
 
     def _keys(self, match: re.Match[str]) -> list[str]:
         parts = _PARTS.findall(match[1])
         if len(parts) > DEPTH:
-            why = f"has {len(parts)} names in a row, expected up to {DEPTH}"
+            why = f"has {len(parts)} nested names, expected at most {DEPTH}"
             self._reading.stop(self._place(match.start()), why)
         return [self._key(part) for part in parts]
 

@@ -1,4 +1,4 @@
-"""From the parts of a JSON or YAML document to values of flags."""
+"""Turns the parts of a JSON or YAML document into values of flags."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class _Open:
-    """A table or list whose end hasn't come."""
+    """A table or list that has not ended yet."""
 
     def __init__(self, at: Place, *, is_table: bool, refused: bool) -> None:
         self.at = at
         self.is_table = is_table
-        self.refused = refused  # with all that is in it; the reason has been told
+        self.refused = refused  # with all that is in it; the error is recorded
         self.items: list[Scalar] = []  # of a list
         self.keys: dict[str, Place] = {}  # of a table
         self.key: _Key | None = None  # whose value comes next
@@ -37,7 +37,7 @@ class Tree:
 
     @property
     def wants_key(self) -> bool:
-        """Tell if a key must come now, or the end of a table."""
+        """Whether a key or the end of a table must come next."""
         return bool(self._open) and self._open[-1].is_table and self._open[-1].key is None
 
     def begin(self, at: Place, *, is_table: bool) -> None:

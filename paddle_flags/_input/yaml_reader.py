@@ -1,7 +1,7 @@
 """Configuration files in YAML 1.2, by ruamel.yaml.
 
-Its events are read, nothing is constructed: no tag can do anything, and aliases,
-with which a small file can make a large document, are refused.
+Only its events are read and no objects are constructed, so tags have no effect. Aliases
+are refused, because with them a small file can become a large document.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read(text: str, reading: Reading) -> None:
     try:
         import ruamel.yaml  # noqa: PLC0415 - an extra
     except ImportError:
-        why = "YAML needs ruamel.yaml: pip install 'paddle_flags[yaml]'"
+        why = "reading YAML requires ruamel.yaml: pip install 'paddle_flags[yaml]'"
         reading.stop(None, why)
     _Reader(ruamel.yaml, text, reading).read()
 
@@ -71,7 +71,7 @@ class _Reader:
             self._reading.stop(at, f"not YAML: {_reason(error)}")
         except library.reader.ReaderError as error:
             at = place_in(self._text, error.position)
-            why = f"not YAML: the character {chr(error.character)!a} can't be in it"
+            why = f"not YAML: the character {chr(error.character)!a} is not allowed"
             self._reading.stop(at, why)
         except (library.error.YAMLError, ValueError) as error:  # such as chr() of \\U11111111
             self._reading.stop(self._last, f"not YAML: {error}")
@@ -80,7 +80,7 @@ class _Reader:
         if isinstance(event, events.DocumentStartEvent):
             self._begin_document(event)
         elif isinstance(event, events.AliasEvent):
-            self._stop("aliases (*name) are not read, expected the value itself")
+            self._stop("aliases (*name) are not supported, expected the value itself")
         elif isinstance(event, (events.MappingStartEvent, events.SequenceStartEvent)):
             if self._tree.wants_key:
                 self._stop("expected a name before the colon")
@@ -101,13 +101,13 @@ class _Reader:
     def _begin_document(self, event: Any) -> None:
         self._documents += 1
         if self._documents > 1:
-            self._stop("is a second document, expected one in a file")
+            self._stop("is a second document, expected one document in the file")
         if event.version and tuple(event.version) != (1, 2):
-            self._stop("is of another version, expected YAML 1.2")
+            self._stop("has another version, expected YAML 1.2")
 
     def _take_key(self, event: Any) -> None:
         if event.value == "<<" and event.implicit[0]:
-            self._stop("merge keys (<<) are not read, expected the values themselves")
+            self._stop("merge keys (<<) are not supported, expected the values themselves")
         self._tree.key(event.value, self._last)
 
     def _scalar(self, event: Any) -> Scalar:
@@ -132,10 +132,10 @@ class _Reader:
         return kind or self._refuse_tag(event)
 
     def _refuse_tag(self, event: Any) -> NoReturn:
-        self._stop(f"the tag {quote(str(event.tag))} means nothing here")
+        self._stop(f"the tag {quote(str(event.tag))} is not supported, expected a plain value")
 
 
 def _reason(error: Any) -> str:
-    """Give what a MarkedYAMLError says, on one line."""
+    """Return what a MarkedYAMLError says, on one line."""
     parts = [part for part in (error.context, error.problem) if part]
     return ", ".join(" ".join(str(part).split()) for part in parts)

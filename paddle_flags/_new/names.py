@@ -1,4 +1,4 @@
-"""Which names a project can have: those that neither languages nor systems have taken."""
+"""Valid names of projects: not taken by a language, module or library."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ alloc cffi core cython main nanobind paddle_flags pd_flags pybind11 setuptools s
 
 
 def check_name(name: str) -> str:
-    """Give the name of a project, or say what was expected."""
+    """Return the name of a project; an error says what was expected."""
     if not _NAME.fullmatch(name) or len(name) > _NAME_MAX:
         message = (
-            f"{name!r:.80}: expected up to {_NAME_MAX} lower-case letters, digits and '_',"
-            " a letter first"
+            f"{name!r:.80}: expected a letter, then letters, digits and '_', all lower-case,"
+            f" at most {_NAME_MAX}"
         )
         usable = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_0123456789")[:_NAME_MAX]
         raise argparse.ArgumentTypeError(f"{message}, such as '{usable or 'alpha'}'")
     modules = getattr(sys, "stdlib_module_names", ())
     if name in _TAKEN or name in keyword.kwlist or name in modules:
         message = (
-            f"{name!r}: is a word of a language or the name of a known module; expected"
-            f" a name of your own, such as '{name}_plugin'"
+            f"{name!r}: is a keyword of a language or the name of a well-known module, expected"
+            f" another name, such as '{name}_plugin'"
         )
         raise argparse.ArgumentTypeError(message)
     return name
@@ -52,14 +52,14 @@ ssp stdc thread_db tsan ubsan unwind util
 
 
 def check_free(name: str, language: str) -> None:
-    """Refuse a name under which the system or this Python has a library or module."""
+    """Refuse a name that a system library or a module of this Python has."""
     if LANGUAGES[language].shared == "plugin":
-        taken = f"lib{name}.so is a library of the system" if name in _OF_SYSTEM else ""
+        taken = f"lib{name}.so is a system library" if name in _OF_SYSTEM else ""
     else:
         # `python -m` looks into the current directory too, where older projects may be.
         path = [place for place in sys.path if place not in ("", os.getcwd())]
         found = importlib.machinery.PathFinder.find_spec(name, path)
         taken = f"is a module of this Python, {found.origin}" if found and found.origin else ""
     if taken:
-        message = f"{name!r}: {taken}; expected a name of your own, such as '{name}_plugin'"
+        message = f"{name!r}: {taken}, expected another name, such as '{name}_plugin'"
         raise argparse.ArgumentTypeError(message)

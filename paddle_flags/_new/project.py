@@ -19,23 +19,23 @@ class _Language(NamedTuple):
 _PIP = "python -m pip install --no-build-isolation ."
 
 LANGUAGES = {
-    "c": _Language("a plugin in C, by make", "plugin", "lib@name@.so", "make test"),
-    "cpp": _Language("a plugin in C++, by make", "plugin", "lib@name@.so", "make test"),
+    "c": _Language("a plugin in C, built with make", "plugin", "lib@name@.so", "make test"),
+    "cpp": _Language("a plugin in C++, built with make", "plugin", "lib@name@.so", "make test"),
     "cython": _Language("a Python module in Cython", "module", "", _PIP),
-    "pybind11": _Language("a Python module by pybind11", "module", "", _PIP),
-    "nanobind": _Language("a Python module by nanobind", "module", "", _PIP),
+    "pybind11": _Language("a Python module with pybind11", "module", "", _PIP),
+    "nanobind": _Language("a Python module with nanobind", "module", "", _PIP),
     "rust": _Language(
-        "a plugin in Rust, by cargo",
+        "a plugin in Rust, built with cargo",
         "plugin",
         "target/release/lib@name@.so",
         "cargo build --release",
     ),
-    "zig": _Language("a plugin in Zig, by make", "plugin", "lib@name@.so", "make test"),
+    "zig": _Language("a plugin in Zig, built with make", "plugin", "lib@name@.so", "make test"),
 }
 
 
 def render(name: str, language: str) -> dict[str, str]:
-    """Give the text of each file of a new project, by its path in it."""
+    """Return the text of each file of a new project, by its path in it."""
     chosen = LANGUAGES[language]
     texts: dict[str, str] = {}
     for directory in (language, chosen.shared):
@@ -56,7 +56,7 @@ def render(name: str, language: str) -> dict[str, str]:
 def write_project(directory: str, texts: dict[str, str]) -> None:
     """Write the files, all or none, into a directory that is new or empty."""
     if os.path.isdir(directory) and os.listdir(directory):
-        message = f"{directory}: isn't empty; expected a new or an empty directory"
+        message = f"{directory}: is not empty, expected a new or empty directory"
         raise FileExistsError(message)
     made: list[str] = []
     try:
@@ -74,8 +74,8 @@ def write_project(directory: str, texts: dict[str, str]) -> None:
 def _make_directory(path: str, made: list[str]) -> None:
     """Make a directory and those above it; note which are new."""
     if os.path.lexists(path) and not os.path.isdir(path):
-        what = "is a file" if os.path.exists(path) else "is a link to nothing"
-        message = f"{path}: {what}; expected a new or an empty directory"
+        what = "is a file" if os.path.exists(path) else "is a broken link"
+        message = f"{path}: {what}, expected a new or empty directory"
         raise FileExistsError(message)
     if path and not os.path.isdir(path):
         _make_directory(os.path.dirname(path), made)

@@ -7,6 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from paddle_flags._core.frames import public
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_argument, to_switch
@@ -87,13 +88,13 @@ def _to_json(wanted: _Wanted) -> str:
 
 
 def _md(text: str) -> str:
-    """Give text for a cell of a table."""
+    """Return text for a cell of a table."""
     escaped = re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)
     return "<br>".join(facts.one_line(line) for line in escaped.splitlines())
 
 
 def _code(text: str) -> str:
-    """Give text in backticks, more of them than it has in a row."""
+    """Return text in backticks, more of them than it has in a row."""
     most = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * (most + 1)
     blank = " " if most else ""
@@ -126,13 +127,13 @@ def _to_markdown(wanted: _Wanted) -> str:
 
 
 def _roff(text: str) -> str:
-    """Give text for groff: nothing in it is taken for a request."""
+    """Return text for groff: nothing in it is taken for a request."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return escaped.replace("^", "\\(ha").replace("~", "\\(ti").replace("`", "\\(ga")
 
 
 def _roff_lines(text: str) -> Iterator[str]:
-    """Give lines that stay lines; an empty one begins a paragraph."""
+    """Return lines that stay lines; an empty one begins a paragraph."""
     for index, line in enumerate(text.splitlines()):
         found = _roff(facts.one_line(line.strip()))
         if index > 0:
@@ -198,6 +199,7 @@ def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
             to_argument(name, text)
 
 
+@public
 def describe(
     format: str = "text",
     *,
@@ -208,18 +210,19 @@ def describe(
     width: int | None = None,
     color: bool = False,
 ) -> str:
-    """Give reference text about all flags, with `full` about hidden ones, too.
+    """Return reference documentation of all flags; `full=True` includes hidden ones.
 
-    | format | gives |
+    | format | returns |
     |---|---|
-    | `"text"` | what `--help` shows, `width` columns wide |
-    | `"xml"` | what `--helpxml` shows, in the form of gflags |
-    | `"json"` | every property of every flag, and every value that it was given |
+    | `"text"` | the text of `--help`, `width` columns wide |
+    | `"xml"` | the text of `--helpxml`, in the format of gflags |
+    | `"json"` | all properties of each flag, and all values that it was given |
     | `"markdown"` | tables by module and category |
     | `"man"` | a manual page for groff |
 
-    `program` is the path of the program, else `sys.argv[0]`; `usage` is the text
-    above the flags. Sensitive values are `<redacted>`.
+    `program` is the path of the program; the default is `sys.argv[0]`. `usage` is the
+    text above the flags. `width` defaults to that of the terminal; `color=True` adds ANSI
+    escapes to text. Sensitive values are shown as `<redacted>`.
     """
     path = program or (sys.argv or [""])[0] or "program"
     _check(format, full, {"program": path, "usage": usage, "version": version})

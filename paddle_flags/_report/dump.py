@@ -1,12 +1,15 @@
-"""The current values in forms from which they can be loaded again."""
+"""The current values, in forms that can be loaded again."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Union, overload
 
+from paddle_flags._core.frames import public
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_prefix, to_switch
 from paddle_flags._input.argv import environment_prefix
+from paddle_flags._input.unknown import variable_of
 from paddle_flags._native import lib
 from paddle_flags._report.facts import each
 from paddle_flags._report.help import collect
@@ -37,7 +40,7 @@ class _Current(NamedTuple):
 
 
 def _look(flag: Flag[Any], *, all: bool) -> _Current | None:
-    """Give what is to be written: a value that may be seen, and can be given again."""
+    """Return the current value, or None if it is left out."""
     left_out = flag.sensitive or flag.read_only or flag.retired
     if left_out or not (all or flag.source != "default"):
         return None
@@ -55,19 +58,25 @@ def _to_environment(current: Iterable[_Current], prefix: str) -> dict[str, str]:
     texts = {flag.name: flag.text for flag in current}
     owners: dict[str, str] = {}
     for flag in all_flags():
-        variable = prefix + flag.name.replace("-", "_").replace(".", "_")
+        variable = prefix + variable_of(flag.name)
         other = owners.setdefault(variable, flag.name)
         if other != flag.name and (other in texts or flag.name in texts):
-            message = f"{other} and {flag.name} would both take the variable {variable}"
+            message = f"{other} and {flag.name} would both use the environment variable {variable}"
             raise FlagConflictError(message)
-    return {variable: texts[name] for variable, name in owners.items() if name in texts}
+    dumped = {variable: texts[name] for variable, name in owners.items() if name in texts}
+    # A variable in capitals serves as well: a child must not see two that differ.
+    for variable, text in list(dumped.items()):
+        capitals = prefix + variable[len(prefix) :].upper()
+        if capitals in os.environ and capitals not in owners:
+            dumped[capitals] = text
+    return dumped
 
 
 # ---- tables ----
 
 
 def _keys(name: str, names: set[str]) -> list[str]:
-    """Give the keys to a flag: `a.b` is `b` in the table `a`, unless `a` is a flag, too."""
+    """Return the keys to a flag: `a.b` is `b` in the table `a`, unless `a` is a flag, too."""
     keys = name.split(".")
     tables = {".".join(keys[:end]) for end in range(1, len(keys))}
     return keys if all(keys) and len(keys) <= _DEEPEST and not tables & names else [name]
@@ -90,13 +99,13 @@ def _check_text(flag: _Current, text: str, what: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        message = f"{flag.name}: the value has bytes that aren't UTF-8, which {what} can't hold"
+        message = f"{flag.name}: the value has bytes that are not UTF-8, which {what} cannot hold"
         raise FlagValueError(message) from None
     return text
 
 
 def _plain(flag: _Current, what: str, can_hold: Callable[[Any], bool]) -> Any:
-    """Give a value as TOML or JSON writes it; what they can't write goes as text."""
+    """Return a value for TOML or JSON; what they cannot hold becomes text."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, str):
@@ -121,7 +130,7 @@ def _to_toml(current: Iterable[_Current], _: str) -> str:
     try:
         import tomli_w  # noqa: PLC0415 - an extra
     except ImportError:
-        message = "writing TOML needs tomli-w: pip install 'paddle_flags[toml]'"
+        message = "writing TOML requires tomli-w: pip install 'paddle_flags[toml]'"
         raise FlagArgumentError(message) from None
 
     def plain(flag: _Current) -> Any:
@@ -149,28 +158,32 @@ def dump(
 ) -> dict[str, str]: ...
 @overload
 def dump(format: str, *, all: bool = ..., prefix: str | None = ...) -> Dumped: ...
+@public
 def dump(
     format: str = "flagfile",
     *,
     all: bool = False,
     prefix: str | None = None,
 ) -> Dumped:
-    """Give the values that flags were given, so that reading them gives the same state.
+    """Return the current values of all flags, in a form that can be loaded again.
 
-    | format | gives | read by |
+    | format | returns | loaded by |
     |---|---|---|
     | `"flagfile"` | text | `--flagfile=FILE` |
-    | `"argv"` | a list of tokens, without the program | `parse([program, *tokens])` |
-    | `"environment"` | a dictionary of variables | `parse(env_prefix=prefix)` |
+    | `"argv"` | a list of arguments, without the program | `parse([program, *arguments])` |
+    | `"environment"` | a dictionary of environment variables | `parse(env_prefix=prefix)` |
     | `"toml"`, `"json"` | text | `parse(config=FILE)` |
 
-    Without a `prefix` variables have the last `env_prefix` of `parse`, or `FLAGS_`.
-    With `all`, defaults are there as well. Sensitive values are left out, and so are
-    read-only and retired flags, which take none. TOML needs the extra
-    `paddle_flags[toml]`.
+    Values that are defaults are left out, unless `all=True`. Sensitive, read-only and
+    retired flags are always left out.
 
-    Raises FlagValueError for bytes that aren't UTF-8 in TOML and JSON, and
-    FlagConflictError for two flags that would take one variable.
+    `prefix` is that of environment variables; the default is the last `env_prefix` of
+    `parse`, or `FLAGS_`. If `os.environ` has a flag's variable in capitals, that one is
+    returned too, so that a child process with both cannot see two different values.
+
+    Raises FlagValueError for text that is not UTF-8 in TOML and JSON, FlagConflictError
+    if two flags would need the same variable, and FlagArgumentError if TOML is asked for
+    without the extra `paddle_flags[toml]`.
     """
     if format not in FORMATS:
         message = f"format {format!r}: expected one of {', '.join(FORMATS)}"

@@ -1,9 +1,10 @@
-"""What is known of one flag, and where its value comes from."""
+"""`explain`: what a flag is, and where its value comes from."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.frames import public
 from paddle_flags._core.registry import find
 from paddle_flags._report import facts
 from paddle_flags._report.table import table
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _fate(entry: FlagEntry, holding: FlagEntry) -> str:
-    """Tell why an entry below the one that holds doesn't."""
+    """Return why an entry holds, or does not."""
     if entry is holding:
         return "holds"
     if entry.replaced:
@@ -39,11 +40,12 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
     }
 
 
+@public
 def explain(name: str) -> str:
-    """Tell what a flag is, every value that it was given, and which one holds.
+    """Return a description of a flag: its definition, its values, and which one holds.
 
-    For people to read, as `python -m paddle_flags explain` prints it; a program reads
-    `Flag.history`.
+    It is text for people, as `paddle-flags explain` prints it; programs use
+    `Flag.history`. Raises UndefinedFlagError.
     """
     flag = find(name)
     lines = [f"{flag.name} = {facts.shown(flag, flag.value)}", ""]

@@ -1,9 +1,11 @@
-"""What reports tell of a flag, in words."""
+"""The parts of reports about a flag, as text."""
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import suppress
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from paddle_flags._core.header import MARKS
@@ -23,12 +25,12 @@ _WIDEST_CHOICES = 30  # that stand in the place of a value
 
 
 def one_line(text: str) -> str:
-    """Give text as it can stand in a line: control and stray bytes escaped."""
+    """Return text as it can stand in a line: control and stray bytes escaped."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _number(value: float) -> str:
-    """Give a number as C writes it, of as few digits as read back equal."""
+    """Return a number as C writes it, of as few digits as read back equal."""
     if isinstance(value, int):
         return str(value)
     texts = (f"{value:.{digits}g}" for digits in (15, 16, 17))
@@ -36,7 +38,7 @@ def _number(value: float) -> str:
 
 
 def plain(value: Any) -> str:
-    """Give a value as text that a command line reads."""
+    """Return a value as text that a command line reads."""
     if isinstance(value, tuple):
         return encode(value)
     if isinstance(value, bool):
@@ -45,40 +47,52 @@ def plain(value: Any) -> str:
 
 
 def _bytes(value: int) -> str:
-    power = min(((value & -value).bit_length() - 1) // 10, 6)
-    return f"{value >> 10 * power}{('', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB')[power]}"
+    for power, name in enumerate(("EiB", "PiB", "TiB", "GiB", "MiB", "KiB")):
+        size = 1 << 10 * (6 - power)
+        if value >= size and value % (size // 4) == 0:
+            quarters = ("", ".25", ".5", ".75")
+            return f"{value // size}{quarters[value % size * 4 // size]}{name}"
+    return str(value)
 
 
-def _seconds(value: int) -> str:
+def _seconds(value: int, fraction: str = "") -> str:
+    """Give whole seconds, with the digits of a fraction behind its point."""
     parts = []
-    for size, name in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+    for size, name in ((86400, "d"), (3600, "h"), (60, "m")):
         parts += [f"{value // size}{name}"] * (value >= size)
         value %= size
-    return "".join(parts)
+    last = f"{value}{fraction}s" if value or fraction else ""
+    return "".join(parts) + last or "0"
 
 
 def _fraction(value: float) -> str:
-    for scale, name in ((1e3, "ms"), (1e6, "us"), (1e9, "ns")):
-        whole = int(value * scale + 0.5)
-        if whole and whole / scale == value:
-            return f"{whole}{name}"
+    """Give seconds that aren't whole, with the digits of the plain number."""
+    digits = Decimal(_number(value))
+    if value >= 1:
+        return _seconds(int(digits), f"{digits % 1:f}"[1:])
+    for power, name in enumerate(("ms", "us", "ns"), start=1):
+        part = digits.scaleb(3 * power)
+        if part >= 1:
+            return f"{part:f}{name}"
     return _number(value)
 
 
+_MOST_WHOLE = 9e15  # a greater float has more digits before the point than people read
+
+
 def _quantity(value: float, unit: str | None) -> str:
-    """Write a number with its unit, as C's help does: 64MiB, 1m30s."""
-    if unit not in ("bytes", "seconds") or not abs(value) < 2**64:
+    """Write a number with its unit, as C's help does: 64MiB, 1m30.5s."""
+    real = isinstance(value, float)
+    if unit not in ("bytes", "seconds") or (real and not abs(value) < _MOST_WHOLE):
         return _number(value)
-    if value == 0:
-        return "0"
-    sign = "-" * (value < 0)
+    sign = "-" * (math.copysign(1, value) < 0)
     if int(value) != value:
         return sign + _fraction(abs(value)) if unit == "seconds" else _number(value)
     return sign + (_bytes if unit == "bytes" else _seconds)(abs(int(value)))
 
 
 def shown(flag: Flag[Any], value: Any) -> str:
-    """Give a value of the flag for people, on one line."""
+    """Return a value of the flag for people, on one line."""
     if flag.sensitive:
         return REDACTED
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -87,13 +101,13 @@ def shown(flag: Flag[Any], value: Any) -> str:
 
 
 def type_of(flag: Flag[Any]) -> str:
-    """Give the type in words."""
+    """Return the type as text, with items and unit."""
     kind = f"list of {flag.items}" if flag.items else flag.type
     return f"{kind}, {flag.unit}" if flag.unit else kind
 
 
 def names(flag: Flag[Any]) -> list[str]:
-    """Give the names that stand before the help, those of one letter first."""
+    """Return the names that stand before the help, those of one letter first."""
     letters = [name for name in (flag.name, *flag.aliases) if len(name) == 1]
     own = [flag.name] if len(flag.name) > 1 else []
     no = "[no]" if flag.type == "bool" else ""
@@ -101,7 +115,7 @@ def names(flag: Flag[Any]) -> list[str]:
 
 
 def holder(flag: Flag[Any]) -> str:
-    """Give what stands for the value behind a name: "INT32"; nothing for a bool."""
+    """Return what stands for the value behind a name: "INT32"; nothing for a bool."""
     if flag.type == "bool":
         return ""
     item = (flag.unit or flag.items or flag.type).upper()
@@ -111,7 +125,7 @@ def holder(flag: Flag[Any]) -> str:
 
 
 def limits(flag: Flag[Any]) -> str:
-    """Tell the range, if there is one."""
+    """Return the range as text, or ""."""
     if flag.min is not None and flag.max is not None:
         return f"{_quantity(flag.min, flag.unit)} to {_quantity(flag.max, flag.unit)}"
     if flag.min is not None:
@@ -120,13 +134,13 @@ def limits(flag: Flag[Any]) -> str:
 
 
 def marks(flag: Flag[Any]) -> list[str]:
-    """Give the words for what is set in the definition, the most important first."""
+    """Return the names of the marks that are set, the most important first."""
     found = [words for mark, words in MARKS.items() if getattr(flag, mark)]
     return sorted(found, key=lambda words: words != "required")
 
 
 def notes(flag: Flag[Any]) -> list[str]:
-    """Tell what stands in brackets behind the help, but for the values."""
+    """Return the notes in brackets behind the help, except the values."""
     found = [mark for mark in marks(flag) if mark not in ("hidden", "sensitive")]
     if flag.choices and not holder(flag).startswith("{"):
         found.append("one of: " + ", ".join(choice or '""' for choice in flag.choices))
@@ -138,24 +152,24 @@ def notes(flag: Flag[Any]) -> list[str]:
 
 
 def heading(flag: Flag[Any]) -> str:
-    """Give the heading that a flag stands under."""
+    """Return the heading that a flag stands under."""
     module = one_line(os.path.basename(flag.module)) or "other"
     return f"{module}, {one_line(flag.category)}" if flag.category else module
 
 
-def each(flags: Iterable[Flag[Any]], tell: Callable[[Flag[Any]], T]) -> list[T]:
-    """Give what `tell` gives for each flag; a plugin may leave on another thread."""
+def each(flags: Iterable[Flag[Any]], report: Callable[[Flag[Any]], T]) -> list[T]:
+    """Return `report(flag)` for each flag; a plugin may leave on another thread."""
     found = []
     for flag in flags:
         with suppress(UndefinedFlagError):
-            found.append(tell(flag))
+            found.append(report(flag))
     return found
 
 
 def groups(flags: Iterable[Flag[Any]], program: str) -> dict[str, list[Flag[Any]]]:
-    """Bring the flags of each module together, as C's help does.
+    """Group flags by module and category, as the help written in C does.
 
-    The program's own come first, and in a module those without a category.
+    The program's own flags come first, and in a module those without a category.
     """
     places = each(flags, lambda flag: (flag.module, flag.category, heading(flag), flag))
     places.sort(key=lambda place: os.path.basename(place[0]) != program)
@@ -171,6 +185,6 @@ def groups(flags: Iterable[Flag[Any]], program: str) -> dict[str, list[Flag[Any]
 
 
 def listed(*, hidden: bool) -> list[Flag[Any]]:
-    """Give the flags that listings show."""
+    """Return the flags that listings show."""
     shown = each(all_flags(), lambda flag: (flag, (hidden or not flag.hidden) and not flag.retired))
     return [flag for flag, wanted in shown if wanted]

@@ -1,4 +1,4 @@
-"""Help, as C writes it, for the terminal at hand."""
+"""The help text, which C writes, for this terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pd_python_write(text: Any, length: int, parts: Any) -> None:
 
 
 def collect(report: Callable[..., int], *arguments: Any) -> str:
-    """Give what a pd_report function writes."""
+    """Return what a pd_report function writes."""
     parts: list[bytes] = []
     handle = ffi.new_handle(parts)
     err = new_error()
@@ -31,7 +31,7 @@ def collect(report: Callable[..., int], *arguments: Any) -> str:
 
 
 KINDS: dict[str, int] = {name: number for number, name in HELP_KINDS.items()}
-"""What a command line may ask for: `"help"`, `"helpfull"`, ..., `"version"`."""
+"""The kinds of help: `"help"`, `"helpfull"`, ..., `"version"`."""
 
 
 def help_text(
@@ -44,10 +44,10 @@ def help_text(
     width: int | None = None,
     color: bool | None = None,
 ) -> str:
-    """Give the text that `--<kind>` shows, and for `--helpon=<pattern>` and the like.
+    """Return the text of `--<kind>`, or of `--<kind>=<pattern>`.
 
-    `program` is `sys.argv[0]`, `usage` the text above the flags. Without a `width`
-    it is that of the terminal, and without `color` the terminal decides on that.
+    `program` is `sys.argv[0]`, and `usage` the text above the flags. `width` and `color`
+    default to those of the terminal.
     """
     if not isinstance(kind, str) or kind not in KINDS:
         message = f"help {kind!r}: expected one of {', '.join(KINDS)}"
@@ -77,7 +77,7 @@ def _integer(name: str, value: int) -> int:
 
 
 def _usage_of_module(program: str, kind: str) -> str | None:
-    """Give the usage line of a program that was started by `python -m`."""
+    """Return the usage line of a program that was started by `python -m`."""
     name = getattr(getattr(sys.modules.get("__main__"), "__spec__", None), "name", None)
     if name is None or kind == "helpxml" or [program] != sys.argv[:1]:
         return None
@@ -91,7 +91,7 @@ def _width() -> int:
 
 
 def wants_color() -> bool:
-    """Tell if stdout takes ANSI escapes; NO_COLOR and FORCE_COLOR decide, if they are set."""
+    """Return whether stdout takes ANSI escapes; NO_COLOR and FORCE_COLOR decide if set."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

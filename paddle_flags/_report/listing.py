@@ -1,4 +1,4 @@
-"""All flags, in a table or in another form."""
+"""Listings of all flags: a table or another form."""
 
 from __future__ import annotations
 
@@ -40,19 +40,22 @@ def _row(flag: Flag[Any]) -> tuple[str, ...]:
 
 
 def flags_table(*, hidden: bool = False) -> str:
-    """Give the table of all flags with value, source and module."""
+    """Return the table of all flags with value, source and module."""
     rows = facts.each(facts.listed(hidden=hidden), _row)
     return table(("flag", "type", "value", "source", "module"), rows)
 
 
-def listing(format: str = "table", *, all: bool = False) -> str:  # noqa: A002 - the words for it
-    """Show all flags in one of LISTINGS; `all`: hidden ones, and defaults to be read back."""
+def listing(format: str, *, program: str, all: bool = False) -> str:  # noqa: A002 - as in dump()
+    """Return all flags in one of LISTINGS; `all` includes hidden ones, and defaults in dumps.
+
+    `program` is what reports name as the program.
+    """
     if format == "table":
         return flags_table(hidden=all)
     if format == "text":
         return help_text("", "helpfull" if all else "help", usage="")
     if format in DESCRIBED:
-        return describe(format, program="python -m paddle_flags", full=all)
+        return describe(format, program=program, full=all)
     import shlex  # noqa: PLC0415
 
     kind = "json" if format == _JSON_VALUES else format

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def _columns(text: str) -> int:
-    """Give the columns of a terminal that text takes."""
+    """Return the columns of a terminal that text takes."""
     import unicodedata  # noqa: PLC0415 - it takes its time
 
     return sum(
@@ -19,7 +19,7 @@ def _columns(text: str) -> int:
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Give aligned columns with a title each."""
+    """Return aligned columns with a title each."""
     lines = [list(titles), *(list(row) for row in rows)]
     widths = [max(map(_columns, column)) for column in zip(*lines)]
     padded = (

@@ -1,1 +1,1 @@
-"""The command line: `parse`, and the commands of `python -m paddle_flags`, a file each."""
+"""`parse`, and the commands of `paddle-flags`, one in each file."""

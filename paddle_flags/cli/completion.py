@@ -5,11 +5,20 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paddle_flags._completion.answer import NOTHING, Candidate, describe, files, match
+from paddle_flags._completion.answer import (
+    NOTHING,
+    Candidate,
+    describe,
+    files,
+    match,
+    with_candidates,
+)
 from paddle_flags._completion.flags import complete_flags, flag_names
 from paddle_flags._completion.script import SHELLS, own_programs, script
+from paddle_flags._report.listing import LISTINGS
 from paddle_flags.cli import new
-from paddle_flags.cli.options import PROGRAM, load, options_end
+from paddle_flags.cli.line import split
+from paddle_flags.cli.options import CONSOLE, PROGRAM, load, own_options
 from paddle_flags.cli.output import print_text
 from paddle_flags.errors import FlagError
 
@@ -24,7 +33,7 @@ _WITH_FILES = ("-p", "--plugin", "--config")  # options whose value is a path
 
 def add(commands: Commands) -> None:
     """Add the command to the parsers of a command line."""
-    summary = "print a script that lets a shell complete flags"
+    summary = "print a script for tab completion of flags"
     parser = commands.add_parser(
         "completion",
         help=summary,
@@ -38,8 +47,8 @@ def add(commands: Commands) -> None:
         nargs="*",
         metavar="PROGRAM",
         default=own_programs(),
-        help="a command whose program calls parse(), as in train.py or 'python train.py';"
-        f" without one, {PROGRAM}",
+        help="a command that starts a program which calls parse(), as in train.py or"
+        f" 'python train.py'; the default is {CONSOLE} itself",
     )
     parser.set_defaults(
         act=lambda options: print_text(script(options.shell, options.programs), end="")
@@ -50,42 +59,48 @@ def add(commands: Commands) -> None:
 
 
 def complete_command(parser: argparse.ArgumentParser, token: str) -> Answer:
-    """Complete the first token: a command, or an option of them all."""
+    """Complete the first token: a command, or an option in its place."""
     offered = _options_of(parser) if token.startswith("-") else _commands_of(parser)
     return match(offered, token)
 
 
 def complete_with_flags(parser: argparse.ArgumentParser, tokens: list[str], token: str) -> Answer:
     """Complete a token behind a command that takes flags, the first of `tokens`."""
-    end = options_end(tokens[1:], parser) + 1
-    if end > len(tokens):  # the token is the value of an option
-        return files(token) if tokens[-1] in _WITH_FILES else NOTHING
+    command, *before = tokens
+    line = split(before, parser, _load, has_program=command == "run")
+    if line.open_option:
+        return _complete_value(line.open_option, "", token)
     name, equals, typed = token.partition("=")
-    if equals and name in _WITH_FILES:
-        return files(typed, name + equals)
-    for plugin in parser.parse_args(tokens[1:end]).plugin:
-        with suppress(FlagError):
-            load(plugin)
-    return _complete_line(tokens[0], parser, tokens[end:], token)
-
-
-def _complete_line(
-    command: str, parser: argparse.ArgumentParser, rest: list[str], token: str
-) -> Answer:
-    """Complete a token behind the options, where flags and arguments stand."""
-    if command == "run" and "-m" in rest:
-        return files(token) if rest[-1] != "-m" else NOTHING
-    arguments = {"list": NOTHING, "explain": match(flag_names(), token)}
+    if equals and own_options(parser).get(name):
+        return _complete_value(name, name + equals, typed)
+    if line.program:
+        return files(token) if line.program != ["-m"] else NOTHING
+    names = {"list": NOTHING, "explain": match(flag_names(), token)}
+    # An option in front of the cursor ends what the flag before it could take.
+    rest = [] if len(line.rest) in line.cuts else line.rest
     answer = complete_flags(
-        rest, token, stop_at_argument=command == "run", arguments=arguments.get(command)
+        rest, token, stop_at_argument=command == "run", arguments=names.get(command)
     )
-    if rest or not token.startswith("-") or "=" in token:
+    if "--" in rest or not token.startswith("-") or equals:
         return answer
     return match([*_options_of(parser), *answer.candidates], token)
 
 
+def _load(plugin: str) -> None:
+    with suppress(FlagError):
+        load(plugin)
+
+
+def _complete_value(option: str, kept: str, typed: str) -> Answer:
+    """Complete the value of an option of a command."""
+    if option in _WITH_FILES:
+        return files(typed, kept)
+    values = {"--explain": flag_names(), "--format": map(Candidate, LISTINGS)}
+    return with_candidates(kept, typed, values.get(option, ()))
+
+
 def complete_plain(parser: argparse.ArgumentParser, tokens: list[str], token: str) -> Answer:
-    """Complete a token behind a command that has no flags: config, completion, gen or new."""
+    """Complete a token behind config, completion, gen or new, which have no flags."""
     if token.startswith("-"):
         return match(_options_of(parser), token)
     if tokens[-1] in ("--lang", "--dir"):
@@ -97,7 +112,6 @@ def complete_plain(parser: argparse.ArgumentParser, tokens: list[str], token: st
 
 
 def _options_of(parser: argparse.ArgumentParser) -> list[Candidate]:
-    """Give the options of a parser."""
     return [
         Candidate(option, describe(action.help or ""))
         for action in parser._actions  # noqa: SLF001 - as in own_options

@@ -1,4 +1,4 @@
-"""The command config: print what a build of plugins and hosts needs."""
+"""The command config: print paths and arguments for building plugins and hosts."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ if TYPE_CHECKING:
 
     from paddle_flags.cli.options import Commands
 
-_OPTIONS: dict[str, Callable[[], str]] = {
-    "--cflags": paths.cflags,
-    "--includedir": paths.get_include,
-    "--compatdir": paths.get_compat_include,
-    "--libs": paths.libs,
-    "--libdir": paths.get_library_dir,
-    "--static": paths.get_static_library,
-    "--cmakedir": paths.get_cmake_dir,
-    "--pkgconfigdir": paths.get_pkgconfig_dir,
-    "--makefile": paths.get_makefile,
+# Each option with the function that finds what it prints, and its help.
+_OPTIONS: dict[str, tuple[Callable[[], str], str]] = {
+    "--cflags": (paths.cflags, "compiler arguments of a plugin or host, quoted for a shell"),
+    "--includedir": (paths.get_include, "the directory of pd_flags.h and pd_flags.hpp"),
+    "--compatdir": (
+        paths.get_compat_include,
+        "the directory of the compatible gflags/gflags.h and c10/util/Flags.h",
+    ),
+    "--libs": (paths.libs, "linker arguments of a host, quoted for a shell"),
+    "--libdir": (paths.get_library_dir, "the directory of libpd_flags.so"),
+    "--static": (paths.get_static_library, "the path of libpd_flags.a"),
+    "--cmakedir": (paths.get_cmake_dir, "the directory for CMake's paddle_flags_DIR"),
+    "--pkgconfigdir": (paths.get_pkgconfig_dir, "the directory for PKG_CONFIG_PATH"),
+    "--makefile": (paths.get_makefile, "the path of a makefile to include, for flags in YAML"),
 }
 
 
 def add(commands: Commands) -> None:
     """Add the command to the parsers of a command line."""
-    summary = "print what a build of plugins and hosts needs"
+    summary = "print paths and arguments for building plugins and hosts"
     parser: argparse.ArgumentParser = commands.add_parser(
         "config",
         help=summary,
@@ -36,14 +40,9 @@ def add(commands: Commands) -> None:
         usage=f"{PROGRAM} config OPTION...",
         allow_abbrev=False,
     )
-    for option, function in _OPTIONS.items():
-        what = str(function.__doc__).partition("\n")[0].replace("Give", "print").replace("`", "")
+    for option, (_, about) in _OPTIONS.items():
         parser.add_argument(
-            option,
-            dest="options",
-            action="append_const",
-            const=option,
-            help=what.rstrip("."),
+            option, dest="options", action="append_const", const=option, help=f"print {about}"
         )
     parser.set_defaults(act=lambda options: _print(parser, options.options))
 
@@ -51,4 +50,4 @@ def add(commands: Commands) -> None:
 def _print(parser: argparse.ArgumentParser, options: list[str] | None) -> None:
     if not options:
         parser.error(f"expected one or more of {', '.join(_OPTIONS)}")
-    print_text(" ".join(_OPTIONS[option]() for option in options))
+    print_text(" ".join(_OPTIONS[option][0]() for option in options))

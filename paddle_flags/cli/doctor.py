@@ -1,4 +1,4 @@
-"""The command doctor: examine a process with plugins, and files."""
+"""The command doctor: check plugins, files and the process."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from paddle_flags.cli.output import print_text
 if TYPE_CHECKING:
     import argparse
 
+    from paddle_flags.cli.line import Line
     from paddle_flags.cli.options import Action, Commands
 
 
@@ -21,14 +22,15 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "doctor",
-        "report on a process with plugins, and on files; exits with 1 if there are problems",
+        "check plugins, files and the process; exit with 1 if there are problems",
         "[--json] [--flag=value]... [FILE]...",
+        "doctor -p libalpha.so libbeta.so",
     )
     parser.add_argument("--json", action="store_true", help="write the report as JSON")
 
 
-def prepare(options: argparse.Namespace, tokens: list[str]) -> Action:
-    """Load the plugins and set the flags; errors of that are part of the report."""
+def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: Line) -> Action:
+    """Load the plugins and set the flags; the report includes what went wrong in that."""
     from paddle_flags._doctor.examine import check_file, examine  # noqa: PLC0415 - seldom used
     from paddle_flags._doctor.text import to_lines  # noqa: PLC0415 - as above
 
@@ -41,7 +43,7 @@ def prepare(options: argparse.Namespace, tokens: list[str]) -> Action:
         except errors.FlagError as error:
             refused.append(error)
             refused_files.append(plugin_parts(plugin)[1])
-    files = set_flags(options, tokens, allow_pending=True)
+    files = set_flags(parser, options, line, allow_pending=True)
     report = examine(files, refused, refused_files, options.env_prefix)
 
     def act() -> None:

@@ -1,4 +1,4 @@
-"""The command explain: report what a flag is and where its value comes from."""
+"""The command explain: describe a flag and where its value comes from."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from paddle_flags.cli.output import print_text
 if TYPE_CHECKING:
     import argparse
 
+    from paddle_flags.cli.line import Line
     from paddle_flags.cli.options import Action, Commands
 
 
@@ -20,14 +21,15 @@ def add(commands: Commands) -> None:
     add_command(
         commands,
         "explain",
-        "tell what a flag is and where its value comes from",
+        "describe a flag and where its value comes from",
         "[--flag=value]... NAME",
+        "explain alpha_level -p libalpha.so --config app.toml",
     )
 
 
-def prepare(options: argparse.Namespace, tokens: list[str]) -> Action:
+def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: Line) -> Action:
     """Set the flags, and make the text to print."""
-    rest = set_flags(options, tokens)
+    rest = set_flags(parser, options, line)
     if len(rest) != 1:
         message = f"expected the name of one flag, not {len(rest)} arguments"
         raise errors.FlagArgumentError(message)

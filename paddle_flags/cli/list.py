@@ -1,4 +1,4 @@
-"""The command list: show all flags."""
+"""The command list: print all flags."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import errors
 from paddle_flags._report.listing import LISTINGS, listing
-from paddle_flags.cli.options import add_command, set_flags
+from paddle_flags.cli.options import PROGRAM, add_command, set_flags
 from paddle_flags.cli.output import print_text
 
 if TYPE_CHECKING:
     import argparse
 
+    from paddle_flags.cli.line import Line
     from paddle_flags.cli.options import Action, Commands
 
 
@@ -20,14 +21,15 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "list",
-        "show all flags with value, source and module, or in another form",
-        "[--all] [--format=FORMAT] [--flag=value]...",
+        "list all flags",
+        "[--all] [--format FORMAT] [--flag=value]...",
+        "list -p libalpha.so --alpha_level=9",
     )
     parser.add_argument(
         "--format",
         choices=LISTINGS,
         default="table",
-        help="what to write: a %(default)s if not told, or " + ", ".join(LISTINGS[1:]),
+        help=f"write {', '.join(LISTINGS)}; the default is %(default)s",
         metavar="FORMAT",
     )
     parser.add_argument(
@@ -35,20 +37,20 @@ def add(commands: Commands) -> None:
         dest="format",
         action="store_const",
         const="text",
-        help="show what each flag is for, as --format=text",
+        help="show the help of each flag; short for --format=text",
     )
     parser.add_argument(
         "--all",
         action="store_true",
-        help="show hidden flags too, and defaults in what is to be read back",
+        help="include hidden flags; in formats that can be loaded again, include defaults",
     )
 
 
-def prepare(options: argparse.Namespace, tokens: list[str]) -> Action:
+def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: Line) -> Action:
     """Set the flags, and make the text to print."""
-    rest = set_flags(options, tokens)
+    rest = set_flags(parser, options, line)
     if rest:
-        message = f"{rest[0]}: expected no argument; plugins are given by -p"
+        message = f"unexpected argument {rest[0]}; to load a plugin, use -p {rest[0]}"
         raise errors.FlagArgumentError(message)
-    text = listing(options.format, all=options.all)
+    text = listing(options.format, program=PROGRAM, all=options.all)
     return lambda: print_text(text)

@@ -1,8 +1,8 @@
-"""The command line python -m paddle_flags: which command it names, and running that."""
+"""The command line of paddle-flags and python -m paddle_flags: find the command and run it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple, NoReturn
 
 from paddle_flags import errors
 from paddle_flags._completion.answer import NOTHING
@@ -11,13 +11,15 @@ from paddle_flags._core.status import to_text
 from paddle_flags._native import lib
 from paddle_flags.cli import completion, config, doctor, explain, new, run
 from paddle_flags.cli import list as list_
-from paddle_flags.cli.options import PROGRAM, Parser, load, options_end, own_options
+from paddle_flags.cli.line import split
+from paddle_flags.cli.options import PROGRAM, Parser, load, own_options
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import print_warnings
+from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from paddle_flags._completion.answer import Answer
     from paddle_flags.cli.options import Action, Parsers
@@ -32,18 +34,20 @@ _COMMANDS = {
 
 
 class Generator(NamedTuple):
-    """The command gen, which is of a layer above this one."""
+    """The command gen, which belongs to a layer above this one."""
 
     summary: str
     new_parser: Callable[[str], argparse.ArgumentParser]
-    """Of the name of the program."""
+    """Called with the name of the program."""
     run: Callable[[Sequence[str], str], int]
-    """Of the tokens behind gen and the name of the program; gives the exit status."""
+    """Called with the tokens behind gen and the name of the program; returns the exit status."""
 
 
 def _build_parsers(generator: Generator) -> tuple[argparse.ArgumentParser, Parsers]:
     main_parser = Parser(
-        PROGRAM, description="Flags of a process and its native plugins.", allow_abbrev=False
+        PROGRAM,
+        description="Work with the flags of a process and its native plugins.",
+        allow_abbrev=False,
     )
     version = f"paddle_flags {to_text(lib.PD_VERSION)}"
     main_parser.add_argument("--version", action="version", version=version)
@@ -57,19 +61,16 @@ def _build_parsers(generator: Generator) -> tuple[argparse.ArgumentParser, Parse
 
 def _prepare(command: str, parser: argparse.ArgumentParser, tokens: Sequence[str]) -> Action:
     """Load plugins and read flags: all that can go wrong because of a user."""
-    end = options_end(tokens, parser)
-    options = parser.parse_args(tokens[:end])
-    rest = list(tokens[end:])
-    if command != "doctor":  # which reports what loading meets
+    is_run = command == "run"
+    line = split(tokens, parser, has_program=is_run)
+    options = parser.parse_args(line.own)  # which may show the help instead
+    if is_run:  # where the program begins depends on the flags that plugins define
+        line = split(tokens, parser, load, has_program=True)
+        options = parser.parse_args(line.own)
+    elif command in ("list", "explain"):  # doctor reports what loading meets
         for plugin in options.plugin:
             load(plugin)
-    own = rest[: run.program_at(rest)] if command == "run" else rest
-    options_here = own_options(parser).keys() - {"-h", "--help"}  # which flags have too
-    late = [token for token in own if token.partition("=")[0] in options_here]
-    if late:
-        message = f"{late[0]}: options come before flags and names"
-        raise errors.FlagArgumentError(message)
-    return _COMMANDS[command](options, rest)
+    return _COMMANDS[command](parser, options, line)
 
 
 def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
@@ -87,31 +88,44 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
     return completion.complete_plain(parser, tokens, token)
 
 
-def _suggestion(name: str, known: Collection[str]) -> str:
-    from paddle_flags.cli.suggestions import suggestion  # noqa: PLC0415 - seldom used
-
-    return suggestion(name, known)
-
-
 def _act_plain(
     main_parser: argparse.ArgumentParser, parsers: Parsers, tokens: Sequence[str]
 ) -> None:
-    """Do a command that has no flags: config, completion or new."""
-    first = tokens[0] if tokens else "-"
-    if not first.startswith("-") and first not in parsers:
-        expected = f"expected one of {', '.join(parsers)}"
-        main_parser.error(f"{first}: no such command, {expected}{_suggestion(first, parsers)}")
+    """Run a command that has no flags: config, completion or new."""
+    if tokens and tokens[0] not in parsers:
+        _check_first(main_parser, parsers, tokens[0])
     options, unknown = main_parser.parse_known_args(tokens)
     if unknown:
-        parser = parsers.get(first, main_parser)
-        known = own_options(parser)
-        near = _suggestion(unknown[0].partition("=")[0], known)
-        parser.error(f"{unknown[0]}: no such option or argument{near}")
+        _refuse(parsers.get(tokens[0], main_parser), unknown[0])
     options.act(options)
 
 
+def _check_first(main_parser: argparse.ArgumentParser, parsers: Parsers, first: str) -> None:
+    """End the program unless the first token, which is no command, is a known option."""
+    name = first.partition("=")[0]
+    if not first.startswith("-"):
+        near = nearest(first, parsers)
+        expected = f"did you mean {near}?" if near else f"expected one of {', '.join(parsers)}"
+        main_parser.error(f"no such command {first or repr(first)}; {expected}")
+    if name in own_options(main_parser):
+        return
+    owners = [command for command in _COMMANDS if name in own_options(parsers[command])]
+    if owners:
+        main_parser.error(f"{name} comes after a command, as in '{PROGRAM} {owners[0]} {name}'")
+    _refuse(main_parser, first)
+
+
+def _refuse(parser: argparse.ArgumentParser, token: str) -> NoReturn:
+    """End the program: the parser knows no such option, or takes no more arguments."""
+    name = token.partition("=")[0]
+    if not token.startswith("-"):
+        parser.error(f"unexpected argument {token}")
+    near = nearest(name, own_options(parser))
+    parser.error(f"no such option {name}" + (f"; did you mean {near}?" if near else ""))
+
+
 def main(tokens: Sequence[str], generator: Generator) -> int:
-    """Run one command; gives the exit status."""
+    """Run one command; return the exit status."""
     request = read_request()
     if request:
         request.reply(_complete(generator, request.tokens, request.token))
@@ -127,6 +141,7 @@ def main(tokens: Sequence[str], generator: Generator) -> int:
         print_text(str(help_))
         return 0
     except errors.FlagError as error:
+        print_warnings(PROGRAM)
         for each in error.errors:
             print_error(f"{PROGRAM}: error: {each}")
         return 2

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def _directory(text: str) -> str:
-    """Give the path of a directory, which may not be there yet."""
+    """Return the path of a directory, which need not exist."""
     if not text:
-        message = "'': expected the path of a new or an empty directory, such as 'alpha' or '.'"
+        message = "'': expected the path of a new or empty directory, such as 'alpha' or '.'"
         raise argparse.ArgumentTypeError(message)
     return text
 
 
 def _language(text: str) -> str:
-    """Give a language, or name the nearest."""
+    """Return a language; an error names the nearest one."""
     if text in LANGUAGES:
         return text
     import difflib  # noqa: PLC0415 - seldom used
@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "new",
         help=summary,
-        description=f"{summary.capitalize()}, builds, tests and installs at once.",
+        description=f"{summary.capitalize()}, ready to build, test and install.",
         usage=f"{PROGRAM} new NAME --lang LANGUAGE [--dir DIRECTORY]",
         epilog="languages:\n"
         + "".join(f"  {name:<10}{each.about}\n" for name, each in LANGUAGES.items()),
@@ -59,7 +59,7 @@ def add(commands: Commands) -> None:
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "name", metavar="NAME", type=check_name, help="the name of the project, as in my_plugin"
+        "name", metavar="NAME", type=check_name, help="the name of the project, such as my_plugin"
     )
     parser.add_argument(
         "--lang",
@@ -72,7 +72,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dir",
         metavar="DIRECTORY",
         type=_directory,
-        help="where to write it: a new or an empty directory; NAME",
+        help="a new or empty directory to write to; the default is NAME",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the commands have in common: their parsers, and how plugins and flags are read."""
+"""What the commands share: their parsers, and how plugins and flags are read."""
 
 from __future__ import annotations
 
@@ -9,32 +9,38 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from paddle_flags import errors
-from paddle_flags._core.plugin import load_plugin
+from paddle_flags._core.plugin import load_named
 from paddle_flags._input.argv import Options
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import read_flags
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from paddle_flags.cli.line import Line
 
 Action = Callable[[], Any]
 Parsers = dict[str, argparse.ArgumentParser]
 Commands = Any  # argparse gives the type of its subparsers no public name
 
-PROGRAM = "python -m paddle_flags"
+CONSOLE = "paddle-flags"
+"""The console script. What it does, `python -m paddle_flags` does too."""
 
-EPILOG = """\
-The options come first, then the flags of the plugins, then all else, as in
 
-  python -m paddle_flags list -p libalpha.so --alpha_level=9
-"""
+def _program() -> str:
+    """Return the name under which the user started us, for messages and usage lines."""
+    started = os.path.basename(sys.argv[0]) if sys.argv else ""
+    return CONSOLE if started.partition(".")[0] == CONSOLE else "python -m paddle_flags"
+
+
+PROGRAM = _program()
+
+_COMMON = "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]"
 
 # "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
 _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
 
 class Parser(argparse.ArgumentParser):
-    """Prints as all of us do."""
+    """A parser that prints as the rest of the package does."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if message:
@@ -46,30 +52,17 @@ class Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-def options_end(tokens: Sequence[str], parser: argparse.ArgumentParser) -> int:
-    """Give how many tokens, from the first on, are options of the command itself."""
-    takes_value = own_options(parser)
-    at = 0
-    while at < len(tokens):
-        name, equals, _ = tokens[at].partition("=")
-        attached = bool(name[2:]) and takes_value.get(name[:2], False)
-        if name not in takes_value and not attached:
-            return at
-        at += 2 if takes_value.get(name) and not equals else 1
-    return at
-
-
 def own_options(parser: argparse.ArgumentParser) -> dict[str, bool]:
-    """Give the options of a command, and whether each takes a value."""
+    """Return the options of a command, and whether each takes a value."""
     return {
         option: action.nargs != 0
-        for action in parser._actions  # noqa: SLF001 - argparse tells it nowhere else
+        for action in parser._actions  # noqa: SLF001 - argparse has no public list
         for option in action.option_strings
     }
 
 
 def plugin_parts(plugin: str) -> tuple[str, str]:
-    """Give namespace and path of FILE or NAMESPACE=FILE."""
+    """Return namespace and path of FILE or NAMESPACE=FILE."""
     parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
     return (parts[1], parts[2]) if parts else ("", plugin)
 
@@ -77,30 +70,53 @@ def plugin_parts(plugin: str) -> tuple[str, str]:
 def load(plugin: str) -> None:
     """Load FILE or NAMESPACE=FILE."""
     namespace, file = plugin_parts(plugin)
+    if not file:
+        message = "-p: expected the path of a shared library, not an empty argument"
+        raise errors.FlagArgumentError(message)
     if file.endswith((".py", ".pyw")):
         message = (
-            f"{file}: is a Python program, expected a shared library; '{PROGRAM} run --show {file}'"
-            " runs it and shows its flags, and pf.explain(name) in it tells why one has its value"
+            f"{file}: is a Python program, expected a shared library; to run it and see its"
+            f" flags, use '{PROGRAM} run --show {file}'; to see why a flag has its value,"
+            f" use '{PROGRAM} run --explain NAME {file}'"
         )
         raise errors.FlagArgumentError(message)
-    load_plugin(file, namespace=namespace)
+    load_named(file, namespace, "-p {namespace}={path}")
 
 
-def set_flags(options: argparse.Namespace, tokens: list[str], **how: Any) -> list[str]:
-    """Set the flags of the plugins; give the other tokens."""
-    config = options.config or None
-    reading = Options(env_prefix=options.env_prefix, config=config, keep_startup=True, **how)
-    return read_flags([PROGRAM, *tokens], reading)
+def set_flags(
+    parser: argparse.ArgumentParser,
+    options: argparse.Namespace,
+    line: Line,
+    *,
+    allow_pending: bool = False,
+    stop_at_argument: bool = False,
+) -> list[str]:
+    """Set the flags of the plugins; return the other tokens."""
+    line.check()
+    if not allow_pending:
+        line.check_spelling(parser)
+    reading = Options(
+        env_prefix=options.env_prefix,
+        config=options.config or None,
+        keep_startup=True,
+        allow_pending=allow_pending,
+        stop_at_argument=stop_at_argument,
+    )
+    return read_flags([PROGRAM, *line.rest], reading)
 
 
-def add_command(commands: Commands, name: str, summary: str, use: str) -> argparse.ArgumentParser:
+def add_command(
+    commands: Commands, name: str, summary: str, use: str, example: str
+) -> argparse.ArgumentParser:
     """Add a command that loads plugins and takes their flags."""
+    indent = "\n" + " " * len(f"usage: {PROGRAM} {name} ")
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
-        usage=f"{PROGRAM} {name} [-p FILE]... [--config FILE]... [--env-prefix PREFIX] {use}",
-        epilog=EPILOG,
+        usage=indent.join([f"{PROGRAM} {name} {_COMMON}", *use.splitlines()]),
+        epilog="Options, flags and names may come in any order.\n\n"
+        f"example:\n  {PROGRAM} {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -110,18 +126,18 @@ def add_command(commands: Commands, name: str, summary: str, use: str) -> argpar
         action="append",
         default=[],
         metavar="FILE",
-        help="a shared library to load, or NAMESPACE=FILE; may be given again",
+        help="load a shared library; NAMESPACE=FILE loads it in a namespace; may be repeated",
     )
     parser.add_argument(
         "--config",
         action="append",
         default=[],
         metavar="FILE",
-        help="a configuration file to read: TOML, YAML, JSON or a flagfile; may be given again",
+        help="read a configuration file: TOML, YAML, JSON or a flagfile; may be repeated",
     )
     parser.add_argument(
         "--env-prefix",
         metavar="PREFIX",
-        help="take values from the environment, from the variables PREFIX<flag name>",
+        help="read flags from environment variables named PREFIX<flag>",
     )
     return parser

@@ -1,4 +1,4 @@
-"""Printing, also where nobody listens: without a stdout, to a full disk, into a pipe that ends."""
+"""Printing that survives a missing stdout, a full disk and a closed pipe."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 
 def print_text(text: str, end: str = "\n") -> None:
-    """Print to stdout, which may not know all letters.
+    """Print to stdout; characters that it cannot encode are escaped.
 
-    Whoever reads it may stop early. Another failure ends the program with status 1.
+    A reader of a pipe may stop early. Any other failure ends the program with status 1.
     """
     problem = _write(sys.stdout, text + end)
     if problem and not isinstance(problem, BrokenPipeError):
-        print_error(f"can't write to stdout: {problem.strerror or problem}")
+        print_error(f"cannot write to stdout: {problem.strerror or problem}")
         sys.exit(1)
 
 
 def print_error(text: str, end: str = "\n") -> None:
-    """Print to stderr, if that can be; the exit status tells the same."""
+    """Print to stderr, if possible; the exit status says the same."""
     _write(sys.stderr, text + end)
 
 
 def _write(stream: TextIO | None, text: str) -> OSError | None:
-    """Write all of a text; give the problem."""
+    """Write a text; return the problem, or None."""
     if stream is None or getattr(stream, "closed", False):  # as under pythonw, or >&-
         return None
     if isinstance(stream, io.TextIOWrapper):

@@ -1,4 +1,4 @@
-"""The command line of a program: `parse`, which prints help and errors and may end it."""
+"""`parse`, which reads the command line of a program, and prints help and errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags import errors
-from paddle_flags._core.status import settle, take_warnings, warn
+from paddle_flags._core.frames import public
+from paddle_flags._core.status import leave_warning, settle, take_warnings, warn
 from paddle_flags._input.argv import HelpWanted, Options, read_argv
 from paddle_flags.cli.output import print_error, print_text
 
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
     Exit = Union[bool, Literal["gflags"]]
 
-_NAMELESS = "program"  # in messages, where sys.argv doesn't tell it
+_NAMELESS = "program"  # in messages, if sys.argv has no name
 
 
 def read_flags(tokens: list[str], options: Options) -> list[str]:
-    """Do what `parse` does, and raise its errors."""
+    """Read a command line as `parse` does, and raise its errors."""
     rest = read_argv(tokens, options)
     if isinstance(rest, HelpWanted):
         raise _help((tokens[0] if tokens else "") or _NAMELESS, rest, options)
@@ -43,10 +44,12 @@ def _help(program: str, wanted: HelpWanted, options: Options) -> errors.HelpRequ
     return requested
 
 
+@public
 def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
     argv: Sequence[str] | None = None,
     *,
     env_prefix: str | None = None,
+    warn_unknown_env: bool = False,
     config: Path | Sequence[Path] | None = None,
     allow_pending: bool = False,
     stop_at_argument: bool = False,
@@ -55,33 +58,34 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     version: str | None = None,
     exit: Exit = True,  # noqa: A002 - as in argparse
 ) -> list[str]:
-    """Read flags from a command line and give its other arguments.
+    """Read flags from a command line and return its other arguments.
 
-    `argv` is `sys.argv` or a list whose first element is the program. With
-    `env_prefix="FLAGS_"` the environment gives a value to each flag that has a
-    variable FLAGS_<name>, below those of the command line, for flags that are
-    defined later too.
+    `argv` is a list whose first element is the program; the default is `sys.argv`.
 
-    `config` is the path of a configuration file, or a list of them, of which a later
-    one wins: TOML, YAML or JSON, where a table is a namespace, or a flagfile (.flags,
-    .flagfile, .conf). Their values are below those of the environment. `reload` reads
-    the files again.
+    `env_prefix="APP_"` also reads flags from environment variables named APP_<flag>,
+    including flags that are defined later. The command line takes precedence.
+    `warn_unknown_env=True` issues an UnknownVariableWarning for each variable with this
+    prefix that names no flag; load plugins first.
 
-    With `allow_pending`, values for unknown flags wait until a plugin or `define`
-    brings the flag; only `--name=value`, `--name` and `--noname` can.
-    `check_pending` tells which still wait. `stop_at_argument` leaves the first argument,
-    and everything behind it, alone, as a program with subcommands needs it.
+    `config` is the path of a configuration file, or a list of paths, of which later ones
+    take precedence: TOML, YAML or JSON, in which a table is a namespace, or a flagfile
+    (.flags, .flagfile, .conf). The environment takes precedence over files. `reload`
+    reads the files again.
 
-    `order` tells what comes back: the arguments alone ("remove"), all tokens as they
-    were ("leave"), or the flags, `--` and the arguments ("reorder").
+    `allow_pending=True` keeps values of undefined flags, written as `--name=value`,
+    `--name` or `--noname`, until a plugin or `define` defines the flag; `check_pending`
+    reports those that remain. `stop_at_argument=True` ends at the first argument and
+    returns it with everything behind it, for programs with subcommands.
 
-    A bad value, an unknown flag: nothing is changed, all errors are printed
-    together to stderr, and the program ends with status 2. `--help` prints `usage`
-    and the flags, `--version` the program and `version`; they end it with status 0.
-    With `exit=False` FlagParseError or HelpRequested is raised instead; with
-    `exit="gflags"` help and errors end it with 1, as in programs that use gflags.
-    A shell that asks for completions is answered, whatever the line, and that ends
-    the program with status 0.
+    `order` is what to return: the arguments without flags ("remove"), all tokens in
+    their order ("leave"), or the flags, `--` and the arguments ("reorder").
+
+    If the command line is invalid, no flag changes, all errors are printed to stderr, and
+    the program exits with status 2. `--help` prints `usage` and the flags, `--version`
+    prints the program and `version`; both exit with status 0. With `exit=False`,
+    FlagParseError or HelpRequested is raised instead. With `exit="gflags"`, help and
+    errors exit with status 1, as with gflags. If a shell asks for completions, they are
+    written and the program exits with status 0.
     """
     if exit not in (True, False, "gflags"):
         message = f"exit is {exit!r:.60}: expected True, False or 'gflags'"
@@ -93,6 +97,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     tokens = list(sys.argv) if argv is None else _check_argv(argv)
     options = Options(
         env_prefix=env_prefix,
+        warn_unknown_env=warn_unknown_env,
         config=config,
         allow_pending=allow_pending,
         stop_at_argument=stop_at_argument,
@@ -111,7 +116,7 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
     except errors.FlagParseError:
         warn()
         raise
-    settle()
+    _finish(options)
     return rest
 
 
@@ -123,9 +128,19 @@ def _read_or_exit(tokens: list[str], options: Options, *, gflags: bool) -> list[
         why = error
     else:
         print_warnings(_program(tokens))
-        settle()
+        _finish(options)
         return rest
     sys.exit(_report(_program(tokens), why, gflags=gflags))
+
+
+def _finish(options: Options) -> None:
+    """Warn of variables that name no flag, and hand out what callbacks left."""
+    if options.warn_unknown_env:
+        from paddle_flags._input.unknown import unknown_variables  # noqa: PLC0415 - seldom used
+
+        for each in unknown_variables(options.env_prefix or ""):
+            leave_warning(each)
+    settle()
 
 
 def _program(tokens: Sequence[str]) -> str:
@@ -133,14 +148,14 @@ def _program(tokens: Sequence[str]) -> str:
 
 
 def print_warnings(program: str) -> None:
-    """Print for the user of a program which deprecated names the command line has."""
+    """Print the warnings about the command line, such as deprecated names, to stderr."""
     for message in take_warnings():
         print_error(f"{program}: warning: {message}")
 
 
 def _check_argv(argv: Sequence[str]) -> list[str]:
     if isinstance(argv, (str, bytes)) or not isinstance(argv, Iterable):
-        message = f"argv is {argv!r:.60}: expected a list of words, the program first"
+        message = f"argv is {argv!r:.60}: expected a list of str, the program first"
         raise errors.FlagTypeError(message)
     tokens = list(argv)
     if tokens and isinstance(tokens[0], str) and tokens[0].startswith("--"):
@@ -150,7 +165,7 @@ def _check_argv(argv: Sequence[str]) -> list[str]:
 
 
 def _report(program: str, why: errors.FlagParseError, *, gflags: bool) -> int:
-    """Print help or errors; give the exit status."""
+    """Print help or errors; return the exit status."""
     if isinstance(why, errors.HelpRequested):
         print_text(str(why))
         return 1 if gflags and why.kind != "version" else 0

@@ -9,14 +9,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from paddle_flags import errors
-from paddle_flags._completion.flags import argument_at
+from paddle_flags._report.explain import explain
 from paddle_flags._report.listing import flags_table
-from paddle_flags.cli.options import add_command, set_flags
-from paddle_flags.cli.output import print_text
+from paddle_flags.cli.options import PROGRAM, add_command, set_flags
+from paddle_flags.cli.output import print_error, print_text
 
 if TYPE_CHECKING:
     import argparse
 
+    from paddle_flags.cli.line import Line
     from paddle_flags.cli.options import Action, Commands
 
 
@@ -25,75 +26,124 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "run",
-        "load plugins and set flags, then run a script or module, or show the flags",
-        "[--show] [--allow-pending] [--flag=value]... [SCRIPT | -m MODULE] [ARGUMENT]...",
+        "run a script or module with plugins loaded and flags set; without one, list the flags",
+        "[--show] [--explain NAME]... [--allow-pending] [--flag=value]...\n"
+        "[SCRIPT | -m MODULE] [ARGUMENT]...",
+        "run -p libalpha.so --alpha_level=9 train.py data.txt",
     )
-    parser.add_argument("--show", action="store_true", help="show the flags at the end")
+    parser.epilog = str(parser.epilog).replace(
+        "Options, flags and names may come in any order.",
+        "Options and flags may come in any order before SCRIPT or -m MODULE.\n"
+        "What follows is passed to the program.",
+    )
+    parser.add_argument("--show", action="store_true", help="list the flags when the program ends")
+    parser.add_argument(
+        "--explain",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="when the program ends, print why this flag has its value; may be repeated",
+    )
     parser.add_argument(
         "--allow-pending",
         action="store_true",
-        help="keep values for flags that the script or its plugins define later",
+        help="keep values for flags that the program or its plugins define later",
     )
 
 
-def _module_at(tokens: list[str]) -> int:
-    return tokens.index("-m") if "-m" in tokens else len(tokens)
-
-
-def program_at(tokens: list[str]) -> int:
-    """Give the index of the script or of -m, or of the end."""
-    return argument_at(tokens[: _module_at(tokens)])
-
-
-def prepare(options: argparse.Namespace, tokens: list[str]) -> Action:
+def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: Line) -> Action:
     """Set the flags, and find what is to be run."""
-    at = _module_at(tokens)
-    script = set_flags(
-        options, tokens[:at], stop_at_argument=True, allow_pending=options.allow_pending
+    left = set_flags(
+        parser, options, line, stop_at_argument=True, allow_pending=options.allow_pending
     )
-    if script:
-        script += tokens[at:]  # a script's own -m
-    module = tokens[at + 1 :] if not script else []
-    _check_program(script, module, wanted=at < len(tokens))
+    program = left + line.program
+    if program:
+        _check_program(program)
 
     def act() -> None:
         try:
-            if script:
-                _run_script(script)
-            elif module:
-                _run_module(module)
-        finally:
-            if options.show or not (script or module):
-                print_text(flags_table())
+            _run(program)
+        except BaseException:
+            _report(options, program)
+            raise
+        if not _report(options, program):
+            sys.exit(2)
 
     return act
 
 
-def _check_program(script: list[str], module: list[str], *, wanted: bool) -> None:
-    if script and not os.path.exists(script[0]):
-        message = f"{script[0]}: no such file"
-        raise errors.FlagArgumentError(message)
-    if script or not wanted:
+def _run(program: list[str]) -> None:
+    if not program:
         return
-    if not module:
-        message = "-m: expected the name of a module"
-        raise errors.FlagArgumentError(message)
+    if program[0] == "-m":
+        sys.argv = program[1:]
+        runpy.run_module(program[1], run_name="__main__", alter_sys=True)
+        return
+    sys.argv = list(program)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(program[0])))
+    runpy.run_path(program[0], run_name="__main__")
+
+
+def _report(options: argparse.Namespace, program: list[str]) -> bool:
+    """Print what the options ask for; return False if a flag is not defined."""
+    if options.show or not (program or options.explain):
+        print_text(flags_table())
+    known = True
+    for name in options.explain:
+        try:
+            print_text(explain(name))
+        except errors.FlagError as error:
+            print_error(f"{PROGRAM}: error: --explain: {error}")
+            known = False
+    return known
+
+
+# ---- what can be run ----
+
+
+def _check_program(program: list[str]) -> None:
+    """Raise FlagArgumentError for what Python would answer with a traceback of ours."""
+    if program[0] == "-m":
+        why = _why_no_module(program[1]) if program[1:] else "-m: expected the name of a module"
+    else:
+        why = _why_no_script(program[0])
+    if why:
+        raise errors.FlagArgumentError(why)
+
+
+def _why_no_script(path: str) -> str:
+    """Return what is wrong with a script, or ""."""
+    if os.path.isdir(path):
+        if os.path.isfile(os.path.join(path, "__main__.py")):
+            return ""
+        return f"{path}: is a directory without __main__.py, expected a Python script"
+    try:
+        with open(path, "rb") as file:
+            start = file.read(4)
+    except FileNotFoundError:
+        return f"{path}: no such file"
+    except (OSError, ValueError) as error:
+        return f"{path}: {getattr(error, 'strerror', None) or error}, expected a Python script"
+    if start == b"\x7fELF" or path.endswith((".so", ".dylib", ".dll", ".pyd")):
+        return f"{path}: is a native binary, expected a Python script; to load a plugin, use -p"
+    return ""
+
+
+def _why_no_module(name: str) -> str:
+    """Return what is wrong with a module, or ""."""
+    expected = "expected the name of a module, as in package.module"
+    if not all(name.split(".")) or "/" in name:
+        return f"-m {name}: {expected}"
     sys.path.insert(0, os.getcwd())
     try:
-        found = importlib.util.find_spec(module[0])
-    except ModuleNotFoundError:  # of a package that isn't there either
-        found = None
-    if found is None:
-        message = f"{module[0]}: no such module"
-        raise errors.FlagArgumentError(message)
-
-
-def _run_module(tokens: list[str]) -> None:
-    sys.argv = list(tokens)
-    runpy.run_module(tokens[0], run_name="__main__", alter_sys=True)
-
-
-def _run_script(tokens: list[str]) -> None:
-    sys.argv = list(tokens)
-    sys.path.insert(0, os.path.dirname(os.path.abspath(tokens[0])))
-    runpy.run_path(tokens[0], run_name="__main__")
+        found = importlib.util.find_spec(name)
+        if found is None:
+            return f"-m {name}: no such module"
+        is_package = found.submodule_search_locations is not None
+        if is_package and importlib.util.find_spec(f"{name}.__main__") is None:
+            return f"-m {name}: is a package without __main__.py, {expected}"
+    except ModuleNotFoundError:  # the package that it should be in isn't there either
+        return f"-m {name}: no such module"
+    except ValueError:  # __spec__ is None, as in __main__
+        return f"-m {name}: is a module that cannot be run again, {expected}"
+    return ""

@@ -1,4 +1,4 @@
-"""Suggestions for what was nearly spelled right."""
+"""Suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-def suggestion(name: str, known: Collection[str]) -> str:
-    """Give "; did you mean 'x'?" if a known name is near, else ""."""
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return the known name that is nearest, or "" if none is near."""
     found = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
-    return f"; did you mean '{found[0]}'?" if found else ""
+    return found[0] if found else ""
+
+
+def suggestion(name: str, known: Collection[str]) -> str:
+    """Return "; did you mean 'x'?" if a known name is near, else ""."""
+    near = nearest(name, known)
+    return f"; did you mean '{near}'?" if near else ""

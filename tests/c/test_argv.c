@@ -340,7 +340,7 @@ TEST(a_line_of_wrong_words_tells_a_hundred_errors_and_counts_the_others) {
                "--unknown: no such flag");
   CHECK(pd_error_list_count(errors) == 101);
   CHECK_STR(pd_error_list_at(errors, 99)->message, "--count=x: expected an integer <= 100");
-  CHECK_STR(pd_error_list_at(errors, 100)->message, "899 more errors aren't shown");
+  CHECK_STR(pd_error_list_at(errors, 100)->message, "899 more errors are not shown");
 }
 
 static void arranges(pd_arrange how, const char *line, const char *arranged, int first) {
@@ -391,4 +391,98 @@ TEST(an_empty_or_broken_line_is_told) {
   snprintf(message, sizeof message, "options->size is 1, expected %zu or more",
            offsetof(pd_parse_options, errors) + sizeof options.errors);
   CHECK_STATUS(pd_parse_argv(&zero, none, &options, &err), PD_ERR_ARGUMENT, message);
+}
+
+/* ---- Slips ---- */
+
+static void define_letters(void) {
+  pd_flag_def def = definition(PD_TYPE_int32, "port");
+  start();
+  def.aliases = "p";
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  def = definition(PD_TYPE_bool, "verbose");
+  def.aliases = "v";
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  define_flag(PD_TYPE_bool, "q");
+  def = definition(PD_TYPE_string, "key");
+  def.aliases = "k";
+  def.sensitive = true;
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  def = definition(PD_TYPE_string, "sizes");
+  def.list = PD_TYPE_int32;
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+}
+
+TEST(a_letter_with_its_value_joined_is_told_the_form) {
+  define_letters();
+  refuses("-p9", PD_ERR_UNDEFINED,
+          "-p9: no such flag; flags are written --name=value, did you mean '--port=9'?");
+  refuses("-px", PD_ERR_UNDEFINED, "-px: no such flag");
+  refuses("--p9", PD_ERR_UNDEFINED, "--p9: no such flag");
+  refuses("-r0.5", PD_ERR_UNDEFINED,
+          "-r0.5: no such flag; flags are written --name=value, did you mean '--ratio=0.5'?");
+  refuses("-c200", PD_ERR_UNDEFINED, "-c200: no such flag"); /* out of its range */
+}
+
+TEST(joined_letters_are_told_apart) {
+  define_letters();
+  refuses("-vq", PD_ERR_UNDEFINED,
+          "-vq: no such flag; each flag is written by itself, did you mean '-v -q'?");
+  refuses("-vx", PD_ERR_UNDEFINED, "-vx: no such flag");
+  refuses("-vp", PD_ERR_UNDEFINED, "-vp: no such flag");
+}
+
+TEST(what_may_be_a_part_of_a_secret_is_not_shown) {
+  define_letters();
+  refuses("-khunter2", PD_ERR_UNDEFINED, "-k<redacted>: no such flag");
+}
+
+static void refuses_argument(const char *line, const char *message) {
+  pd_parse_options options = {.size = sizeof options, .errors = errors, .no_arguments = true};
+  CHECK_STATUS(parse_with(line, &options), PD_ERR_ARGV, message);
+}
+
+TEST(arguments_may_be_refused) {
+  define_letters();
+  pd_parse_options options = {.size = sizeof options, .no_arguments = true};
+  CHECK_OK(parse_with("--port=9 --", &options));
+  refuses_argument("--port=9 file", "file: expected no argument");
+  refuses_argument("-- --port", "--port: expected no argument");
+}
+
+TEST(a_bool_with_its_value_apart_is_told_the_form) {
+  define_letters();
+  refuses_argument("--verbose true",
+                   "true: expected no argument; a bool takes its value after =, as in "
+                   "--verbose=true");
+  refuses_argument("--verbose maybe", "maybe: expected no argument");
+  refuses_argument("--noverbose true", "true: expected no argument");
+  refuses_argument("--verbose=true false", "false: expected no argument");
+  refuses_argument("--verbose -q true",
+                   "true: expected no argument; a bool takes its value after =, as in --q=true");
+  CHECK_OK(parse("--verbose true")); /* as in gflags */
+  CHECK_STR(rest(), "program true");
+}
+
+TEST(a_list_with_its_items_apart_is_told_the_form) {
+  define_letters();
+  refuses_argument("--sizes 1 2 3",
+                   "2: expected no argument; items of a list are separated by commas, as in "
+                   "--sizes=1,2,3");
+  refuses_argument("--sizes=1,2 3 x",
+                   "3: expected no argument; items of a list are separated by commas, as in "
+                   "--sizes=1,2,3");
+  refuses_argument("--sizes '' 2",
+                   "2: expected no argument; items of a list are separated by commas");
+  refuses_argument("--sizes 10000000,10000000,10000000,10000000,10000000,10000000,10000000 2",
+                   "2: expected no argument; items of a list are separated by commas");
+  refuses_argument("--sizes 1 x", "x: expected no argument");
+  refuses("--sizes 1 -2", PD_ERR_UNDEFINED,
+          "-2: no such flag; items of a list are separated by commas, as in --sizes=1,-2");
+}
+
+TEST(an_argument_behind_a_sensitive_flag_may_be_a_part_of_its_value) {
+  define_letters();
+  refuses_argument("--key=my secret key", "argv[2]: expected no argument");
+  refuses_argument("--key=my --port=9 x", "x: expected no argument");
 }

@@ -93,12 +93,12 @@ TEST(a_layer_is_popped_once) {
   start();
   pd_override override = push(a, "1");
   char message[128];
-  snprintf(message, sizeof message, "no override has the number %llu, or it is popped already",
+  snprintf(message, sizeof message, "no override has the number %llu, or it is already popped",
            (unsigned long long) override);
   CHECK_OK(pd_override_pop(override, &err));
   CHECK_STATUS(pd_override_pop(override, &err), PD_ERR_ARGUMENT, message);
   CHECK_STATUS(pd_override_pop(0, &err), PD_ERR_ARGUMENT,
-               "no override has the number 0, or it is popped already");
+               "no override has the number 0, or it is already popped");
 }
 
 TEST(setting_a_flag_under_a_layer_changes_the_layer) {

@@ -188,8 +188,7 @@ TEST(a_value_waits_for_its_flag_again_that_left_before_the_run) {
   close_plugin(open_plugin("acting"));
   CHECK_OK(pd_deferred_run(NULL, &err));
   CHECK(asked == 0);
-  CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED,
-               "--acting: nobody has defined this flag");
+  CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED, "--acting: the flag is not defined");
   CHECK_OK(pd_hook_remove(hook, &err));
   open_plugin("acting");
   CHECK(value_of(find_flag("acting")) == 7);
@@ -201,7 +200,7 @@ TEST(a_constructor_cannot_set_a_flag_with_a_deferred_validator) {
   load_module("acting");
   CHECK(*(pd_status *)symbol_in("acting", "acting_status") == PD_ERR_REFUSED);
   const pd_error *refused = symbol_in("acting", "acting_error");
-  CHECK_STR(refused->message, "--outer: one of its validators can't be asked in constructors and "
+  CHECK_STR(refused->message, "--outer: one of its validators can't be called in constructors and "
                               "destructors, while a module is loaded or unloaded");
   CHECK(asked == 0 && value_of(outer) == 0);
 }

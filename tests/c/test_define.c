@@ -194,11 +194,11 @@ TEST(another_definition_of_the_name_is_a_conflict_that_names_both_places) {
   other.line = 9;
   other.module = "libbeta.so";
   refuse(&other, PD_ERR_CONFLICT,
-         "'port' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: int32 at "
+         "'port' is already defined, int32 at src/alpha.c:3 in libalpha.so; refused: int32 at "
          "src/beta.c:9 in libbeta.so");
   other = definition(PD_TYPE_bool, "port");
   refuse(&other, PD_ERR_CONFLICT,
-         "'port' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: bool");
+         "'port' is already defined, int32 at src/alpha.c:3 in libalpha.so; refused: bool");
 }
 
 TEST(definitions_that_differ_in_any_part_of_their_meaning_conflict) {
@@ -249,17 +249,17 @@ TEST(an_alias_that_is_taken_is_a_conflict_and_takes_nothing) {
   accept(&def);
   other.aliases = "free|lvl";
   refuse(&other, PD_ERR_CONFLICT,
-         "'lvl' is an alias of 'level' already, int32 at src/alpha.c:3 in libalpha.so; refused: as "
+         "'lvl' is already an alias of 'level', int32 at src/alpha.c:3 in libalpha.so; refused: as "
          "an alias of 'other', bool at src/alpha.c:7 in libalpha.so");
   CHECK(pd_flag_find("free", &found, NULL) == PD_ERR_UNDEFINED);
   CHECK(pd_flag_find("other", &found, NULL) == PD_ERR_UNDEFINED);
   other.aliases = "level";
   refuse(&other, PD_ERR_CONFLICT,
-         "'level' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: as an alias "
+         "'level' is already defined, int32 at src/alpha.c:3 in libalpha.so; refused: as an alias "
          "of 'other', bool at src/alpha.c:7 in libalpha.so");
   other = at_line(PD_TYPE_bool, "lvl", 8);
   refuse(&other, PD_ERR_CONFLICT,
-         "'lvl' is an alias of 'level' already, int32 at src/alpha.c:3 in libalpha.so; refused: "
+         "'lvl' is already an alias of 'level', int32 at src/alpha.c:3 in libalpha.so; refused: "
          "bool at src/alpha.c:8 in libalpha.so");
   other = at_line(PD_TYPE_bool, "self", 9);
   other.aliases = "self";
@@ -271,7 +271,7 @@ TEST(an_alias_that_is_taken_is_a_conflict_and_takes_nothing) {
 static void differs(const pd_flag_def *other, const char *what) {
   char message[512];
   snprintf(message, sizeof message,
-           "'n' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: int32 at "
+           "'n' is already defined, int32 at src/alpha.c:3 in libalpha.so; refused: int32 at "
            "src/alpha.c:3 in libalpha.so%s",
            what);
   refuse(other, PD_ERR_CONFLICT, message);
@@ -301,7 +301,7 @@ TEST(a_conflict_of_definitions_in_one_place_tells_how_they_differ) {
   other.name = "n";
   other.file = "src/beta.c";
   refuse(&other, PD_ERR_CONFLICT,
-         "'n' is defined already, int32 at src/alpha.c:3 in libalpha.so; refused: int32 at "
+         "'n' is already defined, int32 at src/alpha.c:3 in libalpha.so; refused: int32 at "
          "src/beta.c:3 in libalpha.so");
 }
 
@@ -339,7 +339,7 @@ TEST(two_spellings_of_a_name_in_one_place_conflict_and_show_both) {
   accept(&def);
   def.name = "dry_run";
   refuse(&def, PD_ERR_CONFLICT,
-         "'dry-run' is defined already, bool at src/alpha.c:3 in libalpha.so; refused: bool at "
+         "'dry-run' is already defined, bool at src/alpha.c:3 in libalpha.so; refused: bool at "
          "src/alpha.c:3 in libalpha.so: name 'dry_run', not 'dry-run'");
 }
 
@@ -371,14 +371,14 @@ TEST(a_flag_and_the_negation_of_a_bool_conflict_whichever_comes_first) {
   accept(&def);
   def = at_line(PD_TYPE_int32, "nob", 7);
   refuse(&def, PD_ERR_CONFLICT,
-         "--nob would be the flag 'nob' and turn the flag 'b' off; defined already: bool at "
+         "--nob would be the flag 'nob' and turn the flag 'b' off; already defined: bool at "
          "src/alpha.c:3 in libalpha.so; refused: int32 at src/alpha.c:7 in libalpha.so");
   def.name = "no-b";
   CHECK(pd_flag_register(&def, NULL, NULL) == PD_ERR_CONFLICT);
   define_flag(PD_TYPE_int32, "nor");
   def = at_line(PD_TYPE_bool, "r", 9);
   refuse(&def, PD_ERR_CONFLICT,
-         "--nor would be the flag 'nor' and turn the flag 'r' off; defined already: int32; "
+         "--nor would be the flag 'nor' and turn the flag 'r' off; already defined: int32; "
          "refused: bool at src/alpha.c:9 in libalpha.so");
   def.name = "fine";
   def.aliases = "r";

@@ -190,3 +190,130 @@ TEST(a_bad_value_of_an_old_name_names_its_variable) {
                "environment: FLAGS_buffer=x: expected a 32-bit integer");
   CHECK_STR(text_of(flag), "0");
 }
+
+TEST(an_old_name_is_warned_of_only_when_its_value_is_taken) {
+  set("FLAGS_buffer", "x");
+  CHECK_OK(pd_warning_handle(keep_warning, NULL, &err));
+  pd_flag *flag = define_cache();
+  CHECK(pd_environment_enable("FLAGS_", NULL, &err) == PD_ERR_VALUE);
+  CHECK_STR(warning, "");
+  set("FLAGS_buffer", "5");
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  CHECK_STR(warning, "buffer is deprecated: use cache");
+  CHECK_STR(text_of(flag), "5");
+}
+
+TEST(a_later_definition_warns_of_no_old_name_whose_value_it_cannot_take) {
+  set("FLAGS_buffer", "x");
+  CHECK_OK(pd_warning_handle(keep_warning, NULL, &err));
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  CHECK_STR(text_of(define_cache()), "0");
+  CHECK_STR(warning, "");
+}
+
+/* ---- Names in upper case ---- */
+
+static const char *const differ =
+    "environment: APP_alpha_level_x and APP_ALPHA_LEVEL_X are set to different values, expected "
+    "one of them";
+
+TEST(a_variable_may_have_the_name_in_upper_case) {
+  set("APP_ALPHA_LEVEL_X", "5");
+  pd_flag *flag = define_level();
+  CHECK_OK(pd_environment_enable("APP_", NULL, &err));
+  CHECK_STR(text_of(flag), "5");
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK_STR(entry.origin.place, "APP_ALPHA_LEVEL_X");
+  set("APP_ALPHA_LEVEL_X", "12");
+  CHECK_STATUS(pd_environment_enable("APP_", NULL, &err), PD_ERR_RANGE,
+               "environment: APP_ALPHA_LEVEL_X=12: expected an integer in [0, 9]");
+}
+
+TEST(a_prefix_is_taken_as_it_is_and_an_empty_one_has_no_upper_case) {
+  set("app_LATE", "5");
+  set("LATE", "6");
+  pd_flag *flag = define_flag(PD_TYPE_int32, "late");
+  CHECK_OK(pd_environment_enable("", NULL, &err));
+  CHECK_STR(text_of(flag), "0");
+  CHECK_OK(pd_environment_enable("app_", NULL, &err));
+  CHECK_STR(text_of(flag), "5");
+}
+
+TEST(both_spellings_may_say_the_same_and_the_exact_one_counts) {
+  set("APP_alpha_level_x", "5");
+  set("APP_ALPHA_LEVEL_X", "5");
+  pd_flag *flag = define_level();
+  CHECK_OK(pd_environment_enable("APP_", NULL, &err));
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK_STR(entry.origin.place, "APP_alpha_level_x");
+}
+
+TEST(two_spellings_with_different_values_are_an_error_of_every_parse) {
+  char program[] = "program", given[] = "--alpha_level_x=3", wish[] = "--fromenv=alpha_level_x";
+  char *argv[] = {program, given, NULL, NULL};
+  int argc = 2;
+  pd_parse_options options = {
+      .size = sizeof options, .env_prefix = "APP_", .arrange = PD_ARRANGE_LEAVE};
+  pd_flag_def def = definition(PD_TYPE_int32, "alpha-level_x");
+  pd_flag *flag;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  set("APP_alpha_level_x", "5");
+  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  set("APP_ALPHA_LEVEL_X", "6");
+  CHECK_STATUS(pd_parse_argv(&argc, argv, &options, &err), PD_ERR_CONFLICT, differ);
+  CHECK_STATUS(pd_parse_argv(&argc, argv, &options, &err), PD_ERR_CONFLICT, differ);
+  CHECK_STATUS(pd_environment_enable("APP_", NULL, &err), PD_ERR_CONFLICT, differ);
+  argv[1] = wish;
+  options.env_prefix = NULL;
+  set("FLAGS_ALPHA_LEVEL_X", "7");
+  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  CHECK_STR(text_of(flag), "7");
+  set("FLAGS_alpha_level_x", "8");
+  CHECK_STATUS(pd_parse_argv(&argc, argv, &options, &err), PD_ERR_CONFLICT,
+               "environment: FLAGS_alpha_level_x and FLAGS_ALPHA_LEVEL_X are set to different "
+               "values, expected one of them");
+}
+
+TEST(a_later_definition_meets_both_spellings_too) {
+  set("APP_ALPHA_LEVEL_X", "5");
+  CHECK_OK(pd_environment_enable("APP_", NULL, &err));
+  set("APP_LATE", "7");
+  CHECK_STR(text_of(define_flag(PD_TYPE_int32, "late")), "7");
+  set("APP_alpha_level_x", "6");
+  pd_flag_def def = definition(PD_TYPE_int32, "alpha-level.x");
+  pd_flag *flag = NULL;
+  CHECK_STATUS(pd_flag_register(&def, &flag, &err), PD_ERR_CONFLICT, differ);
+  CHECK(flag);
+  CHECK_STR(text_of(flag), "0");
+}
+
+TEST(a_variable_that_two_flags_may_mean_is_an_error) {
+  define_flag(PD_TYPE_int32, "net_port");
+  pd_flag *other = define_flag(PD_TYPE_int32, "Net_Port");
+  set("APP_Net_Port", "5");
+  CHECK_OK(pd_environment_enable("APP_", NULL, &err));
+  CHECK_STR(text_of(other), "5");
+  set("APP_NET_PORT", "5");
+  CHECK_STATUS(pd_environment_enable("APP_", NULL, &err), PD_ERR_CONFLICT,
+               "environment: APP_NET_PORT: means both 'net_port' and 'Net_Port', expected a "
+               "variable of one flag");
+  CHECK_OK(pd_environment_enable(NULL, NULL, &err));
+  CHECK(!unsetenv("APP_NET_PORT"));
+  CHECK_OK(pd_environment_enable("APP_", NULL, &err));
+  set("APP_NET_PORT", "5");
+  pd_flag_def def = definition(PD_TYPE_int32, "net.PORT");
+  pd_flag *flag = NULL;
+  CHECK(pd_flag_register(&def, &flag, &err) == PD_ERR_CONFLICT);
+  CHECK(strstr(err.message, "environment: APP_NET_PORT: means both 'net.PORT' and '"));
+}
+
+TEST(an_old_name_claims_its_variable_too) {
+  define_cache();
+  define_flag(PD_TYPE_int32, "Buffer");
+  set("FLAGS_BUFFER", "5");
+  CHECK_STATUS(pd_environment_enable("FLAGS_", NULL, &err), PD_ERR_CONFLICT,
+               "environment: FLAGS_BUFFER: means both 'buffer' and 'Buffer', expected a variable "
+               "of one flag");
+}

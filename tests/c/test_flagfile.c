@@ -169,11 +169,11 @@ TEST(a_quoted_value_has_every_byte) {
 TEST(a_wrongly_quoted_value_is_an_error) {
   start();
   refuses("--text=$'a", PD_ERR_FILE, "f:1: --text: expected a ' at the end of $'");
-  refuses("--text=$'a'b", PD_ERR_FILE, "f:1: --text: expected nothing behind the ' that ends $'");
+  refuses("--text=$'a'b", PD_ERR_FILE, "f:1: --text: expected nothing after the ' that ends $'");
   refuses("--text=$'\\q'", PD_ERR_FILE,
-          "f:1: --text: behind \\, expected n, t, r, \\, ', xHH or NNN, and no NUL");
+          "f:1: --text: after \\, expected n, t, r, \\, ', xHH or NNN, and no NUL");
   refuses("--text=$'\\0'", PD_ERR_FILE,
-          "f:1: --text: behind \\, expected n, t, r, \\, ', xHH or NNN, and no NUL");
+          "f:1: --text: after \\, expected n, t, r, \\, ', xHH or NNN, and no NUL");
 }
 
 TEST(every_error_tells_file_and_line) {
@@ -184,8 +184,8 @@ TEST(every_error_tells_file_and_line) {
   refuses("--count", PD_ERR_ARGV, "f:1: --count: the value is missing, expected an integer <= 100");
   refuses("--nocount", PD_ERR_ARGV,
           "f:1: --nocount: count is int32, and only a bool can be negated");
-  refuses("--count 5", PD_ERR_FILE, "f:1: --count: a value stands behind =, as in --name=value");
-  refuses("--count = 5", PD_ERR_FILE, "f:1: --count: a value stands behind =, as in --name=value");
+  refuses("--count 5", PD_ERR_FILE, "f:1: --count: a value follows =, as in --name=value");
+  refuses("--count = 5", PD_ERR_FILE, "f:1: --count: a value follows =, as in --name=value");
   refuses("count=5", PD_ERR_FILE, "f:1: count: expected --name=value, or names of programs");
   refuses("--", PD_ERR_ARGV, "f:1: --: expected the name of a flag");
   refuses("---count=5", PD_ERR_ARGV,
@@ -271,7 +271,7 @@ TEST(files_nest_sixteen_deep) {
   write_file("f0", "--flagfile=f1");
   CHECK_STATUS(
       parse("--flagfile=f0", NULL), PD_ERR_DEPTH,
-      "f15:1: --flagfile: stands 16 files and variables deep already, perhaps in a circle");
+      "f15:1: --flagfile: nested more than 16 files and variables deep, perhaps in a circle");
   CHECK(pd_error_list_count(errors) == 1);
 }
 
@@ -285,7 +285,20 @@ TEST(a_thousand_files_are_read_and_not_one_more) {
   fputs(line, file);
   fclose(file);
   CHECK_STATUS(parse("--flagfile=f", NULL), PD_ERR_DEPTH,
-               "f:1: --flagfile=e: 1000 files are read already");
+               "f:1: --flagfile=e: more than 1000 flagfiles");
+  CHECK(pd_error_list_count(errors) == 1);
+}
+
+TEST(the_environment_names_files_in_upper_case_too) {
+  start();
+  write_file("f", "--count=5\n");
+  setenv("FLAGS_FLAGFILE", "f", 1);
+  CHECK_OK(parse("--fromenv=flagfile", NULL));
+  CHECK_STR(text_of(count), "5");
+  setenv("FLAGS_flagfile", "g", 1);
+  CHECK_STATUS(parse("--tryfromenv=flagfile", NULL), PD_ERR_CONFLICT,
+               "environment: FLAGS_flagfile and FLAGS_FLAGFILE are set to different values, "
+               "expected one of them");
   CHECK(pd_error_list_count(errors) == 1);
 }
 

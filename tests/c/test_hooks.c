@@ -145,12 +145,47 @@ TEST(a_validator_of_two_flags_sees_what_both_are_to_be) {
   define_two();
   pd_flag *both[] = {a, b};
   CHECK_OK(pd_validator_add(both, 2, in_order, NULL, NULL, NULL, &err));
-  CHECK_STATUS(pd_flag_set_int64(a, 3, &err), PD_ERR_REFUSED, "--a, --b: a validator refuses it");
+  CHECK_STATUS(pd_flag_set_int64(a, 3, &err), PD_ERR_REFUSED,
+               "--a=3 (run time), --b=0 (default): rejected by a validator in program");
   pd_assignment items[] = {{.flag = a, .text = "3"}, {.flag = b, .text = "4"}};
   asked = 0;
   CHECK_OK(pd_batch_set(items, 2, NULL, NULL, &err));
   CHECK(asked == 1 && seen[0] == 3 && seen[1] == 4);
-  CHECK_STATUS(pd_flag_set_int64(b, 2, &err), PD_ERR_REFUSED, "--a, --b: a validator refuses it");
+  CHECK_STATUS(pd_flag_set_int64(b, 2, &err), PD_ERR_REFUSED,
+               "--a=3 (run time), --b=2 (run time): rejected by a validator in program");
+}
+
+TEST(a_refusal_of_several_flags_tells_their_values_and_where_they_come_from) {
+  pd_flag_def def = definition(PD_TYPE_string, "secret");
+  define_two();
+  def.sensitive = true;
+  pd_flag *flags[] = {a, b, NULL};
+  pd_origin origins[] = {{PD_SOURCE_FILE, 3, "some.conf", 7}, {PD_SOURCE_ENVIRONMENT, 0, "X_b", 0}};
+  CHECK_OK(pd_flag_register(&def, &flags[2], &err));
+  pd_assignment items[] = {{.flag = a, .text = "3"}, {.flag = b, .text = "2"}};
+  pd_assignment secret = {.flag = flags[2], .text = "key"};
+  CHECK_OK(pd_batch_set(&secret, 1, &origins[0], NULL, &err));
+  for (size_t i = 0; i < 2; i++) CHECK_OK(pd_batch_set(&items[i], 1, &origins[i], NULL, &err));
+  CHECK_OK(pd_validator_add(flags, 3, in_order, NULL, NULL, NULL, &err));
+  CHECK_STATUS(pd_flags_validate(NULL, &err), PD_ERR_REFUSED,
+               "--a=3 (some.conf:3), --b=2 ($X_b), --secret=<redacted> (some.conf:3): rejected by "
+               "a validator in program");
+}
+
+TEST(lists_of_flags_are_cut_between_flags) {
+  pd_flag *flags[40];
+  for (int i = 0; i < 40; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "flag_with_number_%d", i);
+    flags[i] = define_flag(PD_TYPE_int64, strdup(name));
+  }
+  CHECK_OK(pd_group_add(PD_GROUP_AT_LEAST_ONE, flags, 40, NULL, &err));
+  CHECK(pd_flags_validate(NULL, &err) == PD_ERR_REFUSED);
+  CHECK(strstr(err.message, ", --flag_with_number_10, ... must be given"));
+  CHECK_OK(pd_validator_add(flags, 40, in_order, NULL, NULL, NULL, &err));
+  CHECK(pd_flag_set_int64(flags[0], 3, &err) == PD_ERR_REFUSED);
+  CHECK(strstr(err.message, "_2=0 (default), "));
+  CHECK(strstr(err.message, "=0 (default), ...: rejected by a validator in program"));
 }
 
 TEST(several_validators_of_a_flag_are_all_asked_and_all_refusals_are_told) {
@@ -218,7 +253,8 @@ TEST(validators_are_asked_again_when_values_have_changed_meanwhile) {
   CHECK_OK(pd_flag_set_int64(b, 9, &err));
   CHECK_OK(pd_validator_add(&a, 1, moves_b, NULL, NULL, NULL, &err));
   asked = 0;
-  CHECK_STATUS(pd_flag_set_int64(a, 8, &err), PD_ERR_REFUSED, "--a, --b: a validator refuses it");
+  CHECK_STATUS(pd_flag_set_int64(a, 8, &err), PD_ERR_REFUSED,
+               "--a=8 (run time), --b=2 (run time): rejected by a validator in program");
   CHECK(value_of(a) == 0);
 }
 
@@ -236,7 +272,7 @@ TEST(values_that_change_all_the_time_while_validators_run_are_an_error) {
   CHECK_OK(pd_validator_add(both, 2, accepts, NULL, NULL, NULL, &err));
   CHECK_OK(pd_validator_add(&a, 1, always_moves_b, NULL, NULL, NULL, &err));
   CHECK_STATUS(pd_flag_set_int64(a, 8, &err), PD_ERR_REFUSED,
-               "values kept changing while validators looked at them");
+               "values kept changing while validators checked them");
   CHECK(value_of(a) == 0);
 }
 
@@ -259,7 +295,7 @@ TEST(a_hook_is_removed_once_and_its_context_is_released_once) {
   CHECK_OK(pd_hook_remove(hook, &err));
   CHECK(released == 1);
   CHECK_STATUS(pd_hook_remove(hook, &err), PD_ERR_ARGUMENT,
-               "no hook has the number 1, or it is removed already");
+               "no hook has the number 1, or it is already removed");
   CHECK_OK(pd_flag_set_int64(a, 1000, &err));
   CHECK(asked == 0 && released == 1);
 }
@@ -317,13 +353,14 @@ static void check_group(pd_group group, const char *none, const char *one, const
 TEST(a_group_tells_what_must_be_given_and_what_is) {
   define_two();
   check_group(PD_GROUP_AT_MOST_ONE, NULL, NULL,
-              "at most one of --a, --b can be given; given: --a, --b");
+              "at most one of --a, --b can be given; given: --a=1 (override), --b=1 (override)");
   check_group(PD_GROUP_AT_LEAST_ONE, "at least one of --a, --b must be given", NULL, NULL);
   check_group(PD_GROUP_EXACTLY_ONE, "exactly one of --a, --b must be given", NULL,
-              "exactly one of --a, --b must be given; given: --a, --b");
-  check_group(PD_GROUP_ALL, "--a, --b must be given", "--a, --b must be given; given: --a", NULL);
+              "exactly one of --a, --b must be given; given: --a=1 (override), --b=1 (override)");
+  check_group(PD_GROUP_ALL, "--a, --b must be given",
+              "--a, --b must be given; given: --a=1 (override)", NULL);
   check_group(PD_GROUP_ALL_OR_NONE, NULL,
-              "--a, --b must be given together, or none of them; given: --a", NULL);
+              "--a, --b must be given together, or none of them; given: --a=1 (override)", NULL);
 }
 
 TEST(a_required_flag_must_be_on_the_line_or_have_a_value_before) {
@@ -473,7 +510,7 @@ TEST(a_flag_whose_module_leaves_while_validators_run_is_told) {
   CHECK_OK(pd_flag_find("guarded_new", &flag, &err));
   CHECK_OK(pd_validator_add(&flag, 1, unloads, NULL, NULL, NULL, &err));
   CHECK_STATUS(pd_flag_set_from_string(flag, "4", &err), PD_ERR_UNDEFINED,
-               "guarded_new: the module that defined it is gone");
+               "guarded_new: the module that defined it has been unloaded");
 }
 
 static void unload_it(pd_flag *flag, void *context) {
@@ -573,7 +610,7 @@ TEST(a_message_about_a_sensitive_flag_doesnt_show_its_value) {
   CHECK_OK(pd_flag_find("guarded_key", &flag, &err));
   CHECK_OK(pd_validator_add(&flag, 1, refuses, (void *)(uintptr_t) "more", NULL, NULL, &err));
   CHECK_STATUS(parse("--guarded_key=b", NULL), PD_ERR_REFUSED,
-               "--guarded_key=<redacted>: a validator refuses it");
+               "--guarded_key=<redacted>: rejected by a validator in program");
 }
 
 /* ---- Threads ---- */

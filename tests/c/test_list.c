@@ -72,7 +72,7 @@ TEST(an_item_that_does_not_fit_is_cut_and_its_length_told) {
 
 TEST(an_index_past_the_end_and_null_are_told) {
   CHECK_STATUS(pd_list_get("a,b", 2, NULL, 0, NULL, &err), PD_ERR_ARGUMENT,
-               "the list has 2 items, and none at 2");
+               "index 2 is out of range: the list has 2 items");
   CHECK_STATUS(pd_list_get(NULL, 0, NULL, 0, NULL, &err), PD_ERR_ARGUMENT, "list is NULL");
   CHECK_STATUS(pd_list_get("a", 0, NULL, 5, NULL, &err), PD_ERR_ARGUMENT, "buffer is NULL");
 }
@@ -145,7 +145,8 @@ TEST(a_list_that_a_command_line_lacks_says_what_it_is) {
   char program[] = "program", word[] = "--sizes", *argv[] = {program, word, NULL};
   int argc = 2;
   list_of(PD_TYPE_int32, "sizes", NULL);
-  CHECK_STATUS(pd_parse_argv(&argc, argv, NULL, &err), PD_ERR_ARGV,
-               "--sizes: the value is missing, expected a list with commas, each item a 32-bit "
-               "integer");
+  CHECK_STATUS(
+      pd_parse_argv(&argc, argv, NULL, &err), PD_ERR_ARGV,
+      "--sizes: the value is missing, expected a list separated by commas, each item a 32-bit "
+      "integer");
 }

@@ -240,8 +240,7 @@ static pd_status let_wait(void) { return pd_pending_set("later", "after", NULL, 
 static void check_none_waits(void) { CHECK(pd_pending_check(NULL, NULL) == PD_OK); }
 
 static void check_one_waits(void) {
-  CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED,
-               "later: nobody has defined this flag");
+  CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED, "later: the flag is not defined");
   CHECK_STR(text_of(define_flag(PD_TYPE_string, "later")), "after");
 }
 

@@ -157,7 +157,7 @@ TEST(a_flag_of_a_module_that_left_says_so_and_its_handle_stays) {
   int32_t value;
   pd_flag_info info = {.size = sizeof info};
   unload(alpha);
-  static const char gone[] = "alpha_level: the module that defined it is gone";
+  static const char gone[] = "alpha_level: the module that defined it has been unloaded";
   CHECK_STATUS(pd_flag_get_int32(level, &value, &err), PD_ERR_UNDEFINED, gone);
   CHECK_STATUS(pd_flag_set_int32(level, 1, &err), PD_ERR_UNDEFINED, gone);
   CHECK_STATUS(pd_flag_set_from_string(level, "1", &err), PD_ERR_UNDEFINED, gone);
@@ -359,7 +359,7 @@ TEST(a_definition_of_another_type_than_an_import_is_refused_until_that_is_gone) 
   pd_module *misimport = load("misimport"), *alpha = NULL;
   for (int i = 0; i < 2; i++) {
     CHECK(pd_module_load(plugin("alpha"), NULL, &alpha, &err) == PD_ERR_TYPE);
-    CHECK(!alpha && strstr(err.message, "'alpha_level' is imported already, as bool at "));
+    CHECK(!alpha && strstr(err.message, "'alpha_level' is already imported, as bool at "));
     CHECK(strstr(err.message, "; expected bool, refused: int32 at "));
   }
   CHECK_OK(pd_module_unload(misimport, &err));
@@ -439,7 +439,7 @@ TEST(a_conflict_leaves_nothing_behind) {
   pd_error_list *errors = pd_error_list_new();
   CHECK(pd_module_load(plugin("clash"), errors, &clash, &err) == PD_ERR_CONFLICT);
   CHECK(!clash && pd_error_list_count(errors) == 2);
-  CHECK(strstr(err.message, "'alpha_level' is defined already, int32 at "));
+  CHECK(strstr(err.message, "'alpha_level' is already defined, int32 at "));
   CHECK(strstr(err.message, "alpha.c:4 in ") && strstr(err.message, "/libalpha.so; refused: bool"));
   CHECK(strstr(err.message, "clash.c:5 in ") && strstr(err.message, "/libclash.so"));
   pd_error_list_free(errors);
@@ -510,7 +510,7 @@ TEST(the_handle_of_a_flag_that_left_isnt_one_of_the_flag_that_has_its_name_as_an
   pd_assignment item = {flag, "5", 0, {0}};
   pd_override override;
   CHECK_STATUS(pd_flag_set_from_string(flag, "5", &err), PD_ERR_UNDEFINED,
-               "alpha_level: the module that defined it is gone");
+               "alpha_level: the module that defined it has been unloaded");
   CHECK(pd_flag_set_default(flag, "5", NULL) == PD_ERR_UNDEFINED);
   CHECK(pd_flag_set_int32(flag, 5, NULL) == PD_ERR_UNDEFINED);
   CHECK(pd_batch_set(&item, 1, NULL, NULL, NULL) == PD_ERR_UNDEFINED);

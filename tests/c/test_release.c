@@ -267,6 +267,17 @@ TEST(a_module_that_is_refused_is_freed) {
   check_released(load_refused, 2000, SLACK);
 }
 
+/* The names are too long. The namespace itself is stored. */
+static void load_in_namespace(int i) {
+  char name_space[PD_NAME_MAX - 4];
+  snprintf(name_space, sizeof name_space, "n%0*d", PD_NAME_MAX - 6, i);
+  CHECK(pd_module_load_as(plugin_path("alpha"), name_space, NULL, NULL, &err) == PD_ERR_NAME);
+}
+TEST(the_names_of_a_module_that_is_refused_in_a_namespace_are_freed) {
+  begin();
+  check_released(load_in_namespace, 500, 500 * (size_t)(PD_NAME_MAX + 64));
+}
+
 #pragma GCC diagnostic pop
 
 /* ---- Plugins that come and go ---- */

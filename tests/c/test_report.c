@@ -87,10 +87,10 @@ TEST(help_groups_flags_by_module_and_category_the_program_first) {
             "  --[no]other          x [default: false]\n"
             "\n"
             "common:\n"
-            "  -h, --help           Show this help and end.\n"
+            "  -h, --help           Show this help and exit.\n"
             "  --helpfull           Show all flags, hidden ones too.\n"
             "  --helpshort          Show the flags of the program itself.\n"
-            "  --version            Show the version of the program and end.\n"
+            "  --version            Show the version of the program and exit.\n"
             "  --flagfile=FILE,...  Read flags from files.\n");
 }
 
@@ -103,6 +103,47 @@ TEST(help_wraps_text_behind_the_names_and_keeps_its_line_breaks) {
                             "                   1: fast\n"
                             "\n"
                             "                 last\n"
+                            "                 [default: 0]\n");
+}
+
+TEST(help_hangs_the_rest_of_a_line_below_its_text) {
+  add(with_help(PD_TYPE_int32, "level",
+                "How:\n  a  does this and that and more\n     (only here, and only on Mondays)\n"
+                "1. first step of them all\n   of two\n"
+                "- an item that is too long\n-x is no item, but it is long\n"
+                "2024\n3)\n  \xc3\xa9t\xc3\xa9  summer, with the sun"));
+  CHECK_STR(flags_help(40), "prog:\n"
+                            "  --level=INT32  How:\n"
+                            "                   a  does this and that\n"
+                            "                      and more\n"
+                            "                      (only here, and\n"
+                            "                      only on Mondays)\n"
+                            "                 1. first step of them\n"
+                            "                    all\n"
+                            "                    of two\n"
+                            "                 - an item that is too\n"
+                            "                   long\n"
+                            "                 -x is no item, but it\n"
+                            "                 is long\n"
+                            "                 2024\n"
+                            "                 3)\n"
+                            "                   \xc3\xa9t\xc3\xa9  summer, with the\n"
+                            "                        sun\n"
+                            "                 [default: 0]\n");
+}
+
+TEST(help_hangs_nothing_where_no_room_is_left_for_it) {
+  add(with_help(PD_TYPE_int32, "level",
+                "  a_name_of_some_length  with words behind it\n"
+                "            deep inside of a page\n"
+                "Two  blanks in.  Or at ends of sentences."));
+  CHECK_STR(flags_help(40), "prog:\n"
+                            "  --level=INT32    a_name_of_some_length\n"
+                            "                   with words behind it\n"
+                            "                             deep inside\n"
+                            "                 of a page\n"
+                            "                 Two  blanks in.  Or at\n"
+                            "                 ends of sentences.\n"
                             "                 [default: 0]\n");
 }
 
@@ -234,7 +275,9 @@ TEST(units_are_shown_as_people_write_them) {
   } sizes[] = {{0, "0]"},
                {1023, "1023]"},
                {1024, "1KiB]"},
-               {1536, "1536]"},
+               {1536, "1.5KiB]"},
+               {1000000, "1000000]"},
+               {(uint64_t)25 << 18, "6.25MiB]"},
                {64 << 20, "64MiB]"},
                {(uint64_t)3 << 60, "3EiB]"},
                {UINT64_MAX, "18446744073709551615]"}};
@@ -256,9 +299,12 @@ TEST(times_are_shown_as_people_write_them) {
   static const struct {
     double seconds;
     const char *shown;
-  } times[] = {{0, "0]"},          {0.2, "200ms]"},  {3e-4, "300us]"},
-               {5e-9, "5ns]"},     {90, "1m30s]"},   {-3600, "-1h]"},
-               {86461, "1d1m1s]"}, {1.5, "1500ms]"}, {1e300, "1e+300]"}};
+  } times[] = {{0, "0]"},          {-0.0, "-0]"},      {0.2, "200ms]"},
+               {3e-4, "300us]"},   {2.5e-3, "2.5ms]"}, {5e-9, "5ns]"},
+               {1.5e-9, "1.5ns]"}, {1e-10, "1e-10]"},  {0.1 + 0.2, "300.00000000000004ms]"},
+               {1.5, "1.5s]"},     {-2.5, "-2.5s]"},   {90, "1m30s]"},
+               {90.5, "1m30.5s]"}, {120.5, "2m0.5s]"}, {-3600, "-1h]"},
+               {86461, "1d1m1s]"}, {9e15, "9e+15]"},   {1e300, "1e+300]"}};
   for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
     char name[16];
     snprintf(name, sizeof name, "time%zu", i);
@@ -269,6 +315,32 @@ TEST(times_are_shown_as_people_write_them) {
     char expected[64];
     snprintf(expected, sizeof expected, "%s [default: %s", times[i].shown, times[i].shown);
     CHECK(strstr(flags_help(80), expected));
+  }
+}
+
+/* What the help shows as the current value of the flag `t`. */
+static const char *shown_now(void) {
+  static char shown[64];
+  const char *now = strstr(flags_help(200), "[now: ");
+  CHECK(now && sscanf(now, "[now: %63s set", shown) == 1);
+  return shown;
+}
+
+TEST(every_time_that_is_shown_reads_back_as_the_same) {
+  pd_flag_def def = with_help(PD_TYPE_double, "t", "T");
+  def.unit = "seconds";
+  pd_flag *flag = add(def);
+  uint64_t random = 1;
+  for (int i = 0; i < 3000; i++) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    double number = (double)(random >> 20) / (double)(1 << (random % 30)), found;
+    for (int tens = i % 30; tens > 0; tens--) number /= 10;
+    CHECK_OK(pd_flag_set_double(flag, number, &err));
+    CHECK_OK(pd_flag_set_from_string(flag, shown_now(), &err));
+    CHECK_OK(pd_flag_get_double(flag, &found, &err));
+    if (memcmp(&found, &number, sizeof found)) {
+      check_fail(__FILE__, __LINE__, "%.17g is shown as %s", number, shown_now());
+    }
   }
 }
 

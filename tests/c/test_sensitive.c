@@ -216,5 +216,5 @@ TEST(only_a_sensitive_flag_is_wiped) {
   begin();
   flag = define_flag(PD_TYPE_string, "plain");
   CHECK(pd_flag_wipe(flag, &err) == PD_ERR_ARGUMENT);
-  CHECK_STR(err.message, "plain: is not sensitive: only secrets are wiped");
+  CHECK_STR(err.message, "plain: is not sensitive, and only sensitive values are wiped");
 }

@@ -240,7 +240,7 @@ TEST(a_validator_of_the_program_may_close_the_flags_library_and_refuse) {
   CHECK_OK(pd_validator_add(&flag, 1, closes_and_refuses, NULL, NULL, NULL, &err));
   /* No code of the library was called, so nothing kept it. */
   CHECK_STATUS(pd_flag_set_int64(flag, 13, &err), PD_ERR_UNDEFINED,
-               "calling_plain: the module that defined it is gone");
+               "calling_plain: the module that defined it has been unloaded");
   check_gone("calling", "calling_plain");
 }
 

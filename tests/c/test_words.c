@@ -129,9 +129,10 @@ TEST(a_circle_of_variables_ends) {
   start();
   setenv("FLAGS_fromenv", "tryfromenv,tryfromenv", 1);
   setenv("FLAGS_tryfromenv", "fromenv,fromenv", 1);
-  refuses("--fromenv=fromenv", PD_ERR_DEPTH,
-          "environment: FLAGS_tryfromenv: stands 16 files and variables deep already, perhaps in a "
-          "circle");
+  refuses(
+      "--fromenv=fromenv", PD_ERR_DEPTH,
+      "environment: FLAGS_tryfromenv: nested more than 16 files and variables deep, perhaps in a "
+      "circle");
 }
 
 TEST(a_value_that_waits_for_its_flag_comes_from_the_variable) {
@@ -186,9 +187,9 @@ TEST(lists_of_names_have_no_empty_items_and_no_dashes) {
 TEST(a_word_without_its_list_is_an_error) {
   start();
   refuses("--fromenv", PD_ERR_ARGV,
-          "--fromenv: the value is missing, expected names of flags with commas between");
+          "--fromenv: the value is missing, expected names of flags separated by commas");
   refuses("--flagfile --dry_run", PD_ERR_ARGV,
-          "--flagfile: the value is missing, expected paths of files with commas between");
+          "--flagfile: the value is missing, expected paths of files separated by commas");
 }
 
 TEST(no_flag_has_the_name_of_a_word) {

@@ -22,6 +22,12 @@ settings.load_profile("untimed")
 
 _numbers = itertools.count()
 
+with suppress(ImportError):  # some environments run the tests that need no extra
+    from hypothesis import settings
+
+    settings.register_profile("untimed", deadline=None)  # a slow machine fails no test
+    settings.load_profile("untimed")
+
 
 @pytest.fixture(scope="session")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -77,7 +77,7 @@ def test_a_million_wrong_words_give_a_hundred_errors_and_their_number(program):
     words = ["--none", "--count=x", "--count=1", "--nocount"]
     first, second, *values = said(program, "many", 5000, 1_000_000, *words, memory=384)
     assert first == "PD_ERR_UNDEFINED: --none: no such flag"
-    assert second == "101 errors, then: 749900 more errors aren't shown"
+    assert second == "101 errors, then: 749900 more errors are not shown"
     assert values == UNTOUCHED
 
 
@@ -100,8 +100,10 @@ def test_a_million_values_that_wait_for_few_or_many_flags_are_bounded(program, t
         program, "waiting", "words", word, memory=192, cwd=tmp_path
     )
     assert first == "0 arguments"
-    assert second == "PD_ERR_UNDEFINED: names:1: --later_0: nobody has defined this flag"
-    assert third == ("101 errors, then: 99900 more values wait for flags that nobody has defined")
+    assert second == "PD_ERR_UNDEFINED: names:1: --later_0: the flag is not defined"
+    assert third == (
+        "101 errors, then: 99900 more values are pending for flags that are not defined"
+    )
     assert values == UNTOUCHED
 
 
@@ -124,7 +126,7 @@ def test_files_that_include_the_next_one_many_times_come_to_an_end(program, tmp_
     for i in range(10):
         flagfile(tmp_path / f"f{i}", f"--flagfile=f{i + 1}\n".encode() * 9)
     flagfile(tmp_path / "f10", b"--on\n")
-    message = "PD_ERR_DEPTH: f8:9: --flagfile=f9: 1000 files are read already"
+    message = "PD_ERR_DEPTH: f8:9: --flagfile=f9: more than 1000 flagfiles"
     refuses(program, message, "words", "--flagfile=f0", cwd=tmp_path)
 
 
@@ -132,7 +134,7 @@ def test_variables_that_name_each_other_many_times_come_to_an_end(program):
     many = ",".join(["fromenv", "tryfromenv"] * 50)
     variables = {**os.environ, "FLAGS_fromenv": many, "FLAGS_tryfromenv": many}
     message = "PD_ERR_DEPTH: environment: FLAGS_fromenv: "
-    message += "stands 16 files and variables deep already, perhaps in a circle"
+    message += "nested more than 16 files and variables deep, perhaps in a circle"
     refuses(program, message, "words", "--fromenv=fromenv", env=variables)
 
 

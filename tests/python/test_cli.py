@@ -1,4 +1,4 @@
-"""python -m paddle_flags: run, list, explain and config."""
+"""paddle-flags and python -m paddle_flags: run, list, explain and config."""
 
 from __future__ import annotations
 
@@ -169,38 +169,136 @@ def test_an_error_of_the_script_is_its_own(alpha, tmp_path):
         (["list", "-p", "none.so"], "none.so: no such file"),
         (["list", "-p", "{alpha}", "--alpha_level=10"], "--alpha_level=10: expected an integer in"),
         (["list", "-p", "{alpha}", "--alpha_levl=1"], "did you mean '--alpha_level'?"),
-        (["list", "{alpha}"], "expected no argument; plugins are given by -p"),
+        (["list", "{alpha}"], "unexpected argument {alpha}; to load a plugin, use -p {alpha}"),
+        (["list", "-p", ""], "-p: expected the path of a shared library, not an empty argument"),
+        (["run", "--plugin="], "-p: expected the path of a shared library, not an empty argument"),
         (["explain", "-p", "{alpha}"], "expected the name of one flag, not 0 arguments"),
         (["explain", "-p", "{alpha}", "alpha_lvl"], "no flag is named 'alpha_lvl'"),
         (["run", "-p", "{alpha}", "nothing.py"], "nothing.py: no such file"),
         (["run", "-m"], "-m: expected the name of a module"),
-        (["run", "-m", "nothing.there"], "nothing.there: no such module"),
-        (["list", "--alpha_check", "-p", "{alpha}"], "-p: options come before flags and names"),
-        (["explain", "x", "-p", "{alpha}"], "-p: options come before flags and names"),
-        (["list", "-p", "x.py"], "'python -m paddle_flags run --show x.py' runs it"),
-        (["explain", "-p", "n=x.py", "y"], "pf.explain(name) in it tells why one has its value"),
-        (["run", "-p", "{alpha}", "--alpha_check", "--config", "f"], "--config: options come"),
+        (["run", "-m", "nothing.there"], "-m nothing.there: no such module"),
+        (["run", "-m", "."], "-m .: expected the name of a module, as in package.module"),
+        (["run", "-m", "tests"], "-m tests: is a package without __main__.py, expected"),
+        (["run", "{alpha.parent}"], "is a directory without __main__.py, expected a Python script"),
+        (["run", "{alpha}"], "{alpha}: is a native binary, expected a Python script"),
+        (["list", "-p", "x.py"], "use 'python -m paddle_flags run --show x.py'"),
+        (["explain", "-p", "n=x.py", "y"], "use 'python -m paddle_flags run --explain NAME x.py'"),
         (
-            ["run", "--allow-pending", "-p{alpha}", "--alpha_level", "3", "--config=f", "x.py"],
-            "--config=f: options come before flags and names",
+            ["run", "-p", "{alpha}", "--alpha_mode", "--show", "x.py"],
+            "--alpha_mode: expected a value before --show, as in --alpha_mode=VALUE",
         ),
-        (["run", "--allow-pending", "--x=1", "--show", "-m", "x"], "--show: options come before"),
+        (
+            ["explain", "--alpha_mode", "-p", "{alpha}", "alpha_level"],
+            "--alpha_mode: expected a value before -p, as in --alpha_mode=VALUE",
+        ),
+        (
+            ["run", "-p", "{alpha}", "--alpha_mode", "-m", "x"],
+            "--alpha_mode: expected a value before -m, as in --alpha_mode=VALUE",
+        ),
+        (["list", "--plugn={alpha}"], "no such option --plugn; did you mean --plugin?"),
+        (["run", "--shw", "x.py"], "no such option --shw; did you mean --show?"),
         (["list", "-p"], "-p/--plugin: expected one argument"),
         (["config"], "--includedir"),
-        (["lst"], "lst: no such command, expected one of run, list, "),
-        (["confg"], "; did you mean 'config'?"),
-        (["newp"], "; did you mean 'new'?"),
-        (["config", "--cflag"], "--cflag: no such option or argument; did you mean '--cflags'?"),
-        (["config", "--nothing"], "--nothing: no such option or argument\n"),
-        (["completion", "bash", "--xyzzy=x"], "--xyzzy=x: no such option or argument\n"),
+        (["xyzzy"], "no such command xyzzy; expected one of run, list, "),
+        (["confg"], "no such command confg; did you mean config?"),
+        (["newp"], "no such command newp; did you mean new?"),
+        (["--verison"], "no such option --verison; did you mean --version?"),
+        (["-p", "{alpha}", "list"], "-p comes after a command, as in 'python -m paddle_flags run"),
+        (["config", "--cflag"], "no such option --cflag; did you mean --cflags?"),
+        (["config", "--nothing"], "no such option --nothing\n"),
+        (["config", "x"], "unexpected argument x\n"),
+        (["completion", "bash", "--xyzzy=x"], "no such option --xyzzy\n"),
         ([], "COMMAND"),
     ],
 )
 def test_mistakes_are_named_and_end_with_2(alpha, words, message):
-    ended = cli(*(word.format(alpha=alpha) for word in words))
+    write(alpha.parent / "tests" / "__init__.py", "")
+    ended = cli(*(word.format(alpha=alpha) for word in words), cwd=alpha.parent)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert message in ended.stderr
+    assert message.format(alpha=alpha) in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["alpha_level", "-p", "{alpha}", "--alpha_level=3"],
+        ["alpha_level", "--alpha_level", "3", "--plugin={alpha}"],
+        ["--alpha_level", "3", "alpha_level", "-p{alpha}"],
+    ],
+)
+def test_options_may_follow_flags_and_names(alpha, words):
+    ended = cli("explain", *(word.format(alpha=alpha) for word in words))
+    assert ended.stdout.startswith("alpha_level = 3\n"), ended.stderr
+
+
+def test_options_of_run_may_follow_flags_up_to_the_script(alpha, tmp_path):
+    script = write(tmp_path / "script.py", "import sys; print(sys.argv[1:])\n")
+    ended = cli("run", "-p", alpha, "--alpha_level", "3", "--show", script, "--show", "-p", "x")
+    assert ended.stdout.startswith("['--show', '-p', 'x']\nflag"), ended.stderr
+    assert "alpha_level  int32  3" in ended.stdout
+
+
+def test_run_explains_flags_when_the_script_has_ended(alpha, tmp_path):
+    script = write(tmp_path / "script.py", "import paddle_flags as pf\npf.FLAGS.alpha_level = 7\n")
+    ended = cli("run", "-p", alpha, "--explain", "alpha_level", script)
+    assert ended.stdout.startswith("alpha_level = 7\n"), ended.stderr
+    assert f"{script}:2" in ended.stdout
+    ended = cli("run", "-p", alpha, "--explain=alpha_lvl", script)
+    assert ended.returncode == 2
+    assert "error: --explain: no flag is named 'alpha_lvl'; did you mean" in ended.stderr
+
+
+def test_run_runs_a_directory_with_a_main_module(tmp_path):
+    write(tmp_path / "app" / "__main__.py", "print('ran')\n")
+    assert cli("run", tmp_path / "app").stdout == "ran\n"
+    write(tmp_path / "app" / "__init__.py", "")
+    assert cli("run", "-m", "app", cwd=tmp_path).stdout == "ran\n"
+
+
+def test_warnings_are_printed_before_an_error(plugin):
+    path = plugin('PD_DEFINE_int32(gone, 1, "", .deprecated = "use x");\n')
+    ended = cli("explain", "-p", path, "--gone=2", "nothing")
+    assert ended.returncode == 2
+    warning, error = ended.stderr.splitlines()
+    assert "warning: " in warning
+    assert "error: no flag is named 'nothing'" in error
+
+
+def test_a_conflict_of_plugins_suggests_the_option_for_a_namespace(alpha, plugin):
+    other = plugin('PD_DEFINE_string(alpha_level, "", "");\n', "other")
+    ended = cli("list", "-p", alpha, "-p", other)
+    assert ended.returncode == 2
+    assert ended.stderr.endswith(f"; to give its flags other names, use -p other={other}\n")
+    assert cli("list", "-p", alpha, "-p", f"other={other}").returncode == 0
+
+
+def test_the_console_script_names_itself(alpha):
+    script = Path(sys.executable).with_name("paddle-flags")
+    assert run(script, "list", "-p", alpha).stdout == cli("list", "-p", alpha).stdout
+    assert run(script, "run", "--help").stdout.startswith("usage: paddle-flags run ")
+    ended = run(script, "lst", check=False)
+    assert "paddle-flags: error: no such command lst; did you mean list?" in ended.stderr
+    assert "python -m" not in run(script, "new", "--help").stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "list", "explain", "doctor", "config", "completion", "gen", "new"]
+)
+def test_help_does_not_need_docstrings(command):
+    full, stripped = (
+        run(sys.executable, *options, "-m", "paddle_flags", command, "--help").stdout
+        for options in ([], ["-OO"])
+    )
+    assert stripped == full
+    assert "None" not in full
+
+
+@pytest.mark.parametrize("command", ["run", "list", "explain", "doctor"])
+def test_help_of_a_command_needs_no_plugin(command):
+    shown = cli(command, "-p", "nothing.so", "--help")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith(f"usage: python -m paddle_flags {command} ")
 
 
 def test_help_tells_each_command(alpha):

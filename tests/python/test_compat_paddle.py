@@ -221,7 +221,7 @@ def test_definitions_that_were_refused_are_errors_of_the_line(tmp_path: Path) ->
     ended = run(build_program(tmp_path / "main", main, flags=(*options, *needed)), check=False)
     assert library.exists()
     assert (ended.returncode, ended.stdout) == (255, "")
-    told = r"paddle flags error: 'depth' is defined already, .*main\.cpp:3 .*other\.c:3 .*\n"
+    told = r"paddle flags error: 'depth' is already defined, .*main\.cpp:3 .*other\.c:3 .*\n"
     assert re.fullmatch(told, ended.stderr)
 
 

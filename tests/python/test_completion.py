@@ -258,11 +258,22 @@ def test_what_is_nobodys_business_stays_as_it_was_typed(shell):
         ("explain -p libalpha.so alpha_l", ["-p", "libalpha.so", "alpha_level"]),
         ("doctor -p nothing.so libal", ["-p", "nothing.so", "libalpha.so"]),
         ("list -p libalpha.so som", ["-p", "libalpha.so", "som"]),
+        ("explain alpha_level -p libal", ["alpha_level", "-p", "libalpha.so"]),
+        (
+            "list -p libalpha.so --alpha_check --lo",
+            ["-p", "libalpha.so", "--alpha_check", "--long"],
+        ),
+        ("run -p libalpha.so --explain alpha_l", ["-p", "libalpha.so", "--explain", "alpha_level"]),
     ],
 )
 def test_our_own_command_line_is_completed(shell, line, words):
     command = ["python", "-m", "paddle_flags", *line.split(" ")[:-1][:1]]
     assert shell.tab(f"python -m paddle_flags {line}", run_as="./train.py") == [*command, *words]
+
+
+def test_the_console_script_is_completed(shell):
+    words = ["paddle-flags", "list", "-p", "libalpha.so", "--long"]
+    assert shell.tab("paddle-flags list -p libalpha.so --lo", run_as="./train.py") == words
 
 
 # ---- several candidates ----

@@ -14,7 +14,7 @@ from support import ROOT, package, run, write
 import paddle_flags as pf
 from paddle_flags._input import files
 
-NULL = "null is no value; leave the name out to keep the default"
+NULL = "null is not a value; to keep the default, leave the name out"
 GOLDEN = ROOT / "tests" / "golden"
 package("ruamel.yaml")
 if sys.version_info < (3, 11):
@@ -339,7 +339,7 @@ def test_the_errors_of_a_file_have_an_end(tmp_path):
     path = write(tmp_path / "a.yaml", "".join(f"a{i}: ~\n" for i in range(1000)))
     found = refusals(path)
     assert len(found) == 101
-    assert found[-1].endswith("more errors aren't shown")
+    assert found[-1].endswith("more errors are not shown")
 
 
 def test_a_byte_order_mark_and_windows_lines_are_no_part_of_the_text(tmp_path, name):
@@ -392,7 +392,8 @@ def test_a_reader_that_is_missing_is_named_with_its_remedy(python, tmp_path):
     ended = python(text, cwd=tmp_path, check=False)
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[0] == (
-        "script.py: error: a.yaml: YAML needs ruamel.yaml: pip install 'paddle_flags[yaml]'"
+        "script.py: error: a.yaml: reading YAML requires ruamel.yaml:"
+        " pip install 'paddle_flags[yaml]'"
     )
     write(tmp_path / "a.toml", "x = 1")
     text = (
@@ -400,7 +401,7 @@ def test_a_reader_that_is_missing_is_named_with_its_remedy(python, tmp_path):
         "sys.version_info = (3, 10)\npf.parse(config='a.toml')"
     )
     ended = python(text, cwd=tmp_path, check=False)
-    assert "a.toml: TOML needs tomli" in ended.stderr
+    assert "a.toml: reading TOML requires tomli" in ended.stderr
     assert "pip install 'paddle_flags[toml]'" in ended.stderr
 
 

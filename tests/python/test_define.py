@@ -160,7 +160,7 @@ def test_a_name_that_no_flag_can_have_is_refused(bad):
         (["a", 0.5], {}, pf.FlagTypeError, "expected items that are all bool"),
         ([None], {}, pf.FlagTypeError, "expected items that are all bool"),
         ([1], {"items": list}, pf.FlagTypeError, "items <class 'list'>: expected bool, int, float"),
-        ([1], {"items": int, "type": "int64"}, pf.FlagTypeError, "a list has the type string"),
+        ([1], {"items": int, "type": "int64"}, pf.FlagTypeError, "a list has the type 'string'"),
         ([1.5], {"items": int}, pf.FlagTypeError, "default: item 1: 1.5: expected int, not float"),
         (5, {"items": int}, pf.FlagTypeError, "=5: expected a sequence of int for a list of int64"),
         ([2**63], {}, pf.FlagValueError, "item 1: expected a 64-bit integer"),

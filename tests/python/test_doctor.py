@@ -86,10 +86,9 @@ def test_what_loading_refuses_and_what_nobody_claims_are_problems(plugin):
     paths = [plugin(LEVEL, "doc_one"), plugin(LEVEL.replace("6", "7"), "doc_two")]
     words = ["-p", paths[0], "-p", paths[1], "-p", "none.so", "--doc_levle=3"]
     conflict, missing, unclaimed = report(*words)["problems"]
-    assert conflict.startswith("'doc_level' is defined already")
+    assert conflict.startswith("'doc_level' is already defined")
     assert missing == "none.so: no such file"
-    assert unclaimed.startswith("--doc_levle: ")
-    assert unclaimed.endswith("; did you mean 'doc_level'?")
+    assert unclaimed == "--doc_levle: the flag is not defined; did you mean 'doc_level'?"
 
 
 def test_a_file_tells_how_it_joins(plugin, static_copy):
@@ -147,7 +146,7 @@ def test_the_text_says_the_same(plugin):
         "joins the registry  flags\n",
     ):
         assert text in ended.stdout
-    assert "problems:\n  --doc_lvl: " in ended.stdout
+    assert "problems:\n  --doc_lvl: the flag is not defined" in ended.stdout
 
 
 def test_the_text_says_why_a_file_does_not_join(tmp_path):

@@ -146,7 +146,6 @@ EVERY = [("s", "string", "a", value) for value in ["", "\n", " $'\\", "\r", "x\u
 EVERY += [("l", "strings", (), value) for value in [(), ("",), ("", ""), ('"', " ", ",\n")]]
 EVERY += [("u", "uint64", 0, 2**64 - 1), ("d", "double", 0.0, float("nan")), ("i", "int64", 5, 5)]
 untimed = settings(
-    deadline=None,
     max_examples=30,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -183,7 +182,7 @@ def test_bytes_that_are_not_utf8_come_back_too(form, state, tmp_path):
 def test_bytes_that_a_form_cannot_hold_are_an_error(form, what, name):
     flag = pf.define(name, ("x",))
     flag.value = ("y", "\udcff")
-    message = f"{name}: the value has bytes that aren't UTF-8, which {what} can't hold"
+    message = f"{name}: the value has bytes that are not UTF-8, which {what} cannot hold"
     with pytest.raises(pf.FlagValueError, match=message):
         pf.dump(form)
     flag.reset()
@@ -248,7 +247,7 @@ def test_variables_begin_as_the_last_parse_reads_them(python):
 def test_two_flags_of_one_variable_are_an_error(name):
     first, second = pf.define(f"{name}.x", 1), pf.define(f"{name}_x", 1)
     first.value = 2
-    message = f"{name}.x and {name}_x would both take the variable FLAGS_{name}_x"
+    message = f"{name}.x and {name}_x would both use the environment variable FLAGS_{name}_x"
     with pytest.raises(pf.FlagConflictError, match=message):
         pf.dump("environment", prefix="FLAGS_")
     first.reset()
@@ -294,6 +293,18 @@ PLUGIN = """
 PD_DEFINE_string(alpha_mode, "fast", "How to search");
 PD_DEFINE_int32(alpha_level, 6, "Compression level");
 """
+
+
+def test_variables_in_capitals_that_are_there_are_written_too(python):
+    ended = python(
+        "pf.define('level', 1)\npf.define('mode', 1)\npf.define('Twin', 1)\npf.define('TWIN', 1)\n"
+        "pf.FLAGS.level = pf.FLAGS.mode = pf.FLAGS.Twin = 2\n"
+        "print(pf.dump('environment', prefix='App_'))\n",
+        env={**os.environ, "App_LEVEL": "5", "App_TWIN": "3"},
+    )
+    assert (
+        ended.stdout == "{'App_level': '2', 'App_mode': '2', 'App_Twin': '2', 'App_LEVEL': '2'}\n"
+    )
 
 
 @pytest.mark.parametrize("form", ["flagfile", "argv", "environment", "toml", "json-config"])

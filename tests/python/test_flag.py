@@ -370,16 +370,41 @@ def test_update_and_override_tell_errors_of_types_names_and_values_together(name
         assert [flag.value for flag in flags] == [1, 1, 1, 1]
 
 
+def test_a_flag_in_text_is_its_value(name):
+    level = pf.define(name, 1.5)
+    assert (f"{level}", f"{level:.3f}", f"{level!r}"[:5], str(level)) == (
+        "1.5", "1.500", "<Flag", "1.5",
+    )  # fmt: skip
+    assert format(pf.define(name + "_n", 7), "04d") == "0007"
+    assert str(pf.define(name + "_l", ["a", "b"])) == "('a', 'b')"
+    token = pf.define(name + "_t", "secret", sensitive=True)
+    assert (f"{token}", f"{token:>20}", str(token)) == ("<redacted>",) * 3
+
+
+def test_flags_are_shown_by_name_and_many_of_them_in_short(python):
+    ended = python(
+        "print(pf.FLAGS)\n"
+        "pf.define('alpha', 1)\nprint(pf.FLAGS)\n"
+        "pf.define('beta', 1)\nprint(repr(pf.FLAGS))\n"
+        "for n in range(20): pf.define(f'long_name_{n}', 1)\nprint(pf.FLAGS)\n"
+    )
+    assert ended.stdout == (
+        "<FLAGS: (0 flags)>\n"
+        "<FLAGS: alpha (1 flag)>\n"
+        "<FLAGS: alpha, beta (2 flags)>\n"
+        "<FLAGS: alpha, beta, long_name_0, long_name_1, long_name_2, ... (22 flags)>\n"
+    )
+
+
 def test_flags_and_flag_have_representations_that_help(name):
     flag = pf.define(name, "text")
     assert repr(flag) == f"<Flag {name}: string = 'text' (default)>"
-    assert repr(pf.FLAGS) == f"<FLAGS: {len(pf.FLAGS)} flags>"
     assert copy.copy(pf.FLAGS) is not None
 
 
 def test_flag_and_plugin_are_not_made_by_hand():
     for kind in (pf.Flag, pf.Plugin):
-        with pytest.raises(TypeError, match="comes from"):
+        with pytest.raises(TypeError, match="cannot create a "):
             kind()
 
 
@@ -421,7 +446,7 @@ def test_mock_can_patch_flags(name):
 def test_a_flag_that_is_taken_for_its_value_says_so(name):
     flag = pf.define(name, default=False)
     for mistake in (lambda: bool(flag), lambda: flag == 3, lambda: flag != "x", lambda: not flag):
-        with pytest.raises(TypeError, match=f"use {name}.value"):
+        with pytest.raises(TypeError, match=r"use its \.value"):
             mistake()
     assert flag == pf.FLAGS[name]
     assert flag != pf.define(name + "_2", default=False)
@@ -546,7 +571,7 @@ def test_an_override_ends_once(name):
     override = pf.override({name: 1})
     with override:
         pass
-    with pytest.raises(pf.FlagArgumentError, match="has ended already"):
+    with pytest.raises(pf.FlagArgumentError, match="has already ended"):
         override.__exit__(None, None, None)
 
 

@@ -382,7 +382,7 @@ print(FLAGS.deterministic, FLAGS.batch_size, FLAGS.mode, *(each.message for each
 def test_an_implied_value_that_is_refused_is_one_warning(made):
     ended = python(made, REFUSED)
     why = "implied by --deterministic=true: batch_size=1: expected anything but 1"
-    assert ended.stdout.strip() == f"True 32 fast {why}; nothing that is implied is set"
+    assert ended.stdout.strip() == f"True 32 fast {why}; the implied values are not set"
     assert ended.stderr == ""
 
 

@@ -320,7 +320,7 @@ def test_a_name_that_the_set_can_not_have_is_an_error(tmp_path, capsys):
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=60, database=None)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5), st.floats(allow_nan=False))
 def test_whatever_text_is_emitted_reads_back_as_it_was_or_is_told(tmp_path_factory, texts, number):
     flags = [

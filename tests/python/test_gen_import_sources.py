@@ -228,7 +228,7 @@ FRAGMENTS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=200, database=None)
 @given(*[st.lists(FRAGMENTS, max_size=9).map("".join)] * 3, st.sampled_from(TYPES))
 def test_a_source_of_any_text_is_read_or_complained_of(tmp_path_factory, before, value, help, kind):
     text = f"{before}\nDEFINE_{kind}(name, {value}, {help});"

@@ -113,7 +113,7 @@ def test_flags_of_gflags_and_glog_are_flags_here_and_stay_in_step(bridge):
     assert told[7] == "changed fast run time 0.1 changed"
     assert told[8] == "for a while"
     assert told[9] == "changed 1 7"
-    assert all(part in told[10] for part in ("'taken'", "bridge.cc", "defined already"))
+    assert all(part in told[10] for part in ("'taken'", "bridge.cc", "already defined"))
     assert told[11] == "0 True"
     assert "hidden" not in ended.stderr
     assert "shown" in ended.stderr

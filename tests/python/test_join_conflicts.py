@@ -114,7 +114,7 @@ def test_any_other_definition_of_a_name_is_refused_with_both_places(
     kind = "int64" if difference == "type" else "int32"
     mine, theirs = (re.escape(str(path)[-40:]) for path in (other, twins[0]))
     message = (
-        f"PD_ERR_CONFLICT: 'common_level' is defined already, int32 at .*common.c:3 in .*{theirs}; "
+        f"PD_ERR_CONFLICT: 'common_level' is already defined, int32 at .*common.c:3 in .*{theirs}; "
         f"refused: {kind} at .*common.c:3 in .*{mine}{DIFFERS[difference]}"
     )
     assert re.fullmatch(message, said[2]), said[2]
@@ -141,7 +141,7 @@ def test_a_refused_load_leaves_nothing_behind(
         "get stranger_first",
         "get common_level",
     )
-    assert said[2].startswith("PD_ERR_CONFLICT: 'common_level' is defined already, ")
+    assert said[2].startswith("PD_ERR_CONFLICT: 'common_level' is already defined, ")
     undefined = [f"PD_ERR_UNDEFINED: no flag is named 'stranger_{n}'" for n in ("first", "last")]
     assert said[3:10] == ["no", *undefined, "1", "1", "ok", "42"]
     # A number that was given to the int32 waits, and suits the double.
@@ -181,7 +181,7 @@ def test_plugins_that_conflict_before_the_registry_comes_leave_the_first_one_wor
         f"load {stranger}",
     )
     assert said[:6] == ["ok", "ok", "ok", "ok", "42", "50"]
-    assert said[6].startswith("PD_ERR_CONFLICT: 'common_level' is defined already, ")
+    assert said[6].startswith("PD_ERR_CONFLICT: 'common_level' is already defined, ")
 
 
 def test_a_dependency_that_conflicts_refuses_the_whole_load(
@@ -193,7 +193,7 @@ def test_a_dependency_that_conflicts_refuses_the_whole_load(
     said = obey(
         host, REGISTER, f"load {twins[0]}", f"load {outer}", "get user_flag", f"mapped {stranger}"
     )
-    assert said[2].startswith("PD_ERR_CONFLICT: 'common_level' is defined already")
+    assert said[2].startswith("PD_ERR_CONFLICT: 'common_level' is already defined")
     assert said[3:] == ["PD_ERR_UNDEFINED: no flag is named 'user_flag'", "no"]
 
 

@@ -215,7 +215,7 @@ def test_a_flag_of_another_type_than_a_waiting_import_is_refused_each_time(
         f"load {owner}",
         f"call {owner} owned",
     )
-    assert said[2].startswith("PD_ERR_TYPE: 'shared_threads' is imported already, as double at ")
+    assert said[2].startswith("PD_ERR_TYPE: 'shared_threads' is already imported, as double at ")
     assert "; expected double, refused: int32 at " in said[2]
     places = f"owner.c:3 in {owner}"[-100:], f"double.c:3 in {plugin}"[-100:]
     assert all(place in said[2] for place in places), said[2]
@@ -228,7 +228,7 @@ def test_an_alias_that_is_imported_with_another_type_is_refused_too(
 ) -> None:
     plugin = maker.plugin("old", OF_DOUBLE.replace("shared_threads", "old_threads"))
     said = obey(host, REGISTER, f"load {plugin}", f"load {owner}", "get shared_name")
-    assert said[2].startswith("PD_ERR_TYPE: 'old_threads' is imported already, as double at ")
+    assert said[2].startswith("PD_ERR_TYPE: 'old_threads' is already imported, as double at ")
     assert said[3] == "PD_ERR_UNDEFINED: no flag is named 'shared_name'"
 
 
@@ -237,7 +237,7 @@ def test_a_definition_at_run_time_is_refused_alike_each_time(maker: Maker, host:
     plugin = maker.plugin("late", source)
     define = "define late_number 7"
     said = obey(host, REGISTER, f"load {plugin}", define, define, f"call {plugin} threads")
-    assert said[2].startswith("PD_ERR_TYPE: 'late_number' is imported already, as double at ")
+    assert said[2].startswith("PD_ERR_TYPE: 'late_number' is already imported, as double at ")
     assert said[2].endswith("; expected double, refused: int64")
     assert said[3:] == [said[2], "3"]
     late = obey(host, REGISTER, f"load {plugin}", f"unload {plugin}", define, "get late_number")

@@ -167,16 +167,19 @@ def test_a_project_has_a_readme_that_names_its_files_and_nothing_is_left_to_fill
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["My-Plugin", "--lang", "c"], "'My-Plugin': expected up to 64 lower-case letters"),
-        (["My-Plugin", "--lang", "c"], "a letter first, such as 'my_plugin'"),
+        (
+            ["My-Plugin", "--lang", "c"],
+            "'My-Plugin': expected a letter, then letters, digits and '_', all lower-case",
+        ),
+        (["My-Plugin", "--lang", "c"], "at most 64, such as 'my_plugin'"),
         (["../up", "--lang", "c"], "such as 'up'"),
         (["9lives", "--lang", "c"], "such as 'lives'"),
         (["äh", "--lang", "c"], "such as 'h'"),
         (["", "--lang", "c"], "such as 'alpha'"),
         (["a" * 65, "--lang", "c"], f"such as '{'a' * 64}'"),
-        (["class", "--lang", "cpp"], "'class': is a word of a language"),
-        (["lambda", "--lang", "rust"], "expected a name of your own, such as 'lambda_plugin'"),
-        (["nanobind", "--lang", "nanobind"], "the name of a known module"),
+        (["class", "--lang", "cpp"], "'class': is a keyword of a language"),
+        (["lambda", "--lang", "rust"], "expected another name, such as 'lambda_plugin'"),
+        (["nanobind", "--lang", "nanobind"], "the name of a well-known module"),
         (["alpha", "--lang", "rsut"], "'rsut': expected one of c, cpp, cython, pybind11, "),
         (["alpha", "--lang", "rsut"], "did you mean 'rust'?"),
         (["alpha", "--lang", "C++"], "did you mean 'cpp'?"),
@@ -184,15 +187,15 @@ def test_a_project_has_a_readme_that_names_its_files_and_nothing_is_left_to_fill
         (["alpha", "--lang", "fortran"], "expected one of c, cpp"),
         (["alpha"], "required: --lang"),
         (["--lang", "c"], "required: NAME"),
-        (["file", "--lang", "c"], "file: is a file; expected a new or an empty directory"),
-        (["alpha", "--lang", "c", "--dir", "file/below"], "file: is a file; expected a new"),
-        (["alpha", "--lang", "c", "--dir", "loose/x"], "loose: is a link to nothing; expected"),
-        (["alpha", "--lang", "c", "--dir", ""], "'': expected the path of a new or an empty"),
-        (["m", "--lang", "c"], "'m': libm.so is a library of the system; expected a name of"),
-        (["pthread", "--lang", "zig"], "libpthread.so is a library of the system; expected"),
+        (["file", "--lang", "c"], "file: is a file, expected a new or empty directory"),
+        (["alpha", "--lang", "c", "--dir", "file/below"], "file: is a file, expected a new"),
+        (["alpha", "--lang", "c", "--dir", "loose/x"], "loose: is a broken link, expected"),
+        (["alpha", "--lang", "c", "--dir", ""], "'': expected the path of a new or empty"),
+        (["m", "--lang", "c"], "'m': libm.so is a system library, expected another name"),
+        (["pthread", "--lang", "zig"], "libpthread.so is a system library, expected"),
         (["pytest", "--lang", "cython"], "'pytest': is a module of this Python, "),
-        (["pytest", "--lang", "pybind11"], "your own, such as 'pytest_plugin'"),
-        (["alpha", "--lang", "c", "--dir", "full"], "full: isn't empty; expected a new or an"),
+        (["pytest", "--lang", "pybind11"], "expected another name, such as 'pytest_plugin'"),
+        (["alpha", "--lang", "c", "--dir", "full"], "full: is not empty, expected a new or"),
     ],
 )
 def test_what_it_cannot_do_is_said_and_nothing_is_written(
@@ -210,13 +213,13 @@ def test_what_it_cannot_do_is_said_and_nothing_is_written(
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="Python 3.9 has no list of its modules")
 def test_the_name_of_a_standard_module_is_refused(new: Callable[..., Ended]) -> None:
-    assert "'json': is a word" in new("json", "--lang", "cython").err
+    assert "'json': is a keyword" in new("json", "--lang", "cython").err
 
 
 def test_a_name_may_be_that_of_another_kind_of_thing(new: Callable[..., Ended]) -> None:
     for name, language in (("pytest", "rust"), ("m", "cython"), ("z", "cpp")):
         assert new(name, "--lang", language).status == 0
-    assert "isn't empty" in new("m", "--lang", "cython").err  # no module, though a directory
+    assert "is not empty" in new("m", "--lang", "cython").err  # no module, though a directory
 
 
 def test_a_disk_that_fills_up_leaves_nothing(

@@ -52,7 +52,7 @@ def test_without_a_stderr_the_status_tells_of_errors(shell):
 
 @pytest.mark.skipif(not FULL.exists(), reason="only Linux has /dev/full")
 def test_a_full_disk_is_told_in_one_line_and_ends_with_1(shell):
-    full = (1, "", "can't write to stdout: No space left on device\n")
+    full = (1, "", "cannot write to stdout: No space left on device\n")
     assert shell(f"--help >{FULL}") == full
     assert shell(f"--version >{FULL}") == full
     for words in ("--help", "list --help", "list", "config --includedir", "completion bash"):

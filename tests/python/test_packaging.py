@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from packages import BUILD_ENVIRONMENT, build_package
-from support import INCLUDE, LIBDIR, ROOT, run
+from support import INCLUDE, LIBDIR, ROOT, run, write
 
 from paddle_flags._core import paths
 
@@ -97,6 +98,22 @@ def test_the_installed_wheel_is_imported_without_the_tree(installed, tmp_path):
 
 
 # -- the source distribution ------------------------------------------------
+
+
+@pytest.mark.parametrize("lost", ["_fast.abi3.so", "_native.abi3.so", "lib/libpd_flags.so"])
+def test_a_tree_without_its_library_says_what_to_do(tmp_path, lost):
+    shutil.copytree(ROOT / "paddle_flags", tmp_path / "paddle_flags", symlinks=True)
+    for file in (tmp_path / "paddle_flags").glob(f"{lost}*"):
+        file.unlink()
+    # -S: an editable installation leads back to the real tree.
+    code = "try: import paddle_flags\nexcept ImportError as error: print(error)"
+    shown = run(sys.executable, "-S", "-c", code, cwd=tmp_path).stdout
+    assert "is incomplete" in shown
+    write(tmp_path / "build_ffi.py", "")
+    shown = run(sys.executable, "-S", "-c", code, cwd=tmp_path).stdout
+    assert f"Python found paddle_flags in {tmp_path}, which is its source tree" in shown
+    assert shown.endswith(f"with: pip install -e {tmp_path}\n")
+    assert shown.count("\n") == 1
 
 
 def test_the_source_distribution_holds_the_whole_tree(sdist, tmp_path):

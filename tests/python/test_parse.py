@@ -129,10 +129,10 @@ script.py, tuning:
   --level=INT64        How hard to try [1 to 9] [default: 6] [also: --lvl]
 
 common:
-  -h, --help           Show this help and end.
+  -h, --help           Show this help and exit.
   --helpfull           Show all flags, hidden ones too.
   --helpshort          Show the flags of the program itself.
-  --version            Show the version of the program and end.
+  --version            Show the version of the program and exit.
   --flagfile=FILE,...  Read flags from files.
 """
 
@@ -238,6 +238,41 @@ def test_a_bad_value_of_the_environment_is_an_error_of_the_line(python):
     assert "environment: APP_rate=: expected a number" in ended.stderr
 
 
+def test_unknown_variables_are_warned_of_on_request(python):
+    warned = ["WORKRES", "Workers", "alias", "nothing_like_it", "wrokers"]
+    fine = ["OLD", "flagfile", "FLAGFILE", "HELP", "fromenv", "later"]
+    env = {**os.environ, **{f"APP_{name}": "" for name in warned + fine}, "XAPP_y": "1"}
+    env |= {"APP_workers": "3", "APP_WORKERS": "3"}
+    ended = python(
+        "import warnings\n"
+        "pf.define('workers', 1, old_names=['old_one'], aliases=['alias'])\n"
+        "pf.define('old', '')\n"
+        "with warnings.catch_warnings(record=True) as found:\n"
+        "    warnings.simplefilter('always')\n"
+        "    how = {'warn_unknown_env': True, 'allow_pending': True}\n"
+        "    pf.parse(['x', '--later=1'], env_prefix='APP_', **how)\n"
+        "for each in found:\n"
+        "    print(each.category.__name__, each.message, each.filename == __file__)\n",
+        env=env,
+    )
+    start, end = "UnknownVariableWarning environment variable ", "True"
+    assert ended.stdout.splitlines() == [
+        f"{start}APP_WORKRES names no flag; did you mean APP_WORKERS? {end}",
+        f"{start}APP_Workers names no flag; did you mean APP_workers? {end}",
+        f"{start}APP_alias names no flag {end}",
+        f"{start}APP_nothing_like_it names no flag {end}",
+        f"{start}APP_wrokers names no flag; did you mean APP_workers? {end}",
+    ]
+
+
+@pytest.mark.parametrize("prefix", [None, ""])
+def test_unknown_variables_need_a_prefix(prefix):
+    with pytest.raises(pf.FlagArgumentError, match="warn_unknown_env: needs an env_prefix"):
+        pf.parse(["x"], env_prefix=prefix, warn_unknown_env=True)
+    with pytest.raises(pf.FlagTypeError, match="warn_unknown_env"):
+        pf.parse(["x"], env_prefix="X_", warn_unknown_env=1)  # type: ignore[arg-type]
+
+
 def test_unknown_names_in_the_environment_are_left_alone(python):
     env = {**os.environ, "APP_nobody": "1"}
     text = PROGRAM + "rest = pf.parse(env_prefix='APP_')\n" + SHOW
@@ -273,9 +308,9 @@ def test_what_cannot_be_a_command_line_is_refused(argv, options, error):
         ({"stop_at_argument": None}, pf.FlagTypeError, "stop_at_argument: None: expected bool"),
         ({"order": []}, pf.FlagArgumentError, "order is []: expected 'remove', 'leave'"),
         ({"config": 5}, pf.FlagTypeError, "config is 5: expected the path"),
-        ({"argv": 5}, pf.FlagTypeError, "argv is 5: expected a list of words"),
+        ({"argv": 5}, pf.FlagTypeError, "argv is 5: expected a list of str"),
         ({"argv": [5]}, pf.FlagTypeError, "argv has 5: expected str, not int"),
-        ({"argv": b"prog"}, pf.FlagTypeError, "argv is b'prog': expected a list of words"),
+        ({"argv": b"prog"}, pf.FlagTypeError, "argv is b'prog': expected a list of str"),
         ({"argv": ["prog", "a\0b"]}, pf.FlagValueError, "argv: 'a\\x00b': contains a NUL"),
     ],
 )

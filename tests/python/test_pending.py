@@ -139,9 +139,9 @@ pf.define("later", 1); pf.define("verbos", False); pf.define("levle", 1)
 pf.check_pending()
 """
     assert python(text).stdout == (
-        "--levle: nobody has defined this flag; did you mean 'level'?\n"
-        "--later: nobody has defined this flag\n"
-        "--verbos: nobody has defined this flag\n"
+        "--levle: the flag is not defined; did you mean 'level'?\n"
+        "--later: the flag is not defined\n"
+        "--verbos: the flag is not defined\n"
     )
 
 
@@ -204,12 +204,12 @@ def test_a_loaded_plugin_stays_in_its_namespace(plugin, name):
     path = plugin(source)
     first = pf.load_plugin(path, namespace="first")
     for other, place in (("second", "in namespace first"), ("", "in namespace first")):
-        with pytest.raises(pf.FlagConflictError, match=f"is loaded already, {place}"):
+        with pytest.raises(pf.FlagConflictError, match=f"is already loaded, {place}"):
             pf.load_plugin(path, namespace=other)
     pf.load_plugin(path, namespace="first").unload()
     first.unload()
     again = pf.load_plugin(path)
-    with pytest.raises(pf.FlagConflictError, match="is loaded already, without a namespace"):
+    with pytest.raises(pf.FlagConflictError, match="is already loaded, without a namespace"):
         pf.load_plugin(path, namespace="first")
     again.unload()
 

@@ -110,6 +110,32 @@ def test_an_import_of_another_type_refuses_the_plugin_with_both_places(name, plu
     assert "plugin.c:2" in str(refused.value)
 
 
+def test_a_conflict_suggests_a_namespace_that_is_free(name, plugin):
+    pf.define(name, "x")
+    path = plugin(f'PD_DEFINE_int32({name}, 1, "");\n', "twin")
+    with pytest.raises(pf.FlagConflictError) as refused:
+        pf.load_plugin(path)
+    expected = f"; to give its flags other names, use load_plugin('{path}', namespace=\"twin\")"
+    assert str(refused.value).endswith(expected)
+    assert str(refused.value.errors[0]).endswith(expected)
+    with pf.load_plugin(path, namespace="twin"), pytest.raises(pf.FlagConflictError) as refused:
+        pf.load_plugin(path)  # it is loaded, so there is no choice left
+    assert "namespace=" not in str(refused.value)
+    pf.define(f"twin.{name}_other", 1)
+    with pytest.raises(pf.FlagConflictError) as refused:
+        pf.load_plugin(path)
+    assert "namespace=" not in str(refused.value)
+
+
+def test_a_conflict_suggests_no_namespace_that_makes_names_too_long(plugin):
+    long = "long_" + "x" * 245
+    path = plugin(f'PD_DEFINE_int32({long}, 1, "");\n', "twin_of_it")
+    pf.define(long, "x")
+    with pytest.raises(pf.FlagConflictError) as refused:
+        pf.load_plugin(path)
+    assert "namespace=" not in str(refused.value)
+
+
 def test_a_plugin_with_a_conflict_is_refused_whole_and_leaves_nothing(name, plugin):
     taken = pf.define(f"{name}_level", 1)
     path = plugin(code(name))
@@ -153,7 +179,7 @@ def test_an_unloaded_plugin_leaves_objects_that_say_so(name, plugin):
     ):
         with pytest.raises(pf.UndefinedFlagError):
             use()
-    with pytest.raises(pf.FlagArgumentError, match="is unloaded already"):
+    with pytest.raises(pf.FlagArgumentError, match="is already unloaded"):
         loaded.unload()
     assert (loaded.flags, loaded.loaded) == ({}, False)
     assert repr(loaded) == f"<Plugin {path}: unloaded>"
@@ -217,7 +243,7 @@ try:
 except pf.FlagConflictError as error:
     print(error)
 """
-    assert f"'{name}_level' is defined already" in python(text, path).stdout
+    assert f"'{name}_level' is already defined" in python(text, path).stdout
 
 
 def test_loading_twice_needs_unloading_twice(name, plugin):

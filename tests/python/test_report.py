@@ -306,9 +306,10 @@ def test_reports_are_written_while_flags_come_and_go(plugin):
         thread.join()
 
 
-BYTES = [0, 1, 1023, 1024, 1536, -2048, 3 << 60, 10**18, -(2**63), 2**63 - 1]
+BYTES = [0, 1, 1023, 1024, 1536, -2048, 3 << 60, 10**18, -(2**63), 2**63 - 1, 10**6, 25 << 18]
 SECONDS = [0.0, -0.0, 0.2, 1e-9, 1.5, 0.1 + 0.2, 3e-10, 59.0, 3661.0, -90.0, 1e15, 1e300, -1e-3]
-SECONDS += [float("inf"), float("nan"), 123456.789, 86400.0]
+SECONDS += [float("inf"), float("nan"), 123456.789, 86400.0, 2.5, 90.5, 120.5, 0.0025, 2.5e-5]
+SECONDS += [1.5e-9, 9e15, 8e15, -1e16, 4e15 + 0.5, 100.0, 0.1, 1 / 3, 2 / 3e7]
 
 
 def test_python_shows_numbers_as_c_does(python):

@@ -8,12 +8,12 @@
 #define PD__GFLAGS_WORD_MAP(X)                                                           \
   X(TEXT, flagfile, "", "read flags from these files, separated by commas", "")          \
   X(TEXT, fromenv, "",                                                                   \
-    "take the values of these flags from the environment, where FLAGS_name holds that of name", \
+    "set these flags from the environment: the variable FLAGS_name sets the flag name",  \
     "")                                                                                  \
-  X(TEXT, tryfromenv, "", "as --fromenv, but the environment need not have them", "")    \
+  X(TEXT, tryfromenv, "", "as --fromenv, but the variables need not exist", "")          \
   X(TEXT, undefok, "",                                                                   \
-    "names of flags, separated by commas, that may be given though nobody defines them; such a " \
-    "value has to be written as --name=value", "")                                       \
+    "names of flags, separated by commas, that may be undefined; their values have to be " \
+    "written as --name=value", "")                                                       \
   X(SWITCH, help, "_reporting", "show help on all flags", false)                         \
   X(SWITCH, helpfull, "_reporting", "show help on all flags", false)                     \
   X(SWITCH, helpshort, "_reporting", "show help on the flags of the program itself", false) \
@@ -26,8 +26,8 @@
   X(SWITCH, helpxml, "_reporting", "show help on all flags as XML", false)               \
   X(SWITCH, version, "_reporting", "show the version of the program", false)             \
   X(TEXT, tab_completion_word, "_completions",                                           \
-    "show what this beginning of a flag may become", "")                                 \
+    "list the flags that begin with this text", "")                                      \
   X(NUMBER, tab_completion_columns, "_completions",                                      \
-    "columns of what is shown of completions", 80)
+    "width of the list of completions, in columns", 80)
 
 #endif /* PD_FLAGS_GFLAGS_WORD_MAP_H */

@@ -68,7 +68,7 @@ PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer, size_
                              size_t *length, pd_error *err) {
   const char *found = NULL, *cursor = list && *list ? list : NULL;
   size_t count = 0, whole = 0;
-  char text[64], *end = text + sizeof text;
+  char text[96], *end = text + sizeof text;
   if (!list) return pd__refuse(err, PD_ERR_ARGUMENT, "list", " is NULL", "");
   if (!buffer && size > 0) return pd__refuse(err, PD_ERR_ARGUMENT, "buffer", " is NULL", "");
   for (; cursor; count++) {
@@ -79,9 +79,9 @@ PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer, size_
     }
   }
   if (!found) {
-    pd__add_number(pd__add_text(pd__add_number(text, end, count), end, " items, and none at "),
-                   end, index);
-    return pd__refuse(err, PD_ERR_ARGUMENT, "the list has ", text, "");
+    char *at = pd__add_number(text, end, index);
+    pd__add_number(pd__add_text(at, end, " is out of range: the list has "), end, count);
+    return pd__refuse(err, PD_ERR_ARGUMENT, "index ", text, " items");
   }
   pd__item_read(&found, buffer, size, &whole);
   if (length) *length = whole;

@@ -63,6 +63,13 @@ void pd__append(char *buffer, size_t size, const char *format, ...) {
   va_end(arguments);
 }
 
+bool pd__append_item(char *buffer, size_t size, const char *item) {
+  const char *joint = *buffer ? ", " : "";
+  bool fits = strlen(buffer) + strlen(joint) + strlen(item) + sizeof ", ..." <= size;
+  pd__append(buffer, size, "%s%s", joint, fits ? item : "...");
+  return fits;
+}
+
 const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length) {
   const char *at = text, *end = text + length;
   size_t used = 0;

@@ -35,6 +35,10 @@ const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t le
  * with the NUL. */
 PD__PRINTF(3, 4) void pd__append(char *buffer, size_t size, const char *format, ...);
 
+/* Put an item behind those that `buffer` holds, with a comma between; where there is no room for it
+ * and for more, "...": gives false, and nothing else may follow. */
+bool pd__append_item(char *buffer, size_t size, const char *item);
+
 /* PD_ERR_LOAD, with the path as it was given, and the reason on one line. */
 pd_status pd__fail_load(const char *path, const char *why, pd_error *err);
 

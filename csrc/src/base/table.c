@@ -4,13 +4,10 @@
 
 #define SMALLEST 64u /* slots */
 
-/* Slots of the old array that each addition moves. The new array has room for at least
- * three eighths of the old one's slots more, so a quarter of that many additions, with four
- * slots each, have moved all before it is full. */
-#define STEP 4u
-
-/* Three quarters: behind that, probes get long. */
-static size_t most_in(size_t capacity) { return capacity / 4 * 3; }
+/* Slots of the old array that each addition moves: a sixteenth of as many additions as it has slots
+ * have moved all. The new array has room for at least seven sixteenths more, so it isn't full
+ * before; and searches soon read one array alone. */
+#define STEP 16u
 
 static bool is_taken(const pd__table_slot *slot) {
   return slot->item && slot->item != PD__TABLE_REMOVED;
@@ -39,13 +36,12 @@ static void move(pd__table *table, size_t slots) {
 
 /* Where half of the slots are those of removed items, an array of the same size has room
  * again. Large arrays of calloc are zeroed by the system, page by page when they are used. */
-bool pd__table_reserve(pd__table *table, size_t more) {
+bool pd__table_grow(pd__table *table, size_t more) {
   size_t needed = table->count + more;
   size_t capacity = table->now.capacity ? table->now.capacity : SMALLEST;
   if (more > PD__TABLE_MOST - table->count) return false;
-  if (table->used + table->left + more <= most_in(table->now.capacity)) return true;
-  if (needed > most_in(capacity) / 2) capacity *= 2;
-  while (needed > most_in(capacity)) capacity *= 2;
+  if (needed > pd__table_most(capacity) / 2) capacity *= 2;
+  while (needed > pd__table_most(capacity)) capacity *= 2;
   pd__table_slot *slots = calloc(capacity, sizeof *slots);
   if (!slots) return false;
   move(table, SIZE_MAX);

@@ -13,6 +13,10 @@ static pd__arena forever; /* never freed */
 
 void *pd__forever(size_t size) { return pd__arena_take(&forever, size); }
 
+const char *pd__forever_text(const char *text) {
+  return pd__arena_text(&forever, text, strlen(text));
+}
+
 static const char **text_at(void *whole, size_t offset) {
   return (const char **)(void *)((char *)whole + offset);
 }

@@ -8,6 +8,10 @@
 /* `size` bytes, aligned for pointers and numbers; NULL when memory is out. Never freed. */
 void *pd__forever(size_t size);
 
+/* A copy of text that is stored once only, as far as the caller knows: it isn't looked for. NULL
+ * when memory is out. */
+const char *pd__forever_text(const char *text);
+
 /* A copy of the `size` bytes at `from`, of malloc, with copies of `count` texts of it behind them:
  * `texts` has the offsets of their pointers, which may be NULL. *whole: all of its bytes. NULL when
  * memory is out. No lock. */

@@ -14,8 +14,9 @@ static const char *tail(const char *path, size_t most) {
 
 static const char *place_of(const pd__cell *cell, char out[PLACE_SIZE]) {
   const pd_flag_def *def = cell->def;
+  const pd_module *image = pd__cell_module(cell);
   const char *module = def->module;
-  if (!module) module = cell->module ? cell->module->path : "";
+  if (!module) module = image ? image->path : "";
   snprintf(out, PLACE_SIZE, "%s", pd__type_name(def->type));
   if (def->file) pd__append(out, PLACE_SIZE, " at %s", tail(def->file, 100));
   if (def->file && def->line) pd__append(out, PLACE_SIZE, ":%u", def->line);
@@ -158,11 +159,11 @@ pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
   }
   if (holder->flag == node->index + 1) {
     if (!*as && is_comparable(cell->def, holder->def)) compare(cell->def, holder->def, found);
-    return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is defined already, %s; refused: %s%s%s",
+    return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is already defined, %s; refused: %s%s%s",
                     quoted, theirs, as, mine, found);
   }
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
-                  "'%s' is an alias of '%s' already, %s; refused: %s%s", quoted,
+                  "'%s' is already an alias of '%s', %s; refused: %s%s", quoted,
                   pd__quote(other, holder->def->name), theirs, as, mine);
 }
 
@@ -183,7 +184,7 @@ static pd_status check_pair(pd__batch *batch, const char *name, size_t length, s
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
   if (!holder) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
-                  "--%s would be the flag '%s' and turn the flag '%s' off; defined already: %s; "
+                  "--%s would be the flag '%s' and turn the flag '%s' off; already defined: %s; "
                   "refused: %s",
                   pd__quote_part(quoted, name, length), quoted,
                   pd__quote_part(other, name + skip, length - skip), place_of(holder, theirs),
@@ -224,7 +225,7 @@ static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
   while (import && import->def->type == cell->def->type) import = import->next;
   if (!import) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE,
-                  "'%s' is imported already, as %s; expected %s, refused: %s", import->def->name,
+                  "'%s' is already imported, as %s; expected %s, refused: %s", import->def->name,
                   place_of(import, theirs), pd__type_name(import->def->type), place_of(cell, mine));
 }
 
@@ -233,7 +234,7 @@ pd_status pd__conflict_of_name(pd__batch *batch, const pd__naming *of, const pd_
   bool negates = of->length > 2 && of->name[0] == 'n' && of->name[1] == 'o';
   if (batch->cell->def->type == PD_TYPE_bool) status = check_negations(batch, of);
   if (status == PD_OK && negates) status = check_negated(batch, of);
-  return status == PD_OK ? check_imports(batch, node) : status;
+  return status == PD_OK && node->cells ? check_imports(batch, node) : status;
 }
 
 pd_status pd__conflict_of_import(pd__batch *batch) {

@@ -42,21 +42,26 @@ static pd_status claim(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
   return pd__conflict_of_name(batch, of, node);
 }
 
-static pd_status check(pd__batch *batch, pd__cell *cell) {
+static pd_status check(pd__batch *batch, pd__cell *cell, const pd__sought *name) {
   const pd_flag_def *def = cell->def;
-  pd_flag *node = pd__names_add(def->name, strlen(def->name));
+  pd__naming at = {def, PD__NAME_OWN, name->name, name->length, NULL};
+  pd_flag *node = pd__names_add_sought(name);
   if (!node) return pd__fail_memory(&batch->err);
   cell->flag = node->index + 1;
   batch->cell = cell;
   if (def->kind == PD_KIND_IMPORT) return pd__conflict_of_import(batch);
   pd_status status = PD_OK;
-  for (pd__naming at = {.def = def}; status == PD_OK && pd__naming_next(&at);) {
+  do {
     status = claim(batch, node, &at);
-  }
+  } while (status == PD_OK && pd__naming_next(&at));
   return status;
 }
 
 /* ---- All of them ---- */
+
+static bool has_texts(const pd_flag_def *def) {
+  return def->aliases || def->old_names || def->type == PD_TYPE_string;
+}
 
 /* Store the texts that outlive the definition: nothing of one that is refused stays. */
 static bool keep_texts(const pd_flag_def *def) {
@@ -67,8 +72,7 @@ static bool keep_texts(const pd_flag_def *def) {
   return def->type != PD_TYPE_string || pd__intern(def->default_value.str);
 }
 
-/* Forget the names of definitions that were refused, unless something else needs them. */
-static void release(pd__cell *cells, size_t count) {
+void pd__define_refuse(pd__cell *cells, size_t count) {
   for (size_t i = 0; i < count; i++) {
     cells[i].flag = 0;
     for (pd__naming at = {.def = cells[i].def}; pd__naming_next(&at);) {
@@ -78,22 +82,38 @@ static void release(pd__cell *cells, size_t count) {
   }
 }
 
+#define AHEAD 16u /* names that are looked for together */
+
+/* Check those of a kind. */
+static bool check_all(pd__batch *batch, pd__cell *cells, size_t count, pd_kind kind,
+                      pd__report *report) {
+  pd__sought names[AHEAD];
+  bool accepted = true;
+  for (size_t i = 0; i < count; i++) {
+    for (size_t next = i; i % AHEAD == 0 && next < count && next < i + AHEAD; next++) {
+      const char *name = cells[next].def->name;
+      names[next % AHEAD] = pd__names_seek(name, strlen(name));
+    }
+    const pd_flag_def *def = cells[i].def;
+    batch->imports |= def->kind == PD_KIND_IMPORT;
+    batch->texts |= has_texts(def);
+    if (def->kind != kind || check(batch, &cells[i], &names[i % AHEAD]) == PD_OK) continue;
+    pd__report_add(report, &batch->err);
+    accepted = false;
+  }
+  return accepted;
+}
+
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report) {
   pd__batch batch = {.operation = operation, .cells = cells, .claim = pd__next_claim()};
-  bool accepted = true;
   /* Imports last: they must suit the definitions that come with them. */
-  for (unsigned kind = PD_KIND_DEFINE; kind <= PD_KIND_IMPORT; kind++) {
-    for (size_t i = 0; i < count; i++) {
-      if (cells[i].def->kind != kind || check(&batch, &cells[i]) == PD_OK) continue;
-      pd__report_add(report, &batch.err);
-      accepted = false;
-    }
-  }
-  for (size_t i = 0; accepted && i < count; i++) {
+  bool accepted = check_all(&batch, cells, count, PD_KIND_DEFINE, report);
+  if (batch.imports) accepted &= check_all(&batch, cells, count, PD_KIND_IMPORT, report);
+  for (size_t i = 0; batch.texts && accepted && i < count; i++) {
     accepted = keep_texts(cells[i].def);
     if (!accepted) pd__report_memory(report);
   }
-  if (!accepted) release(cells, count);
+  if (!accepted) pd__define_refuse(cells, count);
   return accepted;
 }
 
@@ -211,7 +231,7 @@ void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd
 /* The text of the name goes with its module, unless that stays. */
 static void keep_name(pd_flag *flag, const pd__cell *cell) {
   const char *name = cell->def->name;
-  const pd_module *module = cell->module;
+  const pd_module *module = pd__cell_module(cell);
   bool stays = module && module->stays && pd__module_has(module, (uintptr_t)name);
   if (!stays && !pd__names_keep(flag, name, strlen(name))) pd__names_lose(flag);
 }

@@ -47,6 +47,8 @@ typedef struct pd__batch {
   const pd__cell *cells;
   uint32_t claim;       /* in flag->claim of the names that they take */
   const pd__cell *cell; /* that is checked now */
+  bool imports;         /* there are some among them */
+  bool texts;           /* some have text that outlives them, besides their own names */
   pd_error err;         /* why it is refused */
 } pd__batch;
 
@@ -69,6 +71,10 @@ pd_status pd__conflict_of_import(pd__batch *batch);
 /* Whether all of `count` definitions may be defined; refusals go to `report`. cells[i].def points
  * at a definition that pd__def_check accepted. */
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report);
+
+/* They were accepted, and won't be defined: forget their names, unless something else needs them.
+ */
+void pd__define_refuse(pd__cell *cells, size_t count);
 
 /* Define them, which can't fail: the cells belong to the registry until pd__undefine. Then apply
  * what waited for the names; a value that doesn't suit goes to `waiting` and is dropped. Validators
@@ -105,8 +111,9 @@ void pd__registered_leave(pd__operation *operation, const pd_module *module);
 /* PD_ERR_NAME: it can't begin the name of a flag. No lock. */
 pd_status pd__namespace_check(const char *name_space, pd_error *err);
 
-/* Put the namespace before the names of a definition, which is a copy. The texts are stored for
- * good: the definition may be refused, but a module that is loaded again has the same. */
-pd_status pd__namespace_apply(const char *name_space, pd_flag_def *def, pd_error *err);
+/* Put the namespace before the names of a definition, which is a copy, as these texts are: in the
+ * arena that it is in. */
+pd_status pd__namespace_apply(pd__arena *arena, const char *name_space, pd_flag_def *def,
+                              pd_error *err);
 
 #endif /* PD__DEFINITION_H */

@@ -1,10 +1,7 @@
 #include "definition.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "../base/text.h"
 
 pd_status pd__namespace_check(const char *name_space, pd_error *err) {
   char quoted[PD__QUOTE_SIZE];
@@ -14,27 +11,28 @@ pd_status pd__namespace_check(const char *name_space, pd_error *err) {
                   pd__quote(quoted, name_space));
 }
 
-/* Store "beta.old|beta.older" for "old|older"; NULL when memory is out. */
-static const char *prefix_each(const char *name_space, const char *names) {
+/* "beta.old|beta.older" for "old|older"; NULL when memory is out. */
+static const char *prefix_each(pd__arena *arena, const char *name_space, const char *names) {
   size_t length = strlen(name_space), count = 1;
   for (const char *bar = names; (bar = strchr(bar, '|')); bar++) count++;
-  char *joined = malloc(strlen(names) + count * (length + 1) + 1), *at = joined;
+  char *joined = pd__arena_take(arena, strlen(names) + count * (length + 1) + 1), *at = joined;
   if (!joined) return NULL;
   for (const char *cursor = names; cursor;) {
     const char *name = cursor;
     int own = (int)pd__list_next(&cursor);
     at += sprintf(at, "%s%s.%.*s", at == joined ? "" : "|", name_space, own, name);
   }
-  const char *stored = pd__intern(joined);
-  free(joined);
-  return stored;
+  return joined;
 }
 
-pd_status pd__namespace_apply(const char *name_space, pd_flag_def *def, pd_error *err) {
+pd_status pd__namespace_apply(pd__arena *arena, const char *name_space, pd_flag_def *def,
+                              pd_error *err) {
   const char **names[] = {&def->name, &def->aliases, &def->old_names};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char **each = names[i];
-    if (*each && **each && !(*each = prefix_each(name_space, *each))) return pd__fail_memory(err);
+    if (*each && **each && !(*each = prefix_each(arena, name_space, *each))) {
+      return pd__fail_memory(err);
+    }
   }
   return PD_OK;
 }

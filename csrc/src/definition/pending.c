@@ -244,7 +244,7 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
   bool shown = at && show(at, &found);
   pd__platform_unlock();
   if (!at) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu pending values", index);
+    return pd__fail(err, PD_ERR_ARGUMENT, "there is no pending value %zu", index);
   }
   if (!shown) return pd__fail_memory(err);
   pd__sized_give(info, &found, sizeof found);
@@ -255,7 +255,7 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
 static void report_unclaimed(const pd__pending *at, pd__report *report) {
   char source[PD__SOURCE_SIZE], suggestion[PD__SUGGESTION_SIZE];
   pd__suggest(at->name, strlen(at->name), "", suggestion);
-  pd__report_fail(report, PD_ERR_UNDEFINED, "%s: nobody has defined this flag%s",
+  pd__report_fail(report, PD_ERR_UNDEFINED, "%s: the flag is not defined%s",
                   pd__source_of(at->name, &at->origin, source), suggestion);
 }
 
@@ -272,7 +272,7 @@ pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
   }
   if (count > UNCLAIMED_SHOWN) {
     pd__report_fail(&report, PD_ERR_UNDEFINED,
-                    "%zu more values wait for flags that nobody has defined",
+                    "%zu more values are pending for flags that are not defined",
                     count - UNCLAIMED_SHOWN);
   }
   pd__platform_unlock();

@@ -5,7 +5,9 @@
 #include "../base/text.h"
 #include "definition.h"
 
-/* A definition of pd_flag_register. Its text stands behind it. */
+/* A definition of pd_flag_register. Its text stands behind it, but for name and file. These are
+ * stored for good: so the names of many flags lie close together, where a search reads them, and
+ * those of one file share its path. */
 typedef struct registered {
   pd__cell cell;
   pd_flag_def def;
@@ -20,8 +22,7 @@ static registered *leaving; /* those that may leave, the newest first */
 #define TEXT_OFFSET(name, words, kind, about) offsetof(registered, def.name),
 
 /* The last one is text of strings alone. */
-static const size_t texts[] = {offsetof(registered, def.name), offsetof(registered, def.help),
-                               offsetof(registered, def.file), offsetof(registered, def.module),
+static const size_t texts[] = {offsetof(registered, def.help), offsetof(registered, def.module),
                                PD_TEXT_MAP(TEXT_OFFSET)
                                    offsetof(registered, def.default_value.str)};
 
@@ -32,6 +33,16 @@ static registered *copy(const pd_flag_def *def) {
   registered *made = pd__copy_whole(&one, sizeof one, texts, count, &whole);
   if (made) made->cell = (pd__cell){.def = &made->def, .registered = true};
   return made;
+}
+
+/* Those of the caller until now: nothing of a definition that is refused stays. */
+static bool store_texts(registered *made, bool stays) {
+  const char *name = made->def.name, *file = pd__intern(made->def.file);
+  name = stays ? pd__forever_text(name) : pd__intern(name); /* or it may come again */
+  if (!name || (made->def.file && !file)) return false;
+  made->def.name = name;
+  made->def.file = file;
+  return true;
 }
 
 /* ---- Registering ---- */
@@ -69,15 +80,22 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
   memcpy(made->modules, modules, sizeof made->modules);
   if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* is stored for good */
   pd_module *code = modules[1] ? modules[1] : modules[2];
-  made->cell.module = code ? code : modules[0]; /* code must be kept while it is called */
+  if (!code) code = modules[0];
+  made->cell.module = code ? code->number : 0; /* code must be kept while it is called */
   pd__report refused = {.first = err}, waiting = {.first = err};
-  if (!pd__define_check(operation, &made->cell, 1, &refused)) {
+  bool accepted = pd__define_check(operation, &made->cell, 1, &refused);
+  bool stays = true;
+  for (size_t i = 0; i < 4; i++) stays &= !modules[i] || modules[i]->stays;
+  if (accepted && !store_texts(made, stays)) {
+    pd__define_refuse(&made->cell, 1);
+    pd__report_memory(&refused);
+    accepted = false;
+  }
+  if (!accepted) {
     free(made);
     return refused.status;
   }
   *taken = true;
-  bool stays = true;
-  for (size_t i = 0; i < 4; i++) stays &= !modules[i] || modules[i]->stays;
   if (!stays) {
     made->next = leaving;
     leaving = made;

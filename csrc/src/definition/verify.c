@@ -191,17 +191,19 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   return why ? refuse(def, err, PD_ERR_ARGUMENT, "%s", why) : PD_OK;
 }
 
-/* Whether there is nothing to check but the name. */
+/* Whether there is nothing to check but one name. */
 static bool is_simple(const pd_flag_def *def) {
   bool named = def->name && !def->aliases && !def->old_names;
   bool plain = named && pd__type_known(def->type) && pd__def_plain(def);
   if (!plain || def->kind != PD_KIND_DEFINE) return false;
   if (pd__type_is_text(def->type)) return def->default_value.str != NULL;
-  return pd__value_check(def, def->default_value) == PD_OK;
+  return pd__value_fits((pd_type)def->type, def->default_value);
 }
 
 pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err) {
-  if (is_simple(def)) return check_names(def, err);
+  if (is_simple(def)) {
+    return check_name(&(pd__naming){def, PD__NAME_OWN, def->name, strlen(def->name), NULL}, err);
+  }
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
   if (status == PD_OK) status = check_access(def, err);

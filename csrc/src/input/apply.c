@@ -1,10 +1,10 @@
-/* Giving flags what files say, as a whole or not at all. */
+/* Applying the values of files: all of them or none. */
 #include <string.h>
 
 #include "input.h"
 
-/* The last token that names each flag, by its index; NULL when memory is out. *whole: no file has
- * an error, so it is known what all of them say. */
+/* Gives the last token that names each flag, by the flag's index; NULL when memory is out. *whole
+ * receives whether all files were read without an error. */
 static const pd__token **find_named(const pd_config *config, pd__reader *reader, bool *whole) {
   size_t size = (pd__names_count() + 1) * sizeof(pd__token *);
   const pd__token **last = pd__arena_take(&reader->operation->arena, size);
@@ -22,8 +22,8 @@ static bool is_open(pd__reader *reader, pd_flag *flag, const pd__token *token) {
   return pd__flag_check_open(reader->operation, flag, &token->origin, NULL) == PD_OK;
 }
 
-/* A flag that is closed by now must not be refused what it has taken before: then
- * the last of the values that name it is the one that it has. */
+/* A flag that is frozen or past startup keeps the value that an earlier application gave it: no
+ * error if the last token that names it has that value. */
 static bool stands(pd__reader *reader, const pd__token *token, pd_flag *flag) {
   if (!token || is_open(reader, flag, token)) return false;
   const char *text = token->text;
@@ -31,8 +31,8 @@ static bool stands(pd__reader *reader, const pd__token *token, pd_flag *flag) {
   return pd__has_given(PD_SOURCE_FILE, flag, text);
 }
 
-/* Old values go before new ones come: they weren't replaced by later ones of the same
- * files, but are no longer true. */
+/* Drop the values of the former files before the new ones are given, so that the history does not
+ * show them as replaced within one file. */
 static void drop_old(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     const pd__token *token = last[flag->index];

@@ -1,4 +1,4 @@
-/* The command line: which tokens are flags, values of flags, and arguments. */
+/* The command line: which tokens are flags, which are their values, and which are arguments. */
 #include <string.h>
 
 #include "../base/sized.h"
@@ -9,9 +9,12 @@
 typedef struct parse {
   int argc;
   char **argv;
-  int at;         /* the token under way */
-  bool *argument; /* of each token: it is no flag, and no value of one */
-  char **fresh;   /* room for the new line */
+  int at;                /* the token under way */
+  const pd_flag *last;   /* that the line has given; NULL: none, or none is known */
+  const char *last_text; /* its value; NULL: it has none */
+  int last_at;           /* the last of its tokens */
+  bool *argument;        /* of each token: it is no flag, and no value of one */
+  char **fresh;          /* where the new line is built: argv itself, unless it is reordered */
   const pd_parse_options *options;
   pd__files files;
   pd__reader reader;
@@ -28,8 +31,8 @@ static bool ends_flags(const char *text) { return strcmp(text, "--") == 0; }
 
 /* ---- Before the lock is taken ---- */
 
-/* Read all files that the line may lead to. Whether a token is an option may depend on the flags:
- * then a file is read in vain. */
+/* Read all files that the command line may name. Whether a token is an option can depend on the
+ * flags, so some files may be read and not used. */
 static void read_files(parse *run) {
   for (int i = 1; i < run->argc && !ends_flags(run->argv[i]); i++) {
     if (!is_flag(run->argv[i])) continue;
@@ -42,16 +45,58 @@ static void read_files(parse *run) {
 
 /* ---- With the lock ---- */
 
-/* Take a token that is --name=value, of a flag that is known: the most frequent by far. */
+static void remember(parse *run, const pd_flag *flag, const char *text) {
+  run->last = flag;
+  run->last_text = text;
+  run->last_at = run->at;
+}
+
+/* ---- Slips ---- */
+
+/* Suggest what a token may be meant as that follows the last flag directly: --sizes 1 2 3. */
+static void suggest(const parse *run, char out[PD__SUGGESTION_SIZE]) {
+  out[0] = '\0';
+  if (!run->last || run->last_at != run->at - 1) return;
+  size_t count = 0;
+  while (run->at + (int)count < run->argc && is_value(run->argv[run->at + (int)count])) count++;
+  pd__suggest_value(run->last, run->last_text, run->argv + run->at, count, out);
+}
+
+/* An argument after a sensitive flag may be a part of its value, so it is not shown. */
+static void refuse_argument(parse *run) {
+  char quoted[PD__QUOTE_SIZE], suggestion[PD__SUGGESTION_SIZE];
+  bool secret = run->last && pd__flag_def(run->last)->sensitive;
+  suggest(run, suggestion);
+  if (secret) {
+    pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "argv[%d]: expected no argument", run->at);
+  } else {
+    pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "%s: expected no argument%s",
+                    pd__quote(quoted, run->argv[run->at]), suggestion);
+  }
+}
+
+/* A negative number, which is no flag, may belong to the last flag: --sizes 1 -2. */
+static void suggest_number(parse *run, pd__token *token) {
+  char suggestion[PD__SUGGESTION_SIZE];
+  suggest(run, suggestion);
+  if (*suggestion) {
+    token->meant = pd__arena_text(&run->reader.operation->arena, suggestion, strlen(suggestion));
+  }
+}
+
+/* ---- Tokens ---- */
+
+/* Handle --name=value of a known flag, by far the most frequent token. */
 static bool read_whole(parse *run, const char *text) {
   const char *name = text + 2, *equals = text[1] == '-' && *name != '-' ? strchr(name, '=') : NULL;
   pd_flag *node = equals ? pd__resolve(name, (size_t)(equals - name)) : NULL;
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   if (node) pd__reader_assign(&run->reader, node, equals + 1, &origin, 0);
+  if (node) remember(run, pd__flag_meant(node), equals + 1);
   return node != NULL;
 }
 
-/* Take the token apart, and the next one too where that is its value. */
+/* Split the token. If the flag takes the next token as its value, handle that, too. */
 static void read_flag(parse *run, const char *text) {
   if (read_whole(run, text)) return;
   pd__token token = pd__token_split(text);
@@ -68,6 +113,8 @@ static void read_flag(parse *run, const char *text) {
   } else if (wants || (!token.text && next && is_value(next))) {
     token.next = next; /* for messages */
   }
+  if (!meaning.flag && is_value(text)) suggest_number(run, &token);
+  remember(run, meaning.negated ? NULL : meaning.flag, token.text);
   pd__option_take(&run->reader, &token, &meaning);
 }
 
@@ -81,6 +128,7 @@ static void read_tokens(parse *run) {
       read_flag(run, text);
     } else {
       run->argument[run->at] = true;
+      if (run->options->no_arguments) refuse_argument(run);
       flags &= !run->options->stop_at_argument;
     }
   }
@@ -112,7 +160,7 @@ static pd_status read_line(parse *run, pd_error *err) {
 
 /* ---- The new line ---- */
 
-/* Put the tokens in `fresh` that are arguments, or that aren't; give the end. */
+/* Copy the tokens that are arguments, or those that are not, to `fresh`. Returns the end. */
 static int gather(parse *run, bool arguments, int end) {
   for (int i = 1; i < run->argc; i++) {
     if (run->argument[i] == arguments) run->fresh[end++] = run->argv[i];
@@ -122,10 +170,11 @@ static int gather(parse *run, bool arguments, int end) {
 
 static void arrange(parse *run, int *argc) {
   if (run->options->arrange == PD_ARRANGE_LEAVE || run->argc == 0) return;
-  int first = run->options->arrange == PD_ARRANGE_REMOVE ? 1 : gather(run, false, 1);
+  bool removes = run->options->arrange == PD_ARRANGE_REMOVE; /* the others move to the front */
+  int first = removes ? 1 : gather(run, false, 1);
   int end = gather(run, true, first);
   if (run->options->first) *run->options->first = first;
-  memcpy(run->argv + 1, run->fresh + 1, (size_t)(end - 1) * sizeof *run->argv);
+  if (!removes) memcpy(run->argv + 1, run->fresh + 1, (size_t)(end - 1) * sizeof *run->argv);
   run->argv[end] = NULL;
   *argc = end;
 }
@@ -167,14 +216,17 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   parse run = {.argc = *argc, .argv = argv, .options = &known};
   PD__OPERATION(operation);
   run.argument = pd__arena_take(&operation.arena, (size_t)*argc + 1);
-  run.fresh = pd__arena_take(&operation.arena, ((size_t)*argc + 1) * sizeof *run.fresh);
+  run.fresh = argv;
+  if (known.arrange == PD_ARRANGE_REORDER) {
+    run.fresh = pd__arena_take(&operation.arena, ((size_t)*argc + 1) * sizeof *run.fresh);
+  }
   if (!run.argument || !run.fresh) return pd__fail_memory(err);
   run.files.arena = &operation.arena;
   run.files.prefix = known.env_prefix ? known.env_prefix : "FLAGS_";
   read_files(&run);
   pd__operation_lock(&operation);
   pd__reader_begin(&run.reader, &operation, &report);
-  uint32_t names = pd__names_count(); /* a line that gives more than one value to a name is rare */
+  uint32_t names = pd__names_count(); /* few command lines give a flag more than one value */
   pd__changes_reserve(&run.reader.changes, (size_t)*argc < names ? (size_t)*argc : names);
   run.reader.sources = &run.files;
   run.reader.program = *argc > 0 ? argv[0] : NULL;

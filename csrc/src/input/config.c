@@ -1,5 +1,5 @@
-/* What files say, kept until it is applied. Nothing here needs the lock: a pd_config is used by one
- * thread at a time. */
+/* The values of files, kept until they are applied. Nothing here needs the lock: a pd_config is
+ * used by one thread at a time. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,86 +1,136 @@
-/* Values from the environment: <prefix><name>, once a host turns it on. */
+/* Values from the environment: the variable <prefix><name>, with the name as it is or in upper
+ * case, once a host enables it. */
 #include <string.h>
 
 #include "input.h"
 
-static char later_prefix[PD_NAME_MAX + 1]; /* of later definitions, while they are given values */
+static char later_prefix[PD_NAME_MAX + 1]; /* for later definitions */
+
+/* ---- Variables ---- */
 
 static char fold(char c) { return c == '-' || c == '.' ? '_' : c; }
 
-const char *pd__environment_text(const char *prefix, const char *name, size_t length,
-                                 char variable[PD__VARIABLE_SIZE]) {
+/* toupper follows the locale. */
+static char to_upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : fold(c); }
+
+/* Gives `out`. */
+static const char *write_variable(const char *prefix, const char *name, size_t length, bool upper,
+                                  char out[PD__VARIABLE_SIZE]) {
   size_t before = strlen(prefix);
   if (length > PD_NAME_MAX) length = PD_NAME_MAX;
-  memcpy(variable, prefix, before);
-  for (size_t i = 0; i < length; i++) variable[before + i] = fold(name[i]);
-  variable[before + length] = '\0';
-  return pd__platform_getenv(variable);
+  memcpy(out, prefix, before);
+  for (size_t i = 0; i < length; i++) out[before + i] = upper ? to_upper(name[i]) : fold(name[i]);
+  out[before + length] = '\0';
+  return out;
 }
 
-/* Find the variable and its text: the flag's own, or that of an old name. Gives the node
- * of the name; NULL where none is set. */
-static pd_flag *look_up(const char *prefix, pd_flag *flag, char variable[PD__VARIABLE_SIZE],
-                        const char **text) {
-  const pd_flag_def *def = pd__flag_def(flag);
-  pd_flag *node = flag;
-  *text = pd__environment_text(prefix, def->name, strlen(def->name), variable);
-  for (const char *cursor = pd__list_begin(def->old_names); !*text && cursor;) {
-    const char *name = cursor;
-    size_t length = pd__list_next(&cursor);
-    *text = pd__environment_text(prefix, name, length, variable);
-    node = pd__names_find(name, length);
+pd_status pd__environment_find(const char *prefix, const char *name, size_t length,
+                               pd__variable *out, pd_error *err) {
+  char upper[PD__VARIABLE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
+  out->text = pd__platform_getenv(write_variable(prefix, name, length, false, out->name));
+  write_variable(prefix, name, length, true, upper);
+  if (!*prefix || !strcmp(upper, out->name)) return PD_OK;
+  const char *text = pd__platform_getenv(upper);
+  if (text && out->text && strcmp(text, out->text) != 0) {
+    return pd__fail(err, PD_ERR_CONFLICT,
+                    "environment: %s and %s are set to different values, expected one of them",
+                    pd__quote(quoted, out->name), pd__quote(other, upper));
   }
-  if (!*text) return NULL;
-  if (node != flag) pd__warn_of_name(node, flag);
-  return node;
+  if (!text || out->text) return PD_OK;
+  strcpy(out->name, upper);
+  out->text = text;
+  return PD_OK;
 }
 
-/* ---- Names that are alike but for a dot ---- */
+/* ---- Variables that two flags share ---- */
 
-static bool is_alike(const char *a, const char *b) {
-  while (*a && fold(*a) == fold(*b)) a++, b++;
-  return !*a && !*b;
+/* Returns whether a variable, given without its prefix, is that of the node in either spelling. */
+static bool claims(const pd_flag *node, const char *variable, size_t length) {
+  bool exact = node->length == length, upper = exact;
+  for (size_t i = 0; (exact || upper) && i < length; i++) {
+    exact &= fold(node->name[i]) == variable[i];
+    upper &= to_upper(node->name[i]) == variable[i];
+  }
+  return exact || upper;
 }
 
-/* Two flags that one variable would set: neither is meant for sure. */
-pd_status pd__environment_check_twin(const pd_flag *flag, const char *variable, pd_error *err) {
-  if (!strpbrk(flag->name, "._-")) return PD_OK;
-  for (pd_flag *other = NULL; (other = pd__names_next(other));) {
-    if (other == flag || !other->defined || !is_alike(other->name, flag->name)) continue;
+pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, const char *variable,
+                                     pd_error *err) {
+  char quoted[PD__QUOTE_SIZE];
+  const pd_flag *flag = pd__flag_meant((pd_flag *)named);
+  const char *tail = variable + strlen(prefix);
+  size_t length = strlen(tail);
+  for (pd_flag *node = NULL; (node = pd__names_next(node));) {
+    if (node->length != length) continue;
+    const pd_flag *other = pd__flag_meant(node);
+    bool reads = node == other || node->old_name; /* aliases have no variables */
+    if (other == flag || !other->defined || !reads || !claims(node, tail, length)) continue;
     return pd__fail(err, PD_ERR_CONFLICT,
                     "environment: %s: means both '%s' and '%s', expected a variable of one flag",
-                    variable, flag->name, other->name);
+                    pd__quote(quoted, variable), named->name, node->name);
   }
   return PD_OK;
 }
 
 /* ---- Reading ---- */
 
-/* Make of a variable and its text what the flag takes; false, reported: it takes nothing. The
- * program may change a variable while validators run: the text is copied. */
-static bool prepare(pd__operation *operation, const pd_flag *flag, const char *variable,
-                    const char **text, pd_origin *origin, pd__report *report) {
-  pd__arena *arena = &operation->arena;
-  const char *place = pd__arena_text(arena, variable, strlen(variable));
+/* What the environment has for a flag. */
+typedef struct found {
+  pd_flag *node; /* the flag, or its old name; NULL: nothing, or an error */
+  pd__variable variable;
   pd_error err;
+} found;
+
+/* The flag's own variable takes precedence over those of its old names. */
+static pd_status look_up(const char *prefix, pd_flag *flag, found *out) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  const char *name = def->name, *cursor = pd__list_begin(def->old_names);
+  size_t length = strlen(name);
+  pd_status status = PD_OK;
+  out->node = NULL;
+  for (bool any = true; any;) {
+    status = pd__environment_find(prefix, name, length, &out->variable, &out->err);
+    if (status != PD_OK || out->variable.text) break;
+    any = cursor != NULL;
+    name = cursor;
+    if (any) length = pd__list_next(&cursor);
+  }
+  if (status != PD_OK || !out->variable.text) return status;
+  pd_flag *node = name == def->name ? flag : pd__names_find(name, length);
+  status = pd__environment_check_twin(prefix, node, out->variable.name, &out->err);
+  if (status == PD_OK) out->node = node;
+  return status;
+}
+
+/* Copy the text of the variable, which the program may change while validators run, and fill the
+ * origin. False: memory is out, which is reported. */
+static bool take(pd__operation *operation, found *from, pd_origin *origin, pd__report *report) {
+  pd__arena *arena = &operation->arena;
+  const char *name = from->variable.name, *text = from->variable.text;
+  const char *place = pd__arena_text(arena, name, strlen(name));
   *origin = (pd_origin){PD_SOURCE_ENVIRONMENT, 0, place, 0};
-  *text = pd__arena_text(arena, *text, strlen(*text));
-  pd_status status =
-      place && *text ? pd__environment_check_twin(flag, variable, &err) : pd__fail_memory(&err);
-  if (status != PD_OK) pd__report_add(report, &err);
-  return status == PD_OK;
+  from->variable.text = pd__arena_text(arena, text, strlen(text));
+  if (place && from->variable.text) return true;
+  pd__report_memory(report);
+  return false;
+}
+
+/* Call this once the assignment is prepared: otherwise the error already names the old name. */
+static void warn(pd_flag *flag, const found *from) {
+  if (from->node != flag) pd__warn_of_name(from->node, flag);
 }
 
 /* Give a flag that is being defined the value that the environment has for it. */
 static void apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
-  char variable[PD__VARIABLE_SIZE];
-  const char *text;
+  found from;
   pd_origin origin;
   if (flag->frozen) return; /* it keeps what it had when it was frozen */
-  pd_flag *node = look_up(later_prefix, flag, variable, &text);
-  if (node && prepare(operation, flag, variable, &text, &origin, report)) {
-    pd__pending_settle(operation, node, text, &origin, report);
-  }
+  if (look_up(later_prefix, flag, &from) != PD_OK) pd__report_add(report, &from.err);
+  if (!from.node || !take(operation, &from, &origin, report)) return;
+  pd__report own = {report->list, report->status == PD_OK ? report->first : NULL, PD_OK};
+  pd__pending_settle(operation, from.node, from.variable.text, &origin, &own);
+  if (own.status == PD_OK) warn(flag, &from);
+  if (report->status == PD_OK) report->status = own.status;
 }
 
 void pd__environment_use(const char *prefix) {
@@ -90,14 +140,17 @@ void pd__environment_use(const char *prefix) {
 
 void pd__environment_read(const char *prefix, pd__changes *changes) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    char variable[PD__VARIABLE_SIZE];
-    const char *text;
+    found from;
     pd_origin origin;
-    pd_flag *node = flag->defined ? look_up(prefix, flag, variable, &text) : NULL;
-    if (!node || pd__has_given(PD_SOURCE_ENVIRONMENT, flag, text)) continue;
-    if (prepare(changes->operation, flag, variable, &text, &origin, changes->report)) {
-      pd__changes_add(changes, node, text, (pd_value){0}, &origin, 0);
-    }
+    pd_status status = flag->defined ? look_up(prefix, flag, &from) : PD_OK;
+    if (status != PD_OK) pd__report_add(changes->report, &from.err);
+    if (!flag->defined || !from.node) continue;
+    if (pd__has_given(PD_SOURCE_ENVIRONMENT, flag, from.variable.text)) continue;
+    if (!take(changes->operation, &from, &origin, changes->report)) continue;
+    status = pd__changes_try(changes, from.node, from.variable.text, (pd_value){0}, &origin, 0,
+                             &from.err);
+    if (status == PD_OK) warn(flag, &from);
+    if (status != PD_OK) pd__report_add(changes->report, &from.err);
   }
 }
 

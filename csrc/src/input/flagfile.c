@@ -1,5 +1,5 @@
-/* Flagfiles, read before the lock is taken: their lines, and the files that they include. What a
- * line means is decided later, with the flags at hand. */
+/* Flagfiles, with the files that they include, are split into lines before the lock is taken. What
+ * a line means is decided later, when the flags can be looked up. */
 #include <string.h>
 
 #include "input.h"
@@ -12,7 +12,7 @@ static int digit_of(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-/* Up to `most` digits; gives the byte, or 0 where there is none. */
+/* Read up to `most` digits. Returns the byte that they stand for; 0 if there are none. */
 static char read_code(const char **in, int base, int most) {
   unsigned code = 0;
   for (; most > 0 && digit_of(**in) < base; most--, (*in)++) {
@@ -21,7 +21,7 @@ static char read_code(const char **in, int base, int most) {
   return (char)code;
 }
 
-/* What stands behind a backslash; 0: nothing that is known. */
+/* Read the characters after a backslash. Returns their byte; 0 if the escape is unknown. */
 static char read_escape(const char **in) {
   static const char letters[] = "ntr\\'", bytes[] = "\n\t\r\\'";
   const char *letter = **in ? strchr(letters, **in) : NULL;
@@ -30,7 +30,7 @@ static char read_escape(const char **in) {
   return letter ? bytes[letter - letters] : read_code(in, 16, 2);
 }
 
-/* Bring $'...' to its meaning, in its place. Gives NULL, or what is wrong. */
+/* Replace $'...' by its text, in place. Returns NULL, or what is wrong. */
 static const char *unquote(char *text) {
   const char *in = text + 2;
   char *out = text;
@@ -38,11 +38,11 @@ static const char *unquote(char *text) {
     bool escape = *in == '\\';
     in += escape;
     char byte = escape ? read_escape(&in) : *in++;
-    if (!byte) return "behind \\, expected n, t, r, \\, ', xHH or NNN, and no NUL";
+    if (!byte) return "after \\, expected n, t, r, \\, ', xHH or NNN, and no NUL";
     *out++ = byte;
   }
   if (!*in) return "expected a ' at the end of $'";
-  if (in[1]) return "expected nothing behind the ' that ends $'";
+  if (in[1]) return "expected nothing after the ' that ends $'";
   *out = '\0';
   return NULL;
 }
@@ -74,7 +74,7 @@ static void read_flag(pd__arena *arena, pd__token *line, char *text) {
   size_t first = strcspn(line->name, PD__BLANKS);
   if (first < line->length) {
     line->length = (uint32_t)first;
-    complaint = "a value stands behind =, as in --name=value";
+    complaint = "a value follows =, as in --name=value";
   } else if (line->text && !strncmp(line->text, "$'", 2)) {
     complaint = unquote(text + (line->text - text));
   }
@@ -82,7 +82,8 @@ static void read_flag(pd__arena *arena, pd__token *line, char *text) {
   if (complaint) pd__line_refuse(arena, line, text, shown, complaint);
 }
 
-/* A line that was meant as something else would silence all that follows. */
+/* A line of another format, taken for names of programs, would silently disable the lines after
+ * it. */
 static void read_patterns(pd__arena *arena, pd__token *line, const char *text) {
   const char *end = strchr(text, ']'), *wrong = text;
   size_t comment = *text == ';' ? 1 : !strncmp(text, "//", 2) ? 2 : 0;
@@ -101,7 +102,7 @@ static void read_patterns(pd__arena *arena, pd__token *line, const char *text) {
   }
 }
 
-/* Gives what follows the line. */
+/* Returns the beginning of the next line. */
 static char *read_line(pd__arena *arena, pd__file *file, char *text, uint32_t number) {
   char *end = text + strcspn(text, "\n");
   char *following = *end ? end + 1 : end;
@@ -140,7 +141,7 @@ const pd__file *pd__files_find(const pd__files *files, const char *path, size_t 
   return file;
 }
 
-/* Files that include others nest at most as deep as files are many. */
+/* The depth of this recursion is bounded by the number of files. */
 void pd__files_read(pd__files *files, const char *path, size_t length) {
   char *text;
   size_t read = 0;
@@ -168,9 +169,10 @@ void pd__files_read_led(pd__files *files, const pd__token *token) {
   if (pd__token_is_named(token, "flagfile")) {
     list = token->text;
   } else if (pd__token_is_named(token, "fromenv") || pd__token_is_named(token, "tryfromenv")) {
-    char variable[PD__VARIABLE_SIZE];
+    pd__variable variable; /* a conflict is found when the token is taken */
     pd__platform_lock();
-    list = pd__environment_text(files->prefix, "flagfile", strlen("flagfile"), variable);
+    pd__environment_find(files->prefix, "flagfile", strlen("flagfile"), &variable, NULL);
+    list = variable.text;
     pd__platform_unlock();
   }
   for (; list && *list; list += *list == ',') {

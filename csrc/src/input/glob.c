@@ -1,19 +1,19 @@
 #include "glob.h"
 
-/* Where matching stands: a pattern's next byte, and its end. */
+/* A position in a pattern, and the pattern's end. */
 typedef struct cursor {
   const char *at;
   const char *end;
 } cursor;
 
-/* The byte at the cursor, which it moves behind; \x is x. */
+/* Return the byte at the cursor and move past it; \x is x. */
 static char take(cursor *pattern) {
   if (*pattern->at == '\\' && pattern->at + 1 < pattern->end) pattern->at++;
   return *pattern->at++;
 }
 
-/* Behind a `[`: whether the class has `c`; the cursor moves behind it. False in
- * *whole: the class has no end, and the `[` is one like any other byte. */
+/* The cursor follows a `[`. Returns whether the class contains `c`, and moves past the class.
+ * *whole is false if the class has no end; then the `[` stands for itself. */
 static bool in_class(cursor *pattern, char c, bool *whole) {
   cursor class = *pattern;
   bool negated = class.at < class.end && (*class.at == '!' || *class.at == '^');
@@ -52,9 +52,8 @@ static bool match_one(cursor *pattern, char c) {
   return take(pattern) == c;
 }
 
-/* A star takes as little as it can, and more where the rest doesn't fit; only the
- * last one need try again, since what is before it can't fit better. None takes a
- * slash, so each part of a path stands for itself. */
+/* A star matches as little as possible, and more if the rest does not match. Only the last star has
+ * to try again: a longer match of an earlier one cannot help. No star matches a slash. */
 bool pd__glob_match(const char *pattern, size_t length, const char *text) {
   cursor at = {pattern, pattern + length}, star = {NULL, NULL};
   const char *retry = text;

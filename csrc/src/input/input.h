@@ -1,9 +1,10 @@
-/* Text from outside becomes assignments: the tokens of a command line, flagfiles, the environment
- * and file values. This layer may use base, platform, value, registry and definition.
+/* Turning text from outside into assignments: the tokens of a command line, flagfiles, the
+ * environment and configuration values. This layer may use base, platform, value, registry and
+ * definition.
  *
- * A pd__token is one value as somebody wrote it; a pd__reader turns tokens into changes; a pd__file
- * is a flagfile as it was read, and a pd_config is what files say, kept for later. Files are read
- * before the lock is taken. */
+ * A pd__token is one value as it was written; a pd__reader turns tokens into changes; a pd__file is
+ * a flagfile as it was read, and a pd_config holds the values of files until they are applied.
+ * Files are read before the lock is taken. */
 #ifndef PD__INPUT_H
 #define PD__INPUT_H
 
@@ -19,11 +20,12 @@ typedef struct pd__token {
   const char *dashes; /* before the name: "--", "-", "--fromenv=" and the like where that lists
                          it, or "" in a configuration file */
   const char *name;
-  uint32_t length;  /* of the name */
-  const char *text; /* the value; NULL: none, as in --name and --noname */
-  const char *next; /* the token behind it, where there is no value; or NULL */
-  uint8_t literal;  /* as in pd_config_add */
-  uint8_t status;   /* PD_OK; or the token is an error, and `text` its message */
+  uint32_t length;   /* of the name */
+  const char *text;  /* the value; NULL: none, as in --name and --noname */
+  const char *next;  /* the token behind it, where there is no value; or NULL */
+  const char *meant; /* a suggestion in case no flag has the name; or NULL */
+  uint8_t literal;   /* as in pd_config_add */
+  uint8_t status;    /* PD_OK; or the token is an error, and `text` its message */
   pd_origin origin;
 } pd__token;
 
@@ -33,10 +35,10 @@ typedef struct pd__tokens {
   size_t count, capacity;
 } pd__tokens;
 
-/* Add one at the end. Gives where it is, until the next one is added; NULL: the arena fails. */
+/* Append a token. Returns its address, valid until the next one is added; NULL: memory is out. */
 pd__token *pd__tokens_add(pd__arena *arena, pd__tokens *list, pd__token token);
 
-/* The token that text such as --name=value is; its origin is left open. */
+/* Split text such as --name=value into a token. Its origin is not filled. */
 pd__token pd__token_split(const char *text);
 
 /* The token's name with its place, for messages. Gives `out`. */
@@ -48,23 +50,23 @@ static inline bool pd__token_is_named(const pd__token *token, const char *name) 
 
 /* ---- Names that need not be known: --undefok=a,b (undefok.c) ---- */
 
-/* Of the tokens, name and length alone count. Dashes before the name are left out. It is lost where
- * the arena fails. */
+/* Add a name, without the dashes before it. Of these tokens only name and length are used. If the
+ * arena fails the name is lost. */
 void pd__undefok_add(pd__arena *arena, pd__tokens *list, const char *name, size_t length);
 
 /* Sort it, before the first pd__undefok_has. */
 void pd__undefok_close(pd__tokens *list);
 
-/* Whether the name of the token was added, or it is --no<name> of one that was. */
+/* Returns whether the token's name was added, or is --no<name> of one that was. */
 bool pd__undefok_has(const pd__tokens *list, const pd__token *token);
 
 /* ---- Flagfiles (flagfile.c). No lock. ---- */
 
-/* Around a line, and between patterns. */
+/* The characters that are ignored around a line and separate patterns. */
 #define PD__BLANKS " \t\r\v\f"
 
-/* A flagfile as it was read, once for all that include it. Its lines that say something are tokens:
- * one without dashes holds names of programs, as its text. */
+/* A flagfile, read once for all that include it. Each line that is not empty or a comment is a
+ * token; a token without dashes holds names of programs in its text. */
 typedef struct pd__file {
   const char *path;
   const char *why; /* it can't be read; or NULL */
@@ -73,7 +75,7 @@ typedef struct pd__file {
   struct pd__file *following;
 } pd__file;
 
-/* Files that were read for an operation. Start with the first two alone. */
+/* The files that were read for an operation. Initialize the first two fields. */
 typedef struct pd__files {
   pd__arena *arena;   /* of the operation, in which they lie */
   const char *prefix; /* of variables: one of them may name files too */
@@ -84,39 +86,48 @@ typedef struct pd__files {
 /* Read a file, and those that it includes, unless they are there. */
 void pd__files_read(pd__files *files, const char *path, size_t length);
 
-/* The same of each file that a token may lead to; in vain if it turns out to be no option. */
+/* Read each file that a token may name. The token may later turn out to be no option. */
 void pd__files_read_led(pd__files *files, const pd__token *token);
 
-/* Make a line an error: `why`, at `length` bytes of `text`, for what is behind them may be a
- * secret. */
+/* Turn a line into an error. The message shows `length` bytes of `text`, since the rest may be a
+ * secret, and `why`. */
 void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t length,
                      const char *why);
 
-/* NULL: it was not read, for want of memory or since there are too many. */
+/* NULL: the file was not read, because memory is out or there are too many files. */
 const pd__file *pd__files_find(const pd__files *files, const char *path, size_t length);
 
 /* ---- The environment (environment.c) ---- */
 
-/* Write the variable of a name, with a prefix that was checked, and give its text; NULL: it isn't
- * set. */
+/* A variable, and its text; NULL: it isn't set. */
 #define PD__VARIABLE_SIZE (2 * PD_NAME_MAX + 2)
-const char *pd__environment_text(const char *prefix, const char *name, size_t length,
-                                 char variable[PD__VARIABLE_SIZE]);
+typedef struct pd__variable {
+  char name[PD__VARIABLE_SIZE];
+  const char *text;
+} pd__variable;
 
-/* Check a prefix that a host gives. No lock. */
+/* Find the variable of a name, with a prefix that was checked: <prefix><name>, or the same with the
+ * name in upper case, which needs a prefix. PD_ERR_CONFLICT: both are set, to different values;
+ * *out is the first one then. */
+pd_status pd__environment_find(const char *prefix, const char *name, size_t length,
+                               pd__variable *out, pd_error *err);
+
+/* Check the prefix that a host asks for. No lock. */
 pd_status pd__environment_check(const char *prefix, pd_error *err);
 
-/* Prepare the values of all flags that are defined. */
+/* Prepare the changes that the environment asks for, for all defined flags. */
 void pd__environment_read(const char *prefix, pd__changes *changes);
 
-/* PD_ERR_CONFLICT: another flag has the same variable, so that neither is meant for sure. */
-pd_status pd__environment_check_twin(const pd_flag *flag, const char *variable, pd_error *err);
+/* PD_ERR_CONFLICT: the variable of `named`, a flag or a name of one, is that of another flag too,
+ * in either spelling, so that neither is meant for sure. */
+pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, const char *variable,
+                                     pd_error *err);
 
-/* For later definitions; NULL: none. `prefix` is copied. */
+/* Enable the environment for later definitions; NULL disables it. `prefix` is copied. */
 void pd__environment_use(const char *prefix);
 
-/* Whether `source` gave the flag the value already that the text reads as: one that is closed by
- * now must not be refused what it has taken before. */
+/* Returns whether the flag has this value from `source` already. A flag that is frozen by now must
+ * not fail for a value that it already has. */
 bool pd__has_given(pd_source source, const pd_flag *flag, const char *text);
 
 /* ---- What files say, kept for later (config.c) ---- */
@@ -156,54 +167,55 @@ typedef struct pd__reader {
 
 void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report);
 
-/* Find an error. */
+/* Record an error. */
 void pd__reader_add(pd__reader *reader, const pd_error *err);
 
-/* The same; its message begins with the token's place and name, unless that is NULL. */
+/* Record an error whose message begins with the token's place and name, unless `token` is NULL. */
 PD__PRINTF(4, 5)
 void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
                      const char *format, ...);
 
-/* Take a token that means that; what is wrong with it is found. */
+/* Handle a token with that meaning. Errors are recorded. */
 void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
-/* Take text for a flag, which `node` is or is an alias of. */
+/* Assign text to a flag; `node` is the flag or an alias of it. */
 void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,
                        uint32_t literal);
 
-/* Take away what `source` gave the flag, if it gave anything. */
+/* Drop the value that `source` gave the flag, if there is one. */
 void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source);
 
-/* Report what was found; then ask the validators, and commit. What waits, waits from then on. */
+/* Report the recorded errors, or else call the validators and commit. Pending values are added with
+ * the commit. */
 pd_status pd__reader_finish(pd__reader *reader);
 
-/* What a token means: "--nox" may turn x off. */
+/* Resolve the token's name; "--nox" may mean the bool x. */
 pd__meaning pd__token_resolve(const pd__token *token);
 
 /* ---- Options: tokens that lead to other places, or ask for help (options.c) ---- */
 
-/* What is read beyond the command line has an end, whatever it says. */
+/* Limits of what files and variables may contain. */
 #define PD__DEPTH_MOST 16 /* places inside each other */
 #define PD__FILES_MOST 1000
 #define PD__BYTES_MOST 67108864u /* of all files */
 #define PD__VALUES_MOST 1000000  /* of files and variables */
 
-/* Whether the token has no value, and takes one. */
+/* Returns whether the token has no value but needs one. */
 bool pd__option_wants(const pd__token *token, const pd__meaning *meaning);
 
-/* Take a token, whose meaning is known. */
+/* Handle a token whose name was resolved. */
 void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
-/* Take a flagfile; `by` is the token that names it, or NULL. */
+/* Handle the lines of a flagfile; `by` is the token that names it, or NULL. */
 void pd__option_take_file(pd__reader *reader, const char *path, size_t length, const pd__token *by);
 
-/* Take the names of a token that a pd_config has kept as --undefok=names; false: it is none. */
+/* Handle a token --undefok=names that a pd_config kept. False: it is another token. */
 bool pd__option_excuse(pd__reader *reader, const pd__token *token);
 
-/* Which help was asked for, with its pattern; false: none. */
+/* Fill `help` with what was asked for; false: nothing was. */
 bool pd__option_help(const pd__reader *reader, pd_help *help);
 
-/* Give the flags what files say (apply.c). */
+/* Apply the values of files (apply.c). */
 void pd__config_give(const pd_config *config, pd__reader *reader);
 
 #endif /* PD__INPUT_H */

@@ -1,5 +1,5 @@
-/* Options: tokens that lead to other places (--flagfile, --fromenv, --tryfromenv, --undefok), that
- * ask for help, and values. */
+/* Options: tokens that name other sources (--flagfile, --fromenv, --tryfromenv), --undefok, and
+ * requests for help. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct pd__open_file {
   bool patterns; /* the last line that said something held patterns */
 } open_file;
 
-/* Count one more value of a file or variable; false: it is too many. */
+/* Count one more value of a file or variable. False: the limit is exceeded. */
 static bool count_value(pd__reader *reader, const pd__token *token) {
   if (++reader->values <= PD__VALUES_MOST) return true;
   reader->closed = true;
@@ -23,8 +23,7 @@ static bool count_value(pd__reader *reader, const pd__token *token) {
   return false;
 }
 
-/* The kinds of help, and what leads to other places. A pd_config keeps the names of undefok for the
- * time when it is applied. */
+/* The kinds of help, then the other options. A pd_config keeps --undefok until it is applied. */
 enum { FLAGFILE = PD__HELP_KINDS, FROMENV, TRYFROMENV, UNDEFOK, OPTIONS };
 
 #define HELP_NAME(name, number, text) [PD_HELP_##name] = text,
@@ -34,12 +33,12 @@ static const char option_names[OPTIONS][12] = {[FLAGFILE] = "flagfile",
                                                [UNDEFOK] = "undefok",
                                                PD_HELP_MAP(HELP_NAME)};
 
-/* And so can't be negated. */
+/* Such an option cannot be negated. */
 static bool has_value(int option) {
   return option >= FLAGFILE || option == PD_HELP_ON || option == PD_HELP_MATCH;
 }
 
-/* Which option the token is, or -1; `negated`: as --nohelp. */
+/* Returns which option the token is, or -1. *negated receives whether it is written as --nohelp. */
 static int option_of(const pd__token *token, bool *negated) {
   pd__token positive = *token;
   *negated = token->length > 2 && !strncmp(token->name, "no", 2);
@@ -54,7 +53,7 @@ static int option_of(const pd__token *token, bool *negated) {
   return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
 }
 
-/* Whether a command line that says the token means something by it. */
+/* Returns whether the token is a flag or an option. */
 static bool is_known(const pd__token *token) {
   bool negated;
   pd__meaning meaning = pd__token_resolve(token);
@@ -100,7 +99,8 @@ bool pd__option_help(const pd__reader *reader, pd_help *help) {
 
 /* ---- Other places ---- */
 
-/* What is wrong with a list such as a,b, or NULL. A comma may end it. */
+/* Returns what is wrong with a list such as a,b; NULL if nothing is. The list may end with a
+ * comma. */
 static const char *complaint_about(const char *list) {
   for (; *list; list += *list == ',') {
     if (*list == ',') return "an item of the list is empty";
@@ -112,21 +112,22 @@ static const char *complaint_about(const char *list) {
 
 static void take(pd__reader *reader, const pd__token *token);
 
-/* The token that a variable is: the program may change it, so it is copied. What a pd_config keeps
- * is said by its file. */
-static void take_variable(pd__reader *reader, const char *variable, pd__token *token,
-                          const char *text) {
+/* Handle the variable as a token. Its text is copied, since the program may change the variable. In
+ * a pd_config its origin is the file that names it. */
+static void take_variable(pd__reader *reader, const pd__variable *variable, pd__token *token) {
   pd__arena *arena = &reader->operation->arena;
-  const char *place = pd__arena_text(arena, variable, strlen(variable));
-  token->text = pd__arena_text(arena, text, strlen(text));
+  const char *place = pd__arena_text(arena, variable->name, strlen(variable->name));
+  token->text = pd__arena_text(arena, variable->text, strlen(variable->text));
   if (!reader->config) token->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
   if (place && token->text) take(reader, token);
 }
 
 static void use_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
                          bool required) {
-  char variable[PD__VARIABLE_SIZE], quoted[PD__QUOTE_SIZE];
+  char quoted[PD__QUOTE_SIZE];
+  const char *prefix = reader->sources->prefix;
   pd_error err;
+  pd__variable variable;
   pd__token token = {
       .dashes = "--", .name = name, .length = (uint32_t)length, .origin = by->origin};
   if (!count_value(reader, by)) return;
@@ -136,18 +137,22 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
                     (int)length, name);
     return;
   }
-  const char *text = pd__environment_text(reader->sources->prefix, name, length, variable);
   if (!reader->config && !reader->allow_pending && !is_known(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
     pd__reader_take(reader, &token, &meaning);
-  } else if (text && meaning.flag &&
-             pd__environment_check_twin(meaning.flag, variable, &err) != PD_OK) {
+    return;
+  }
+  pd_status status = pd__environment_find(prefix, name, length, &variable, &err);
+  if (status == PD_OK && variable.text && meaning.flag) {
+    status = pd__environment_check_twin(prefix, meaning.node, variable.name, &err);
+  }
+  if (status != PD_OK) {
     pd__reader_add(reader, &err);
-  } else if (text) {
-    take_variable(reader, variable, &token, text);
+  } else if (variable.text) {
+    take_variable(reader, &variable, &token);
   } else if (required) {
     pd__reader_fail(reader, by, PD_ERR_ARGV, ": the environment has no %s",
-                    pd__quote(quoted, variable));
+                    pd__quote(quoted, variable.name));
   }
 }
 
@@ -176,12 +181,12 @@ static void take_items(pd__reader *reader, const pd__token *token, int kind) {
 static void take_leading(pd__reader *reader, const pd__token *token, int kind) {
   if (!token->text) {
     pd__reader_fail(reader, token, PD_ERR_ARGV,
-                    ": the value is missing, expected %s with commas between",
+                    ": the value is missing, expected %s separated by commas",
                     kind == FLAGFILE ? "paths of files" : "names of flags");
   } else if (reader->depth == PD__DEPTH_MOST && kind != UNDEFOK) {
     reader->closed = true;
     pd__reader_fail(reader, token, PD_ERR_DEPTH,
-                    ": stands 16 files and variables deep already, perhaps in a circle");
+                    ": nested more than 16 files and variables deep, perhaps in a circle");
   } else {
     reader->depth++;
     take_items(reader, token, kind);
@@ -197,7 +202,8 @@ bool pd__option_excuse(pd__reader *reader, const pd__token *token) {
 
 /* ---- Tokens ---- */
 
-/* "--=5" and "---x": no name can be like that, though `-` and `_` are alike. */
+/* "--=5" and "---x": a name cannot begin with a dash, although `-` and `_` are the same in
+ * names. */
 static bool is_malformed(pd__reader *reader, const pd__token *token) {
   char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE], text[PD__QUOTE_SIZE];
   if (token->length > 0 && *token->name != '-') return false;
@@ -252,7 +258,7 @@ static bool is_program(const pd__reader *reader, const char *pattern, size_t len
                      pd__glob_match(pattern, length, slash ? slash + 1 : program));
 }
 
-/* A pattern that is the name of a flag was meant as one: then the line is an error. */
+/* A pattern that is the name of a flag was most likely meant as the flag: the line is an error. */
 static bool is_flag(pd__reader *reader, pd__token *line, const char *name, size_t length) {
   pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length};
   char why[PD_NAME_MAX + 64];
@@ -263,7 +269,7 @@ static bool is_flag(pd__reader *reader, pd__token *line, const char *name, size_
   return true;
 }
 
-/* Lines of patterns that follow one another are one list. */
+/* Consecutive lines of patterns form one list. */
 static void take_patterns(pd__reader *reader, open_file *open, pd__token line) {
   bool relevant = open->patterns && open->relevant;
   for (const char *at = line.text; *at;) {
@@ -298,14 +304,14 @@ static bool is_open(const pd__reader *reader, const pd__file *file) {
   return at != NULL;
 }
 
-/* Whether a file may be read, which is counted; says what is wrong. */
+/* Count the file, and return whether it may be read. What is wrong is reported. */
 static bool may_read(pd__reader *reader, const pd__file *file, const pd__token *by) {
   char quoted[PD__QUOTE_SIZE];
   pd_status status = PD_ERR_DEPTH;
   const char *why = "includes itself";
   if (!is_open(reader, file) && reader->files == PD__FILES_MOST) {
     reader->closed = true;
-    why = "1000 files are read already";
+    why = "more than 1000 flagfiles";
   } else if (!is_open(reader, file)) {
     bool fits = file->size <= PD__BYTES_MOST - reader->bytes;
     reader->files++;
@@ -325,7 +331,7 @@ void pd__option_take_file(pd__reader *reader, const char *path, size_t length,
   const pd__file *file = pd__files_find(reader->sources, path, length);
   if (!file) {
     reader->closed = true;
-    pd__reader_fail(reader, by, PD_ERR_DEPTH, ": 1000 files are read already");
+    pd__reader_fail(reader, by, PD_ERR_DEPTH, ": more than 1000 flagfiles");
     return;
   }
   if (!may_read(reader, file, by)) return;

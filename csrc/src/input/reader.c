@@ -1,12 +1,12 @@
-/* From tokens to changes: those of flags become changes, those of other names wait or are errors,
- * and all of it takes effect or nothing does. */
+/* Turning tokens into changes. A token with the name of a flag becomes a change, another one is
+ * pending or an error. Either all changes take effect or none does. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "input.h"
 
-/* A line of a million wrong tokens must not fill the memory with their errors. */
+/* A command line with a million wrong tokens must not fill the memory with errors. */
 #define ERRORS_SHOWN 100
 
 void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report) {
@@ -92,7 +92,7 @@ void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meani
   }
 }
 
-/* The place is where the value stood: nothing is wrong there now. */
+/* The place is where the former value was; that place has no error now. */
 static void fail_kept(pd__reader *reader, const pd_flag *flag, const pd_origin *origin) {
   char place[PD__PLACE_SIZE];
   size_t length = strlen(pd__place_of(origin, place));
@@ -115,33 +115,48 @@ void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
 
 /* ---- The end ---- */
 
+/* Returns whether the token is like -p9: one dash, several characters, no value. */
+static bool is_short(const pd__token *token) {
+  return !strcmp(token->dashes, "-") && !token->text && token->length > 1 &&
+         !token->name[token->length];
+}
+
 static void report_unknown(pd__reader *reader, const pd__token *token) {
-  char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE];
+  char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE], place[PD__PLACE_SIZE];
   size_t before = strlen(token->dashes);
   bool option = before && token->dashes[before - 1] == '-'; /* or --fromenv= lists it, or a key */
   pd__suggest(token->name, token->length, option ? "--" : NULL, suggestion);
+  if (!*suggestion && is_short(token) && pd__letter_is_sensitive(*token->name)) {
+    pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
+                    pd__place_of(&token->origin, place), *token->name, PD__REDACTED);
+    return;
+  }
   bool number = *token->name == '.' || (*token->name >= '0' && *token->name <= '9');
-  if (!*suggestion && number && option && !token->origin.place) {
+  if (!*suggestion && token->meant) {
+    snprintf(suggestion, sizeof suggestion, "%s", token->meant);
+  } else if (!*suggestion && number && option && !token->origin.place) {
     snprintf(suggestion, sizeof suggestion, "; arguments that begin with a dash go after --");
+  } else if (!*suggestion && is_short(token)) {
+    pd__suggest_letters(token->name, suggestion);
   }
   pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s: no such flag%s",
                   pd__token_shown(token, source), suggestion);
 }
 
-/* Unloading a module takes its flags from those who have files with values for them. */
+/* The flag existed when the files were applied before, and its module has been unloaded since. */
 static bool has_gone(const pd__reader *reader, const pd__token *token) {
   if (!reader->renews_files || token->origin.source != PD_SOURCE_FILE) return false;
   const pd_flag *node = pd__names_find(token->name, token->length);
   return node && node->known;
 }
 
-/* Whether the value of an unknown name is to wait. An error has no name. */
+/* Returns whether the value of an undefined name becomes pending. Errors have no name. */
 static bool may_wait(const pd__reader *reader, const pd__token *token) {
   bool waits = reader->allow_pending || has_gone(reader, token);
   return waits && pd__name_valid(token->name, token->length);
 }
 
-/* Without memory nothing that was found is sure. */
+/* When memory is out the findings may be incomplete. */
 static void report_findings(pd__reader *reader) {
   size_t shown = 0, unknown = 0;
   if (reader->operation->arena.failed) {
@@ -164,11 +179,11 @@ static void report_findings(pd__reader *reader) {
   }
   size_t more = reader->errors + unknown - shown;
   if (more > 0) {
-    pd__report_fail(reader->report, PD_ERR_ARGV, "%zu more errors aren't shown", more);
+    pd__report_fail(reader->report, PD_ERR_ARGV, "%zu more errors are not shown", more);
   }
 }
 
-/* What is to wait, in the order of the line. */
+/* The values that become pending, in the order of the command line. */
 static pd__pending *prepare_pending(const pd__reader *reader) {
   pd__pending *first = NULL, **end = &first;
   for (size_t i = 0; i < reader->findings.count; i++) {
@@ -191,8 +206,7 @@ static pd__pending *prepare_pending(const pd__reader *reader) {
   return first;
 }
 
-/* A flag that another thread has defined while the validators were asked didn't
- * find its value. */
+/* If another thread has defined the flag while validators ran, give it its value now. */
 static void keep(pd__reader *reader, pd__pending *pending) {
   pd__pending_keep(pending);
   pd_flag *flag = pd__resolve_negated(pending->name, pending->length).flag;
@@ -200,7 +214,7 @@ static void keep(pd__reader *reader, pd__pending *pending) {
   if (flag) pd__pending_apply(reader->operation, flag, &nobody);
 }
 
-/* The lock isn't let go between the validators and the end. */
+/* The lock is held from the last validator to the end. */
 pd_status pd__reader_finish(pd__reader *reader) {
   report_findings(reader);
   if (pd__changes_ask(&reader->changes) != PD_OK) return reader->report->status;

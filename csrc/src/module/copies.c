@@ -157,7 +157,7 @@ pd_status pd__do_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) 
   if (status != PD_OK) return status;
   pd__platform_visit(PD__RECORDS_OF_COPIES, NULL, look_for, &run);
   if (!run.found) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "there are not more than %zu copies", index);
+    return pd__fail(err, PD_ERR_ARGUMENT, "there is no copy %zu", index);
   }
   pd__platform_lock(); /* the copy may leave: what is given stays */
   run.info.path = run.image ? pd__intern(run.image->path) : NULL;

@@ -89,7 +89,7 @@ static pd_module *open_module(const pd__loading *load, void **handle, pd__report
 static bool check_namespace(const pd__loading *load, const pd_module *module, pd__report *report) {
   if (!module->membership->record || !strcmp(module->name_space, load->name_space)) return true;
   const char *in = *module->name_space ? "in namespace " : "without a namespace";
-  pd__report_fail(report, PD_ERR_CONFLICT, "%.400s: is loaded already, %s%s", module->path, in,
+  pd__report_fail(report, PD_ERR_CONFLICT, "%.400s: is already loaded, %s%s", module->path, in,
                   module->name_space);
   return false;
 }

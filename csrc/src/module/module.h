@@ -15,7 +15,7 @@
 typedef struct pd__defs {
   pd__cell *cells; /* one for each definition, in the order of the source */
   size_t count;
-  pd__arena arena;       /* of the cells, and of copies of definitions */
+  pd__arena arena;       /* of copies of definitions */
   struct pd__defs *more; /* those that came later */
 } pd__defs;
 

@@ -51,12 +51,14 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
   if (named || def->size != sizeof *def) {
     pd_flag_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
     status = copy ? pd__def_convert(def, copy, &err) : pd__fail_memory(&err);
-    if (status == PD_OK && named) status = pd__namespace_apply(module->name_space, copy, &err);
+    if (status == PD_OK && named) {
+      status = pd__namespace_apply(&defs->arena, module->name_space, copy, &err);
+    }
     def = copy;
   }
   if (status == PD_OK) status = pd__def_check(def, false, &err);
   if (status == PD_OK) {
-    defs->cells[defs->count++] = (pd__cell){.def = def, .module = module};
+    defs->cells[defs->count++] = (pd__cell){.def = def, .module = module->number};
   } else {
     pd__report_add(report, &err);
   }
@@ -67,7 +69,7 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_modu
   size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0, most = listed;
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) most++;
   pd__defs *defs = calloc(1, sizeof *defs);
-  if (defs) defs->cells = pd__arena_take(&defs->arena, most * sizeof *defs->cells);
+  if (defs) defs->cells = malloc((most + 1) * sizeof *defs->cells); /* of nothing may be NULL */
   if (!defs || !defs->cells || !pd__names_reserve(most)) {
     pd__report_memory(report);
     return defs;
@@ -85,6 +87,7 @@ void pd__defs_drop(pd__defs **list) {
     pd__defs *defs = *list;
     *list = defs->more;
     pd__arena_free(&defs->arena);
+    free(defs->cells);
     free(defs);
   }
 }

@@ -12,9 +12,24 @@
 #include <pd_flags/image_elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 /* ---- Images ---- */
+
+/* How far a walk has come. glibc lists the images of the start of the process first, in the order
+ * in which the program and its libraries need them, and its loader among them. Of what came before
+ * the loader it unloads nothing, as the program needs it; what dlopen brings stands behind. In
+ * lists of dlmopen, and where no loader started the program, nothing is sure. */
+typedef enum progress { PD__AT_PROGRAM, PD__BEFORE_LOADER, PD__UNSURE } progress;
+
+PD__READS_IMAGE static progress advance(progress before, const pd__image *image) {
+  uintptr_t loader = getauxval(AT_BASE), program = getauxval(AT_PHDR);
+  if (before == PD__AT_PROGRAM && (!loader || (uintptr_t)image->segments != program)) {
+    return PD__UNSURE;
+  }
+  return before == PD__UNSURE || image->base == loader ? PD__UNSURE : PD__BEFORE_LOADER;
+}
 
 /* Whether the image with these entries is linked so that dlclose doesn't unload it. musl unloads
  * none. */
@@ -37,6 +52,7 @@ typedef struct walk {
   pd__visitor *visit;
   void *context;
   const pd__image *current;
+  progress progress;
   pd__platform_image image; /* the current one described; its path is NULL as long as it isn't */
   char program[PATH_MAX];
 } walk;
@@ -45,6 +61,7 @@ PD__READS_IMAGE static void describe(walk *run) {
   const pd__image *image = run->current;
   pd__platform_image *described = &run->image;
   *described = (pd__platform_image){.path = image->path, .low = UINTPTR_MAX};
+  described->stays = run->progress == PD__BEFORE_LOADER;
   if (!*image->path) { /* the program itself */
     described->stays = true;
     ssize_t length = readlink("/proc/self/exe", run->program, PATH_MAX - 1);
@@ -73,6 +90,7 @@ static int visit_image(pd__image *image, size_t size, void *context) {
   (void)size;
   walk *run = context;
   run->current = image;
+  run->progress = advance(run->progress, image);
   run->image.path = NULL;
   if (run->inside && !pd__holds(image, run->inside, 1, 0)) return 0;
   if (run->kind == PD__NO_RECORDS) {

@@ -17,11 +17,12 @@ void pd__platform_unlock(void);
 
 /* A loaded image: the program or a shared library. */
 typedef struct pd__platform_image {
-  const char *path;                /* as the loader knows it; borrowed for the time of the call */
-  uintptr_t low;                   /* its first address */
-  uintptr_t high;                  /* one past its last */
-  bool stays;                      /* it is known never to leave: the program, or linked so */
-  void *record;                    /* of a visit; or NULL */
+  const char *path; /* as the loader knows it; borrowed for the time of the call */
+  uintptr_t low;    /* its first address */
+  uintptr_t high;   /* one past its last */
+  bool stays;       /* it is known never to leave: the program, what it was started with,
+                       or linked so */
+  void *record;     /* of a visit; or NULL */
   struct pd__platform_image *next; /* for lists of copies */
 } pd__platform_image;
 

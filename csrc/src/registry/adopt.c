@@ -20,7 +20,8 @@ void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
   pd_value value;
   const pd__cell *cell = pd__flag_def(flag) ? find_assigned(flag, &value) : NULL;
   if (!cell) return;
-  pd_origin origin = {PD_SOURCE_RUNTIME, 0, cell->module ? cell->module->path : NULL, 0};
+  const pd_module *module = pd__cell_module(cell);
+  pd_origin origin = {PD_SOURCE_RUNTIME, 0, module ? module->path : NULL, 0};
   pd__changes changes = {.operation = operation, .forced = true, .count = 1, .capacity = 1};
   changes.single = (pd__change){.flag = flag, .node = flag, .value = value, .origin = origin};
   changes.items = &changes.single;
@@ -38,5 +39,6 @@ void pd__adopt_all(pd__operation *operation) {
 pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err) {
   if (flag->assignable) pd__flag_adopt(operation, flag);
   if (flag->defined) return PD_OK;
-  return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it is gone", flag->name);
+  return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it has been unloaded",
+                  flag->name);
 }

@@ -48,7 +48,7 @@ pd_status pd__do_override_pop(pd_override number, pd_error *err) {
   pd__overridden *flags = pd__override_find(number, &count);
   if (!flags) {
     pd__report_fail(&report, PD_ERR_ARGUMENT,
-                    "no override has the number %llu, or it is popped already",
+                    "no override has the number %llu, or it is already popped",
                     (unsigned long long)number);
   }
   for (size_t i = 0; flags && i < count; i++) {

@@ -102,7 +102,7 @@ void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
 void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
   if (action == PD__WIPE && flag->defined && !pd__flag_def(flag)->sensitive) {
     pd__report_fail(changes->report, PD_ERR_ARGUMENT,
-                    "%s: is not sensitive: only secrets are wiped", flag->name);
+                    "%s: is not sensitive, and only sensitive values are wiped", flag->name);
   } else if (is_open(changes, flag, &pd__at_run_time)) {
     pd__change change = {.flag = flag, .action = (uint8_t)action, .origin = pd__at_run_time};
     change.resets = action == PD__RESET;

@@ -1,4 +1,4 @@
-/* Groups: what must hold for flags together, as a validator of ours. */
+/* Groups: rules for several flags together, checked by a validator of the registry. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,26 +22,22 @@ static bool holds(pd_group kind, size_t given, size_t count) {
   return least <= given && given <= most;
 }
 
-/* "--a, --b" of the flags that are given, or of all; gives how many. */
-static size_t write_names(const group *all, const pd_flag_entry *const *entries, bool every,
-                          char *out, size_t size) {
-  size_t count = 0;
-  out[0] = '\0';
-  for (size_t i = 0; i < all->count; i++) {
-    if (!every && entries[i]->origin.source == PD_SOURCE_DEFAULT) continue;
-    pd__append(out, size, "%s--%s", count++ ? ", " : "", all->names[i]);
-  }
-  return count;
+static size_t count_given(const group *all, const pd_flag_entry *const *entries) {
+  size_t given = 0;
+  for (size_t i = 0; i < all->count; i++) given += entries[i]->origin.source != PD_SOURCE_DEFAULT;
+  return given;
 }
 
 bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   const group *all = context;
-  char names[PD__WHY_SIZE / 2], given[PD__WHY_SIZE / 3];
-  size_t count = write_names(all, entries, false, given, sizeof given);
-  if (holds(all->kind, count, all->count)) return true;
-  write_names(all, entries, true, names, sizeof names);
+  char names[PD__WHY_SIZE / 2] = "";
+  if (holds(all->kind, count_given(all, entries), all->count)) return true;
+  for (size_t i = 0; i < all->count; i++) {
+    char quoted[PD__QUOTE_SIZE], item[PD__QUOTE_SIZE + 2];
+    snprintf(item, sizeof item, "--%s", pd__quote(quoted, all->names[i]));
+    if (!pd__append_item(names, sizeof names, item)) break;
+  }
   snprintf(why, size, texts[all->kind], names); /* NOLINT: the texts are our own */
-  if (count > 0) pd__append(why, size, "; given: %s", given);
   return false;
 }
 

@@ -86,10 +86,22 @@ static void set_base(pd_flag *flag, pd_value value, bool publish) {
   }
 }
 
+static bool has_origin(const pd_flag *flag, const pd_origin *origin) {
+  return flag->line == origin->line && flag->place == origin->place &&
+         flag->column == origin->column && flag->source == origin->source;
+}
+
+static void set_origin(pd_flag *flag, const pd_origin *origin) {
+  flag->source = (uint8_t)origin->source;
+  flag->line = origin->line;
+  flag->column = origin->column;
+  flag->place = origin->place;
+}
+
 bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  if (flag->assigned && !same_place(&flag->origin, origin)) return false;
+  if (flag->assigned && !has_origin(flag, origin)) return false;
   flag->assigned = true;
-  flag->origin = *origin;
+  set_origin(flag, origin);
   set_base(flag, value, true);
   return true;
 }
@@ -97,17 +109,18 @@ bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin) {
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
   if (pd__history_renew(flag, value, origin)) return;
   uint32_t rank = pd__source_rank(origin->source);
-  if (pd__source_rank(flag->origin.source) > rank) { /* in its place below */
+  if (pd__source_rank((pd_source)flag->source) > rank) { /* in its place below */
     pd__entry **at = &flag->history;
     while (*at && pd__source_rank((*at)->origin.source) > rank) at = &(*at)->next;
     pd__entries_push(at, pd__entry_take(value, origin));
     return;
   }
-  pd__entry *old = pd__entry_take(pd__flag_base(flag), &flag->origin);
+  pd_origin before = pd__flag_origin(flag);
+  pd__entry *old = pd__entry_take(pd__flag_base(flag), &before);
   old->next = flag->history;
   flag->history = old;
   settle(&flag->history, origin->source);
-  flag->origin = *origin;
+  set_origin(flag, origin);
   set_base(flag, value, true);
 }
 
@@ -118,10 +131,10 @@ static void promote(pd_flag *flag) {
   pd__entry *next = flag->history;
   if (!next) {
     flag->assigned = false;
-    flag->origin.source = PD_SOURCE_DEFAULT;
+    flag->source = PD_SOURCE_DEFAULT;
     return;
   }
-  flag->origin = next->origin;
+  set_origin(flag, &next->origin);
   set_base(flag, next->value, flag->defined);
   free_at(&flag->history);
 }
@@ -148,7 +161,7 @@ void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__keeps *keeps, void 
 }
 
 void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
-  pd__entry now = {.value = base, .origin = flag->origin};
+  pd__entry now = {.value = base, .origin = pd__flag_origin(flag)};
   if (!flag->assigned) return;
   bool kept = keeps(flag, &now, true, context);
   if (kept) set_base(flag, now.value, false);
@@ -160,7 +173,7 @@ void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *co
 
 /* The value that isn't an override's, in front of the others; it must be assigned. */
 static pd__entry current_entry(const pd_flag *flag) {
-  return (pd__entry){pd__flag_base(flag), flag->origin, false, flag->history};
+  return (pd__entry){pd__flag_base(flag), pd__flag_origin(flag), false, flag->history};
 }
 
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {

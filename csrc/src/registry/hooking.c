@@ -41,7 +41,7 @@ static pd_status change(pd_hook number, bool removes, pd_error *err) {
   if (hook && !removes) hook->waits = true;
   pd__operation_end(&operation);
   if (hook) return PD_OK;
-  return pd__fail(err, PD_ERR_ARGUMENT, "no hook has the number %llu, or it is removed already",
+  return pd__fail(err, PD_ERR_ARGUMENT, "no hook has the number %llu, or it is already removed",
                   (unsigned long long)number);
 }
 

@@ -2,22 +2,28 @@
  * something. */
 #include <stdlib.h>
 
+#include "../base/numbered.h"
 #include "../base/text.h"
 #include "loader.h"
 #include "registry.h"
 
 /* A module that leaves keeps its node, since there may be handles to it, and the next one from
  * the same path takes it over. */
-static pd_module *modules, **modules_end = &modules;
+static pd__numbered modules;
 
 pd_module *pd__module_next(const pd_module *previous) {
-  return previous ? previous->next : modules;
+  return pd__numbered_after(&modules, previous ? previous->number : 0);
+}
+
+/* None is ever removed. */
+pd_module *pd__cell_module(const pd__cell *cell) {
+  return cell->module ? modules.rows[cell->module - 1].item : NULL;
 }
 
 pd_module *pd__module_at(const void *address) {
-  pd_module *module = modules;
+  pd_module *module = pd__module_next(NULL);
   while (module && !(module->present && pd__module_has(module, (uintptr_t)address))) {
-    module = module->next;
+    module = pd__module_next(module);
   }
   return module;
 }
@@ -35,18 +41,17 @@ pd_module *pd__module_add(const pd__platform_image *image) {
   const char *path = pd__intern(image->path);
   if (!path) return NULL;
   /* Whatever was at its addresses has left without a word, having no record. */
-  for (pd_module *old = modules; old; old = old->next) {
+  for (pd_module *old = NULL; (old = pd__module_next(old));) {
     bool overlaps = old->low < image->high && image->low < old->high;
     if (overlaps && !old->has_record) old->present = false;
   }
-  pd_module *module = modules;
-  while (module && (module->path != path || module->present)) module = module->next;
+  pd_module *module = pd__module_next(NULL);
+  while (module && (module->path != path || module->present)) module = pd__module_next(module);
   if (!module) {
     module = pd__forever(sizeof *module);
-    if (!module) return NULL;
-    *module = (pd_module){.path = path, .name_space = ""};
-    *modules_end = module;
-    modules_end = &module->next;
+    uint64_t number = module ? pd__numbered_add(&modules, module) : 0;
+    if (number == 0) return NULL;
+    *module = (pd_module){.path = path, .number = number & INT32_MAX, .name_space = ""};
   }
   pd__module_gone(module);
   module->present = true;

@@ -18,11 +18,11 @@ static const char *lasting(const char *text, bool *stored) {
 
 bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   const pd_flag_def *def = pd__flag_def(flag);
-  pd_module *module = flag->cells->module;
+  pd_module *module = pd__cell_module(flag->cells);
   bool stored = true;
   info->name = lasting(def->name, &stored);
   info->type = def->type;
-  info->source = flag->assigned ? flag->origin.source : PD_SOURCE_DEFAULT;
+  info->source = flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
   if (pd__flag_override(flag)) info->source = PD_SOURCE_OVERRIDE;
   info->help = lasting(def->help, &stored);
   info->file = lasting(def->file, &stored);
@@ -109,7 +109,7 @@ static pd_status find_cell(const pd_flag *flag, size_t index, view *found, pd_er
   pd_cell_info *info = &found->cell;
   info->kind = (pd_kind)def->kind;
   info->type = (pd_type)def->type;
-  info->module = cell->registered ? NULL : cell->module;
+  info->module = cell->registered ? NULL : pd__cell_module(cell);
   info->address = def->cell;
   info->in_step =
       !def->cell || (def->type == flag->type &&

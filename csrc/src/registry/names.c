@@ -8,6 +8,7 @@
 #include "registry.h"
 
 #define CHUNK 512u /* nodes that are allocated together */
+#define LINE 64u   /* of the cache: where chunks begin */
 
 static struct {
   pd__table table;
@@ -28,15 +29,18 @@ static bool same_folded(const char *stored, const char *name, size_t length) {
   return true;
 }
 
+#define FIVE(first)                                                                                \
+  [first] = true, [first + 1] = true, [first + 2] = true, [first + 3] = true, [first + 4] = true
+#define LETTERS(a) FIVE(a), FIVE(a + 5), FIVE(a + 10), FIVE(a + 15), FIVE(a + 20), [a + 25] = true
+
 bool pd__name_valid(const char *name, size_t length) {
-  /* A bit for each byte that may stand in a name: - . digits; letters and _ */
-  static const uint64_t inner[4] = {0x03ff600000000000, 0x07fffffe87fffffe};
+  /* Whether a byte may stand in a name: - . digits, letters and _ */
+  static const bool inner[256] = {['-'] = true, ['.'] = true, ['_'] = true, FIVE('0'),
+                                  FIVE('5'),    LETTERS('A'), LETTERS('a')};
   if (length == 0 || length > PD_NAME_MAX || (unsigned char)*name < 'A') return false;
-  for (size_t i = 0; i < length; i++) {
-    unsigned char c = (unsigned char)name[i];
-    if (!(inner[c / 64] >> c % 64 & 1)) return false;
-  }
-  return true;
+  size_t i = 0;
+  while (i < length && inner[(unsigned char)name[i]]) i++;
+  return i == length;
 }
 
 /* ---- The table ---- */
@@ -47,13 +51,8 @@ pd_flag *pd__names_at(uint32_t index) { return index < names.count ? node_at(ind
 
 uint32_t pd__names_count(void) { return names.count; }
 
-typedef struct sought {
-  const char *name;
-  size_t length;
-} sought;
-
 static bool same_name(uint32_t item, const void *key) {
-  const sought *wanted = key;
+  const pd__sought *wanted = key;
   const pd_flag *node = node_at(item - 1);
   if (node->length != wanted->length) return false;
   return !memcmp(node->name, wanted->name, wanted->length) ||
@@ -69,9 +68,15 @@ static uint32_t hash_of(const char *name, size_t length) {
 }
 
 static pd_flag *find(const char *name, size_t length, uint32_t hash) {
-  sought wanted = {name, length};
+  pd__sought wanted = {name, (uint32_t)length, hash};
   uint32_t item = pd__table_find(&names.table, hash, same_name, &wanted);
   return item ? node_at(item - 1) : NULL;
+}
+
+pd__sought pd__names_seek(const char *name, size_t length) {
+  pd__sought wanted = {name, (uint32_t)length, hash_of(name, length)};
+  pd__table_fetch(&names.table, wanted.hash);
+  return wanted;
 }
 
 /* Most names that are looked for are there as they are spelled. */
@@ -94,8 +99,11 @@ static bool new_chunk(void) {
     names.chunks = chunks;
     names.chunk_room = room;
   }
-  names.chunks[chunk] = calloc(CHUNK, sizeof(pd_flag));
-  return names.chunks[chunk] != NULL;
+  char *memory = calloc(1, CHUNK * sizeof(pd_flag) + LINE); /* never freed */
+  if (!memory) return false;
+  size_t past = (uintptr_t)memory % LINE;
+  names.chunks[chunk] = (pd_flag *)(void *)(memory + (past ? LINE - past : 0));
+  return true;
 }
 
 /* All zeros but for its index. */
@@ -112,15 +120,19 @@ static pd_flag *new_node(void) {
   return node;
 }
 
-pd_flag *pd__names_add(const char *name, size_t length) {
-  uint32_t hash = hash_of(name, length);
-  pd_flag *node = find(name, length, hash);
+pd_flag *pd__names_add_sought(const pd__sought *wanted) {
+  pd_flag *node = find(wanted->name, wanted->length, wanted->hash);
   if (node) return node;
   if (!pd__table_reserve(&names.table, 1) || !(node = new_node())) return NULL;
-  node->name = name;
-  node->length = (uint16_t)length;
-  pd__table_add(&names.table, hash, node->index + 1);
+  node->name = wanted->name;
+  node->length = (uint16_t)wanted->length;
+  pd__table_add(&names.table, wanted->hash, node->index + 1);
   return node;
+}
+
+pd_flag *pd__names_add(const char *name, size_t length) {
+  pd__sought wanted = {name, (uint32_t)length, hash_of(name, length)};
+  return pd__names_add_sought(&wanted);
 }
 
 bool pd__names_keep(pd_flag *node, const char *name, size_t length) {

@@ -92,7 +92,8 @@ static pd__handler watcher_of(const pd__notice *notice) {
   if (hook) return hook->call;
   bool gone = notice->watcher || !def || notice->flag->generation != notice->generation;
   if (gone) return (pd__handler){.function = NULL};
-  return (pd__handler){(pd__function *)def->watch, def->context, notice->flag->cells->module};
+  return (pd__handler){(pd__function *)def->watch, def->context,
+                       pd__cell_module(notice->flag->cells)};
 }
 
 /* With the lock, which is let go for a moment where the loader must be asked. What is put off for

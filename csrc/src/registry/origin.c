@@ -1,16 +1,20 @@
 /* Where a value came from, as messages say it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "registry.h"
 
 const pd_origin pd__at_run_time = {PD_SOURCE_RUNTIME, 0, NULL, 0};
 
-/* Whether a variable tells which flag it is for: it has no `-` and no dot. */
+/* Whether a variable tells which flag it is for: it has no `-` and no dot, and may be in upper
+ * case. */
 static bool ends_with_name(const char *variable, const char *name) {
   size_t length = strlen(variable), tail = strlen(name);
   if (length < tail) return false;
   for (const char *at = variable + length - tail; *at; at++, name++) {
-    if (*at != *name && !(*at == '_' && (*name == '-' || *name == '.'))) return false;
+    char c = *name == '-' || *name == '.' ? '_' : *name;
+    bool lower = c >= 'a' && c <= 'z';
+    if (*at != *name && *at != c && !(lower && *at == c - 'a' + 'A')) return false;
   }
   return true;
 }
@@ -29,6 +33,26 @@ const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
   if (origin->line) pd__append(out, PD__PLACE_SIZE, "%u:", origin->line);
   if (origin->line && origin->column) pd__append(out, PD__PLACE_SIZE, "%u:", origin->column);
   pd__append(out, PD__PLACE_SIZE, " ");
+  return out;
+}
+
+/* The end of a path tells more than its beginning: what to leave out there, up to a character. */
+static size_t cut_of(const char *place) {
+  size_t length = strlen(place), most = PD__QUOTE_SIZE - 16;
+  size_t cut = length > most ? length - most : 0;
+  while (cut > 0 && ((unsigned char)place[cut] & 0xc0) == 0x80) cut++;
+  return cut;
+}
+
+const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]) {
+  bool placed = origin->place && *origin->place && origin->source != PD_SOURCE_DEFAULT;
+  const char *place = placed ? origin->place : pd__source_name(origin->source);
+  size_t cut = cut_of(place);
+  const char *before = placed && is_variable(origin) ? "$" : "";
+  snprintf(out, PD__QUOTE_SIZE, "%s%s%s", before, cut ? "..." : "", place + cut);
+  bool numbered = origin->line && !placed && origin->source == PD_SOURCE_ARGV;
+  if (origin->line && placed) pd__append(out, PD__QUOTE_SIZE, ":%u", origin->line);
+  if (numbered) pd__append(out, PD__QUOTE_SIZE, "[%u]", origin->line);
   return out;
 }
 

@@ -22,10 +22,10 @@ typedef struct pd__operation pd__operation;
 /* A definition or an import that a flag has in a module; the variable is def->cell. */
 typedef struct pd__cell {
   const pd_flag_def *def;
-  struct pd__cell *next; /* of the same flag */
-  pd_module *module;     /* the image that it is in; NULL: none is known */
-  uint32_t flag;         /* whose list it is in: its index + 1; 0: none */
-  bool registered;       /* by pd_flag_register: cell and definition are memory of ours */
+  struct pd__cell *next;   /* of the same flag */
+  uint32_t flag;           /* whose list it is in: its index + 1; 0: none */
+  uint32_t module : 31;    /* the number of the image that it is in; 0: none is known */
+  uint32_t registered : 1; /* by pd_flag_register: cell and definition are memory of ours */
 } pd__cell;
 
 /* ---- The values that a flag was given (history.c, override.c) ---- */
@@ -84,13 +84,12 @@ typedef union pd__number {
 
 /* A name. It is a flag while it is defined, another name of one while it is an alias, and
  * otherwise it is kept by what waits for it: imports, pending values, the values of a former
- * definition. A name that was ever a flag stays for good, since there are handles to it. What a set
- * reads and writes comes first, so that it lies in as few lines of the cache as can be. Fields of
- * one bit share a byte: whoever reads one has the lock, too. */
+ * definition. A name that was ever a flag stays for good, since there are handles to it. What the
+ * set of a number reads and writes comes first: 64 bytes, a line of the cache or two. Fields of one
+ * bit share bytes: whoever reads one has the lock, too. */
 struct pd_flag {
   const char *name;     /* as the definition spells it, of whose module the text is; of others
                            as first met, stored for good */
-  const char *text;     /* the value of a string */
   pd__number number;    /* the value of a number */
   void *variable;       /* of the definition; NULL: none, or only access functions reach it */
   pd__extra *extra;     /* NULL: none of it is needed */
@@ -99,8 +98,10 @@ struct pd_flag {
   uint8_t state;        /* as pd_flag_get_state says; for readers without the lock */
   uint8_t type;         /* of the values; outlives the definition */
   bool truth;           /* the value of a bool */
-  bool assigned;        /* it was given a value: the origin tells of it */
-  bool defined;         /* the first cell has its definition */
+  uint8_t source;       /* with line, column and place, the origin of the last value that isn't an
+                           override's */
+  bool assigned : 1;    /* it was given a value: the origin tells of it */
+  bool defined : 1;     /* the first cell has its definition */
   bool single : 1;      /* there is one cell, and its variable, if any, is `variable` */
   bool simple : 1;      /* the definition takes every value of the type, from everywhere */
   bool hooked : 1;      /* the definition has a validator or a watcher */
@@ -109,13 +110,21 @@ struct pd_flag {
   bool warned : 1;      /* of its use */
   bool known : 1;       /* a definition has had this name or alias: there may be handles */
   bool old_name : 1;    /* as an alias: it is deprecated */
+  uint32_t line;        /* of the origin */
+  uint32_t column;      /* of the origin */
+  uint32_t claim;       /* the last operation that dealt with the name */
+  const char *place;    /* of the origin */
+  const char *text;     /* the value of a string */
   uint32_t index;       /* of the node */
-  pd_origin origin;     /* of the last value that isn't an override's */
+  uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
   pd__cell *cells;      /* first that of the definition, if there is one */
   pd__entry *history;   /* hidden and replaced values: by rank, the latest of a source first */
-  uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
-  uint32_t claim;       /* the last operation that dealt with the name */
 };
+
+/* Of the last value that isn't an override's. */
+static inline pd_origin pd__flag_origin(const pd_flag *flag) {
+  return (pd_origin){(pd_source)flag->source, flag->line, flag->place, flag->column};
+}
 
 static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
   return flag->defined ? flag->cells->def : NULL;
@@ -132,6 +141,16 @@ pd_flag *pd__names_find(const char *name, size_t length);
 /* The same, made where it is missing; NULL when memory is out. A new node borrows `name` until
  * it is defined or pd__names_keep is called. */
 pd_flag *pd__names_add(const char *name, size_t length);
+
+/* The same in two steps: the first fetches what the second reads, so that it needn't wait for the
+ * memory where some other names are dealt with in between. */
+typedef struct pd__sought {
+  const char *name;
+  uint32_t length;
+  uint32_t hash;
+} pd__sought;
+pd__sought pd__names_seek(const char *name, size_t length);
+pd_flag *pd__names_add_sought(const pd__sought *wanted);
 
 /* Room for so many more; false when memory is out. */
 bool pd__names_reserve(size_t count);
@@ -192,14 +211,26 @@ pd_status pd__fail_undefined(const char *name, pd_error *err);
 /* Write the known flag that `name` is nearest to, if one is near, as "; did you mean 'x'?" with
  * `prefix` before the name; otherwise "". A `prefix` that is NULL asks for the name of a flag;
  * with one it may be the negation of one too, or another option of a command line. */
-#define PD__SUGGESTION_SIZE (PD_NAME_MAX + 40)
+#define PD__SUGGESTION_SIZE (PD_NAME_MAX + 200)
 void pd__suggest(const char *name, size_t length, const char *prefix,
                  char out[PD__SUGGESTION_SIZE]);
+
+/* The same of what stands behind one dash and names no flag: -p9 for --port=9, -vq for -v -q. */
+void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]);
+
+/* Suggest how arguments that stand right behind a flag may be meant as its value: of a list, whose
+ * value is `text`, and of a bool, which has none (NULL). */
+void pd__suggest_value(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
+                       char out[PD__SUGGESTION_SIZE]);
+
+/* Whether the name of one letter is that of a sensitive flag. */
+bool pd__letter_is_sensitive(char letter);
 
 /* ---- Modules: images whose code or variables are used (image.c) ---- */
 
 struct pd_module {
-  const char *path; /* as the loader knows it; stored for good */
+  const char *path;     /* as the loader knows it; stored for good */
+  uint32_t number : 31; /* from 1 on, for good */
   uintptr_t low, high;
   uint32_t generation; /* another number for each arrival */
   bool present;
@@ -212,7 +243,6 @@ struct pd_module {
   uint32_t registrations; /* hooks and definitions of an image without a record: while there are
                              some, `reference` keeps it */
   void *reference;
-  pd_module *next;
   const char *name_space;            /* of its definitions; "" for none; stored for good */
   struct pd__membership *membership; /* module/module.h; NULL: it has never joined */
 };
@@ -220,6 +250,9 @@ struct pd_module {
 static inline bool pd__module_has(const pd_module *module, uintptr_t address) {
   return address >= module->low && address < module->high;
 }
+
+/* The image of a cell; NULL: none is known. */
+pd_module *pd__cell_module(const pd__cell *cell);
 
 /* The image that an address lies in, if it is known; else NULL. */
 pd_module *pd__module_at(const void *address);
@@ -442,6 +475,9 @@ extern const pd_origin pd__at_run_time;
 /* Up to the name: "flags.conf:3: ", "environment: ", or "". Gives `out`. */
 #define PD__PLACE_SIZE (PD_NAME_MAX + 32)
 const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]);
+
+/* By itself: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Gives `out`. */
+const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]);
 
 /* As the beginning of a message about the value. Gives `out`. */
 #define PD__SOURCE_SIZE (3 * PD_NAME_MAX + 64)

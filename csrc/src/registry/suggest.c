@@ -1,4 +1,4 @@
-/* Suggestions: what somebody may have meant who gave a name that isn't known. */
+/* Suggestions: what may have been meant by an unknown name, or by a value in the wrong place. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@ static char fold(char c) {
   return c == '-' ? '_' : c;
 }
 
-/* Edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
- * TOO_FAR; Damerau and Levenshtein's recurrence on three rows. */
+/* The number of edits (insert, delete, change, swap neighbours) from `a` to `b`, at most TOO_FAR,
+ * by the Damerau-Levenshtein recurrence on three rows. */
 static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
   unsigned rows[3][PD_NAME_MAX + 1];
   if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= TOO_FAR) return TOO_FAR;
@@ -51,14 +51,14 @@ static bool is_known(const pd_flag *node, bool bools) {
   return !bools || pd__flag_def(flag)->type == PD_TYPE_bool;
 }
 
-/* What else a command line may say. */
+/* The other names that a command line may use. */
 static const char options[][12] = {
 #define HELP_NAME(name, number, text) text,
     PD_HELP_MAP(HELP_NAME) "flagfile", "fromenv", "tryfromenv", "undefok"};
 
 #define OPTIONS (sizeof options / sizeof *options)
 
-/* Such an option isn't misspelt: it means nothing where it stands. */
+/* Such an option is not misspelt; it just has no meaning where it was used. */
 static bool is_option(const char *name, size_t length) {
   size_t i = 0;
   while (i < OPTIONS && (strncmp(options[i], name, length) != 0 || options[i][length])) i++;
@@ -86,10 +86,10 @@ static void consider(guess *so_far, const char *name, size_t length, const char 
   so_far->near = known;
 }
 
-/* The name in another case; or what it is the beginning of, if that is one name;
- * or the one that the fewest edits lead to; or NULL. */
+/* Returns the name in another case; or the only name that begins with it; or the name that is the
+ * fewest edits away; or NULL. */
 static const char *nearest(const char *name, size_t length, bool bools, bool line) {
-  /* A short name is near to everything: allow it fewer edits. */
+  /* A short name is near to many others: allow it fewer edits. */
   guess so_far = {.best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR};
   if (length > PD_NAME_MAX) return NULL;
   for (const pd_flag *node = NULL; (node = pd__names_next(node));) {
@@ -113,4 +113,98 @@ void pd__suggest(const char *name, size_t length, const char *prefix,
   }
   if (found)
     snprintf(out, PD__SUGGESTION_SIZE, "; did you mean '%s%s%s'?", prefix ? prefix : "", no, found);
+}
+
+/* ---- Values in another place ---- */
+
+#define LONGEST_VALUE 60 /* bytes that are shown of one */
+
+static bool is_value_of(const pd_flag *flag, const char *text) {
+  pd_value value;
+  const pd_flag_def *def = pd__flag_def(flag);
+  return pd__value_read(def, text, &value) == PD_OK && pd__value_check(def, value) == PD_OK;
+}
+
+/* Returns the flag with that one-letter name; NULL if none may be suggested. */
+static const pd_flag *flag_of_letter(char letter) {
+  const pd_flag *node = pd__names_find(&letter, 1);
+  return node && is_known(node, false) ? pd__flag_meant((pd_flag *)node) : NULL;
+}
+
+/* Returns the only flag whose name begins with the letter and that takes the number; NULL if none
+ * or several do. */
+static const pd_flag *flag_that_takes(char letter, const char *number) {
+  const pd_flag *found = NULL;
+  for (pd_flag *node = NULL; (node = pd__names_next(node));) {
+    const pd_flag *flag = pd__flag_meant(node);
+    if (*node->name != letter || !is_known(node, false) || flag == found) continue;
+    if (pd__type_is_text(flag->type) || !is_value_of(flag, number)) continue;
+    if (found) return NULL;
+    found = flag;
+  }
+  return found;
+}
+
+bool pd__letter_is_sensitive(char letter) {
+  const pd_flag *node = pd__names_find(&letter, 1);
+  const pd_flag *flag = node ? pd__flag_meant((pd_flag *)node) : NULL;
+  return flag && flag->defined && pd__flag_def(flag)->sensitive;
+}
+
+/* Suggest -v -q for -vq, if all letters are bools. */
+static void suggest_apart(const char *letters, char out[PD__SUGGESTION_SIZE]) {
+  char apart[32] = "";
+  for (const char *at = letters; *at; at++) {
+    const pd_flag *flag = flag_of_letter(*at);
+    if (!flag || flag->type != PD_TYPE_bool || strlen(apart) + 8 > sizeof apart) return;
+    pd__append(apart, sizeof apart, "%s-%c", *apart ? " " : "", *at);
+  }
+  snprintf(out, PD__SUGGESTION_SIZE, "; each flag is written by itself, did you mean '%s'?", apart);
+}
+
+void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
+  const char *text = *name ? name + 1 : name;
+  out[0] = '\0';
+  if (!*text || strlen(text) > LONGEST_VALUE || pd__letter_is_sensitive(*name)) return;
+  const pd_flag *flag = flag_of_letter(*name);
+  if (!flag && *text >= '0' && *text <= '9') flag = flag_that_takes(*name, text);
+  if (flag && !pd__flag_def(flag)->sensitive && is_value_of(flag, text)) {
+    snprintf(out, PD__SUGGESTION_SIZE, "; flags are written --name=value, did you mean '--%s=%s'?",
+             flag->name, text);
+  } else if (flag) {
+    suggest_apart(name, out);
+  }
+}
+
+/* Join the value and the arguments that are items to "1,2,3"; "" if that is too long, or if a shell
+ * would need quotes. */
+static void join_items(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
+                       char joined[LONGEST_VALUE + 1]) {
+  size_t most = LONGEST_VALUE + 1;
+  joined[0] = '\0';
+  if (!*text || strlen(text) >= most) return;
+  strcpy(joined, text);
+  for (size_t i = 0; i < count && is_value_of(flag, arguments[i]); i++) {
+    bool fits = strlen(joined) + strlen(arguments[i]) + 2 <= most;
+    if (fits) pd__append(joined, most, ",%s", arguments[i]);
+    if (!fits) joined[0] = '\0';
+    if (!fits) return;
+  }
+  if (strpbrk(joined, " \t\r\n'\"\\$`")) joined[0] = '\0'; /* needs quotes in a shell */
+}
+
+void pd__suggest_value(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
+                       char out[PD__SUGGESTION_SIZE]) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  char joined[LONGEST_VALUE + 1];
+  out[0] = '\0';
+  if (count == 0 || def->sensitive || !is_value_of(flag, arguments[0])) return;
+  if (def->list && text) {
+    join_items(flag, text, arguments, count, joined);
+    snprintf(out, PD__SUGGESTION_SIZE, "; items of a list are separated by commas");
+    if (*joined) pd__append(out, PD__SUGGESTION_SIZE, ", as in --%s=%s", flag->name, joined);
+  } else if (flag->type == PD_TYPE_bool && !text && strlen(arguments[0]) <= LONGEST_VALUE) {
+    snprintf(out, PD__SUGGESTION_SIZE, "; a bool takes its value after =, as in --%s=%s",
+             flag->name, arguments[0]);
+  }
 }

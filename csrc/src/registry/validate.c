@@ -1,21 +1,22 @@
-/* Asking the validators about the values that are to be. */
+/* Calling the validators with the values that the changes would give. */
+#include <stdio.h>
 #include <string.h>
 
 #include "change.h"
 #include "hook.h"
 #include "loader.h"
 
-/* Values that change all the time can't be validated. */
+/* Give up if other threads change the values in so many rounds. */
 #define ROUNDS 100
 
-/* What a validator is shown of one flag. */
+/* What a validator sees of one flag. */
 typedef struct shown {
   pd_flag *flag;
   uint32_t generation;
   pd_flag_entry entry;
 } shown;
 
-/* A validator, and what it is asked. */
+/* A validator with its arguments and its answer. */
 typedef struct asked {
   pd__hook *hook; /* NULL: the validator of a definition */
   pd__held held;
@@ -28,7 +29,7 @@ typedef struct asked {
   shown shown[];
 } asked;
 
-/* One round: all that is asked about the values as they would be now. */
+/* One round: all validators to call, with the values as they would be now. */
 typedef struct question {
   pd__changes *changes;
   uint64_t round;
@@ -41,15 +42,15 @@ typedef struct question {
 
 /* ---- The values that would be ---- */
 
-/* The last change of the flag: its index + 1; 0: none. */
+/* Returns the index + 1 of the last change of the flag; 0 if there is none. */
 static size_t last_of(const question *all, const pd_flag *flag) {
   const pd__changes *changes = all->changes;
   uint32_t index = flag->claim - all->claim;
   return index < changes->count && changes->items[index].flag == flag ? index + 1 : 0;
 }
 
-/* Each change claims its flag, which leads to the last one, and that to those before. This holds
- * until somebody else claims the flags, who has had the lock meanwhile. */
+/* Link each flag to its last change by its claim, and each change to the one before it of the same
+ * flag. The claims hold until another operation gets the lock. */
 static void link_changes(question *all) {
   all->claim = pd__next_claim() + 1;
   for (size_t i = 0; i < all->changes->count; i++) {
@@ -59,8 +60,8 @@ static void link_changes(question *all) {
   }
 }
 
-/* The entry that will hold. From the last change of the flag to the first: what one drops, those
- * before it can't give. */
+/* Compute the entry that the flag would have. The changes are visited from the last to the first: a
+ * source that a change drops hides the values that earlier changes gave for it. */
 static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
   const pd__change *best = NULL;  /* the value of the highest rank, the latest of those */
   uint32_t dropped = 0, rank = 0; /* a bit for each source whose former values go */
@@ -89,7 +90,8 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
 
 static uint64_t last_round; /* of any question: a hook is looked at once in each */
 
-/* Ask a hook about its flags; where it is NULL, a definition about its own. */
+/* Add a hook, which sees its targets; if `hook` is NULL, the validator of the definition of
+ * `own`. */
 static void add(question *all, pd__hook *hook, pd__handler call, pd_flag *own) {
   size_t count = hook ? hook->count : 1;
   size_t size = sizeof(asked) + count * (sizeof(shown) + sizeof(pd_flag_entry *));
@@ -115,7 +117,8 @@ static void add(question *all, pd__hook *hook, pd__handler call, pd_flag *own) {
 static void add_definition(question *all, pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!def || !def->validate || def->retired) return;
-  add(all, NULL, (pd__handler){(pd__function *)def->validate, def->context, flag->cells->module},
+  add(all, NULL,
+      (pd__handler){(pd__function *)def->validate, def->context, pd__cell_module(flag->cells)},
       flag);
 }
 
@@ -126,10 +129,10 @@ static void add_hook(question *all, pd__hook *hook) {
     const pd__target *target = &hook->targets[i];
     if (!target->flag->defined || target->flag->type != target->type) return;
   }
-  /* It may wait for a thread that waits for the loader. */
+  /* The validator may wait for a thread that waits for the loader. */
   if (hook->waits && pd__loader_now.within) {
     pd__report_fail(all->changes->report, PD_ERR_REFUSED,
-                    "--%s: one of its validators can't be asked in constructors and destructors, "
+                    "--%s: one of its validators can't be called in constructors and destructors, "
                     "while a module is loaded or unloaded",
                     hook->targets[0].flag->name);
   } else {
@@ -173,7 +176,7 @@ static void check_required(question *all) {
   }
 }
 
-/* Take over what modules have assigned to the flags that validators will be shown. */
+/* Adopt the values that modules have assigned to variables of flags that validators will see. */
 static void adopt(pd__changes *changes) {
   uint64_t round = ++last_round;
   if (changes->ask_all) pd__adopt_all(changes->operation);
@@ -191,9 +194,8 @@ static void adopt(pd__changes *changes) {
 
 /* ---- Asking ---- */
 
-/* Keep the modules of all that will be called; of definitions the generation tells whether they
- * are still there. False: they had to be asked for without the lock,
- * and all must be looked at again. */
+/* Pin the modules of all validators that will be called. False: a module had to be pinned without
+ * the lock, so everything must be looked at again; generations tell which definitions have left. */
 static bool pin(question *all) {
   pd__operation *operation = all->changes->operation;
   bool pinned = true;
@@ -206,7 +208,7 @@ static bool pin(question *all) {
   return pinned;
 }
 
-/* With the lock, which is let go meanwhile. */
+/* Needs the lock, and releases it while the validators run. */
 static void run(question *all) {
   pd__operation_unlock(all->changes->operation);
   for (asked *each = all->first; each; each = each->next) {
@@ -218,7 +220,8 @@ static void run(question *all) {
   pd__operation_lock(all->changes->operation);
 }
 
-/* Whether all values are still those that the validators have seen, and there is no other one. */
+/* Returns whether all values are still those that the validators have seen, and no validator was
+ * added. */
 static bool holds(question *all) {
   if (all->added != pd__validators_added) return false;
   link_changes(all);
@@ -236,22 +239,40 @@ static bool holds(question *all) {
   return true;
 }
 
-/* "--level=9" as it was given, or the names of several flags; "" for a group, which names them. */
+#define ITEM_SIZE (PD__QUOTE_SIZE * 3 + 8)
+#define VALUES_SIZE 400 /* so that there is room for the reason, too */
 #define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
-static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
-  char source[PD__SOURCE_SIZE], number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
-  const shown *seen = one->shown;
+
+static const char *show_value(const shown *seen, char quoted[PD__QUOTE_SIZE]) {
+  char number[PD__NUMBER_SIZE];
+  if (pd__flag_def(seen->flag)->sensitive) return PD__REDACTED;
+  return pd__quote(quoted, pd__value_text(seen->flag->type, seen->entry.value, number));
+}
+
+/* "--low=9 (argv[1]), --high=3 (default)": what was asked about; of a group, what is given. */
+static void write_values(const asked *one, bool given, char out[VALUES_SIZE]) {
+  bool fits = true;
   out[0] = '\0';
-  if ((pd_validator)one->call.function == pd__group_check) return;
-  for (size_t i = 0; one->count > 1 && i < one->count; i++) {
-    pd__append(out, SUBJECT_SIZE, "%s--%s", i ? ", " : "", seen[i].flag->name);
+  for (size_t i = 0; fits && i < one->count; i++) {
+    char item[ITEM_SIZE], name[PD__QUOTE_SIZE], value[PD__QUOTE_SIZE], place[PD__QUOTE_SIZE];
+    const shown *seen = &one->shown[i];
+    if (given && seen->entry.origin.source == PD_SOURCE_DEFAULT) continue;
+    snprintf(item, sizeof item, "--%s=%s (%s)", pd__quote(name, seen->flag->name),
+             show_value(seen, value), pd__origin_shown(&seen->entry.origin, place));
+    fits = pd__append_item(out, VALUES_SIZE, item);
   }
-  if (one->count > 1) return;
-  bool sensitive = pd__flag_def(seen->flag)->sensitive;
-  const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
-  pd__append(out, SUBJECT_SIZE, "%s=%s",
-             pd__source_of(seen->flag->name, &seen->entry.origin, source),
-             sensitive ? PD__REDACTED : pd__quote(quoted, text));
+}
+
+/* "--level=9" as it was given, or the values of several flags. */
+static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
+  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  if (one->count > 1) {
+    write_values(one, false, out);
+  } else {
+    snprintf(out, SUBJECT_SIZE, "%s=%s",
+             pd__source_of(one->shown->flag->name, &one->shown->entry.origin, source),
+             show_value(one->shown, quoted));
+  }
 }
 
 /* Whether what the validator wrote shows the value of a sensitive flag. */
@@ -266,20 +287,42 @@ static bool gives_away(const asked *one) {
   return false;
 }
 
-/* All generations are those that were asked about: names and values are there. */
+/* If the validator gave no reason, name the module that it is in, if that is known. */
+static void report_silent(const asked *one, const char *subject, pd__report *report) {
+  char quoted[PD__QUOTE_SIZE];
+  const char *name = one->call.module ? one->call.module->path : "";
+  for (const char *at = name; *at; at++) {
+    if (*at == '/' || *at == '\\') name = at + 1;
+  }
+  pd__report_fail(report, PD_ERR_REFUSED, "%.600s: rejected by %s validator%s%s", subject,
+                  one->hook ? "a" : "its", *name ? " in " : "", pd__quote(quoted, name));
+}
+
+/* The reason of a group already names its flags. */
+static void report_group(const asked *one, pd__report *report) {
+  char given[VALUES_SIZE];
+  write_values(one, true, given);
+  pd__report_fail(report, PD_ERR_REFUSED, "%s%s%s", one->why, *given ? "; given: " : "", given);
+}
+
+/* The generations are unchanged, so names and values are still valid. */
 static void report_refusals(asked *each, pd__report *report) {
   for (; each; each = each->next) {
     char subject[SUBJECT_SIZE];
     if (each->accepted) continue;
     each->why[sizeof each->why - 1] = '\0';
-    bool silent = !*each->why || gives_away(each);
     write_subject(each, subject);
-    pd__report_fail(report, PD_ERR_REFUSED, "%.600s%s%s", subject, *subject ? ": " : "",
-                    silent ? "a validator refuses it" : each->why);
+    if ((pd_validator)each->call.function == pd__group_check) {
+      report_group(each, report);
+    } else if (!*each->why || gives_away(each)) {
+      report_silent(each, subject, report);
+    } else {
+      pd__report_fail(report, PD_ERR_REFUSED, "%.600s: %s", subject, each->why);
+    }
   }
 }
 
-/* False: ask again, since values have changed, or modules could not be pinned at once. */
+/* False: another round is needed, since values have changed or modules had to be pinned. */
 static bool ask_once(pd__changes *changes) {
   pd__arena *arena = &changes->operation->arena;
   question all = {.changes = changes, .end = &all.first};
@@ -304,5 +347,5 @@ void pd__validate(pd__changes *changes) {
     if (ask_once(changes)) return;
   }
   pd__report_fail(changes->report, PD_ERR_REFUSED,
-                  "values kept changing while validators looked at them");
+                  "values kept changing while validators checked them");
 }

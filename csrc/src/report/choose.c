@@ -1,12 +1,12 @@
-/* Which flags a help tells of. As in gflags, the name of the source file decides
- * that a definition stands in. */
+/* Which flags a help page lists. As in gflags, the source file of the definition decides. */
 #include <string.h>
 
 #include "report.h"
 
 static char fold_slash(char c) { return c == '\\' ? '/' : c; }
 
-/* Whether `text` begins with the `length` bytes of `start`; slashes are alike. */
+/* Returns whether `text` begins with the `length` bytes of `start`. Both kinds of slash are
+ * equal. */
 static bool begins(const char *text, const char *start, size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (!text[i] || fold_slash(text[i]) != fold_slash(start[i])) return false;
@@ -14,8 +14,8 @@ static bool begins(const char *text, const char *start, size_t length) {
   return true;
 }
 
-/* Whether "/<stem>." stands in the path, or "<stem>." at its beginning. Before the dot may come
- * "-main" or "_main" where the file is a program's. */
+/* Returns whether the path contains "/<stem>.", or begins with "<stem>.". With `is_main`, "-main"
+ * or "_main" may precede the dot. */
 static bool is_file(const char *path, const char *stem, size_t length, bool is_main) {
   for (const char *at = path; *at; at++) {
     bool starts = at == path || fold_slash(at[-1]) == '/';
@@ -27,7 +27,7 @@ static bool is_file(const char *path, const char *stem, size_t length, bool is_m
   return false;
 }
 
-/* The name of the program without what systems and languages put behind it. */
+/* The length of the program's name without .py or .exe. */
 static size_t stem_length(const char *program) {
   const char *dot = strrchr(program, '.');
   bool ends = dot && dot > program && (!strcmp(dot, ".py") || !strcmp(dot, ".exe"));
@@ -36,16 +36,16 @@ static size_t stem_length(const char *program) {
 
 static size_t directory_length(const char *file) { return (size_t)(pd__base_name(file) - file); }
 
-/* Whether the file stands in the directory of another, or below it. */
+/* Returns whether the file is in the directory of another file, or below it. */
 static bool is_beside(const char *file, const char *other) {
   size_t length = directory_length(other);
   return length > 0 ? begins(file, other, length) : directory_length(file) == 0;
 }
 
-/* The program, with its files, of which there are few, once each at most. */
+/* The program and its source files, one for each directory. */
 typedef struct own {
   const char *program;
-  bool by_image; /* no source file is named as the program: what its image defines is its own */
+  bool by_image; /* no source file has the program's name: the flags of its image are its own */
   const char *files[16];
   size_t count;
 } own;

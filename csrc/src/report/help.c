@@ -1,5 +1,4 @@
-/* Help for people: a column of names, and behind it what each flag is for, with
- * notes in brackets. */
+/* Help for people: a column of names, then each flag's help text with notes in brackets. */
 #include <string.h>
 
 #include "report.h"
@@ -28,7 +27,7 @@ static void add_name(helper *help, const char *name, size_t length, bool negated
   pd__page_glue(&help->page, PD__NAME, name, length);
 }
 
-/* What stands for the value: "INT32", "{fast,best}", "BYTES", "INT32,...". */
+/* Write the placeholder of the value: "INT32", "{fast,best}", "BYTES", "INT32,...". */
 static void write_holder(const pd_flag_info *info, pd__out *out) {
   const char *what = *info->unit ? info->unit : pd__type_name(info->list ? info->list : info->type);
   bool choices = *info->choices && strlen(info->choices) <= WIDEST_CHOICES;
@@ -71,7 +70,7 @@ static void add_head(helper *help, const pd_flag_info *info) {
 
 /* ---- Notes ---- */
 
-/* Write what scratch holds: in one piece, if a line can hold it. */
+/* Write the note in `scratch`, unbroken if a line can hold it. */
 static void add_note(helper *help, pd__style style) {
   pd__out *note = &help->scratch;
   pd__out_text(note, "]");
@@ -93,7 +92,7 @@ static void add_mark(helper *help, pd__style style, const char *text) {
   add_note(help, style);
 }
 
-/* Choices, or else aliases; names of one letter stand before the flag's. */
+/* List choices, or else aliases. Aliases of one letter are in the left column. */
 static void add_items(helper *help, const char *list, bool choices) {
   pd__out *note = begin_note(help, choices ? "[one of: " : "[also: ");
   size_t empty = note->length;
@@ -136,7 +135,7 @@ static void write_origin(const pd_origin *origin, pd__out *out) {
 
 static void add_values(helper *help, const pd__row *row) {
   pd__out *note;
-  if (!row->info.required) { /* nobody is ever left with the default */
+  if (!row->info.required) { /* a required flag never has its default */
     note = begin_note(help, "[default: ");
     pd__row_value(row, row->info.default_value, note);
     add_note(help, PD__FAINT);
@@ -149,7 +148,8 @@ static void add_values(helper *help, const pd__row *row) {
   add_note(help, PD__CHANGED);
 }
 
-/* Readers of help need not know who is shown what; what is required stands in front. */
+/* "hidden" and "sensitive" are of no use to readers of help; "required" has its own place in
+ * front. */
 static bool is_quiet_mark(const char *words) {
   return !strcmp(words, "hidden") || !strcmp(words, "sensitive") || !strcmp(words, "required");
 }
@@ -181,18 +181,18 @@ typedef struct built_in {
 } built_in;
 
 static const built_in built_ins[] = {
-    {"help", "", false, "Show this help and end."},
+    {"help", "", false, "Show this help and exit."},
     {"helpfull", "", false, "Show all flags, hidden ones too."},
     {"helpshort", "", false, "Show the flags of the program itself."},
     {"helpon", "NAME", true, "Show the flags of source files NAME.*."},
     {"helpmatch", "TEXT", true, "Show the flags of source files with TEXT in their path."},
     {"helppackage", "", true, "Show the flags of the directory of the program's source."},
     {"helpxml", "", true, "Show all flags as XML."},
-    {"version", "", false, "Show the version of the program and end."},
+    {"version", "", false, "Show the version of the program and exit."},
     {"flagfile", "FILE,...", false, "Read flags from files."},
-    {"fromenv", "NAME,...", true, "Take flags from the environment, where they must be."},
-    {"tryfromenv", "NAME,...", true, "Take flags from the environment, if they are there."},
-    {"undefok", "NAME,...", true, "Let it pass if the program has no such flags."},
+    {"fromenv", "NAME,...", true, "Set flags from variables, which must exist."},
+    {"tryfromenv", "NAME,...", true, "Set flags from variables, if they exist."},
+    {"undefok", "NAME,...", true, "Allow these flags to be undefined."},
 };
 #define BUILT_INS (sizeof built_ins / sizeof *built_ins)
 
@@ -221,7 +221,7 @@ static void collect_built_ins(pd__rows *rows, bool full) {
 
 /* ---- The page ---- */
 
-/* The room that left sides take, as they are when they are written. */
+/* Find the width of the left column by writing its cells to nowhere. */
 static void lay_out(helper *help, const pd__rows *rows) {
   pd__out drawn = {.arena = help->page.out->arena};
   pd__page page = help->page;

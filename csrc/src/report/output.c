@@ -57,7 +57,8 @@ void pd__out_clear(pd__out *out) {
 pd_status pd__out_finish(const pd__out *out, pd__operation *operation, pd_writer write,
                          void *context, pd_error *err) {
   if (operation->arena.failed) return pd__fail_memory(err);
-  /* Keep the module of the function that is called. The caller's own code is there anyhow. */
+  /* Pin the module of the writer while it is called. The caller's own module cannot be unloaded
+   * meanwhile. */
   pd_module *module = pd__module_of((const void *)(uintptr_t)write);
   pd__operation_lock(operation);
   while (pd__pin_module(operation, module) == PD__UNPINNED) pd__pins_take(operation);

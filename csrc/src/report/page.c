@@ -1,4 +1,4 @@
-/* Words on lines of a limited width, as a terminal counts it. */
+/* Wrapping text at a width that is counted in terminal columns. */
 #include <string.h>
 
 #include "../base/utf8.h"
@@ -12,8 +12,8 @@ typedef struct range {
   size_t columns;
 } range;
 
-/* The columns of a character: marks that stand on others take none, those of East
- * Asia and pictures take two. */
+/* The columns that a character takes: none for combining marks, two for wide East Asian characters
+ * and emoji. */
 static size_t columns_of(uint32_t code) {
   static const range ranges[] = {
       {0x300, 0x36f, 0},     {0x483, 0x489, 0},     {0x591, 0x5bd, 0},    {0x610, 0x61a, 0},
@@ -33,7 +33,7 @@ static size_t columns_of(uint32_t code) {
 typedef struct character {
   size_t length; /* bytes */
   size_t columns;
-  bool escaped; /* shown as \xHH: a terminal would obey it, or can't show it */
+  bool escaped; /* shown as \xHH: a control character, or no valid UTF-8 */
 } character;
 
 static character look(const char *text) {
@@ -87,7 +87,7 @@ static void wrap(pd__page *page) {
   pd__page_go(page, page->indent);
 }
 
-/* Blanks of the style that stands before and behind them belong to it. */
+/* Write the blanks that are owed. They are styled only between two words of the same style. */
 static void pay(pd__page *page, pd__style style) {
   if (page->owed > 0 && page->style != style) set_style(page, PD__PLAIN);
   for (; page->owed > 0; page->owed--, page->column++) pd__out_text(page->out, " ");
@@ -121,7 +121,48 @@ void pd__page_word(pd__page *page, pd__style style, const char *text, size_t len
   pd__page_glue(page, style, text, length);
 }
 
+/* ---- Lines of a text ---- */
+
+/* Returns the end of the mark that begins an item of a list, such as "1.", "2)" or "-"; NULL if the
+ * line is no item. */
+static const char *end_of_mark(const char *text) {
+  const char *end = text + strspn(text, "0123456789");
+  bool marked = end > text ? *end == '.' || *end == ')' : *end == '-' || *end == '*' || *end == '+';
+  if (!marked || (end[1] != ' ' && end[1] != '\t')) return NULL;
+  return end + 1;
+}
+
+/* Returns the end of the term that an indented line explains, as in "  a  does this"; NULL if there
+ * is none. Two blanks end a term, unless they separate sentences. */
+static const char *end_of_term(const char *text) {
+  const char *line_end = text + strcspn(text, "\r\n");
+  const char *end = strstr(text, "  ");
+  bool sentence = !end || end == text || strchr(".!?:", end[-1]);
+  return !sentence && end < line_end ? end : NULL;
+}
+
+/* Returns the indentation of a line when it is wrapped: its leading blanks, with the mark of its
+ * item or the term that it explains. */
+static size_t hang_of(const char *line) {
+  const char *text = line + strspn(line, " \t");
+  const char *end = end_of_mark(text);
+  if (!end && text > line) end = end_of_term(text);
+  size_t blanks = (size_t)(text - line), behind = end ? strspn(end, " \t") : 0;
+  bool empty = !end || !end[behind] || strchr("\r\n", end[behind]);
+  return empty ? blanks : blanks + columns_between(text, end) + behind;
+}
+
+/* Set the indentation for a line of the text, and keep at least half of the width for the text. */
+static void hang(pd__page *page, size_t base, const char *line) {
+  size_t columns = hang_of(line);
+  size_t room = page->width > base ? (page->width - base) / 2 : 0;
+  if (columns > room) columns = strspn(line, " \t");
+  page->indent = columns > room ? base : base + columns;
+}
+
 void pd__page_words(pd__page *page, pd__style style, const char *text) {
+  size_t base = page->indent;
+  if (text) hang(page, base, text);
   while (text && *text) {
     size_t length = strcspn(text, " \t\r\n");
     if (length > 0) pd__page_word(page, style, text, length);
@@ -130,8 +171,11 @@ void pd__page_words(pd__page *page, pd__style style, const char *text) {
       if (*text != '\n') {
         page->owed++;
       } else if (text[strspn(text, " \t\r\n")]) {
+        page->indent = base;
         wrap(page);
+        hang(page, base, text + 1);
       }
     }
   }
+  page->indent = base;
 }

@@ -6,7 +6,7 @@
 #define WIDTH 80
 #define LEAST_WIDTH 40
 
-/* Today's form of what the caller asks for, with a value in every field. */
+/* Convert the caller's options to the current struct, with defaults filled in. */
 static pd_status take_options(const pd_report_options *from, pd_report_options *options,
                               pd_help *help, pd_error *err) {
   size_t least = PD__SIZE_UP_TO(pd_report_options, color);

@@ -1,8 +1,9 @@
-/* Reports: what is written about all flags, as help, XML or a flagfile. A report is made of a
- * picture of the flags, without the lock, and is complete before its first byte is handed out.
- * This layer may use base, platform, value and registry.
+/* Reports about all flags: help, XML and flagfiles. A report is made from a snapshot of the flags,
+ * without the lock, and is complete before its first byte is handed out. This layer may use base,
+ * platform, value and registry.
  *
- * pd__rows is the picture, pd__out text that grows, and a pd__page lines of a limited width. */
+ * A pd__rows is the snapshot, a pd__out a growing text, and a pd__page wraps text at a limited
+ * width. */
 #ifndef PD__REPORT_H
 #define PD__REPORT_H
 
@@ -25,20 +26,20 @@ PD__PRINTF(2, 3) void pd__out_format(pd__out *out, const char *format, ...);
 /* Write `byte` as "\xHH". */
 void pd__out_hex(pd__out *out, char byte);
 
-/* Write `byte` with a backslash, if it is a line break, a tab, a backslash or `quote`;
- * false: it isn't. */
+/* Write `byte` as an escape if it is a line break, a tab, a backslash or `quote`; otherwise write
+ * nothing and return false. */
 bool pd__out_escape(pd__out *out, char byte, char quote);
 
-/* Begin again, with the memory that is there. */
+/* Empty the text, and keep its memory. */
 void pd__out_clear(pd__out *out);
 
-/* Hand out the text, which lies in the memory of the operation, unless it isn't whole. */
+/* Pass the text to the writer, unless memory was out. */
 pd_status pd__out_finish(const pd__out *out, pd__operation *operation, pd_writer write,
                          void *context, pd_error *err);
 
 /* ---- The flags (rows.c, choose.c). Start with zeros. ---- */
 
-/* One flag as it was when the report began; all text lives forever. */
+/* One flag as it was when the report began. All texts are stored for good. */
 typedef struct pd__row {
   pd_flag_info info;
   pd_flag_entry entry; /* the current value */
@@ -52,14 +53,14 @@ typedef struct pd__rows {
   size_t count;
 } pd__rows;
 
-/* All that are defined; false: memory is out. */
+/* Collect all defined flags; false: memory is out. */
 bool pd__rows_collect(pd__rows *rows, pd__arena *arena);
 
-/* Bring those of one module and category together: the program's module first, and
- * flags without a category before others; beyond that in the order of definition. */
+/* Sort by module and category: the program's module first, flags without a category before others,
+ * and otherwise in the order of definition. */
 void pd__rows_group(pd__rows *rows, const char *program);
 
-/* Whether a module or category begins at `index`. */
+/* Returns whether the row at `index` is the first of its module and category. */
 bool pd__rows_begins_group(const pd__rows *rows, size_t index);
 
 /* Write the heading of the group of `row`: "libalpha.so, Memory". */
@@ -68,10 +69,10 @@ void pd__row_heading(const pd__row *row, pd__out *out);
 /* Write a value of the flag for people: "64MiB", or <redacted> (values.c). */
 void pd__row_value(const pd__row *row, pd_value value, pd__out *out);
 
-/* Write a number that limits those of the flag. */
+/* Write a bound of the flag's range. */
 void pd__row_bound(const pd__row *row, pd_value value, pd__out *out);
 
-/* Keep those that the help of `kind` tells of. */
+/* Keep the flags that the help of `kind` lists. */
 void pd__rows_choose(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program);
 
 /* The last part of a path; both kinds of slash separate. */
@@ -100,22 +101,23 @@ typedef struct pd__page {
   pd__style style;
 } pd__page;
 
-/* Words separated by blanks; line breaks of the text, and blanks in a line, stay. NULL, of text
- * that memory was out for, is no words. */
+/* Words separated by blanks; line breaks of the text, and blanks in a line, stay. A line that is
+ * wrapped keeps its indentation: behind "1. " or "  term  " it goes on below the text. NULL, of
+ * text that memory was out for, is no words. */
 void pd__page_words(pd__page *page, pd__style style, const char *text);
 
-/* Text that blanks don't part, behind a blank. */
+/* Write text without breaking it at blanks, after a blank. */
 void pd__page_word(pd__page *page, pd__style style, const char *text, size_t length);
 
-/* Whether a line of its own is enough for the text. */
+/* Returns whether the text fits on a line of its own. */
 bool pd__page_fits(const pd__page *page, const char *text, size_t length);
 
-/* Text right behind what stands there. */
+/* Append text without a blank. */
 void pd__page_glue(pd__page *page, pd__style style, const char *text, size_t length);
 
 void pd__page_newline(pd__page *page);
 
-/* Go to `column`, where that is still ahead on this line. */
+/* Move to `column` if the line has not reached it. */
 void pd__page_go(pd__page *page, size_t column);
 
 /* ---- The reports ---- */

@@ -1,17 +1,17 @@
-/* The values of now as a flagfile that gives them again. */
+/* Writing the current values as a flagfile that restores them. */
 #include <string.h>
 
 #include "../base/utf8.h"
 #include "report.h"
 
-/* The length of the character, or 0 for a byte that is no text as it stands. */
+/* Returns the length of the character; 0 for a control character and for invalid UTF-8. */
 static size_t plain_length(const char *text) {
   uint32_t code;
   size_t length = pd__utf8_length(text, &code);
   return code < 0x20 || code == 0x7f ? 0 : length;
 }
 
-/* Whether the reader would take another value from the bare text. */
+/* Returns whether the unquoted text would be read back as another value. */
 static bool needs_quotes(const char *text) {
   size_t length = strlen(text);
   if (length == 0) return false;
@@ -36,7 +36,7 @@ static void write_quoted(pd__out *out, const char *text) {
   pd__out_text(out, "'");
 }
 
-/* Why the value can't or needn't be given again, or NULL. */
+/* Returns why the value is left out; NULL if it is not. */
 static const char *reason(const pd_flag_info *info) {
   if (*info->retired) return "retired";
   if (info->sensitive) return "sensitive";
@@ -56,7 +56,7 @@ static void write_row(const pd__row *row, pd__out *out) {
   pd__out_text(out, "\n");
 }
 
-/* A comment is one line, whatever the name of a module or category holds. */
+/* A comment must stay on one line, whatever the name of a module or category contains. */
 static void write_heading(const pd__row *row, pd__out *out) {
   pd__out_text(out, out->length ? "\n# " : "# ");
   size_t start = out->length;

@@ -1,5 +1,7 @@
-/* Values for people: units where there are some, quotes where they help. */
+/* Values as people write them, with units, and with quotes where they help. */
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report.h"
@@ -8,64 +10,118 @@
 
 /* ---- Units ---- */
 
-static void add_number(pd__out *out, uint64_t number, const char *unit) {
-  pd__out_format(out, "%" PRIu64 "%s", number, unit);
+static void add_number(pd__out *out, uint64_t number, const char *behind) {
+  pd__out_format(out, "%" PRIu64 "%s", number, behind);
 }
 
-/* In the greatest unit that it is a whole number of. */
+/* In the largest unit in which the size is at least 1 and a multiple of a quarter: 64MiB,
+ * 1.5GiB. */
 static void write_bytes(pd__out *out, uint64_t bytes) {
-  static const char units[][4] = {"", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  size_t unit = 0;
-  for (; bytes > 0 && bytes % 1024 == 0 && unit < 6; unit++) bytes /= 1024;
-  add_number(out, bytes, units[unit]);
+  static const char units[][4] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  static const char quarters[][4] = {"", ".25", ".5", ".75"};
+  for (size_t i = 6; i-- > 0;) {
+    uint64_t unit = (uint64_t)1 << (10 * (i + 1));
+    if (bytes < unit || bytes % (unit / 4)) continue;
+    add_number(out, bytes / unit, quarters[bytes % unit / (unit / 4)]);
+    pd__out_text(out, units[i]);
+    return;
+  }
+  add_number(out, bytes, "");
 }
 
-/* As 1h30m. */
-static void write_time(pd__out *out, uint64_t seconds) {
-  static const uint64_t sizes[] = {86400, 3600, 60, 1};
-  static const char units[][2] = {"d", "h", "m", "s"};
-  if (seconds == 0) pd__out_text(out, "0");
-  for (size_t i = 0; i < 4; i++) {
+/* As 1h30m. `fraction` (".5", or "") follows the digits of the seconds. */
+static void write_time(pd__out *out, uint64_t seconds, const char *fraction) {
+  static const uint64_t sizes[] = {86400, 3600, 60};
+  static const char units[][2] = {"d", "h", "m"};
+  if (seconds == 0 && !*fraction) pd__out_text(out, "0");
+  for (size_t i = 0; i < 3; i++) {
     if (seconds >= sizes[i]) add_number(out, seconds / sizes[i], units[i]);
     seconds %= sizes[i];
   }
+  if (seconds == 0 && !*fraction) return;
+  add_number(out, seconds, fraction);
+  pd__out_text(out, "s");
 }
 
-/* In the unit that makes a whole number of it, which reads back as the same; false:
- * there is none. */
-static bool write_fraction(pd__out *out, double seconds) {
-  static const double parts[] = {1e3, 1e6, 1e9};
-  static const char units[][3] = {"ms", "us", "ns"};
-  for (size_t i = 0; i < 3; i++) {
-    double whole = seconds * parts[i] + 0.5;
-    if (!(whole >= 1 && whole < 1e15) || (double)(uint64_t)whole / parts[i] != seconds) continue;
-    add_number(out, (uint64_t)whole, units[i]);
-    return true;
+/* Normalize the text of a number below 1, "0.00025" or "2.5e-04", to its significant digits, "25".
+ * Returns the exponent of ten for which the number is 0.<digits> times that power: -3. */
+static long take_digits(const char *text, char digits[PD__NUMBER_SIZE]) {
+  const char *exponent = strchr(text, 'e'), *point = strchr(text, '.');
+  const char *end = exponent ? exponent : text + strlen(text);
+  long before = (point ? point : end) - text, skipped = 0; /* digits before the point */
+  size_t count = 0;
+  for (; text < end; text++) {
+    if (*text == '.') continue;
+    if (*text == '0' && count == 0) {
+      skipped++;
+    } else {
+      digits[count++] = *text;
+    }
   }
-  return false;
+  digits[count] = '\0';
+  return before - skipped + (exponent ? strtol(exponent + 1, NULL, 10) : 0);
 }
 
-/* False: the flag has no unit, or none makes a whole number of the value. */
+/* Less than a second, as 2.5ms: in the largest unit in which it is at least 1. False: it is less
+ * than a nanosecond. */
+static bool write_part(pd__out *out, const char *text) {
+  static const char units[][3] = {"ms", "us", "ns"};
+  char digits[PD__NUMBER_SIZE];
+  long before = take_digits(text, digits);
+  size_t unit = 0;
+  for (before += 3; before < 1 && unit < 2; unit++) before += 3;
+  if (before < 1) return false;
+  size_t count = strlen(digits), whole = (size_t)before;
+  for (size_t i = 0; i < whole || i < count; i++) {
+    if (i == whole) pd__out_text(out, ".");
+    pd__out_add(out, i < count ? &digits[i] : "0", 1);
+  }
+  pd__out_text(out, units[unit]);
+  return true;
+}
+
+/* The shortest decimal number that reads back equal, written in units. Only its point moves, so it
+ * stays exact. */
+static bool write_fraction(pd__out *out, double seconds) {
+  char text[PD__NUMBER_SIZE];
+  pd__value_text(PD_TYPE_double, (pd_value){.f64 = seconds}, text);
+  if (seconds < 1) return write_part(out, text);
+  const char *point = strchr(text, '.');
+  if (point) write_time(out, (uint64_t)seconds, point);
+  return point != NULL;
+}
+
+/* A larger number has no fraction, and too many digits to be read as a quantity. */
+#define MOST_WHOLE 9e15
+
+/* `number` is not negative. False: it is written as a plain number. */
+static bool write_real(pd__out *out, double number, bool bytes) {
+  if (!(number < MOST_WHOLE)) return false;
+  bool whole = (double)(uint64_t)number == number;
+  if (bytes && whole) write_bytes(out, (uint64_t)number);
+  if (!bytes && whole) write_time(out, (uint64_t)number, "");
+  return whole || (!bytes && write_fraction(out, number));
+}
+
+/* False: the flag has no unit, or the value is written as a plain number. */
 static bool write_unit(const pd_flag_info *info, pd_value value, pd__out *out) {
   pd__type_kind kind = pd__type_of(info->type)->kind;
   bool bytes = !strcmp(info->unit, "bytes"), real = kind == PD__TYPE_FLOATING;
   if (!bytes && strcmp(info->unit, "seconds") != 0) return false;
-  bool negative = real ? value.f64 < 0 : kind == PD__TYPE_SIGNED && value.i64 < 0;
-  double size = negative ? -value.f64 : value.f64; /* of a real one */
-  bool whole = !real || (size < 9e15 && (double)(uint64_t)size == size);
+  bool negative = real ? signbit(value.f64) : kind == PD__TYPE_SIGNED && value.i64 < 0;
   uint64_t magnitude = negative ? 0 - value.u64 : value.u64;
-  if (real && whole) magnitude = (uint64_t)size;
   size_t start = out->length;
+  bool written = true;
   if (negative) pd__out_text(out, "-");
-  if (whole && bytes) {
+  if (real) {
+    written = write_real(out, fabs(value.f64), bytes);
+  } else if (bytes) {
     write_bytes(out, magnitude);
-  } else if (whole) {
-    write_time(out, magnitude);
-  } else if (bytes || !write_fraction(out, size)) {
-    out->length = start;
-    return false;
+  } else {
+    write_time(out, magnitude, "");
   }
-  return true;
+  if (!written) out->length = start;
+  return written;
 }
 
 /* ---- Text ---- */
@@ -86,7 +142,7 @@ static size_t shown_length(const char *text) {
   return length;
 }
 
-/* Unprintable bytes are left to the page. */
+/* The page escapes unprintable bytes. */
 static void write_string(pd__out *out, const char *text) {
   bool quoted = needs_quotes(text);
   size_t length = shown_length(text);

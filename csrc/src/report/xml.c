@@ -1,18 +1,18 @@
-/* Help as gflags writes it for programs: one element a flag, all text in elements. */
+/* Help in the XML format of gflags: one element for each flag, all texts in elements. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/utf8.h"
 #include "report.h"
 
-/* Whether XML 1.0 can have the character at all. */
+/* Returns whether XML 1.0 allows the character. */
 static bool is_allowed(uint32_t code) {
   if (code < 0x20) return code == '\t' || code == '\n' || code == '\r';
   return code != 0xfffe && code != 0xffff;
 }
 
-/* What stands for a character that can't stand for itself, or NULL: a lone > can,
- * and gflags leaves it; a reader takes \r for the \n of another system. */
+/* Returns the replacement of a character that must be escaped, or NULL. As in gflags, > is escaped
+ * only in ]]>. XML readers turn a bare \r into \n. */
 static const char *entity(const char *at, uint32_t code, const char *text) {
   if (code == '&') return "&amp;";
   if (code == '<') return "&lt;";

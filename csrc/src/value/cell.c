@@ -1,4 +1,5 @@
-/* Cells: the variables that follow flags. A cell may be any object of its size. */
+/* Cells: the variables of modules that follow a flag's value. A cell may be any object of its
+ * size. */
 #include <string.h>
 
 #include "value.h"
@@ -20,8 +21,8 @@ pd_value pd__cell_load(pd_type type, void *cell) {
   return value;
 }
 
-/* A store of what is there already would only take the line from its readers, and the page from
- * the file that it is shared with. */
+/* Storing the value that is already there would only take the cache line from its readers, and
+ * unshare a page that the kernel shares with the file. */
 #define STORE(name, number, ctype, member)                                                         \
   case PD_TYPE_##name: {                                                                           \
     cell_of_##name fresh = (ctype)value.member, found;                                             \

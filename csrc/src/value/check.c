@@ -1,4 +1,4 @@
-/* What a definition allows: ranges, choices and lists; and what messages say of it. */
+/* What a definition allows: ranges, choices and lists; and how messages describe it. */
 #include <pd_flags/items.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,15 @@ bool pd__def_plain(const pd_flag_def *def) {
   return !texts && !code && !closed && !def->list && has_whole_range(def);
 }
 
-/* NaN, which is above all numbers, is in the full range alone. */
+bool pd__value_fits(pd_type type, pd_value value) {
+  const pd__type *whole = pd__type_of(type);
+  if (whole->kind == PD__TYPE_SIGNED) {
+    return whole->min.i64 <= value.i64 && value.i64 <= whole->max.i64;
+  }
+  return whole->kind != PD__TYPE_UNSIGNED || value.u64 <= whole->max.u64;
+}
+
+/* NaN counts as above all numbers, so only a range without bounds contains it. */
 static bool in_range(const pd_flag_def *def, pd_value value) {
   const pd__type *type = pd__type_of(def->type);
   if (type->kind == PD__TYPE_FLOATING && has_whole_range(def)) return true;
@@ -73,8 +81,8 @@ static pd_status check_one(const pd_flag_def *def, pd_value value) {
 
 /* ---- Lists ---- */
 
-/* Room for an item that is a number or one of some choices: every double that is
- * written without an exponent has it. */
+/* Room for an item that is a number or a choice: enough for every double written without an
+ * exponent. */
 #define ITEM_SIZE 1200
 
 /* An item of a list, as if it were a flag. */
@@ -93,7 +101,7 @@ static pd_status check_item(const pd_flag_def *item, const char *text, size_t le
   return status == PD_OK ? check_one(item, value) : status;
 }
 
-/* The first item that doesn't suit: its number from 1, and its text. */
+/* The first item that is not allowed: its number, counted from 1, and its text. */
 typedef struct bad_item {
   size_t number;
   const char *unreadable; /* where it can't be read; or NULL */
@@ -131,7 +139,7 @@ pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Whether an item of a comma list can't be read because of blanks around it. */
+/* Returns whether an item of a comma list is malformed because of the blanks around it. */
 static bool has_blanks(const char *item) {
   size_t end = strcspn(item, ",");
   if (*item != '"') return is_blank(*item) || (end > 0 && is_blank(item[end - 1]));
@@ -155,8 +163,8 @@ static void expect_choices(const char *choices, char *buffer, size_t size) {
   }
 }
 
-/* What text is that was read: a value, none for which there is a better reason, none
- * because it isn't whole, or one that the type can't hold. */
+/* The result of reading a text: a value, no value, a quantity that is not whole, or a number that
+ * does not fit the type. */
 typedef enum reading { READ, UNREADABLE, NOT_WHOLE, TOO_LARGE } reading;
 
 static reading reading_of(const pd_flag_def *def, const char *text) {
@@ -181,7 +189,7 @@ static void expect_range(const pd_flag_def *def, bounds of, char *buffer, size_t
   }
 }
 
-/* Put what is expected behind what the buffer holds: "an integer number of seconds in [1, 9]". */
+/* Append what is expected to the buffer: "an integer number of seconds in [1, 9]". */
 static void expect(const pd_flag_def *def, reading was, char *buffer, size_t size) {
   const pd__type *type = pd__type_of(def->type);
   bool floating = type->kind == PD__TYPE_FLOATING;
@@ -207,7 +215,7 @@ static void expect(const pd_flag_def *def, reading was, char *buffer, size_t siz
 
 void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
   pd_flag_def item = def->list ? item_of(def) : *def;
-  snprintf(buffer, size, "%s", def->list ? "a list with commas, each item " : "");
+  snprintf(buffer, size, "%s", def->list ? "a list separated by commas, each item " : "");
   expect(&item, UNREADABLE, buffer, size);
 }
 

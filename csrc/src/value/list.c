@@ -29,7 +29,8 @@ pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size
     }
   }
   if (!found) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "the list has %zu items, and none at %zu", count, index);
+    return pd__fail(err, PD_ERR_ARGUMENT, "index %zu is out of range: the list has %zu items",
+                    index, count);
   }
   pd__item_read(&found, buffer, size, &whole);
   if (length) *length = whole;

@@ -41,8 +41,8 @@ static pd_status read_digits(const char *text, unsigned base, uint64_t *out) {
   return overflow ? PD_ERR_RANGE : PD_OK;
 }
 
-/* Tell a number (or inf, nan) from all else that strtod would take a part of,
- * such as " 1" and "1x"; *nonzero tells whether the number isn't 0. */
+/* Returns whether all of the text is a number, inf or nan. strtod also accepts " 1" and the
+ * beginning of "1x". *nonzero receives whether the number is not 0. */
 static bool is_double(const char *text, bool *nonzero) {
   text += *text == '+' || *text == '-';
   *nonzero = false;
@@ -122,7 +122,8 @@ bool pd__literal_known(uint32_t literal) {
   return literal == 0 || pd__type_known(items ? literal / 16 : literal);
 }
 
-/* A number that was meant as text has lost its own form: 1.10 has become 1.1. */
+/* A number that was meant as text may have changed when the file was parsed: 1.10 has become
+ * 1.1. */
 const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal) {
   bool list = is_list(literal);
   bool bare = list ? literal >= 16 && literal / 16 != PD_TYPE_string : literal != 0;

@@ -1,5 +1,5 @@
-/* The table of types. What differs from one to another stands in its row; what a kind of types has
- * in common, in the functions of this layer. */
+/* The table of types. A row holds what differs from type to type; the functions of this layer
+ * handle what the types of one kind have in common. */
 #include <math.h>
 #include <string.h>
 

@@ -29,7 +29,7 @@ static const suffix of_bytes[] = {{"B", 0, 1},
                                   {"EiB", 0, (uint64_t)1 << 60},
                                   {"", 0, 0}};
 
-/* From big to small; the micro sign, and the Greek letter. */
+/* From large to small. Micro is written with the micro sign or with the Greek letter mu. */
 static const suffix of_seconds[] = {{"d", 0, 86400}, {"h", 0, 3600},      {"min", 0, 60},
                                     {"m", 0, 60},    {"s", 0, 1},         {"ms", 3, 1},
                                     {"us", 6, 1},    {"\xc2\xb5s", 6, 1}, {"\xce\xbcs", 6, 1},
@@ -65,13 +65,13 @@ static bool is_number(const char *text, size_t length) {
   return points < 2 && length > points;
 }
 
-/* A sum of decimal digits, the last one first, with its point behind PLACES of
- * them. All sums of quantities in a text that isn't longer have room. */
+/* A sum as decimal digits, the lowest first; PLACES of them stand after the decimal point. It has
+ * room for every sum of quantities in a text of at most LONGEST_TEXT bytes. */
 #define LONGEST_TEXT 99
 #define PLACES 108
 #define DIGITS (PLACES + 120)
 
-/* Long multiplication: the carry stays below the factor, 10 times which fits. */
+/* Long multiplication. The carry stays below the factor, and 10 times the factor fits 64 bits. */
 static void add(uint8_t sum[DIGITS], const char *number, size_t length, const suffix *by) {
   const char *point = memchr(number, '.', length);
   size_t fraction = point ? (size_t)(number + length - point) - 1 : 0;

@@ -102,6 +102,9 @@ const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_
  * of it isn't of the list's type. */
 pd_status pd__value_check(const pd_flag_def *def, pd_value value);
 
+/* Whether the type can hold a value that isn't text. */
+bool pd__value_fits(pd_type type, pd_value value);
+
 /* Whether a choice of `length` bytes is a value of the flag, or an item of its list. */
 bool pd__choice_valid(const pd_flag_def *def, const char *choice, size_t length);
 

@@ -1,5 +1,5 @@
-//! What a module leaves in its image so that the registry finds its flags: the
-//! contract of docs/reference/abi.md, for 64-bit ELF systems.
+//! What a module has in its image so that the registry finds its flags, as
+//! docs/reference/abi.md defines it, for 64-bit ELF systems.
 
 pub const int32 = 2;
 pub const string = 7;
@@ -56,7 +56,7 @@ const Copy = extern struct {
     candidate: u32,
 };
 
-/// Once in a module, with all of its definitions.
+/// Use it once in a module, with all of its definitions.
 pub fn module(comptime definitions: []const Definition) void {
     const Module = struct {
         const list = pointers: {
@@ -98,7 +98,7 @@ comptime {
     );
 }
 
-// ---- Looking for a registry that is there already ----
+// ---- Finding an existing registry ----
 
 const pt_load = 1;
 const pt_note = 4;
@@ -121,7 +121,7 @@ const Image = extern struct {
     segments: [*]const Segment,
     count: u16,
 
-    /// Notes may be anybody's, and damaged: nothing that lies outside is touched.
+    /// Notes may be of other tools, or damaged: nothing outside the segment is read.
     fn holds(image: *const Image, address: usize, size: usize) bool {
         for (image.segments[0..image.count]) |segment| {
             const offset = address -% (image.base +% segment.address);

@@ -1,6 +1,6 @@
-//! What a module leaves in its image so that the registry finds its flags: the
-//! contract of docs/reference/abi.md, for 64-bit ELF systems.
-#![allow(dead_code)] // a module needn't use all of it
+//! What a module has in its image so that the registry finds its flags, as
+//! docs/reference/abi.md defines it, for 64-bit ELF systems.
+#![allow(dead_code)] // a module may use part of it
 
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::mem::size_of;
@@ -107,7 +107,7 @@ struct Copy {
     candidate: u32,
 }
 
-/// Once in a module, with all of its definitions.
+/// Use it once in a module, with all of its definitions.
 #[macro_export]
 macro_rules! module {
     ($($definition:ident),*) => {
@@ -154,7 +154,7 @@ macro_rules! module {
 }
 pub use module;
 
-// ---- Looking for a registry that is there already ----
+// ---- Finding an existing registry ----
 
 #[repr(C)]
 struct Segment {
@@ -192,7 +192,7 @@ impl Image {
         unsafe { std::slice::from_raw_parts(self.segments, self.count.into()) }
     }
 
-    /// Notes may be anybody's, and damaged: nothing that lies outside is touched.
+    /// Notes may be of other tools, or damaged: nothing outside the segment is read.
     fn holds(&self, address: usize, size: usize) -> bool {
         self.segments().iter().any(|segment| {
             let offset = address.wrapping_sub(self.base + segment.address);

@@ -1,0 +1,176 @@
+/* Public functions of the package as callers see them: an exception that leaves one has no frames
+ * of the package in its traceback, as if the function were written in C. */
+#include "fast.h"
+
+#include <stddef.h>
+#include <structmember.h> /* wants Python.h before it */
+
+typedef struct function_object {
+  PyObject_HEAD PyObject *module;
+  PyObject *function; /* NULL once the garbage collector has cleared the object */
+  PyObject *weak_references;
+} function_object;
+
+void fast_conceal(fast_state *state) {
+  PyObject *type, *value, *traceback;
+  if (!state || !state->prune) return;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyObject *all = traceback ? traceback : Py_None;
+  PyObject *kept = value ? PyObject_CallFunctionObjArgs(state->prune, value, all, NULL) : NULL;
+  if (kept && PyException_SetTraceback(value, kept) == 0) {
+    Py_XDECREF(traceback);
+    traceback = kept == Py_None ? NULL : kept;
+    if (!traceback) Py_DECREF(kept);
+  } else {
+    Py_XDECREF(kept);
+    PyErr_Clear();
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
+static PyObject *inner(PyObject *self) {
+  PyObject *function = ((function_object *)self)->function;
+  if (!function) PyErr_SetString(PyExc_ReferenceError, "the function is gone");
+  return function;
+}
+
+static PyObject *call(PyObject *self, PyObject *arguments, PyObject *named) {
+  PyObject *function = inner(self);
+  if (!function) return NULL;
+  Py_INCREF(function);
+  PyObject *result = PyObject_Call(function, arguments, named);
+  Py_DECREF(function);
+  if (!result) fast_conceal(PyModule_GetState(((function_object *)self)->module));
+  return result;
+}
+
+/* As a function does: the class gives the function itself, an instance a bound method. */
+static PyObject *descriptor_get(PyObject *self, PyObject *instance, PyObject *Py_UNUSED(type)) {
+  if (!instance || instance == Py_None || !inner(self)) {
+    if (PyErr_Occurred()) return NULL;
+    Py_INCREF(self);
+    return self;
+  }
+  fast_state *state = PyModule_GetState(((function_object *)self)->module);
+  return PyObject_CallFunctionObjArgs(state->method_type, self, instance, NULL);
+}
+
+/* All but what the type has is the function's own. */
+static PyObject *get_attribute(PyObject *self, PyObject *name) {
+  PyObject *found = PyObject_GenericGetAttr(self, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  PyErr_Clear();
+  PyObject *function = inner(self);
+  return function ? PyObject_GetAttr(function, name) : NULL;
+}
+
+static int set_attribute(PyObject *self, PyObject *name, PyObject *value) {
+  PyObject *function = inner(self);
+  return function ? PyObject_SetAttr(function, name, value) : -1;
+}
+
+static PyObject *get_of_function(PyObject *self, void *name) {
+  PyObject *function = inner(self);
+  return function ? PyObject_GetAttrString(function, name) : NULL;
+}
+
+static PyObject *get_wrapped(PyObject *self, void *Py_UNUSED(closure)) {
+  PyObject *function = inner(self);
+  Py_XINCREF(function);
+  return function;
+}
+
+static PyObject *represent(PyObject *self) {
+  PyObject *function = inner(self);
+  return function ? PyObject_Repr(function) : NULL;
+}
+
+/* pickle finds it by its name, as it finds functions. */
+static PyObject *reduce(PyObject *self, PyObject *Py_UNUSED(nothing)) {
+  return get_of_function(self, (void *)"__qualname__");
+}
+
+PyObject *fast_public(PyObject *module, PyObject *function) {
+  fast_state *state = PyModule_GetState(module);
+  if (!PyCallable_Check(function)) {
+    PyErr_SetString(PyExc_TypeError, "public: expected a function");
+    return NULL;
+  }
+  function_object *self = (function_object *)PyType_GenericAlloc(state->function_type, 0);
+  if (!self) return NULL;
+  Py_INCREF(module);
+  self->module = module;
+  Py_INCREF(function);
+  self->function = function;
+  return (PyObject *)self;
+}
+
+PyObject *fast_conceal_with(PyObject *module, PyObject *prune) {
+  fast_state *state = PyModule_GetState(module);
+  PyObject *old = state->prune;
+  Py_INCREF(prune);
+  state->prune = prune;
+  Py_XDECREF(old);
+  Py_RETURN_NONE;
+}
+
+static PyObject *refuse_new(PyTypeObject *Py_UNUSED(type), PyObject *Py_UNUSED(arguments),
+                            PyObject *Py_UNUSED(named)) {
+  PyErr_SetString(PyExc_TypeError, "cannot create instances: use public()");
+  return NULL;
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  function_object *self = (function_object *)object;
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->module);
+  Py_VISIT(self->function);
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  Py_CLEAR(((function_object *)object)->function);
+  return 0;
+}
+
+static void dealloc(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  function_object *self = (function_object *)object;
+  PyObject_GC_UnTrack(object);
+  if (self->weak_references) PyObject_ClearWeakRefs(object);
+  clear(object);
+  Py_XDECREF(self->module);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+  Py_DECREF(type);
+}
+
+static PyGetSetDef getset[] = {{"__doc__", get_of_function, NULL, NULL, (void *)"__doc__"},
+                               {"__module__", get_of_function, NULL, NULL, (void *)"__module__"},
+                               {"__wrapped__", get_wrapped, NULL, NULL, NULL},
+                               {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(function_object, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+static PyType_Slot slots[] = {{Py_tp_new, (void *)refuse_new},
+                              {Py_tp_dealloc, (void *)dealloc},
+                              {Py_tp_traverse, (void *)traverse},
+                              {Py_tp_clear, (void *)clear},
+                              {Py_tp_call, (void *)call},
+                              {Py_tp_descr_get, (void *)descriptor_get},
+                              {Py_tp_getattro, (void *)get_attribute},
+                              {Py_tp_setattro, (void *)set_attribute},
+                              {Py_tp_repr, (void *)represent},
+                              {Py_tp_getset, getset},
+                              {Py_tp_members, members},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
+
+/* A method descriptor: Python calls methods without making a bound method first. */
+PyType_Spec fast_function_spec = {
+    "paddle_flags._fast.Function", sizeof(function_object), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};

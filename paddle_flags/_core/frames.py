@@ -1,0 +1,69 @@
+"""Tracebacks that end in the user's line: frames of this package are dropped.
+
+What users call is made `public`, a class by `public_class`. `python -X dev` keeps all frames.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from paddle_flags._fast import conceal_with
+from paddle_flags._fast import public as _public
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+_FUNCTION = type(lambda: None)
+
+
+def public(function: T) -> T:
+    """Return the function as a callable that drops our frames from what it raises."""
+    return function if sys.flags.dev_mode else _public(function)
+
+
+def public_class(kind: type[T]) -> type[T]:
+    """Make the methods and properties of a class public."""
+    if sys.flags.dev_mode:
+        return kind
+    for name, member in list(vars(kind).items()):
+        if name.startswith("_") and not name.endswith("__"):
+            continue
+        if isinstance(member, _FUNCTION):
+            setattr(kind, name, _public(member))
+        elif isinstance(member, property):
+            setattr(kind, name, property(_public(member.fget)))
+    return kind
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = str(frame.f_globals.get("__name__"))
+    return name == "paddle_flags" or name.startswith("paddle_flags.")
+
+
+def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
+    kept: list[TracebackType] = []
+    each = traceback
+    while each is not None:
+        if not _is_ours(each.tb_frame):
+            kept.append(each)
+        each = each.tb_next
+    made: TracebackType | None = None
+    for each in reversed(kept):
+        made = type(each)(made, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return made
+
+
+def _prune(error: BaseException, traceback: TracebackType | None) -> TracebackType | None:
+    """Return the traceback without our frames; also prune that of the cause."""
+    cause = error.__cause__
+    if cause is not None:
+        cause.__traceback__ = _without_ours(cause.__traceback__)
+    return _without_ours(traceback)
+
+
+if not sys.flags.dev_mode:
+    conceal_with(_prune)

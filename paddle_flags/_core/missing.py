@@ -1,0 +1,24 @@
+"""What `import paddle_flags` says where its binary modules are missing."""
+
+from __future__ import annotations
+
+import os
+
+
+def explain_import(error: ImportError, package: str) -> ImportError:
+    """Return what `import paddle_flags` raises if its binary modules cannot be imported."""
+    missing = str(error.name).startswith("paddle_flags.") or "libpd_flags" in str(error)
+    if not missing:
+        return error  # another package, such as cffi
+    folder = os.path.dirname(package)
+    if not os.path.exists(os.path.join(folder, "build_ffi.py")):
+        return ImportError(
+            f"paddle_flags in {package} is incomplete ({error}): install it again, for this"
+            " version of Python."
+        )
+    return ImportError(
+        f"Python found paddle_flags in {folder}, which is its source tree and has no built"
+        f" library ({error}). A source tree in the current directory hides an installed"
+        " package: start Python in another directory. To use the source tree itself, build its"
+        f" library with: pip install -e {folder}"
+    )
