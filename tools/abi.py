@@ -134,7 +134,7 @@ def compare_structs(record: Path, now: Path) -> list[str]:
     return lines
 
 
-# ---- All of it ----
+# ---- The whole interface ----
 
 
 def compare(record: Path, now: Path, *options: object) -> str:

@@ -170,7 +170,7 @@ def build_musllinux(sdist: Path, out: Path) -> None:
     repair(packed, out)
 
 
-# ---- All of it ----
+# ---- The release ----
 
 
 def pack_zip(directory: Path, out: Path) -> None:

@@ -27,7 +27,7 @@ PyObject *fast_load(PyObject *module, PyObject *arguments) {
   return PyLong_FromLong(status);
 }
 
-/* ---- Hooks that were put off ---- */
+/* ---- Deferred hooks ---- */
 
 static bool deferred;  /* some hooks were, since the last take_deferred() */
 static bool scheduled; /* the main thread will run them */
@@ -98,7 +98,7 @@ PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
   return list;
 }
 
-/* ---- Both ---- */
+/* ---- Warnings and deferred hooks ---- */
 
 bool fast_waiting(void) {
   return __atomic_load_n(&warnings, __ATOMIC_RELAXED) ||

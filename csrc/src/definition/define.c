@@ -57,7 +57,7 @@ static pd_status check(pd__batch *batch, pd__cell *cell, const pd__sought *name)
   return status;
 }
 
-/* ---- All of them ---- */
+/* ---- Checking a batch ---- */
 
 static bool has_texts(const pd_flag_def *def) {
   return def->aliases || def->old_names || def->type == PD_TYPE_string;
@@ -227,9 +227,9 @@ void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd
   for (size_t i = 0; i < found; i++) apply_waiting(operation, &all[i], waiting);
 }
 
-/* ---- Giving them up ---- */
+/* ---- Undefining ---- */
 
-/* Keeps a copy of the flag's name if its text is about to leave with the module. */
+/* Keeps a copy of the flag's name, unless its text is in a module that stays. */
 static void keep_name(pd_flag *flag, const pd__cell *cell) {
   const char *name = cell->def->name;
   const pd_module *module = pd__cell_module(cell);

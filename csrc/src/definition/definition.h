@@ -9,7 +9,7 @@
 
 #include "../registry/change.h"
 
-/* ---- One definition by itself (verify.c). No lock. ---- */
+/* ---- One definition by itself (verify.c). Needs no lock. ---- */
 
 /* Copies a definition into the current layout; a caller built with another version of the header
  * has one of another size. The texts are borrowed from `from`. */
@@ -74,7 +74,7 @@ pd_status pd__conflict_of_import(pd__batch *batch);
  * cells[i].def points at a definition that pd__def_check accepted. */
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report);
 
-/* Releases the names of definitions that were accepted but won't be defined, except names that are
+/* Releases the names of definitions that were checked but won't be defined, except names that are
  * in use otherwise. */
 void pd__define_refuse(pd__cell *cells, size_t count);
 
@@ -98,7 +98,7 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
 typedef void pd__late_source(pd__operation *operation, pd_flag *flag, pd__report *report);
 void pd__define_from(pd__late_source *source);
 
-/* ---- What was put off within constructors and destructors (resume.c) ---- */
+/* ---- Hooks and values deferred within constructors and destructors (resume.c) ---- */
 
 /* Runs what was deferred for `owner` and reports the values that were rejected. The caller holds no
  * lock and isn't within constructors or destructors. */

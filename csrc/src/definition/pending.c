@@ -11,7 +11,7 @@
 
 static size_t waiting; /* pending values of all names */
 
-/* ---- Making and forgetting ---- */
+/* ---- Adding and dropping ---- */
 
 pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err) {
   static const size_t texts[] = {offsetof(pd__pending, name), offsetof(pd__pending, text),
@@ -200,7 +200,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
   if (waits && !pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
 }
 
-/* ---- For hosts ---- */
+/* ---- Public functions ---- */
 
 pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin *origin,
                              pd_error *err) {

@@ -25,7 +25,7 @@ void pd__deferred_run(const void *owner, pd__report *report) {
   }
 }
 
-/* ---- For hosts ---- */
+/* ---- Public functions ---- */
 
 pd_status pd__do_deferred_run(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};

@@ -43,7 +43,7 @@ static void read_files(parse *run) {
   }
 }
 
-/* ---- With the lock ---- */
+/* ---- Parsing, with the lock ---- */
 
 static void remember(parse *run, const pd_flag *flag, const char *text) {
   run->last = flag;
@@ -51,7 +51,7 @@ static void remember(parse *run, const pd_flag *flag, const char *text) {
   run->last_at = run->at;
 }
 
-/* ---- Slips ---- */
+/* ---- Suggestions ---- */
 
 /* Suggests a fix for an argument right after a flag: --sizes 1 2 3. */
 static void suggest(const parse *run, char out[PD__SUGGESTION_SIZE]) {
@@ -159,7 +159,7 @@ static pd_status read_line(parse *run, pd_error *err) {
   return PD_OK;
 }
 
-/* ---- The new line ---- */
+/* ---- The rearranged command line ---- */
 
 /* Copies the tokens that are arguments, or those that are not, to `fresh`. Returns the new end. */
 static int gather(parse *run, bool arguments, int end) {
@@ -179,7 +179,7 @@ static void arrange(parse *run, int *argc) {
   *argc = end;
 }
 
-/* ---- For hosts ---- */
+/* ---- Public functions ---- */
 
 static pd_status check_arguments(const int *argc, char **argv, const pd_parse_options *options,
                                  pd_error *err) {

@@ -116,7 +116,7 @@ static bool take(pd__operation *operation, found *from, pd_origin *origin, pd__r
   return false;
 }
 
-/* Call this after the assignment succeeded: an error already names the old name. */
+/* Call this only if the assignment was accepted: an error already names the old name. */
 static void warn(pd_flag *flag, const found *from) {
   if (from->node != flag) pd__warn_of_name(from->node, flag);
 }

@@ -13,7 +13,7 @@
 #include "../definition/definition.h"
 #include "../definition/pending.h"
 
-/* ---- Tokens (token.c). No lock. ---- */
+/* ---- Tokens (token.c). Needs no lock. ---- */
 
 /* All text is borrowed until the end of the operation. */
 typedef struct pd__token {
@@ -49,7 +49,7 @@ static inline bool pd__token_is_named(const pd__token *token, const char *name) 
   return token->length == strlen(name) && !memcmp(token->name, name, token->length);
 }
 
-/* ---- Names that need not be known: --undefok=a,b (undefok.c) ---- */
+/* ---- Names that may be undefined: --undefok=a,b (undefok.c) ---- */
 
 /* Adds a name, written without dashes. Only name and length of these tokens are used. If the arena
  * is out of memory the name is lost. */
@@ -61,7 +61,7 @@ void pd__undefok_close(pd__tokens *list);
 /* Returns true if the token's name was added, or is --no<name> of one that was. */
 bool pd__undefok_has(const pd__tokens *list, const pd__token *token);
 
-/* ---- Flagfiles (flagfile.c). No lock. ---- */
+/* ---- Flagfiles (flagfile.c). Needs no lock. ---- */
 
 /* The characters that are ignored around a line and separate patterns. */
 #define PD__BLANKS " \t\r\v\f"
@@ -131,7 +131,7 @@ void pd__environment_use(const char *prefix);
  * value that it already has. */
 bool pd__has_given(pd_source source, const pd_flag *flag, const char *text);
 
-/* ---- What files say, kept for later (config.c) ---- */
+/* ---- Values of files, kept for later (config.c) ---- */
 
 struct pd_config {
   pd__tokens values;
@@ -194,7 +194,7 @@ pd_status pd__reader_finish(pd__reader *reader);
 /* Resolves the token's name; "--nox" may mean the bool x. */
 pd__meaning pd__token_resolve(const pd__token *token);
 
-/* ---- Options: tokens that lead to other places, or ask for help (options.c) ---- */
+/* ---- Options: tokens that name other sources, or ask for help (options.c) ---- */
 
 /* Limits of what files and variables may contain. */
 #define PD__DEPTH_MOST 16 /* files and variables inside each other */

@@ -97,7 +97,7 @@ bool pd__option_help(const pd__reader *reader, pd_help *help) {
   return false;
 }
 
-/* ---- Other places ---- */
+/* ---- Other sources ---- */
 
 /* Returns what is wrong with a list such as a,b; NULL if it is well-formed. The list may end with a
  * comma. */

@@ -113,7 +113,7 @@ void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   }
 }
 
-/* ---- The end ---- */
+/* ---- Reporting and committing ---- */
 
 /* Returns true if the token is like -p9: one dash, several characters, no value. */
 static bool is_short(const pd__token *token) {

@@ -132,7 +132,7 @@ const pd_table *pd__copies_host(const pd_table *own) {
   return table;
 }
 
-/* ---- For hosts ---- */
+/* ---- Public functions ---- */
 
 typedef struct search {
   size_t left;

@@ -139,7 +139,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   member->status = refused.status;
 }
 
-/* ---- For hosts of records ---- */
+/* ---- The functions of pd_host ---- */
 
 /* Returns false if `image` is NULL and the record isn't known. A known record joins only its late
  * definitions, and needs no image. */

@@ -9,7 +9,7 @@
 
 #include "../definition/definition.h"
 
-/* ---- The definitions of a record (record.c). All functions need the lock. ---- */
+/* ---- The definitions of a record (record.c). The caller holds the lock. ---- */
 
 /* Definitions in the form that the registry takes. */
 typedef struct pd__defs {
@@ -81,7 +81,7 @@ void pd__module_leave(pd_module_record *record);
  * or of every image if that is NULL. Takes the lock. */
 void pd__members_visit(const void *inside);
 
-/* ---- Loading (load.c; what is under way, join.c) ---- */
+/* ---- Loading (load.c; pd__loading_now is in join.c) ---- */
 
 /* A pd_module_load under way on this thread. Modules that join meanwhile belong to it: the one that
  * it names and its dependencies. */

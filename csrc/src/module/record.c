@@ -6,7 +6,7 @@
 
 #include "../base/text.h"
 
-/* ---- Their order ---- */
+/* ---- Order ---- */
 
 static int compare_lines(const void *a, const void *b) {
   uint32_t left = ((const pd__cell *)a)->def->line, right = ((const pd__cell *)b)->def->line;
@@ -92,7 +92,7 @@ void pd__defs_drop(pd__defs **list) {
   }
 }
 
-/* ---- Definitions that come late ---- */
+/* ---- Late definitions ---- */
 
 pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all) {
   const size_t least = offsetof(pd_module_record, late) + sizeof record->late;

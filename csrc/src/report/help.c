@@ -18,7 +18,7 @@ static void glue(helper *help, pd__style style, const char *text) {
   pd__page_glue(&help->page, style, text, strlen(text));
 }
 
-/* ---- The left side ---- */
+/* ---- The left column ---- */
 
 static void add_name(helper *help, const char *name, size_t length, bool negated) {
   if (help->page.apart) glue(help, PD__PLAIN, ", ");
@@ -170,7 +170,7 @@ static void add_notes(helper *help, const pd__row *row) {
   add_note(help, PD__WARNING);
 }
 
-/* ---- What every command line reads ---- */
+/* ---- Built-in flags ---- */
 
 typedef struct built_in {
   char name[12];

@@ -3,7 +3,7 @@
 
 #include "report.h"
 
-/* ---- The picture ---- */
+/* ---- The snapshot ---- */
 
 bool pd__rows_collect(pd__rows *rows, pd__arena *arena) {
   PD__LOCKED_OPERATION(operation);

@@ -135,7 +135,7 @@ pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
   return def->list ? check_items(def, value.str, &bad) : check_one(def, value);
 }
 
-/* ---- What is expected ---- */
+/* ---- Messages ---- */
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 

@@ -112,7 +112,7 @@ pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out
   return pd__value_parse((pd_type)def->type, number, out);
 }
 
-/* ---- Literals of files ---- */
+/* ---- Literals in files ---- */
 
 /* True for a list of items; false for one value. */
 static bool is_list(uint32_t literal) { return literal % 16 == PD_TYPE_string; }

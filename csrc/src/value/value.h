@@ -87,9 +87,11 @@ pd_status pd__value_parse(pd_type type, const char *text, pd_value *out);
 /* "as in 1m30s; units: d, h, ...": how to write a value; NULL if the unit isn't known. */
 const char *pd__unit_hint(const char *unit);
 
-/* Whether `literal` is one that pd_config_add accepts; and why a flag rejects text that a file
- * wrote as that literal, or NULL if it accepts it. */
+/* Returns true if pd_config_add accepts the literal. */
 bool pd__literal_known(uint32_t literal);
+
+/* Returns why a flag rejects text that a file wrote as that literal; NULL if the flag accepts
+ * it. */
 const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal);
 
 /* ---- Value to text: format.c ---- */
