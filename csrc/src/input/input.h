@@ -61,7 +61,7 @@ void pd__undefok_close(pd__tokens *list);
 /* Returns true if the token's name was added, or is --no<name> of one that was. */
 bool pd__undefok_has(const pd__tokens *list, const pd__token *token);
 
-/* ---- Flagfiles (flagfile.c). Needs no lock. ---- */
+/* ---- Flagfiles (flagfile.c) ---- */
 
 /* The characters that are ignored around a line and separate patterns. */
 #define PD__BLANKS " \t\r\v\f"
@@ -84,10 +84,12 @@ typedef struct pd__files {
   size_t count, bytes;
 } pd__files;
 
-/* Reads a file and the files that it includes, except those that were read already. */
+/* Reads a file and the files that it includes, except those that were read already. The caller
+ * doesn't hold the lock. */
 void pd__files_read(pd__files *files, const char *path, size_t length);
 
-/* Reads each file that a token may name. The token may later turn out to be no option. */
+/* Reads each file that a token may name. The token may later turn out to be no option. The caller
+ * doesn't hold the lock. */
 void pd__files_read_led(pd__files *files, const pd__token *token);
 
 /* Turns a line into an error. The message shows `why` and only `length` bytes of `text`: the rest

@@ -124,8 +124,7 @@ static bool is_short(const pd__token *token) {
 static void report_unknown(pd__reader *reader, const pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE], place[PD__PLACE_SIZE];
   size_t before = strlen(token->dashes);
-  bool option =
-      before && token->dashes[before - 1] == '-'; /* false if --fromenv= lists it, and for keys */
+  bool option = before && token->dashes[before - 1] == '-'; /* not from --fromenv=, and no key */
   pd__suggest(token->name, token->length, option ? "--" : NULL, suggestion);
   if (!*suggestion && is_short(token) && pd__letter_is_sensitive(*token->name)) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
