@@ -1,8 +1,7 @@
-# Needs a C compiler, make, and Python 3.9 or newer with venv and headers; what
-# is missing is named first. All else goes into .venv: what builds and runs the package
-# first, then what a target needs.
-# Settings: PYTHON= CC= CXX= VENV=, and ARGS= for pytest. PACKAGES= is an environment of the
-# same Python that has all packages (make .venv/dev): they needn't be installed again.
+# Needs a C compiler, make, and Python 3.9 or newer with venv and headers; tools/check.sh names what
+# is missing. Everything else goes into $(VENV), installed when a target needs it.
+# Variables: PYTHON= CC= CXX= VENV=, and ARGS= for pytest. PACKAGES= names an environment of the
+# same Python with all packages (make .venv/dev): they are used instead of being installed again.
 PYTHON ?= python3
 VENV   ?= .venv
 PROFILE ?= full
@@ -26,15 +25,15 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 	  while IFS='|' read -r name text; do printf 'make %-18s %s\n' "$$name" "$$text"; done
 
-demo: $(VENV)/built ## Build library and example plugins, run them from Python over real files
-	@tools/step.sh "Compile three plugins, which link nothing of ours, and a host in C" \
+demo: $(VENV)/built ## Build the library and the example plugins, and run them from Python
+	@tools/step.sh "Compile three plugins, which do not link the library, and a host in C" \
 	  $(MAKE) -C examples BUILD=$(CURDIR)/build
 	@examples/demo/run.sh $(BIN)/python
 
-test: $(VENV)/test ## Run the tests that need no more than this Makefile does
+test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 	$(PYTEST) -m "not extended" $(ARGS)
 
-test-all: $(VENV)/test ## Run all tests; those that lack a tool or the network are skipped, with its name
+test-all: $(VENV)/test ## Run all tests; tests that lack a tool or the network are skipped and name it
 	$(PYTEST) $(ARGS)
 
 lint: $(VENV)/dev ## Check style and types of Python and C
@@ -43,34 +42,34 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	clang-format --dry-run -Werror $(C_FILES)
-	@# A file at a time: over several, clang-tidy 14 sees va_lists that aren't set. With the
-	@# third of its nodes it finds the same errors that were put behind our longest functions.
+	@# One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
+	@# default number of nodes finds the same errors when they are added to our longest functions.
 	printf '%s\n' $(filter-out tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
 	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include \
 	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x03090000 \
 	  -Xclang -analyzer-config -Xclang max-nodes=75000
 
-format: $(VENV)/dev ## Format Python and C, mend what can be mended
+format: $(VENV)/dev ## Format Python and C, and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	clang-format -i $(C_FILES)
 
-matrix: $(VENV)/test ## Run all ways to link and load plugins, a process each; ARGS="--platform musl --sample 99"
+matrix: $(VENV)/test ## Test all ways to link and load plugins, one process each; ARGS="--platform musl --sample 99"
 	$(BIN)/python tests/matrix/matrix.py $(ARGS)
 
-matrix-peers: $(VENV)/test ## The same with gflags, abseil and LLVM, of Debian's packages, and with ours beside them
+matrix-peers: $(VENV)/test ## The same for Debian's gflags, abseil and LLVM, alone and with this library
 	$(BIN)/python tests/matrix/peers/peers.py $(ARGS)
 
-bench: $(VENV)/test ## Measure ours beside its peers; ARGS="--quick" or "--record"
+bench: $(VENV)/test ## Compare speed and memory with other libraries; ARGS="--quick" or "--record"
 	$(BIN)/python -m bench $(ARGS)
 
-bench-instructions: $(VENV)/built ## Count instructions, compare with the record; ARGS=--renew
+bench-instructions: $(VENV)/built ## Count instructions and compare them with the record; ARGS=--renew
 	$(BIN)/python -m bench.instructions $(ARGS)
 
-layers: ## Check that files use earlier layers alone; ARGS="--draw" or "--write"
+layers: ## Check that files use only earlier layers; ARGS="--draw" or "--write"
 	$(PYTHON) tools/layers.py $(ARGS)
 
-lists: ## Write what is made from the lists of pd_flags.h: parts of the package, and the generator's schemas
+lists: ## Generate the Python code and the schemas that follow from the lists in pd_flags.h
 	$(PYTHON) tools/lists.py
 	$(MAKE) $(VENV)/test
 	$(BIN)/python tools/schemas.py
@@ -84,50 +83,50 @@ asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under b
 tsan: check ## Run all tests under ThreadSanitizer, in a copy under build/
 	tools/tsan.sh $(ARGS)
 
-fuzz: check ## Fuzz for 10 minutes each, compare with gflags; ARGS="--seconds 30 --lines 20000"
+fuzz: check ## Run each fuzzer for 10 minutes, and compare with gflags; ARGS="--seconds 30 --lines 20000"
 	$(MAKE) --silent -C tests/fuzz OUT=$(CURDIR)/build/fuzz
 	$(PYTHON) tests/fuzz/run.py $(ARGS)
 
 wheel: $(VENV)/dev ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel
 
-library: $(VENV)/dev ## Build the library alone into build/full; PROFILE=no-report or no-input
+library: $(VENV)/dev ## Build only the library into build/full; PROFILE=no-report or no-input
 	PD_PROFILE=$(PROFILE) $(BIN)/python setup.py -q build_library \
 	  --build-lib build/$(PROFILE) --build-temp build/temp/$(PROFILE)
 
 sdist: $(VENV)/dev ## Build the source distribution into dist/
 	$(BIN)/python -m build --sdist
 
-release: $(VENV)/release ## Build all that is released into dist/, alike everywhere; ARGS=manylinux
+release: $(VENV)/release ## Build the release files into dist/, reproducibly; ARGS=manylinux
 	$(BIN)/python tools/release.py $(ARGS)
 
-docs: $(VENV)/docs ## Build the site into build/site; ARGS="-D nitpicky=1"
+docs: $(VENV)/docs ## Build the documentation into build/site; ARGS="-D nitpicky=1"
 	$(BIN)/python -m sphinx -q -E -W --keep-going $(ARGS) docs build/site
 
-clean: ## Remove whatever these targets made
+clean: ## Remove everything that these targets made
 	rm -rf build dist .venv .venv-* .*_cache .hypothesis *.egg-info
 	rm -rf paddle_flags/include paddle_flags/lib paddle_flags/_*.so
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# A change of the settings renews the environment, a change of the sources the
-# package in it, which is installed editable: a change of a .py file needs neither.
+# New settings rebuild the environment, changed sources rebuild the package in it. The package is
+# installed editable, so changed .py files need neither.
 ifneq ($(SETTINGS),$(strip $(shell cat $(VENV)/settings 2>/dev/null)))
 .PHONY: $(VENV)/settings
 endif
 $(VENV)/settings: | check
-	@tools/step.sh "Make a Python environment in $(VENV)" \
+	@tools/step.sh "Create a Python environment in $(VENV)" \
 	  $(PYTHON) -m venv --clear $(if $(PACKAGES),--without-pip) $(VENV)
 	$(if $(PACKAGES),$(BIN)/python tools/borrow.py $(PACKAGES))
 	@echo '$(SETTINGS)' >$@
 
 $(VENV)/built: $(VENV)/settings $(SOURCES) | check
-	@tools/step.sh "Build the library and its Python modules into $(VENV), with cffi" \
+	@tools/step.sh "Build the library and its extension modules into $(VENV), with cffi" \
 	  $(PIP) --editable .
 	@touch $@
 
-# The package is there, so that pip gets what the extra names and nothing else.
+# The package itself is installed already, so pip installs only what the extra lists.
 $(VENV)/test $(VENV)/dev $(VENV)/docs $(VENV)/release: $(VENV)/built | check
-	@tools/step.sh "Install what $(@F) needs into $(VENV)" $(PIP) 'paddle_flags[$(@F)]'
+	@tools/step.sh "Install the packages for $(@F) into $(VENV)" $(PIP) 'paddle_flags[$(@F)]'
 	@touch $@
 
 check:

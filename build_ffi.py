@@ -1,4 +1,4 @@
-"""The cffi module, made from the public header: nothing of it is written here."""
+"""Generate the cffi module from the public header."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cffi import FFI
 
 HEADER = Path(__file__).parent / "csrc" / "include" / "pd_flags.h"
 
-# Functions of Python that C calls.
+# C functions that are implemented in Python.
 CALLBACKS = """
 extern "Python" bool pd_python_validate(const pd_flag_entry *const *, void *, char *, size_t);
 extern "Python" void pd_python_watch(pd_flag *, void *);
@@ -26,7 +26,7 @@ SOURCE = """
 
 
 def declarations(compiler: list[str]) -> str:
-    """Give the header's declarations, and its constants."""
+    """Return the declarations and constants of the header."""
     command = [*compiler, "-E", "-P", "-DPD_CDEF", str(HEADER)]
     expanded = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     constants = re.findall(r"^#define (PD_\w+) (\d|\")", HEADER.read_text("utf-8"), re.MULTILINE)

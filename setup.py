@@ -15,22 +15,22 @@ INCLUDE, SOURCES = Path("csrc", "include"), Path("csrc", "src")
 VERSION = re.findall(r'#define PD_VERSION "(.+)"', (INCLUDE / "pd_flags.h").read_text())[0]
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
-# A profile leaves whole layers out: PD_PROFILE=no-report.
+# A profile leaves out whole layers: PD_PROFILE=no-report.
 PROFILES = {"full": (), "no-report": ("report",), "no-input": ("report", "input")}
 PROFILE = os.environ.get("PD_PROFILE", "full")
 
-# The library and the modules of Python are hardened alike.
+# Hardening, the same for the library and for the extension modules.
 HARDEN = ["-fstack-protector-strong", "-fasynchronous-unwind-tables"]
 HARDEN_LINK = ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack", "-Wl,-z,separate-code"]
 
 COMPILE = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"]
 COMPILE += ["-fexceptions"]
 # nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
-# library calls its own functions, whoever else in the process has those names.
+# library calls its own functions, even if the process defines the same names.
 LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
 LINK += ["-ldl"]
 
-# PD_SANITIZE=address,undefined builds for the sanitizers, whose symbols may come later.
+# PD_SANITIZE=address,undefined builds for the sanitizers; their runtime is linked later.
 SANITIZE = [f"-fsanitize={kinds}" for kinds in [os.environ.get("PD_SANITIZE")] if kinds]
 if SANITIZE:
     SANITIZE += ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
@@ -38,8 +38,8 @@ else:
     HARDEN += ["-g0", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"]
     LINK += ["-Wl,-z,defs"]
 
-# LDFLAGS and the interpreter bring run paths along; a loader would search them
-# before $ORIGIN/lib, and might find another libpd_flags there.
+# LDFLAGS and the interpreter may add run paths. A loader would search them before
+# $ORIGIN/lib and might find another libpd_flags there.
 FOREIGN_RUN_PATH = re.compile(r"(?m)^-Wl,(--enable-new-dtags,)?--?(rpath|R)([=,]|\n-Wl,).*\n")
 
 
@@ -49,7 +49,7 @@ class Build(build_ext):
         if not (header := Path(sysconfig.get_path("include"), "Python.h")).exists():
             sys.exit(f"{header} is missing. On Debian: apt-get install python3-dev")
         self.build_library(Path(self.build_lib, "paddle_flags"))
-        sys.path.insert(0, str(Path(__file__).parent))  # an isolated build leaves it out
+        sys.path.insert(0, str(Path(__file__).parent))  # an isolated build doesn't have it
         from build_ffi import write_module
 
         write_module(self.compiler.compiler_so, Path(self.build_temp, "_native.c"))
@@ -79,7 +79,7 @@ class Build(build_ext):
             sources, self.build_temp, include_dirs=[str(INCLUDE)], extra_postargs=flags
         )
         compiler.link_shared_object(objects, str(library), extra_postargs=[*LINK, *HARDEN_LINK])
-        # One object: whoever links a part gets the record that announces it, too.
+        # A single object, so that a program that links any part of it gets the copy's record.
         whole = str(Path(self.build_temp, "pd_flags.o"))
         self.spawn([*compiler.compiler_so, "-r", "-nostdlib", *objects, "-o", whole])
         compiler.create_static_lib([whole], "pd_flags", str(library.parent))
@@ -100,12 +100,12 @@ class Build(build_ext):
         super().copy_extensions_to_source()
         for made in ("lib", "include"):
             target = Path("paddle_flags", made)
-            shutil.rmtree(target, ignore_errors=True)  # who runs the old library keeps it
+            shutil.rmtree(target, ignore_errors=True)  # running programs keep the old library
             shutil.copytree(Path(self.build_lib, target), target)
 
 
 class Library(Build):
-    """`build_library`: the library without Python's modules."""
+    """`build_library`: the library without the extension modules."""
 
     def build_extensions(self):
         self.check()
@@ -119,13 +119,13 @@ def extension(name, sources):
         include_dirs=[str(INCLUDE)],
         define_macros=[("Py_LIMITED_API", "0x03090000")] if LIMITED_API else [],
         extra_compile_args=["-fvisibility=hidden", *HARDEN],
-        # nodelete: the registry may call functions of these modules for as long as it is there.
+        # nodelete: the registry may call functions of these modules at any time.
         extra_link_args=[*HARDEN_LINK, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib,-z,nodelete"],
         py_limited_api=LIMITED_API,
     )
 
 
-options = {"build_ext": {"force": True}}  # flags may differ from the last time
+options = {"build_ext": {"force": True}}  # compiler flags may have changed
 options["build_library"] = options["build_ext"]
 if LIMITED_API:
     options["bdist_wheel"] = {"py_limited_api": "cp39"}

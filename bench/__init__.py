@@ -1,1 +1,1 @@
-"""Measures this library beside its peers; `make bench` runs it."""
+"""Compares this library with its peers; `make bench` runs it."""

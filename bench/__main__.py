@@ -21,7 +21,7 @@ PARTS = ("flags", "reads", "threads", "starts", "python", "binaries")
 
 
 def tell(text: str) -> None:
-    """Say what goes on; the tables alone go to stdout."""
+    """Print progress to stderr; stdout is for the tables."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -44,7 +44,7 @@ def arguments() -> argparse.Namespace:
 
 
 def measured(options: argparse.Namespace) -> table.Results:
-    """Measure all, and give what results.json holds."""
+    """Measure everything and return what results.json holds."""
     sizes = works.QUICK if options.quick else works.FULL
     parts = options.only or PARTS
     rounds = options.rounds or sizes.rounds
@@ -76,7 +76,7 @@ def measured(options: argparse.Namespace) -> table.Results:
 
 
 def known_contestants(interpreters: dict[str, Path]) -> dict[str, str]:
-    """Give every contestant with its version, or with what it lacks."""
+    """Return every contestant with its version, or with what is missing to measure it."""
     known = facts.contestants()
     for python in interpreters.values():
         known.update(pythons.packages(python))
@@ -88,7 +88,7 @@ def known_contestants(interpreters: dict[str, Path]) -> dict[str, str]:
 
 
 def save(results: table.Results, directory: Path) -> None:
-    """Write numbers, tables and plots."""
+    """Write the numbers, tables and plots."""
     directory.mkdir(parents=True, exist_ok=True)
     text = json.dumps(results, indent=1, ensure_ascii=False)
     (directory / "results.json").write_text(text + "\n", "utf-8")
@@ -97,7 +97,7 @@ def save(results: table.Results, directory: Path) -> None:
 
 
 def record(results: table.Results) -> None:
-    """Put results where the document shows them."""
+    """Write the results where the documentation shows them."""
     save(results, RESULTS)
     document.write(DOCUMENT, results)
 

@@ -1,4 +1,4 @@
-"""What needs no clock: sizes of files, and the instructions of a read."""
+"""Measurements without a clock: the sizes of files, and the instructions of a read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bench.measure import Rows, exactly
 from bench.places import BUILD, LIBRARY, output
 
 Disassembly = dict[str, str]
-SHORT, LONG = 1000, 11000  # rounds of a loop; their difference is free of what surrounds it
+SHORT, LONG = 1000, 11000  # iterations; the difference cancels the cost around the loop
 
 
 def stripped_size(path: Path) -> int:
-    """Give the bytes of a file without symbols."""
+    """Return the size of a file without symbols, in bytes."""
     copy = BUILD / "stripped"
     copy.parent.mkdir(parents=True, exist_ok=True)
     output("strip", "-o", copy, path)
@@ -25,7 +25,7 @@ def stripped_size(path: Path) -> int:
 
 
 def library_files(contestant: Contestant) -> list[Path]:
-    """Give the shared libraries that make up a flag library."""
+    """Return the shared libraries that make up a flag library."""
     if contestant.ours:
         return [LIBRARY]
     names = [word[2:] for word in contestant.link if re.match(r"-l(gflags|absl_flags)", word)]
@@ -35,7 +35,7 @@ def library_files(contestant: Contestant) -> list[Path]:
 
 
 def one_flag_plugin(contestant: Contestant) -> Path:
-    """Build a plugin with one flag: ours by the header alone, others with their library."""
+    """Build a plugin with one flag: ours with the header alone, others with their library."""
     text = programs.source_with(contestant, 0, 1)
     source = programs.text_file(f"one{contestant.source.suffix}", text)
     command = programs.compiler(cxx=contestant.cxx)
@@ -58,7 +58,7 @@ def sizes(rows: Rows) -> None:
 
 
 def counted(function: str, *command: object) -> int:
-    """Give the instructions that run inside a function, counted by callgrind."""
+    """Return the number of instructions executed inside a function, counted by callgrind."""
     out = BUILD / f"callgrind.{os.getpid()}"
     tool = ["valgrind", "--tool=callgrind", f"--toggle-collect={function}"]
     output(*tool, f"--callgrind-out-file={out}", *command, env=fixed_environment())
@@ -68,7 +68,7 @@ def counted(function: str, *command: object) -> int:
 
 
 def fixed_environment() -> dict[str, str]:
-    """Give an environment in which a program does the same on every machine."""
+    """Return an environment in which a program runs the same code on every machine."""
     plain = "-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM,-BMI2,-RTM,-SSE4_1,-SSE4_2"
     path = os.environ.get("PATH", "")
     tunables = f"glibc.cpu.hwcaps={plain}"
@@ -76,12 +76,12 @@ def fixed_environment() -> dict[str, str]:
 
 
 def has_callgrind() -> bool:
-    """Tell whether instructions can be counted."""
+    """Return whether instructions can be counted."""
     return shutil.which("valgrind") is not None
 
 
 def read_instructions(rows: Rows) -> None:
-    """Add how many instructions one read takes, the loop around it included."""
+    """Add the instructions of one read, including the loop around it."""
     if not has_callgrind():
         return
     for each in [PLAIN, *present()]:
@@ -96,7 +96,7 @@ def read_instructions(rows: Rows) -> None:
 
 
 def loop_of(program: Path, function: str) -> str:
-    """Give the instructions of the loop in a function."""
+    """Return the instructions of the loop in a function."""
     command = ("objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}", program)
     pattern = r"(?m)^ +([0-9a-f]+):\t(.*)$"
     lines = [(int(at, 16), text.strip()) for at, text in re.findall(pattern, output(*command))]
@@ -110,13 +110,13 @@ def loop_of(program: Path, function: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Take out of an instruction what says nothing about it: places in the file."""
+    """Remove addresses from an instruction."""
     text = re.sub(r" +# [0-9a-f]+ ", "  # ", text)
     return re.sub(r"(?m)^(j\w+|call) +[0-9a-f]+ ", r"\1 ", text).rstrip()
 
 
 def disassembly() -> Disassembly:
-    """Give the loop that reads an int flag, of each contestant."""
+    """Return the loop that reads an int flag, for each contestant."""
     readers = [PLAIN, *(each for each in native() if not each.missing)]
     chosen = [each for each in readers if not each.another_way and each.name != "LLVM"]
     return {each.name: loop_of(programs.work_program(each), "bench_read_int") for each in chosen}

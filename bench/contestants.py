@@ -1,4 +1,4 @@
-"""Who is measured: this library and the native peers, with how one builds with each."""
+"""The contestants: this library and its native peers, with the options to build with each."""
 
 from __future__ import annotations
 
@@ -25,44 +25,44 @@ class Contestant:
     link: tuple[str, ...] = ()
     ours: bool = False
     version: str = ""
-    missing: str = ""  # why it can't be measured, and what mends that
-    # Of a source file with many definitions: its head, one definition, and how to parse.
+    missing: str = ""  # why it can't be measured, and how to change that
+    # For a source file with many definitions: its head, one definition, and the call that parses.
     head: str = ""
     definition: str = ""
     parse: str = ""
 
     @property
     def another_way(self) -> bool:
-        """Whether it is another way to use a library: it is measured with flags alone."""
+        """True for another way to use a library, of which only the flags are measured."""
         return "," in self.name
 
     @property
     def threads(self) -> Path | None:
-        """The program that reads in threads, where there is one."""
+        """The program that reads in threads, or None."""
         stem = "threads" if self.ours else f"threads_{self.name.lower()}"
         path = HERE / f"{stem}{self.source.suffix}"
         return path if path.exists() and not self.another_way else None
 
     @property
     def cxx(self) -> bool:
-        """Whether it is used from C++."""
+        """True if it is used from C++."""
         return self.source.suffix == ".cc"
 
 
 def words(*command: str) -> tuple[str, ...]:
-    """Give the words that a command such as pkg-config prints."""
+    """Return the words that a command such as pkg-config prints."""
     return tuple(output(*command).split())
 
 
 def package_version(package: str) -> str:
-    """Give the version of Debian's package, without its epoch."""
+    """Return the version of Debian's package, without its epoch."""
     if not shutil.which("dpkg-query"):
         return "of unknown version"
     return words("dpkg-query", "-W", "-f", "${Version}", package)[0]
 
 
 def compiles(*options: str) -> bool:
-    """Tell whether the C++ compiler is there, and takes an empty file with these options."""
+    """Return whether the C++ compiler exists and accepts an empty file with these options."""
     command = [*compiler(cxx=True), "-std=c++17", *options, "-x", "c++", "-fsyntax-only"]
     try:
         output(*command, "/dev/null")
@@ -72,7 +72,7 @@ def compiles(*options: str) -> bool:
 
 
 def lacking(packages: str, header: str, *tools: str) -> str:
-    """Give what installs a C++ library, its header and tools; nothing if all are there."""
+    """Return how to install what a C++ library, its header and tools need; "" if all exist."""
     if compiles("-include", header) and all(map(shutil.which, tools)):
         return ""
     compiler = "" if compiles() else "g++ "
@@ -80,7 +80,7 @@ def lacking(packages: str, header: str, *tools: str) -> str:
 
 
 def ours() -> list[Contestant]:
-    """Give this library: flags made at run time, and a module's record of definitions."""
+    """Return this library twice: flags defined at run time, and the record of a module."""
     compiled = (f"-I{INCLUDE}",)
     linked = (str(LIBRARY), f"-Wl,-rpath,{LIBRARY.parent}")
     source = NATIVE / "ours.c"
@@ -101,7 +101,7 @@ def ours() -> list[Contestant]:
 
 
 def gflags() -> Contestant:
-    """Give Debian's gflags, the shared library."""
+    """Return Debian's gflags, the shared library."""
     source, missing = NATIVE / "gflags.cc", lacking("libgflags-dev", "gflags/gflags.h")
     if missing:
         return Contestant("gflags", source, missing=missing)
@@ -118,7 +118,7 @@ def gflags() -> Contestant:
 
 
 def abseil() -> Contestant:
-    """Give Debian's abseil, shared libraries."""
+    """Return Debian's abseil, shared libraries."""
     source = NATIVE / "abseil.cc"
     missing = lacking("libabsl-dev pkg-config", "absl/flags/flag.h", "pkg-config")
     if missing:
@@ -136,10 +136,10 @@ def abseil() -> Contestant:
 
 
 def llvm() -> list[Contestant]:
-    """Give LLVM's command line library, by itself and with a lock around what it does.
+    """Return LLVM's command line library, alone and with a lock around each call.
 
-    It knows no threads; ours takes a lock for each call. The shared library is all of LLVM:
-    a static one.
+    It isn't thread-safe, while ours locks in each call. The shared library is all of LLVM, so the
+    static one is used.
     """
     source = NATIVE / "llvm.cc"
     missing = lacking("llvm-dev", "string", "llvm-config")
@@ -163,7 +163,7 @@ def llvm() -> list[Contestant]:
 
 
 def from_wheel(name: str, package: str, standard: str, *parts: str) -> Contestant:
-    """Give a peer that comes in a large package of PyPI; `parts`: headers, library."""
+    """Return a peer that is part of a large package on PyPI. `parts`: its headers, its library."""
     source = NATIVE / f"{name.lower()}.cc"
     if not large.wanted():
         return Contestant(
@@ -184,24 +184,24 @@ def from_wheel(name: str, package: str, standard: str, *parts: str) -> Contestan
 
 
 def c10() -> Contestant:
-    """Give PyTorch's flags."""
+    """Return PyTorch's flags."""
     return from_wheel("c10", "torch", "c++20", "torch/include", "torch/lib/libc10.so")
 
 
 def paddle() -> Contestant:
-    """Give Paddle's flags."""
+    """Return Paddle's flags."""
     parts = ("paddle/include", "paddle/libs/libcommon.so")
     return from_wheel("Paddle", "paddlepaddle", "c++17", *parts)
 
 
 @functools.cache
 def native() -> list[Contestant]:
-    """Give all of them, those that are missing too."""
+    """Return all contestants, including the missing ones."""
     return [*ours(), gflags(), abseil(), *llvm(), c10(), paddle()]
 
 
 def present() -> list[Contestant]:
-    """Give those that can be measured."""
+    """Return the contestants that can be measured."""
     return [each for each in native() if not each.missing]
 
 

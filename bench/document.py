@@ -1,4 +1,4 @@
-"""The parts of docs/explanation/performance.md that a run writes."""
+"""Writes the generated parts of docs/explanation/performance.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def disassembly(results: Results) -> str:
-    """Give the loops that read an int flag."""
+    """Return the loops that read an int flag."""
     parts = []
     for who, text in results["disassembly"].items():
         parts.append(f"{who}:\n\n```text\n{text}\n```")
@@ -21,19 +21,19 @@ def disassembly(results: Results) -> str:
 
 
 def unmet(results: Results) -> str:
-    """Give the budgets that aren't met."""
+    """Return the budgets that aren't met."""
     lines = [f"- {text}" for text in table.worst(results)]
     return "\n".join(lines) or "All budgets are met."
 
 
 def shown_plots(results: Results) -> str:
-    """Give the plots that there are."""
+    """Return the plots that have data."""
     drawn = plots.drawn(results)
     return "\n\n".join(f"![{text}](../../bench/results/{name}.svg)" for name, text in drawn.items())
 
 
 def sections(results: Results) -> dict[str, str]:
-    """Give the text of every part."""
+    """Return the text of every part."""
     tables = rows.tables(tuple(results["pythons"]))
     texts = [(each.title, table.markdown(results, each)) for each in tables]
     return {
@@ -46,7 +46,7 @@ def sections(results: Results) -> dict[str, str]:
 
 
 def filled(document: str, results: Results) -> str:
-    """Give a document with its parts made anew."""
+    """Return a document with its parts replaced."""
     for name, text in sections(results).items():
         begin, end = f"<!-- bench {name} -->", f"<!-- end of {name} -->"
         before, begins, rest = document.partition(begin)
@@ -58,5 +58,5 @@ def filled(document: str, results: Results) -> str:
 
 
 def write(path: Path, results: Results) -> None:
-    """Renew a document."""
+    """Update a document."""
     path.write_text(filled(path.read_text("utf-8"), results), "utf-8")

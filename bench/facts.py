@@ -1,4 +1,4 @@
-"""What machine, compiler and libraries a measurement was made with."""
+"""Facts about the machine, compiler and libraries of a measurement."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from bench.places import ROOT, CommandError, output
 
 
 def processor() -> str:
-    """Give the name of the processor."""
+    """Return the name of the processor."""
     found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     return found[1] if found else platform.machine()
 
 
 def system() -> str:
-    """Give the name of the distribution, with the kernel's version."""
+    """Return the name of the distribution, with the kernel's version."""
     release = Path("/etc/os-release")
     text = release.read_text() if release.exists() else ""
     found = re.search(r'PRETTY_NAME="(.*)"', text)
@@ -27,7 +27,7 @@ def system() -> str:
 
 
 def commit() -> str:
-    """Give the commit that is measured, with a plus where the tree differs from it."""
+    """Return the measured commit, followed by a plus if the tree differs from it."""
     try:
         name = output("git", "-C", ROOT, "rev-parse", "--short=12", "HEAD").strip()
         paths = ("csrc", "paddle_flags", "setup.py", "bench")
@@ -38,23 +38,23 @@ def commit() -> str:
 
 
 def compiler() -> str:
-    """Give the first line that the C compiler says about itself."""
+    """Return the first line of the C compiler's version."""
     return output(*programs.compiler(cxx=False), "--version").splitlines()[0]
 
 
 def libc() -> str:
-    """Give the version of the C library."""
+    """Return the version of the C library."""
     return " ".join(platform.libc_ver())
 
 
 def contestants() -> dict[str, str]:
-    """Give each native contestant with its version, or with what it lacks."""
+    """Return each native contestant with its version, or with what is missing."""
     named = [each for each in native() if each.version or each.missing]
     return {each.name: each.missing or each.version for each in named}
 
 
 def machine() -> dict[str, str]:
-    """Give the facts that stand above the tables."""
+    """Return the facts shown above the tables."""
     return {
         "processor": f"{processor()}, {os.cpu_count()} cores",
         "system": system(),

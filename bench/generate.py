@@ -37,7 +37,7 @@ KINDS = (
 
 
 def flag(index: int) -> str:
-    """Give one flag as people write it."""
+    """Return one flag as users write it."""
     return (
         f"- name: flag_{index}\n  {KINDS[index % len(KINDS)]}\n"
         f"  help: What flag {index} is for, in a sentence that is as long as such texts are.\n"
@@ -46,7 +46,7 @@ def flag(index: int) -> str:
 
 
 def files(count: int) -> Iterator[tuple[str, str]]:
-    """Give names and texts of the three files."""
+    """Yield names and texts of the three files."""
     head = "name: large\nversion: 2.0.0\nflags:\n"
     yield "flags.yaml", head + "".join(map(flag, range(count)))
     aliases = (f"- {{flag: flag_{i}, names: [alias_{i}]}}\n" for i in range(0, count, 10))
@@ -66,7 +66,7 @@ def files(count: int) -> Iterator[tuple[str, str]]:
 
 
 def one_core() -> None:
-    """Let a child have one core."""
+    """Restrict the child process to one core."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
@@ -98,7 +98,7 @@ def measured(count: int) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure, print, judge."""
+    """Measure, print, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench.generate", description=__doc__)
     parser.add_argument("--flags", type=int, default=FLAGS, help="%(default)s if not told")
     parser.add_argument("--record", action="store_true", help="keep the figures")

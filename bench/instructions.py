@@ -26,14 +26,14 @@ Counts = dict[str, int]
 
 
 def counts() -> Counts:
-    """Count all works."""
+    """Count the instructions of each kind of work."""
     run_path = f"-Wl,-rpath,{LIBRARY.parent}"
     program = programs.tool("instructions", f"-I{INCLUDE}", LIBRARY, run_path)
     return {name: binaries.counted("counted", program, name) for name in output(program).split()}
 
 
 def conditions() -> dict[str, str]:
-    """Give what counts depend on, apart from the library."""
+    """Return what the counts depend on, apart from the library."""
     compiler = programs.compiler(cxx=False)
     kind = "clang" if "clang" in output(*compiler, "--version") else "gcc"
     version = output(*compiler, "-dumpversion").strip().partition(".")[0]
@@ -45,7 +45,7 @@ def conditions() -> dict[str, str]:
 
 
 def compare(old: Counts, new: Counts) -> list[str]:
-    """Give a line for each row that is an error."""
+    """Return a line for each row that is an error."""
     errors = []
     for name in sorted({*old, *new}):
         before, now = old.get(name), new.get(name)
@@ -58,7 +58,7 @@ def compare(old: Counts, new: Counts) -> list[str]:
 
 
 def table(old: Counts, new: Counts) -> str:
-    """Give all rows, for people."""
+    """Return all rows as text."""
     lines = []
     for name, now in new.items():
         before = old.get(name)
@@ -68,7 +68,7 @@ def table(old: Counts, new: Counts) -> str:
 
 
 def judge(record: dict[str, Any], new: Counts, now: dict[str, str]) -> int:
-    """Say how the counts compare; give the exit status."""
+    """Print how the counts compare; return the exit status."""
     differing = [name for name, text in record["conditions"].items() if now.get(name) != text]
     for name in differing:
         print(f"recorded with {name} {record['conditions'][name]}, here it is {now[name]}")

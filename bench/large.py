@@ -1,4 +1,4 @@
-"""Peers that come in large packages: only what is needed is kept of them."""
+"""Peers that are part of large packages, of which only the needed files are kept."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PARTS = {
 
 
 def wanted() -> bool:
-    """Tell whether large packages may be downloaded."""
+    """Return whether large packages may be downloaded."""
     return os.environ.get(SWITCH, "") not in ("", "0")
 
 
 def unpacked(package: str) -> Path:
-    """Give the directory with headers and library of a package, downloaded once."""
+    """Return the directory with headers and library of a package; download it once."""
     home = BUILD / "large" / package
     if not home.exists():
         unfinished = home.with_suffix(".part")
@@ -44,5 +44,5 @@ def unpacked(package: str) -> Path:
 
 
 def version(package: str) -> str:
-    """Give the version of what was downloaded."""
+    """Return the version that was downloaded."""
     return (BUILD / "large" / package / "version").read_text()

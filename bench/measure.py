@@ -1,4 +1,4 @@
-"""Runs measurements: in turns, one process each, and gives medians."""
+"""Runs measurements in turns, each in a process of its own, and computes medians."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SLOW_S = 10.0
 Summary = dict[str, Any]
-Rows = dict[str, dict[str, Summary]]  # of each row: of each contestant
+Rows = dict[str, dict[str, Summary]]  # row -> contestant -> summary
 
 
 @dataclass(frozen=True)
@@ -25,23 +25,23 @@ class Case:
 
     who: str
     command: Sequence[object]
-    rows: dict[str, str]  # of each number in its JSON: the row that it belongs to
+    rows: dict[str, str]  # number in its JSON -> row
     scale: float = 1.0
-    named: tuple[str, ...] = ()  # what else in the JSON tells the rows apart
+    named: tuple[str, ...] = ()  # other fields of the JSON that are part of the row's name
 
 
 @dataclass
 class Samples:
-    """What the processes printed."""
+    """The numbers that the processes printed."""
 
     values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
     def add(self, row: str, who: str, value: float) -> None:
-        """Keep one value."""
+        """Record one value."""
         self.values.setdefault(row, {}).setdefault(who, []).append(value)
 
     def rows(self) -> Rows:
-        """Give the medians."""
+        """Return the medians."""
         return {
             row: {who: summary(values) for who, values in of_all.items()}
             for row, of_all in self.values.items()
@@ -49,26 +49,26 @@ class Samples:
 
 
 def summary(values: Sequence[float]) -> Summary:
-    """Give median and range, and the value of each round, to be compared with its round's."""
+    """Return median, range, and the value of each round, for comparison within the round."""
     kept = {"median": statistics.median(values), "low": min(values), "high": max(values)}
     rounds = {"values": [rounded(value) for value in values]} if len(values) > 1 else {}
     return {name: rounded(v) for name, v in kept.items()} | {"runs": len(values)} | rounds
 
 
 def rounded(value: float) -> float:
-    """Give a value in five digits."""
+    """Return a value rounded to five digits."""
     return float(f"{value:.5g}")
 
 
 def values_of(summary: Summary) -> list[float]:
-    """Give what was measured, the rounds in their order."""
+    """Return the measured values in the order of the rounds."""
     return list(summary.get("values", [summary["median"]]))
 
 
 def ratio(mine: Summary, other: Summary) -> float | None:
-    """Give the median of the ratios of all rounds."""
+    """Return the median of the ratios of all rounds."""
     pairs = [values_of(mine), values_of(other)]
-    if len(pairs[0]) != len(pairs[1]):  # one took so long that it was measured once
+    if len(pairs[0]) != len(pairs[1]):  # one was slow and ran only once
         pairs = [[mine["median"]], [other["median"]]]
     if min(pairs[1]) <= 0:
         return None
@@ -76,12 +76,12 @@ def ratio(mine: Summary, other: Summary) -> float | None:
 
 
 def exactly(value: float) -> Summary:
-    """Give a value that is counted, not measured."""
+    """Return the summary of a value that is counted, not measured."""
     return summary([value])
 
 
 def in_turns(groups: Sequence[Sequence[Case]], round_: int) -> Iterable[Case]:
-    """Give every case once; contestants follow each other, another one first each round."""
+    """Yield every case once. The contestants of a group take turns at going first."""
     for group in groups:
         first = round_ % len(group)
         yield from group[first:]
@@ -89,7 +89,7 @@ def in_turns(groups: Sequence[Sequence[Case]], round_: int) -> Iterable[Case]:
 
 
 def take(samples: Samples, case: Case, numbers: dict[str, Any]) -> None:
-    """Keep the numbers of one line; a program that does several things names them."""
+    """Record the numbers of one line; the fields in `case.named` complete the row's name."""
     parts = [str(numbers[name]).replace(" ", "-") for name in case.named if name in numbers]
     for name, row in case.rows.items():
         samples.add("/".join([row, *parts]), case.who, numbers[name] * case.scale)
@@ -98,7 +98,7 @@ def take(samples: Samples, case: Case, numbers: dict[str, Any]) -> None:
 def run(groups: Sequence[Sequence[Case]], rounds: int, tell: Callable[[str], None]) -> Rows:
     """Measure all cases `rounds` times; a group holds the contestants of one row.
 
-    What takes very long is measured once.
+    Very slow cases run only once.
     """
     samples = Samples()
     slow: set[int] = set()
@@ -117,7 +117,7 @@ def run(groups: Sequence[Sequence[Case]], rounds: int, tell: Callable[[str], Non
 
 
 def over(rows: Rows, row: str, base: dict[str, str], result: str) -> None:
-    """Add a row that is another one without what its base contestants take."""
+    """Add a row: another row minus the values of its base contestants."""
     of_all = rows.get(row, {})
     for who, below in base.items():
         if who in of_all and below in of_all:

@@ -1,4 +1,4 @@
-"""Where things are, and how commands run."""
+"""Paths, and how to run commands."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LIBRARY = ROOT / "paddle_flags" / "lib" / "libpd_flags.so"
 
 
 class CommandError(Exception):
-    """A command failed; the text is all that it said."""
+    """A command failed; the text is all of its output."""
 
 
 def output(*command: object, env: dict[str, str] | None = None) -> str:
-    """Run a command and give what it prints."""
+    """Run a command and return its output."""
     words = [str(word) for word in command]
     ended = subprocess.run(words, capture_output=True, text=True, env=env, check=False)
     if ended.returncode != 0:
@@ -30,7 +30,7 @@ def output(*command: object, env: dict[str, str] | None = None) -> str:
 
 
 def fingerprint(*parts: object) -> str:
-    """Give a short name for texts and for the contents of files and directories."""
+    """Return a short name for texts and for the contents of files and directories."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, Path):

@@ -1,4 +1,4 @@
-"""Plots of the results, as PNG and SVG: cost of a flag against their number."""
+"""Plots of the results, as PNG and SVG: the cost of a flag by the number of flags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CASES = {
     "writer-of-this-flag": "a thread sets the flag",
     "writer-of-the-flag-beside": "a thread sets the flag beside it",
 }
-# Colours that the colour-blind tell apart; a mark for each, for those who print in grey.
+# Colours that the colour-blind can tell apart, and a mark for each, for grey printers.
 STYLES = {
     "ours": ("#0072b2", "o"),
     "ours, record": ("#56b4e9", "s"),
@@ -41,25 +41,25 @@ SETTINGS = {
 
 
 def series(results: Results, work: str, who: str, end: str = "") -> tuple[list[int], list[float]]:
-    """Give the numbers of flags or threads, and what was measured with them."""
+    """Return the numbers of flags or threads, and the medians measured with them."""
     found = {
         int(key.split("/")[1]): of_all[who]["median"]
         for key, of_all in results["rows"].items()
         if key.startswith(f"{work}/") and key.endswith(end) and who in of_all
     }
-    counts = sorted(count for count, value in found.items() if value > 0)  # the axes' logarithms
+    counts = sorted(count for count, value in found.items() if value > 0)  # logarithmic axes
     return counts, [found[count] for count in counts]
 
 
 def save(figure: Any, directory: Path, name: str) -> None:  # noqa: ANN401 - matplotlib's
-    """Write a figure so that the same numbers give the same files."""
+    """Write a figure reproducibly: the same numbers give the same files."""
     directory.mkdir(parents=True, exist_ok=True)
     figure.savefig(directory / f"{name}.svg", metadata={"Date": None})
     figure.savefig(directory / f"{name}.png", dpi=110, metadata={"Software": None})
 
 
 def by_count(results: Results, directory: Path) -> None:
-    """Draw what a flag costs when there are few, and when there are many."""
+    """Draw the cost of a flag by the number of flags."""
     from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, needed here alone
 
     plt.rcParams.update(cast("Any", SETTINGS))
@@ -76,7 +76,7 @@ def by_count(results: Results, directory: Path) -> None:
 
 
 def by_threads(results: Results, directory: Path) -> None:
-    """Draw how many reads threads do, alone and beside a writer."""
+    """Draw how many reads threads do, with and without a writer."""
     from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, needed here alone
 
     plt.rcParams.update(cast("Any", SETTINGS))
@@ -94,7 +94,7 @@ def by_threads(results: Results, directory: Path) -> None:
 
 
 def drawn(results: Results) -> dict[str, str]:
-    """Give the plots that there are numbers for, with what they show."""
+    """Return the plots that have data, with their captions."""
     texts = {
         "flags": ("register/", "Cost and memory of a flag, for 1 to 1,000,000 flags"),
         "threads": ("threads/", "Reads of a string in 1, 2 and 4 threads, and beside a writer"),
@@ -107,7 +107,7 @@ def drawn(results: Results) -> dict[str, str]:
 
 
 def draw(results: Results, directory: Path) -> None:
-    """Draw all that there are numbers for."""
+    """Draw all plots that have data."""
     draws = {"flags": by_count, "threads": by_threads}
     for name in drawn(results):
         draws[name](results, directory)

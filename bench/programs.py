@@ -1,4 +1,4 @@
-"""Builds programs, each once, into build/bench/programs."""
+"""Builds programs into build/bench/programs, each once."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
     from bench.contestants import Contestant
 
-# Everybody is compiled alike.
+# All contestants are compiled with the same options.
 OPTIMIZE = ("-O2", "-DNDEBUG", "-Wall", "-Wextra")
-# Generated files hold definitions and no loops; with -O2 gcc takes minutes over the
-# constructors of C++ libraries.
+# Generated files have definitions and no loops; with -O2 gcc takes minutes for the constructors of
+# C++ libraries.
 GENERATED = ("-O1",)
 FLAGS_IN_A_FILE = 500
 
 
 def compiler(*, cxx: bool) -> list[str]:
-    """Give the compiler's command; the environment may choose another one."""
+    """Return the compiler's command; CC and CXX may name another one."""
     return shlex.split(os.environ.get("CXX", "c++") if cxx else os.environ.get("CC", "cc"))
 
 
 def build(name: str, *command: object, depends: Sequence[object] = ()) -> Path:
-    """Run a compiler, unless it did the very same before."""
+    """Run a compiler, unless it built the same before."""
     sources = [part for part in command if isinstance(part, Path) and part.is_file()]
     headers = [INCLUDE] if f"-I{INCLUDE}" in command else []
     if any(source.is_relative_to(HERE) for source in sources):
@@ -56,7 +56,7 @@ def tool(stem: str, *options: object) -> Path:
 
 
 def work_program(contestant: Contestant) -> Path:
-    """Build the program that does the works of work.c with one library."""
+    """Build the program that runs work.c with one library."""
     objects = [compiled(NATIVE / "work.c"), compiled(contestant.source, *contestant.compile)]
     command = [*compiler(cxx=contestant.cxx), *objects, *contestant.link]
     return build(contestant.name, *command)
@@ -71,20 +71,20 @@ def thread_program(contestant: Contestant) -> Path:
 
 
 def source_with(contestant: Contestant, first: int, count: int) -> str:
-    """Give a source file that defines some flags."""
+    """Return a source file that defines some flags."""
     names = [f"check_{index:05d}_limit" for index in range(first, first + count)]
     lines = [contestant.definition.format(name=name) for name in names]
     return "\n".join([contestant.head, *lines, ""])
 
 
 def main_of(contestant: Contestant) -> str:
-    """Give a program that has the library and does nothing: it parses only arguments."""
+    """Return a program that links the library and parses only if it has arguments."""
     lines = ["int main(int argc, char **argv) {", "  return argc > 1 && (PARSE);", "}", ""]
     return "\n".join([contestant.head, *lines]).replace("PARSE", contestant.parse)
 
 
 def text_file(name: str, text: str) -> Path:
-    """Write a generated source, under a name that changes with it."""
+    """Write a generated source under a name that depends on its text."""
     stem, _, suffix = name.rpartition(".")
     path = BUILD / "sources" / f"{stem}-{fingerprint(text)}.{suffix}"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ def text_file(name: str, text: str) -> Path:
 
 
 def definition_objects(contestant: Contestant, count: int) -> list[Path]:
-    """Compile `count` definitions, in files of a size that compilers bear."""
+    """Compile `count` definitions, in files of a size that compilers can handle."""
     suffix = contestant.source.suffix
     firsts = range(0, count, FLAGS_IN_A_FILE)
     texts = [source_with(contestant, at, min(FLAGS_IN_A_FILE, count - at)) for at in firsts]
@@ -112,7 +112,7 @@ def start_program(contestant: Contestant, count: int, *, plugin: bool = False) -
     run_path: list[str] = []
     if plugin:
         library = build(f"plugin-{count}.so", *command, "-shared", *objects)
-        # Nothing refers to it: it must be kept all the same.
+        # Keep the library although nothing refers to it.
         objects = ["-Wl,--no-as-needed", library, "-Wl,--as-needed"]
         run_path = [f"-Wl,-rpath,{library.parent}"]
     parts = [compiled(main, *contestant.compile), *objects, *run_path, *contestant.link]
@@ -120,6 +120,6 @@ def start_program(contestant: Contestant, count: int, *, plugin: bool = False) -
 
 
 def empty_program(*, cxx: bool) -> Path:
-    """Build a program without any library but its language's."""
+    """Build a program that links only the library of its language."""
     source = text_file("empty.cc" if cxx else "empty.c", "int main() { return 0; }\n")
     return build("empty", *compiler(cxx=cxx), *OPTIMIZE, source)

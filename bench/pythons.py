@@ -1,4 +1,4 @@
-"""What is measured from Python: an environment for each CPython, and its cases."""
+"""Measurements from Python: an environment for each CPython, and its cases."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ MODULES = {  # in bench/python
     "argparse": "argparse_py",
     "click": "click_py",
 }
-WITH_REGISTRY = ("ours", "absl-py")  # the others give values away and keep none
+WITH_REGISTRY = ("ours", "absl-py")  # the others return values and keep none
 
 
 def found() -> dict[str, Path]:
-    """Give the interpreters of the versions that are measured, of those on this machine."""
+    """Return the interpreters on this machine, by version, among the versions to measure."""
     versions = {}
     for version in PYTHONS:
         homes = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
@@ -48,7 +48,7 @@ def found() -> dict[str, Path]:
 
 
 def runs_as(python: Path, version: str) -> bool:
-    """Tell whether an interpreter runs, and is of a version."""
+    """Return whether an interpreter runs and has this version."""
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     try:
         return output(python, "-c", code).strip() == version
@@ -57,12 +57,12 @@ def runs_as(python: Path, version: str) -> bool:
 
 
 def own_version() -> str:
-    """Give the version of the Python that runs this."""
+    """Return the version of the running Python."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def environment(version: str, python: Path) -> Path:
-    """Give the Python of an environment that has this package, installed as users do."""
+    """Return the Python of an environment with this package, installed as users install it."""
     home = BUILD / f"python-{version}"
     stamp = home / "stamp"
     parts = [ROOT / name for name in ("csrc", "setup.py", "build_ffi.py", "pyproject.toml")]
@@ -78,7 +78,7 @@ def environment(version: str, python: Path) -> Path:
 
 
 def work_groups(version: str, python: Path, sizes: Sizes) -> Iterator[list[Case]]:
-    """Measure reading, setting, defining and parsing."""
+    """Yield the cases of reading, setting, defining and parsing."""
     works = [("get", sizes.python_calls, 1.0), ("value", sizes.python_calls, 1.0)]
     works += [("assign", sizes.python_calls // 10, 1.0), ("define", sizes.python_flags, 1e-3)]
     works += [("parse", sizes.python_flags, sizes.python_flags * 1e-6)]
@@ -92,31 +92,31 @@ def work_groups(version: str, python: Path, sizes: Sizes) -> Iterator[list[Case]
 
 
 def import_group(version: str, python: Path, sizes: Sizes) -> list[Case]:
-    """Start Pythons that import one thing, and end."""
+    """Return the cases that start a Python, import one module and end."""
     spawn = programs.tool("spawn")
     rows = {"wall": f"python-{version}/start"}
     return [
-        Case(who, [spawn, sizes.starts, python, "-I", "-c", code], rows)  # not from this tree
+        Case(who, [spawn, sizes.starts, python, "-I", "-c", code], rows)  # -I: not from this tree
         for who, code in IMPORTS.items()
     ]
 
 
 def groups(pythons: dict[str, Path], sizes: Sizes) -> Iterator[list[Case]]:
-    """Give all cases."""
+    """Yield all cases."""
     for version, python in pythons.items():
         yield from work_groups(version, python, sizes)
         yield import_group(version, python, sizes)
 
 
 def imports_over_empty(rows: Rows, pythons: dict[str, Path]) -> None:
-    """Take away what an empty Python takes."""
+    """Subtract the time of an empty Python."""
     base = {who: "empty Python" for who in IMPORTS if who != "empty Python"}
     for version in pythons:
         over(rows, f"python-{version}/start", base, f"python-{version}/import")
 
 
 def packages(python: Path) -> dict[str, str]:
-    """Give the Python peers with their versions; argparse comes with Python."""
+    """Return the Python peers with their versions; argparse comes with Python."""
     code = "import sys, importlib.metadata as m; print(m.version(sys.argv[1]))"
     versions = {}
     for name in PACKAGES:
@@ -128,13 +128,13 @@ def packages(python: Path) -> dict[str, str]:
 
 
 def environments(*, quick: bool) -> dict[str, Path]:
-    """Give the Pythons to measure: all versions, or only the one that runs this."""
+    """Return the Pythons to measure: all versions, or only the running one."""
     if quick:
         return {own_version(): Path(sys.executable)}
     return {version: environment(version, python) for version, python in found().items()}
 
 
 def absent() -> list[str]:
-    """Give the versions that aren't on this machine."""
+    """Return the versions that aren't on this machine."""
     there = found()
     return [version for version in PYTHONS if version not in there]

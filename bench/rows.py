@@ -1,4 +1,4 @@
-"""The rows of the tables, each with its budget: the one place that holds them."""
+"""The rows of the tables and their budgets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 COUNTS = {1000: "1,000", 10_000: "10,000", 100_000: "100,000", 1_000_000: "1,000,000"}
-MEANT = (1000, 10_000, 100_000)  # numbers of flags whose mean is judged
+MEANT = (1000, 10_000, 100_000)  # the numbers of flags in the mean that is judged
 PYTHONS = ("3.11", "3.13")
 
 
@@ -18,27 +18,27 @@ BEST = "the best peer"
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table. Of the budgets, those that are given must all hold.
+    """One line of a table. All budgets that are set must hold.
 
-    Times are judged by ratios to peers that were measured in the same rounds: another
-    machine, or a busy one, changes both. What is counted has budgets in its unit.
+    Times are judged by their ratio to peers measured in the same rounds: another machine, or a busy
+    one, changes both. Counts have budgets in their unit.
     """
 
     key: str  # in the results
     title: str
     unit: str
     at_most: float | None = None  # in the unit
-    ratio: float | None = None  # ours to `against`: at most, or at least where more is better
+    ratio: float | None = None  # ours to `against`: at most; at least if `more`
     against: str = BEST
-    ours: str = ""  # the way of ours that is judged; by default the worse one
+    ours: str = ""  # which of our ways is judged; by default the worse one
     mean_of: tuple[str, ...] = ()  # the geometric mean of these rows
     as_plain: bool = False  # no more than a plain global variable
-    as_without: str = ""  # no worse than ours in this other row, of `more`
-    more: bool = False  # a bigger value is better
+    as_without: str = ""  # no worse than ours in this other row; needs `more`
+    more: bool = False  # larger values are better
 
     @property
     def budget(self) -> str:
-        """The budget in words, or nothing."""
+        """The budget as text; "" if there is none."""
         texts = []
         if self.at_most is not None:
             texts.append(f"≤ {self.at_most:g} {self.unit}")
@@ -53,7 +53,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that have the same contestants."""
+    """Rows with the same contestants."""
 
     name: str
     title: str
@@ -66,12 +66,12 @@ PYTHON = ("ours", "absl-py", "argparse", "click")
 
 
 def by_count(work: str, title: str, counts: Iterable[int]) -> list[Row]:
-    """Give a row for each number of flags."""
+    """Return a row for each number of flags."""
     return [Row(f"{work}/{count}", f"{title}, of {COUNTS[count]}", "ns") for count in counts]
 
 
 def mean(work: str, title: str, ratio: float, against: str, ours: str = "") -> Row:
-    """Give the row that is judged: the mean over numbers of flags that programs have."""
+    """Return the row that is judged: the mean over typical numbers of flags."""
     keys = tuple(f"{work}/{count}" for count in MEANT)
     title = f"{title}, geometric mean of {COUNTS[MEANT[0]]} to {COUNTS[MEANT[-1]]}"
     return Row(f"{work}/mean", title, "ns", None, ratio, against, ours, keys)
@@ -136,7 +136,7 @@ THREADS = [
 
 
 def python_rows(version: str) -> tuple[Row, ...]:
-    """Give the rows of one CPython."""
+    """Return the rows of one CPython."""
     key = f"python-{version}"
     return (
         Row(f"{key}/get", "`FLAGS.x`", "ns", ratio=0.25, against="absl-py"),
@@ -149,7 +149,7 @@ def python_rows(version: str) -> tuple[Row, ...]:
 
 
 def tables(pythons: tuple[str, ...] = PYTHONS) -> list[Table]:
-    """Give all tables."""
+    """Return all tables."""
     starters = ("ours", "ours, in a plugin", *NATIVE[2:])
     ways = (*NATIVE[:5], "LLVM, locked", *NATIVE[5:])
     native = [

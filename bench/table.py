@@ -1,4 +1,4 @@
-"""Tables of the results: what each contestant takes, ratios, and whether budgets are met."""
+"""Tables of the results: the value of each contestant, ratios, and whether budgets are met."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Results = dict[str, Any]  # what results.json holds
-NOISE = 1.1  # what two measurements of the same may differ by
+NOISE = 1.1  # two measurements of the same thing may differ by this factor
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a row ends; `shortfall` is over 1 where ours misses its budget, by that factor."""
+    """The result of a row. `shortfall` is the factor by which ours misses its budget, if over 1."""
 
     ours: float | None
     best_peer: str
     ratio: float | None  # ours to the best peer
     shortfall: float | None  # None without a budget, or without a value
-    judged: float | None = None  # the ratio that the budget speaks of
+    judged: float | None = None  # the ratio that the budget limits
 
     @property
     def met(self) -> str:
-        """Whether the budget is met, in a word, and the ratio or by how much it is missed."""
+        """The verdict, yes or no, with the ratio or the factor by which the budget is missed."""
         if self.shortfall is None:
             return ""
         word = "yes" if self.shortfall <= 1 else "**no**"
@@ -38,7 +38,7 @@ class Verdict:
 
 
 def medians(results: Results, row: Row) -> dict[str, float]:
-    """Give what each contestant takes; of a mean, who has all that it is made of."""
+    """Return each contestant's median; for a mean, only of those that have all of its parts."""
     if not row.mean_of:
         of_all = results["rows"].get(row.key, {})
         return {who: summary["median"] for who, summary in of_all.items()}
@@ -48,12 +48,12 @@ def medians(results: Results, row: Row) -> dict[str, float]:
 
 
 def is_ours(who: str) -> bool:
-    """Tell our own ways from peers."""
+    """Return whether this is one of our own ways."""
     return who.split(",", maxsplit=1)[0] == "ours"
 
 
 def worse_first(row: Row, values: Iterable[float]) -> list[float]:
-    """Sort values, the worst first."""
+    """Sort values, worst first."""
     return sorted(values, reverse=not row.more)
 
 
@@ -80,7 +80,7 @@ def judge(results: Results, table: Table, row: Row) -> Verdict:
 
 
 def judged_ratio(results: Results, row: Row, ways: list[str], peer: str) -> float | None:
-    """Give the ratio of our worst way to a peer: of each round, then the median, then the mean."""
+    """Return the ratio of our worst way to a peer: the median of rounds, then the mean of rows."""
     found = []
     for who in ways:
         pairs = [results["rows"].get(key, {}) for key in row.mean_of or (row.key,)]
@@ -94,7 +94,7 @@ def judged_ratio(results: Results, row: Row, ways: list[str], peer: str) -> floa
 def shortfalls(
     row: Row, mine: float, of_all: dict[str, float], judged: float | None
 ) -> list[float]:
-    """Give the ratio of ours to what each budget allows."""
+    """Return, for each budget, the ratio of ours to what it allows."""
     parts = []
     if row.at_most is not None:
         parts.append(mine / row.at_most if row.at_most else float(mine > 0) * 1000)
@@ -106,7 +106,7 @@ def shortfalls(
 
 
 def number(value: float | None) -> str:
-    """Give a number in three digits."""
+    """Return a number with three digits."""
     if value is None:
         return ""
     size = abs(value)
@@ -115,30 +115,30 @@ def number(value: float | None) -> str:
 
 
 def cell(results: Results, who: str, values: dict[str, float]) -> str:
-    """Give a contestant's value, or why there is none."""
+    """Return a contestant's value, or why there is none."""
     if who in values:
         return number(values[who])
     return "not installed" if lacks(results, who) else "-"
 
 
 def lacks(results: Results, who: str) -> bool:
-    """Tell whether a contestant should have been measured, and isn't there."""
+    """Return whether a contestant should have been measured but isn't installed."""
     return str(results["contestants"].get(who, "")).startswith("not installed")
 
 
 def columns(results: Results, table: Table) -> list[str]:
-    """Give the contestants that were measured, or should have been."""
+    """Return the contestants that were measured, or should have been."""
     known = {who for row in table.rows for who in medians(results, row)}
     return [who for who in table.contestants if who in known or lacks(results, who)]
 
 
 def line(cells: Iterable[str]) -> str:
-    """Give a line of a table."""
+    """Return a line of a table."""
     return f"| {' | '.join(cells)} |"
 
 
 def markdown(results: Results, table: Table) -> str:
-    """Give one table; empty where nothing of it was measured."""
+    """Return a table; "" if none of its rows was measured."""
     chosen = columns(results, table)
     rows = [row for row in table.rows if medians(results, row)]
     if not rows:
@@ -154,14 +154,14 @@ def markdown(results: Results, table: Table) -> str:
 
 
 def machine(results: Results) -> str:
-    """Give what was measured, and where."""
+    """Return the machine and the contestants as a list."""
     facts = [f"- {name}: {text}" for name, text in results["machine"].items()]
     peers = [f"- {who}: {text}" for who, text in results["contestants"].items()]
     return "\n".join([*facts, *peers, f"- medians of {results['rounds']}"])
 
 
 def page(results: Results) -> str:
-    """Give all tables, the machine first."""
+    """Return the whole page."""
     parts = ["# Results", machine(results)]
     for table in tables(tuple(results["pythons"])):
         text = markdown(results, table)
@@ -171,7 +171,7 @@ def page(results: Results) -> str:
 
 
 def worst(results: Results) -> list[str]:
-    """Give the budgets that aren't met, the worst first."""
+    """Return the budgets that aren't met, worst first."""
     found = []
     for table in tables(tuple(results["pythons"])):
         for row in table.rows:
@@ -182,7 +182,7 @@ def worst(results: Results) -> list[str]:
 
 
 def missed(row: Row, verdict: Verdict) -> str:
-    """Say what a row took, and what it may take."""
+    """Return a row's value and budget as text."""
     ratio = "" if verdict.judged is None else f", {verdict.judged:.3g} times {row.against}"
     took = f"{number(verdict.ours)} {row.unit}".rstrip()
     return f"{row.title}: {took}{ratio}, budget {row.budget}"

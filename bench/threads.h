@@ -1,14 +1,17 @@
-/* Readers of a string flag while another thread sets it, or sets the flag that is
- * defined next to it: the same measurement for every library. Before it is included:
- * LIBRARY, a name. After it:
+/* Readers of a string flag while another thread sets it, or sets the flag that is defined next to
+ * it: the same measurement for every library. An including file defines LIBRARY, a name, before it,
+ * and after it
  *
- *   read_it            read the flag and look at its text: ends_of it
- *   set_it, set_next   give it, or its neighbour, a text
+ *   read_it            reads the flag and returns ends_of its text
+ *
+ *   set_it, set_next   set the flag, or its neighbour
+ *
+ * The program prints a line of JSON for each case:
  *
  *   program [MILLISECONDS [RUNS]]
  *
- * prints a line of JSON for each case. Readers are counted by the processor time that
- * they had, so that a machine with few processors says the same as one with many. */
+ * Reads are counted per processor time of the readers, so that the number of processors hardly
+ * matters. */
 #ifndef THREADS_H
 #define THREADS_H
 
@@ -19,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-#define TEXT_SIZE 32 /* longer than what std::string holds itself */
+#define TEXT_SIZE 32 /* longer than the text that std::string stores inline */
 #define LETTERS 16   /* different texts */
 #define MOST_READERS 4
 #define MOST_RUNS 99
@@ -28,7 +31,7 @@ static unsigned read_it(void);
 static void set_it(const char *text);
 static void set_next(const char *text);
 
-/* Each in a line of the cache, with an empty one behind it. */
+/* Each worker writes to a cache line of its own, followed by an empty one. */
 typedef struct worker {
   pthread_t thread;
   uint64_t count;
@@ -52,7 +55,7 @@ static double seconds_of(clockid_t clock) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* One loop for all cases: its place in memory alone may make it twice as fast. */
+/* One loop for all cases: its address alone may make it twice as fast. */
 static void *run_reader(void *context) {
   worker *own = (worker *)context;
   uint64_t count = 0, wrong = 0;
@@ -99,8 +102,8 @@ static unsigned ends_of(const char *text) {
 /* ---- Cases ---- */
 
 typedef struct result {
-  double reads;   /* for each second of a reader's processor time */
-  double sets;    /* for each second */
+  double reads;   /* per second of a reader's processor time */
+  double sets;    /* per second */
   uint64_t count; /* of all reads */
   uint64_t wrong;
 } result;

@@ -7,9 +7,9 @@
 DEFINE_string(threads_it, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "Is read");
 DEFINE_string(threads_next, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "Stands beside it");
 
-// A race, as in every program that reads a flag beside a writer; all texts have one
-// length, so that the buffer stays where it is. The barrier is there because nothing
-// else makes the compiler read the flag more than once.
+// A data race, as in every program that reads such a flag while another thread sets it. All texts
+// have the same length, so that the buffer stays where it is. Without the barrier the compiler
+// would read the flag only once.
 static unsigned read_it() {
   __asm__ volatile("" ::: "memory");
   return ends_of(FLAGS_threads_it.c_str());

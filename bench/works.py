@@ -1,4 +1,4 @@
-"""What is measured of the native libraries, as groups of cases for measure.py."""
+"""Measurements of the native libraries, as groups of cases for measure.py."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ EMPTY = {False: "empty C program", True: "empty C++ program"}
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """The sizes of the measurements."""
 
     rounds: int
     flags: tuple[int, ...]
     reads: int
-    definitions: int  # of the process start
+    definitions: int  # in the programs whose start is measured
     starts: int  # in each round
     milliseconds: int  # of each case with threads
     python_flags: int
@@ -61,7 +61,7 @@ REGISTER = {
 
 
 def flag_groups(sizes: Sizes) -> Iterator[list[Case]]:
-    """Define, set and parse some flags, up to a million."""
+    """Yield the cases that define, set and parse up to a million flags."""
     made = {each.name: programs.work_program(each) for each in present()}
     for count in sizes.flags:
         for work in ("register", "set", "parse", "parse-random"):
@@ -73,7 +73,7 @@ def flag_groups(sizes: Sizes) -> Iterator[list[Case]]:
 
 
 def read_groups(sizes: Sizes) -> Iterator[list[Case]]:
-    """Read one flag in a loop."""
+    """Yield the cases that read one flag in a loop."""
     readers = [PLAIN, *(each for each in present() if not each.another_way)]
     made = {each.name: programs.work_program(each) for each in readers}
     for work in ("read-int", "read-string"):
@@ -83,7 +83,7 @@ def read_groups(sizes: Sizes) -> Iterator[list[Case]]:
 
 
 def thread_groups(sizes: Sizes) -> Iterator[list[Case]]:
-    """Read a string in threads, while another one sets it, or the flag beside it."""
+    """Yield the case that reads a string in threads while another sets it or its neighbour."""
     rows = {"reads_per_s": "threads", "reads": "reads", "torn": "torn"}
     made = {each.name: programs.thread_program(each) for each in present() if each.threads}
     if made:
@@ -94,16 +94,16 @@ def thread_groups(sizes: Sizes) -> Iterator[list[Case]]:
 
 
 def torn_share(rows: Rows) -> None:
-    """Add how many of all reads were torn, in per cent."""
+    """Add the share of torn reads, in per cent."""
     for row in [key for key in rows if key.startswith("torn/")]:
         for who, torn in rows[row].items():
             reads = rows[row.replace("torn", "reads", 1)][who]["median"]
-            share = 100 * torn["median"] / max(reads, 1e-6)  # in millions, as torn is
+            share = 100 * torn["median"] / max(reads, 1e-6)  # in millions, like `torn`
             rows.setdefault(row.replace("torn", "torn-share", 1), {})[who] = exactly(share)
 
 
 def starters(count: int) -> Iterator[tuple[str, object]]:
-    """Give programs with `count` definitions."""
+    """Yield programs with `count` definitions."""
     first: Contestant = native()[0]
     for contestant in present():
         if contestant.definition:
@@ -115,7 +115,7 @@ def starters(count: int) -> Iterator[tuple[str, object]]:
 
 
 def start_groups(sizes: Sizes) -> Iterator[list[Case]]:
-    """Start processes that end at once."""
+    """Yield the cases that start processes which end at once."""
     spawn = programs.tool("spawn")
     for count in (0, sizes.definitions):
         rows = {"wall": f"start-whole/{count}", "cpu": f"start-cpu-whole/{count}"}
@@ -123,7 +123,7 @@ def start_groups(sizes: Sizes) -> Iterator[list[Case]]:
 
 
 def starts_over_empty(rows: Rows, sizes: Sizes) -> None:
-    """Take away what an empty program of the same language takes."""
+    """Subtract the time of an empty program in the same language."""
     base = {each.name: EMPTY[each.cxx] for each in present()}
     base["ours, in a plugin"] = EMPTY[False]
     for count in (0, sizes.definitions):

@@ -1,4 +1,4 @@
-"""What the tests share: the compilers, and how plugins and programs are built."""
+"""Helpers for all tests: the compilers, and how to build plugins and programs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHECKED = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"] if SANITIZE el
 
 
 def run(*command: object, check: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end with its output captured; a failure shows all of it."""
+    """Run a command and capture its output; a failure shows all of it."""
     words = [os.fspath(w) if isinstance(w, Path) else str(w) for w in command]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=300, **options)
     if check:
@@ -42,7 +42,7 @@ def compiler_for(source: Path) -> list[str]:
 
 
 def write(path: Path, text: str) -> Path:
-    """Write a file; a source gets the newline at its end that clang insists on."""
+    """Write a file; a C or C++ source gets a final newline, which clang requires."""
     end = "\n" if path.suffix in (".c", ".cc", ".cpp") else ""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + end, "utf-8")
@@ -50,7 +50,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def build_plugin(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
-    """Build a shared library with the header alone: nothing of ours is linked."""
+    """Build a shared library with the header alone, without linking the library."""
     return build(out, *sources, flags=("-shared", "-fPIC", *flags))
 
 
@@ -61,7 +61,7 @@ def build_program(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Pat
 
 
 def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
-    """Compile and link in one go, sanitized as the library is; C++ where a source is."""
+    """Compile and link, with the library's sanitizers; as C++ if a source is C++."""
     compiler = CXX if any(compiler_for(s) is CXX for s in sources) else CC
     out.parent.mkdir(parents=True, exist_ok=True)
     run(*compiler, *WARNINGS, *CHECKED, "-g", f"-I{INCLUDE}", *sources, "-o", out, *flags)
@@ -69,11 +69,11 @@ def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
 
 
 def preload(path: Path) -> dict[str, str]:
-    """Give the variable that loads a library first, behind the runtime of a sanitizer."""
+    """Return the variable that preloads a library, after the runtime of a sanitizer."""
     return {"LD_PRELOAD": f"{os.environ.get('PD_PRELOAD', '')} {path}".strip()}
 
 
-# Debian's packages of tools that have another name.
+# Debian's packages of tools, if they have another name than the tool.
 PACKAGES = {
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
     "clang++": "clang",
@@ -97,18 +97,18 @@ PACKAGES = {
 
 
 def tool(name: str, package: str | None = None) -> str:
-    """Give the path of a tool that a test needs and the package doesn't."""
+    """Return the path of a tool that the test needs. Skips the test if it is missing."""
     path = shutil.which(name)
     return path or missing(name, install(package or PACKAGES.get(name, name)))
 
 
 def install(packages: str) -> str:
-    """Say how to get packages of Debian."""
+    """Return how to install Debian packages."""
     return f"apt-get install {packages}" if shutil.which("apt-get") else f"Debian's {packages}"
 
 
 def require(package: str, header: str | None = None, *, program: str | None = None) -> None:
-    """See to it that a package is there, as `tool` does, by a C++ header or a program of it."""
+    """Skip the test, as `tool` does, if a C++ header or a program of the package is missing."""
     if program:
         tool(program, package)
     probe = [*CXX, "-std=c++17", "-x", "c++", "-fsyntax-only", "-"]
@@ -118,21 +118,21 @@ def require(package: str, header: str | None = None, *, program: str | None = No
 
 
 def package(module: str, name: str | None = None) -> ModuleType:
-    """Give a Python module that a test needs and the package doesn't."""
+    """Import a Python module that the test needs. Skips the test if it is missing."""
     if importlib.util.find_spec(module) is None:
         missing(module, f"pip install {name or module}")
     return importlib.import_module(module)
 
 
 def zig() -> list[str]:
-    """Give the command of the Zig compiler, which PyPI has."""
+    """Return the command of the Zig compiler, which is on PyPI."""
     if importlib.util.find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang"]
     return [shutil.which("zig") or missing("zig", "pip install ziglang")]
 
 
 def missing(name: str, remedy: str) -> NoReturn:
-    """Skip the test, with a reason; with PD_REQUIRE_TOOLS in the environment, as in CI, fail."""
+    """Skip the test with a reason; fail it if PD_REQUIRE_TOOLS is set, as in CI."""
     reason = f"{name} is missing: {remedy}"
     if os.environ.get("PD_REQUIRE_TOOLS"):
         pytest.fail(reason)

@@ -28,7 +28,7 @@ SHOWN = 4  # fields of a struct that a message names
 
 
 def run(*command: object, most: int = 0, cwd: Path = ROOT) -> tuple[int, str]:
-    """Run a command; give its status, which may be `most` or less, and what it printed."""
+    """Run a command. Return its status, at most `most`, and its output."""
     words = [str(word) for word in command]
     ended = subprocess.run(words, capture_output=True, text=True, check=False, cwd=cwd)
     if not 0 <= ended.returncode <= most:
@@ -37,7 +37,7 @@ def run(*command: object, most: int = 0, cwd: Path = ROOT) -> tuple[int, str]:
 
 
 def probe_of(declarations: str) -> str:
-    """Write C that defines every public function, and another for every type, and for the table."""
+    """Write C that defines every public function, and uses every type and the table."""
     statements = re.sub(r"\{[^{}]*\}", "{}", declarations).split(";")
     functions = [" ".join(s.split()) for s in statements if re.search(r"\bpd_\w+\s*\([^*]", s)]
     functions = [f for f in functions if not f.startswith("typedef")]
@@ -51,7 +51,7 @@ def probe_of(declarations: str) -> str:
 
 
 def write_interface(sources: Path, out: Path) -> None:
-    """Describe the interface of a tree of sources, in libabigail's XML."""
+    """Write the interface of a source tree as libabigail's XML."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     include = [f"-I{sources / 'include'}", f"-I{sources / 'src'}"]
     header = sources / "include" / "pd_flags.h"
@@ -62,25 +62,25 @@ def write_interface(sources: Path, out: Path) -> None:
     run(*WRITE, "--out-file", out, "probe.so", cwd=out.parent)
 
 
-# ---- Structs that tell their size: they may grow at their end ----
+# ---- Structs that store their size: they may grow at the end ----
 
 
 class Field(NamedTuple):
-    """Where a field stands, in bits, and libabigail's name of its type."""
+    """A field: its offset in bits, and libabigail's name of its type."""
 
     at: int
     type: str
 
 
 class Struct(NamedTuple):
-    """The layout of a struct: its size in bits, and its fields by their names."""
+    """The layout of a struct: its size in bits, and its fields by name."""
 
     size: int
     fields: dict[str, Field]
 
 
 def sized_structs(path: Path) -> dict[str, Struct]:
-    """Read the structs of an interface that tell their size."""
+    """Return the structs of an interface that store their size."""
     found = {}
     for node in ET.parse(path).iter("class-decl"):  # noqa: S314 (it is our own)
         fields = {}
@@ -89,13 +89,13 @@ def sized_structs(path: Path) -> dict[str, Struct]:
             if field is not None:
                 at = int(member.get("layout-offset-in-bits", "0"))
                 fields[field.get("name", "")] = Field(at, field.get("type-id", ""))
-        if "size" in fields or node.get("name") == "pd_table":  # its host tells it
+        if "size" in fields or node.get("name") == "pd_table":  # the size is in its host
             found[node.get("name", "")] = Struct(int(node.get("size-in-bits", "0")), fields)
     return found
 
 
 def misplaced(name: str, was: Struct, now: Struct) -> list[str]:
-    """Tell of new fields that stand where the struct had bytes before, a line each."""
+    """Return a line for each new field at an offset that belonged to the old struct."""
     spare = was.fields["reserved"].at if "reserved" in was.fields else was.size
     return [
         f"{name}.{field}: is new at byte {new.at // 8}, where what was built before has another "
@@ -106,7 +106,7 @@ def misplaced(name: str, was: Struct, now: Struct) -> list[str]:
 
 
 def compare_fields(name: str, was: Struct, now: Struct) -> list[str]:
-    """Tell what breaks users of a struct, a line each."""
+    """Return a line for each change that breaks users of a struct."""
     lines = []
     for field, old in was.fields.items():
         new = now.fields.get(field)
@@ -125,7 +125,7 @@ def compare_fields(name: str, was: Struct, now: Struct) -> list[str]:
 
 
 def compare_structs(record: Path, now: Path) -> list[str]:
-    """Compare all structs that tell their size; one that is gone is left to abidiff."""
+    """Compare all structs that store their size; abidiff reports those that are gone."""
     before, after = sized_structs(record), sized_structs(now)
     lines = []
     for name, was in before.items():
@@ -134,17 +134,17 @@ def compare_structs(record: Path, now: Path) -> list[str]:
     return lines
 
 
-# ---- All of it ----
+# ---- The whole interface ----
 
 
 def compare(record: Path, now: Path, *options: object) -> str:
-    """Give libabigail's report of the differences; "" when there are none."""
+    """Return libabigail's report of the differences; "" if there are none."""
     status, report = run("abidiff", "--no-show-locs", *options, record, now, most=12)
     return report if status else ""
 
 
 def compare_others(record: Path, now: Path) -> str:
-    """Compare all but the structs that may grow: functions, numbers, other types."""
+    """Compare everything except the structs that may grow: functions, constants, other types."""
     names = set(sized_structs(record)) & set(sized_structs(now))
     ignored = now.with_suffix(".abignore")
     ignored.write_text(f"[suppress_type]\n  name_regexp = ^({'|'.join(sorted(names))})$\n")
@@ -152,7 +152,7 @@ def compare_others(record: Path, now: Path) -> str:
 
 
 def check(record: Path, now: Path) -> str:
-    """Say what has to be done about the interface; "" when it is the one of the record."""
+    """Return what to do about the changed interface; "" if it is as recorded."""
     moved = "\n".join(compare_structs(record, now))
     broken = compare_others(record, now)
     if moved or broken:

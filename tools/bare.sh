@@ -1,13 +1,13 @@
 #!/bin/bash
-# Run what README's "Try it" names on a minimal Debian 12 with nothing else on it, as root:
-# its line of apt-get, then its lines of make, in a clean clone of HEAD; and `make demo` once
-# more as an ordinary user whose files are nobody else's (umask 077).
-#   tools/bare.sh DIR [user|root ...]     by default both
-# DIR/system is made anew. Downloads are kept in ${PD_CACHE:-build/cache}. apt and pip get
-# their packages from where this machine gets them. Needs debootstrap.
+# Run the commands of README's "Try it" on a minimal Debian 12 with nothing else on it, as root: its
+# apt-get line, then its make lines, in a clean clone of HEAD; and `make demo` once more as an
+# ordinary user with private files (umask 077).
+#   tools/bare.sh DIR [user|root ...]     both by default
+# DIR/system is replaced. Downloads are kept in ${PD_CACHE:-build/cache}. apt and pip use this
+# machine's sources. Needs debootstrap.
 set -euo pipefail
 
-# Mounts and processes are in namespaces of this script: they end with it.
+# This script runs in mount and process namespaces of its own, which end with it.
 if [[ ! ${PD_BARE_INSIDE-} ]]; then
   ((EUID == 0)) || { echo "bare.sh: needs root, for chroot and mount" >&2; exit 1; }
   command -v debootstrap >/dev/null ||
@@ -17,7 +17,7 @@ if [[ ! ${PD_BARE_INSIDE-} ]]; then
   exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc "$0" "$@"
 fi
 
-trap 'exit 130' INT TERM # the first process of a namespace would ignore them
+trap 'exit 130' INT TERM # the first process of a namespace would ignore the signals
 tree=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1" "${PD_CACHE:-$tree/build/cache}"
 cache=$(cd "${PD_CACHE:-$tree/build/cache}" && pwd)
@@ -28,13 +28,13 @@ TIMEFORMAT="bare: %R s, of it %U s + %S s of processors"
 
 say() { printf '\nbare: %s\n' "$*"; }
 
-# The repositories of Debian 12 that this machine's apt knows, as lines of sources.list.
+# Print the Debian 12 repositories in this machine's apt configuration, as lines of sources.list.
 debian_sources() {
   apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' \
     'Created-By: Packages' 'Origin: Debian' | sort -u | grep " $suite" || true
 }
 
-# Settings of pip that say how it reaches its index, as variables.
+# Print pip's settings for reaching its index, as environment variables.
 pip_settings() {
   local key value place
   for key in cert index-url proxy timeout trusted-host; do
@@ -47,7 +47,7 @@ pip_settings() {
   done
 }
 
-# Unpack a minimal system; the first time, download it.
+# Unpack a minimal system; download it if that hasn't been done.
 make_system() {
   local base=$cache/$suite-minbase.tar mirror
   rm -rf --one-file-system "$system"
@@ -66,7 +66,7 @@ make_system() {
   fi
 }
 
-# Let the system reach what this machine reaches, by the same way.
+# Give the system the network configuration of this machine.
 configure_network() {
   local sources
   cp -L /etc/resolv.conf /etc/hosts "$system/etc/"
@@ -79,7 +79,7 @@ configure_network() {
   )
 }
 
-# Copy the bundles of certificates that the settings name, which a package may replace.
+# Copy the certificate bundles that the settings name, which a package may have replaced.
 copy_certificates() {
   local file
   for file in "${settings[@]#*=}"; do
@@ -103,7 +103,7 @@ mount_system() {
   mount --bind "$cache/apt" "$system/var/cache/apt/archives"
 }
 
-# Run a command in the system as USER, with nothing of this one's environment.
+# Run a command in the system as USER, with a clean environment.
 within() {
   local user=$1 home=$2
   shift 2
@@ -112,7 +112,7 @@ within() {
     "${settings[@]}" "$@"
 }
 
-# The commands that README's section "Try it" shows, without their comments.
+# Print the commands in README's section "Try it", without their comments.
 readme() {
   sed -n '/^## Try it/,/^## /p' "$tree/README.md" | sed -n "s/ *#.*//; s/^\($1 .*\)/\1/p"
 }
@@ -129,7 +129,7 @@ install_packages() {
   grep -E '^(Need to get|After this)' "$cache/apt.log"
 }
 
-# Run COMMAND in a new clone that belongs to USER.
+# Run COMMAND in a clone that belongs to USER, made on first use.
 run_as() {
   local user=$1 home=$2 mask=$3 clone=$2/paddle_flags status=0
   shift 3

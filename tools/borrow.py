@@ -1,9 +1,9 @@
-"""Let this Python's environment have the packages of another one of the same Python.
+"""Make the packages of another environment of the same Python importable in this one.
 
 borrow.py ENVIRONMENT
 
-Paths in a .pth file are searched behind this environment's own packages, and .pth files in
-them aren't read: what the other one has installed editable, ours among it, isn't found.
+Paths in a .pth file come after this environment's own packages, and .pth files in them aren't
+read: editable installs of the other environment, such as this package, aren't importable.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Name everything that this system lacks for the given make targets, with the command
-# that installs it where that is apt-get's. PYTHON, CC and CXX say what will be used.
+# Print everything that this system lacks for the given make targets, with the apt-get command that
+# installs it. PYTHON, CC and CXX are those that will be used.
 missing=
 packages=
 
@@ -10,14 +10,14 @@ lacks() {
   case " $packages " in *" $2 "*) ;; *) packages="$packages $2" ;; esac
 }
 
-# The package of a compiler; $2 is GNU's.
+# Print the package of the compiler $1; $2 is GNU's.
 compiler_package() {
   case $1 in *clang*) echo clang ;; *) echo "$2" ;; esac
 }
 
-# Tell whether the compiler $1 takes the language $2 with a header of its library.
+# Succeed if the compiler $1 accepts the language $2 with the header $3.
 compiles() {
-  # shellcheck disable=SC2086  # a compiler may come with options
+  # a compiler may have options
   echo "#include <$3>" | $1 -x "$2" -fsyntax-only - 2>/dev/null
 }
 

@@ -1,4 +1,4 @@
-"""Copy this project's sources, without what was built in them, to a new directory.
+"""Copy the sources of this project, without build results, to a new directory.
 
 copy_tree.py DIRECTORY
 """
@@ -18,13 +18,13 @@ BUILT_HERE = {
 
 
 def built(directory: str, names: list[str]) -> set[str]:
-    """Choose what copytree leaves out of one directory."""
+    """Return the names that copytree leaves out of a directory."""
     patterns = (*BUILT_ANYWHERE, *BUILT_HERE.get(Path(directory), ()))
     return shutil.ignore_patterns(*patterns)(directory, names)
 
 
 def copy_tree(target: Path) -> None:
-    """Replace `target` by a copy of the sources."""
+    """Replace `target` with a copy of the sources."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(ROOT, target, ignore=built)
 

@@ -2,10 +2,10 @@
 
 dependencies.py [--sources DIRECTORY] [--binary FILE]
 
-Headers of csrc/include/compat are as their originals, and left out.
+Headers of csrc/include/compat are left out: they include what their originals do.
 
-What is allowed stands here. Whoever adds a line says in the message of the change why
-the library can't do without.
+The lists of what is allowed are in this file. A change that adds a line explains in its message
+why the library needs it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Headers of C, for every file.
 STANDARD = "inttypes limits math stdarg stdbool stddef stdint stdio stdlib string"
-# Headers of systems, each for the files that know the system.
+# System headers, for the files of that system.
 SYSTEM = {
     "src/platform/posix.c": "dlfcn errno fcntl locale poll pthread sched sys/stat sys/syscall "
     "unistd xlocale",
@@ -37,10 +37,10 @@ SYSTEM = {
     "python/flag.c": "structmember",
     "python/public.c": "structmember",
 }
-CPP = re.compile(r"[a-z_]+")  # a header of C++, for headers that C++ alone reads
-# glibc, musl; and the unwinder, which cancelling a thread needs as well.
+CPP = re.compile(r"[a-z_]+")  # C++ headers, allowed in headers that only C++ reads
+# glibc, musl, and the unwinder, which cancelling a thread needs anyway.
 NEEDED = re.compile(r"libc\.so\.6|ld-linux-[\w-]+\.so\.\d|libc\.so|libgcc_s\.so\.1")
-# What libc is asked for. Nothing of it prints, exits or aborts.
+# Functions of libc. None of them prints, exits or aborts.
 CALLS = """
     bsearch calloc free malloc qsort realloc
     memchr memcmp memcpy memmove memset
@@ -60,13 +60,13 @@ CALLS = """
 
 
 def output(*command: object) -> str:
-    """Give what a command prints."""
+    """Run a command and return its output."""
     words = [str(word) for word in command]
     return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def foreign_includes(sources: Path) -> list[str]:
-    """Name the #include lines that aren't allowed."""
+    """Return a line for each #include that isn't allowed."""
     found = []
     places = ("src/**/*.[ch]", "python/*.[ch]", "include/*.h*", "include/pd_flags/*.h*")
     for path in sorted(path for place in places for path in sources.glob(place)):
@@ -83,20 +83,20 @@ def foreign_includes(sources: Path) -> list[str]:
 
 
 def foreign_libraries(library: Path) -> list[str]:
-    """Name the libraries that the loader would bring along, and aren't allowed."""
+    """Return a line for each needed shared library that isn't allowed."""
     needed = re.findall(r"NEEDED\s+(\S+)", output("objdump", "-p", library))
     return [f"{library.name}: needs {name}" for name in needed if not NEEDED.fullmatch(name)]
 
 
 def foreign_calls(library: Path) -> list[str]:
-    """Name the functions that others are to define, and aren't allowed."""
+    """Return a line for each undefined function that isn't allowed."""
     lines = output("nm", "-D", "--undefined-only", library).splitlines()
     names = {line.split()[-1].partition("@")[0] for line in lines}
     return [f"{library.name}: calls {name}" for name in sorted(names - set(CALLS.split()))]
 
 
 def main() -> None:
-    """Print what isn't allowed, and fail if there is any."""
+    """Print what isn't allowed, and fail if there is anything."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--sources", type=Path, default=ROOT / "csrc", help="instead of csrc")
     built = ROOT / "paddle_flags" / "lib" / "libpd_flags.so"

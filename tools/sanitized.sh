@@ -1,11 +1,11 @@
 #!/bin/bash
-# Run the tests with everything native built for a sanitizer, in a copy of the tree:
-# the library, the cffi module, plugins and test programs. CC is gcc. For asan.sh and
-# tsan.sh, which say in the environment:
-#   NAME       of the copy, under build/
-#   KINDS      of -fsanitize=
-#   RUNTIME    the libraries that have to be loaded before Python, which isn't built so
-#   SYMBOL     a function of them
+# Run the tests in a copy of the tree, with all native code built for a sanitizer: the library, the
+# extension modules, plugins and test programs. CC must be gcc. asan.sh and tsan.sh set these
+# variables:
+#   NAME       the name of the copy, under build/
+#   KINDS      the value of -fsanitize=
+#   RUNTIME    libraries to load before Python, which isn't built for the sanitizer
+#   SYMBOL     a function in RUNTIME
 #   SETTINGS   variables for Python itself, A=a B=b
 #   sanitized.sh [arguments of pytest]
 set -euo pipefail
@@ -33,7 +33,7 @@ export LD_PRELOAD="$libraries\${LD_PRELOAD:+ \$LD_PRELOAD}" $SETTINGS
 exec -a "\$0" '$real' "\$@"
 END
 chmod +x $python
-# What Python starts, compilers and test programs, gets none of that.
+# Programs that Python starts, such as compilers and test programs, don't get these variables.
 $python - LD_PRELOAD $(sed 's/=[^ ]*//g' <<<"$SETTINGS") <<'END'
 import sys
 import sysconfig
@@ -42,11 +42,11 @@ from pathlib import Path
 code = f"import os; [os.environ.pop(n, 0) for n in {sys.argv[1:]}]"
 Path(sysconfig.get_path("purelib"), "sanitized.pth").write_text(code + "\n")
 END
-# Documents show plain commands of the compiler; their programs count, too.
+# Examples in the documentation call plain cc; their programs are checked, too.
 printf '#!/bin/sh\nexec %s %s "$@"\n' "$(command -v $CC)" "-fsanitize=$PD_SANITIZE" >.venv/bin/cc
 chmod +x .venv/bin/cc
 $python -c "import ctypes, paddle_flags._native; ctypes.CDLL(None).$SYMBOL"
 
 export CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$PD_SANITIZE -fno-sanitize-recover=all"
-export PD_PRELOAD="$libraries" # for tests that preload a plugin
+export PD_PRELOAD="$libraries" # for tests that preload a library
 exec $python -m pytest -n auto --dist loadfile "$@"

@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of the files that the generator reads, as its reader takes them."""
+"""Write the JSON Schemas of the generator's input files, from the tables of its reader."""
 
 from __future__ import annotations
 

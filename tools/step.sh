@@ -1,8 +1,8 @@
 #!/bin/sh
-# Say what is done, and do it: step.sh TEXT COMMAND [ARGUMENT ...]
+# Print TEXT and run a command: step.sh TEXT COMMAND [ARGUMENT ...]
 #
-# Behind the text come a dot every two seconds and the time that it took. What the
-# command prints is shown when it fails.
+# Prints a dot every two seconds, and the duration at the end. Shows the command's output only if it
+# fails.
 text=$1
 shift
 log=$(mktemp) || exit

@@ -1,4 +1,4 @@
-"""The library for Windows: DLL, import library, static library and headers."""
+"""Build the library for Windows: DLL, import library, static library and headers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 TRIPLE = "x86_64-w64-mingw32"
 COMPILE = ["-std=gnu11", "-O2", "-fexceptions", "-g0", "-Wall", "-Wextra", "-Werror"]
-# Microsoft's printf lacks what the library asks for.
+# Microsoft's printf lacks formats that the library uses.
 COMPILE += ["-D__USE_MINGW_ANSI_STDIO=1", "-DPD_BUILDING_LIBRARY"]
-# No time of the build, and no address made from the path of the DLL.
+# For reproducible builds: no timestamp, and no address derived from the path of the DLL.
 LINK = ["-shared", "-static-libgcc", "-s", "-Wl,--no-insert-timestamp"]
 LINK += ["-Wl,--disable-auto-image-base"]
 
 
 def run(*command: object) -> None:
-    """Run a command; what it prints is shown if it fails."""
+    """Run a command; show its output if it fails."""
     words = [str(word) for word in command]
     ended = subprocess.run(words, capture_output=True, text=True, check=False)
     if ended.returncode:
@@ -30,7 +30,7 @@ def run(*command: object) -> None:
 
 
 def compile_all(tree: Path, place: Path) -> list[Path]:
-    """Compile the sources; give the objects in order."""
+    """Compile the sources; return the objects in order."""
     gcc = shutil.which(f"{TRIPLE}-gcc")
     if not gcc:
         sys.exit(f"{TRIPLE}-gcc is missing: apt-get install gcc-mingw-w64-x86-64")
@@ -47,7 +47,7 @@ def compile_all(tree: Path, place: Path) -> list[Path]:
 
 
 def write_pcs(tree: Path, out: Path, version: str) -> None:
-    """Write the files for pkg-config. Windows has no run path, and no libdl."""
+    """Write the pkg-config files. Windows has no run path and no libdl."""
     out.mkdir(parents=True)
     for template in sorted((tree / "csrc" / "cmake").glob("*.pc.in")):
         text = template.read_text("utf-8").replace("@VERSION@", version)
@@ -57,7 +57,7 @@ def write_pcs(tree: Path, out: Path, version: str) -> None:
 
 
 def build_windows(tree: Path, place: Path) -> Path:
-    """Build from a tree of sources; give the directory that is to be packed."""
+    """Build from a source tree; return the directory to pack."""
     include = tree / "csrc" / "include"
     header = (include / "pd_flags.h").read_text("utf-8")
     version = re.findall(r'#define PD_VERSION "(.+)"', header)[0]
@@ -68,7 +68,7 @@ def build_windows(tree: Path, place: Path) -> Path:
     objects = compile_all(tree, place / "objects")
     imports = f"-Wl,--out-implib,{library / 'libpd_flags.dll.a'}"
     run(f"{TRIPLE}-gcc", *LINK, *objects, imports, "-o", package / "bin" / "pd_flags.dll")
-    # One object: whoever links a part gets the record that announces it, too.
+    # A single object, so that a program that links any part of it gets the copy's record.
     whole = place / "objects" / "pd_flags.obj"
     run(f"{TRIPLE}-gcc", "-r", "-nostdlib", *objects, "-o", whole)
     run(f"{TRIPLE}-ar", "rcsD", library / "libpd_flags.a", whole)

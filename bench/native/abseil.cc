@@ -1,5 +1,5 @@
-/* abseil. It has no call that defines a flag at run time: the flags are made as
- * ABSL_FLAG makes them, through the same internal names. */
+/* abseil has no call that defines a flag at run time: this makes the flags as ABSL_FLAG does,
+ * through the same internal names. */
 #include <absl/flags/flag.h>
 #include <absl/flags/parse.h>
 #include <absl/flags/reflection.h>

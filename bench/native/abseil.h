@@ -1,5 +1,5 @@
-/* Debian builds abseil without NDEBUG, and then its mutexes look for deadlocks, which
- * takes most of the time of what locks: not what a released program has. */
+/* Debian builds abseil without NDEBUG, so its mutexes look for deadlocks, which takes most of the
+ * time of functions that lock. Released programs don't do that. */
 #ifndef BENCH_ABSEIL_H
 #define BENCH_ABSEIL_H
 

@@ -1,4 +1,4 @@
-/* PyTorch's c10. Its macro makes a class for each flag; here one class serves all. */
+/* PyTorch's c10. Its macro defines a class for each flag; here all flags share one. */
 #include <c10/util/Flags.h>
 
 #include "peer.h"

@@ -1,9 +1,9 @@
-/* One piece of work of the library, for callgrind to count:
+/* A program that does one kind of work with the library, for callgrind to count:
  *
  *     instructions WHAT
  *
- * Everything inside `counted` counts, everything before is preparation. 1000 flags,
- * in an order that no table would like. */
+ * Only instructions within `counted` count; the rest is preparation. It uses 1000 flags, in no
+ * particular order. */
 #include <pd_flags.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +113,7 @@ static const struct {
 __attribute__((noinline)) void counted(void (*work)(void));
 void counted(void (*work)(void)) {
   work();
-  __asm__ volatile("" ::: "memory"); /* no tail call, which would never return here */
+  __asm__ volatile("" ::: "memory"); /* prevents a tail call, which would never return here */
 }
 
 int main(int argc, char **arguments) {

@@ -1,5 +1,5 @@
-/* LLVM's cl::opt: making the object registers it. With BENCH_LOCKED, a lock makes each work one
- * that threads may do. */
+/* LLVM's cl::opt: the constructor of the object registers it. With BENCH_LOCKED, a lock makes each
+ * kind of work safe for threads. */
 #include <llvm/Support/CommandLine.h>
 
 #include <mutex>

@@ -1,5 +1,5 @@
-/* paddle_flags: flags of pd_flag_register, or, with BENCH_STATIC, those of a module: an
- * array of definitions such as the PD_DEFINE macros lay down, joined as one record. */
+/* paddle_flags: flags made by pd_flag_register, or, with BENCH_STATIC, the flags of a module: an
+ * array of definitions such as the PD_DEFINE macros emit, joined as one record. */
 #include "subject.h"
 
 #include <pd_flags.h>
@@ -12,7 +12,7 @@
 PD_DEFINE_int32(bench_int, 3, "A flag to read");
 PD_DEFINE_string(bench_string, "fast", "A flag to read");
 
-/* The macros give each variable a line of the cache; pd_flag_register takes any. */
+/* The macros put each variable on a cache line of its own; pd_flag_register takes any. */
 typedef struct cell {
 #ifdef BENCH_STATIC
   PD__OWN_LINE
@@ -37,7 +37,7 @@ static pd_flag_def definition_of(const bench_texts *texts, size_t index) {
 
 static pd_flag_def definitions[BENCH_MOST_FLAGS];
 static const pd_flag_def *pointers[BENCH_MOST_FLAGS];
-static char room[BENCH_MOST_FLAGS][72]; /* texts of a module lie in its image */
+static char room[BENCH_MOST_FLAGS][72]; /* the texts of a module are in its image */
 
 void subject_prepare(const bench_texts *texts) {
   memset(cells, 0, texts->count * sizeof *cells);
@@ -50,8 +50,8 @@ void subject_prepare(const bench_texts *texts) {
   }
 }
 
-/* The record of this program has been joined before main: it leaves, and comes
- * again with all of the definitions. */
+/* The record of this program joined before main. It leaves, and joins again with all of the
+ * definitions. */
 void subject_register(const bench_texts *texts) {
   const pd_host *host = pd__module_v1.host;
   host->module_leave(&pd__module_v1);
@@ -86,7 +86,7 @@ size_t subject_copied(const bench_texts *texts) {
 
 #endif
 
-/* What the macros lay down: the definition, a pointer to it, and the cell. */
+/* What the macros emit: the definition, a pointer to it, and the variable. */
 size_t subject_definition(void) { return sizeof(pd_flag_def) + sizeof(void *) + sizeof *cells; }
 
 bool subject_set(const char *name, const char *text) {

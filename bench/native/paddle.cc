@@ -1,4 +1,4 @@
-/* Paddle's own flags, those without gflags. */
+/* Paddle's own flags, built without gflags. */
 #include <paddle/common/flags.h>
 
 #include "peer.h"

@@ -1,4 +1,4 @@
-/* What the sources of the peers share. */
+/* Code shared by the peers' sources. */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
@@ -9,7 +9,7 @@
 
 #include "subject.h"
 
-/* Memory for `count` objects that is no heap, touched. */
+/* Allocates zeroed memory for `count` objects outside the heap, with all pages touched. */
 template <typename T>
 T *outside_heap(size_t count) {
   void *at =
@@ -17,10 +17,10 @@ T *outside_heap(size_t count) {
   return at == MAP_FAILED ? nullptr : static_cast<T *>(std::memset(at, 0, count * sizeof(T)));
 }
 
-/* The peers keep the pointers that they are given. */
+/* The peers keep the pointers that they are passed, and copy nothing. */
 size_t subject_copied(const bench_texts *) { return 0; }
 
-/* Read an int, and a string as the library gives it: its copy, where it gives copies. */
+/* Reads an int, and a string as the library returns it, which may be a copy. */
 #define BENCH_READS(read_int, read_string)                                                         \
   void bench_read_int(size_t rounds) {                                                             \
     for (size_t i = 0; i < rounds; i++) BENCH_USE(read_int);                                       \

@@ -12,7 +12,7 @@ void bench_read_string(size_t rounds) {
   for (size_t i = 0; i < rounds; i++) BENCH_USE(plain_string);
 }
 
-/* The other works need a library. */
+/* The other kinds of work need a library. */
 void subject_prepare(const bench_texts *texts) { (void)texts; }
 void subject_register(const bench_texts *texts) { (void)texts; }
 

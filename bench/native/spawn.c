@@ -1,9 +1,9 @@
-/* Run a program COUNT times, one after the other, and tell what one run takes:
+/* Runs a program COUNT times, one run after the other:
  *
  *     spawn COUNT PROGRAM [ARGUMENT ...]
  *
- * prints one line of JSON: medians of the milliseconds of wall time and of
- * processor time (user and system). */
+ * Prints one line of JSON: the medians of wall time and of processor time (user and system), in
+ * milliseconds. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>
@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
   double *walls = calloc(count, sizeof *walls), *cpus = calloc(count, sizeof *cpus);
   if (!walls || !cpus) fail("out of memory");
   double unused;
-  run(argv + 2, &unused, &unused); /* reads the files into memory */
+  run(argv + 2, &unused, &unused); /* loads the files into the page cache */
   for (size_t i = 0; i < count; i++) run(argv + 2, &walls[i], &cpus[i]);
   printf("{\"wall\": %.4f, \"cpu\": %.4f}\n", median(walls, count), median(cpus, count));
   free(walls);

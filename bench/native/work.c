@@ -1,10 +1,10 @@
-/* One measurement of one contestant, in a process of its own:
+/* Measures one contestant once, in a process of its own:
  *
  *     work register|set|parse|parse-random COUNT
  *     work read-int|read-string ROUNDS
  *
- * prints one line of JSON: nanoseconds for each flag, argument or read, and for
- * `register` the bytes of heap and of resident memory for each flag. */
+ * Prints one line of JSON: nanoseconds per flag, argument or read, and for `register` the bytes of
+ * heap and of resident memory per flag. */
 #define _GNU_SOURCE
 #include "subject.h"
 
@@ -26,14 +26,14 @@ static _Noreturn void fail(const char *what) {
   exit(1);
 }
 
-/* Processor time, user's and system's: what others do on the machine doesn't count. */
+/* Processor time of this thread, user and system: other processes don't count. */
 static double now_ns(void) {
   struct timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* The clock takes as long as a few flags do. */
+/* Subtracts the time of reading the clock, which is that of a few flags. */
 static double since_ns(double begin) {
   double end = now_ns(), shortest = 1e9;
   for (int i = 0; i < 100; i++) {
@@ -43,14 +43,14 @@ static double since_ns(double begin) {
   return end - begin > shortest ? end - begin - shortest : 0;
 }
 
-/* Memory that is no heap, touched, so that neither its growth nor its page faults count. */
+/* Memory outside the heap, touched, so that neither its growth nor its page faults count. */
 static void *outside_heap(size_t size) {
   void *at = mmap(NULL, size + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) fail("out of memory");
   return memset(at, 0, size + 1);
 }
 
-/* A bijection of 24 bits: names come in no order that a sorted table would like. */
+/* A bijection on 24 bits, so that the names are in no particular order. */
 static uint32_t mixed(size_t index) {
   uint32_t bits = (uint32_t)index;
   bits = (bits * 0x9E3779u) & 0xFFFFFF;
@@ -92,11 +92,11 @@ static void shuffle(char **items, size_t count) {
 }
 
 typedef struct memory {
-  size_t used;     /* what malloc gave, and what was mapped past it */
+  size_t used;     /* from malloc, and mapped by others */
   size_t resident; /* of the whole process */
 } memory;
 
-/* From /proc/self/statm, in pages: size, resident, shared, text, library, data. */
+/* Reads /proc/self/statm, in pages: size, resident, shared, text, library, data. */
 static memory memory_now(void) {
   struct mallinfo2 info = mallinfo2();
   size_t resident, data, page = (size_t)sysconf(_SC_PAGESIZE);
@@ -115,7 +115,7 @@ static void see_that_all_hold(const bench_texts *texts, int value) {
   }
 }
 
-/* Growth since `before`, for each flag, without what the definitions themselves took. */
+/* Returns the growth since `before` per flag, without the definitions themselves. */
 static double growth(size_t now, size_t before, const bench_texts *texts) {
   return ((double)now - (double)before - (double)subject_copied(texts)) / (double)texts->count;
 }
@@ -126,8 +126,8 @@ static void set_all(const bench_texts *texts, char *const *names, const char *va
   }
 }
 
-/* An empty command line comes before memory is counted: some do there what others do at
- * once. */
+/* Parses an empty command line before it counts memory: some libraries do work there that others do
+ * in each definition. */
 static void do_register(const bench_texts *texts) {
   char *argv[] = {(char[]){"program"}, NULL};
   memory before = memory_now();
@@ -145,7 +145,7 @@ static void do_register(const bench_texts *texts) {
   printf("\"definition\": %zu}\n", subject_definition());
 }
 
-/* Few flags are set many times over, as a long process does. */
+/* Few flags are set many times over, as in a long-running process. */
 static void do_set(const bench_texts *texts) {
   size_t passes = texts->count < SETS_AT_LEAST ? SETS_AT_LEAST / texts->count : 1;
   char value[] = "10";
@@ -163,7 +163,7 @@ static void do_set(const bench_texts *texts) {
   printf("{\"ns\": %.2f}\n", taken / (double)(passes * texts->count));
 }
 
-/* A process parses its command line once: the first time is what counts. */
+/* A process parses its command line once, so the first time counts. */
 static void do_parse(const bench_texts *texts, bool in_order) {
   subject_register(texts);
   char **argv = outside_heap((texts->count + 2) * sizeof *argv);

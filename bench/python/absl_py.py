@@ -1,4 +1,4 @@
-"""absl-py: its registry is of Python alone."""
+"""absl-py, whose registry is pure Python."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ STATEMENTS = {"get": "FLAGS.limit", "value": "flag.value", "assign": "FLAGS.limi
 
 
 def one_flag() -> dict[str, Any]:
-    """Give what the statements name; reading wants a parsed command line."""
+    """Return the names that the statements use. Reading needs a parsed command line."""
     flag = flags.DEFINE_integer("limit", 1, "A flag to use")
     flags.FLAGS(["program"])
     return {"flag": flag, "FLAGS": flags.FLAGS}
 
 
 def define_all(names: list[str]) -> None:
-    """Define flags, each with a text of its own."""
+    """Define flags, each with its own help text."""
     for name in names:
         flags.DEFINE_integer(name, 1, f"What {name} is for")
 
 
 def parse(_: object, words: list[str]) -> object:
-    """Read a command line."""
+    """Parse a command line."""
     return flags.FLAGS(words)
 
 
 def value_of(_: object, name: str) -> object:
-    """Give the value of a flag."""
+    """Return the value of a flag."""
     return flags.FLAGS[name].value

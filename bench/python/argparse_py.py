@@ -1,4 +1,4 @@
-"""argparse: it has a parser and no registry, so there is nothing to read or set later."""
+"""argparse: a parser without a registry, so there is nothing to read or set later."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 
 def define_all(names: list[str]) -> ArgumentParser:
-    """Define flags, each with a text of its own."""
+    """Define flags, each with its own help text."""
     parser = ArgumentParser()
     for name in names:
         parser.add_argument(f"--{name}", type=int, default=1, help=f"What {name} is for")
@@ -14,10 +14,10 @@ def define_all(names: list[str]) -> ArgumentParser:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """Read a command line."""
+    """Parse a command line."""
     return parser.parse_args(words[1:])
 
 
 def value_of(values: Namespace, name: str) -> object:
-    """Give the value of a flag."""
+    """Return the value of a flag."""
     return getattr(values, name)

@@ -1,4 +1,4 @@
-"""click: as argparse, it has a parser and no registry."""
+"""click: like argparse, a parser without a registry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 
 def define_all(names: list[str]) -> click.Command:
-    """Define flags, each with a text of its own."""
+    """Define flags, each with its own help text."""
     options: list[click.Parameter] = [
         click.Option([f"--{name}"], type=int, default=1, help=f"What {name} is for")
         for name in names
@@ -17,11 +17,11 @@ def define_all(names: list[str]) -> click.Command:
 
 
 def parse(command: click.Command, words: list[str]) -> dict[str, Any]:
-    """Read a command line; the callback gives the values."""
+    """Parse a command line; the callback returns the values."""
     values: dict[str, Any] = command.main(words[1:], standalone_mode=False)
     return values
 
 
 def value_of(values: dict[str, Any], name: str) -> object:
-    """Give the value of a flag."""
+    """Return the value of a flag."""
     return values[name]

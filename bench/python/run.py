@@ -15,11 +15,11 @@ from time import process_time, process_time_ns
 from typing import Any
 
 REPEATS = 5
-UNROLLED = 10  # the loop itself should not weigh
+UNROLLED = 10  # makes the cost of the loop itself small
 
 
 def per_call(library: Any, work: str, count: int) -> float:  # noqa: ANN401 - a module
-    """Give the nanoseconds of one statement, the best of some repeats."""
+    """Return the nanoseconds of one statement, the best of several repeats."""
     rounds = max(1, count // UNROLLED)
     statement = "; ".join([library.STATEMENTS[work]] * UNROLLED)
     timer = timeit.Timer(statement, timer=process_time, globals=library.one_flag())
@@ -27,7 +27,7 @@ def per_call(library: Any, work: str, count: int) -> float:  # noqa: ANN401 - a 
 
 
 def define(library: Any, count: int) -> float:  # noqa: ANN401 - a module
-    """Give the nanoseconds of a definition, of many."""
+    """Return the nanoseconds per definition."""
     names = names_of(count)
     begin = process_time_ns()
     library.define_all(names)
@@ -35,7 +35,7 @@ def define(library: Any, count: int) -> float:  # noqa: ANN401 - a module
 
 
 def parse(library: Any, count: int) -> float:  # noqa: ANN401 - a module
-    """Give the nanoseconds of an argument, of a command line that sets all flags."""
+    """Return the nanoseconds per argument of a command line that sets all flags."""
     names = names_of(count)
     words = ["program", *(f"--{name}=17" for name in names)]
     made = library.define_all(names)
@@ -47,12 +47,12 @@ def parse(library: Any, count: int) -> float:  # noqa: ANN401 - a module
 
 
 def names_of(count: int) -> list[str]:
-    """Give distinct names of flags."""
+    """Return distinct names of flags."""
     return [f"check_{index:05d}_limit" for index in range(count)]
 
 
 def main() -> None:
-    """Do what the command line asks for."""
+    """Run the measurement that the command line names."""
     library, work, count = importlib.import_module(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     if work == "define":
         taken = define(library, count)

@@ -1,20 +1,21 @@
-/* A command line: its words in one block of memory, and which of them are left. */
+/* A command line: its tokens in one block of memory, and the arguments that remain. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fast.h"
 
-/* In the block each word stands behind its index, so that a pointer to it tells which
- * object it came from. */
+/* In the block each token follows its index, so that a pointer to it identifies the object that it
+ * came from. */
 typedef struct line {
-  PyObject *words; /* borrowed; a list that nobody else has */
-  char **argv;     /* while the block grows: offsets in it */
+  PyObject *words; /* borrowed; a list that no other code uses */
+  char **argv;     /* offsets into the block while that grows */
   char *block;
   size_t used;
   size_t room;
 } line;
 
-/* UTF-8, where a lone surrogate stands for a byte. NULL: not plain. */
+/* Encodes as UTF-8; a lone surrogate becomes the byte that it stands for. NULL if it isn't
+ * plain. */
 static PyObject *encode(PyObject *word) {
   PyObject *bytes = PyUnicode_AsUTF8String(word);
   if (bytes) return bytes;
@@ -62,7 +63,7 @@ static bool fill(line *made, Py_ssize_t count) {
   return true;
 }
 
-/* The object that a word came from; the library adds a -- of its own. */
+/* Returns the object that a token came from. The library may have added a "--" of its own. */
 static PyObject *object_of(const line *made, const char *word) {
   uint32_t index;
   if (word < made->block || word >= made->block + made->used) return fast_text(word);
@@ -72,7 +73,7 @@ static PyObject *object_of(const line *made, const char *word) {
   return object;
 }
 
-/* What is left of the line, without the program. */
+/* Returns the remaining arguments, without the program. */
 static PyObject *rest_of(const line *made, int argc) {
   PyObject *rest = PyList_New(argc > 1 ? argc - 1 : 0);
   for (int i = 1; rest && i < argc; i++) {
@@ -92,8 +93,8 @@ static PyObject *parse(line *made, Py_ssize_t count, const pd_parse_options *opt
   return rest_of(made, argc);
 }
 
-/* parse_argv(words, options, err), these as addresses: what is left of the words; or
- * the status, when it isn't PD_OK; or None for a word that isn't plain. */
+/* parse_argv(tokens, options, err), the last two as addresses. Returns the remaining arguments, the
+ * status if it isn't PD_OK, or None if a token isn't plain. */
 PyObject *fast_parse_argv(PyObject *module, PyObject *arguments) {
   unsigned long long options, err;
   line made = {NULL, NULL, NULL, 0, 0};

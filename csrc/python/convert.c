@@ -1,4 +1,4 @@
-/* Values of C as Python objects, and the plain Python objects as values of C. */
+/* C values as Python objects, and plain Python objects as C values. */
 #include <string.h>
 
 #include "fast.h"
@@ -7,7 +7,7 @@ PyObject *fast_text(const char *text) {
   return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
 }
 
-/* By the member of pd_value that a type uses. */
+/* One for each member of pd_value that a type may use. */
 static PyObject *from_b(bool value) { return PyBool_FromLong(value); }
 static PyObject *from_i64(int64_t value) { return PyLong_FromLongLong(value); }
 static PyObject *from_u64(uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
@@ -20,7 +20,7 @@ static PyObject *from_str(const char *value) { return fast_text(value); }
     __atomic_load((ctype *)cell, &value, __ATOMIC_ACQUIRE);                                        \
     return from_##member(value);                                                                   \
   }
-/* Other threads, native ones too, may set the flag meanwhile. */
+/* Atomic: other threads, native ones too, may set the flag meanwhile. */
 PyObject *fast_from_cell(pd_type type, const void *cell) {
   switch (type) { PD_TYPE_MAP(FROM_CELL) }
   return NULL;
@@ -57,7 +57,7 @@ PyObject *fast_to_bytes(PyObject *text, const char **out) {
   if (!PyUnicode_CheckExact(text)) return NULL;
   PyObject *bytes = PyUnicode_AsUTF8String(text);
   char *found;
-  /* Without room for a length, a NUL inside is an error. */
+  /* Without an out parameter for the length, it rejects a NUL inside. */
   if (bytes && PyBytes_AsStringAndSize(bytes, &found, NULL) == 0) {
     *out = found;
     return bytes;

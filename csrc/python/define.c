@@ -6,8 +6,8 @@
 #define MARK_ARGUMENT(name, words, about) GIVEN_##name,
 #define TEXT_ARGUMENT(name, words, kind, about) GIVEN_##name,
 
-/* The arguments, in their order: all of them, or none from TYPE on, which are NULL then.
- * FLAGS is a dict: address of a pd_flag -> its Flag. */
+/* The arguments, in order. Those from TYPE on may be left out together; they are NULL then. FLAGS
+ * is a dict: address of a pd_flag -> its Flag. */
 enum {
   FLAGS,
   FRAME,
@@ -23,10 +23,11 @@ enum {
 
 #define ONE_TEXT(name, words, kind, about) +1
 
-/* A definition with the bytes that it points at. */
+/* A definition with the bytes objects that its texts are in. */
 typedef struct definition {
   pd_flag_def def;
-  PyObject *held[5 PD_TEXT_MAP(ONE_TEXT)]; /* name, help, default, bounds; and texts */
+  PyObject
+      *held[5 PD_TEXT_MAP(ONE_TEXT)]; /* owned: name, help, default, bounds, and the other texts */
   size_t count;
 } definition;
 
@@ -64,12 +65,12 @@ static bool set_bound(definition *made, pd_value *field, PyObject *value) {
   return set_value(made, field, value);
 }
 
-/* Lists of names aren't plain, but for empty ones. */
+/* Lists of names are plain only if they are empty. */
 static bool no_names(PyObject *texts) {
   return !texts || (PyTuple_CheckExact(texts) && !PyTuple_Size(texts));
 }
 
-/* 0: not plain. */
+/* Returns 0 if it isn't plain. */
 static int type_of(PyObject *default_value, PyObject *name) {
   if (is_none(name)) {
     if (PyBool_Check(default_value)) return PD_TYPE_bool;
@@ -110,7 +111,7 @@ static bool fill(fast_state *state, definition *made, PyObject *const *given) {
          fast_module(state, frame, def->file, &def->module);
 }
 
-/* The one Flag of a handle. */
+/* Returns the one Flag of a handle; a new reference. */
 static PyObject *flag_of(PyObject *module, PyObject *const *given, pd_flag *handle) {
   PyObject *key = PyLong_FromVoidPtr(handle);
   if (!key) return NULL;

@@ -1,27 +1,27 @@
-/* The base class of Flag: its value, read from the library's memory and set by a call
- * of the library. The Python class has the rest, and the methods that are called here:
- * _read, _assign, _drop and _refused. */
+/* The base class of Flag: reads the value from the library's memory and sets it by a call of the
+ * library. The rest is in the Python class, with the methods that are called here: _read, _assign,
+ * _drop and _refused. */
 #include "fast.h"
 
 #include <stddef.h>
-#include <structmember.h> /* wants Python.h before it */
+#include <structmember.h> /* needs Python.h before it */
 
-/* The library has a place for text, one for bool and one for numbers: none of them
- * ever holds a value of another kind. */
+/* The library keeps a flag's value in a place of its own for text, for bools and for numbers: no
+ * place ever holds a value of another kind. */
 enum { TEXT, TRUTH, NUMBER, PLACES };
 
-/* The garbage collector doesn't know flags, which there may be a hundred thousand of:
- * no cycle leads through one but by the globals of modules, which end with those. */
+/* Not tracked by the garbage collector, as there may be a hundred thousand flags: every cycle
+ * through a flag also runs through the globals of a module, and ends with them. */
 typedef struct flag_object {
   PyObject_HEAD pd_flag *handle;
-  const uint8_t *state;      /* as pd_flag_get_state; NULL: a host of an older version */
-  const void *cells[PLACES]; /* NULL: not asked for yet */
+  const uint8_t *state;      /* as of pd_flag_get_state; NULL if the host is an older version */
+  const void *cells[PLACES]; /* borrowed, valid forever; NULL: not fetched yet */
   PyObject *module;
   PyObject *weak_references;
   PyObject *name;
-  PyObject *kind;       /* Python's, with the next three: what is known of the flag */
+  PyObject *kind;       /* this and the next three fields cache what Python knows of the flag */
   PyObject *cell;       /* cffi's view of the value's memory */
-  unsigned char number; /* the state that those are for; 0: none */
+  unsigned char number; /* the state for which those are valid; 0: none */
   char sensitive;
 } flag_object;
 
@@ -35,13 +35,13 @@ static uint8_t load_state(const flag_object *self) {
   return self->state ? __atomic_load_n(self->state, __ATOMIC_ACQUIRE) : 0;
 }
 
-/* The memory of a value of the type that `state` tells. NULL: not plain. */
+/* Returns the memory of a value of the type in `state`. NULL if it isn't plain. */
 static const void *cell_of(flag_object *self, uint8_t state) {
   int kind = state == PD_TYPE_string ? TEXT : state == PD_TYPE_bool ? TRUTH : NUMBER;
   const void *cell = __atomic_load_n(&self->cells[kind], __ATOMIC_RELAXED);
   if (cell) return cell;
   cell = pd_flag_get_address(self->handle);
-  /* Another type may have come and gone on another thread. */
+  /* Another thread may have changed the type twice meanwhile. */
   if (load_state(self) != state) return NULL;
   __atomic_store_n(&self->cells[kind], cell, __ATOMIC_RELAXED);
   return cell;
@@ -53,7 +53,7 @@ PyObject *fast_flag_read(PyObject *flag) {
   if (state == 0 || state > FAST_TYPES) return NULL;
   const void *cell = cell_of(self, state);
   PyObject *value = cell ? fast_from_cell((pd_type)state, cell) : NULL;
-  if (load_state(self) != state) Py_CLEAR(value); /* of another type, on another thread */
+  if (load_state(self) != state) Py_CLEAR(value); /* another thread has changed the type */
   return value;
 }
 
@@ -65,7 +65,7 @@ static PyObject *get_value(PyObject *self, void *Py_UNUSED(closure)) {
   return value;
 }
 
-/* The value, before Python has looked for the property, which takes longer. */
+/* Returns the value before Python looks up the property, which takes longer. */
 static PyObject *get_attribute(PyObject *self, PyObject *name) {
   fast_state *state = state_of((flag_object *)self);
   if (!state || name != state->value) return PyObject_GenericGetAttr(self, name);
@@ -88,7 +88,7 @@ static fast_result done_by(PyObject *result) {
   return result ? FAST_DONE : FAST_ERROR;
 }
 
-/* Making a list for errors takes a tenth of a set, and nearly all lists stay empty. */
+/* Allocating a list for errors takes a tenth of the time of a set, and nearly all stay empty. */
 static pd_error_list *take_list(fast_state *state) {
   pd_error_list *spare = __atomic_exchange_n(&state->spare, NULL, __ATOMIC_ACQ_REL);
   return spare ? spare : pd_error_list_new();
@@ -98,7 +98,7 @@ static void give_empty_list_back(fast_state *state, pd_error_list *list) {
   pd_error_list_free(__atomic_exchange_n(&state->spare, list, __ATOMIC_ACQ_REL));
 }
 
-/* Native validators and watchers run inside, and may wait for a thread of Python. */
+/* Releases the GIL: native validators and watchers run inside, and may wait for a Python thread. */
 static fast_result assign(flag_object *self, fast_state *state, PyObject *value,
                           const pd_assignment *item, const pd_origin *origin) {
   pd_error err;
@@ -193,7 +193,7 @@ static PyGetSetDef getset[] = {
      "run time.",
      NULL},
     {"_address", get_address, NULL, "The pd_flag, as a number.", NULL},
-    {"_state", get_state, NULL, "What pd_flag_get_state tells; None: nothing.", NULL},
+    {"_state", get_state, NULL, "The result of pd_flag_get_state, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef members[] = {
@@ -205,7 +205,7 @@ static PyMemberDef members[] = {
     {"_sensitive", T_BOOL, offsetof(flag_object, sensitive), 0, "Withhold its values."},
     {NULL, 0, 0, 0, NULL}};
 
-/* Flag[int] is for those who read types. */
+/* Flag[int], for type annotations. */
 static PyMethodDef methods[] = {{"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, NULL},
                                 {NULL, NULL, 0, NULL}};
 

@@ -1,8 +1,8 @@
-/* What happens while a module is loaded: its constructors have the loader's lock, and another
- * thread that has the GIL may want that, to import an extension module. The order of locks is the
- * GIL, the loader, the registry; so nothing here waits for the GIL.
+/* Calls from the library while a native module is loaded. Its constructors hold the loader's lock,
+ * and another thread that has the GIL may wait for that lock to import an extension module. The
+ * order of locks is the GIL, the loader, the registry; so nothing here waits for the GIL.
  *
- * What is global here belongs to the process: there is one registry. */
+ * The globals belong to the process, which has one registry. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static bool in_main(void) { return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0; }
 
-/* load(path, namespace, errors, out, err), the last three as addresses: the status of
+/* load(path, namespace, errors, out, err), the last three as addresses. Returns the status of
  * pd_module_load_as. The thread keeps the GIL, for constructors that use Python; but not in a
  * sub-interpreter, where callbacks would wait for it. */
 PyObject *fast_load(PyObject *module, PyObject *arguments) {
@@ -27,14 +27,15 @@ PyObject *fast_load(PyObject *module, PyObject *arguments) {
   return PyLong_FromLong(status);
 }
 
-/* ---- Hooks that were put off ---- */
+/* ---- Deferred hooks ---- */
 
-static bool deferred;    /* some were, since somebody asked */
-static bool scheduled;   /* the main thread will settle them */
-static PyObject *resume; /* function of the main interpreter, for its main thread; or NULL */
+static bool deferred;  /* some hooks were, since the last take_deferred() */
+static bool scheduled; /* the main thread will run them */
+static PyObject
+    *resume; /* owned; a function of the main interpreter, for its main thread; or NULL */
 
-/* The main thread, with the GIL, between two instructions of Python. Before Python 3.12 it may be
- * in another interpreter: then the next call of the package settles. */
+/* Runs on the main thread, with the GIL, between two bytecodes. Before Python 3.12 that may be in
+ * another interpreter: then the next call of the package runs the hooks. */
 static int run(void *unused) {
   (void)unused;
   __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
@@ -47,8 +48,8 @@ static int run(void *unused) {
   return nothing ? 0 : -1;
 }
 
-/* Any thread, in a constructor or destructor. When there are too many pending calls, the next call
- * of the package settles. */
+/* Any thread, in a constructor or destructor. If there are too many pending calls, the next call of
+ * the package runs the hooks. */
 static void on_deferred(void *unused) {
   (void)unused;
   __atomic_store_n(&deferred, true, __ATOMIC_SEQ_CST);
@@ -59,14 +60,14 @@ static void on_deferred(void *unused) {
 /* ---- Warnings ---- */
 
 typedef struct warning {
-  struct warning *next; /* the one before it */
+  struct warning *next; /* the previous one */
   pd_warning kind;
   char text[];
 } warning;
 
-static warning *warnings; /* the last one */
+static warning *warnings; /* the last one; each is freed by take_warnings() */
 
-/* Any thread, with or without the GIL. For want of memory the warning is lost. */
+/* Any thread, with or without the GIL. The warning is lost if memory is out. */
 static void on_warning(const char *message, pd_warning kind, void *unused) {
   (void)unused;
   size_t size = strlen(message) + 1;
@@ -80,7 +81,7 @@ static void on_warning(const char *message, pd_warning kind, void *unused) {
   }
 }
 
-/* take_warnings(): those since the last time, as pairs of kind and text. */
+/* take_warnings(): returns the warnings since the last call, as pairs of kind and text. */
 PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   PyObject *list = PyList_New(0);
@@ -97,27 +98,28 @@ PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
   return list;
 }
 
-/* ---- Both ---- */
+/* ---- Warnings and deferred hooks ---- */
 
 bool fast_waiting(void) {
   return __atomic_load_n(&warnings, __ATOMIC_RELAXED) ||
          __atomic_load_n(&deferred, __ATOMIC_RELAXED);
 }
 
-/* waiting(): whether there are warnings, or hooks were put off. */
+/* is_waiting(): true if there are warnings or deferred hooks. */
 PyObject *fast_is_waiting(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   return PyBool_FromLong(fast_waiting());
 }
 
-/* take_deferred(): whether hooks were put off since the last time. */
+/* take_deferred(): true if hooks were deferred since the last call. */
 PyObject *fast_take_deferred(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   return PyBool_FromLong(__atomic_exchange_n(&deferred, false, __ATOMIC_SEQ_CST));
 }
 
-/* listen(function): from now on take what the registry reports, and let the main thread call the
- * function when hooks were put off. None: no longer. The main interpreter alone settles so. */
+/* listen(function): from now on collect the registry's warnings, and have the main thread call the
+ * function when hooks were deferred. None stops it. Only the main interpreter runs hooks this
+ * way. */
 PyObject *fast_listen(PyObject *module, PyObject *function) {
   (void)module;
   bool on = function != Py_None, main = in_main();

@@ -10,7 +10,7 @@ static void replace(PyObject **where, PyObject *value) {
   Py_XDECREF(old);
 }
 
-/* connect(Flag, failures, warnings, settle, refuse): see fast_state. */
+/* connect(Flag, failures, warnings, settle, refuse): sets these fields of fast_state. */
 static PyObject *connect(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
   PyObject *type, *failures, *warnings, *settle, *refuse;
@@ -30,7 +30,7 @@ static PyObject *connect(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-/* Whether Python ends, and not just one of its interpreters, when this one ends. */
+/* True in the main interpreter, whose end is the end of Python. */
 static PyObject *is_main(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing)) {
   return PyBool_FromLong(PyInterpreterState_GetID(PyInterpreterState_Get()) == 0);
 }

@@ -1,4 +1,4 @@
-/* Where Python code stands: its file, line and module, as the library takes them. */
+/* Finds the file, line and module of running Python code, as the library takes them. */
 #include "fast.h"
 
 const char *fast_stored(fast_state *state, PyObject *text) {

@@ -3,7 +3,7 @@
 #include "fast.h"
 
 #include <stddef.h>
-#include <structmember.h> /* wants Python.h before it */
+#include <structmember.h> /* needs Python.h before it */
 
 typedef struct function_object {
   PyObject_HEAD PyObject *module;
@@ -45,7 +45,7 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *named) {
   return result;
 }
 
-/* As a function does: the class gives the function itself, an instance a bound method. */
+/* Like a function: the class returns the function itself, an instance a bound method. */
 static PyObject *descriptor_get(PyObject *self, PyObject *instance, PyObject *Py_UNUSED(type)) {
   if (!instance || instance == Py_None || !inner(self)) {
     if (PyErr_Occurred()) return NULL;
@@ -56,7 +56,7 @@ static PyObject *descriptor_get(PyObject *self, PyObject *instance, PyObject *Py
   return PyObject_CallFunctionObjArgs(state->method_type, self, instance, NULL);
 }
 
-/* All but what the type has is the function's own. */
+/* Attributes that the type lacks are those of the function. */
 static PyObject *get_attribute(PyObject *self, PyObject *name) {
   PyObject *found = PyObject_GenericGetAttr(self, name);
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
@@ -86,7 +86,7 @@ static PyObject *represent(PyObject *self) {
   return function ? PyObject_Repr(function) : NULL;
 }
 
-/* pickle finds it by its name, as it finds functions. */
+/* pickle finds it by name, like a function. */
 static PyObject *reduce(PyObject *self, PyObject *Py_UNUSED(nothing)) {
   return get_of_function(self, (void *)"__qualname__");
 }
@@ -170,7 +170,7 @@ static PyType_Slot slots[] = {{Py_tp_new, (void *)refuse_new},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
-/* A method descriptor: Python calls methods without making a bound method first. */
+/* A method descriptor, so that Python calls methods without making a bound method first. */
 PyType_Spec fast_function_spec = {
     "paddle_flags._fast.Function", sizeof(function_object), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};

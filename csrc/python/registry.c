@@ -1,18 +1,18 @@
-/* The base class of the mapping FLAGS: an attribute is the value of a flag. Names of
- * flags that were found once are in a dict; for others, and for what isn't plain, the
- * functions of Python are called that attach() was given. No such name is that of an
- * attribute of the class, so whichever is looked for first, the meaning is the same. */
+/* The base class of the mapping FLAGS, whose attributes are the values of flags. Flags that were
+ * looked up before are in a dict. For other names, and for what isn't plain, it calls the Python
+ * functions that attach() was given. No name in the dict is an attribute of the class, so the order
+ * of lookups doesn't matter. */
 #include "fast.h"
 
 typedef struct registry_object {
   PyObject_HEAD PyObject *module;
-  PyObject *known; /* dict: name -> Flag; these are NULL before attach() */
+  PyObject *known; /* dict: name -> Flag; owned, like the next three; NULL before attach() */
   PyObject *get;
   PyObject *set;
   PyObject *drop;
 } registry_object;
 
-/* The flag of this name, as a new reference; NULL: unknown here. */
+/* Returns the flag of this name, a new reference; NULL if it isn't in the dict. */
 static PyObject *known_flag(registry_object *self, PyObject *name) {
   if (!self->known) return NULL;
   fast_state *state = PyModule_GetState(self->module);
@@ -45,7 +45,7 @@ static PyObject *get_attribute(PyObject *self, PyObject *name) {
   return found;
 }
 
-/* Set by Python, or delete where `value` is NULL. */
+/* Calls the Python function that sets, or the one that deletes if `value` is NULL. */
 static int set_by_python(registry_object *self, PyObject *name, PyObject *value) {
   PyObject *nothing = value ? PyObject_CallFunctionObjArgs(self->set, name, value, NULL)
                             : PyObject_CallFunctionObjArgs(self->drop, name, NULL);

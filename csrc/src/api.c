@@ -1,5 +1,5 @@
-/* The exported functions, and the table of those that work on the registry: the copy that hosts it
- * does the work, and the others forward to it. Nothing inside the library calls into this file. */
+/* The exported functions, and the table of those that work on the registry. The copy that hosts the
+ * registry does the work, and the others forward to it. Nothing in the library calls this file. */
 #include <string.h>
 
 #include "base/profile.h"
@@ -32,8 +32,8 @@ pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size,
 /* ---- The table of this copy ---- */
 
 const char *pd__do_version(void) { return PD__VERSION; }
-/* The function of a row, or NULL where PD__WITHOUT_<name> is defined, whose comma moves NULL to the
- * second place. */
+/* The function of a row, or NULL if PD__WITHOUT_<name> is defined: that macro is a comma, which
+ * moves NULL to the second place. */
 #define PD__SECOND(first, second, ...) second
 #define PD__CHOOSE(...) PD__SECOND(__VA_ARGS__)
 #define PD__ROW(name) PD__CHOOSE(PD__WITHOUT_##name NULL, pd__do_##name, 0)
@@ -80,8 +80,7 @@ static const char *name_at(size_t offset) {
   return name;
 }
 
-/* Beside the way that most calls go: the host has to be found, or lacks the function at an offset.
- */
+/* The slow path: finds the host, or NULL if it lacks the function at the offset. */
 static __attribute__((noinline)) const pd_table *find_table(size_t offset) {
   const pd_table *table = pd__copies_host(&own_table);
   return table && pd__table_has(table, offset) ? table : NULL;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run the demo with flags in the environment and on the command line, and say what it showed.
+# Run the demo with flags in the environment and on the command line, and print what it showed.
 #   run.sh [PYTHON]
 set -e
 cd "$(dirname "$0")/../.."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing, whose import takes its time
+TYPE_CHECKING = False  # as in typing, whose import is slow
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Literal, TypedDict
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Floating = Literal["double"]
 
     class Attributes(TypedDict, total=False):
-        """What every definition may have."""
+        """The attributes that every definition may have."""
 
         hidden: bool
         read_only: bool
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
         old_names: Iterable[str]
 
 
-# Attributes that are true or false: in C they stand in the order of these two.
+# Attributes that are true or false, in the order of the C struct.
 FIRST_MARKS = ("hidden", "read_only", "startup_only", "sensitive", "experimental")
 LATER_MARKS = ("required",)
 
-# What reports call them, and what they mean.
+# Their names in reports, and their meanings.
 MARKS = {
     "hidden": "hidden",
     "read_only": "read-only",
@@ -48,7 +48,7 @@ ABOUT_MARKS = {
     "required": "a command line without a value for it is an error",
 }
 
-# Attributes that are text, and whether it is one of NAMES with | between them.
+# Attributes that are text, and whether that is a list of names separated by |.
 TEXTS = {
     "choices": True,
     "category": False,

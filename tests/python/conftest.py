@@ -12,20 +12,16 @@ from typing import Callable
 
 import packages
 import pytest
-from hypothesis import settings
 from support import build_plugin, run, write
 
 import paddle_flags as pf
 
-settings.register_profile("untimed", deadline=None)  # machines differ
-settings.load_profile("untimed")
-
 _numbers = itertools.count()
 
-with suppress(ImportError):  # some environments run the tests that need no extra
+with suppress(ImportError):  # some environments have only what the basic tests need
     from hypothesis import settings
 
-    settings.register_profile("untimed", deadline=None)  # a slow machine fails no test
+    settings.register_profile("untimed", deadline=None)  # a slow machine must not fail tests
     settings.load_profile("untimed")
 
 
@@ -37,7 +33,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that comes from the source distribution."""
+    """The wheel, built from the source distribution."""
 
     def make(out: Path) -> None:
         packages.make_wheel(sdist, out)
@@ -57,7 +53,7 @@ def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> packages.Home
 
 @pytest.fixture
 def name() -> Iterator[str]:
-    """A flag name that no other test uses; flags that begin with it lose their values."""
+    """A flag name that no other test uses; flags whose name begins with it are reset afterwards."""
     number = f"test_flag_{next(_numbers)}"
     yield number
     for flag in list(pf.FLAGS.values()):
@@ -68,7 +64,7 @@ def name() -> Iterator[str]:
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Callable[..., Path]:
-    """Build lib<name>.so from C text that needs the public header alone."""
+    """Build lib<name>.so from C text that needs only the public header."""
 
     def build(source: str, stem: str = "plugin") -> Path:
         code = write(tmp_path / f"{stem}.c", "#include <pd_flags.h>\n" + source)
@@ -79,7 +75,7 @@ def plugin(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run Python text in a process of its own: `pf` and `sys` are imported."""
+    """Run Python text in a process of its own, with `pf` and `sys` imported."""
 
     def start(text: str, *arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
         script = write(tmp_path / "script.py", "import sys\nimport paddle_flags as pf\n" + text)

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "int32 at alpha.c:12 in libalpha.so", as much of it as is known. */
+/* "int32 at alpha.c:12 in libalpha.so", or the parts of it that are known. */
 #define PLACE_SIZE 320
 
-/* The end of a path tells more than its beginning. */
+/* The last `most` bytes: the end of a path identifies it better than the beginning. */
 static const char *tail(const char *path, size_t most) {
   size_t length = strlen(path);
   return length > most ? path + length - most : path;
@@ -35,8 +35,8 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-/* ": default 6, not 5; hidden": how two definitions of one line of source differ, whose places look
- * alike. */
+/* ": default 6, not 5; hidden": the differences of two definitions from one line of source, whose
+ * places look alike. */
 #define DIFFERENCES_SIZE 420
 
 static const char *joint(const char *found) { return *found ? "; " : ": "; }
@@ -96,7 +96,7 @@ static const char *item_type(const pd_flag_def *def) {
   return def->list ? pd__type_name((pd_type)def->list) : "none";
 }
 
-/* Where they differ in their type or file, the places tell. */
+/* If the type or the file differs, the places in the message show it already. */
 static bool is_comparable(const pd_flag_def *a, const pd_flag_def *b) {
   return a->type == b->type && same_text(base_name(a->file), base_name(b->file));
 }
@@ -134,7 +134,7 @@ static bool has_name(const pd_flag_def *def, const pd_flag *node) {
   return false;
 }
 
-/* The definition that has `node` already: of the registry or of the batch. */
+/* Returns the definition that already has the name `node`, from the registry or from the batch. */
 static const pd__cell *holder_of(const pd__batch *batch, const pd_flag *node) {
   const pd_flag *flag = pd__flag_meant((pd_flag *)node);
   if (flag->defined) return flag->cells;
@@ -169,7 +169,8 @@ pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
 
 /* ---- Negation ---- */
 
-/* The flag that has the name: of the registry, or a definition under way. */
+/* Returns the definition that has the name, from the registry or from the batch; NULL if the name
+ * is free. */
 static const pd__cell *holder_of_name(const pd__batch *batch, const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
   if (!node) return NULL;
@@ -177,8 +178,8 @@ static const pd__cell *holder_of_name(const pd__batch *batch, const char *name, 
   return taken ? holder_of(batch, node) : NULL;
 }
 
-/* Fail where `holder` isn't NULL: the name would turn the flag off that is named without its first
- * bytes, `skip` of them. */
+/* Fails unless `holder` is NULL: as an argument, the name would turn off the flag whose name is
+ * what remains after the first `skip` bytes. */
 static pd_status check_pair(pd__batch *batch, const char *name, size_t length, size_t skip,
                             const pd__cell *holder) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
@@ -191,7 +192,7 @@ static pd_status check_pair(pd__batch *batch, const char *name, size_t length, s
                   place_of(batch->cell, mine));
 }
 
-/* A flag that the bool's --nox or --no_x would be. */
+/* Fails if the negation of the bool, --nox or --no_x, is already the name of a flag. */
 static pd_status check_negations(pd__batch *batch, const pd__naming *of) {
   char text[PD_NAME_MAX + 4];
   pd_status status = PD_OK;
@@ -203,7 +204,7 @@ static pd_status check_negations(pd__batch *batch, const pd__naming *of) {
   return status;
 }
 
-/* A bool that the name, which begins with no, would turn off. */
+/* Fails if the name, which begins with "no", is the negation of a bool that exists. */
 static pd_status check_negated(pd__batch *batch, const pd__naming *of) {
   size_t most = of->name[2] == '-' || of->name[2] == '_' ? 3 : 2;
   pd_status status = PD_OK;

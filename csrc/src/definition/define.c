@@ -1,4 +1,4 @@
-/* Defining: checked one by one, then taken all together or not at all; and undefining. */
+/* Defining: each definition is checked, then all of them are taken or none is. Also undefining. */
 #include <string.h>
 
 #include "../base/text.h"
@@ -16,7 +16,7 @@ pd_flag *pd__cell_flag(const pd__cell *cell) {
 
 /* ---- One definition against the registry ---- */
 
-/* The node of a name, which may end in the middle of a text. */
+/* Returns the node of a name, which needn't end with a NUL; NULL if memory is out. */
 static pd_flag *add_node(const pd__naming *of, const pd__batch *batch) {
   pd_flag *node = pd__names_find(of->name, of->length);
   char *name = node ? NULL : pd__arena_text(&batch->operation->arena, of->name, of->length);
@@ -24,15 +24,15 @@ static pd_flag *add_node(const pd__naming *of, const pd__batch *batch) {
   return node && pd__flag_extra(node) ? node : NULL;
 }
 
-/* Whether a definition of `flag` may take the name of `node`: one that nothing has, that of the
- * same definition, or an alias of the flag. */
+/* Returns true if a definition of `flag` may take the name of `node`: the name is free, belongs to
+ * the same definition or is an alias of the flag. */
 static bool is_free(pd_flag *node, const pd_flag *flag, const pd_flag_def *def) {
   const pd_flag *meant = pd__flag_meant(node);
   if (node->defined) return node == flag && pd__def_same(pd__flag_def(node), def);
   return meant == node || meant == flag;
 }
 
-/* Reserve a name for the definitions under way. */
+/* Reserves a name for the definitions that are being checked. */
 static pd_status claim(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
   pd_flag *node = of->kind == PD__NAME_OWN ? flag : add_node(of, batch);
   if (!node) return pd__fail_memory(&batch->err);
@@ -57,13 +57,14 @@ static pd_status check(pd__batch *batch, pd__cell *cell, const pd__sought *name)
   return status;
 }
 
-/* ---- All of them ---- */
+/* ---- Checking a batch ---- */
 
 static bool has_texts(const pd_flag_def *def) {
   return def->aliases || def->old_names || def->type == PD_TYPE_string;
 }
 
-/* Store the texts that outlive the definition: nothing of one that is refused stays. */
+/* Stores the texts that outlive the definition. Called only after the whole batch is accepted, so
+ * that a refused definition leaves nothing behind. */
 static bool keep_texts(const pd_flag_def *def) {
   if (def->kind == PD_KIND_IMPORT) return true;
   for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
@@ -82,9 +83,9 @@ void pd__define_refuse(pd__cell *cells, size_t count) {
   }
 }
 
-#define AHEAD 16u /* names that are looked for together */
+#define AHEAD 16u /* names to look up together */
 
-/* Check those of a kind. */
+/* Checks the definitions of one kind. */
 static bool check_all(pd__batch *batch, pd__cell *cells, size_t count, pd_kind kind,
                       pd__report *report) {
   pd__sought names[AHEAD];
@@ -106,7 +107,7 @@ static bool check_all(pd__batch *batch, pd__cell *cells, size_t count, pd_kind k
 
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report) {
   pd__batch batch = {.operation = operation, .cells = cells, .claim = pd__next_claim()};
-  /* Imports last: they must suit the definitions that come with them. */
+  /* Imports come last: they must match the definitions in the same batch. */
   bool accepted = check_all(&batch, cells, count, PD_KIND_DEFINE, report);
   if (batch.imports) accepted &= check_all(&batch, cells, count, PD_KIND_IMPORT, report);
   for (size_t i = 0; batch.texts && accepted && i < count; i++) {
@@ -119,7 +120,7 @@ bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, p
 
 /* ---- Taking definitions ---- */
 
-/* Behind the definition, which is the first. */
+/* Inserts the cell after the first one, which holds the definition. */
 static void link_cell(pd_flag *flag, pd__cell *cell) {
   cell->flag = flag->index + 1;
   pd__cell **at = &flag->cells;
@@ -131,12 +132,12 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
   pd__assignables++;
 }
 
-/* Imports and waiting values of the aliases go over to the flag. */
+/* Moves the imports and pending values of the aliases to the flag. */
 static void link_aliases(pd_flag *flag, const pd_flag_def *def) {
   for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
     pd_flag *node = pd__names_find(at.name, at.length);
-    pd__flag_extra(node)->alias_of = flag;    /* made when it was checked */
-    pd__names_keep(node, at.name, at.length); /* spelled as here; stored then, too */
+    pd__flag_extra(node)->alias_of = flag;    /* can't fail: allocated by the check */
+    pd__names_keep(node, at.name, at.length); /* can't fail, either; spelled as here now */
     node->known = true;
     node->old_name = at.kind == PD__NAME_OLD;
     while (node->cells) {
@@ -154,7 +155,7 @@ static void unlink_aliases(const pd_flag *flag, const pd_flag_def *def) {
   }
 }
 
-/* The first cell has the definition. */
+/* The definition is that of the first cell. */
 static void set_defined(pd_flag *flag) {
   const pd_flag_def *def = flag->cells->def;
   flag->defined = true;
@@ -166,8 +167,8 @@ static void set_defined(pd_flag *flag) {
   pd__flag_new_generation(flag);
 }
 
-/* Whether the module gave its variable another value before the registry came. The value
- * is then put back, so that the next call about the flag takes it over. */
+/* Returns true if the module assigned to its variable before the registry saw it. The caller puts
+ * that value back afterwards, so that the next call for the flag adopts it. */
 static bool is_assigned(const pd__cell *cell, pd_value *value) {
   const pd_flag_def *def = cell->def;
   if (!def->assignable || !def->cell || cell->registered) return false;
@@ -195,8 +196,8 @@ static void take(pd__cell *cell, pd__report *waiting) {
   if (early) pd__variable_store(cell->def, assigned);
 }
 
-/* What waited for a flag that was defined now. Validators may run, without the lock: the module
- * may be gone then, and its cells with it. Hence the generation. */
+/* A flag that was just defined and may have pending values. Validators run without the lock, so the
+ * module and its cells may be gone before the next flag's turn; the generation shows that. */
 typedef struct awaited {
   pd_flag *flag;
   uint32_t generation;
@@ -226,9 +227,9 @@ void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd
   for (size_t i = 0; i < found; i++) apply_waiting(operation, &all[i], waiting);
 }
 
-/* ---- Giving them up ---- */
+/* ---- Undefining ---- */
 
-/* The text of the name goes with its module, unless that stays. */
+/* Keeps a copy of the flag's name, unless its text is in a module that stays. */
 static void keep_name(pd_flag *flag, const pd__cell *cell) {
   const char *name = cell->def->name;
   const pd_module *module = pd__cell_module(cell);
@@ -236,19 +237,19 @@ static void keep_name(pd_flag *flag, const pd__cell *cell) {
   if (!stays && !pd__names_keep(flag, name, strlen(name))) pd__names_lose(flag);
 }
 
-/* An import that remains reads its own value again, and waits for the name that it has, which may
- * have been an alias. */
+/* The remaining imports get their own default again, and wait for the name that they import, which
+ * may have been an alias. */
 static void relink_imports(pd_flag *flag, pd__cell *cell) {
   while (cell) {
     pd__cell *next = cell->next;
     if (cell->def->cell) pd__variable_store(cell->def, cell->def->default_value);
     pd_flag *node = pd__names_find(cell->def->name, strlen(cell->def->name));
-    link_cell(node ? node : flag, cell); /* a node that is lost keeps it */
+    link_cell(node ? node : flag, cell); /* NULL: memory was out for its node */
     cell = next;
   }
 }
 
-/* The values, and whether they are frozen, stay for the next definition. */
+/* The values stay for the next definition, and so does the mark that they are frozen. */
 static void undefine(pd_flag *flag, const pd__cell *gone) {
   unlink_aliases(flag, gone->def);
   keep_name(flag, gone);
@@ -261,7 +262,7 @@ static void undefine(pd_flag *flag, const pd__cell *gone) {
   relink_imports(flag, imports);
 }
 
-/* The definition of a flag goes: another module's takes its place, if there is one. */
+/* The definition of a flag leaves. Another module's definition replaces it, if there is one. */
 static void succeed(pd_flag *flag, const pd__cell *gone) {
   pd__cell **at = &flag->cells;
   pd__hooks_count_definition(gone->def, -1);

@@ -11,7 +11,7 @@ pd_status pd__namespace_check(const char *name_space, pd_error *err) {
                   pd__quote(quoted, name_space));
 }
 
-/* "beta.old|beta.older" for "old|older"; NULL when memory is out. */
+/* Turns "old|older" into "beta.old|beta.older"; NULL if memory is out. */
 static const char *prefix_each(pd__arena *arena, const char *name_space, const char *names) {
   size_t length = strlen(name_space), count = 1;
   for (const char *bar = names; (bar = strchr(bar, '|')); bar++) count++;

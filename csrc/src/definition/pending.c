@@ -9,9 +9,9 @@
 #include "../registry/deferred.h"
 #include "definition.h"
 
-static size_t waiting; /* values, for all names */
+static size_t waiting; /* pending values of all names */
 
-/* ---- Making and forgetting ---- */
+/* ---- Adding and dropping ---- */
 
 pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err) {
   static const size_t texts[] = {offsetof(pd__pending, name), offsetof(pd__pending, text),
@@ -38,7 +38,7 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
   return PD_OK;
 }
 
-/* Make one without more to say of it, which waits from now on. */
+/* Adds a pending value that has only a name, a text and an origin. */
 static pd_status await(const char *name, const char *text, const pd_origin *origin, pd_error *err) {
   pd__pending given = {.name = name, .length = strlen(name), .text = text, .origin = *origin};
   pd__pending *made = NULL;
@@ -47,7 +47,7 @@ static pd_status await(const char *name, const char *text, const pd_origin *orig
   return status;
 }
 
-/* Take one from the list that it waits in. */
+/* Removes a value from the list of its name. */
 static pd__pending *unlink_at(pd__pending **at) {
   pd__pending *taken = *at;
   *at = taken->following;
@@ -55,7 +55,8 @@ static pd__pending *unlink_at(pd__pending **at) {
   return taken;
 }
 
-/* It may hold a secret, and the text of its node's name. */
+/* Wipes the value, which may be a secret. The name of the node may be its text: keep a copy
+ * then. */
 static void release(pd__pending *pending) {
   pd_flag *node = pending->node;
   if (!pd__names_release(node) && node->name == pending->name) {
@@ -70,7 +71,7 @@ void pd__pending_drop(pd__pending *pending) {
   release(pending);
 }
 
-/* A flag keeps so many values of a source; those before them needn't wait. */
+/* A flag keeps the last PD_HISTORY_KEPT values of a source, so older pending ones are dropped. */
 void pd__pending_keep(pd__pending *pending) {
   static uint64_t last;
   pd__extra *extra = pending->node->extra;
@@ -88,8 +89,8 @@ void pd__pending_keep(pd__pending *pending) {
   if (others > PD_HISTORY_KEPT) release(unlink_at(oldest));
 }
 
-/* Move what waits under a name to `list`, which is in the order of arrival: of `source` alone,
- * unless that is the default's; of negations, those without text. */
+/* Moves the pending values of a name to `list`, which is in the order of arrival. Takes only those
+ * of `source`, unless that is the default; if `negated`, only those without text. */
 static void gather(pd_flag *node, pd_source source, bool negated, pd__pending **list) {
   for (pd__pending **at = node && node->extra ? &node->extra->pending : NULL; at && *at;) {
     bool suits = source == PD_SOURCE_DEFAULT || source == (*at)->origin.source;
@@ -135,7 +136,7 @@ static pd__pending *gather_all(const pd_flag_def *def) {
   return list;
 }
 
-/* Give one value to a flag that is being defined; `node` is the flag or an alias of it. */
+/* Assigns a value to a flag that is being defined; `node` is the flag or an alias of it. */
 static void settle(pd__operation *operation, pd_flag *node, const char *text,
                    const pd_origin *origin, uint32_t literal, pd__report *report) {
   pd__report own = {report->list, report->status == PD_OK ? report->first : NULL, PD_OK};
@@ -190,7 +191,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
     if (flag->defined && !pd__deferred_validator(flag)) {
       apply(operation, flag, given, report);
       pd__pending_drop(given);
-    } else { /* it left while a validator ran, or its validator can't be asked here */
+    } else { /* undefined while a validator ran, or its validator can't be called here */
       pd__pending_keep(given);
       kept = true;
     }
@@ -199,7 +200,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
   if (waits && !pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
 }
 
-/* ---- For hosts ---- */
+/* ---- Public functions ---- */
 
 pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin *origin,
                              pd_error *err) {
@@ -215,7 +216,7 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   return pd__operation_return(&operation, status);
 }
 
-/* Step through all that waits: NULL gives the first. */
+/* Iterates over all pending values: NULL returns the first. */
 static const pd__pending *next(const pd__pending *previous) {
   if (previous && previous->following) return previous->following;
   pd_flag *node = previous ? previous->node : NULL;
@@ -225,7 +226,7 @@ static const pd__pending *next(const pd__pending *previous) {
   return NULL;
 }
 
-/* Whoever asks may keep the text: it is stored for good then. */
+/* Interns the texts, as the caller may keep them for as long as it likes. */
 static bool show(const pd__pending *at, pd_pending_info *info) {
   info->name = pd__intern(at->name);
   info->text = pd__intern(at->text);
@@ -251,7 +252,7 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
   return PD_OK;
 }
 
-/* The value may be a secret: only its flag would tell. */
+/* Leaves the value out: it may be a secret, and only the definition would say so. */
 static void report_unclaimed(const pd__pending *at, pd__report *report) {
   char source[PD__SOURCE_SIZE], suggestion[PD__SUGGESTION_SIZE];
   pd__suggest(at->name, strlen(at->name), "", suggestion);
@@ -259,7 +260,7 @@ static void report_unclaimed(const pd__pending *at, pd__report *report) {
                   pd__source_of(at->name, &at->origin, source), suggestion);
 }
 
-/* Each costs a search among all names. */
+/* The suggestion for each one costs a search through all names. */
 #define UNCLAIMED_SHOWN 100
 
 pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
@@ -267,7 +268,7 @@ pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
   size_t count = 0;
   pd__platform_lock();
   for (const pd__pending *at = next(NULL); at; at = next(at)) {
-    bool claimed = at->negated || pd__flag_meant(at->node)->defined; /* it waits for a validator */
+    bool claimed = at->negated || pd__flag_meant(at->node)->defined; /* waits for a validator */
     if (!at->excused && !claimed && count++ < UNCLAIMED_SHOWN) report_unclaimed(at, &report);
   }
   if (count > UNCLAIMED_SHOWN) {

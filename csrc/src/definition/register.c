@@ -1,18 +1,18 @@
-/* Definitions at run time: copies of ours, with all of their text. */
+/* Definitions at run time: the registry keeps copies of them, with all of their texts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/text.h"
 #include "definition.h"
 
-/* A definition of pd_flag_register. Its text stands behind it, but for name and file. These are
- * stored for good: so the names of many flags lie close together, where a search reads them, and
- * those of one file share its path. */
+/* A definition made by pd_flag_register, allocated in one block with its texts except name and
+ * file. These are stored for good: the names of many flags lie close together, which makes searches
+ * faster, and the flags of one file share its path. */
 typedef struct registered {
   pd__cell cell;
   pd_flag_def def;
-  pd_module *modules[4];   /* that its variable and its code are in; NULL: in none */
-  struct registered *next; /* of those that may leave */
+  pd_module *modules[4];   /* those of its variable and its code; NULL for none */
+  struct registered *next; /* in the list of those that may leave */
 } registered;
 
 static registered *leaving; /* those that may leave, the newest first */
@@ -21,12 +21,12 @@ static registered *leaving; /* those that may leave, the newest first */
 
 #define TEXT_OFFSET(name, words, kind, about) offsetof(registered, def.name),
 
-/* The last one is text of strings alone. */
+/* The last one is a text in definitions of strings only. */
 static const size_t texts[] = {offsetof(registered, def.help), offsetof(registered, def.module),
                                PD_TEXT_MAP(TEXT_OFFSET)
                                    offsetof(registered, def.default_value.str)};
 
-/* NULL when memory is out. */
+/* Returns NULL if memory is out. */
 static registered *copy(const pd_flag_def *def) {
   registered one = {.def = *def};
   size_t whole, count = sizeof texts / sizeof *texts - (def->type != PD_TYPE_string);
@@ -35,10 +35,11 @@ static registered *copy(const pd_flag_def *def) {
   return made;
 }
 
-/* Those of the caller until now: nothing of a definition that is refused stays. */
+/* Stores name and file, which were the caller's until now. Called once the definition is accepted,
+ * so that a refused one leaves nothing behind. */
 static bool store_texts(registered *made, bool stays) {
   const char *name = made->def.name, *file = pd__intern(made->def.file);
-  name = stays ? pd__forever_text(name) : pd__intern(name); /* or it may come again */
+  name = stays ? pd__forever_text(name) : pd__intern(name); /* interned: may come again */
   if (!name || (made->def.file && !file)) return false;
   made->def.name = name;
   made->def.file = file;
@@ -47,8 +48,8 @@ static bool store_texts(registered *made, bool stays) {
 
 /* ---- Registering ---- */
 
-/* An address in each of the images that a definition needs: of its variable and its code; 0: it
- * has none. */
+/* Returns an address in an image that the definition needs, for its variable and its functions; 0
+ * if it has none. */
 static uintptr_t address_of(const pd_flag_def *def, size_t i) {
   const uintptr_t used[] = {(uintptr_t)def->cell, (uintptr_t)def->validate, (uintptr_t)def->watch,
                             (uintptr_t)def->access};
@@ -59,14 +60,15 @@ static void let_go(pd__operation *operation, pd_module *const modules[4]) {
   for (size_t i = 0; i < 4; i++) pd__module_unregister(operation, modules[i]);
 }
 
-/* Whether the flag has no need of a further cell. */
+/* Returns true if the flag already has a cell for the variable, or needs none. */
 static bool follows(const pd_flag *flag, const void *address) {
   const pd__cell *cell = flag->cells;
   while (address && cell && cell->def->cell != address) cell = cell->next;
   return cell != NULL;
 }
 
-/* With the lock: define, or find the same definition made before. *taken: the modules are. */
+/* The caller holds the lock. Defines the flag, or finds the one that the same definition made
+ * before. Sets *taken if the definition keeps the modules. */
 static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
                               pd_module *const modules[4], pd_flag **out, bool *taken,
                               pd_error *err) {
@@ -78,10 +80,10 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
   registered *made = copy(def);
   if (!made) return pd__fail_memory(err);
   memcpy(made->modules, modules, sizeof made->modules);
-  if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* is stored for good */
+  if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* stored for good */
   pd_module *code = modules[1] ? modules[1] : modules[2];
   if (!code) code = modules[0];
-  made->cell.module = code ? code->number : 0; /* code must be kept while it is called */
+  made->cell.module = code ? code->number : 0; /* keeps the code while it runs */
   pd__report refused = {.first = err}, waiting = {.first = err};
   bool accepted = pd__define_check(operation, &made->cell, 1, &refused);
   bool stays = true;
@@ -101,7 +103,7 @@ static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
     leaving = made;
   }
   flag = pd__cell_flag(&made->cell);
-  *out = flag; /* the cell may go while validators run */
+  *out = flag; /* set now: the cell may go while validators run */
   pd__define_take(operation, &made->cell, 1, &waiting);
   return waiting.status;
 }
@@ -115,7 +117,7 @@ pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *
   pd_status status = pd__def_convert(def, &read, err);
   if (status == PD_OK) status = pd__def_check(&read, true, err);
   if (status != PD_OK) return status;
-  /* The loader is asked without the lock. */
+  /* The loader mustn't be called with the lock held. */
   for (size_t i = 0; i < 4; i++) modules[i] = pd__module_register(address_of(&read, i));
   PD__LOCKED_OPERATION(operation);
   status = register_one(&operation, &read, modules, &flag, &taken, err);

@@ -1,4 +1,4 @@
-/* Settling what was put off within constructors and destructors: notify watchers, and apply values
+/* Runs what was deferred within constructors and destructors: notifies watchers, and applies values
  * that waited for a validator. */
 #include "../registry/deferred.h"
 #include "../registry/loader.h"
@@ -6,7 +6,7 @@
 #include "pending.h"
 
 static void settle(pd__operation *operation, const pd__deferred *item, pd__report *report) {
-  if (!item->flag->defined) return; /* what waits for it stays until it comes again */
+  if (!item->flag->defined) return; /* its pending values stay for the next definition */
   if (!item->watcher) {
     pd__pending_apply(operation, item->flag, report);
   } else if (!pd__notices_resume(operation, item->flag, item->watcher)) {
@@ -14,7 +14,7 @@ static void settle(pd__operation *operation, const pd__deferred *item, pd__repor
   }
 }
 
-/* Each by itself, since code that is called may put off more, or never return. */
+/* Takes the lock for each item anew: the code that it calls may defer more, or never return. */
 void pd__deferred_run(const void *owner, pd__report *report) {
   for (bool found = true; found;) {
     pd__deferred item;
@@ -25,7 +25,7 @@ void pd__deferred_run(const void *owner, pd__report *report) {
   }
 }
 
-/* ---- For hosts ---- */
+/* ---- Public functions ---- */
 
 pd_status pd__do_deferred_run(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};

@@ -1,4 +1,4 @@
-/* The values that a former definition left, looked at by the next one. */
+/* Checks the values that a former definition left against the new one. */
 
 #include "../base/text.h"
 #include "definition.h"
@@ -8,7 +8,7 @@ typedef struct review {
   pd__report *report;
 } review;
 
-/* Bring a value of type `was` to the flag's type, through text where they differ. */
+/* Converts a value of type `was` to the flag's type, through text if the types differ. */
 static pd_status convert(pd_flag *flag, pd_type was, pd_value *value) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (def->read_only) return PD_ERR_READ_ONLY;
@@ -39,7 +39,7 @@ static void fail(pd_status status, const pd_flag *flag, const pd__entry *entry,
   pd__report_add(under->report, &err);
 }
 
-/* Nobody hears of values that were replaced. */
+/* Values that had been replaced go without a report. */
 static bool suits(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const review *under = context;
   pd_status status = convert(flag, under->was, &entry->value);
@@ -47,7 +47,7 @@ static bool suits(pd_flag *flag, pd__entry *entry, bool current, void *context) 
   return status == PD_OK;
 }
 
-/* The values lie in the node and below the overrides as they were, of the old type. */
+/* The node and the overrides still hold the values as the old type. */
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   review under = {was, report};
   bool overridden = pd__flag_override(flag) != NULL;

@@ -1,4 +1,4 @@
-/* One definition by itself. */
+/* The checks of one definition by itself. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,10 +6,10 @@
 
 #include "definition.h"
 
-/* The fields of ABI version 1; later versions only add to them. */
+/* The size in ABI version 1. Later versions only add fields. */
 #define SMALLEST_DEF (offsetof(pd_flag_def, max) + sizeof(pd_value))
 
-/* Fail because of what the definition says. */
+/* Fails with the place and the name of the definition before the message. */
 PD__PRINTF(4, 5)
 static pd_status refuse(const pd_flag_def *def, pd_error *err, pd_status status, const char *format,
                         ...) {
@@ -43,7 +43,7 @@ bool pd__naming_step(pd__naming *at) {
   return true;
 }
 
-/* What the name does on every command line, or NULL. */
+/* Returns what the name means on every command line, or NULL. */
 static const char *meaning_of(const char *name, size_t length) {
   static const char taken[][2][40] = {{"help", "lists the flags"},
                                       {"flagfile", "reads flags from files"},
@@ -177,7 +177,7 @@ static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
                 type->name);
 }
 
-/* What is said about the flag's use. */
+/* Checks the marks that say how the flag may be used. */
 static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   const char *why = NULL;
   if (def->deprecated && !*def->deprecated) why = "deprecated: expected the reason, not \"\"";
@@ -191,7 +191,7 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   return why ? refuse(def, err, PD_ERR_ARGUMENT, "%s", why) : PD_OK;
 }
 
-/* Whether there is nothing to check but one name. */
+/* Returns true if nothing but the one name needs a check, as for most definitions. */
 static bool is_simple(const pd_flag_def *def) {
   bool named = def->name && !def->aliases && !def->old_names;
   bool plain = named && pd__type_known(def->type) && pd__def_plain(def);

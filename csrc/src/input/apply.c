@@ -3,8 +3,8 @@
 
 #include "input.h"
 
-/* Gives the last token that names each flag, by the flag's index; NULL when memory is out. *whole
- * receives whether all files were read without an error. */
+/* Returns the last token that names each flag, by the flag's index; NULL if memory is out. Sets
+ * *whole if all files were read without an error. */
 static const pd__token **find_named(const pd_config *config, pd__reader *reader, bool *whole) {
   size_t size = (pd__names_count() + 1) * sizeof(pd__token *);
   const pd__token **last = pd__arena_take(&reader->operation->arena, size);
@@ -31,8 +31,8 @@ static bool stands(pd__reader *reader, const pd__token *token, pd_flag *flag) {
   return pd__has_given(PD_SOURCE_FILE, flag, text);
 }
 
-/* Drop the values of the former files before the new ones are given, so that the history does not
- * show them as replaced within one file. */
+/* Drops the values of the previous files before the new ones are assigned, so that the history does
+ * not show them as replaced within one file. */
 static void drop_old(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     const pd__token *token = last[flag->index];
@@ -85,6 +85,6 @@ pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const 
   pd__option_take_file(&reader, path, strlen(path), NULL);
   pd_status status = pd__reader_finish(&reader);
   pd__operation_end(&operation);
-  if (status != PD_OK) config->values.count = before; /* nothing that the file says is kept */
+  if (status != PD_OK) config->values.count = before; /* all or nothing */
   return status;
 }

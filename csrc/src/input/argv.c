@@ -9,11 +9,11 @@
 typedef struct parse {
   int argc;
   char **argv;
-  int at;                /* the token under way */
-  const pd_flag *last;   /* that the line has given; NULL: none, or none is known */
+  int at;                /* the current token */
+  const pd_flag *last;   /* the last flag on the line; NULL if there is none or it isn't known */
   const char *last_text; /* its value; NULL: it has none */
-  int last_at;           /* the last of its tokens */
-  bool *argument;        /* of each token: it is no flag, and no value of one */
+  int last_at;           /* index of the last of its tokens */
+  bool *argument;        /* for each token: true if it is neither a flag nor the value of one */
   char **fresh;          /* where the new line is built: argv itself, unless it is reordered */
   const pd_parse_options *options;
   pd__files files;
@@ -31,7 +31,7 @@ static bool ends_flags(const char *text) { return strcmp(text, "--") == 0; }
 
 /* ---- Before the lock is taken ---- */
 
-/* Read all files that the command line may name. Whether a token is an option can depend on the
+/* Reads all files that the command line may name. Whether a token is an option can depend on the
  * flags, so some files may be read and not used. */
 static void read_files(parse *run) {
   for (int i = 1; i < run->argc && !ends_flags(run->argv[i]); i++) {
@@ -43,7 +43,7 @@ static void read_files(parse *run) {
   }
 }
 
-/* ---- With the lock ---- */
+/* ---- Parsing, with the lock ---- */
 
 static void remember(parse *run, const pd_flag *flag, const char *text) {
   run->last = flag;
@@ -51,9 +51,9 @@ static void remember(parse *run, const pd_flag *flag, const char *text) {
   run->last_at = run->at;
 }
 
-/* ---- Slips ---- */
+/* ---- Suggestions ---- */
 
-/* Suggest what a token may be meant as that follows the last flag directly: --sizes 1 2 3. */
+/* Suggests a fix for an argument right after a flag: --sizes 1 2 3. */
 static void suggest(const parse *run, char out[PD__SUGGESTION_SIZE]) {
   out[0] = '\0';
   if (!run->last || run->last_at != run->at - 1) return;
@@ -75,7 +75,7 @@ static void refuse_argument(parse *run) {
   }
 }
 
-/* A negative number, which is no flag, may belong to the last flag: --sizes 1 -2. */
+/* An unknown flag that looks like a negative number may belong to the last flag: --sizes 1 -2. */
 static void suggest_number(parse *run, pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE];
   suggest(run, suggestion);
@@ -86,7 +86,7 @@ static void suggest_number(parse *run, pd__token *token) {
 
 /* ---- Tokens ---- */
 
-/* Handle --name=value of a known flag, by far the most frequent token. */
+/* Handles --name=value of a known flag, by far the most frequent token. */
 static bool read_whole(parse *run, const char *text) {
   const char *name = text + 2, *equals = text[1] == '-' && *name != '-' ? strchr(name, '=') : NULL;
   pd_flag *node = equals ? pd__resolve(name, (size_t)(equals - name)) : NULL;
@@ -96,7 +96,8 @@ static bool read_whole(parse *run, const char *text) {
   return node != NULL;
 }
 
-/* Split the token. If the flag takes the next token as its value, handle that, too. */
+/* Splits and handles the token. If the flag takes the next token as its value, handles that,
+ * too. */
 static void read_flag(parse *run, const char *text) {
   if (read_whole(run, text)) return;
   pd__token token = pd__token_split(text);
@@ -158,9 +159,9 @@ static pd_status read_line(parse *run, pd_error *err) {
   return PD_OK;
 }
 
-/* ---- The new line ---- */
+/* ---- The rearranged command line ---- */
 
-/* Copy the tokens that are arguments, or those that are not, to `fresh`. Returns the end. */
+/* Copies the tokens that are arguments, or those that are not, to `fresh`. Returns the new end. */
 static int gather(parse *run, bool arguments, int end) {
   for (int i = 1; i < run->argc; i++) {
     if (run->argument[i] == arguments) run->fresh[end++] = run->argv[i];
@@ -179,7 +180,7 @@ static void arrange(parse *run, int *argc) {
   *argc = end;
 }
 
-/* ---- For hosts ---- */
+/* ---- Public functions ---- */
 
 static pd_status check_arguments(const int *argc, char **argv, const pd_parse_options *options,
                                  pd_error *err) {

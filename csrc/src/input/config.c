@@ -48,7 +48,7 @@ pd_status pd__do_config_fail(pd_config *config, const pd_error *error, pd_error 
   if (!config) return pd__fail_null(err, "config");
   if (!error) return pd__fail_null(err, "error");
   if (error->status == PD_OK) return pd__fail(err, PD_ERR_ARGUMENT, "error->status is PD_OK");
-  pd_error broken = *error; /* its text may have no end */
+  pd_error broken = *error; /* its message may lack the final NUL */
   broken.message[sizeof broken.message - 1] = '\0';
   pd__token token = {
       .dashes = "", .name = "", .text = broken.message, .status = (uint8_t)broken.status};

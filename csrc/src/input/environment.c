@@ -10,10 +10,10 @@ static char later_prefix[PD_NAME_MAX + 1]; /* for later definitions */
 
 static char fold(char c) { return c == '-' || c == '.' ? '_' : c; }
 
-/* toupper follows the locale. */
+/* toupper depends on the locale. */
 static char to_upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : fold(c); }
 
-/* Gives `out`. */
+/* Returns `out`. */
 static const char *write_variable(const char *prefix, const char *name, size_t length, bool upper,
                                   char out[PD__VARIABLE_SIZE]) {
   size_t before = strlen(prefix);
@@ -44,7 +44,8 @@ pd_status pd__environment_find(const char *prefix, const char *name, size_t leng
 
 /* ---- Variables that two flags share ---- */
 
-/* Returns whether a variable, given without its prefix, is that of the node in either spelling. */
+/* Returns true if a variable, whose name is passed without the prefix, is that of the node in
+ * either spelling. */
 static bool claims(const pd_flag *node, const char *variable, size_t length) {
   bool exact = node->length == length, upper = exact;
   for (size_t i = 0; (exact || upper) && i < length; i++) {
@@ -74,9 +75,9 @@ pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, c
 
 /* ---- Reading ---- */
 
-/* What the environment has for a flag. */
+/* The variable of a flag. */
 typedef struct found {
-  pd_flag *node; /* the flag, or its old name; NULL: nothing, or an error */
+  pd_flag *node; /* the flag or its old name; NULL if nothing is set, or on an error */
   pd__variable variable;
   pd_error err;
 } found;
@@ -102,8 +103,8 @@ static pd_status look_up(const char *prefix, pd_flag *flag, found *out) {
   return status;
 }
 
-/* Copy the text of the variable, which the program may change while validators run, and fill the
- * origin. False: memory is out, which is reported. */
+/* Copies the text of the variable, which the program may change while validators run, and fills in
+ * the origin. Returns false if memory is out, which it reports. */
 static bool take(pd__operation *operation, found *from, pd_origin *origin, pd__report *report) {
   pd__arena *arena = &operation->arena;
   const char *name = from->variable.name, *text = from->variable.text;
@@ -115,16 +116,16 @@ static bool take(pd__operation *operation, found *from, pd_origin *origin, pd__r
   return false;
 }
 
-/* Call this once the assignment is prepared: otherwise the error already names the old name. */
+/* Call this only if the assignment was accepted: an error already names the old name. */
 static void warn(pd_flag *flag, const found *from) {
   if (from->node != flag) pd__warn_of_name(from->node, flag);
 }
 
-/* Give a flag that is being defined the value that the environment has for it. */
+/* Applies the environment to a flag that is being defined. */
 static void apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
   found from;
   pd_origin origin;
-  if (flag->frozen) return; /* it keeps what it had when it was frozen */
+  if (flag->frozen) return; /* it keeps the value that it was frozen with */
   if (look_up(later_prefix, flag, &from) != PD_OK) pd__report_add(report, &from.err);
   if (!from.node || !take(operation, &from, &origin, report)) return;
   pd__report own = {report->list, report->status == PD_OK ? report->first : NULL, PD_OK};
@@ -134,7 +135,7 @@ static void apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
 }
 
 void pd__environment_use(const char *prefix) {
-  if (prefix) strcpy(later_prefix, prefix); /* which was checked to fit */
+  if (prefix) strcpy(later_prefix, prefix); /* pd__environment_check made sure that it fits */
   pd__define_from(prefix ? apply : NULL);
 }
 

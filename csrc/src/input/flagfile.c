@@ -1,5 +1,5 @@
-/* Flagfiles, with the files that they include, are split into lines before the lock is taken. What
- * a line means is decided later, when the flags can be looked up. */
+/* Splits flagfiles, with the files that they include, into lines before the lock is taken. What a
+ * line means is decided later, when the flags can be looked up. */
 #include <string.h>
 
 #include "input.h"
@@ -12,7 +12,7 @@ static int digit_of(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-/* Read up to `most` digits. Returns the byte that they stand for; 0 if there are none. */
+/* Reads up to `most` digits. Returns the byte with that code; 0 if there are none. */
 static char read_code(const char **in, int base, int most) {
   unsigned code = 0;
   for (; most > 0 && digit_of(**in) < base; most--, (*in)++) {
@@ -21,7 +21,7 @@ static char read_code(const char **in, int base, int most) {
   return (char)code;
 }
 
-/* Read the characters after a backslash. Returns their byte; 0 if the escape is unknown. */
+/* Reads the characters after a backslash. Returns the byte; 0 if the escape is unknown. */
 static char read_escape(const char **in) {
   static const char letters[] = "ntr\\'", bytes[] = "\n\t\r\\'";
   const char *letter = **in ? strchr(letters, **in) : NULL;
@@ -30,7 +30,7 @@ static char read_escape(const char **in) {
   return letter ? bytes[letter - letters] : read_code(in, 16, 2);
 }
 
-/* Replace $'...' by its text, in place. Returns NULL, or what is wrong. */
+/* Replaces $'...' by its text, in place. Returns NULL, or what is wrong. */
 static const char *unquote(char *text) {
   const char *in = text + 2;
   char *out = text;
@@ -49,7 +49,7 @@ static const char *unquote(char *text) {
 
 /* ---- Lines ---- */
 
-/* NULL: the arena has failed. */
+/* Returns NULL if memory is out. */
 static pd__token *add_line(pd__arena *arena, pd__file *file, uint32_t number) {
   pd__token line = {.dashes = "", .origin = {PD_SOURCE_ARGV, number, file->path, 0}};
   return pd__tokens_add(arena, &file->lines, line);
@@ -82,8 +82,8 @@ static void read_flag(pd__arena *arena, pd__token *line, char *text) {
   if (complaint) pd__line_refuse(arena, line, text, shown, complaint);
 }
 
-/* A line of another format, taken for names of programs, would silently disable the lines after
- * it. */
+/* A line of another format must not pass for a list of program names: it would silently disable the
+ * lines after it. */
 static void read_patterns(pd__arena *arena, pd__token *line, const char *text) {
   const char *end = strchr(text, ']'), *wrong = text;
   size_t comment = *text == ';' ? 1 : !strncmp(text, "//", 2) ? 2 : 0;
@@ -169,7 +169,7 @@ void pd__files_read_led(pd__files *files, const pd__token *token) {
   if (pd__token_is_named(token, "flagfile")) {
     list = token->text;
   } else if (pd__token_is_named(token, "fromenv") || pd__token_is_named(token, "tryfromenv")) {
-    pd__variable variable; /* a conflict is found when the token is taken */
+    pd__variable variable; /* a conflict is reported when the token is handled */
     pd__platform_lock();
     pd__environment_find(files->prefix, "flagfile", strlen("flagfile"), &variable, NULL);
     list = variable.text;

@@ -6,13 +6,13 @@ typedef struct cursor {
   const char *end;
 } cursor;
 
-/* Return the byte at the cursor and move past it; \x is x. */
+/* Returns the byte at the cursor and moves past it; \x is x. */
 static char take(cursor *pattern) {
   if (*pattern->at == '\\' && pattern->at + 1 < pattern->end) pattern->at++;
   return *pattern->at++;
 }
 
-/* The cursor follows a `[`. Returns whether the class contains `c`, and moves past the class.
+/* The cursor is after a `[`. Returns true if the class contains `c`, and moves past the class.
  * *whole is false if the class has no end; then the `[` stands for itself. */
 static bool in_class(cursor *pattern, char c, bool *whole) {
   cursor class = *pattern;
@@ -35,7 +35,7 @@ static bool in_class(cursor *pattern, char c, bool *whole) {
   return found != negated;
 }
 
-/* Match one byte of the text, which isn't a star's. */
+/* Matches one byte of the text against something other than a star. */
 static bool match_one(cursor *pattern, char c) {
   if (pattern->at >= pattern->end) return false;
   if (*pattern->at == '?') {

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the whole of `text` is like the pattern of `length` bytes, as fnmatch with
- * FNM_PATHNAME tells: *, ?, [a-z], [!a-z] match no slash, and \ takes the meaning
- * from what follows. Its time is at most the product of the lengths. */
+/* Returns true if the pattern of `length` bytes matches the whole text, like fnmatch with
+ * FNM_PATHNAME: *, ?, [a-z] and [!a-z] don't match a slash, and \ quotes the next character. Takes
+ * time proportional to the product of the lengths at most. */
 bool pd__glob_match(const char *pattern, size_t length, const char *text);
 
 #endif /* PD__GLOB_H */

@@ -1,4 +1,4 @@
-/* Turning text from outside into assignments: the tokens of a command line, flagfiles, the
+/* Turns text from outside into assignments: the tokens of a command line, flagfiles, the
  * environment and configuration values. This layer may use base, platform, value, registry and
  * definition.
  *
@@ -13,131 +13,134 @@
 #include "../definition/definition.h"
 #include "../definition/pending.h"
 
-/* ---- Tokens (token.c). No lock. ---- */
+/* ---- Tokens (token.c). Needs no lock. ---- */
 
 /* All text is borrowed until the end of the operation. */
 typedef struct pd__token {
-  const char *dashes; /* before the name: "--", "-", "--fromenv=" and the like where that lists
-                         it, or "" in a configuration file */
+  const char *dashes; /* before the name: "--", "-", "--fromenv=" and the like if that lists it, or
+                         "" in a configuration file */
   const char *name;
   uint32_t length;   /* of the name */
-  const char *text;  /* the value; NULL: none, as in --name and --noname */
-  const char *next;  /* the token behind it, where there is no value; or NULL */
-  const char *meant; /* a suggestion in case no flag has the name; or NULL */
+  const char *text;  /* the value; NULL if there is none, as in --name and --noname */
+  const char *next;  /* the token after it, if it has no value; or NULL */
+  const char *meant; /* the end of the message if no flag has the name, a suggestion; or NULL */
   uint8_t literal;   /* as in pd_config_add */
-  uint8_t status;    /* PD_OK; or the token is an error, and `text` its message */
+  uint8_t status;    /* PD_OK; otherwise the token is an error, and `text` its message */
   pd_origin origin;
 } pd__token;
 
-/* Tokens in the memory of an arena. Start with zeros. */
+/* Tokens in an arena. Zero-initialize. */
 typedef struct pd__tokens {
   pd__token *items;
   size_t count, capacity;
 } pd__tokens;
 
-/* Append a token. Returns its address, valid until the next one is added; NULL: memory is out. */
+/* Appends a token. Returns its address, valid until the next one is added; NULL if memory is
+ * out. */
 pd__token *pd__tokens_add(pd__arena *arena, pd__tokens *list, pd__token token);
 
-/* Split text such as --name=value into a token. Its origin is not filled. */
+/* Splits text such as --name=value into a token, without an origin. */
 pd__token pd__token_split(const char *text);
 
-/* The token's name with its place, for messages. Gives `out`. */
+/* Writes the token's name with its place, for messages. Returns `out`. */
 const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]);
 
 static inline bool pd__token_is_named(const pd__token *token, const char *name) {
   return token->length == strlen(name) && !memcmp(token->name, name, token->length);
 }
 
-/* ---- Names that need not be known: --undefok=a,b (undefok.c) ---- */
+/* ---- Names that may be undefined: --undefok=a,b (undefok.c) ---- */
 
-/* Add a name, without the dashes before it. Of these tokens only name and length are used. If the
- * arena fails the name is lost. */
+/* Adds a name, written without dashes. Only name and length of these tokens are used. If the arena
+ * is out of memory the name is lost. */
 void pd__undefok_add(pd__arena *arena, pd__tokens *list, const char *name, size_t length);
 
-/* Sort it, before the first pd__undefok_has. */
+/* Sorts the list; call it before the first pd__undefok_has. */
 void pd__undefok_close(pd__tokens *list);
 
-/* Returns whether the token's name was added, or is --no<name> of one that was. */
+/* Returns true if the token's name was added, or is --no<name> of one that was. */
 bool pd__undefok_has(const pd__tokens *list, const pd__token *token);
 
-/* ---- Flagfiles (flagfile.c). No lock. ---- */
+/* ---- Flagfiles (flagfile.c) ---- */
 
 /* The characters that are ignored around a line and separate patterns. */
 #define PD__BLANKS " \t\r\v\f"
 
-/* A flagfile, read once for all that include it. Each line that is not empty or a comment is a
- * token; a token without dashes holds names of programs in its text. */
+/* A flagfile, read once for all files that include it. Each line that is not empty or a comment is
+ * a token; a token without dashes is a line of program names, which is its text. */
 typedef struct pd__file {
   const char *path;
-  const char *why; /* it can't be read; or NULL */
+  const char *why; /* why it can't be read; or NULL */
   size_t size;     /* in bytes */
   pd__tokens lines;
   struct pd__file *following;
 } pd__file;
 
-/* The files that were read for an operation. Initialize the first two fields. */
+/* The files that were read for an operation. Initialize the first two fields, zero the others. */
 typedef struct pd__files {
-  pd__arena *arena;   /* of the operation, in which they lie */
-  const char *prefix; /* of variables: one of them may name files too */
+  pd__arena *arena;   /* of the operation; owns the files */
+  const char *prefix; /* of variables, as one of them may list flagfiles */
   pd__file *first;
   size_t count, bytes;
 } pd__files;
 
-/* Read a file, and those that it includes, unless they are there. */
+/* Reads a file and the files that it includes, except those that were read already. The caller
+ * doesn't hold the lock. */
 void pd__files_read(pd__files *files, const char *path, size_t length);
 
-/* Read each file that a token may name. The token may later turn out to be no option. */
+/* Reads each file that a token may name. The token may later turn out to be no option. The caller
+ * doesn't hold the lock. */
 void pd__files_read_led(pd__files *files, const pd__token *token);
 
-/* Turn a line into an error. The message shows `length` bytes of `text`, since the rest may be a
- * secret, and `why`. */
+/* Turns a line into an error. The message shows `why` and only `length` bytes of `text`: the rest
+ * may be a secret. */
 void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t length,
                      const char *why);
 
-/* NULL: the file was not read, because memory is out or there are too many files. */
+/* Returns NULL if the file was not read, because memory is out or there are too many files. */
 const pd__file *pd__files_find(const pd__files *files, const char *path, size_t length);
 
 /* ---- The environment (environment.c) ---- */
 
-/* A variable, and its text; NULL: it isn't set. */
+/* A variable and its value; `text` is NULL if it isn't set. */
 #define PD__VARIABLE_SIZE (2 * PD_NAME_MAX + 2)
 typedef struct pd__variable {
   char name[PD__VARIABLE_SIZE];
   const char *text;
 } pd__variable;
 
-/* Find the variable of a name, with a prefix that was checked: <prefix><name>, or the same with the
- * name in upper case, which needs a prefix. PD_ERR_CONFLICT: both are set, to different values;
- * *out is the first one then. */
+/* Finds the variable of a name: <prefix><name>, or the same with the name in upper case if there is
+ * a prefix. The caller has checked the prefix. PD_ERR_CONFLICT if both are set, to different
+ * values; *out is the first one then. */
 pd_status pd__environment_find(const char *prefix, const char *name, size_t length,
                                pd__variable *out, pd_error *err);
 
-/* Check the prefix that a host asks for. No lock. */
+/* Checks the prefix that a host passes. Needs no lock. */
 pd_status pd__environment_check(const char *prefix, pd_error *err);
 
-/* Prepare the changes that the environment asks for, for all defined flags. */
+/* Prepares the changes that the environment makes to the flags that are defined. */
 void pd__environment_read(const char *prefix, pd__changes *changes);
 
-/* PD_ERR_CONFLICT: the variable of `named`, a flag or a name of one, is that of another flag too,
- * in either spelling, so that neither is meant for sure. */
+/* PD_ERR_CONFLICT if the variable of `named`, a flag or a name of one, is that of another flag too,
+ * in either spelling: it is unclear which one is meant. */
 pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, const char *variable,
                                      pd_error *err);
 
-/* Enable the environment for later definitions; NULL disables it. `prefix` is copied. */
+/* Enables the environment for later definitions; NULL disables it. `prefix` is copied. */
 void pd__environment_use(const char *prefix);
 
-/* Returns whether the flag has this value from `source` already. A flag that is frozen by now must
- * not fail for a value that it already has. */
+/* Returns true if the flag already has this value from `source`. A frozen flag must not fail for a
+ * value that it already has. */
 bool pd__has_given(pd_source source, const pd_flag *flag, const char *text);
 
-/* ---- What files say, kept for later (config.c) ---- */
+/* ---- Values of files, kept for later (config.c) ---- */
 
 struct pd_config {
   pd__tokens values;
-  pd__arena arena; /* of the values, with their texts */
+  pd__arena arena; /* owns the values and their texts */
 };
 
-/* Keep a copy of a token. No lock. */
+/* Keeps a copy of a token. Needs no lock. */
 pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error *err);
 
 /* ---- Reading (reader.c, options.c, apply.c) ---- */
@@ -148,74 +151,75 @@ typedef struct pd__reader {
   pd__operation *operation;
   pd__changes changes;
   pd__report *report;
-  bool allow_pending; /* values for unknown names wait */
-  bool renews_files;  /* what waits of source file goes when it succeeds */
+  bool allow_pending; /* values for undefined names become pending */
+  bool renews_files;  /* pending values from files are dropped on success */
   pd__tokens undefok; /* unknown names that are no errors */
   size_t errors;
-  pd__tokens findings; /* errors, and names that no flag has, in the order that they were met in */
+  pd__tokens findings; /* errors and undefined names, in order */
 
   /* What options lead to (options.c). */
-  const pd__files *sources;         /* flagfiles that were read */
-  pd_config *config;                /* keeps the values for later; NULL: they are given now */
+  const pd__files *sources;         /* the flagfiles that were read */
+  pd_config *config;                /* keeps the values for later; NULL if they are applied now */
   const char *program;              /* argv[0], for the sections of flagfiles; or NULL */
-  const char *help[PD__HELP_KINDS]; /* the pattern, where help of that kind was asked for */
-  const struct pd__open_file *file; /* that is being read; or NULL */
-  bool closed;                      /* a limit was met: nothing more is read */
+  const char *help[PD__HELP_KINDS]; /* the pattern, if help of that kind was requested; or NULL */
+  const struct pd__open_file *file; /* the one being read; or NULL */
+  bool closed;                      /* a limit was exceeded: nothing more is read */
   unsigned depth, files;
   size_t bytes, values;
 } pd__reader;
 
 void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report);
 
-/* Record an error. */
+/* Records an error. */
 void pd__reader_add(pd__reader *reader, const pd_error *err);
 
-/* Record an error whose message begins with the token's place and name, unless `token` is NULL. */
+/* Records an error. The message begins with the place and the name of the token, unless `token` is
+ * NULL. */
 PD__PRINTF(4, 5)
 void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
                      const char *format, ...);
 
-/* Handle a token with that meaning. Errors are recorded. */
+/* Handles a token with that meaning. Records errors. */
 void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
-/* Assign text to a flag; `node` is the flag or an alias of it. */
+/* Assigns text to a flag; `node` is the flag or an alias of it. */
 void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,
                        uint32_t literal);
 
-/* Drop the value that `source` gave the flag, if there is one. */
+/* Drops the value that `source` gave the flag, if there is one. */
 void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source);
 
-/* Report the recorded errors, or else call the validators and commit. Pending values are added with
- * the commit. */
+/* Reports the recorded errors; if there are none, calls the validators and commits. Pending values
+ * are added with the commit. */
 pd_status pd__reader_finish(pd__reader *reader);
 
-/* Resolve the token's name; "--nox" may mean the bool x. */
+/* Resolves the token's name; "--nox" may mean the bool x. */
 pd__meaning pd__token_resolve(const pd__token *token);
 
-/* ---- Options: tokens that lead to other places, or ask for help (options.c) ---- */
+/* ---- Options: tokens that name other sources, or ask for help (options.c) ---- */
 
 /* Limits of what files and variables may contain. */
-#define PD__DEPTH_MOST 16 /* places inside each other */
+#define PD__DEPTH_MOST 16 /* files and variables inside each other */
 #define PD__FILES_MOST 1000
 #define PD__BYTES_MOST 67108864u /* of all files */
 #define PD__VALUES_MOST 1000000  /* of files and variables */
 
-/* Returns whether the token has no value but needs one. */
+/* Returns true if the token needs a value and has none. */
 bool pd__option_wants(const pd__token *token, const pd__meaning *meaning);
 
-/* Handle a token whose name was resolved. */
+/* Handles a token whose name was resolved. */
 void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
-/* Handle the lines of a flagfile; `by` is the token that names it, or NULL. */
+/* Handles the lines of a flagfile; `by` is the token that names it, or NULL. */
 void pd__option_take_file(pd__reader *reader, const char *path, size_t length, const pd__token *by);
 
-/* Handle a token --undefok=names that a pd_config kept. False: it is another token. */
+/* Handles a token --undefok=names that a pd_config kept. Returns false for any other token. */
 bool pd__option_excuse(pd__reader *reader, const pd__token *token);
 
-/* Fill `help` with what was asked for; false: nothing was. */
+/* Fills `help` with the request; false if there is none. */
 bool pd__option_help(const pd__reader *reader, pd_help *help);
 
-/* Apply the values of files (apply.c). */
+/* Applies the values of files (apply.c). */
 void pd__config_give(const pd_config *config, pd__reader *reader);
 
 #endif /* PD__INPUT_H */

@@ -6,15 +6,15 @@
 #include "glob.h"
 #include "input.h"
 
-/* A flagfile while its lines are taken. */
+/* A flagfile while its lines are handled. */
 typedef struct pd__open_file {
-  const struct pd__open_file *outer; /* that includes it; or NULL */
+  const struct pd__open_file *outer; /* the file that includes it; or NULL */
   const pd__file *file;
   bool relevant; /* the flags that follow are for this program */
-  bool patterns; /* the last line that said something held patterns */
+  bool patterns; /* the previous line was a list of program names */
 } open_file;
 
-/* Count one more value of a file or variable. False: the limit is exceeded. */
+/* Counts one more value of a file or variable. Returns false if there are too many. */
 static bool count_value(pd__reader *reader, const pd__token *token) {
   if (++reader->values <= PD__VALUES_MOST) return true;
   reader->closed = true;
@@ -33,12 +33,12 @@ static const char option_names[OPTIONS][12] = {[FLAGFILE] = "flagfile",
                                                [UNDEFOK] = "undefok",
                                                PD_HELP_MAP(HELP_NAME)};
 
-/* Such an option cannot be negated. */
+/* Options that take a value cannot be negated. */
 static bool has_value(int option) {
   return option >= FLAGFILE || option == PD_HELP_ON || option == PD_HELP_MATCH;
 }
 
-/* Returns which option the token is, or -1. *negated receives whether it is written as --nohelp. */
+/* Returns the option that the token names, or -1. Sets *negated if it is written as --nohelp. */
 static int option_of(const pd__token *token, bool *negated) {
   pd__token positive = *token;
   *negated = token->length > 2 && !strncmp(token->name, "no", 2);
@@ -53,7 +53,7 @@ static int option_of(const pd__token *token, bool *negated) {
   return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
 }
 
-/* Returns whether the token is a flag or an option. */
+/* Returns true if the token is a flag or an option. */
 static bool is_known(const pd__token *token) {
   bool negated;
   pd__meaning meaning = pd__token_resolve(token);
@@ -84,7 +84,7 @@ static void take_help(pd__reader *reader, const pd__token *token, int kind, bool
 }
 
 bool pd__option_help(const pd__reader *reader, pd_help *help) {
-  /* As gflags chooses among several. */
+  /* If there are several, gflags takes the first of these. */
   static const uint8_t order[PD__HELP_KINDS] = {PD_HELP_SHORT, PD_HELP_ALL,    PD_HELP_FULL,
                                                 PD_HELP_ON,    PD_HELP_MATCH,  PD_HELP_PACKAGE,
                                                 PD_HELP_XML,   PD_HELP_VERSION};
@@ -97,9 +97,9 @@ bool pd__option_help(const pd__reader *reader, pd_help *help) {
   return false;
 }
 
-/* ---- Other places ---- */
+/* ---- Other sources ---- */
 
-/* Returns what is wrong with a list such as a,b; NULL if nothing is. The list may end with a
+/* Returns what is wrong with a list such as a,b; NULL if it is well-formed. The list may end with a
  * comma. */
 static const char *complaint_about(const char *list) {
   for (; *list; list += *list == ',') {
@@ -112,8 +112,8 @@ static const char *complaint_about(const char *list) {
 
 static void take(pd__reader *reader, const pd__token *token);
 
-/* Handle the variable as a token. Its text is copied, since the program may change the variable. In
- * a pd_config its origin is the file that names it. */
+/* Handles the variable as a token. Its text is copied, since the program may change the variable.
+ * In a pd_config its origin is the file that names it. */
 static void take_variable(pd__reader *reader, const pd__variable *variable, pd__token *token) {
   pd__arena *arena = &reader->operation->arena;
   const char *place = pd__arena_text(arena, variable->name, strlen(variable->name));
@@ -162,7 +162,7 @@ static void take_items(pd__reader *reader, const pd__token *token, int kind) {
   if (complaint) {
     pd__reader_fail(reader, token, PD_ERR_ARGV, "=%s: %s", pd__quote(quoted, token->text),
                     complaint);
-    if (kind != UNDEFOK) return; /* names are excused all the same: one slip, one error */
+    if (kind != UNDEFOK) return; /* but add the names: one slip, one error */
   }
   for (const char *at = token->text; *at && (kind == UNDEFOK || !reader->closed);) {
     size_t length = strcspn(at, ",");
@@ -244,7 +244,7 @@ void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meani
 }
 
 static void take(pd__reader *reader, const pd__token *token) {
-  pd__meaning meaning = {NULL, NULL, false}; /* for a pd_config: it may be another one then */
+  pd__meaning meaning = {NULL, NULL, false}; /* in a pd_config it is resolved when applied */
   if (!reader->config) meaning = pd__token_resolve(token);
   pd__option_take(reader, token, &meaning);
 }
@@ -304,7 +304,7 @@ static bool is_open(const pd__reader *reader, const pd__file *file) {
   return at != NULL;
 }
 
-/* Count the file, and return whether it may be read. What is wrong is reported. */
+/* Counts the file. Returns true if it may be read, and reports the reason otherwise. */
 static bool may_read(pd__reader *reader, const pd__file *file, const pd__token *by) {
   char quoted[PD__QUOTE_SIZE];
   pd_status status = PD_ERR_DEPTH;

@@ -1,9 +1,9 @@
-/* What the program is, for all modules of the process. */
+/* Usage text, version and command line of the program, for all modules of the process. */
 #include "../base/sized.h"
 #include "../base/text.h"
 #include "input.h"
 
-static pd_program kept; /* guarded by the lock; its text and argv live forever */
+static pd_program kept; /* guarded by the lock; its texts and argv are never freed */
 
 static const char *const *keep_argv(const char *const *argv, int argc) {
   const char **copy = pd__forever(((size_t)argc + 1) * sizeof *copy);
@@ -15,7 +15,7 @@ static const char *const *keep_argv(const char *const *argv, int argc) {
   return copy;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static pd_status keep(const pd_program *program, pd_error *err) {
   pd_program next = kept;
   if (program->argv) {

@@ -1,5 +1,5 @@
-/* Turning tokens into changes. A token with the name of a flag becomes a change, another one is
- * pending or an error. Either all changes take effect or none does. */
+/* Turns tokens into changes. A token with the name of a flag becomes a change; any other is pending
+ * or an error. Either all changes take effect or none does. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +92,7 @@ void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meani
   }
 }
 
-/* The place is where the former value was; that place has no error now. */
+/* The place is that of the previous value, since the file doesn't have one any more. */
 static void fail_kept(pd__reader *reader, const pd_flag *flag, const pd_origin *origin) {
   char place[PD__PLACE_SIZE];
   size_t length = strlen(pd__place_of(origin, place));
@@ -113,9 +113,9 @@ void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   }
 }
 
-/* ---- The end ---- */
+/* ---- Reporting and committing ---- */
 
-/* Returns whether the token is like -p9: one dash, several characters, no value. */
+/* Returns true if the token is like -p9: one dash, several characters, no value. */
 static bool is_short(const pd__token *token) {
   return !strcmp(token->dashes, "-") && !token->text && token->length > 1 &&
          !token->name[token->length];
@@ -124,7 +124,7 @@ static bool is_short(const pd__token *token) {
 static void report_unknown(pd__reader *reader, const pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE], place[PD__PLACE_SIZE];
   size_t before = strlen(token->dashes);
-  bool option = before && token->dashes[before - 1] == '-'; /* or --fromenv= lists it, or a key */
+  bool option = before && token->dashes[before - 1] == '-'; /* not from --fromenv=, and no key */
   pd__suggest(token->name, token->length, option ? "--" : NULL, suggestion);
   if (!*suggestion && is_short(token) && pd__letter_is_sensitive(*token->name)) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
@@ -150,13 +150,13 @@ static bool has_gone(const pd__reader *reader, const pd__token *token) {
   return node && node->known;
 }
 
-/* Returns whether the value of an undefined name becomes pending. Errors have no name. */
+/* Returns true if the value of an undefined name becomes pending. Errors have no name. */
 static bool may_wait(const pd__reader *reader, const pd__token *token) {
   bool waits = reader->allow_pending || has_gone(reader, token);
   return waits && pd__name_valid(token->name, token->length);
 }
 
-/* When memory is out the findings may be incomplete. */
+/* Reports only the lack of memory if there is one: the findings may be incomplete then. */
 static void report_findings(pd__reader *reader) {
   size_t shown = 0, unknown = 0;
   if (reader->operation->arena.failed) {
@@ -166,7 +166,7 @@ static void report_findings(pd__reader *reader) {
   pd__undefok_close(&reader->undefok);
   for (size_t i = 0; i < reader->findings.count; i++) {
     const pd__token *token = &reader->findings.items[i];
-    bool named = token->status == PD_OK; /* and no error */
+    bool named = token->status == PD_OK; /* otherwise it is an error */
     if (may_wait(reader, token) || (named && pd__undefok_has(&reader->undefok, token))) continue;
     unknown += named;
     if (shown == ERRORS_SHOWN) continue;
@@ -183,7 +183,7 @@ static void report_findings(pd__reader *reader) {
   }
 }
 
-/* The values that become pending, in the order of the command line. */
+/* Makes the values that become pending, in the order of the command line. */
 static pd__pending *prepare_pending(const pd__reader *reader) {
   pd__pending *first = NULL, **end = &first;
   for (size_t i = 0; i < reader->findings.count; i++) {
@@ -206,7 +206,7 @@ static pd__pending *prepare_pending(const pd__reader *reader) {
   return first;
 }
 
-/* If another thread has defined the flag while validators ran, give it its value now. */
+/* If another thread has defined the flag while validators ran, it gets its value now. */
 static void keep(pd__reader *reader, pd__pending *pending) {
   pd__pending_keep(pending);
   pd_flag *flag = pd__resolve_negated(pending->name, pending->length).flag;

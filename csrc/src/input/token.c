@@ -1,4 +1,4 @@
-/* Tokens: one value as somebody wrote it. */
+/* Tokens: one value each, as it was written. */
 #include <stdio.h>
 #include <string.h>
 

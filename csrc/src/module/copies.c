@@ -1,5 +1,5 @@
-/* Copies of the library: the first to arrive hosts the registry of the process, the others forward
- * to it. */
+/* Copies of the library: the first one in the process hosts the registry, the others forward to
+ * it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +10,22 @@
 #include "../base/text.h"
 #include "module.h"
 
-/* Modules and other copies find this one by its note. */
+/* The record by whose note modules and other copies find this one. */
 extern pd_copy_record pd__copy_v1;
 PD__HIDDEN __attribute__((used))
 pd_copy_record pd__copy_v1 = {PD_ABI_VERSION, sizeof(pd_copy_record), NULL, PD__VERSION, 0};
 PD__PLATFORM_ANNOUNCE(pd__copy_v1);
 
-static const pd_table *own_table; /* once a function of this copy was called */
+static const pd_table *own_table; /* set by the first call into this copy */
 
 /* ---- Election ---- */
 
-/* What a copy finds when it looks at the others. */
+/* What a copy sees of the others. */
 typedef struct others {
   const pd_host *host; /* the elected one, or NULL */
   bool foreign;        /* a host of another ABI is there */
-  bool lower;          /* a candidate stands before us in memory */
-  bool higher;         /* a candidate stands behind us */
+  bool lower;          /* a candidate at a lower address */
+  bool higher;         /* a candidate at a higher address */
 } others;
 
 static void look_at(const pd__platform_image *image, void *context) {
@@ -46,11 +46,11 @@ static void set_candidate(uint32_t candidate) {
   __atomic_store_n(&pd__copy_v1.candidate, candidate, __ATOMIC_SEQ_CST);
 }
 
-/* Two copies may arrive at once, on two threads. Each says that it stands, then
- * looks at the others: who sees a candidate at a lower address steps back, and
- * the lowest waits until nobody else stands. So whoever finds itself alone has
- * been seen by all that look later. Gives NULL when a host of another ABI is
- * there: a second registry must not come to be. */
+/* Elects the host. Two copies may arrive at once, on two threads. Each marks itself a candidate,
+ * then looks at the others: one that sees a candidate at a lower address steps back, and the lowest
+ * waits until no other candidate is left. So a copy that finds itself alone has been seen by every
+ * copy that looks later. Returns NULL if there is a host of another ABI: a second registry must not
+ * start. */
 static const pd_host *elect(void) {
   for (;;) {
     others seen = {NULL, false, false, false};
@@ -68,10 +68,11 @@ static const pd_host *elect(void) {
 
 /* ---- Arriving ---- */
 
-static const pd_table *destination; /* where this copy's calls go, once it has arrived */
+static const pd_table
+    *destination; /* where this copy forwards its calls; NULL before it has arrived */
 const pd_table *pd__complete_table;
 
-/* The functions, as the table has them: a row of pointers of one size. */
+/* The functions in the table: a row of pointers of one size. */
 #define FIRST offsetof(pd_table, error_list_new)
 typedef void (*row)(void);
 
@@ -87,22 +88,23 @@ static bool has_all(const pd_table *table) {
   return offset == sizeof *table;
 }
 
-/* The child of a fork has one thread: none reads what it finds half done. */
+/* The forked child has one thread, so nothing can be in the middle of a read. */
 static void start_child(void) {
   pd__flag_forget_peeking();
   pd__operations_in_child();
 }
 
 static void become_host(void) {
-  uint64_t seed[2] = {(uintptr_t)seed, (uintptr_t)own_table}; /* most systems choose at random */
+  uint64_t seed[2] = {(uintptr_t)seed,
+                      (uintptr_t)own_table}; /* the stack's address is random on most systems */
   pd__platform_random(seed, sizeof seed);
   pd__hash_seed(seed);
   pd__platform_settle(&pd__copy_v1, start_child);
   pd__members_begin(&own_table->host);
 }
 
-/* Modules look for the host that the record names, so it is named before those that are there
- * already are joined. */
+/* Modules find the host through the record, so it names the host before the modules that are
+ * already loaded join. */
 static const pd_table *arrive(void) {
   const pd_host *host = elect();
   if (host == &own_table->host) become_host();
@@ -115,7 +117,7 @@ static const pd_table *arrive(void) {
   return table;
 }
 
-/* Only one thread at a time arrives. */
+/* One thread at a time arrives. */
 const pd_table *pd__copies_host(const pd_table *own) {
   static uint32_t busy;
   const pd_table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
@@ -130,7 +132,7 @@ const pd_table *pd__copies_host(const pd_table *own) {
   return table;
 }
 
-/* ---- For hosts ---- */
+/* ---- Public functions ---- */
 
 typedef struct search {
   size_t left;
@@ -159,7 +161,7 @@ pd_status pd__do_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) 
   if (!run.found) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no copy %zu", index);
   }
-  pd__platform_lock(); /* the copy may leave: what is given stays */
+  pd__platform_lock(); /* the copy may leave, so its texts are interned */
   run.info.path = run.image ? pd__intern(run.image->path) : NULL;
   run.info.version = pd__intern(run.version);
   pd__platform_unlock();

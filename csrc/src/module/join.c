@@ -1,4 +1,4 @@
-/* How the records of modules join the registry, and leave it. */
+/* How the records of modules join the registry and leave it. */
 #include <stdlib.h>
 
 #include "../base/text.h"
@@ -13,7 +13,8 @@ void pd__members_begin(const pd_host *host) { own_host = host; }
 
 /* ---- Membership ---- */
 
-/* One that registered something before its record joined, or was loaded without one. */
+/* Returns the module of an image that registered something before its record joined, or that was
+ * loaded without a record. */
 static pd_module *find_waiting(const pd__platform_image *image) {
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     bool here = each->present && each->low == image->low && each->high == image->high;
@@ -58,9 +59,9 @@ static pd_status check_abi(const pd_module_record *record, const char *path, pd_
                   path, record->size, PD__SMALLEST_RECORD);
 }
 
-/* Define what the record says (NULL: nothing) and what came late, all or nothing, and tell the late
- * ones. Another thread may be here next, while validators run: the definitions are seen and linked
- * before they are defined. */
+/* Defines the definitions of the record (NULL for none) and the late ones, all or nothing, and
+ * writes the result to the late ones. They are marked as seen and linked before they are defined,
+ * because another thread may get here while validators run. */
 static bool define(pd__operation *operation, pd_module *module, const pd_module_record *record,
                    pd__lates lates, pd__report *refused) {
   pd__membership *member = module->membership;
@@ -77,8 +78,8 @@ static bool define(pd__operation *operation, pd_module *module, const pd_module_
   return defined;
 }
 
-/* What came since the module joined. In pd_module_load it is a part of the module, which
- * joins whole or not at all; otherwise it is refused by itself. */
+/* Defines what was added since the module joined. During the pd_module_load in which the module
+ * joined, a refusal undefines the whole module; later, only the new definitions are refused. */
 static void join_late(pd__operation *operation, pd_module *module, const pd__loading *load) {
   pd__membership *member = module->membership;
   pd_error err = {.status = member->status, .message = "its module was refused"};
@@ -95,7 +96,8 @@ static void join_late(pd__operation *operation, pd_module *module, const pd__loa
   member->status = refused.status;
 }
 
-/* Before the late ones are read: who comes later sees the host, and asks again. */
+/* Called before the late definitions are read: one that is added afterwards sees the host and joins
+ * by itself. */
 static void announce(pd_module *module, pd_module_record *record) {
   __atomic_store_n(&record->host, own_host, __ATOMIC_SEQ_CST);
   __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
@@ -103,8 +105,8 @@ static void announce(pd_module *module, pd_module_record *record) {
   module->has_record = true;
 }
 
-/* A record of another ABI isn't written to. A module that was refused may try again when somebody
- * asks for it: what hindered it may be gone. */
+/* Never writes to a record of another ABI. A module that was refused may try again when it is
+ * loaded again: the reason may be gone. */
 void pd__member_join(pd__operation *operation, pd_module_record *record,
                      const pd__platform_image *image, pd__loading *load) {
   pd_error err, first;
@@ -137,10 +139,10 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   member->status = refused.status;
 }
 
-/* ---- For hosts of records ---- */
+/* ---- The functions of pd_host ---- */
 
-/* `image` NULL: one that has joined before, with what came late, is known, and needs no walk.
- * False: it isn't known. */
+/* Returns false if `image` is NULL and the record isn't known. A known record joins only its late
+ * definitions, and needs no image. */
 static bool join(pd_module_record *record, const pd__platform_image *image) {
   PD__IN_LOADER(pd__loader_now.owner);
   PD__LOCKED_OPERATION(operation);
@@ -150,7 +152,7 @@ static bool join(pd_module_record *record, const pd__platform_image *image) {
   return known;
 }
 
-/* For want of memory a module can't join: then pd_module_load fails, if it is under way. */
+/* A module can't join because memory is out. The pd_module_load that is under way fails. */
 static void lose(void) {
   if (pd__loading_now) pd__loading_now->lost = true;
 }
@@ -173,9 +175,10 @@ void pd__module_join(pd_module_record *record) {
   free(image);
 }
 
-/* No lock is taken while images are walked. None leaves between the walk and the joining: this
- * thread has a handle, or is in a constructor, where it has the loader's lock. A reference of the
- * loader must not be asked for: at the start of a program that would run constructors. */
+/* Collects the images first, because no lock may be taken during a walk. No image leaves between
+ * the walk and the joining: this thread has a handle, or runs a constructor and has the loader's
+ * lock. Don't hold a reference of the loader instead: at the start of a program, taking one would
+ * run constructors. */
 void pd__members_visit(const void *inside) {
   pd__platform_image *first = NULL, **end = &first;
   pd__platform_visit(PD__RECORDS_OF_MODULES, inside, note, &end);
@@ -187,7 +190,7 @@ void pd__members_visit(const void *inside) {
   }
 }
 
-/* Destructors wait for nobody: no code of the module is under way, since that would keep it. */
+/* Doesn't wait for calls into the module: none is running, as it would keep the module loaded. */
 void pd__module_leave(pd_module_record *record) {
   PD__IN_LOADER(pd__loader_now.owner);
   PD__LOCKED_OPERATION(operation);

@@ -10,9 +10,9 @@
 
 /* ---- The end of a load ---- */
 
-/* A load that fails takes along what it brought, which may stay in the process:
- * musl unloads nothing, nor does any loader what is linked with -z nodelete. A
- * later load finds such a module refused, and lets it try again. */
+/* Undefines what a failed load brought, which may stay in the process: musl unloads nothing, and no
+ * loader unloads a library linked with -z nodelete. A later load finds the module refused and lets
+ * it try again. */
 static void withdraw(pd__operation *operation, const pd__loading *load, pd_module *withdrawn,
                      const pd_module *with) {
   pd__membership *member = withdrawn->membership;
@@ -24,8 +24,8 @@ static void withdraw(pd__operation *operation, const pd__loading *load, pd_modul
   pd__member_undefine(operation, withdrawn);
 }
 
-/* With the lock. Gather the errors of `module` (NULL: none was opened) and of those that
- * joined in this load. Gives whether all of them were accepted. */
+/* The caller holds the lock. Collects the errors of `module` (NULL if none was opened) and of the
+ * modules that joined during this load. Returns true if all of them were accepted. */
 static bool finish(pd__operation *operation, const pd__loading *ended, pd_module *module,
                    bool sound, pd__report *report) {
   bool accepted = sound && !ended->lost;
@@ -44,13 +44,15 @@ static bool finish(pd__operation *operation, const pd__loading *ended, pd_module
     bool stays = accepted || each->opened > 0 || member->status != PD_OK || !member->record;
     if (!stays) withdraw(operation, ended, each, module);
   }
-  if (!accepted && report->status == PD_OK) pd__report_memory(report); /* the message was lost */
+  if (!accepted && report->status == PD_OK)
+    pd__report_memory(report); /* memory for the message was out */
   return accepted;
 }
 
 /* ---- Opening ---- */
 
-/* A library without flags has no record, and so no membership yet. */
+/* Returns the module at the address. A library without flags has no record, so it gets its
+ * membership here. */
 static pd_module *member_at(const void *inside) {
   pd__platform_image *image = pd__platform_image_at(PD__NO_RECORDS, inside);
   if (!image) return NULL;
@@ -62,7 +64,8 @@ static pd_module *member_at(const void *inside) {
   return module;
 }
 
-/* With what `module` had brought when it was refused: no constructor runs again. */
+/* The modules that came with `module` when it was refused join again: the loader doesn't run their
+ * constructors again. */
 static void rejoin(pd__operation *operation, const pd_module *module) {
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     pd__membership *member = each->membership;
@@ -71,13 +74,14 @@ static void rejoin(pd__operation *operation, const pd_module *module) {
   }
 }
 
-/* Open the library and give its module; NULL: none. */
+/* Opens the library and returns its module; NULL on an error. */
 static pd_module *open_module(const pd__loading *load, void **handle, pd__report *report) {
   const void *inside;
   pd_error err;
   PD__IN_LOADER(load);
   pd_status status = pd__platform_open(load->path, handle, &inside, &err);
-  /* Most have joined by now. A module of another ABI looks for its own host. */
+  /* Most modules have joined in their constructors. One of another ABI looks for its own host
+   * only. */
   if (status == PD_OK) pd__members_visit(inside);
   pd_module *module = status == PD_OK ? member_at(inside) : NULL;
   if (status == PD_OK && !module) pd__fail_memory(&err);
@@ -85,7 +89,7 @@ static pd_module *open_module(const pd__loading *load, void **handle, pd__report
   return module;
 }
 
-/* A module that was there before has its flags under the names that it came with. */
+/* A module that was already loaded keeps the names that it got then. */
 static bool check_namespace(const pd__loading *load, const pd_module *module, pd__report *report) {
   if (!module->membership->record || !strcmp(module->name_space, load->name_space)) return true;
   const char *in = *module->name_space ? "in namespace " : "without a namespace";
@@ -94,8 +98,8 @@ static bool check_namespace(const pd__loading *load, const pd_module *module, pd
   return false;
 }
 
-/* With the lock. The module is open once more, or its handle goes again: one with a record says
- * itself when it leaves. */
+/* The caller holds the lock. Counts the handle if the load is accepted, closes it otherwise. A
+ * module with a record reports by itself when it leaves. */
 static void settle(pd__operation *operation, pd_module *module, void *handle, bool accepted) {
   if (!handle) return;
   module->handle = handle;
@@ -105,7 +109,8 @@ static void settle(pd__operation *operation, pd_module *module, void *handle, bo
   if (!accepted) pd__module_close(operation, module);
 }
 
-/* No lock, and however the load ends: what it hasn't settled goes to whoever is around it. */
+/* Takes the lock; runs however the load ends, also when a hook throws. What is still deferred goes
+ * to the enclosing load. */
 static void end_loading(pd__loading **ended) {
   pd__loading_now = (*ended)->outer;
   PD__LOCKED_OPERATION(operation);
@@ -125,7 +130,7 @@ static pd_status load_as(pd__loading *load, pd__report *report, pd_module **out)
   bool sound = module && check_namespace(load, module, report);
   bool accepted = finish(&operation, load, module, sound, report);
   if (module) settle(&operation, module, handle, accepted);
-  if (accepted && out) *out = module; /* a watcher that is notified below may throw */
+  if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);
   if (!module && handle) pd__loader_close(handle);
   if (!pd__loader_now.within) pd__deferred_run(load, report);
@@ -159,7 +164,7 @@ pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);
   }
   pd__module_close(&operation, module);
-  if (module->opened == 0 && !module->has_record) { /* which says itself when it leaves */
+  if (module->opened == 0 && !module->has_record) { /* a record reports by itself when it leaves */
     pd__member_leave(&operation, module);
     module->present = false;
   }
@@ -176,7 +181,7 @@ pd_module *pd__do_module_next(const pd_module *previous) {
   return module;
 }
 
-/* The flag at `index`, or NULL: then *count tells how many there are. */
+/* Returns the flag at `index`, or NULL with the number of flags in *count. */
 static pd_flag *find_flag(const pd_module *module, size_t index, size_t *count) {
   pd_flag *found = NULL;
   *count = 0;

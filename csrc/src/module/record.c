@@ -6,21 +6,21 @@
 
 #include "../base/text.h"
 
-/* ---- Their order ---- */
+/* ---- Order ---- */
 
 static int compare_lines(const void *a, const void *b) {
   uint32_t left = ((const pd__cell *)a)->def->line, right = ((const pd__cell *)b)->def->line;
   return (left > right) - (left < right);
 }
 
-/* Whether another definition stands in the file of the first one. */
+/* Returns true if both definitions are in the same file. */
 static bool is_beside(const pd_flag_def *first, const pd_flag_def *other) {
   return first->file == other->file ||
          (first->file && other->file && !strcmp(first->file, other->file));
 }
 
-/* Compilers are free to emit a file's definitions in any order, and gcc turns it round; listings
- * follow the source. */
+/* Listings follow the source, but compilers may emit the definitions of a file in any order; gcc
+ * reverses it. */
 static void sort_files(pd__cell *cells, size_t count) {
   for (size_t first = 0, end = 0; first < count; first = end) {
     bool rises = true, falls = true;
@@ -40,8 +40,8 @@ static void sort_files(pd__cell *cells, size_t count) {
 
 /* ---- Reading ---- */
 
-/* Take a definition as the registry does: checked, and a copy where it has another size or gets
- * another name. */
+/* Checks a definition and adds it; makes a copy if it has another size or is renamed by a
+ * namespace. */
 static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
                       pd__report *report) {
   pd_error err;
@@ -69,7 +69,7 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_modu
   size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0, most = listed;
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) most++;
   pd__defs *defs = calloc(1, sizeof *defs);
-  if (defs) defs->cells = malloc((most + 1) * sizeof *defs->cells); /* of nothing may be NULL */
+  if (defs) defs->cells = malloc((most + 1) * sizeof *defs->cells); /* malloc(0) may return NULL */
   if (!defs || !defs->cells || !pd__names_reserve(most)) {
     pd__report_memory(report);
     return defs;
@@ -92,7 +92,7 @@ void pd__defs_drop(pd__defs **list) {
   }
 }
 
-/* ---- Definitions that come late ---- */
+/* ---- Late definitions ---- */
 
 pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all) {
   const size_t least = offsetof(pd_module_record, late) + sizeof record->late;
@@ -104,7 +104,7 @@ pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all)
   return lates;
 }
 
-/* The copy that a definition has in a namespace has its cell. */
+/* A definition's copy in a namespace has another address but the same variable. */
 static pd_flag *flag_of(const pd_flag_def *def, const pd__defs *defs) {
   for (size_t i = 0; i < defs->count; i++) {
     const pd__cell *cell = &defs->cells[i];

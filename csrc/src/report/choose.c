@@ -1,11 +1,12 @@
-/* Which flags a help page lists. As in gflags, the source file of the definition decides. */
+/* Chooses the flags that a help page lists. As in gflags, the source file of the definition
+ * decides. */
 #include <string.h>
 
 #include "report.h"
 
 static char fold_slash(char c) { return c == '\\' ? '/' : c; }
 
-/* Returns whether `text` begins with the `length` bytes of `start`. Both kinds of slash are
+/* Returns true if `text` begins with the `length` bytes of `start`. Both kinds of slash are
  * equal. */
 static bool begins(const char *text, const char *start, size_t length) {
   for (size_t i = 0; i < length; i++) {
@@ -14,7 +15,7 @@ static bool begins(const char *text, const char *start, size_t length) {
   return true;
 }
 
-/* Returns whether the path contains "/<stem>.", or begins with "<stem>.". With `is_main`, "-main"
+/* Returns true if the path contains "/<stem>.", or begins with "<stem>.". With `is_main`, "-main"
  * or "_main" may precede the dot. */
 static bool is_file(const char *path, const char *stem, size_t length, bool is_main) {
   for (const char *at = path; *at; at++) {
@@ -27,7 +28,7 @@ static bool is_file(const char *path, const char *stem, size_t length, bool is_m
   return false;
 }
 
-/* The length of the program's name without .py or .exe. */
+/* Returns the length of the program's name without .py or .exe. */
 static size_t stem_length(const char *program) {
   const char *dot = strrchr(program, '.');
   bool ends = dot && dot > program && (!strcmp(dot, ".py") || !strcmp(dot, ".exe"));
@@ -36,7 +37,7 @@ static size_t stem_length(const char *program) {
 
 static size_t directory_length(const char *file) { return (size_t)(pd__base_name(file) - file); }
 
-/* Returns whether the file is in the directory of another file, or below it. */
+/* Returns true if the file is in the directory of another file, or below it. */
 static bool is_beside(const char *file, const char *other) {
   size_t length = directory_length(other);
   return length > 0 ? begins(file, other, length) : directory_length(file) == 0;
@@ -45,7 +46,7 @@ static bool is_beside(const char *file, const char *other) {
 /* The program and its source files, one for each directory. */
 typedef struct own {
   const char *program;
-  bool by_image; /* no source file has the program's name: the flags of its image are its own */
+  bool by_image; /* no source file has the program's name: it owns the flags of its image */
   const char *files[16];
   size_t count;
 } own;

@@ -3,14 +3,14 @@
 
 #include "report.h"
 
-#define WIDEST_CHOICES 30 /* bytes that choices may take in the place of a value */
+#define WIDEST_CHOICES 30 /* bytes; longer lists of choices move to a note */
 #define WIDEST_LEFT 40
 #define WIDEST_TEXT 100 /* columns; longer lines are hard to follow */
 
 typedef struct helper {
   pd__page page;
   pd__out scratch;
-  bool letters; /* names of one letter are among them: a column is theirs */
+  bool letters; /* some names have one letter: they get a column */
   size_t left;  /* columns before the help text */
 } helper;
 
@@ -18,7 +18,7 @@ static void glue(helper *help, pd__style style, const char *text) {
   pd__page_glue(&help->page, style, text, strlen(text));
 }
 
-/* ---- The left side ---- */
+/* ---- The left column ---- */
 
 static void add_name(helper *help, const char *name, size_t length, bool negated) {
   if (help->page.apart) glue(help, PD__PLAIN, ", ");
@@ -27,7 +27,7 @@ static void add_name(helper *help, const char *name, size_t length, bool negated
   pd__page_glue(&help->page, PD__NAME, name, length);
 }
 
-/* Write the placeholder of the value: "INT32", "{fast,best}", "BYTES", "INT32,...". */
+/* Writes the placeholder of the value: "INT32", "{fast,best}", "BYTES", "INT32,...". */
 static void write_holder(const pd_flag_info *info, pd__out *out) {
   const char *what = *info->unit ? info->unit : pd__type_name(info->list ? info->list : info->type);
   bool choices = *info->choices && strlen(info->choices) <= WIDEST_CHOICES;
@@ -49,7 +49,7 @@ static bool has_letters(const pd_flag_info *info) {
   return found;
 }
 
-/* Names of one letter stand before the flag's. */
+/* Names of one letter precede the flag's own name. */
 static void add_head(helper *help, const pd_flag_info *info) {
   size_t length = strlen(info->name);
   pd__page_go(&help->page, 2);
@@ -70,7 +70,7 @@ static void add_head(helper *help, const pd_flag_info *info) {
 
 /* ---- Notes ---- */
 
-/* Write the note in `scratch`, unbroken if a line can hold it. */
+/* Writes the note in `scratch`, unbroken if a line can hold it. */
 static void add_note(helper *help, pd__style style) {
   pd__out *note = &help->scratch;
   pd__out_text(note, "]");
@@ -92,7 +92,7 @@ static void add_mark(helper *help, pd__style style, const char *text) {
   add_note(help, style);
 }
 
-/* List choices, or else aliases. Aliases of one letter are in the left column. */
+/* Lists the choices, or the aliases except those of one letter, which are in the left column. */
 static void add_items(helper *help, const char *list, bool choices) {
   pd__out *note = begin_note(help, choices ? "[one of: " : "[also: ");
   size_t empty = note->length;
@@ -120,7 +120,7 @@ static void add_range(helper *help, const pd__row *row) {
   add_note(help, PD__FAINT);
 }
 
-/* "from argv[1]", "set at main.py:12": where the value comes from. */
+/* Writes where the value comes from: "from argv[1]", "set at main.py:12". */
 static void write_origin(const pd_origin *origin, pd__out *out) {
   const char *before = "from ";
   if (origin->source == PD_SOURCE_ENVIRONMENT) before = "from $";
@@ -148,8 +148,7 @@ static void add_values(helper *help, const pd__row *row) {
   add_note(help, PD__CHANGED);
 }
 
-/* "hidden" and "sensitive" are of no use to readers of help; "required" has its own place in
- * front. */
+/* Help doesn't show "hidden" and "sensitive", and shows "required" first. */
 static bool is_quiet_mark(const char *words) {
   return !strcmp(words, "hidden") || !strcmp(words, "sensitive") || !strcmp(words, "required");
 }
@@ -160,7 +159,7 @@ static bool is_quiet_mark(const char *words) {
 static void add_notes(helper *help, const pd__row *row) {
   const pd_flag_info *info = &row->info;
   if (info->required) add_mark(help, PD__WARNING, "[required");
-  /* Few choices stand in the place of the value. */
+  /* Short lists of choices are shown in place of the value. */
   if (strlen(info->choices) > WIDEST_CHOICES) add_items(help, info->choices, true);
   add_range(help, row);
   add_values(help, row);
@@ -171,7 +170,7 @@ static void add_notes(helper *help, const pd__row *row) {
   add_note(help, PD__WARNING);
 }
 
-/* ---- What every command line reads ---- */
+/* ---- Built-in flags ---- */
 
 typedef struct built_in {
   char name[12];
@@ -203,11 +202,11 @@ static bool is_flag(const char *name) {
   return found;
 }
 
-/* They are of no type, and so without notes. */
+/* The built-in flags have no type, and so no notes. */
 static void collect_built_ins(pd__rows *rows, bool full) {
   for (size_t i = 0; i < BUILT_INS; i++) {
     const built_in *item = &built_ins[i];
-    bool letter = i == 0 && !is_flag("h"); /* else it is that flag's */
+    bool letter = i == 0 && !is_flag("h"); /* otherwise -h is that flag */
     if (item->full && !full) continue;
     rows->items[rows->count++].info = (pd_flag_info){.name = item->name,
                                                      .help = item->text,
@@ -221,7 +220,7 @@ static void collect_built_ins(pd__rows *rows, bool full) {
 
 /* ---- The page ---- */
 
-/* Find the width of the left column by writing its cells to nowhere. */
+/* Finds the width of the left column by writing its cells to a scratch page. */
 static void lay_out(helper *help, const pd__rows *rows) {
   pd__out drawn = {.arena = help->page.out->arena};
   pd__page page = help->page;
@@ -246,7 +245,7 @@ static void add_flag(helper *help, const pd__row *row) {
   pd__page_go(&help->page, help->left);
   if (width > help->left + WIDEST_TEXT) help->page.width = help->left + WIDEST_TEXT;
   pd__page_words(&help->page, PD__PLAIN, row->info.help);
-  if (strchr(row->info.help, '\n')) { /* which has lines of its own */
+  if (strchr(row->info.help, '\n')) { /* the notes start on a line of their own */
     pd__page_newline(&help->page);
     pd__page_go(&help->page, help->left);
   }
@@ -284,7 +283,7 @@ static void add_usage(helper *help, const pd_report_options *options) {
   pd__page_newline(&help->page);
 }
 
-/* Say why there is nothing to show. */
+/* Writes why there is nothing to show. */
 static void add_nothing(helper *help, const pd_help *asked) {
   const char *text = "The program itself defines no flags; --help shows all.";
   if (asked->kind == PD_HELP_ALL || asked->kind == PD_HELP_FULL) text = "There are no flags.";

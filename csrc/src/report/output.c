@@ -4,7 +4,7 @@
 
 #include "report.h"
 
-/* For so many bytes more, and a NUL. */
+/* Makes room for `more` bytes and a NUL; false if memory is out. */
 static bool make_room(pd__out *out, size_t more) {
   size_t needed = out->length + more + 1;
   if (needed <= out->capacity) return true;
@@ -50,7 +50,7 @@ bool pd__out_escape(pd__out *out, char byte, char quote) {
 
 void pd__out_clear(pd__out *out) {
   out->length = 0;
-  pd__out_add(out, "", 1); /* there is text, even if it is empty */
+  pd__out_add(out, "", 1); /* a cleared text is "", not NULL */
   out->length = 0;
 }
 

@@ -1,4 +1,4 @@
-/* Wrapping text at a width that is counted in terminal columns. */
+/* Wraps text at a width in terminal columns. */
 #include <string.h>
 
 #include "../base/utf8.h"
@@ -12,8 +12,8 @@ typedef struct range {
   size_t columns;
 } range;
 
-/* The columns that a character takes: none for combining marks, two for wide East Asian characters
- * and emoji. */
+/* Returns the columns that a character takes: none for combining marks, two for wide East Asian
+ * characters and emoji. */
 static size_t columns_of(uint32_t code) {
   static const range ranges[] = {
       {0x300, 0x36f, 0},     {0x483, 0x489, 0},     {0x591, 0x5bd, 0},    {0x610, 0x61a, 0},
@@ -33,7 +33,7 @@ static size_t columns_of(uint32_t code) {
 typedef struct character {
   size_t length; /* bytes */
   size_t columns;
-  bool escaped; /* shown as \xHH: a control character, or no valid UTF-8 */
+  bool escaped; /* shown as \xHH: a control character, or invalid UTF-8 */
 } character;
 
 static character look(const char *text) {
@@ -87,7 +87,7 @@ static void wrap(pd__page *page) {
   pd__page_go(page, page->indent);
 }
 
-/* Write the blanks that are owed. They are styled only between two words of the same style. */
+/* Writes the owed blanks. They are styled only between two words of the same style. */
 static void pay(pd__page *page, pd__style style) {
   if (page->owed > 0 && page->style != style) set_style(page, PD__PLAIN);
   for (; page->owed > 0; page->owed--, page->column++) pd__out_text(page->out, " ");
@@ -123,8 +123,8 @@ void pd__page_word(pd__page *page, pd__style style, const char *text, size_t len
 
 /* ---- Lines of a text ---- */
 
-/* Returns the end of the mark that begins an item of a list, such as "1.", "2)" or "-"; NULL if the
- * line is no item. */
+/* Returns the end of the marker that begins an item of a list, such as "1.", "2)" or "-"; NULL if
+ * the line is no item. */
 static const char *end_of_mark(const char *text) {
   const char *end = text + strspn(text, "0123456789");
   bool marked = end > text ? *end == '.' || *end == ')' : *end == '-' || *end == '*' || *end == '+';
@@ -141,7 +141,7 @@ static const char *end_of_term(const char *text) {
   return !sentence && end < line_end ? end : NULL;
 }
 
-/* Returns the indentation of a line when it is wrapped: its leading blanks, with the mark of its
+/* Returns the indentation of a line when it is wrapped: its leading blanks, plus the marker of its
  * item or the term that it explains. */
 static size_t hang_of(const char *line) {
   const char *text = line + strspn(line, " \t");
@@ -152,7 +152,7 @@ static size_t hang_of(const char *line) {
   return empty ? blanks : blanks + columns_between(text, end) + behind;
 }
 
-/* Set the indentation for a line of the text, and keep at least half of the width for the text. */
+/* Sets the indentation for a line of the text; leaves at least half of the width for the text. */
 static void hang(pd__page *page, size_t base, const char *line) {
   size_t columns = hang_of(line);
   size_t room = page->width > base ? (page->width - base) / 2 : 0;

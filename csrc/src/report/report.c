@@ -6,7 +6,7 @@
 #define WIDTH 80
 #define LEAST_WIDTH 40
 
-/* Convert the caller's options to the current struct, with defaults filled in. */
+/* Converts the caller's options to the current struct and fills in the defaults. */
 static pd_status take_options(const pd_report_options *from, pd_report_options *options,
                               pd_help *help, pd_error *err) {
   size_t least = PD__SIZE_UP_TO(pd_report_options, color);
@@ -30,7 +30,7 @@ static pd_status take_options(const pd_report_options *from, pd_report_options *
   return status;
 }
 
-/* With every flag. */
+/* `rows` has every flag; those that the help doesn't list are removed. */
 static void write_flags(pd__rows *rows, const pd_report_options *options, pd__out *out) {
   pd__rows_choose(rows, options->help->kind, options->help->pattern, options->program);
   if (options->help->kind == PD_HELP_XML) {

@@ -1,6 +1,6 @@
 /* Reports about all flags: help, XML and flagfiles. A report is made from a snapshot of the flags,
- * without the lock, and is complete before its first byte is handed out. This layer may use base,
- * platform, value and registry.
+ * without the lock, and is complete before its first byte is passed to the writer. This layer may
+ * use base, platform, value and registry.
  *
  * A pd__rows is the snapshot, a pd__out a growing text, and a pd__page wraps text at a limited
  * width. */
@@ -9,12 +9,12 @@
 
 #include "../registry/registry.h"
 
-/* ---- Text that grows (output.c). Start with the arena alone, which fails when memory is out:
- * then the text isn't whole. ---- */
+/* ---- Growing text (output.c). Initialize `arena`, zero the rest. The arena records that memory
+ * was out: the text is incomplete then. ---- */
 
 typedef struct pd__out {
   pd__arena *arena;
-  char *text; /* ends with a NUL; NULL as long as there is none */
+  char *text; /* ends with a NUL; NULL before the first byte */
   size_t length;
   size_t capacity;
 } pd__out;
@@ -23,29 +23,30 @@ void pd__out_add(pd__out *out, const char *text, size_t length);
 void pd__out_text(pd__out *out, const char *text);
 PD__PRINTF(2, 3) void pd__out_format(pd__out *out, const char *format, ...);
 
-/* Write `byte` as "\xHH". */
+/* Writes `byte` as "\xHH". */
 void pd__out_hex(pd__out *out, char byte);
 
-/* Write `byte` as an escape if it is a line break, a tab, a backslash or `quote`; otherwise write
- * nothing and return false. */
+/* Writes `byte` as an escape and returns true if it is a line break, a tab, a backslash or `quote`;
+ * returns false otherwise. */
 bool pd__out_escape(pd__out *out, char byte, char quote);
 
-/* Empty the text, and keep its memory. */
+/* Empties the text; keeps its memory. */
 void pd__out_clear(pd__out *out);
 
-/* Pass the text to the writer, unless memory was out. */
+/* Passes the text to the writer. PD_ERR_MEMORY if memory was out. Pins the writer's module while it
+ * runs, without the lock. */
 pd_status pd__out_finish(const pd__out *out, pd__operation *operation, pd_writer write,
                          void *context, pd_error *err);
 
-/* ---- The flags (rows.c, choose.c). Start with zeros. ---- */
+/* ---- The flags (rows.c, choose.c). Zero-initialize. ---- */
 
-/* One flag as it was when the report began. All texts are stored for good. */
+/* One flag at the time of the snapshot. All texts are stored for good. */
 typedef struct pd__row {
   pd_flag_info info;
   pd_flag_entry entry; /* the current value */
   size_t index;        /* in the order of definition */
-  size_t module;       /* the least index of its module, and */
-  size_t group;        /* of its category there, plus 1; 0 goes first */
+  size_t module;       /* the least index in its module, plus 1; 0 for the program */
+  size_t group;        /* the least index in its category there, plus 1; 0 for none */
 } pd__row;
 
 typedef struct pd__rows {
@@ -53,29 +54,29 @@ typedef struct pd__rows {
   size_t count;
 } pd__rows;
 
-/* Collect all defined flags; false: memory is out. */
+/* Collects all defined flags; false if memory is out. Takes the lock. */
 bool pd__rows_collect(pd__rows *rows, pd__arena *arena);
 
-/* Sort by module and category: the program's module first, flags without a category before others,
+/* Sorts by module and category: the program's module first, flags without a category before others,
  * and otherwise in the order of definition. */
 void pd__rows_group(pd__rows *rows, const char *program);
 
-/* Returns whether the row at `index` is the first of its module and category. */
+/* Returns true if the row at `index` is the first of its module and category. */
 bool pd__rows_begins_group(const pd__rows *rows, size_t index);
 
-/* Write the heading of the group of `row`: "libalpha.so, Memory". */
+/* Writes the heading of the group of `row`: "libalpha.so, Memory". */
 void pd__row_heading(const pd__row *row, pd__out *out);
 
-/* Write a value of the flag for people: "64MiB", or <redacted> (values.c). */
+/* Writes a value of the flag for people: "64MiB", or <redacted> (values.c). */
 void pd__row_value(const pd__row *row, pd_value value, pd__out *out);
 
-/* Write a bound of the flag's range. */
+/* Writes a bound of the flag's range. */
 void pd__row_bound(const pd__row *row, pd_value value, pd__out *out);
 
-/* Keep the flags that the help of `kind` lists. */
+/* Keeps only the flags that the help of `kind` lists. */
 void pd__rows_choose(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program);
 
-/* The last part of a path; both kinds of slash separate. */
+/* Returns the last part of a path; both kinds of slash separate. */
 const char *pd__base_name(const char *path);
 
 /* ---- Lines of a limited width (page.c) ---- */
@@ -83,8 +84,8 @@ const char *pd__base_name(const char *path);
 typedef enum pd__style {
   PD__PLAIN,
   PD__HEADING,
-  PD__NAME,   /* what is typed as it stands */
-  PD__HOLDER, /* what stands for a value */
+  PD__NAME,   /* literal text that users type */
+  PD__HOLDER, /* a placeholder for a value */
   PD__FAINT,
   PD__CHANGED,
   PD__WARNING
@@ -93,31 +94,31 @@ typedef enum pd__style {
 typedef struct pd__page {
   pd__out *out;
   size_t width;  /* columns */
-  size_t indent; /* of the lines that wrapping begins */
-  size_t column; /* that are written on this line */
-  size_t owed;   /* blanks that come before the next character, so that no line ends with one */
+  size_t indent; /* of the lines that wrapping starts */
+  size_t column; /* already written on this line */
+  size_t owed;   /* blanks to write before the next character, so that no line ends with one */
   bool color;
-  bool apart; /* a word stands before: the next one needs a blank */
+  bool apart; /* something is written before: the next word needs a blank */
   pd__style style;
 } pd__page;
 
-/* Words separated by blanks; line breaks of the text, and blanks in a line, stay. A line that is
- * wrapped keeps its indentation: behind "1. " or "  term  " it goes on below the text. NULL, of
- * text that memory was out for, is no words. */
+/* Writes the text wrapped at blanks; keeps its line breaks, and the blanks within a line. A wrapped
+ * line keeps its indentation: after "1. " or "  term  " it continues below the text. NULL, the text
+ * of a pd__out that memory was out for, writes nothing. */
 void pd__page_words(pd__page *page, pd__style style, const char *text);
 
-/* Write text without breaking it at blanks, after a blank. */
+/* Writes text without breaking it at blanks, after a blank. */
 void pd__page_word(pd__page *page, pd__style style, const char *text, size_t length);
 
-/* Returns whether the text fits on a line of its own. */
+/* Returns true if the text fits on a line of its own. */
 bool pd__page_fits(const pd__page *page, const char *text, size_t length);
 
-/* Append text without a blank. */
+/* Appends text without a blank. */
 void pd__page_glue(pd__page *page, pd__style style, const char *text, size_t length);
 
 void pd__page_newline(pd__page *page);
 
-/* Move to `column` if the line has not reached it. */
+/* Moves to `column` if the line has not reached it. */
 void pd__page_go(pd__page *page, size_t column);
 
 /* ---- The reports ---- */

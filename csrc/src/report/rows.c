@@ -3,7 +3,7 @@
 
 #include "report.h"
 
-/* ---- The picture ---- */
+/* ---- The snapshot ---- */
 
 bool pd__rows_collect(pd__rows *rows, pd__arena *arena) {
   PD__LOCKED_OPERATION(operation);
@@ -58,8 +58,9 @@ bool pd__rows_begins_group(const pd__rows *rows, size_t index) {
          strcmp(row[-1].info.category, row->info.category) != 0;
 }
 
-/* In the order of by_module, each row inherits its numbers from the row before it, and the last row
- * of a module has the module's least index, which the second loop carries back. */
+/* Sorted by module, each row inherits its group from the row before it and its module's least index
+ * so far. The last row of a module then has the least index of all, which the second loop carries
+ * back. */
 void pd__rows_group(pd__rows *rows, const char *program) {
   pd__row *items = rows->items;
   if (rows->count == 0) return;

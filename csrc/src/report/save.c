@@ -1,4 +1,4 @@
-/* Writing the current values as a flagfile that restores them. */
+/* Writes the current values as a flagfile that restores them. */
 #include <string.h>
 
 #include "../base/utf8.h"
@@ -11,7 +11,7 @@ static size_t plain_length(const char *text) {
   return code < 0x20 || code == 0x7f ? 0 : length;
 }
 
-/* Returns whether the unquoted text would be read back as another value. */
+/* Returns true if the unquoted text would be read back as another value. */
 static bool needs_quotes(const char *text) {
   size_t length = strlen(text);
   if (length == 0) return false;
@@ -21,7 +21,7 @@ static bool needs_quotes(const char *text) {
   return *text;
 }
 
-/* As $'...' of bash. */
+/* Writes the text as $'...', as bash does. */
 static void write_quoted(pd__out *out, const char *text) {
   pd__out_text(out, "$'");
   while (*text) {
@@ -56,7 +56,7 @@ static void write_row(const pd__row *row, pd__out *out) {
   pd__out_text(out, "\n");
 }
 
-/* A comment must stay on one line, whatever the name of a module or category contains. */
+/* A comment must stay on one line, whatever the names of the module and the category contain. */
 static void write_heading(const pd__row *row, pd__out *out) {
   pd__out_text(out, out->length ? "\n# " : "# ");
   size_t start = out->length;

@@ -1,4 +1,4 @@
-/* Values as people write them, with units, and with quotes where they help. */
+/* Writes values as people do, with units, and with quotes where they help. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "report.h"
 
-#define LONGEST 200 /* bytes of text that are shown */
+#define LONGEST 200 /* bytes of text to show */
 
 /* ---- Units ---- */
 
@@ -14,7 +14,7 @@ static void add_number(pd__out *out, uint64_t number, const char *behind) {
   pd__out_format(out, "%" PRIu64 "%s", number, behind);
 }
 
-/* In the largest unit in which the size is at least 1 and a multiple of a quarter: 64MiB,
+/* Writes the size in the largest unit in which it is at least 1 and a multiple of a quarter: 64MiB,
  * 1.5GiB. */
 static void write_bytes(pd__out *out, uint64_t bytes) {
   static const char units[][4] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -29,7 +29,7 @@ static void write_bytes(pd__out *out, uint64_t bytes) {
   add_number(out, bytes, "");
 }
 
-/* As 1h30m. `fraction` (".5", or "") follows the digits of the seconds. */
+/* Writes the time as 1h30m. `fraction` (".5", or "") follows the digits of the seconds. */
 static void write_time(pd__out *out, uint64_t seconds, const char *fraction) {
   static const uint64_t sizes[] = {86400, 3600, 60};
   static const char units[][2] = {"d", "h", "m"};
@@ -43,7 +43,7 @@ static void write_time(pd__out *out, uint64_t seconds, const char *fraction) {
   pd__out_text(out, "s");
 }
 
-/* Normalize the text of a number below 1, "0.00025" or "2.5e-04", to its significant digits, "25".
+/* Normalizes the text of a number below 1, "0.00025" or "2.5e-04", to its significant digits, "25".
  * Returns the exponent of ten for which the number is 0.<digits> times that power: -3. */
 static long take_digits(const char *text, char digits[PD__NUMBER_SIZE]) {
   const char *exponent = strchr(text, 'e'), *point = strchr(text, '.');
@@ -62,8 +62,8 @@ static long take_digits(const char *text, char digits[PD__NUMBER_SIZE]) {
   return before - skipped + (exponent ? strtol(exponent + 1, NULL, 10) : 0);
 }
 
-/* Less than a second, as 2.5ms: in the largest unit in which it is at least 1. False: it is less
- * than a nanosecond. */
+/* Writes less than a second, as 2.5ms: in the largest unit in which it is at least 1. Returns false
+ * if it is less than a nanosecond. */
 static bool write_part(pd__out *out, const char *text) {
   static const char units[][3] = {"ms", "us", "ns"};
   char digits[PD__NUMBER_SIZE];
@@ -80,7 +80,7 @@ static bool write_part(pd__out *out, const char *text) {
   return true;
 }
 
-/* The shortest decimal number that reads back equal, written in units. Only its point moves, so it
+/* Writes the shortest decimal number that reads back equal, in units. Only its point moves, so it
  * stays exact. */
 static bool write_fraction(pd__out *out, double seconds) {
   char text[PD__NUMBER_SIZE];
@@ -94,7 +94,7 @@ static bool write_fraction(pd__out *out, double seconds) {
 /* A larger number has no fraction, and too many digits to be read as a quantity. */
 #define MOST_WHOLE 9e15
 
-/* `number` is not negative. False: it is written as a plain number. */
+/* `number` is not negative. Returns false if it has to be written as a plain number. */
 static bool write_real(pd__out *out, double number, bool bytes) {
   if (!(number < MOST_WHOLE)) return false;
   bool whole = (double)(uint64_t)number == number;
@@ -103,7 +103,7 @@ static bool write_real(pd__out *out, double number, bool bytes) {
   return whole || (!bytes && write_fraction(out, number));
 }
 
-/* False: the flag has no unit, or the value is written as a plain number. */
+/* Returns false if the flag has no unit, or if the value has to be written as a plain number. */
 static bool write_unit(const pd_flag_info *info, pd_value value, pd__out *out) {
   pd__type_kind kind = pd__type_of(info->type)->kind;
   bool bytes = !strcmp(info->unit, "bytes"), real = kind == PD__TYPE_FLOATING;
@@ -134,7 +134,7 @@ static bool needs_quotes(const char *text) {
   return false;
 }
 
-/* The length of what is shown: all, or whole characters. */
+/* Returns the bytes to show: all, or at most LONGEST without a partial character. */
 static size_t shown_length(const char *text) {
   size_t length = 0;
   while (text[length] && length < LONGEST) length++;
@@ -142,7 +142,7 @@ static size_t shown_length(const char *text) {
   return length;
 }
 
-/* The page escapes unprintable bytes. */
+/* Unprintable bytes are escaped by the page. */
 static void write_string(pd__out *out, const char *text) {
   bool quoted = needs_quotes(text);
   size_t length = shown_length(text);

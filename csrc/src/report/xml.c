@@ -5,7 +5,7 @@
 #include "../base/utf8.h"
 #include "report.h"
 
-/* Returns whether XML 1.0 allows the character. */
+/* Returns true if XML 1.0 allows the character. */
 static bool is_allowed(uint32_t code) {
   if (code < 0x20) return code == '\t' || code == '\n' || code == '\r';
   return code != 0xfffe && code != 0xffff;

@@ -21,7 +21,7 @@ pd_value pd__cell_load(pd_type type, void *cell) {
   return value;
 }
 
-/* Storing the value that is already there would only take the cache line from its readers, and
+/* Doesn't store a value that is already there: that would take the cache line from its readers, and
  * unshare a page that the kernel shares with the file. */
 #define STORE(name, number, ctype, member)                                                         \
   case PD_TYPE_##name: {                                                                           \

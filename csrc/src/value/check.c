@@ -9,7 +9,7 @@
 /* No two numbers of one type have the same bits. */
 static bool same_bits(pd_value a, pd_value b) { return a.u64 == b.u64; }
 
-/* Which bounds are others than those of the type. */
+/* Which bounds differ from those of the type. */
 typedef struct bounds {
   bool low, high;
 } bounds;
@@ -49,7 +49,7 @@ static bool in_range(const pd_flag_def *def, pd_value value) {
                                        !pd__value_less(def->type, def->max, value));
 }
 
-/* The value of a choice that isn't text; false when it has none. */
+/* Reads a choice of a type other than text; false if it has no value. */
 static bool read_choice(const pd_flag_def *def, const char *choice, size_t length, pd_value *out) {
   char text[64];
   if (length >= sizeof text || pd__type_is_text(def->type)) return false;
@@ -58,7 +58,7 @@ static bool read_choice(const pd_flag_def *def, const char *choice, size_t lengt
   return pd__value_read(def, text, out) == PD_OK;
 }
 
-/* Numbers are compared as such: 1 and 0x1 are the same choice. */
+/* Numbers are compared as numbers: 1 and 0x1 are the same choice. */
 static bool in_choices(const pd_flag_def *def, pd_value value) {
   for (const char *cursor = def->choices; cursor;) {
     const char *choice = cursor;
@@ -85,7 +85,7 @@ static pd_status check_one(const pd_flag_def *def, pd_value value) {
  * exponent. */
 #define ITEM_SIZE 1200
 
-/* An item of a list, as if it were a flag. */
+/* A definition for an item of the list, as if it were a flag. */
 static pd_flag_def item_of(const pd_flag_def *def) {
   return (pd_flag_def){.type = def->list,
                        .choices = def->choices,
@@ -104,7 +104,7 @@ static pd_status check_item(const pd_flag_def *item, const char *text, size_t le
 /* The first item that is not allowed: its number, counted from 1, and its text. */
 typedef struct bad_item {
   size_t number;
-  const char *unreadable; /* where it can't be read; or NULL */
+  const char *unreadable; /* the item, if it can't be read; or NULL */
   char text[ITEM_SIZE];
 } bad_item;
 
@@ -135,11 +135,11 @@ pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
   return def->list ? check_items(def, value.str, &bad) : check_one(def, value);
 }
 
-/* ---- What is expected ---- */
+/* ---- Messages ---- */
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Returns whether an item of a comma list is malformed because of the blanks around it. */
+/* Returns true if blanks around an item make the comma list malformed. */
 static bool has_blanks(const char *item) {
   size_t end = strcspn(item, ",");
   if (*item != '"') return is_blank(*item) || (end > 0 && is_blank(item[end - 1]));
@@ -189,18 +189,18 @@ static void expect_range(const pd_flag_def *def, bounds of, char *buffer, size_t
   }
 }
 
-/* Append what is expected to the buffer: "an integer number of seconds in [1, 9]". */
+/* Appends what is expected: "an integer number of seconds in [1, 9]". */
 static void expect(const pd_flag_def *def, reading was, char *buffer, size_t size) {
   const pd__type *type = pd__type_of(def->type);
   bool floating = type->kind == PD__TYPE_FLOATING;
   bounds of = bounds_of(def);
-  of.low |= of.high && type->kind == PD__TYPE_UNSIGNED; /* 0 says it best */
+  of.low |= of.high && type->kind == PD__TYPE_UNSIGNED; /* shows 0 as the lower bound */
   if (pd__list_begin(def->choices)) {
     expect_choices(def->choices, buffer, size);
     return;
   }
   bool both = of.low && of.high, some = def->unit || of.low || of.high;
-  bool short_noun = both || (some && was != TOO_LARGE); /* else the number of bits helps */
+  bool short_noun = both || (some && was != TOO_LARGE); /* otherwise the number of bits helps */
   const char *noun = short_noun ? type->noun_in_range : type->noun;
   pd__append(buffer, size, "%s", was == NOT_WHOLE ? "a whole" : noun);
   if (def->unit) pd__append(buffer, size, "%s of %.16s", floating ? "" : " number", def->unit);

@@ -7,8 +7,8 @@
 #include "../platform/platform.h"
 #include "value.h"
 
-/* The shortest of 15 to 17 digits that reads back equal. The C library writes
- * the decimal point of the locale, which may be several bytes: put '.' there. */
+/* Writes the shortest of 15 to 17 digits that reads back equal. The C library writes the decimal
+ * point of the locale, which may be several bytes: it is replaced by '.'. */
 static void print_double(double value, char out[PD__NUMBER_SIZE]) {
   strcpy(out, "nan");
   for (int digits = 15; !isnan(value) && digits <= 17; digits++) {

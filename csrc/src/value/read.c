@@ -6,7 +6,7 @@
 #include "unit.h"
 #include "value.h"
 
-/* strcasecmp follows the locale: in Turkish, I is no capital i. */
+/* strcasecmp follows the locale: in Turkish, I isn't the capital of i. */
 static bool same_word(const char *text, const char *lower) {
   for (; *text; text++, lower++) {
     char c = *text >= 'A' && *text <= 'Z' ? (char)(*text + 'a' - 'A') : *text;
@@ -25,7 +25,7 @@ static pd_status read_bool(const char *text, bool *out) {
   return PD_ERR_VALUE;
 }
 
-/* Read digits of any base up to 16. */
+/* Reads digits of any base up to 16. */
 static pd_status read_digits(const char *text, unsigned base, uint64_t *out) {
   bool overflow = false;
   if (!*text) return PD_ERR_VALUE;
@@ -41,8 +41,8 @@ static pd_status read_digits(const char *text, unsigned base, uint64_t *out) {
   return overflow ? PD_ERR_RANGE : PD_OK;
 }
 
-/* Returns whether all of the text is a number, inf or nan. strtod also accepts " 1" and the
- * beginning of "1x". *nonzero receives whether the number is not 0. */
+/* Returns true if all of the text is a number, inf or nan. strtod also accepts " 1" and the
+ * beginning of "1x". Sets *nonzero if the number is not 0. */
 static bool is_double(const char *text, bool *nonzero) {
   text += *text == '+' || *text == '-';
   *nonzero = false;
@@ -103,7 +103,7 @@ pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
   return row->kind == PD__TYPE_TEXT ? PD_OK : PD_ERR_TYPE;
 }
 
-/* A plain number means the same with a unit as without. */
+/* A plain number means the same with a unit as without one. */
 pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out) {
   char number[PD__UNIT_SIZE];
   pd_status status = pd__value_parse((pd_type)def->type, text, out);
@@ -112,9 +112,9 @@ pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out
   return pd__value_parse((pd_type)def->type, number, out);
 }
 
-/* ---- Literals of files ---- */
+/* ---- Literals in files ---- */
 
-/* Whether it says items of a list; else one value. */
+/* True for a list of items; false for one value. */
 static bool is_list(uint32_t literal) { return literal % 16 == PD_TYPE_string; }
 
 bool pd__literal_known(uint32_t literal) {
@@ -122,7 +122,7 @@ bool pd__literal_known(uint32_t literal) {
   return literal == 0 || pd__type_known(items ? literal / 16 : literal);
 }
 
-/* A number that was meant as text may have changed when the file was parsed: 1.10 has become
+/* A bare number where text is expected may have changed when the file was parsed: 1.10 became
  * 1.1. */
 const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal) {
   bool list = is_list(literal);

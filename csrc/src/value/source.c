@@ -1,4 +1,4 @@
-/* Where values come from: names and ranks. */
+/* Names and ranks of the sources of values. */
 #include "value.h"
 
 #define NAME(name, number, rank, text)                                                             \

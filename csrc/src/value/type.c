@@ -5,7 +5,7 @@
 
 #include "value.h"
 
-/* `name` must meet # at once, for bool may be a macro. */
+/* Stringize the name right here: bool may be a macro, which a further macro call would expand. */
 #define SIGNED(name_, noun_, least, most)                                                          \
   .name = #name_, .noun = noun_, .noun_in_range = "an integer", .kind = PD__TYPE_SIGNED,           \
   .min.i64 = least, .max.i64 = most

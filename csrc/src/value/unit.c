@@ -8,11 +8,11 @@
 
 typedef struct suffix {
   char name[4];
-  uint32_t decimals; /* to move the point by, to the left */
+  uint32_t decimals; /* places to move the point to the left */
   uint64_t factor;
 } suffix;
 
-/* The last one has no name. */
+/* An entry without a name ends the table. */
 static const suffix of_bytes[] = {{"B", 0, 1},
                                   {"kB", 0, 1000},
                                   {"KB", 0, 1000},
@@ -38,7 +38,7 @@ static const suffix of_seconds[] = {{"d", 0, 86400}, {"h", 0, 3600},      {"min"
 typedef struct unit {
   const char *name, *hint;
   const suffix *suffixes;
-  bool compound; /* 1h30m: from big to small, each once */
+  bool compound; /* 1h30m: from large to small, each at most once */
 } unit;
 
 static const unit units[] = {

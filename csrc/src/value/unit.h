@@ -7,8 +7,8 @@
 /* Room for a plain number that pd__unit_expand writes. */
 #define PD__UNIT_SIZE 256
 
-/* Write the plain number that `text` means as so many of `unit` ("1.5KiB" of bytes
- * is "1536") to `out`, with no digit lost; false: it means none. */
+/* Writes the plain number that `text` means in `unit` ("1.5KiB" of bytes is "1536") to `out`, with
+ * all of its digits. Returns false if the text isn't a quantity of that unit. */
 bool pd__unit_expand(const char *unit, const char *text, char out[PD__UNIT_SIZE]);
 
 #endif /* PD__UNIT_H */

@@ -1,4 +1,4 @@
-// A Python extension module by nanobind with two flags. It does not link paddle_flags.
+// A Python extension module with two flags, using nanobind. It does not link paddle_flags.
 // In CMake, use nanobind_add_module(planner planner.cpp) and link paddle_flags::headers.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

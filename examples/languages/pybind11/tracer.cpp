@@ -1,4 +1,4 @@
-// A Python extension module by pybind11 with two flags. It does not link paddle_flags.
+// A Python extension module with two flags, using pybind11. It does not link paddle_flags.
 //
 //     c++ -std=c++17 -shared -fPIC -fvisibility=hidden $(python -m pybind11 --includes) \
 //         $(python -m paddle_flags config --cflags) tracer.cpp -o tracer.so
