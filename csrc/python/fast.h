@@ -84,6 +84,9 @@ extern PyType_Spec fast_flag_spec;
 /* Give the current value. NULL without an exception: not plain. */
 PyObject *fast_flag_read(PyObject *flag);
 
+/* False also where a host of an older version doesn't tell. */
+bool fast_flag_is_defined(PyObject *flag);
+
 /* What came of setting. */
 typedef enum fast_result { FAST_ERROR = -1, FAST_NOT_PLAIN = 0, FAST_DONE = 1 } fast_result;
 
