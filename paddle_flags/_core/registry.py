@@ -253,6 +253,7 @@ def _decorated(scope: override, function: Any) -> Any:
     import functools  # noqa: PLC0415 - seldom used
     import inspect  # noqa: PLC0415
 
+    @public
     @functools.wraps(function)
     def plain(*args: Any, **named: Any) -> Any:
         with scope:
