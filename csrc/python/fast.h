@@ -86,6 +86,9 @@ extern PyType_Spec fast_flag_spec;
 /* Returns the current value. NULL without an exception if it isn't plain. */
 PyObject *fast_flag_read(PyObject *flag);
 
+/* Returns true if the flag is defined; false also if a host of an older version can't tell. */
+bool fast_flag_is_defined(PyObject *flag);
+
 /* The result of setting a flag. */
 typedef enum fast_result { FAST_ERROR = -1, FAST_NOT_PLAIN = 0, FAST_DONE = 1 } fast_result;
 

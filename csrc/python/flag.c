@@ -57,6 +57,8 @@ PyObject *fast_flag_read(PyObject *flag) {
   return value;
 }
 
+bool fast_flag_is_defined(PyObject *flag) { return load_state((flag_object *)flag) != 0; }
+
 static PyObject *get_value(PyObject *self, void *Py_UNUSED(closure)) {
   PyObject *value = fast_flag_read(self);
   if (value || PyErr_Occurred()) return value;

@@ -24,6 +24,12 @@ void fast_conceal(fast_state *state) {
     if (!traceback) Py_DECREF(kept);
   } else {
     Py_XDECREF(kept);
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) {
+      Py_XDECREF(type);
+      Py_XDECREF(value);
+      Py_XDECREF(traceback);
+      return; /* raising what has interrupted the program meanwhile */
+    }
     PyErr_Clear();
   }
   PyErr_Restore(type, value, traceback);

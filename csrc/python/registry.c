@@ -1,12 +1,13 @@
-/* The base class of the mapping FLAGS, whose attributes are the values of flags. Flags that were
- * looked up before are in a dict. For other names, and for what isn't plain, it calls the Python
- * functions that attach() was given. No name in the dict is an attribute of the class, so the order
- * of lookups doesn't matter. */
+/* The base class of the mapping FLAGS: an item is a flag, an attribute is the value of one. Flags
+ * that were looked up before are in a dict. For other names, and for what isn't plain, it calls the
+ * Python functions that attach() was given. No name in the dict is an attribute of the class, so
+ * the order of lookups doesn't matter. */
 #include "fast.h"
 
 typedef struct registry_object {
   PyObject_HEAD PyObject *module;
-  PyObject *known; /* dict: name -> Flag; owned, like the next three; NULL before attach() */
+  PyObject *known; /* dict: name -> Flag; owned, like the next four; NULL before attach() */
+  PyObject *find;
   PyObject *get;
   PyObject *set;
   PyObject *drop;
@@ -45,6 +46,17 @@ static PyObject *get_attribute(PyObject *self, PyObject *name) {
   return found;
 }
 
+static PyObject *get_item(PyObject *object, PyObject *name) {
+  registry_object *self = (registry_object *)object;
+  PyObject *flag = known_flag(self, name);
+  if (flag && fast_flag_is_defined(flag)) return flag;
+  Py_XDECREF(flag);
+  if (!self->find) PyErr_SetObject(PyExc_KeyError, name);
+  PyObject *found = self->find ? PyObject_CallFunctionObjArgs(self->find, name, NULL) : NULL;
+  if (!found) conceal(self);
+  return found;
+}
+
 /* Calls the Python function that sets, or the one that deletes if `value` is NULL. */
 static int set_by_python(registry_object *self, PyObject *name, PyObject *value) {
   PyObject *nothing = value ? PyObject_CallFunctionObjArgs(self->set, name, value, NULL)
@@ -77,13 +89,14 @@ static void replace(PyObject **where, PyObject *value) {
 
 PyObject *fast_attach(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
-  PyObject *object, *known, *get, *set, *drop;
-  if (!PyArg_ParseTuple(arguments, "O!O!OOO:attach", state->registry_base, &object, &PyDict_Type,
-                        &known, &get, &set, &drop)) {
+  PyObject *object, *known, *find, *get, *set, *drop;
+  if (!PyArg_ParseTuple(arguments, "O!O!OOOO:attach", state->registry_base, &object, &PyDict_Type,
+                        &known, &find, &get, &set, &drop)) {
     return NULL;
   }
   registry_object *self = (registry_object *)object;
   replace(&self->module, module);
+  replace(&self->find, find);
   replace(&self->get, get);
   replace(&self->set, set);
   replace(&self->drop, drop);
@@ -96,6 +109,7 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->module);
   Py_VISIT(self->known);
+  Py_VISIT(self->find);
   Py_VISIT(self->get);
   Py_VISIT(self->set);
   Py_VISIT(self->drop);
@@ -105,6 +119,7 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
 static int clear(PyObject *object) {
   registry_object *self = (registry_object *)object;
   Py_CLEAR(self->known);
+  Py_CLEAR(self->find);
   Py_CLEAR(self->get);
   Py_CLEAR(self->set);
   Py_CLEAR(self->drop);
@@ -125,6 +140,7 @@ static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)dealloc},
                               {Py_tp_clear, (void *)clear},
                               {Py_tp_getattro, (void *)get_attribute},
                               {Py_tp_setattro, (void *)set_attribute},
+                              {Py_mp_subscript, (void *)get_item},
                               {0, NULL}};
 
 PyType_Spec fast_registry_spec = {"paddle_flags._fast.RegistryBase", sizeof(registry_object), 0,

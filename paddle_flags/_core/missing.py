@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 
 def explain_import(error: ImportError, package: str) -> ImportError:
@@ -20,5 +21,5 @@ def explain_import(error: ImportError, package: str) -> ImportError:
         f"Python found paddle_flags in {folder}, which is its source tree and has no built"
         f" library ({error}). A source tree in the current directory hides an installed"
         " package: start Python in another directory. To use the source tree itself, build its"
-        f" library with: pip install -e {folder}"
+        f" library with: pip install -e {shlex.quote(folder)}"
     )

@@ -65,10 +65,11 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
     __slots__ = ()
 
     def __init__(self) -> None:
-        attach(self, _known, _get_attribute, _set_attribute, _drop_attribute)
+        attach(self, _known, find, _get_attribute, _set_attribute, _drop_attribute)
 
-    def __getitem__(self, name: str) -> Flag[Any]:
-        return find(name)
+    if TYPE_CHECKING:  # that of RegistryBase
+
+        def __getitem__(self, name: str) -> Flag[Any]: ...
 
     def __contains__(self, name: object) -> bool:
         handle = ffi.new("pd_flag **")
@@ -252,6 +253,7 @@ def _decorated(scope: override, function: Any) -> Any:
     import functools  # noqa: PLC0415 - seldom used
     import inspect  # noqa: PLC0415
 
+    @public
     @functools.wraps(function)
     def plain(*args: Any, **named: Any) -> Any:
         with scope:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from paddle_flags._core.status import ErrorList
 from paddle_flags._doctor import process
 from paddle_flags._doctor.binary import Binary, read_binary
-from paddle_flags._doctor.environment import environment_problems, flag_names
+from paddle_flags._doctor.environment import environment_problems
 from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
 from paddle_flags._doctor.registries import registry_problems, several_registries
 from paddle_flags._doctor.schemas import all_schemas, is_schema, schema_problems
 from paddle_flags._doctor.source import Source
+from paddle_flags._input.unknown import flag_names
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 

@@ -25,6 +25,9 @@ class Source:
 
     def __init__(self, path: str) -> None:
         """Open a file; FlagArgumentError says why it can't be read."""
+        if not path:
+            message = "expected the path of a library or program, not an empty argument"
+            raise FlagArgumentError(message)
         try:
             # A FIFO without a writer would keep an ordinary open waiting.
             flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.registry import all_flags
@@ -13,7 +14,7 @@ from paddle_flags._native import ffi, lib
 from paddle_flags.errors import UndefinedFlagError, UnknownVariableWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from paddle_flags._core.flag import Flag
 
@@ -26,21 +27,34 @@ def variable_of(name: str) -> str:
     return name.replace("-", "_").replace(".", "_")
 
 
-def unknown_variables(prefix: str) -> list[UnknownVariableWarning]:
-    """Return a warning for each variable with the prefix that names no flag."""
-    flags = {variable_of(name) for flag in all_flags() for name in _names(flag)}
-    known = flags | {variable_of(name) for name in (*_BUILT_IN, *_pending())}
-    known |= {name.upper() for name in known}
-    offered = [*flags, *(name.upper() for name in flags)]
-    warnings = []
+def unknown_variables(prefix: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each variable with the prefix that names none of the flags, and the nearest one or "".
+
+    A variable names a flag in the flag's own letters, or in ASCII capitals throughout.
+    """
+    flags = {variable_of(name) for name in names}
+    capitals = {name.upper() for name in flags}
+    built_in = {variable_of(name) for name in (*_BUILT_IN, *_pending())}
+    known = flags | capitals | built_in | {name.upper() for name in built_in}
     for variable in sorted(os.environ):
         name = variable[len(prefix) :]
-        if variable.startswith(prefix) and name not in known:
-            near = difflib.get_close_matches(name, offered, n=1, cutoff=0.7)
-            hint = f"; did you mean {prefix}{near[0]}?" if near else ""
-            text = f"environment variable {variable} names no flag{hint}"
-            warnings.append(UnknownVariableWarning(text))
-    return warnings
+        if variable.startswith(prefix) and name and name not in known:
+            offered = capitals if re.fullmatch("[A-Z0-9_]+", name) else flags
+            near = difflib.get_close_matches(name, sorted(offered), n=1, cutoff=0.7)
+            yield variable, prefix + near[0] if near else ""
+
+
+def unknown_warnings(prefix: str) -> Iterator[UnknownVariableWarning]:
+    """Yield a warning for each variable with the prefix that names no flag."""
+    for variable, near in unknown_variables(prefix, flag_names()):
+        suggestion = f"; did you mean {near}?" if near else ""
+        text = f"environment variable {variable} names no flag{suggestion}"
+        yield UnknownVariableWarning(text)
+
+
+def flag_names() -> set[str]:
+    """Return the names that the environment may use for the flags of this process."""
+    return {name for flag in all_flags() for name in _names(flag)}
 
 
 def _names(flag: Flag[Any]) -> Iterator[str]:

@@ -18,8 +18,9 @@ from paddle_flags._completion.script import SHELLS, own_programs, script
 from paddle_flags._report.listing import LISTINGS
 from paddle_flags.cli import new
 from paddle_flags.cli.line import split
-from paddle_flags.cli.options import CONSOLE, PROGRAM, load, own_options
+from paddle_flags.cli.options import CONSOLE, PROGRAM, load
 from paddle_flags.cli.output import print_text
+from paddle_flags.cli.parser import own_options
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Callable
 from paddle_flags import errors
 from paddle_flags._completion.flags import awaits_value, is_flag, is_known
 from paddle_flags._core.registry import FLAGS
-from paddle_flags.cli.options import own_options
+from paddle_flags.cli.parser import own_options
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:

@@ -50,7 +50,8 @@ def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: 
     """Set the flags, and make the text to print."""
     rest = set_flags(parser, options, line)
     if rest:
-        message = f"unexpected argument {rest[0]}; to load a plugin, use -p {rest[0]}"
+        advice = f"; to load a plugin, use -p {rest[0]}" if rest[0] else ""
+        message = f"unexpected argument {rest[0] or repr(rest[0])}{advice}"
         raise errors.FlagArgumentError(message)
     text = listing(options.format, program=PROGRAM, all=options.all)
     return lambda: print_text(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from paddle_flags import errors
 from paddle_flags._completion.answer import NOTHING
@@ -12,9 +12,10 @@ from paddle_flags._native import lib
 from paddle_flags.cli import completion, config, doctor, explain, new, run
 from paddle_flags.cli import list as list_
 from paddle_flags.cli.line import split
-from paddle_flags.cli.options import PROGRAM, Parser, load, own_options
+from paddle_flags.cli.options import PROGRAM, load
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import print_warnings
+from paddle_flags.cli.parser import Parser, own_options
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Generator(NamedTuple):
     """Called with the tokens behind gen and the name of the program; returns the exit status."""
 
 
-def _build_parsers(generator: Generator) -> tuple[argparse.ArgumentParser, Parsers]:
+def _build_parsers(generator: Generator) -> tuple[Parser, Parsers]:
     main_parser = Parser(
         PROGRAM,
         description="Work with the flags of a process and its native plugins.",
@@ -88,19 +89,15 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
     return completion.complete_plain(parser, tokens, token)
 
 
-def _act_plain(
-    main_parser: argparse.ArgumentParser, parsers: Parsers, tokens: Sequence[str]
-) -> None:
+def _act_plain(main_parser: Parser, parsers: Parsers, tokens: Sequence[str]) -> None:
     """Run a command that has no flags: config, completion or new."""
     if tokens and tokens[0] not in parsers:
         _check_first(main_parser, parsers, tokens[0])
-    options, unknown = main_parser.parse_known_args(tokens)
-    if unknown:
-        _refuse(parsers.get(tokens[0], main_parser), unknown[0])
+    options = main_parser.parse_args(tokens)
     options.act(options)
 
 
-def _check_first(main_parser: argparse.ArgumentParser, parsers: Parsers, first: str) -> None:
+def _check_first(main_parser: Parser, parsers: Parsers, first: str) -> None:
     """End the program unless the first token, which is no command, is a known option."""
     name = first.partition("=")[0]
     if not first.startswith("-"):
@@ -112,16 +109,7 @@ def _check_first(main_parser: argparse.ArgumentParser, parsers: Parsers, first: 
     owners = [command for command in _COMMANDS if name in own_options(parsers[command])]
     if owners:
         main_parser.error(f"{name} comes after a command, as in '{PROGRAM} {owners[0]} {name}'")
-    _refuse(main_parser, first)
-
-
-def _refuse(parser: argparse.ArgumentParser, token: str) -> NoReturn:
-    """End the program: the parser knows no such option, or takes no more arguments."""
-    name = token.partition("=")[0]
-    if not token.startswith("-"):
-        parser.error(f"unexpected argument {token}")
-    near = nearest(name, own_options(parser))
-    parser.error(f"no such option {name}" + (f"; did you mean {near}?" if near else ""))
+    main_parser.refuse(first)
 
 
 def main(tokens: Sequence[str], generator: Generator) -> int:

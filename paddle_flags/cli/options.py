@@ -6,12 +6,11 @@ import argparse
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Callable, NoReturn
+from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags import errors
 from paddle_flags._core.plugin import load_named
 from paddle_flags._input.argv import Options
-from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import read_flags
 
 if TYPE_CHECKING:
@@ -37,28 +36,6 @@ _COMMON = "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]"
 
 # "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
 _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that prints as the rest of the package does."""
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        if message:
-            (print_text if file is sys.stdout else print_error)(message, end="")
-
-    def error(self, message: str) -> NoReturn:
-        """End the program with a message about the command line."""
-        print_error(f"{self.format_usage()}{self.prog}: error: {message}")
-        sys.exit(2)
-
-
-def own_options(parser: argparse.ArgumentParser) -> dict[str, bool]:
-    """Return the options of a command, and whether each takes a value."""
-    return {
-        option: action.nargs != 0
-        for action in parser._actions  # noqa: SLF001 - argparse has no public list
-        for option in action.option_strings
-    }
 
 
 def plugin_parts(plugin: str) -> tuple[str, str]:

@@ -136,9 +136,9 @@ def _read_or_exit(tokens: list[str], options: Options, *, gflags: bool) -> list[
 def _finish(options: Options) -> None:
     """Warn of variables that name no flag, and hand out what callbacks left."""
     if options.warn_unknown_env:
-        from paddle_flags._input.unknown import unknown_variables  # noqa: PLC0415 - seldom used
+        from paddle_flags._input.unknown import unknown_warnings  # noqa: PLC0415 - seldom used
 
-        for each in unknown_variables(options.env_prefix or ""):
+        for each in unknown_warnings(options.env_prefix or ""):
             leave_warning(each)
     settle()
 

@@ -105,8 +105,10 @@ def _check_program(program: list[str]) -> None:
     """Raise FlagArgumentError for what Python would answer with a traceback of ours."""
     if program[0] == "-m":
         why = _why_no_module(program[1]) if program[1:] else "-m: expected the name of a module"
-    else:
+    elif program[0]:
         why = _why_no_script(program[0])
+    else:
+        why = "expected the path of a Python script, not an empty argument"
     if why:
         raise errors.FlagArgumentError(why)
 

@@ -10,10 +10,11 @@ import os
 from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.parser import Parser
+from paddle_flags.cli.suggestions import nearest
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import cli_diff, cli_import, fields, load_files
 from paddle_flags.gen.model import to_json
-from paddle_flags.gen.problems import near
 from paddle_flags.gen.read import beside, read
 from paddle_flags.gen.render import LANGUAGES, SPLIT, render
 from paddle_flags.gen.write import differing, left_over, write
@@ -176,7 +177,7 @@ _DUMPS: dict[str, Callable[[dict[str, str]], str]] = {
 
 def new_parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of `gen FILE`."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         f"{program} gen",
         description="Generate C, C++, Python and documents from the flags of a YAML file.",
         epilog="gen diff OLD NEW lists what changed between two versions of the file; gen import"
@@ -200,7 +201,7 @@ def run(words: Sequence[str], program: str) -> int:
         return COMMANDS[words[0]](f"{program} gen {words[0]}", words[1:])
     parser = new_parser(program)
     if words and not words[0].startswith("-") and not os.path.exists(words[0]):
-        hint = near(words[0], COMMANDS)
-        if hint:
-            parser.error(f"{words[0]}: no such file or command{hint}")
+        near = nearest(words[0], COMMANDS)
+        if near:
+            parser.error(f"no such file or command {words[0]}; did you mean {near}?")
     return main(parser, parser.parse_args(words))

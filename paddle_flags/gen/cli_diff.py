@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.parser import Parser
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import load
 from paddle_flags.gen.diff import compare
@@ -19,15 +19,8 @@ if TYPE_CHECKING:
 SAME, COMPATIBLE, BREAKING, FAILED = range(4)  # exit statuses
 
 
-class _Parser(argparse.ArgumentParser):
-    """Exits on errors with a status that no result of a comparison has."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(FAILED, f"{self.format_usage()}{self.prog}: error: {message}\n")
-
-
-def _parser(program: str) -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser(program: str) -> Parser:
+    parser = Parser(
         program,
         description="List what changed between two versions of flags.yaml and of the files beside"
         " it, and what each change breaks.",
@@ -35,6 +28,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         " breaks users, 3 if a file can't be read or the command line is wrong.",
         allow_abbrev=False,
     )
+    parser.failed = FAILED  # which no result of a comparison has
     parser.add_argument("old", metavar="OLD", help="the old flags.yaml")
     parser.add_argument("new", metavar="NEW", help="the new flags.yaml")
     form = parser.add_mutually_exclusive_group()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.parser import Parser
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import fields
 from paddle_flags.gen.importers import settle
@@ -14,6 +14,7 @@ from paddle_flags.gen.problems import GenerateError
 from paddle_flags.gen.write import write
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from paddle_flags.gen.importers import Found
@@ -52,8 +53,8 @@ def _gflags(options: argparse.Namespace) -> Found:
     return import_sources([options.source, *options.words], options.name, options.version)
 
 
-def _parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(program: str) -> Parser:
+    parser = Parser(
         program,
         description="Write flags.yaml, and flags_compat.yaml if it is needed, for flags that exist"
         " already. What the files cannot express is reported with its place.",
@@ -87,6 +88,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
                 "arguments of the program, which come before --helpxml; its options come after --"
             )
             kind.add_argument("words", nargs="*", metavar="ARGUMENT", help=more)
+            kind.advice = "; options of the program come after --"
         elif name == "gflags":
             kind.add_argument("words", nargs="*", metavar="SOURCE", help="more sources")
     return parser
@@ -107,13 +109,9 @@ def _add_options(kind: argparse.ArgumentParser) -> None:
 
 def _read(program: str, words: Sequence[str]) -> argparse.Namespace:
     """Parse the tokens; with helpxml, those after -- belong to the program that it runs."""
-    parser = _parser(program)
     runs = words[:1] == ["helpxml"] and "--" in words
     end = words.index("--") if runs else len(words)
-    options, unknown = parser.parse_known_args(words[:end])
-    if unknown:
-        hint = "; options of the program come after --" if words[0] == "helpxml" else ""
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    options = _parser(program).parse_args(words[:end])
     options.behind = words[end + 1 :]
     return options
 

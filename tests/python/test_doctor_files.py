@@ -245,6 +245,12 @@ def test_what_is_no_regular_file_is_a_problem_that_says_so(tmp_path):
     ]
 
 
+def test_an_empty_path_is_a_problem_that_says_so():
+    assert problems("") == [
+        "expected the path of a library or program, not an empty argument",
+    ]
+
+
 def test_a_plugin_that_is_no_regular_file_is_not_loaded(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     expected = "expected a library or program"

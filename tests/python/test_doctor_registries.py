@@ -179,9 +179,9 @@ def test_variables_that_name_no_flag_are_problems_with_the_nearest_name(plugin):
     assert report("-p", path, **variables)["problems"] == []
 
 
-def test_a_variable_in_capitals_names_its_flag(plugin):
+def test_variables_in_capitals_and_those_of_built_in_names_are_no_problems(plugin):
     path = plugin('PD_DEFINE_int32(workers, 1, "");\n')
-    variables = {"DOC_WORKERS": "2"}
+    variables = {"DOC_WORKERS": "2", "DOC_": "", "DOC_flagfile": "", "DOC_UNDEFOK": ""}
     assert report("--env-prefix=DOC_", "-p", path, **variables)["problems"] == []
     (problem,) = report("--env-prefix=DOC_", "-p", path, DOC_Workers="2")["problems"]
     assert problem.startswith("environment: DOC_Workers: no flag has this name")

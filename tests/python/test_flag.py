@@ -7,6 +7,7 @@ import copy
 import math
 import operator
 import pickle
+import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from unittest import mock
@@ -605,3 +606,15 @@ def test_many_threads_read_and_set_without_losing_a_value(name):
         thread.join()
     assert wrong == []
     assert {entry.source for entry in flag.history} == {"run time", "default"}
+
+
+def test_a_flag_that_was_found_once_is_an_item_of_flags_without_python_code(name):
+    flag = pf.define(name, 1)
+    calls: list[str] = []
+    assert pf.FLAGS[name] is flag
+    sys.setprofile(lambda frame, event, _: calls.append(f"{event} {frame.f_code.co_name}"))
+    try:
+        pf.FLAGS[name]
+    finally:
+        sys.setprofile(None)
+    assert not [call for call in calls if call.startswith("call ")]

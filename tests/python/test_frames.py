@@ -156,3 +156,37 @@ def test_a_public_function_goes_with_its_cycle():
     del function, made
     gc.collect()
     assert gone() is None
+
+
+def test_a_function_decorated_with_an_override_is_called_without_our_frames(name):
+    pf.define(name, 1, max=9)
+
+    @pf.override({name: 10})
+    def refused() -> None: ...
+
+    @pf.override({name: 2})
+    def fails() -> None:
+        raise RuntimeError
+
+    def call() -> None:
+        refused()
+
+    assert frames_of(call) == ["call"]
+    assert frames_of(fails) == ["fails"]
+
+
+def test_an_interrupt_while_frames_are_dropped_is_raised(name):
+    interrupts = [KeyboardInterrupt()]
+
+    class OddError(Exception):
+        @property
+        def __traceback__(self):
+            if interrupts:
+                raise interrupts.pop()
+
+    def refuse(_: int) -> bool:
+        raise OddError
+
+    flag = pf.define(name, 1)
+    with flag.validate(refuse), pytest.raises(KeyboardInterrupt):
+        flag.value = 2

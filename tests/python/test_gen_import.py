@@ -182,7 +182,7 @@ def test_options_may_stand_behind_a_file_and_the_words_of_a_program_behind_dashe
     assert (tmp_path / "g.yaml").is_file()
     with pytest.raises(SystemExit):
         imported(capsys, "helpxml", sys.executable, "-c")
-    assert "unrecognized arguments: -c; options of the program come" in capsys.readouterr().err
+    assert "no such option -c; options of the program come after --" in capsys.readouterr().err
 
 
 def test_a_program_that_never_ends_is_an_error(tmp_path, capsys, monkeypatch):

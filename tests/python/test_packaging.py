@@ -102,17 +102,18 @@ def test_the_installed_wheel_is_imported_without_the_tree(installed, tmp_path):
 
 @pytest.mark.parametrize("lost", ["_fast.abi3.so", "_native.abi3.so", "lib/libpd_flags.so"])
 def test_a_tree_without_its_library_says_what_to_do(tmp_path, lost):
-    shutil.copytree(ROOT / "paddle_flags", tmp_path / "paddle_flags", symlinks=True)
-    for file in (tmp_path / "paddle_flags").glob(f"{lost}*"):
+    tree = tmp_path / "my tree"
+    shutil.copytree(ROOT / "paddle_flags", tree / "paddle_flags", symlinks=True)
+    for file in (tree / "paddle_flags").glob(f"{lost}*"):
         file.unlink()
     # -S: an editable installation leads back to the real tree.
     code = "try: import paddle_flags\nexcept ImportError as error: print(error)"
-    shown = run(sys.executable, "-S", "-c", code, cwd=tmp_path).stdout
+    shown = run(sys.executable, "-S", "-c", code, cwd=tree).stdout
     assert "is incomplete" in shown
-    write(tmp_path / "build_ffi.py", "")
-    shown = run(sys.executable, "-S", "-c", code, cwd=tmp_path).stdout
-    assert f"Python found paddle_flags in {tmp_path}, which is its source tree" in shown
-    assert shown.endswith(f"with: pip install -e {tmp_path}\n")
+    write(tree / "build_ffi.py", "")
+    shown = run(sys.executable, "-S", "-c", code, cwd=tree).stdout
+    assert f"Python found paddle_flags in {tree}, which is its source tree" in shown
+    assert shown.endswith(f"with: pip install -e '{tree}'\n")
     assert shown.count("\n") == 1
 
 

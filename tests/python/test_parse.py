@@ -240,7 +240,7 @@ def test_a_bad_value_of_the_environment_is_an_error_of_the_line(python):
 
 def test_unknown_variables_are_warned_of_on_request(python):
     warned = ["WORKRES", "Workers", "alias", "nothing_like_it", "wrokers"]
-    fine = ["OLD", "flagfile", "FLAGFILE", "HELP", "fromenv", "later"]
+    fine = ["", "OLD", "flagfile", "FLAGFILE", "HELP", "fromenv", "later"]
     env = {**os.environ, **{f"APP_{name}": "" for name in warned + fine}, "XAPP_y": "1"}
     env |= {"APP_workers": "3", "APP_WORKERS": "3"}
     ended = python(
