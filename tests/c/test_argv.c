@@ -432,9 +432,29 @@ TEST(joined_letters_are_told_apart) {
   refuses("-vp", PD_ERR_UNDEFINED, "-vp: no such flag");
 }
 
+static const char *last_error(void) {
+  return pd_error_list_at(errors, pd_error_list_count(errors) - 1)->message;
+}
+
+static const char *missing_before(const char *next) {
+  static char message[256];
+  snprintf(message, sizeof message,
+           "--port: the value is missing before %s, expected a 32-bit integer; a value that begins "
+           "with a dash is written --port=VALUE",
+           next);
+  return message;
+}
+
 TEST(what_may_be_a_part_of_a_secret_is_not_shown) {
   define_letters();
   refuses("-khunter2", PD_ERR_UNDEFINED, "-k<redacted>: no such flag");
+  refuses("-khunter2==", PD_ERR_UNDEFINED, "-k<redacted>: no such flag");
+  refuses("--port --key=hunter2", PD_ERR_ARGV, missing_before("--key"));
+  refuses("--port --kez=hunter2", PD_ERR_ARGV, missing_before("--kez"));
+  refuses("--port -khunter2", PD_ERR_ARGV, missing_before("-k"));
+  refuses("--key=47 -11", PD_ERR_UNDEFINED, "argv[2]: no such flag");
+  refuses("--nokay -4711", PD_ERR_UNDEFINED, "--nokay: no such flag");
+  CHECK_STR(last_error(), "argv[2]: no such flag");
 }
 
 static void refuses_argument(const char *line, const char *message) {
@@ -485,4 +505,19 @@ TEST(an_argument_behind_a_sensitive_flag_may_be_a_part_of_its_value) {
   define_letters();
   refuses_argument("--key=my secret key", "argv[2]: expected no argument");
   refuses_argument("--key=my --port=9 x", "x: expected no argument");
+}
+
+TEST(an_argument_that_may_be_the_value_of_a_misspelt_flag_is_not_shown) {
+  define_letters();
+  pd_parse_options options = {.size = sizeof options, .errors = errors, .no_arguments = true};
+  CHECK_STATUS(parse_with("--kez hunter2", &options), PD_ERR_UNDEFINED,
+               "--kez: no such flag; did you mean '--key'?");
+  CHECK_STR(last_error(), "argv[2]: expected no argument");
+  refuses_argument("--nokey hunter2", "--nokey: key is string, and only a bool can be negated");
+  CHECK_STR(last_error(), "argv[2]: expected no argument");
+  refuses_argument("-- --key hunter2", "--key: expected no argument");
+  CHECK_STR(last_error(), "argv[3]: expected no argument");
+  refuses_argument("-- --key=hunter2", "--key: expected no argument");
+  refuses_argument("-- --port=2", "--port=2: expected no argument");
+  refuses_argument("-- -khunter2", "-k: expected no argument");
 }

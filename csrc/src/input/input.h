@@ -26,6 +26,7 @@ typedef struct pd__token {
   const char *meant; /* a suggestion in case no flag has the name; or NULL */
   uint8_t literal;   /* as in pd_config_add */
   uint8_t status;    /* PD_OK; or the token is an error, and `text` its message */
+  bool secret;       /* it may be a part of a sensitive value: messages do not show it */
   pd_origin origin;
 } pd__token;
 
@@ -40,6 +41,14 @@ pd__token *pd__tokens_add(pd__arena *arena, pd__tokens *list, pd__token token);
 
 /* Split text such as --name=value into a token. Its origin is not filled. */
 pd__token pd__token_split(const char *text);
+
+/* Returns how many bytes of a token messages may show: all, unless it assigns a value to a flag
+ * that is sensitive, or that is not defined and may be misspelt. */
+size_t pd__token_shown_part(const char *text);
+
+/* Returns whether the token is like -p9, one dash and several characters, where p is a sensitive
+ * flag. */
+bool pd__token_joins_secret(const pd__token *token);
 
 /* The token's name with its place, for messages. Gives `out`. */
 const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]);
