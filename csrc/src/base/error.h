@@ -32,8 +32,15 @@ const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text);
 const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length);
 
 /* Put text behind the text that `buffer` holds, as much of it as there is room for in `size` bytes
- * with the NUL. */
+ * with the NUL; a text that is cut ends with a whole character and "...". */
 PD__PRINTF(3, 4) void pd__append(char *buffer, size_t size, const char *format, ...);
+
+/* Cut text to `size` bytes with the NUL, at a character, and end it with "...". */
+void pd__shorten(char *text, size_t size);
+
+/* The end of a path tells more than its beginning: returns its last `most` bytes, or a little less,
+ * from a character on. */
+const char *pd__tail(const char *path, size_t most);
 
 /* Put an item behind those that `buffer` holds, with a comma between; where there is no room for it
  * and for more, "...": gives false, and nothing else may follow. */
