@@ -63,7 +63,7 @@ TEST(the_flags_of_a_linked_plugin_keep_their_names_after_its_destructors) {
   const pd_host *host = record->host;
   host->module_leave(record);
   CHECK_STATUS(pd_flag_set_int32(level, 8, &err), PD_ERR_UNDEFINED,
-               "alpha_level: the module that defined it is gone");
+               "alpha_level: the module that defined it has been unloaded");
   CHECK_STATUS(pd_flag_find("alpha_level", &again, &err), PD_ERR_UNDEFINED,
                "no flag is named 'alpha_level'");
   host->module_join(record);

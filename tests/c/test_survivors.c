@@ -121,7 +121,7 @@ TEST(a_group_is_asked_again_when_a_flag_was_given_its_default_meanwhile) {
   CHECK_OK(pd_group_add(PD_GROUP_AT_MOST_ONE, both, 2, NULL, &err));
   CHECK_OK(pd_validator_add(&a, 1, gives_b_once, NULL, NULL, NULL, &err));
   CHECK_STATUS(pd_flag_set_int64(a, 5, &err), PD_ERR_REFUSED,
-               "at most one of --a, --b can be given; given: --a, --b");
+               "at most one of --a, --b can be given; given: --a=5 (run time), --b=0 (run time)");
   CHECK_STR(text_of(a), "0");
 }
 
