@@ -217,9 +217,9 @@ def test_a_flag_that_comes_back_with_another_type_gives_values_of_that_type(name
             with pytest.raises(pf.FlagTypeError):
                 setattr(pf.FLAGS, f"{name}_x", wrong)
             flag.reset()
-        with pytest.raises(pf.UndefinedFlagError, match="is gone"):
+        with pytest.raises(pf.UndefinedFlagError, match="has been unloaded"):
             _ = flag.value
-        with pytest.raises(pf.UndefinedFlagError, match="is gone"):
+        with pytest.raises(pf.UndefinedFlagError, match="has been unloaded"):
             flag.value = value
         with pytest.raises(pf.UndefinedFlagError, match="no flag is named"):
             getattr(pf.FLAGS, f"{name}_x")
