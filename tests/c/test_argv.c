@@ -501,6 +501,20 @@ TEST(a_list_with_its_items_apart_is_told_the_form) {
           "-2: no such flag; items of a list are separated by commas, as in --sizes=1,-2");
 }
 
+TEST(items_that_a_shell_would_change_are_not_suggested) {
+  define_letters();
+  pd_flag_def def = definition(PD_TYPE_string, "paths");
+  def.list = PD_TYPE_string;
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  const char *shells[] = {"a;b", "a&b", "a|b", "*.c", "a?", "(a)",
+                          "<a",  "a>b", "{a}", "[a]", "a!b"};
+  for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+    char line[64];
+    snprintf(line, sizeof line, "--paths=%s x", shells[i]);
+    refuses_argument(line, "x: expected no argument; items of a list are separated by commas");
+  }
+}
+
 TEST(an_argument_behind_a_sensitive_flag_may_be_a_part_of_its_value) {
   define_letters();
   refuses_argument("--key=my secret key", "argv[2]: expected no argument");
