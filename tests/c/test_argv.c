@@ -432,9 +432,29 @@ TEST(joined_letters_are_told_apart) {
   refuses("-vp", PD_ERR_UNDEFINED, "-vp: no such flag");
 }
 
+static const char *last_error(void) {
+  return pd_error_list_at(errors, pd_error_list_count(errors) - 1)->message;
+}
+
+static const char *missing_before(const char *next) {
+  static char message[256];
+  snprintf(message, sizeof message,
+           "--port: the value is missing before %s, expected a 32-bit integer; a value that begins "
+           "with a dash is written --port=VALUE",
+           next);
+  return message;
+}
+
 TEST(what_may_be_a_part_of_a_secret_is_not_shown) {
   define_letters();
   refuses("-khunter2", PD_ERR_UNDEFINED, "-k<redacted>: no such flag");
+  refuses("-khunter2==", PD_ERR_UNDEFINED, "-k<redacted>: no such flag");
+  refuses("--port --key=hunter2", PD_ERR_ARGV, missing_before("--key"));
+  refuses("--port --kez=hunter2", PD_ERR_ARGV, missing_before("--kez"));
+  refuses("--port -khunter2", PD_ERR_ARGV, missing_before("-k"));
+  refuses("--key=47 -11", PD_ERR_UNDEFINED, "argv[2]: no such flag");
+  refuses("--nokay -4711", PD_ERR_UNDEFINED, "--nokay: no such flag");
+  CHECK_STR(last_error(), "argv[2]: no such flag");
 }
 
 static void refuses_argument(const char *line, const char *message) {
@@ -481,8 +501,37 @@ TEST(a_list_with_its_items_apart_is_told_the_form) {
           "-2: no such flag; items of a list are separated by commas, as in --sizes=1,-2");
 }
 
+TEST(items_that_a_shell_would_change_are_not_suggested) {
+  define_letters();
+  pd_flag_def def = definition(PD_TYPE_string, "paths");
+  def.list = PD_TYPE_string;
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  const char *shells[] = {"a;b", "a&b", "a|b", "*.c", "a?", "(a)",
+                          "<a",  "a>b", "{a}", "[a]", "a!b"};
+  for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+    char line[64];
+    snprintf(line, sizeof line, "--paths=%s x", shells[i]);
+    refuses_argument(line, "x: expected no argument; items of a list are separated by commas");
+  }
+}
+
 TEST(an_argument_behind_a_sensitive_flag_may_be_a_part_of_its_value) {
   define_letters();
   refuses_argument("--key=my secret key", "argv[2]: expected no argument");
   refuses_argument("--key=my --port=9 x", "x: expected no argument");
+}
+
+TEST(an_argument_that_may_be_the_value_of_a_misspelt_flag_is_not_shown) {
+  define_letters();
+  pd_parse_options options = {.size = sizeof options, .errors = errors, .no_arguments = true};
+  CHECK_STATUS(parse_with("--kez hunter2", &options), PD_ERR_UNDEFINED,
+               "--kez: no such flag; did you mean '--key'?");
+  CHECK_STR(last_error(), "argv[2]: expected no argument");
+  refuses_argument("--nokey hunter2", "--nokey: key is string, and only a bool can be negated");
+  CHECK_STR(last_error(), "argv[2]: expected no argument");
+  refuses_argument("-- --key hunter2", "--key: expected no argument");
+  CHECK_STR(last_error(), "argv[3]: expected no argument");
+  refuses_argument("-- --key=hunter2", "--key: expected no argument");
+  refuses_argument("-- --port=2", "--port=2: expected no argument");
+  refuses_argument("-- -khunter2", "-k: expected no argument");
 }

@@ -100,3 +100,61 @@ TEST(a_long_value_is_cut_at_a_character) {
   strcpy(shown + 88, "...");
   check_shown(text, shown);
 }
+
+static char warning[2000];
+
+static void keep_warning(const char *message, pd_warning kind, void *context) {
+  (void)kind, (void)context;
+  strcpy(warning, message);
+}
+
+static bool refuse_at_length(const pd_flag_entry *const *entries, void *context, char *why,
+                             size_t size) {
+  (void)entries;
+  snprintf(why, size, "%s", (const char *)context);
+  return false;
+}
+
+/* "\xc3\xbc" again and again, after one byte if `odd`. */
+static const char *umlauts(size_t count, bool odd) {
+  static char text[4096];
+  strcpy(text, odd ? "a" : "");
+  for (size_t i = 0; i < count; i++) strcat(text, "\xc3\xbc");
+  return text;
+}
+
+TEST(a_long_message_is_cut_at_a_character_and_says_so) {
+  for (size_t odd = 0; odd < 2; odd++) {
+    pd_flag_def def = definition(PD_TYPE_bool, odd ? "odd" : "even");
+    pd_flag *flag = NULL;
+    char why[1000];
+    def.validate = refuse_at_length;
+    def.context = strcpy(why, umlauts(250, odd));
+    CHECK_OK(pd_flag_register(&def, &flag, &err));
+    pd_assignment item = {.flag = flag, .text = "yes"};
+    pd_origin origin = {PD_SOURCE_FILE, 7, umlauts(400, odd), 0};
+    CHECK(pd_batch_set(&item, 1, &origin, NULL, &err) == PD_ERR_REFUSED);
+    CHECK(!strchr(err.message, '?') && !strncmp(err.message, "...\xc3\xbc", 5));
+    CHECK(strstr(err.message,
+                 odd ? "\xc3\xbc:7: --odd=true: a\xc3\xbc" : "\xc3\xbc:7: --even=true: \xc3"));
+    CHECK_OK(pd_warning_handle(keep_warning, NULL, &err));
+    CHECK_OK(pd_warning_report(umlauts(1000, odd), &err));
+    CHECK(strlen(warning) > 1000 && !strchr(warning, '?'));
+    CHECK_STR(warning + strlen(warning) - 5, "\xc3\xbc...");
+  }
+}
+
+TEST(a_long_path_of_a_definition_is_cut_at_a_character) {
+  for (size_t odd = 0; odd < 2; odd++) {
+    pd_flag_def def = definition(PD_TYPE_bool, "b");
+    char file[300];
+    snprintf(file, sizeof file, "%s%s", umlauts(120, true), odd ? "/" : "");
+    def.file = file;
+    def.module = "m";
+    CHECK(pd_flag_register(&def, NULL, &err) == (odd ? PD_ERR_CONFLICT : PD_OK));
+    def.type = PD_TYPE_int32;
+    def.max.i64 = 1;
+    CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+    CHECK(!strchr(err.message, '?'));
+  }
+}

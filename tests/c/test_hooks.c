@@ -177,7 +177,7 @@ TEST(lists_of_flags_are_cut_between_flags) {
   for (int i = 0; i < 40; i++) {
     char name[32];
     snprintf(name, sizeof name, "flag_with_number_%d", i);
-    flags[i] = define_flag(PD_TYPE_int64, strdup(name));
+    flags[i] = define_flag(PD_TYPE_int64, name);
   }
   CHECK_OK(pd_group_add(PD_GROUP_AT_LEAST_ONE, flags, 40, NULL, &err));
   CHECK(pd_flags_validate(NULL, &err) == PD_ERR_REFUSED);

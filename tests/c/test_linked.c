@@ -39,7 +39,7 @@ TEST(a_plugin_that_is_opened_later_is_not) {
 #endif
 }
 
-/* AddressSanitizer allows none. */
+/* Sanitizers allow no other namespace. */
 TEST(no_plugin_of_a_namespace_of_the_loader_is) {
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   begin();

@@ -23,8 +23,7 @@ static size_t character_length(const char *text) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : length;
 }
 
-/* Replace invalid and control bytes: paths and choices are inserted unquoted, and truncation may
- * split a character. */
+/* Replace invalid and control bytes: paths and choices are inserted unquoted. */
 static void tidy(char *message) {
   char *out = message;
   for (const char *at = message; *at; at++) {
@@ -35,8 +34,25 @@ static void tidy(char *message) {
   *out = '\0';
 }
 
+static bool continues(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
+
+void pd__shorten(char *text, size_t size) {
+  if (strlen(text) < size) return;
+  size_t end = size - sizeof "...";
+  while (end > 0 && continues(text[end])) end--;
+  strcpy(text + end, "...");
+}
+
+const char *pd__tail(const char *path, size_t most) {
+  size_t length = strlen(path);
+  if (length <= most) return path;
+  for (path += length - most; continues(*path);) path++;
+  return path;
+}
+
 static void fill(pd_error *err, pd_status status, const char *format, va_list arguments) {
-  vsnprintf(err->message, sizeof err->message, format, arguments);
+  int length = vsnprintf(err->message, sizeof err->message, format, arguments);
+  if (length >= (int)sizeof err->message) pd__shorten(err->message, sizeof err->message - 1);
   err->status = status;
   tidy(err->message);
 }
@@ -59,8 +75,9 @@ void pd__append(char *buffer, size_t size, const char *format, ...) {
   size_t used = strlen(buffer);
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(buffer + used, size - used, format, arguments);
+  int length = vsnprintf(buffer + used, size - used, format, arguments);
   va_end(arguments);
+  if (length >= (int)(size - used)) pd__shorten(buffer, size - 1);
 }
 
 bool pd__append_item(char *buffer, size_t size, const char *item) {

@@ -32,8 +32,16 @@ const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text);
 /* Like pd__quote, for the first `length` bytes. They must end with a whole character. */
 const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length);
 
-/* Appends to the string in `buffer`, truncating the result to `size` bytes including the NUL. */
+/* Appends to the string in `buffer`, of `size` bytes with the NUL. Text that doesn't fit is cut
+ * between characters and followed by "...". */
 PD__PRINTF(3, 4) void pd__append(char *buffer, size_t size, const char *format, ...);
+
+/* Cuts text to `size` bytes with the NUL, between characters, and ends it with "...". */
+void pd__shorten(char *text, size_t size);
+
+/* Returns the last `most` bytes of a path, or a little less so that no character is split: the end
+ * of a path identifies it better than the beginning. */
+const char *pd__tail(const char *path, size_t most);
 
 /* Appends an item to a comma-separated list. If the item and a later "..." don't fit, appends "..."
  * instead and returns false; nothing may be appended after that. */

@@ -6,21 +6,15 @@
 /* "int32 at alpha.c:12 in libalpha.so", or the parts of it that are known. */
 #define PLACE_SIZE 320
 
-/* The last `most` bytes: the end of a path identifies it better than the beginning. */
-static const char *tail(const char *path, size_t most) {
-  size_t length = strlen(path);
-  return length > most ? path + length - most : path;
-}
-
 static const char *place_of(const pd__cell *cell, char out[PLACE_SIZE]) {
   const pd_flag_def *def = cell->def;
   const pd_module *image = pd__cell_module(cell);
   const char *module = def->module;
   if (!module) module = image ? image->path : "";
   snprintf(out, PLACE_SIZE, "%s", pd__type_name(def->type));
-  if (def->file) pd__append(out, PLACE_SIZE, " at %s", tail(def->file, 100));
+  if (def->file) pd__append(out, PLACE_SIZE, " at %s", pd__tail(def->file, 100));
   if (def->file && def->line) pd__append(out, PLACE_SIZE, ":%u", def->line);
-  if (*module) pd__append(out, PLACE_SIZE, " in %s", tail(module, 160));
+  if (*module) pd__append(out, PLACE_SIZE, " in %s", pd__tail(module, 160));
   return out;
 }
 

@@ -12,6 +12,7 @@ typedef struct parse {
   int at;                /* the current token */
   const pd_flag *last;   /* the last flag on the line; NULL if there is none or it isn't known */
   const char *last_text; /* its value; NULL: it has none */
+  bool last_negated;     /* it was given as --noname */
   int last_at;           /* index of the last of its tokens */
   bool *argument;        /* for each token: true if it is neither a flag nor the value of one */
   char **fresh;          /* where the new line is built: argv itself, unless it is reordered */
@@ -45,9 +46,10 @@ static void read_files(parse *run) {
 
 /* ---- Parsing, with the lock ---- */
 
-static void remember(parse *run, const pd_flag *flag, const char *text) {
-  run->last = flag;
+static void remember(parse *run, const pd__meaning *meaning, const char *text) {
+  run->last = meaning->flag;
   run->last_text = text;
+  run->last_negated = meaning->negated;
   run->last_at = run->at;
 }
 
@@ -56,22 +58,33 @@ static void remember(parse *run, const pd_flag *flag, const char *text) {
 /* Suggests a fix for an argument right after a flag: --sizes 1 2 3. */
 static void suggest(const parse *run, char out[PD__SUGGESTION_SIZE]) {
   out[0] = '\0';
-  if (!run->last || run->last_at != run->at - 1) return;
+  if (!run->last || run->last_negated || run->last_at != run->at - 1) return;
   size_t count = 0;
   while (run->at + (int)count < run->argc && is_value(run->argv[run->at + (int)count])) count++;
   pd__suggest_value(run->last, run->last_text, run->argv + run->at, count, out);
 }
 
-/* An argument after a sensitive flag may be a part of its value, so it is not shown. */
+/* Returns whether the token under way is not shown, since it may belong to a secret: after a
+ * sensitive flag it may be a part of its value, and after a name that is not defined, or that is
+ * itself an argument, the value of a flag. */
+static bool may_be_secret(const parse *run) {
+  const char *before = run->argv[run->at - 1];
+  if (run->last && pd__flag_def(run->last)->sensitive) return true;
+  if (run->at == 1 || is_value(before) || ends_flags(before)) return false;
+  bool known = run->last && run->last_at == run->at - 1;
+  return !known && !strchr(before, '=');
+}
+
 static void refuse_argument(parse *run) {
   char quoted[PD__QUOTE_SIZE], suggestion[PD__SUGGESTION_SIZE];
-  bool secret = run->last && pd__flag_def(run->last)->sensitive;
+  const char *text = run->argv[run->at];
+  size_t shown = is_value(text) ? strlen(text) : pd__token_shown_part(text);
   suggest(run, suggestion);
-  if (secret) {
+  if (may_be_secret(run)) {
     pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "argv[%d]: expected no argument", run->at);
   } else {
     pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "%s: expected no argument%s",
-                    pd__quote(quoted, run->argv[run->at]), suggestion);
+                    pd__quote_part(quoted, text, shown), suggestion);
   }
 }
 
@@ -92,7 +105,7 @@ static bool read_whole(parse *run, const char *text) {
   pd_flag *node = equals ? pd__resolve(name, (size_t)(equals - name)) : NULL;
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   if (node) pd__reader_assign(&run->reader, node, equals + 1, &origin, 0);
-  if (node) remember(run, pd__flag_meant(node), equals + 1);
+  if (node) remember(run, &(pd__meaning){pd__flag_meant(node), node, false}, equals + 1);
   return node != NULL;
 }
 
@@ -114,8 +127,9 @@ static void read_flag(parse *run, const char *text) {
   } else if (wants || (!token.text && next && is_value(next))) {
     token.next = next; /* for messages */
   }
+  token.secret = !meaning.flag && is_value(text) && may_be_secret(run);
   if (!meaning.flag && is_value(text)) suggest_number(run, &token);
-  remember(run, meaning.negated ? NULL : meaning.flag, token.text);
+  remember(run, &meaning, token.text);
   pd__option_take(&run->reader, &token, &meaning);
 }
 

@@ -26,6 +26,7 @@ typedef struct pd__token {
   const char *meant; /* the end of the message if no flag has the name, a suggestion; or NULL */
   uint8_t literal;   /* as in pd_config_add */
   uint8_t status;    /* PD_OK; otherwise the token is an error, and `text` its message */
+  bool secret;       /* it may be part of a sensitive value: messages do not show it */
   pd_origin origin;
 } pd__token;
 
@@ -41,6 +42,14 @@ pd__token *pd__tokens_add(pd__arena *arena, pd__tokens *list, pd__token token);
 
 /* Splits text such as --name=value into a token, without an origin. */
 pd__token pd__token_split(const char *text);
+
+/* Returns how many bytes of a token messages may show: all, unless it assigns a value to a flag
+ * that is sensitive, or that is not defined and may be misspelt. */
+size_t pd__token_shown_part(const char *text);
+
+/* Returns true if the token is like -p9, one dash and several characters, where p is a sensitive
+ * flag. */
+bool pd__token_joins_secret(const pd__token *token);
 
 /* Writes the token's name with its place, for messages. Returns `out`. */
 const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]);

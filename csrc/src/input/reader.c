@@ -66,10 +66,11 @@ static void fail_missing(pd__reader *reader, const pd_flag *flag, const char *na
   pd__value_expected(pd__flag_def(flag), expected, sizeof expected);
   pd__source_of(name, &token->origin, source);
   if (token->next && !pd__flag_def(flag)->sensitive) {
+    size_t shown = pd__token_shown_part(token->next);
     pd__reader_fail(reader, NULL, PD_ERR_ARGV,
                     "%s: the value is missing before %s, expected %s; a value that begins with a "
                     "dash is written --%s=VALUE",
-                    source, pd__quote(quoted, token->next), expected, name);
+                    source, pd__quote_part(quoted, token->next, shown), expected, name);
   } else {
     pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s: the value is missing, expected %s", source,
                     expected);
@@ -126,7 +127,11 @@ static void report_unknown(pd__reader *reader, const pd__token *token) {
   size_t before = strlen(token->dashes);
   bool option = before && token->dashes[before - 1] == '-'; /* not from --fromenv=, and no key */
   pd__suggest(token->name, token->length, option ? "--" : NULL, suggestion);
-  if (!*suggestion && is_short(token) && pd__letter_is_sensitive(*token->name)) {
+  if (token->secret) {
+    pd__report_fail(reader->report, PD_ERR_UNDEFINED, "argv[%u]: no such flag", token->origin.line);
+    return;
+  }
+  if (!*suggestion && pd__token_joins_secret(token)) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
                     pd__place_of(&token->origin, place), *token->name, PD__REDACTED);
     return;

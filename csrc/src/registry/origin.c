@@ -29,28 +29,21 @@ const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
   bool variable = is_variable(origin);
   strcpy(out, variable ? "environment: " : "");
   if (variable || !origin->place || origin->source == PD_SOURCE_RUNTIME) return out;
-  pd__append(out, PD__PLACE_SIZE, "%.255s:", origin->place);
+  const char *tail = pd__tail(origin->place, 255);
+  if (tail != origin->place) tail = pd__tail(tail, 252);
+  pd__append(out, PD__PLACE_SIZE, "%s%s:", tail == origin->place ? "" : "...", tail);
   if (origin->line) pd__append(out, PD__PLACE_SIZE, "%u:", origin->line);
   if (origin->line && origin->column) pd__append(out, PD__PLACE_SIZE, "%u:", origin->column);
   pd__append(out, PD__PLACE_SIZE, " ");
   return out;
 }
 
-/* Returns how many bytes to cut off the start of a long place, since the end of a path says more.
- * Never splits a character. */
-static size_t cut_of(const char *place) {
-  size_t length = strlen(place), most = PD__QUOTE_SIZE - 16;
-  size_t cut = length > most ? length - most : 0;
-  while (cut > 0 && ((unsigned char)place[cut] & 0xc0) == 0x80) cut++;
-  return cut;
-}
-
 const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]) {
   bool placed = origin->place && *origin->place && origin->source != PD_SOURCE_DEFAULT;
   const char *place = placed ? origin->place : pd__source_name(origin->source);
-  size_t cut = cut_of(place);
+  const char *tail = pd__tail(place, PD__QUOTE_SIZE - 16);
   const char *before = placed && is_variable(origin) ? "$" : "";
-  snprintf(out, PD__QUOTE_SIZE, "%s%s%s", before, cut ? "..." : "", place + cut);
+  snprintf(out, PD__QUOTE_SIZE, "%s%s%s", before, tail == place ? "" : "...", tail);
   bool numbered = origin->line && !placed && origin->source == PD_SOURCE_ARGV;
   if (origin->line && placed) pd__append(out, PD__QUOTE_SIZE, ":%u", origin->line);
   if (numbered) pd__append(out, PD__QUOTE_SIZE, "[%u]", origin->line);

@@ -190,7 +190,8 @@ static void join_items(const pd_flag *flag, const char *text, char *const *argum
     if (!fits) joined[0] = '\0';
     if (!fits) return;
   }
-  if (strpbrk(joined, " \t\r\n'\"\\$`")) joined[0] = '\0'; /* needs quotes in a shell */
+  if (strpbrk(joined, " \t\r\n'\"\\$`;&|<>()[]{}*?!"))
+    joined[0] = '\0'; /* needs quotes in a shell */
 }
 
 void pd__suggest_value(const pd_flag *flag, const char *text, char *const *arguments, size_t count,

@@ -272,6 +272,7 @@ static void write_subject(const asked *one, char out[SUBJECT_SIZE]) {
              pd__source_of(one->shown->flag->name, &one->shown->entry.origin, source),
              show_value(one->shown, quoted));
   }
+  pd__shorten(out, 600);
 }
 
 /* Returns whether the validator's reason contains the value of a sensitive flag. */
@@ -293,7 +294,7 @@ static void report_silent(const asked *one, const char *subject, pd__report *rep
   for (const char *at = name; *at; at++) {
     if (*at == '/' || *at == '\\') name = at + 1;
   }
-  pd__report_fail(report, PD_ERR_REFUSED, "%.600s: rejected by %s validator%s%s", subject,
+  pd__report_fail(report, PD_ERR_REFUSED, "%s: rejected by %s validator%s%s", subject,
                   one->hook ? "a" : "its", *name ? " in " : "", pd__quote(quoted, name));
 }
 
@@ -316,7 +317,7 @@ static void report_refusals(asked *each, pd__report *report) {
     } else if (!*each->why || gives_away(each)) {
       report_silent(each, subject, report);
     } else {
-      pd__report_fail(report, PD_ERR_REFUSED, "%.600s: %s", subject, each->why);
+      pd__report_fail(report, PD_ERR_REFUSED, "%s: %s", subject, each->why);
     }
   }
 }

@@ -135,9 +135,9 @@ static const char *end_of_mark(const char *text) {
 /* Returns the end of the term that an indented line explains, as in "  a  does this"; NULL if there
  * is none. Two blanks end a term, unless they separate sentences. */
 static const char *end_of_term(const char *text) {
-  const char *line_end = text + strcspn(text, "\r\n");
-  const char *end = strstr(text, "  ");
-  bool sentence = !end || end == text || strchr(".!?:", end[-1]);
+  const char *line_end = text + strcspn(text, "\r\n"), *end = text;
+  while (end < line_end && strncmp(end, "  ", 2) != 0) end++;
+  bool sentence = end == text || strchr(".!?:", end[-1]);
   return !sentence && end < line_end ? end : NULL;
 }
 
