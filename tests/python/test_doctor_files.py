@@ -61,6 +61,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids=" ".join,
 )
 def test_the_flags_of_a_file_are_found_however_it_was_linked(flags, tmp_path):
+    if "-fuse-ld=lld" in flags:
+        tool("ld.lld", "lld")
     text = LEVEL + 'PD_DEFINE_string(doc_name, "text", "");\nPD_IMPORT_int64(doc_other, 1);\n'
     path = build_plugin(tmp_path / "lib.so", write(tmp_path / "lib.c", text), flags=flags)
     found = read_binary(str(path))
