@@ -11,7 +11,12 @@ from support import INCLUDE, LIBDIR, WARNINGS, run, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-STANDARDS = ["c++11", "c++14", "c++17", "c++20"]
+STANDARDS = [
+    "c++11",
+    pytest.param("c++14", marks=pytest.mark.extended),
+    pytest.param("c++17", marks=pytest.mark.extended),
+    "c++20",
+]
 COMPILERS = {"g++": None, "clang++": "clang"}
 both_compilers = pytest.mark.parametrize("compiler", COMPILERS)
 every_standard = pytest.mark.parametrize("standard", STANDARDS)

@@ -285,6 +285,7 @@ print(counter.count(3), pf.FLAGS["counter_step"].help)
 """
 
 
+@pytest.mark.extended
 def test_setuptools_builds_a_package_whose_extension_has_flags_from_yaml(home, tmp_path):
     place = tmp_path / "counter"
     shutil.copytree(ROOT / "examples" / "gen" / "setuptools", place)
@@ -315,6 +316,7 @@ def test_setuptools_builds_a_package_whose_extension_has_flags_from_yaml(home, t
     assert said == "4\n8 How very far one count goes\n"
 
 
+@pytest.mark.extended
 def test_a_source_distribution_holds_the_yaml_and_a_wheel_what_is_generated(home, tmp_path):
     place = tmp_path / "counter"
     shutil.copytree(ROOT / "examples" / "gen" / "setuptools", place)
