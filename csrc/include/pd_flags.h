@@ -242,8 +242,9 @@ typedef bool (*pd_validator)(const pd_flag_entry *const *entries, void *context,
  * anything that may call the registry, and must not throw. */
 typedef struct pd_cell_access {
   size_t size;                               /* of this struct, in bytes */
-  const char *(*get)(void *cell);            /* the value, valid until the next call for
-                                                this cell; NULL: no code assigns to it */
+  const char *(*get)(void *cell);            /* returns the value, valid until the next call
+                                                for this cell, or NULL if there is none any
+                                                more. May be NULL if no code assigns to it */
   void (*put)(void *cell, const char *text); /* set it to `text`, which stays valid */
 } pd_cell_access;
 

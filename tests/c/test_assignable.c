@@ -189,6 +189,21 @@ TEST(a_string_of_another_kind_follows_its_flag_and_is_followed) {
   CHECK(info.in_step);
 }
 
+static const char *get_none(void *cell) {
+  (void)cell;
+  return NULL;
+}
+
+TEST(a_variable_that_has_no_value_any_more_leaves_the_flag_its_value) {
+  static const pd_cell_access access = {sizeof access, get_none, put_counted};
+  static counted cell;
+  pd_flag *flag = define_mode(&cell, &access);
+  const char *text = NULL;
+  CHECK_OK(pd_flag_set_string(flag, "best", &err));
+  CHECK_OK(pd_flag_get_string(flag, &text, &err));
+  CHECK_STR(text, "best");
+}
+
 TEST(an_access_without_put_or_for_a_number_is_refused) {
   static const pd_cell_access access = {sizeof access, get_counted, NULL};
   static counted cell;

@@ -29,6 +29,7 @@
 #error "the bridge leads to a real gflags: take include/compat off the include path"
 #endif
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -75,6 +76,24 @@ PD__LOCAL inline void store(uint8_t type, void *cell, const pd_value &value) {
   PD_TYPE_MAP(PD__BRIDGE_STORE)
 #undef PD__BRIDGE_STORE
 }
+
+/* True once the process ends: destructors of other libraries may have destroyed their strings. */
+PD__LOCAL inline std::atomic<bool> &ended() {
+  static std::atomic<bool> value(false);
+  return value;
+}
+
+PD__LOCAL inline void end() { ended() = true; }
+
+PD__LOCAL inline const char *text_get(void *cell) {
+  return ended() ? nullptr : detail::string_get(cell);
+}
+
+PD__LOCAL inline void text_put(void *cell, const char *text) {
+  if (!ended()) detail::string_put(cell, text);
+}
+
+static const pd_cell_access text_access = {sizeof(pd_cell_access), text_get, text_put};
 
 /* ---- Validators ---- */
 
@@ -136,7 +155,7 @@ PD__LOCAL inline pd_status register_flag(const CommandLineFlagInfo &info, pd_err
   def.file = info.filename.c_str();
   def.cell = made->cell;
   def.assignable = true;
-  def.access = type == PD_TYPE_string ? &detail::string_access : nullptr;
+  def.access = type == PD_TYPE_string ? &text_access : nullptr;
   def.validate = is_accepted;
   def.context = made;
   def.default_value = load(type, made->cell);
@@ -161,7 +180,7 @@ PD__LOCAL inline pd_status register_flag(const CommandLineFlagInfo &info, pd_err
 PD__LOCAL inline void stay() {
 #ifndef _WIN32
   Dl_info here;
-  if (dladdr(reinterpret_cast<const void *>(&detail::string_access), &here) && here.dli_fname) {
+  if (dladdr(reinterpret_cast<const void *>(&text_access), &here) && here.dli_fname) {
     dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   }
 #endif
@@ -177,6 +196,7 @@ PD__LOCAL inline size_t bridge_gflags(std::vector<std::string> *errors = nullptr
   std::vector<gflags_bridge::CommandLineFlagInfo> all;
   ::GFLAGS_NAMESPACE::GetAllFlags(&all);
   gflags_bridge::stay();
+  std::atexit(gflags_bridge::end); /* runs before the destructors of the flags found now */
   for (const gflags_bridge::CommandLineFlagInfo &info : all) {
     pd_error err;
     if (gflags_bridge::is_word(info.name) || gflags_bridge::is_known(info)) continue;
