@@ -77,7 +77,7 @@ void pd__entries_push(pd__entry **list, pd__entry *fresh) {
 
 /* Stores the value below the overrides. Without overrides it goes to the node and, if `publish` is
  * true, to all cells. */
-static void set_base(pd_flag *flag, pd_value value, bool publish) {
+static inline void set_base(pd_flag *flag, pd_value value, bool publish) {
   if (pd__flag_override(flag)) {
     flag->extra->base = value;
   } else if (publish) {
@@ -87,22 +87,33 @@ static void set_base(pd_flag *flag, pd_value value, bool publish) {
   }
 }
 
+static bool is_placed(const pd_origin *origin) {
+  return origin->place || origin->line || origin->column;
+}
+
 static bool has_origin(const pd_flag *flag, const pd_origin *origin) {
-  return flag->line == origin->line && flag->place == origin->place &&
-         flag->column == origin->column && flag->source == origin->source;
+  bool placed = is_placed(origin);
+  if (flag->source != origin->source || flag->placed != placed) return false;
+  return !placed || (flag->line == origin->line && flag->place == origin->place &&
+                     flag->column == origin->column);
 }
 
 static void set_origin(pd_flag *flag, const pd_origin *origin) {
   flag->source = (uint8_t)origin->source;
+  if (!flag->placed && !is_placed(origin)) return;
+  flag->placed = is_placed(origin);
   flag->line = origin->line;
   flag->column = origin->column;
   flag->place = origin->place;
 }
 
 bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  if (flag->assigned && !has_origin(flag, origin)) return false;
-  flag->assigned = true;
-  set_origin(flag, origin);
+  if (!flag->assigned) {
+    flag->assigned = true;
+    set_origin(flag, origin);
+  } else if (!has_origin(flag, origin)) {
+    return false;
+  }
   set_base(flag, value, true);
   return true;
 }

@@ -39,7 +39,7 @@ extern uint64_t pd__validators_added;
 extern pd__targets pd__general_watchers;
 
 static inline pd__target *pd__hooks_of(const pd_flag *flag) {
-  return flag->extra ? flag->extra->hooks.first : NULL;
+  return flag->extended ? flag->extra->hooks.first : NULL;
 }
 
 /* Returns whether a change of the flag may concern a validator or a watcher. */

@@ -182,6 +182,7 @@ pd_flag *pd__names_next(const pd_flag *previous) {
 
 pd__extra *pd__flag_extra(pd_flag *node) {
   if (!node->extra) node->extra = calloc(1, sizeof *node->extra);
+  node->extended = node->extra != NULL;
   return node->extra;
 }
 

@@ -88,14 +88,13 @@ typedef union pd__number {
  * Otherwise it is kept because something waits for the name: imports, pending values, the values of
  * a former definition. A node that was ever a flag is never freed, since there are handles to it.
  *
- * The fields that an assignment of a number uses come first, in 64 bytes: one or two cache lines.
- * Bit fields share bytes, so even reading one needs the lock. */
+ * The first 32 bytes, which lie in one cache line, are all that an assignment of a number at run
+ * time uses; `extended` and `placed` repeat there what the others say. Bit fields share bytes, so
+ * even reading one needs the lock. */
 struct pd_flag {
   const char *name;     /* of a flag: the definition's text, in its module; else interned */
-  pd__number number;    /* the value of a number */
   void *variable;       /* of the definition; NULL: none, or reached by access functions only */
-  pd__extra *extra;     /* NULL if none is needed */
-  uint32_t generation;  /* of the definition; changes whenever that does */
+  pd__number number;    /* the value of a number */
   uint16_t length;      /* of the name */
   uint8_t state;        /* as pd_flag_get_state says; read without the lock */
   uint8_t type;         /* of the value; outlives the definition */
@@ -111,6 +110,10 @@ struct pd_flag {
   bool warned : 1;      /* a warning about its use was added */
   bool known : 1;       /* was ever defined as a flag or an alias: there may be handles */
   bool old_name : 1;    /* as an alias: deprecated */
+  bool extended : 1;    /* there is `extra` */
+  bool placed : 1;      /* line, column or place of the origin isn't 0 */
+  pd__extra *extra;     /* NULL if none is needed */
+  uint32_t generation;  /* of the definition; changes whenever that does */
   uint32_t line;        /* of the origin */
   uint32_t column;      /* of the origin */
   uint32_t claim;       /* marks the last operation that visited the node: pd__next_claim */
@@ -197,7 +200,7 @@ typedef struct pd__meaning {
 
 /* Returns the flag of an alias; for other nodes, the node itself. */
 static inline pd_flag *pd__flag_meant(pd_flag *node) {
-  return node->extra && node->extra->alias_of ? node->extra->alias_of : node;
+  return node->extended && node->extra->alias_of ? node->extra->alias_of : node;
 }
 
 /* Returns the node of a name: a defined flag, or an alias of one. NULL if the name is undefined.
@@ -479,7 +482,7 @@ pd__overridden *pd__override_find(pd_override number, size_t *count);
 void pd__override_forget(pd_override number);
 
 static inline pd__overridden *pd__flag_override(const pd_flag *flag) {
-  return flag->extra ? flag->extra->overrides : NULL;
+  return flag->extended ? flag->extra->overrides : NULL;
 }
 
 /* ---- Where a value came from, for messages (origin.c) ---- */

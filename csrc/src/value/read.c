@@ -71,6 +71,10 @@ static pd_status read_double(const char *text, double *out) {
   return overflow || underflow ? PD_ERR_RANGE : PD_OK;
 }
 
+static bool is_integer(const pd__type *type) {
+  return type->kind == PD__TYPE_SIGNED || type->kind == PD__TYPE_UNSIGNED;
+}
+
 /* Most numbers are a few digits. */
 static inline bool read_few_digits(const char *text, uint64_t *out) {
   const char *at = text;
@@ -83,7 +87,6 @@ static inline bool read_few_digits(const char *text, uint64_t *out) {
 static pd_status read_integer(const pd__type *type, const char *text, pd_value *out) {
   bool negative = *text == '-';
   uint64_t magnitude;
-  if (read_few_digits(text, &out->u64) && out->u64 <= type->max.u64) return PD_OK;
   if (*text == '+' || *text == '-') text++;
   bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
   pd_status status =
@@ -93,14 +96,22 @@ static pd_status read_integer(const pd__type *type, const char *text, pd_value *
   return magnitude <= (negative ? 0 - type->min.u64 : type->max.u64) ? PD_OK : PD_ERR_RANGE;
 }
 
-pd_status pd__value_parse(pd_type type, const char *text, pd_value *out) {
-  const pd__type *row = pd__type_of(type);
-  if (row->kind == PD__TYPE_SIGNED || row->kind == PD__TYPE_UNSIGNED)
-    return read_integer(row, text, out);
-  if (row->kind == PD__TYPE_TRUTH) return read_bool(text, &out->b);
-  if (row->kind == PD__TYPE_FLOATING) return read_double(text, &out->f64);
+/* Not inlined, since most numbers don't need its registers and its stack. */
+static __attribute__((noinline)) pd_status read_any(const pd__type *type, const char *text,
+                                                    pd_value *out) {
+  if (is_integer(type)) return read_integer(type, text, out);
+  if (type->kind == PD__TYPE_TRUTH) return read_bool(text, &out->b);
+  if (type->kind == PD__TYPE_FLOATING) return read_double(text, &out->f64);
   out->str = text;
-  return row->kind == PD__TYPE_TEXT ? PD_OK : PD_ERR_TYPE;
+  return type->kind == PD__TYPE_TEXT ? PD_OK : PD_ERR_TYPE;
+}
+
+pd_status pd__value_parse(pd_type number, const char *text, pd_value *out) {
+  const pd__type *type = pd__type_of(number);
+  if (is_integer(type) && read_few_digits(text, &out->u64) && out->u64 <= type->max.u64) {
+    return PD_OK;
+  }
+  return read_any(type, text, out);
 }
 
 /* A plain number means the same with a unit as without one. */
