@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._completion.answer import (
+    NOTHING,
     Answer,
     Candidate,
     describe,
@@ -33,11 +34,16 @@ class _Values(NamedTuple):
     needs_equals: bool = False  # never in the next token
 
 
-def answer_shell(*, stop_at_argument: bool) -> None:
+def answer_shell(*, arguments: bool, stop_at_argument: bool) -> None:
     """Answer the shell that asks for completions, if one does."""
     request = read_request()
     if request:
-        answer = complete_flags(request.tokens, request.token, stop_at_argument=stop_at_argument)
+        answer = complete_flags(
+            request.tokens,
+            request.token,
+            stop_at_argument=stop_at_argument,
+            arguments=None if arguments else NOTHING,
+        )
         request.reply(answer)
 
 

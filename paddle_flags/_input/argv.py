@@ -34,6 +34,7 @@ _ORDERS = {
     "leave": lib.PD_ARRANGE_LEAVE,
     "reorder": lib.PD_ARRANGE_REORDER,
 }
+_SWITCHES = ("warn_unknown_env", "allow_pending", "arguments", "stop_at_argument", "keep_startup")
 
 
 class Options:
@@ -46,6 +47,7 @@ class Options:
         warn_unknown_env: bool = False,
         config: Path | Sequence[Path] | None = None,
         allow_pending: bool = False,
+        arguments: bool = True,
         stop_at_argument: bool = False,
         order: Order = "remove",
         usage: str | None = None,
@@ -56,6 +58,7 @@ class Options:
         self.warn_unknown_env = warn_unknown_env
         self.config = config
         self.allow_pending = allow_pending
+        self.arguments = arguments
         self.stop_at_argument = stop_at_argument
         self.order = order
         self.usage = usage
@@ -69,7 +72,7 @@ class Options:
         for name, text in (("usage", self.usage), ("version", self.version)):
             if text is not None:
                 to_argument(name, text)
-        for name in ("warn_unknown_env", "allow_pending", "stop_at_argument", "keep_startup"):
+        for name in _SWITCHES:
             to_switch(name, getattr(self, name))
         if self.warn_unknown_env and not self.env_prefix:
             message = "warn_unknown_env: needs an env_prefix that is not empty"
@@ -146,6 +149,7 @@ class _Call:
                 "env_prefix": self._prefix,
                 "errors": self.found.pointer,
                 "help": self.help,
+                "no_arguments": not options.arguments,
             },
         )
 

@@ -41,13 +41,14 @@ def help_text(
     *,
     usage: str | None = None,
     version: str | None = None,
+    arguments: bool = True,
     width: int | None = None,
     color: bool | None = None,
 ) -> str:
     """Return the text of `--<kind>`, or of `--<kind>=<pattern>`.
 
-    `program` is `sys.argv[0]`, and `usage` the text above the flags. `width` and `color`
-    default to those of the terminal.
+    `program` is `sys.argv[0]`, and `usage` the text above the flags; by default, a line that
+    says whether there are `arguments`. `width` and `color` default to those of the terminal.
     """
     if not isinstance(kind, str) or kind not in KINDS:
         message = f"help {kind!r}: expected one of {', '.join(KINDS)}"
@@ -62,7 +63,7 @@ def help_text(
     options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
     options.help = wanted
     options.program = text("program", program)
-    options.usage = text("usage", _usage_of_module(program, kind) if usage is None else usage)
+    options.usage = text("usage", _usage(program, kind, arguments) if usage is None else usage)
     options.version = text("version", version)
     options.width = _width() if width is None else min(max(_integer("width", width), 1), 10000)
     options.color = wants_color() if color is None else to_switch("color", color)
@@ -76,12 +77,23 @@ def _integer(name: str, value: int) -> int:
     raise FlagTypeError(message)
 
 
-def _usage_of_module(program: str, kind: str) -> str | None:
-    """Return the usage line of a program that was started by `python -m`."""
-    name = getattr(getattr(sys.modules.get("__main__"), "__spec__", None), "name", None)
-    if name is None or kind == "helpxml" or [program] != sys.argv[:1]:
+def _usage(program: str, kind: str, arguments: bool) -> str | None:
+    """Return the usage line; None: C writes its own."""
+    if kind == "helpxml":
         return None
-    return f"usage: python -m {name.removesuffix('.__main__')} [--flag=value ...] [argument ...]"
+    module = _module(program)
+    if module is None and arguments:
+        return None
+    shown = os.path.basename(program) if module is None else f"python -m {module}"
+    return f"usage: {shown} [--flag=value ...]{' [argument ...]' if arguments else ''}"
+
+
+def _module(program: str) -> str | None:
+    """Return the name of a program that was started by `python -m`."""
+    name = getattr(getattr(sys.modules.get("__main__"), "__spec__", None), "name", None)
+    if name is None or [program] != sys.argv[:1]:
+        return None
+    return str(name).removesuffix(".__main__")
 
 
 def _width() -> int:

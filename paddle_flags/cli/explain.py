@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import errors
 from paddle_flags._report.explain import explain
-from paddle_flags.cli.options import add_command, set_flags
+from paddle_flags.cli.options import add_command, set_flags, value_suggestion
 from paddle_flags.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -32,6 +32,6 @@ def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: 
     rest = set_flags(parser, options, line)
     if len(rest) != 1:
         message = f"expected the name of one flag, not {len(rest)} arguments"
-        raise errors.FlagArgumentError(message)
+        raise errors.FlagArgumentError(message + value_suggestion(line.rest))
     text = explain(rest[0])
     return lambda: print_text(text)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import errors
 from paddle_flags._report.listing import LISTINGS, listing
-from paddle_flags.cli.options import PROGRAM, add_command, set_flags
+from paddle_flags.cli.options import NO_ARGUMENT, PROGRAM, add_command, argument_errors, set_flags
 from paddle_flags.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -50,8 +50,17 @@ def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: 
     """Set the flags, and make the text to print."""
     rest = set_flags(parser, options, line)
     if rest:
-        advice = f"; to load a plugin, use -p {rest[0]}" if rest[0] else ""
-        message = f"unexpected argument {rest[0] or repr(rest[0])}{advice}"
-        raise errors.FlagArgumentError(message)
+        raise errors.FlagArgumentError(_unexpected(rest[0], line))
     text = listing(options.format, program=PROGRAM, all=options.all)
     return lambda: print_text(text)
+
+
+def _unexpected(argument: str, line: Line) -> str:
+    """Return what is wrong with a line that has an argument."""
+    error = argument_errors(line.rest)[0]
+    if error.startswith("argv["):  # it may be a part of a secret
+        return error
+    suggestion = error.rpartition(NO_ARGUMENT)[2]
+    if argument and not suggestion:
+        suggestion = f"; to load a plugin, use -p {argument}"
+    return f"unexpected argument {argument or repr(argument)}{suggestion}"

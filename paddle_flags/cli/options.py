@@ -34,6 +34,8 @@ PROGRAM = _program()
 
 _COMMON = "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]"
 
+NO_ARGUMENT = ": expected no argument"  # in messages of C
+
 # "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
 _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
@@ -80,6 +82,31 @@ def set_flags(
         stop_at_argument=stop_at_argument,
     )
     return read_flags([PROGRAM, *line.rest], reading)
+
+
+def argument_errors(tokens: list[str], *, stop_at_argument: bool = False) -> list[str]:
+    """Return what is wrong with each argument among tokens that should have none.
+
+    An error ends with a suggestion if the argument looks like a part of a flag's value, and
+    does not show what may be a part of a secret.
+    """
+    reading = Options(
+        keep_startup=True,
+        allow_pending=True,
+        arguments=False,
+        stop_at_argument=stop_at_argument,
+    )
+    try:
+        read_flags([PROGRAM, *tokens], reading)
+    except errors.FlagParseError as error:
+        return [str(each) for each in error.errors if NO_ARGUMENT in str(each)]
+    return []
+
+
+def value_suggestion(tokens: list[str], *, stop_at_argument: bool = False) -> str:
+    """Return "; " and how an argument may be meant as the value of a flag, or ""."""
+    found = argument_errors(tokens, stop_at_argument=stop_at_argument)
+    return next(filter(None, (each.rpartition(NO_ARGUMENT)[2] for each in found)), "")
 
 
 def add_command(

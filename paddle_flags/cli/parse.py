@@ -37,7 +37,12 @@ def _help(program: str, wanted: HelpWanted, options: Options) -> errors.HelpRequ
     from paddle_flags._report.help import help_text  # noqa: PLC0415 - seldom used
 
     text = help_text(
-        program, wanted.kind, wanted.pattern, usage=options.usage, version=options.version
+        program,
+        wanted.kind,
+        wanted.pattern,
+        usage=options.usage,
+        version=options.version,
+        arguments=options.arguments,
     )
     requested = errors.HelpRequested(text)
     requested.kind = wanted.kind
@@ -52,6 +57,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     warn_unknown_env: bool = False,
     config: Path | Sequence[Path] | None = None,
     allow_pending: bool = False,
+    arguments: bool = True,
     stop_at_argument: bool = False,
     order: Order = "remove",
     usage: str | None = None,
@@ -74,8 +80,13 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
 
     `allow_pending=True` keeps values of undefined flags, written as `--name=value`,
     `--name` or `--noname`, until a plugin or `define` defines the flag; `check_pending`
-    reports those that remain. `stop_at_argument=True` ends at the first argument and
-    returns it with everything behind it, for programs with subcommands.
+    reports those that remain.
+
+    `arguments=False` refuses arguments, also those behind `--`, for programs that take
+    none: each is an error, with a suggestion for `--bool true` and `--list 1 2`.
+    `stop_at_argument=True` ends at the first argument and returns it with everything
+    behind it, for programs with subcommands; with `arguments=False`, all of that is
+    refused.
 
     `order` is what to return: the arguments without flags ("remove"), all tokens in
     their order ("leave"), or the flags, `--` and the arguments ("reorder").
@@ -93,13 +104,14 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
         from paddle_flags._completion.flags import answer_shell  # noqa: PLC0415 - seldom used
 
-        answer_shell(stop_at_argument=stop_at_argument)
+        answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
     tokens = list(sys.argv) if argv is None else _check_argv(argv)
     options = Options(
         env_prefix=env_prefix,
         warn_unknown_env=warn_unknown_env,
         config=config,
         allow_pending=allow_pending,
+        arguments=arguments,
         stop_at_argument=stop_at_argument,
         order=order,
         usage=usage,

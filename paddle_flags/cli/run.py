@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from paddle_flags import errors
 from paddle_flags._report.explain import explain
 from paddle_flags._report.listing import flags_table
-from paddle_flags.cli.options import PROGRAM, add_command, set_flags
+from paddle_flags.cli.options import PROGRAM, add_command, set_flags, value_suggestion
 from paddle_flags.cli.output import print_error, print_text
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: 
     )
     program = left + line.program
     if program:
-        _check_program(program)
+        _check_program(program, line)
 
     def act() -> None:
         try:
@@ -101,12 +101,14 @@ def _report(options: argparse.Namespace, program: list[str]) -> bool:
 # ---- what can be run ----
 
 
-def _check_program(program: list[str]) -> None:
+def _check_program(program: list[str], line: Line) -> None:
     """Raise FlagArgumentError for what Python would answer with a traceback of ours."""
     if program[0] == "-m":
         why = _why_no_module(program[1]) if program[1:] else "-m: expected the name of a module"
     elif program[0]:
         why = _why_no_script(program[0])
+        if why and not os.path.exists(program[0]):
+            why += value_suggestion(line.rest + line.program, stop_at_argument=True)
     else:
         why = "expected the path of a Python script, not an empty argument"
     if why:

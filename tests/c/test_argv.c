@@ -428,8 +428,33 @@ TEST(joined_letters_are_told_apart) {
   define_letters();
   refuses("-vq", PD_ERR_UNDEFINED,
           "-vq: no such flag; each flag is written by itself, did you mean '-v -q'?");
-  refuses("-vx", PD_ERR_UNDEFINED, "-vx: no such flag");
+  refuses("-hv", PD_ERR_UNDEFINED,
+          "-hv: no such flag; each flag is written by itself, did you mean '-h -v'?");
   refuses("-vp", PD_ERR_UNDEFINED, "-vp: no such flag");
+}
+
+TEST(joined_letters_of_which_one_is_unknown_are_told_apart) {
+  define_letters();
+  refuses("-vx", PD_ERR_UNDEFINED,
+          "-vx: no such flag; each flag is written by itself, as in '-v -x', and no flag is named "
+          "x");
+  refuses("-xvq", PD_ERR_UNDEFINED,
+          "-xvq: no such flag; each flag is written by itself, as in '-x -v -q', and no flag is "
+          "named x");
+  refuses("-vxx", PD_ERR_UNDEFINED, "-vxx: no such flag");
+  refuses("-xp", PD_ERR_UNDEFINED, "-xp: no such flag");
+  refuses("-hx", PD_ERR_UNDEFINED, "-hx: no such flag");
+  refuses("-v7", PD_ERR_UNDEFINED, "-v7: no such flag");
+  refuses("-vk", PD_ERR_UNDEFINED, "-vk: no such flag");
+  refuses("-kv", PD_ERR_UNDEFINED, "-k<redacted>: no such flag");
+}
+
+TEST(a_letter_that_is_a_hidden_flag_is_not_called_unknown) {
+  define_letters();
+  pd_flag_def def = definition(PD_TYPE_bool, "s");
+  def.hidden = true;
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  refuses("-vs", PD_ERR_UNDEFINED, "-vs: no such flag");
 }
 
 static const char *last_error(void) {
@@ -468,6 +493,15 @@ TEST(arguments_may_be_refused) {
   CHECK_OK(parse_with("--port=9 --", &options));
   refuses_argument("--port=9 file", "file: expected no argument");
   refuses_argument("-- --port", "--port: expected no argument");
+}
+
+TEST(what_follows_the_first_argument_is_refused_too_where_that_ends_the_flags) {
+  define_letters();
+  pd_parse_options options = {.size = sizeof options, .errors = errors, .no_arguments = true};
+  options.stop_at_argument = true;
+  CHECK_OK(parse_with("--port=9", &options));
+  CHECK_STATUS(parse_with("file --port=8", &options), PD_ERR_ARGV, "file: expected no argument");
+  CHECK_STR(last_error(), "--port=8: expected no argument");
 }
 
 TEST(a_bool_with_its_value_apart_is_told_the_form) {

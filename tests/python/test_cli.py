@@ -231,6 +231,56 @@ def test_mistakes_are_named_and_end_with_2(alpha, words, message):
     assert "Traceback" not in ended.stderr
 
 
+SIZES = """
+PD_DEFINE_bool(verbose, false, "", .aliases = "v");
+PD_DEFINE_bool(q, false, "");
+PD_DEFINE_string(sizes, "1", "", .list = PD_TYPE_int32);
+PD_DEFINE_string(token, "", "", .sensitive = true);
+PD_DEFINE_bool(old, false, "", .deprecated = "use --verbose");
+"""
+A_BOOL = "a bool takes its value after =, as in --verbose=true"
+A_LIST = "items of a list are separated by commas, as in --sizes=1,2,3"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["list", "--verbose", "true"], f"unexpected argument true; {A_BOOL}"),
+        (["list", "--sizes", "1", "2", "3"], f"unexpected argument 2; {A_LIST}"),
+        (["list", "--sizes=1", "x"], "unexpected argument x; to load a plugin, use -p x"),
+        (["list", "--token=my", "secret"], "argv[2]: expected no argument"),
+        (
+            ["explain", "--verbose", "true", "verbose"],
+            f"expected the name of one flag, not 2 arguments; {A_BOOL}",
+        ),
+        (
+            ["explain", "verbose", "--sizes", "1", "2", "3"],
+            f"expected the name of one flag, not 3 arguments; {A_LIST}",
+        ),
+        (["explain", "verbose", "x"], "expected the name of one flag, not 2 arguments"),
+        (["run", "--verbose", "true"], f"true: no such file; {A_BOOL}"),
+        (["run", "--sizes", "1", "2", "3", "--x"], f"2: no such file; {A_LIST}"),
+        (["run", "--verbose", "x.py"], "x.py: no such file"),
+        (
+            ["list", "-vq"],
+            "-vq: no such flag; each flag is written by itself, did you mean '-v -q'",
+        ),
+    ],
+)
+def test_an_argument_that_looks_like_a_part_of_a_value_gets_a_suggestion(plugin, words, message):
+    command, *flags = words
+    path = plugin(SIZES)
+    ended = cli(command, "-p", path, *flags, cwd=path.parent)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.splitlines()[0].startswith(f"python -m paddle_flags: error: {message}")
+
+
+def test_a_warning_is_printed_once_although_the_line_is_refused(plugin):
+    ended = cli("explain", "-p", plugin(SIZES), "--old", "a", "b")
+    assert ended.stderr.count("use --verbose") == 1
+    assert "not 2 arguments" in ended.stderr
+
+
 @pytest.mark.parametrize(
     "words",
     [

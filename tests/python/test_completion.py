@@ -339,6 +339,15 @@ def test_an_answer_that_nobody_listens_to_is_no_error(python):
     assert ended.stdout == ended.stderr == ""
 
 
+def test_files_are_offered_only_where_a_program_takes_arguments(python):
+    listening = "import os\nos.dup2(1, 8)\n"
+    question = {**os.environ, "_PD_FLAGS_COMPLETE": "fish 1 0 x "}
+    assert python(listening + "pf.parse()", env=question).stdout == "files\n\n\n"
+    assert python(listening + "pf.parse(arguments=False)", env=question).stdout == "words\n"
+    behind = {**os.environ, "_PD_FLAGS_COMPLETE": "fish 1 0 x --flagfile "}
+    assert python(listening + "pf.parse(arguments=False)", env=behind).stdout == "files\n\n\n"
+
+
 def test_what_every_command_line_knows_is_known(python):
     ended = python(
         "from paddle_flags._completion.flags import _OWN\n"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import run, write
 
 import paddle_flags as pf
 
@@ -85,6 +87,65 @@ def test_reading_stops_at_the_first_argument_on_request(name):
     rest = pf.parse(argv, stop_at_argument=True)
     assert rest == ["run", f"--{name}=3", "--unknown"]
     assert flag.value == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["file"], "file: expected no argument"),
+        (
+            ["--verbose", "true"],
+            "true: expected no argument; a bool takes its value after =, as in --verbose=true",
+        ),
+        (
+            ["--sizes", "1", "2", "3"],
+            "2: expected no argument; items of a list are separated by commas, as in --sizes=1,2,3",
+        ),
+        (["--", "--level=3"], "--level=3: expected no argument"),
+        (["-"], "-: expected no argument"),
+    ],
+)
+def test_a_program_without_arguments_refuses_them_and_sets_nothing(python, words, message):
+    text = (
+        PROGRAM + "pf.define('sizes', [1])\n"
+        "try: pf.parse(arguments=False, exit=False)\n"
+        "except pf.FlagParseError as error: print(error.errors[0], pf.FLAGS.level)\n"
+    )
+    assert python(text, "--level=9", *words).stdout == f"{message} 6\n"
+
+
+def test_a_program_without_arguments_takes_flags_and_dashes_alone(name):
+    flag = pf.define(name, 1)
+    assert pf.parse(["prog", f"--{name}=2", f"--{name}", "3", "--"], arguments=False) == []
+    assert flag.value == 3
+
+
+def test_what_follows_a_refused_argument_that_ends_the_flags_is_refused_too(name):
+    flag = pf.define(name, 1)
+    argv = ["prog", f"--{name}=2", "run", f"--{name}=3"]
+    with pytest.raises(pf.FlagParseError) as refused:
+        pf.parse(argv, arguments=False, stop_at_argument=True, exit=False)
+    assert str(refused.value).splitlines() == [
+        "run: expected no argument",
+        f"--{name}=3: expected no argument",
+    ]
+    assert flag.value == 1
+
+
+def test_a_refused_argument_ends_the_program_as_other_errors_do(python):
+    ended = python(PROGRAM + "pf.parse(arguments=False)", "--level=3", "x", check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "script.py: error: x: expected no argument\nTry 'script.py --help'.\n"
+
+
+def test_the_usage_of_a_program_without_arguments_names_none(python, tmp_path):
+    text = PROGRAM + "pf.parse(arguments=False)"
+    shown = python(text, "--help", "x").stdout
+    assert shown == HELP.replace(" [argument ...]", "")
+    assert "<usage></usage>" in python(text, "--helpxml").stdout
+    write(tmp_path / "tool.py", "import paddle_flags as pf\npf.parse(arguments=False)\n")
+    shown = run(sys.executable, "-m", "tool", "--help", cwd=tmp_path).stdout
+    assert shown.startswith("usage: python -m tool [--flag=value ...]\n")
 
 
 def test_all_errors_of_a_line_come_together_and_nothing_is_changed(name):
@@ -305,6 +366,7 @@ def test_what_cannot_be_a_command_line_is_refused(argv, options, error):
         ({"env_prefix": 5}, pf.FlagTypeError, "env_prefix: 5: expected str, not int"),
         ({"env_prefix": "A="}, pf.FlagArgumentError, "env_prefix: 'A=': expected at most 255"),
         ({"allow_pending": "no"}, pf.FlagTypeError, "allow_pending: 'no': expected bool, not str"),
+        ({"arguments": 0}, pf.FlagTypeError, "arguments: 0: expected bool, not int"),
         ({"stop_at_argument": None}, pf.FlagTypeError, "stop_at_argument: None: expected bool"),
         ({"order": []}, pf.FlagArgumentError, "order is []: expected 'remove', 'leave'"),
         ({"config": 5}, pf.FlagTypeError, "config is 5: expected the path"),

@@ -222,7 +222,8 @@ pd_status pd__fail_undefined(const char *name, pd_error *err);
 void pd__suggest(const char *name, size_t length, const char *prefix,
                  char out[PD__SUGGESTION_SIZE]);
 
-/* Suggests what -`name` may mean if no flag has that name: --port=9 for -p9, -v -q for -vq. */
+/* Suggests what -`name` may mean if no flag has that name: --port=9 for -p9, and -v -q for -vq, of
+ * whose letters one may be unknown. */
 void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]);
 
 /* Suggests how the arguments right after a flag may be meant as its value: of a list, whose value

@@ -7,6 +7,8 @@
 #define TOO_FAR 3
 #define LEAST_PREFIX 3
 
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 static char fold(char c) {
   if (c >= 'A' && c <= 'Z') return (char)(c + 'a' - 'A');
   return c == '-' ? '_' : c;
@@ -151,15 +153,34 @@ bool pd__letter_is_sensitive(char letter) {
   return flag && flag->defined && pd__flag_def(flag)->sensitive;
 }
 
-/* Suggests -v -q for -vq, if all letters are bools. */
+/* Returns whether a letter may stand alone on a command line: it is a bool, or -h. */
+static bool stands_alone(char letter, bool *is_flag) {
+  const pd_flag *node = pd__names_find(&letter, 1);
+  const pd_flag *flag = node ? flag_of_letter(letter) : NULL;
+  *is_flag = node && pd__flag_meant((pd_flag *)node)->defined;
+  return *is_flag ? flag && flag->type == PD_TYPE_bool : letter == 'h';
+}
+
+/* Suggests -v -q for -vq, if all letters are bools. One of them may be unknown. */
 static void suggest_apart(const char *letters, char out[PD__SUGGESTION_SIZE]) {
-  char apart[32] = "";
+  char apart[32] = "", unknown = '\0';
+  bool is_flag, any = false;
   for (const char *at = letters; *at; at++) {
-    const pd_flag *flag = flag_of_letter(*at);
-    if (!flag || flag->type != PD_TYPE_bool || strlen(apart) + 8 > sizeof apart) return;
+    bool alone = stands_alone(*at, &is_flag);
+    any |= is_flag;
+    if (!alone && (is_flag || unknown || !is_letter(*at))) return;
+    if (!alone) unknown = *at;
+    if (strlen(apart) + 8 > sizeof apart) return;
     pd__append(apart, sizeof apart, "%s-%c", *apart ? " " : "", *at);
   }
-  snprintf(out, PD__SUGGESTION_SIZE, "; each flag is written by itself, did you mean '%s'?", apart);
+  if (unknown && any) {
+    snprintf(out, PD__SUGGESTION_SIZE,
+             "; each flag is written by itself, as in '%s', and no flag is named %c", apart,
+             unknown);
+  } else if (any) {
+    snprintf(out, PD__SUGGESTION_SIZE, "; each flag is written by itself, did you mean '%s'?",
+             apart);
+  }
 }
 
 void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
@@ -171,7 +192,7 @@ void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
   if (flag && !pd__flag_def(flag)->sensitive && is_value_of(flag, text)) {
     snprintf(out, PD__SUGGESTION_SIZE, "; flags are written --name=value, did you mean '--%s=%s'?",
              flag->name, text);
-  } else if (flag) {
+  } else {
     suggest_apart(name, out);
   }
 }
