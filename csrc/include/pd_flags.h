@@ -775,6 +775,8 @@ typedef struct pd_parse_options {
   int *first;            /* receives the index of the first argument, unless the
                             line is left; or NULL */
   bool no_arguments;     /* the program takes none: each is PD_ERR_ARGV */
+  bool known_only;       /* undefined flags and -- are arguments, for another parser;
+                            not with allow_pending or no_arguments */
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.

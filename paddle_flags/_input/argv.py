@@ -34,7 +34,14 @@ _ORDERS = {
     "leave": lib.PD_ARRANGE_LEAVE,
     "reorder": lib.PD_ARRANGE_REORDER,
 }
-_SWITCHES = ("warn_unknown_env", "allow_pending", "arguments", "stop_at_argument", "keep_startup")
+_SWITCHES = (
+    "warn_unknown_env",
+    "allow_pending",
+    "known_only",
+    "arguments",
+    "stop_at_argument",
+    "keep_startup",
+)
 
 
 class Options:
@@ -47,6 +54,7 @@ class Options:
         warn_unknown_env: bool = False,
         config: Path | Sequence[Path] | None = None,
         allow_pending: bool = False,
+        known_only: bool = False,
         arguments: bool = True,
         stop_at_argument: bool = False,
         order: Order = "remove",
@@ -58,6 +66,7 @@ class Options:
         self.warn_unknown_env = warn_unknown_env
         self.config = config
         self.allow_pending = allow_pending
+        self.known_only = known_only
         self.arguments = arguments
         self.stop_at_argument = stop_at_argument
         self.order = order
@@ -76,6 +85,10 @@ class Options:
             to_switch(name, getattr(self, name))
         if self.warn_unknown_env and not self.env_prefix:
             message = "warn_unknown_env: needs an env_prefix that is not empty"
+            raise errors.FlagArgumentError(message)
+        if self.known_only and (self.allow_pending or not self.arguments):
+            other = "allow_pending=True" if self.allow_pending else "arguments=False"
+            message = f"known_only: returns undefined flags, expected it without {other}"
             raise errors.FlagArgumentError(message)
 
 
@@ -150,6 +163,7 @@ class _Call:
                 "errors": self.found.pointer,
                 "help": self.help,
                 "no_arguments": not options.arguments,
+                "known_only": options.known_only,
             },
         )
 

@@ -42,13 +42,15 @@ def help_text(
     usage: str | None = None,
     version: str | None = None,
     arguments: bool = True,
+    known_only: bool = False,
     width: int | None = None,
     color: bool | None = None,
 ) -> str:
     """Return the text of `--<kind>`, or of `--<kind>=<pattern>`.
 
     `program` is `sys.argv[0]`, and `usage` the text above the flags; by default, a line that
-    says whether there are `arguments`. `width` and `color` default to those of the terminal.
+    says whether there are `arguments`, and another if only known flags are read. `width`
+    and `color` default to those of the terminal.
     """
     if not isinstance(kind, str) or kind not in KINDS:
         message = f"help {kind!r}: expected one of {', '.join(KINDS)}"
@@ -63,7 +65,8 @@ def help_text(
     options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
     options.help = wanted
     options.program = text("program", program)
-    options.usage = text("usage", _usage(program, kind, arguments) if usage is None else usage)
+    line = _usage(program, kind, arguments=arguments, known_only=known_only)
+    options.usage = text("usage", line if usage is None else usage)
     options.version = text("version", version)
     options.width = _width() if width is None else min(max(_integer("width", width), 1), 10000)
     options.color = wants_color() if color is None else to_switch("color", color)
@@ -77,15 +80,16 @@ def _integer(name: str, value: int) -> int:
     raise FlagTypeError(message)
 
 
-def _usage(program: str, kind: str, arguments: bool) -> str | None:
+def _usage(program: str, kind: str, *, arguments: bool, known_only: bool) -> str | None:
     """Return the usage line; None: C writes its own."""
     if kind == "helpxml":
         return None
     module = _module(program)
-    if module is None and arguments:
+    if module is None and arguments and not known_only:
         return None
     shown = os.path.basename(program) if module is None else f"python -m {module}"
-    return f"usage: {shown} [--flag=value ...]{' [argument ...]' if arguments else ''}"
+    line = f"usage: {shown} [--flag=value ...]{' [argument ...]' if arguments else ''}"
+    return f"{line}\nOther flags are passed on." if known_only else line
 
 
 def _module(program: str) -> str | None:

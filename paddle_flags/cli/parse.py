@@ -43,6 +43,7 @@ def _help(program: str, wanted: HelpWanted, options: Options) -> errors.HelpRequ
         usage=options.usage,
         version=options.version,
         arguments=options.arguments,
+        known_only=options.known_only,
     )
     requested = errors.HelpRequested(text)
     requested.kind = wanted.kind
@@ -57,6 +58,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     warn_unknown_env: bool = False,
     config: Path | Sequence[Path] | None = None,
     allow_pending: bool = False,
+    known_only: bool = False,
     arguments: bool = True,
     stop_at_argument: bool = False,
     order: Order = "remove",
@@ -81,6 +83,11 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     `allow_pending=True` keeps values of undefined flags, written as `--name=value`,
     `--name` or `--noname`, until a plugin or `define` defines the flag; `check_pending`
     reports those that remain.
+
+    `known_only=True` returns undefined flags with the arguments, each in its place, and `--`
+    too, for a program that hands them to another parser. Values are not told from
+    arguments: write `--theirs=value` where `stop_at_argument` is used as well. In a
+    flagfile, an undefined flag remains an error.
 
     `arguments=False` refuses arguments, also those behind `--`, for programs that take
     none: each is an error, with a suggestion for `--bool true` and `--list 1 2`.
@@ -111,6 +118,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         warn_unknown_env=warn_unknown_env,
         config=config,
         allow_pending=allow_pending,
+        known_only=known_only,
         arguments=arguments,
         stop_at_argument=stop_at_argument,
         order=order,

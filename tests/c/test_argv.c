@@ -495,6 +495,47 @@ TEST(arguments_may_be_refused) {
   refuses_argument("-- --port", "--port: expected no argument");
 }
 
+TEST(undefined_flags_may_be_left_in_their_places) {
+  define_letters();
+  pd_parse_options options = {.size = sizeof options, .errors = errors, .known_only = true};
+  CHECK_OK(parse_with("-x a --port=9 --theirs=1 -vq --their value --noport b", &options));
+  CHECK_STR(rest(), "program -x a --theirs=1 -vq --their value --noport b");
+  CHECK_OK(parse_with("--theirs -- --port=8", &options));
+  CHECK_STR(rest(), "program --theirs -- --port=8");
+  CHECK_OK(parse_with("--=5 ---x -5 --nofromenv", &options));
+  CHECK_STR(rest(), "program --=5 ---x -5 --nofromenv");
+}
+
+TEST(known_flags_are_checked_where_undefined_ones_are_left) {
+  define_letters();
+  pd_parse_options options = {.size = sizeof options, .errors = errors, .known_only = true};
+  CHECK_STATUS(parse_with("--theirs --port=x", &options), PD_ERR_VALUE,
+               "--port=x: expected a 32-bit integer");
+  CHECK_STATUS(parse_with("--theirs --port", &options), PD_ERR_ARGV,
+               "--port: the value is missing, expected a 32-bit integer");
+  CHECK_STATUS(parse_with("--theirs --help", &options), PD_HELP, "help was asked for");
+}
+
+TEST(undefined_flags_stop_nothing_but_their_values_may) {
+  define_letters();
+  pd_parse_options options = {.size = sizeof options, .errors = errors, .known_only = true};
+  options.stop_at_argument = true;
+  CHECK_OK(parse_with("--theirs=1 --port=9 file --port=8", &options));
+  CHECK_STR(rest(), "program --theirs=1 file --port=8");
+}
+
+TEST(undefined_flags_cannot_be_left_and_kept_pending_or_refused) {
+  pd_parse_options options = {.size = sizeof options, .errors = errors, .known_only = true};
+  options.allow_pending = true;
+  CHECK_STATUS(parse_with("--theirs", &options), PD_ERR_ARGUMENT,
+               "options: known_only leaves undefined flags as arguments, expected it without "
+               "allow_pending");
+  options.no_arguments = true;
+  CHECK_STATUS(parse_with("--theirs", &options), PD_ERR_ARGUMENT,
+               "options: known_only leaves undefined flags as arguments, expected it without "
+               "no_arguments");
+}
+
 TEST(what_follows_the_first_argument_is_refused_too_where_that_ends_the_flags) {
   define_letters();
   pd_parse_options options = {.size = sizeof options, .errors = errors, .no_arguments = true};

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 
@@ -146,6 +147,50 @@ def test_the_usage_of_a_program_without_arguments_names_none(python, tmp_path):
     write(tmp_path / "tool.py", "import paddle_flags as pf\npf.parse(arguments=False)\n")
     shown = run(sys.executable, "-m", "tool", "--help", cwd=tmp_path).stdout
     assert shown.startswith("usage: python -m tool [--flag=value ...]\n")
+
+
+# ---- Undefined flags for another parser ----
+
+
+def test_undefined_flags_come_back_in_their_places(name):
+    flag = pf.define(name, 1)
+    line = ["prog", "a", "--theirs=1", f"--{name}=2", "-v", "b", "--", f"--{name}=3"]
+    rest = pf.parse(line, known_only=True)
+    assert rest == ["a", "--theirs=1", "-v", "b", "--", f"--{name}=3"]
+    assert flag.value == 2
+
+
+def test_argparse_reads_what_is_left(name):
+    flag = pf.define(name, 1)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--theirs", type=int)
+    parser.add_argument("files", nargs="*")
+    rest = pf.parse(["prog", "--theirs", "5", f"--{name}=2", "x", "--", "-y"], known_only=True)
+    read = parser.parse_args(rest)
+    assert (read.theirs, read.files, flag.value) == (5, ["x", "-y"], 2)
+
+
+def test_this_reads_what_argparse_leaves(name):
+    flag = pf.define(name, 1)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--theirs", type=int)
+    read, left = parser.parse_known_args(["--theirs", "5", f"--{name}=2", "x"])
+    assert pf.parse(["prog", *left]) == ["x"]
+    assert (read.theirs, flag.value) == (5, 2)
+
+
+def test_a_wrong_value_of_a_known_flag_is_an_error_beside_undefined_ones(name):
+    flag = pf.define(name, 1)
+    with pytest.raises(pf.FlagParseError, match=rf"^--{name}=x: "):
+        pf.parse(["prog", "--theirs", f"--{name}=x"], known_only=True, exit=False)
+    assert flag.value == 1
+
+
+def test_help_says_that_other_flags_are_passed_on(python):
+    shown = python("pf.parse(known_only=True)", "--theirs", "--help").stdout
+    first, second, *_ = shown.splitlines()
+    assert first.endswith("[--flag=value ...] [argument ...]")
+    assert second == "Other flags are passed on."
 
 
 def test_all_errors_of_a_line_come_together_and_nothing_is_changed(name):
@@ -368,6 +413,16 @@ def test_what_cannot_be_a_command_line_is_refused(argv, options, error):
         ({"allow_pending": "no"}, pf.FlagTypeError, "allow_pending: 'no': expected bool, not str"),
         ({"arguments": 0}, pf.FlagTypeError, "arguments: 0: expected bool, not int"),
         ({"stop_at_argument": None}, pf.FlagTypeError, "stop_at_argument: None: expected bool"),
+        (
+            {"known_only": True, "allow_pending": True},
+            pf.FlagArgumentError,
+            "known_only: returns undefined flags, expected it without allow_pending=True",
+        ),
+        (
+            {"known_only": True, "arguments": False},
+            pf.FlagArgumentError,
+            "known_only: returns undefined flags, expected it without arguments=False",
+        ),
         ({"order": []}, pf.FlagArgumentError, "order is []: expected 'remove', 'leave'"),
         ({"config": 5}, pf.FlagTypeError, "config is 5: expected the path"),
         ({"argv": 5}, pf.FlagTypeError, "argv is 5: expected a list of str"),

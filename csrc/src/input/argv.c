@@ -116,6 +116,10 @@ static void read_flag(parse *run, const char *text) {
   pd__token token = pd__token_split(text);
   token.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
+  if (run->options->known_only && !pd__option_known(&token)) {
+    run->argument[run->at] = true;
+    return;
+  }
   pd__meaning meaning = pd__token_resolve(&token);
   bool wants = pd__option_wants(&token, &meaning);
   if (wants && next && is_value(next)) {
@@ -139,6 +143,7 @@ static void read_tokens(parse *run) {
     const char *text = run->argv[run->at];
     if (flags && ends_flags(text)) {
       flags = false;
+      run->argument[run->at] = run->options->known_only;
     } else if (flags && is_flag(text)) {
       read_flag(run, text);
     } else {
@@ -205,6 +210,12 @@ static pd_status check_arguments(const int *argc, char **argv, const pd_parse_op
   if (options->arrange > PD_ARRANGE_REORDER) {
     return pd__fail(err, PD_ERR_ARGUMENT, "options->arrange is %u, expected a pd_arrange",
                     options->arrange);
+  }
+  if (options->known_only && (options->allow_pending || options->no_arguments)) {
+    return pd__fail(err, PD_ERR_ARGUMENT,
+                    "options: known_only leaves undefined flags as arguments, "
+                    "expected it without %s",
+                    options->no_arguments ? "no_arguments" : "allow_pending");
   }
   return options->env_prefix ? pd__environment_check(options->env_prefix, err) : PD_OK;
 }

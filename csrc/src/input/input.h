@@ -213,6 +213,9 @@ pd__meaning pd__token_resolve(const pd__token *token);
 #define PD__BYTES_MOST 67108864u /* of all files */
 #define PD__VALUES_MOST 1000000  /* of files and variables */
 
+/* Returns true if the token is a flag or an option. */
+bool pd__option_known(const pd__token *token);
+
 /* Returns true if the token needs a value and has none. */
 bool pd__option_wants(const pd__token *token, const pd__meaning *meaning);
 

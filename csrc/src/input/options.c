@@ -53,8 +53,7 @@ static int option_of(const pd__token *token, bool *negated) {
   return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
 }
 
-/* Returns true if the token is a flag or an option. */
-static bool is_known(const pd__token *token) {
+bool pd__option_known(const pd__token *token) {
   bool negated;
   pd__meaning meaning = pd__token_resolve(token);
   if (meaning.flag) return !meaning.negated || pd__flag_def(meaning.flag)->type == PD_TYPE_bool;
@@ -137,7 +136,7 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
                     (int)length, name);
     return;
   }
-  if (!reader->config && !reader->allow_pending && !is_known(&token)) {
+  if (!reader->config && !reader->allow_pending && !pd__option_known(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
     pd__reader_take(reader, &token, &meaning);
     return;
@@ -262,7 +261,7 @@ static bool is_program(const pd__reader *reader, const char *pattern, size_t len
 static bool is_flag(pd__reader *reader, pd__token *line, const char *name, size_t length) {
   pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length};
   char why[PD_NAME_MAX + 64];
-  if (length > PD_NAME_MAX || !is_known(&token)) return false;
+  if (length > PD_NAME_MAX || !pd__option_known(&token)) return false;
   snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, name);
   pd__line_refuse(&reader->operation->arena, line, name, length, why);
   pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s", line->text);
