@@ -515,7 +515,7 @@ typedef struct pd_assignment {
 /* Make all `count` assignments, in order, or none: all of them are checked before the first takes
  * effect. `origin` NULL means run time. Every error goes to `errors` (may be NULL), the first one
  * also to `err`, and its status is returned. A value of lower rank than the current value is kept
- * but hidden. */
+ * but hidden. With the source default, the values become defaults, as of pd_flag_set_default. */
 PD_API pd_status pd_batch_set(const pd_assignment *items, size_t count,
                               const pd_origin *origin, pd_error_list *errors,
                               pd_error *err);

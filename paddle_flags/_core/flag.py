@@ -134,6 +134,15 @@ class Flag(FlagBase[T]):
         err = new_error()
         check(lib.pd_flag_reset(self.handle, err), err)
 
+    def set_default(self, value: T) -> None:
+        """Give the flag another default, for as long as anyone defines it.
+
+        A value from any other source, such as the command line, still comes first,
+        whether it was given before or comes later. `reset` returns to this default.
+        Raises as an assignment to `value` does; the default is then unchanged.
+        """
+        assign([(self, value)], caller(1), source=lib.PD_SOURCE_DEFAULT)
+
     def freeze(self) -> None:
         """Make every change raise FrozenFlagError until `unfreeze`, for native code too."""
         err = new_error()
@@ -434,7 +443,13 @@ def _name_of(handle: Any) -> str:
     return to_text(info.name)
 
 
-def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool = False) -> int:
+def assign(
+    wanted: Sequence[Assignment],
+    where: tuple[str, int],
+    *,
+    push: bool = False,
+    source: int = lib.PD_SOURCE_RUNTIME,
+) -> int:
     """Set all flags or none; with `push`, as an override on top of their values.
 
     Returns the number of the override. An error that stands in place of a flag is raised
@@ -442,7 +457,7 @@ def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool =
     """
     while True:
         try:
-            return _assign(wanted, where, push=push)
+            return _assign(wanted, _origin(where, source), push=push)
         except FlagError:
             # Types are known from the last time; look again before giving up.
             flags = [flag for flag, _ in wanted if isinstance(flag, Flag)]
@@ -460,15 +475,15 @@ def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: obj
     made.items[index].flag = flag.handle
 
 
-def _origin(where: tuple[str, int]) -> tuple[Any, Any]:
-    """Return a `pd_origin *` at run time, and the text that must live as long as it."""
+def _origin(where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME) -> tuple[Any, Any]:
+    """Return a `pd_origin *`, and the text that must live as long as it."""
     file, line = where
     place = ffi.new("char[]", to_bytes(file))
-    return ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, place)), place
+    return ffi.new("pd_origin *", (source, line, place)), place
 
 
-def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool) -> int:
-    origin, _place = _origin(where)
+def _assign(wanted: Sequence[Assignment], at: tuple[Any, Any], *, push: bool) -> int:
+    origin, _place = at  # which the origin points at
     made = Assignments(len(wanted))
     refused: list[FlagError] = []  # C refuses the same, as they have no flag there
     for index, (flag, value) in enumerate(wanted):

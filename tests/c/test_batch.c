@@ -56,13 +56,26 @@ TEST(an_empty_batch_is_fine) {
   CHECK_STATUS(pd_batch_set(NULL, 1, NULL, NULL, &err), PD_ERR_ARGUMENT, "items is NULL");
 }
 
-TEST(a_batch_cannot_pretend_to_be_a_default_or_a_layer) {
+TEST(a_batch_of_defaults_is_below_all_other_values_and_has_its_place) {
+  start();
+  CHECK_OK(pd_flag_set_int32(a, 7, &err));
+  pd_assignment items[] = {{.flag = a, .text = "5"}, {.flag = b, .text = "five"}};
+  pd_origin origin = {PD_SOURCE_DEFAULT, 12, "app.c", 0};
+  CHECK_OK(pd_batch_set(items, 2, &origin, NULL, &err));
+  check_values("7", "five");
+  CHECK_OK(pd_flag_reset(a, &err));
+  CHECK_OK(pd_flag_reset(b, &err));
+  check_values("5", "five");
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(a, 0, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_DEFAULT && entry.origin.line == 12);
+  CHECK_STR(entry.origin.place, "app.c");
+}
+
+TEST(a_batch_cannot_pretend_to_be_a_layer) {
   start();
   pd_assignment item = {.flag = a, .text = "5"};
-  pd_origin origin = {PD_SOURCE_DEFAULT, 0, NULL, 0};
-  CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_ARGUMENT,
-               "origin->source is 0, expected file, environment, argv or run time");
-  origin.source = PD_SOURCE_OVERRIDE;
+  pd_origin origin = {PD_SOURCE_OVERRIDE, 0, NULL, 0};
   CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_ARGUMENT,
                "origin->source is 5, expected file, environment, argv or run time");
 }

@@ -18,7 +18,8 @@ static pd_status change(const pd_assignment *items, size_t count, const pd_origi
 pd_status pd__do_batch_set(const pd_assignment *items, size_t count, const pd_origin *origin,
                            pd_error_list *errors, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "items");
-  pd_status status = pd__origin_check(origin, err);
+  bool defaults = origin && origin->source == PD_SOURCE_DEFAULT;
+  pd_status status = defaults ? PD_OK : pd__origin_check(origin, err);
   if (status != PD_OK) return status;
   return change(items, count, origin ? origin : &pd__at_run_time, false, NULL, errors, err);
 }
