@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         watch,
     )
     from paddle_flags._input.reload import FlagChange, reload
+    from paddle_flags._integrations.log_levels import logging_flags
     from paddle_flags._report.describe import describe
     from paddle_flags._report.dump import dump
     from paddle_flags._report.explain import explain
@@ -82,6 +83,7 @@ _LATER = {
         "watch",
     ),
     "_input.reload": ("FlagChange", "reload"),
+    "_integrations.log_levels": ("logging_flags",),
     "_report.describe": ("describe",),
     "_report.dump": ("dump",),
     "_report.explain": ("explain",),
@@ -149,6 +151,7 @@ __all__ = [
     "get_compat_include",
     "get_include",
     "load_plugin",
+    "logging_flags",
     "mutually_exclusive",
     "override",
     "parse",

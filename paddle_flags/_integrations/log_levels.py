@@ -1,0 +1,116 @@
+"""`logging_flags`: the levels of loggers as a flag."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from paddle_flags._core.define import define
+from paddle_flags._core.frames import public
+from paddle_flags.errors import FlagTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paddle_flags._core.flag import Flag
+
+_HELP = "Levels of logs: one for all, and LOGGER=LEVEL for one logger and those below it"
+_made: dict[str, Flag[tuple[str, ...]]] = {}
+
+
+@public
+def logging_flags(
+    name: str = "log",
+    default: str | Sequence[str] = "WARNING",
+    *,
+    help: str = _HELP,
+    handler: bool = True,
+) -> Flag[tuple[str, ...]]:
+    """Define a flag that sets the levels of loggers, and return it.
+
+    `--log=INFO,paddle=DEBUG,urllib3=ERROR` sets the level of the root logger and those of
+    two others: the names of levels in upper or lower case, also your own from
+    `logging.addLevelName`, or numbers. A change at any time and from anywhere takes effect
+    at once; a logger that is no longer listed returns to the level it had before. A wrong
+    level is refused as other wrong values are.
+
+    With `handler=True`, `logging.basicConfig()` is called, which makes the root logger write
+    to stderr unless it has a handler already.
+
+    A second call with the same name returns the same flag. Raises FlagConflictError if the
+    name is taken.
+    """
+    levels = [default] if isinstance(default, str) else list(default)
+    if not isinstance(handler, bool):
+        message = f"handler: {handler!r:.60}: expected bool, not {type(handler).__name__}"
+        raise FlagTypeError(message)
+    if name in _made:
+        return _made[name]
+    flag: Flag[tuple[str, ...]] = define(name, levels, help, items=str, category="logging")
+    flag.validate(_are_levels)
+    setter = _Setter()
+    flag.watch(setter.set)
+    _made[name] = flag
+    if handler:
+        logging.basicConfig()
+    setter.set(flag)
+    return flag
+
+
+def _are_levels(items: Sequence[str]) -> bool:
+    _read(items)
+    return True
+
+
+def _read(items: Sequence[str]) -> dict[str, int]:
+    """Return the level of each logger; the root logger has the name "".
+
+    Raises ValueError, which says what is wrong.
+    """
+    levels: dict[str, int] = {}
+    for item in items:
+        logger, equals, text = item.rpartition("=")
+        if equals and not logger:
+            message = f"{item}: expected LEVEL, or LOGGER=LEVEL"
+            raise ValueError(message)
+        levels[logger] = _level(text)
+    return levels
+
+
+def _level(text: str) -> int:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    level = logging.getLevelName(text.upper())
+    if not isinstance(level, int):
+        level = logging.getLevelName(text)  # a name of one's own
+    if isinstance(level, int):
+        return level
+    from difflib import get_close_matches  # noqa: PLC0415 - seldom used
+
+    near = get_close_matches(text.upper(), _NAMES, 1, 0.5)
+    meant = f"; did you mean '{near[0]}'?" if near else ""
+    message = f"{text!r:.60}: expected a level, such as {', '.join(_NAMES)} or a number{meant}"
+    raise ValueError(message)
+
+
+_NAMES = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+class _Setter:
+    """Sets the levels of loggers, and remembers those from before."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._before: dict[str, int] = {}
+
+    def set(self, flag: Flag[tuple[str, ...]]) -> None:
+        """Set the levels that the flag has now."""
+        with self._lock:
+            levels = _read(flag.value)  # under the lock: the last change is applied last
+            for logger in [logger for logger in self._before if logger not in levels]:
+                logging.getLogger(logger).setLevel(self._before.pop(logger))
+            for logger, level in levels.items():
+                found = logging.getLogger(logger)
+                self._before.setdefault(logger, found.level)
+                found.setLevel(level)
