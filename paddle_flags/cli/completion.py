@@ -76,7 +76,7 @@ def complete_with_flags(parser: argparse.ArgumentParser, tokens: list[str], toke
         return _complete_value(name, name + equals, typed)
     if line.program:
         return files(token) if line.program != ["-m"] else NOTHING
-    names = {"list": NOTHING, "explain": match(flag_names(), token)}
+    names = {"list": NOTHING, "stubs": NOTHING, "explain": match(flag_names(), token)}
     # An option in front of the cursor ends what the flag before it could take.
     rest = [] if len(line.rest) in line.cuts else line.rest
     answer = complete_flags(

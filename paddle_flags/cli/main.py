@@ -9,7 +9,7 @@ from paddle_flags._completion.answer import NOTHING
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.status import to_text
 from paddle_flags._native import lib
-from paddle_flags.cli import completion, config, doctor, explain, new, run
+from paddle_flags.cli import completion, config, doctor, explain, new, run, stubs
 from paddle_flags.cli import list as list_
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import PROGRAM, load
@@ -30,6 +30,7 @@ _COMMANDS = {
     "run": run.prepare,
     "list": list_.prepare,
     "explain": explain.prepare,
+    "stubs": stubs.prepare,
     "doctor": doctor.prepare,
 }
 
@@ -53,7 +54,7 @@ def _build_parsers(generator: Generator) -> tuple[Parser, Parsers]:
     version = f"paddle_flags {to_text(lib.PD_VERSION)}"
     main_parser.add_argument("--version", action="version", version=version)
     commands = main_parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (run, list_, explain, doctor, config, completion):
+    for command in (run, list_, explain, stubs, doctor, config, completion):
         command.add(commands)
     commands.add_parser("gen", help=generator.summary, add_help=False)  # it reads its own tokens
     new.add(commands)
@@ -68,7 +69,7 @@ def _prepare(command: str, parser: argparse.ArgumentParser, tokens: Sequence[str
     if is_run:  # where the program begins depends on the flags that plugins define
         line = split(tokens, parser, load, has_program=True)
         options = parser.parse_args(line.own)
-    elif command in ("list", "explain"):  # doctor reports what loading meets
+    elif command in ("list", "explain", "stubs"):  # doctor reports what loading meets
         for plugin in options.plugin:
             load(plugin)
     return _COMMANDS[command](parser, options, line)

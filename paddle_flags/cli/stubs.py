@@ -1,0 +1,66 @@
+"""The command stubs: write a type stub of all flags."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from paddle_flags import errors
+from paddle_flags._report.stubs import stub_text
+from paddle_flags.cli.options import PROGRAM, add_command, set_flags
+from paddle_flags.cli.output import print_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from paddle_flags.cli.line import Line
+    from paddle_flags.cli.options import Action, Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parsers of a command line."""
+    parser = add_command(
+        commands,
+        "stubs",
+        "write a type stub of all flags, for mypy, pyright and editors",
+        "[-m MODULE]...",
+        "stubs -p libalpha.so > flags.pyi",
+    )
+    parser.add_argument(
+        "-m",
+        dest="module",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="import a Python module that defines flags; may be repeated",
+    )
+
+
+def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: Line) -> Action:
+    """Import the modules, and make the text to print."""
+    sys.path.insert(0, os.getcwd())
+    for module in options.module:
+        _import(module)
+    rest = set_flags(parser, options, line)
+    if rest:
+        message = f"unexpected argument {rest[0]}; to load a plugin, use -p {rest[0]}"
+        raise errors.FlagArgumentError(message)
+    names = [os.path.basename(plugin) for plugin in options.plugin] + options.module
+    if not names:
+        message = "expected a plugin or a module whose flags to write: -p FILE or -m MODULE"
+        raise errors.FlagArgumentError(message)
+    words = [word for plugin in options.plugin for word in ("-p", plugin)]
+    words += [word for module in options.module for word in ("-m", module)]
+    text = stub_text(", ".join(names), shlex.join([*PROGRAM.split(), "stubs", *words]))
+    return lambda: print_text(text.removesuffix("\n"))
+
+
+def _import(module: str) -> None:
+    try:
+        import_module(module)
+    except ImportError as error:
+        message = f"-m {module}: {error}"
+        raise errors.FlagArgumentError(message) from None
