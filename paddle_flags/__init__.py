@@ -8,6 +8,8 @@ arguments = pf.parse()
 pf.FLAGS.alpha_level = 9
 """
 
+from os import environ as _environ
+
 try:
     import paddle_flags._fast  # noqa: F401 - its library may be missing
     from paddle_flags._native import lib as _lib
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     )
     from paddle_flags._input.reload import FlagChange, reload
     from paddle_flags._integrations.log_levels import logging_flags
+    from paddle_flags._integrations.propagate import propagate
     from paddle_flags._report.describe import describe
     from paddle_flags._report.dump import dump
     from paddle_flags._report.explain import explain
@@ -84,6 +87,7 @@ _LATER = {
     ),
     "_input.reload": ("FlagChange", "reload"),
     "_integrations.log_levels": ("logging_flags",),
+    "_integrations.propagate": ("propagate",),
     "_report.describe": ("describe",),
     "_report.dump": ("dump",),
     "_report.explain": ("explain",),
@@ -109,6 +113,11 @@ def __dir__() -> list[str]:
 
 
 __version__: str = _to_text(_lib.PD_VERSION)
+
+if "PADDLE_FLAGS_PARENT" in _environ:  # of propagate() in the parent process
+    from paddle_flags._integrations.propagate import receive_environment as _receive
+
+    _receive()
 
 __all__ = [
     "FLAGS",
@@ -155,6 +164,7 @@ __all__ = [
     "mutually_exclusive",
     "override",
     "parse",
+    "propagate",
     "reload",
     "required",
     "reset",
