@@ -119,6 +119,16 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
         count = f"({len(names)} flag{'s' * (len(names) != 1)})"
         return f"<FLAGS: {shown}{count}>"
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the names, for Tab after `FLAGS["` in IPython and in notebooks."""
+        return list(self)
+
+    def _repr_html_(self) -> str:
+        """Return a table of the flags, for notebooks."""
+        from paddle_flags._core.html import html_table  # noqa: PLC0415 - seldom used
+
+        return html_table([flag for flag in all_flags() if not flag.hidden])
+
     def update(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
         """Set several flags: all of them, or none if a value is refused.
 

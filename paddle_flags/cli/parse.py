@@ -112,7 +112,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         from paddle_flags._completion.flags import answer_shell  # noqa: PLC0415 - seldom used
 
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
-    tokens = list(sys.argv) if argv is None else _check_argv(argv)
+    tokens = _own_argv() if argv is None else _check_argv(argv)
     options = Options(
         env_prefix=env_prefix,
         warn_unknown_env=warn_unknown_env,
@@ -171,6 +171,19 @@ def print_warnings(program: str) -> None:
     """Print the warnings about the command line, such as deprecated names, to stderr."""
     for message in take_warnings():
         print_error(f"{program}: warning: {message}")
+
+
+def _own_argv() -> list[str]:
+    """Return `sys.argv`, which in a notebook are arguments of the kernel and not of the user."""
+    tokens = list(sys.argv)
+    if len(tokens) > 1 and os.path.basename(tokens[0]).endswith("kernel_launcher.py"):
+        message = (
+            "parse() in a notebook: the arguments of its kernel are ignored;"
+            " pass your own, as in parse(['notebook', '--name=value'])"
+        )
+        leave_warning(errors.FlagWarning(message))
+        del tokens[1:]
+    return tokens
 
 
 def _check_argv(argv: Sequence[str]) -> list[str]:
