@@ -12,13 +12,17 @@ import paddle_flags as pf
 
 CELLS = [
     "import paddle_flags as pf\nlevel = pf.define('level', 3, 'How <hard> to try')",
-    "pf.define('token', 'hunter2', sensitive=True)\npf.define('inner', 1, hidden=True)\n"
-    "pf.parse()\nlevel.value",
+    (
+        "pf.define('token', 'hunter2', sensitive=True)\npf.define('inner', 1, hidden=True)\n"
+        "pf.parse()\nlevel.value"
+    ),
     "pf.parse(['notebook', '--level=5'])\nlevel.value",
     "pf.FLAGS",
-    "from IPython import get_ipython\n"
-    "get_ipython().Completer.use_jedi = False\n"
-    "sorted(get_ipython().complete('pf.FLAGS[\"le', 'pf.FLAGS[\"le')[1])",
+    (
+        "from IPython import get_ipython\n"
+        "get_ipython().Completer.use_jedi = False\n"
+        "sorted(get_ipython().complete('pf.FLAGS[\"le', 'pf.FLAGS[\"le')[1])"
+    ),
 ]
 
 
@@ -67,7 +71,7 @@ def test_names_are_completed(outputs):
 
 def test_a_kernel_is_known_by_its_launcher(name, monkeypatch):
     flag = pf.define(name, 1)
-    monkeypatch.setattr("sys.argv", ["/x/ipykernel_launcher.py", "-f", "/tmp/kernel.json"])
+    monkeypatch.setattr("sys.argv", ["/x/ipykernel_launcher.py", "-f", "kernel.json"])
     with pytest.warns(pf.FlagWarning, match="arguments of its kernel are ignored"):
         assert pf.parse(exit=False) == []
     assert flag.value == 1
