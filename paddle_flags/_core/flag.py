@@ -16,7 +16,7 @@ from paddle_flags._core.status import (
     to_text,
     warnings_left,
 )
-from paddle_flags._core.values import REDACTED, Assignments, from_c, kind_of
+from paddle_flags._core.values import REDACTED, Assignments, decode_list, from_c, kind_of
 from paddle_flags._fast import FlagBase, connect
 from paddle_flags._fast import make as _make
 from paddle_flags._native import ffi, lib
@@ -98,7 +98,7 @@ class Flag(FlagBase[T]):
     def __format__(self, spec: str) -> str:
         return str(REDACTED) if self.sensitive else format(self.value, spec)
 
-    # ---- value: the property itself is that of FlagBase ----
+    # ---- value: the property itself, and `source`, are those of FlagBase ----
 
     def set_from_string(self, text: str) -> None:
         """Set the value from text, written as on a command line.
@@ -145,11 +145,6 @@ class Flag(FlagBase[T]):
         check(lib.pd_flag_unfreeze(self.handle, err), err)
 
     # ---- where the value comes from ----
-
-    @property
-    def source(self) -> str:
-        """Where the value comes from, such as `"default"` or `"argv"`; see `FlagEntry.source`."""
-        return to_text(lib.pd_source_name(self._info().source))
 
     @property
     def place(self) -> str | None:
@@ -379,6 +374,13 @@ class Flag(FlagBase[T]):
             self._look_again()
         value = self._cell[0]
         return value if self._kind.decode is None else self._kind.decode(value)
+
+    def _decode(self, state: int, text: str) -> tuple[Any, ...]:
+        """Return the tuple of a list's text."""
+        return decode_list(state, text)
+
+    def _source(self) -> str:
+        return to_text(lib.pd_source_name(self._info().source))
 
     def _assign(self, value: object) -> None:
         assign([(self, value)], caller(1))
