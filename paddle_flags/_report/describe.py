@@ -8,12 +8,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.header import MARKS, TEXTS
-from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_argument, to_switch
-from paddle_flags._core.values import REDACTED
 from paddle_flags._report import facts
-from paddle_flags._report.help import help_text
+from paddle_flags._report.help import help_text, json_text
 from paddle_flags.errors import FlagArgumentError
 
 if TYPE_CHECKING:
@@ -34,54 +31,6 @@ class _Wanted(NamedTuple):
 
     def groups(self) -> dict[str, list[Flag[Any]]]:
         return facts.groups(facts.listed(hidden=self.full), self.name)
-
-
-# ---- JSON ----
-
-_NO_JSON = (float("inf"), float("-inf"))
-
-
-def _json_value(flag: Flag[Any], value: Any) -> Any:
-    if flag.sensitive:
-        return REDACTED
-    if isinstance(value, tuple):
-        return [_json_value(flag, item) for item in value]
-    return str(value) if value in _NO_JSON or value != value else value  # noqa: PLR0124 - NaN
-
-
-def _json_flag(flag: Flag[Any]) -> dict[str, Any]:
-    history = flag.history
-    return {
-        "name": flag.name,
-        "type": flag.type,
-        "items": flag.items,
-        "help": flag.help,
-        "value": _json_value(flag, flag.value),
-        "default": _json_value(flag, flag.default),
-        "source": history[0].source,
-        "place": history[0].place,
-        "min": _json_value(flag, flag.min),
-        "max": _json_value(flag, flag.max),
-        **{text: getattr(flag, text) for text in TEXTS},
-        "module": flag.module,
-        "file": flag.file,
-        "line": flag.line,
-        **{mark: getattr(flag, mark) for mark in MARKS},
-        "frozen": flag.frozen,
-        "history": [
-            {**entry._asdict(), "value": _json_value(flag, entry.value)} for entry in history
-        ],
-    }
-
-
-def _to_json(wanted: _Wanted) -> str:
-    import json  # noqa: PLC0415 - seldom used
-
-    flags = [
-        flag for flag in facts.each(all_flags(), _json_flag) if wanted.full or not flag["hidden"]
-    ]
-    described = {"program": wanted.name, "version": wanted.version, "flags": flags}
-    return json.dumps(described, indent=2)
 
 
 # ---- Markdown ----
@@ -181,12 +130,11 @@ def _to_man(wanted: _Wanted) -> str:
 
 
 _FORMATS: dict[str, Callable[[_Wanted], str]] = {
-    "json": _to_json,
     "markdown": _to_markdown,
     "man": _to_man,
 }
-_KINDS = {"text": "help", "xml": "helpxml"}  # which C writes
-FORMATS = (*_KINDS, *_FORMATS)
+_KINDS = {"text": "help", "xml": "helpxml"}  # which C writes, as it does JSON
+FORMATS = (*_KINDS, "json", *_FORMATS)
 
 
 def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
@@ -229,4 +177,6 @@ def describe(
     if format in _KINDS:
         kind = "helpfull" if full and format == "text" else _KINDS[format]
         return help_text(path, kind, usage=usage, version=version, width=width, color=color)
+    if format == "json":
+        return json_text(path, version=version, full=full)
     return _FORMATS[format](_Wanted(path, full, usage, version))
