@@ -232,20 +232,19 @@ class Flag(FlagBase[T]):
         """The smallest value allowed; None if only the type limits it."""
         info = self._info()
         kind = kind_of(info)
-        return _bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
+        return bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
 
     @property
     def max(self) -> T | None:
         """The largest value allowed; None if only the type limits it."""
         info = self._info()
         kind = kind_of(info)
-        return _bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
+        return bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
 
     @property
     def choices(self) -> tuple[str, ...] | None:
         """The only values allowed, as text; of a list, the only items. None: any value."""
-        text = to_text(self._info().choices)
-        return tuple(text.split("|")) if text else None
+        return names_in(self._info().choices) or None
 
     @property
     def help(self) -> str:
@@ -260,14 +259,12 @@ class Flag(FlagBase[T]):
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other names, without the old ones."""
-        text = to_text(self._info().aliases)
-        return tuple(text.split("|")) if text else ()
+        return names_in(self._info().aliases)
 
     @property
     def old_names(self) -> tuple[str, ...]:
         """Other names that are deprecated: using one warns, once."""
-        text = to_text(self._info().old_names)
-        return tuple(text.split("|")) if text else ()
+        return names_in(self._info().old_names)
 
     @property
     def deprecated(self) -> str | None:
@@ -398,12 +395,22 @@ class Flag(FlagBase[T]):
         check(lib.pd_flag_drop(self.handle, lib.PD_SOURCE_RUNTIME, err), err)
 
 
-def _bound(kind: ValueType, value: Any, natural: int | None) -> Any:
+_INFINITY = float("inf")
+
+
+def names_in(pointer: Any) -> tuple[str, ...]:
+    """Return the names or choices of a definition, which | separates."""
+    text = to_text(pointer)
+    return tuple(text.split("|")) if text else ()
+
+
+def bound(kind: ValueType, value: Any, natural: int | None) -> Any:
+    """Return a bound of a definition; None if it is `natural`, that of the type."""
     if kind.python in (bool, str, tuple):
         return None
-    bound = from_c(kind, value)
-    infinite = kind.python is float and bound in (float("inf"), float("-inf"))
-    return None if infinite or bound == natural else bound
+    limit = from_c(kind, value)
+    infinite = kind.python is float and limit in (_INFINITY, -_INFINITY)
+    return None if infinite or limit == natural else limit
 
 
 flags_made: dict[int, Flag[Any]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import to_argument, to_switch
@@ -15,8 +15,6 @@ from paddle_flags.errors import FlagArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from paddle_flags._core.flag import Flag
 
 
 class _Wanted(NamedTuple):
@@ -29,7 +27,7 @@ class _Wanted(NamedTuple):
     def name(self) -> str:
         return os.path.basename(self.program)
 
-    def groups(self) -> dict[str, list[Flag[Any]]]:
+    def groups(self) -> dict[str, list[facts.Snapshot]]:
         return facts.groups(facts.listed(hidden=self.full), self.name)
 
 
@@ -50,7 +48,7 @@ def _code(text: str) -> str:
     return f"{fence}{blank}{text}{blank}{fence}".replace("|", "\\|")
 
 
-def _md_row(flag: Flag[Any]) -> str:
+def _md_row(flag: facts.Snapshot) -> str:
     *others, last = facts.names(flag)
     holder = facts.holder(flag)
     heads = [*others, f"{last}={holder}" if holder else last]
@@ -68,7 +66,7 @@ def _to_markdown(wanted: _Wanted) -> str:
         lines.append(f"\n{wanted.usage}")
     for heading, flags in wanted.groups().items():
         lines += [f"\n## {_md(heading)}\n", "| flag | default | what it is for |", "|---|---|---|"]
-        lines += facts.each(flags, _md_row)
+        lines += map(_md_row, flags)
     return "\n".join(lines)
 
 
@@ -95,7 +93,7 @@ def _roff_quoted(text: str) -> str:
     return '"' + _roff(facts.one_line(text)).replace('"', "\\(dq") + '"'
 
 
-def _man_flag(flag: Flag[Any]) -> Iterator[str]:
+def _man_flag(flag: facts.Snapshot) -> Iterator[str]:
     holder = _roff(facts.holder(flag))
     heads = ", ".join(f"\\fB{_roff(name)}\\fR" for name in facts.names(flag))
     yield ".TP"
@@ -124,8 +122,8 @@ def _to_man(wanted: _Wanted) -> str:
     lines.append(".SH OPTIONS")
     for heading, flags in wanted.groups().items():
         lines.append(f".SS {_roff_quoted(heading)}")
-        for entry in facts.each(flags, lambda flag: list(_man_flag(flag))):
-            lines += entry
+        for flag in flags:
+            lines += _man_flag(flag)
     return "\n".join(lines)
 
 
