@@ -106,6 +106,11 @@ typedef enum fast_result { FAST_ERROR = -1, FAST_NOT_PLAIN = 0, FAST_DONE = 1 } 
 /* Sets the value. Its origin is the Python code that is running. */
 fast_result fast_flag_set(PyObject *flag, PyObject *value);
 
+/* Fills *item to assign `value` to `flag`. Text is owned by *holder, a new reference; NULL for
+ * other types. Returns false if it isn't plain. */
+bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assignment *item,
+                    PyObject **holder);
+
 /* Returns a new Flag for a handle. If another thread makes one at the same time, the caller keeps
  * the one that is in the dict first. */
 PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool sensitive);
@@ -124,6 +129,11 @@ void fast_conceal(fast_state *state);
 /* Functions of the Python module. */
 PyObject *fast_public(PyObject *module, PyObject *function);
 PyObject *fast_conceal_with(PyObject *module, PyObject *prune);
+
+/* ---- Overrides (override.c) ---- */
+
+/* Function of the Python module. */
+PyObject *fast_push(PyObject *module, PyObject *arguments);
 
 /* ---- While native modules are loaded (loader.c) ---- */
 

@@ -182,6 +182,14 @@ static fast_result assign(flag_object *self, fast_state *state, PyObject *value,
   return fast_settle(state) ? FAST_DONE : FAST_ERROR;
 }
 
+bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assignment *item,
+                    PyObject **holder) {
+  if (Py_TYPE(flag) != state->flag_type) return false;
+  flag_object *self = (flag_object *)flag;
+  *item = (pd_assignment){.flag = self->handle, .type = (pd_type)load_state(self)};
+  return fast_to_value(item->type, value, &item->value, holder);
+}
+
 fast_result fast_flag_set(PyObject *flag, PyObject *value) {
   flag_object *self = (flag_object *)flag;
   fast_state *state = state_of(self);

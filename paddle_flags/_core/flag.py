@@ -19,6 +19,7 @@ from paddle_flags._core.status import (
 from paddle_flags._core.values import REDACTED, Assignments, decode_list, from_c, kind_of
 from paddle_flags._fast import FlagBase, connect
 from paddle_flags._fast import make as _make
+from paddle_flags._fast import push as _push
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
@@ -443,12 +444,17 @@ def _name_of(handle: Any) -> str:
     return to_text(info.name)
 
 
-def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool = False) -> int:
+def assign(wanted: list[Assignment], where: tuple[str, int], *, push: bool = False) -> int:
     """Set all flags or none; with `push`, as an override on top of their values.
 
     Returns the number of the override. An error that stands in place of a flag is raised
     together with those of the others.
     """
+    if push:
+        number = _push(wanted, *where, _not_pushed)
+        if number is not None:
+            settle()
+            return number
     while True:
         try:
             return _assign(wanted, where, push=push)
@@ -458,6 +464,13 @@ def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool =
             changed = [flag._look_again() for flag in flags if flag.defined]  # noqa: SLF001
             if not any(changed):
                 raise
+
+
+def _not_pushed(err: int, errors: int) -> None:
+    """Raise the error that C reports for an override of plain values, by addresses."""
+    error = ffi.cast("pd_error *", err)
+    if error.status != lib.PD_ERR_TYPE:  # otherwise another type has come on another thread
+        raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
 
 
 def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: object) -> None:

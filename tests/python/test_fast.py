@@ -124,6 +124,48 @@ def test_a_validator_is_asked_once_for_a_value_that_it_refuses(name):
     assert asked == [2]
 
 
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_an_override_takes_and_refuses_what_a_set_does(name, kind):
+    flag = pf.define(name, DEFAULTS[kind], type=kind)
+
+    def override(value: object) -> None:
+        with pf.override({name: value}):
+            seen.append((flag.value, type(flag.value), flag.source))
+
+    for value in VALUES:
+        seen: list[object] = []
+        expected = outcome(flag, lambda value=value: pf.FLAGS.update({name: value}))
+        got = outcome(flag, lambda value=value: override(value))
+        if seen:
+            assert seen == [(*expected, "override")]
+        else:  # the message begins with the place of the override if C makes it
+            assert (got[0], *got[2:]) == (expected[0], *expected[2:])
+            assert str(got[1]).endswith(str(expected[1]))
+        assert flag.value == DEFAULTS[kind]
+
+
+def test_an_override_of_many_flags_takes_all_or_none_and_has_one_place(name):
+    flags = [pf.define(f"{name}_{n}", 1, max=5) for n in range(12)]
+    for count in (0, 1, 8, 9, 12):
+        with pf.override({flag.name: 2 for flag in flags[:count]}):
+            assert [flag.value for flag in flags] == [2] * count + [1] * (12 - count)
+            assert len({flag.place for flag in flags[:count]}) == min(count, 1)
+            assert all(str(flag.place).startswith(__file__) for flag in flags[:count])
+        with pytest.raises(pf.FlagError) as caught:
+            pf.override({**{flag.name: 2 for flag in flags[:count]}, flags[0].name: 9}).__enter__()
+        assert len(caught.value.errors) == 1
+        assert [flag.value for flag in flags] == [1] * 12
+
+
+def test_a_validator_is_asked_once_about_an_override_that_it_refuses(name):
+    pf.define(name, 1)
+    asked = []
+    refuse = pf.FLAGS[name].validate(lambda value: asked.append(value) is not None, "not that")
+    with refuse, pytest.raises(pf.FlagValueError, match="not that"):
+        pf.override({name: 2}).__enter__()
+    assert asked == [2]
+
+
 def test_an_interrupt_in_a_callback_reaches_who_assigns_to_an_attribute(name):
     flag = pf.define(name, 1)
 
