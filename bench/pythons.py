@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bench import programs
 from bench.measure import Case, Rows, over
 from bench.places import BUILD, PYTHON, ROOT, CommandError, fingerprint, output
-from bench.rows import PYTHONS
+from bench.rows import FORMS, PYTHONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +26,25 @@ IMPORTS = {
     "click": "import click",
 }
 MODULES = {  # in bench/python
+    "plain": "plain_py",
     "ours": "ours",
     "absl-py": "absl_py",
     "argparse": "argparse_py",
     "click": "click_py",
 }
-WITH_REGISTRY = ("ours", "absl-py")  # the others return values and keep none
+# Which works each has; the others have those that everybody has.
+PARSERS = ("ours", "absl-py", "argparse", "click")
+WHO = {
+    "get": ("ours", "absl-py"),  # the others return values and keep none
+    "value": ("ours", "absl-py"),
+    "list": ("plain", "ours", "absl-py"),
+    "contains": ("ours", "absl-py"),
+    "source": ("plain", "ours"),
+    "assign": ("ours", "absl-py"),
+    "override": ("ours", "absl-py"),
+    "define": PARSERS,
+    "parse": PARSERS,
+}
 
 
 def found() -> dict[str, Path]:
@@ -66,7 +79,7 @@ def environment(version: str, python: Path) -> Path:
     home = BUILD / f"python-{version}"
     stamp = home / "stamp"
     parts = [ROOT / name for name in ("csrc", "setup.py", "build_ffi.py", "pyproject.toml")]
-    key = fingerprint(python, *parts, *sorted((ROOT / "paddle_flags").glob("*.py")))
+    key = fingerprint(python, *parts, *sorted((ROOT / "paddle_flags").rglob("*.py")))
     if not stamp.exists() or stamp.read_text() != key:
         copy = BUILD / "source"
         output(sys.executable, ROOT / "tools" / "copy_tree.py", copy)
@@ -78,16 +91,18 @@ def environment(version: str, python: Path) -> Path:
 
 
 def work_groups(version: str, python: Path, sizes: Sizes) -> Iterator[list[Case]]:
-    """Yield the cases of reading, setting, defining and parsing."""
-    works = [("get", sizes.python_calls, 1.0), ("value", sizes.python_calls, 1.0)]
-    works += [("assign", sizes.python_calls // 10, 1.0), ("define", sizes.python_flags, 1e-3)]
-    works += [("parse", sizes.python_flags, sizes.python_flags * 1e-6)]
+    """Yield the cases of reading, setting, defining, parsing and describing."""
+    reads, calls, flags = sizes.python_calls, sizes.python_calls // 10, sizes.python_flags
+    works = [(work, reads, 1.0) for work in ("get", "value", "list", "contains")]
+    works += [(work, calls, 1.0) for work in ("source", "assign", "override")]
+    works += [("define", flags, 1e-3), ("parse", flags, flags * 1e-6)]
+    works += [(f"describe-{form}", 2 * flags, 2 * flags * 1e-6) for form in FORMS]
     for work, count, scale in works:
         rows = {"ns": f"python-{version}/{work}"}
         yield [
             Case(who, [python, PYTHON / "run.py", module, work, count], rows, scale)
             for who, module in MODULES.items()
-            if work in ("define", "parse") or who in WITH_REGISTRY
+            if who in WHO.get(work, ("plain", "ours"))
         ]
 
 

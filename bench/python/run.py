@@ -46,6 +46,14 @@ def parse(library: Any, count: int) -> float:  # noqa: ANN401 - a module
     return taken
 
 
+def describe(library: Any, form: str, count: int) -> float:  # noqa: ANN401 - a module
+    """Return the nanoseconds per flag of a report about all of them."""
+    library.define_all(names_of(count))
+    begin = process_time_ns()
+    assert library.describe(form)
+    return (process_time_ns() - begin) / count
+
+
 def names_of(count: int) -> list[str]:
     """Return distinct names of flags."""
     return [f"check_{index:05d}_limit" for index in range(count)]
@@ -58,6 +66,8 @@ def main() -> None:
         taken = define(library, count)
     elif work == "parse":
         taken = parse(library, count)
+    elif work.startswith("describe-"):
+        taken = describe(library, work.split("-", 1)[1], count)
     else:
         taken = per_call(library, work, count)
     print(json.dumps({"ns": taken}))

@@ -925,6 +925,14 @@ PD_API pd_status pd_report_help(const pd_report_options *options, pd_writer writ
 PD_API pd_status pd_report_flagfile(bool all, pd_writer write, void *context,
                                     pd_error *err);
 
+/* Write all properties of each flag, and all values that it was given, as JSON (RFC 8259) in ASCII.
+ * Hidden flags are left out unless options->help->kind is PD_HELP_FULL; of the rest of `options`,
+ * only the program and its version count. Doubles read back equal; infinities and NaN are text, as
+ * are the values of sensitive flags, "<redacted>". A byte that is not UTF-8 is written as Python
+ * reads it, \udc80 to \udcff. On an error nothing was written. */
+PD_API pd_status pd_report_json(const pd_report_options *options, pd_writer write,
+                                void *context, pd_error *err);
+
 /* ------------------------------------------------------------------------
  * Lists
  */

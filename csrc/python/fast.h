@@ -39,6 +39,16 @@ typedef struct fast_state {
   pd_error_list *spare; /* an empty list for the next set; or NULL */
 } fast_state;
 
+/* Code between these two runs on one thread at a time for each object. The GIL does the same where
+ * there is one, as long as that code calls nothing. */
+#ifdef Py_GIL_DISABLED
+#define FAST_BEGIN_SECTION(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define FAST_END_SECTION() Py_END_CRITICAL_SECTION()
+#else
+#define FAST_BEGIN_SECTION(object) {
+#define FAST_END_SECTION() }
+#endif
+
 /* ---- Convert (convert.c) ---- */
 
 /* Returns the value of a flag, read from `cell`. */
@@ -83,7 +93,8 @@ bool fast_module(fast_state *state, PyFrameObject *frame, const char *file, cons
 
 extern PyType_Spec fast_flag_spec;
 
-/* Returns the current value. NULL without an exception if it isn't plain. */
+/* Returns the current value; of a list that has not changed, the same tuple again. NULL without an
+ * exception if it isn't plain. */
 PyObject *fast_flag_read(PyObject *flag);
 
 /* Returns true if the flag is defined; false also if a host of an older version can't tell. */
@@ -94,6 +105,11 @@ typedef enum fast_result { FAST_ERROR = -1, FAST_NOT_PLAIN = 0, FAST_DONE = 1 } 
 
 /* Sets the value. Its origin is the Python code that is running. */
 fast_result fast_flag_set(PyObject *flag, PyObject *value);
+
+/* Fills *item to assign `value` to `flag`. Text is owned by *holder, a new reference; NULL for
+ * other types. Returns false if it isn't plain. */
+bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assignment *item,
+                    PyObject **holder);
 
 /* Returns a new Flag for a handle. If another thread makes one at the same time, the caller keeps
  * the one that is in the dict first. */
@@ -113,6 +129,11 @@ void fast_conceal(fast_state *state);
 /* Functions of the Python module. */
 PyObject *fast_public(PyObject *module, PyObject *function);
 PyObject *fast_conceal_with(PyObject *module, PyObject *prune);
+
+/* ---- Overrides (override.c) ---- */
+
+/* Function of the Python module. */
+PyObject *fast_push(PyObject *module, PyObject *arguments);
 
 /* ---- While native modules are loaded (loader.c) ---- */
 

@@ -10,6 +10,9 @@
  * place ever holds a value of another kind. */
 enum { TEXT, TRUTH, NUMBER, PLACES };
 
+/* A state is the type, and above it the type of a list's items. */
+enum { TYPE_BITS = 0xf, ITEM_SHIFT = 4 };
+
 /* Not tracked by the garbage collector, as there may be a hundred thousand flags: every cycle
  * through a flag also runs through the globals of a module, and ends with them. */
 typedef struct flag_object {
@@ -19,9 +22,12 @@ typedef struct flag_object {
   PyObject *module;
   PyObject *weak_references;
   PyObject *name;
-  PyObject *kind;       /* this and the next three fields cache what Python knows of the flag */
-  PyObject *cell;       /* cffi's view of the value's memory */
-  unsigned char number; /* the state for which those are valid; 0: none */
+  PyObject *kind;  /* this and the next three fields cache what Python knows of the flag */
+  PyObject *cell;  /* cffi's view of the value's memory */
+  PyObject *items; /* the tuple of the list whose text is `text`; or NULL */
+  const char *text;
+  unsigned char number; /* the state for which kind and cell are valid; 0: none */
+  unsigned char listed; /* the state for which `items` is valid */
   char sensitive;
 } flag_object;
 
@@ -37,7 +43,8 @@ static uint8_t load_state(const flag_object *self) {
 
 /* Returns the memory of a value of the type in `state`. NULL if it isn't plain. */
 static const void *cell_of(flag_object *self, uint8_t state) {
-  int kind = state == PD_TYPE_string ? TEXT : state == PD_TYPE_bool ? TRUTH : NUMBER;
+  int type = state & TYPE_BITS;
+  int kind = type == PD_TYPE_string ? TEXT : type == PD_TYPE_bool ? TRUTH : NUMBER;
   const void *cell = __atomic_load_n(&self->cells[kind], __ATOMIC_RELAXED);
   if (cell) return cell;
   cell = pd_flag_get_address(self->handle);
@@ -47,12 +54,56 @@ static const void *cell_of(flag_object *self, uint8_t state) {
   return cell;
 }
 
+static bool is_list(uint8_t state) {
+  int item = state >> ITEM_SHIFT;
+  return (state & TYPE_BITS) == PD_TYPE_string && item >= 1 && item <= FAST_TYPES;
+}
+
+/* Returns the tuple that is kept for the text; a new reference, or NULL. */
+static PyObject *kept_items(flag_object *self, uint8_t state, const char *text) {
+  PyObject *items = NULL;
+  FAST_BEGIN_SECTION(self);
+  if (self->text == text && self->listed == state) items = self->items;
+  Py_XINCREF(items);
+  FAST_END_SECTION();
+  return items;
+}
+
+static void keep_items(flag_object *self, uint8_t state, const char *text, PyObject *items) {
+  PyObject *old;
+  Py_INCREF(items);
+  FAST_BEGIN_SECTION(self);
+  old = self->items;
+  self->items = items;
+  self->text = text;
+  self->listed = state;
+  FAST_END_SECTION();
+  Py_XDECREF(old);
+}
+
+/* The text at an address never changes, so its tuple is valid while the flag has that text, whoever
+ * sets it. Only the text of a sensitive flag may be overwritten, so that no copy of it is left:
+ * nothing is kept of that. */
+static PyObject *read_list(flag_object *self, uint8_t state, const void *cell) {
+  const char *text;
+  __atomic_load((const char **)cell, &text, __ATOMIC_ACQUIRE);
+  PyObject *items = kept_items(self, state, text);
+  if (items) return items;
+  PyObject *decoded = fast_text(text);
+  if (decoded) items = PyObject_CallMethod((PyObject *)self, "_decode", "iO", state, decoded);
+  Py_XDECREF(decoded);
+  if (items && !self->sensitive) keep_items(self, state, text, items);
+  return items;
+}
+
 PyObject *fast_flag_read(PyObject *flag) {
   flag_object *self = (flag_object *)flag;
   uint8_t state = load_state(self);
-  if (state == 0 || state > FAST_TYPES) return NULL;
+  bool list = is_list(state);
+  if (state == 0 || (state > FAST_TYPES && !list)) return NULL;
   const void *cell = cell_of(self, state);
-  PyObject *value = cell ? fast_from_cell((pd_type)state, cell) : NULL;
+  if (!cell) return NULL;
+  PyObject *value = list ? read_list(self, state, cell) : fast_from_cell((pd_type)state, cell);
   if (load_state(self) != state) Py_CLEAR(value); /* another thread has changed the type */
   return value;
 }
@@ -72,6 +123,18 @@ static PyObject *get_attribute(PyObject *self, PyObject *name) {
   fast_state *state = state_of((flag_object *)self);
   if (!state || name != state->value) return PyObject_GenericGetAttr(self, name);
   return get_value(self, NULL);
+}
+
+/* Releases the GIL: the library may warn on the way, or wait for a thread that does. */
+static PyObject *get_source(PyObject *self, void *Py_UNUSED(closure)) {
+  pd_flag_info info = {.size = sizeof info};
+  PyThreadState *thread = PyEval_SaveThread();
+  pd_status status = pd_flag_get_info(((flag_object *)self)->handle, &info, NULL);
+  PyEval_RestoreThread(thread);
+  if (status == PD_OK) return fast_text(pd_source_name(info.source));
+  PyObject *source = PyObject_CallMethod(self, "_source", NULL);
+  if (!source) fast_conceal(state_of((flag_object *)self));
+  return source;
 }
 
 /* ---- Setting ---- */
@@ -117,6 +180,14 @@ static fast_result assign(flag_object *self, fast_state *state, PyObject *value,
   }
   give_empty_list_back(state, errors);
   return fast_settle(state) ? FAST_DONE : FAST_ERROR;
+}
+
+bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assignment *item,
+                    PyObject **holder) {
+  if (Py_TYPE(flag) != state->flag_type) return false;
+  flag_object *self = (flag_object *)flag;
+  *item = (pd_assignment){.flag = self->handle, .type = (pd_type)load_state(self)};
+  return fast_to_value(item->type, value, &item->value, holder);
 }
 
 fast_result fast_flag_set(PyObject *flag, PyObject *value) {
@@ -172,6 +243,7 @@ static void dealloc(PyObject *object) {
   Py_XDECREF(self->name);
   Py_XDECREF(self->kind);
   Py_XDECREF(self->cell);
+  Py_XDECREF(self->items);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
   Py_DECREF(type);
 }
@@ -193,6 +265,9 @@ static PyGetSetDef getset[] = {
      "ReadOnlyFlagError or FrozenFlagError, and the value is then unchanged; `history`\n"
      "records the file and line that set it. `del flag.value` drops the value set at\n"
      "run time.",
+     NULL},
+    {"source", get_source, NULL,
+     "Where the value comes from, such as `\"default\"` or `\"argv\"`; see `FlagEntry.source`.",
      NULL},
     {"_address", get_address, NULL, "The pd_flag, as a number.", NULL},
     {"_state", get_state, NULL, "The result of pd_flag_get_state, or None.", NULL},

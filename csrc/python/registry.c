@@ -6,11 +6,12 @@
 
 typedef struct registry_object {
   PyObject_HEAD PyObject *module;
-  PyObject *known; /* dict: name -> Flag; owned, like the next four; NULL before attach() */
+  PyObject *known; /* dict: name -> Flag; owned, like the next five; NULL before attach() */
   PyObject *find;
   PyObject *get;
   PyObject *set;
   PyObject *drop;
+  PyObject *contains;
 } registry_object;
 
 /* Returns the flag of this name, a new reference; NULL if it isn't in the dict. */
@@ -57,6 +58,37 @@ static PyObject *get_item(PyObject *object, PyObject *name) {
   return found;
 }
 
+/* Releases the GIL: an old name warns. */
+static bool is_found(const char *name) {
+  pd_flag *found;
+  PyThreadState *thread = PyEval_SaveThread();
+  pd_status status = pd_flag_find(name, &found, NULL);
+  PyEval_RestoreThread(thread);
+  return status == PD_OK;
+}
+
+static int contains_by_python(registry_object *self, PyObject *name) {
+  PyObject *found =
+      self->contains ? PyObject_CallFunctionObjArgs(self->contains, name, NULL) : NULL;
+  int result = found ? PyObject_IsTrue(found) : self->contains ? -1 : 0;
+  Py_XDECREF(found);
+  return result;
+}
+
+static int contains(PyObject *object, PyObject *name) {
+  registry_object *self = (registry_object *)object;
+  PyObject *flag = known_flag(self, name);
+  bool defined = flag && fast_flag_is_defined(flag);
+  Py_XDECREF(flag);
+  if (defined) return 1;
+  const char *text;
+  PyObject *bytes = fast_to_bytes(name, &text);
+  if (!bytes) return contains_by_python(self, name);
+  bool found = is_found(text);
+  Py_DECREF(bytes);
+  return found;
+}
+
 /* Calls the Python function that sets, or the one that deletes if `value` is NULL. */
 static int set_by_python(registry_object *self, PyObject *name, PyObject *value) {
   PyObject *nothing = value ? PyObject_CallFunctionObjArgs(self->set, name, value, NULL)
@@ -89,9 +121,9 @@ static void replace(PyObject **where, PyObject *value) {
 
 PyObject *fast_attach(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
-  PyObject *object, *known, *find, *get, *set, *drop;
-  if (!PyArg_ParseTuple(arguments, "O!O!OOOO:attach", state->registry_base, &object, &PyDict_Type,
-                        &known, &find, &get, &set, &drop)) {
+  PyObject *object, *known, *find, *get, *set, *drop, *has;
+  if (!PyArg_ParseTuple(arguments, "O!O!OOOOO:attach", state->registry_base, &object, &PyDict_Type,
+                        &known, &find, &get, &set, &drop, &has)) {
     return NULL;
   }
   registry_object *self = (registry_object *)object;
@@ -100,6 +132,7 @@ PyObject *fast_attach(PyObject *module, PyObject *arguments) {
   replace(&self->get, get);
   replace(&self->set, set);
   replace(&self->drop, drop);
+  replace(&self->contains, has);
   replace(&self->known, known);
   Py_RETURN_NONE;
 }
@@ -113,6 +146,7 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->get);
   Py_VISIT(self->set);
   Py_VISIT(self->drop);
+  Py_VISIT(self->contains);
   return 0;
 }
 
@@ -123,6 +157,7 @@ static int clear(PyObject *object) {
   Py_CLEAR(self->get);
   Py_CLEAR(self->set);
   Py_CLEAR(self->drop);
+  Py_CLEAR(self->contains);
   Py_CLEAR(self->module);
   return 0;
 }
@@ -141,6 +176,7 @@ static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)dealloc},
                               {Py_tp_getattro, (void *)get_attribute},
                               {Py_tp_setattro, (void *)set_attribute},
                               {Py_mp_subscript, (void *)get_item},
+                              {Py_sq_contains, (void *)contains},
                               {0, NULL}};
 
 PyType_Spec fast_registry_spec = {"paddle_flags._fast.RegistryBase", sizeof(registry_object), 0,

@@ -41,6 +41,7 @@ const char *pd__do_version(void) { return PD__VERSION; }
 #if defined(PD_WITHOUT_REPORT)
 #define PD__WITHOUT_report_help ,
 #define PD__WITHOUT_report_flagfile ,
+#define PD__WITHOUT_report_json ,
 #endif
 #if defined(PD_WITHOUT_INPUT)
 #define PD__WITHOUT_parse_argv ,

@@ -16,9 +16,10 @@ from paddle_flags._core.status import (
     to_text,
     warnings_left,
 )
-from paddle_flags._core.values import REDACTED, Assignments, from_c, kind_of
+from paddle_flags._core.values import REDACTED, Assignments, decode_list, from_c, kind_of
 from paddle_flags._fast import FlagBase, connect
 from paddle_flags._fast import make as _make
+from paddle_flags._fast import push as _push
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
@@ -98,7 +99,7 @@ class Flag(FlagBase[T]):
     def __format__(self, spec: str) -> str:
         return str(REDACTED) if self.sensitive else format(self.value, spec)
 
-    # ---- value: the property itself is that of FlagBase ----
+    # ---- value: the property itself, and `source`, are those of FlagBase ----
 
     def set_from_string(self, text: str) -> None:
         """Set the value from text, written as on a command line.
@@ -154,11 +155,6 @@ class Flag(FlagBase[T]):
         check(lib.pd_flag_unfreeze(self.handle, err), err)
 
     # ---- where the value comes from ----
-
-    @property
-    def source(self) -> str:
-        """Where the value comes from, such as `"default"` or `"argv"`; see `FlagEntry.source`."""
-        return to_text(lib.pd_source_name(self._info().source))
 
     @property
     def place(self) -> str | None:
@@ -246,20 +242,19 @@ class Flag(FlagBase[T]):
         """The smallest value allowed; None if only the type limits it."""
         info = self._info()
         kind = kind_of(info)
-        return _bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
+        return bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
 
     @property
     def max(self) -> T | None:
         """The largest value allowed; None if only the type limits it."""
         info = self._info()
         kind = kind_of(info)
-        return _bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
+        return bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
 
     @property
     def choices(self) -> tuple[str, ...] | None:
         """The only values allowed, as text; of a list, the only items. None: any value."""
-        text = to_text(self._info().choices)
-        return tuple(text.split("|")) if text else None
+        return names_in(self._info().choices) or None
 
     @property
     def help(self) -> str:
@@ -274,14 +269,12 @@ class Flag(FlagBase[T]):
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other names, without the old ones."""
-        text = to_text(self._info().aliases)
-        return tuple(text.split("|")) if text else ()
+        return names_in(self._info().aliases)
 
     @property
     def old_names(self) -> tuple[str, ...]:
         """Other names that are deprecated: using one warns, once."""
-        text = to_text(self._info().old_names)
-        return tuple(text.split("|")) if text else ()
+        return names_in(self._info().old_names)
 
     @property
     def deprecated(self) -> str | None:
@@ -389,6 +382,13 @@ class Flag(FlagBase[T]):
         value = self._cell[0]
         return value if self._kind.decode is None else self._kind.decode(value)
 
+    def _decode(self, state: int, text: str) -> tuple[Any, ...]:
+        """Return the tuple of a list's text."""
+        return decode_list(state, text)
+
+    def _source(self) -> str:
+        return to_text(lib.pd_source_name(self._info().source))
+
     def _assign(self, value: object) -> None:
         assign([(self, value)], caller(1))
 
@@ -405,12 +405,22 @@ class Flag(FlagBase[T]):
         check(lib.pd_flag_drop(self.handle, lib.PD_SOURCE_RUNTIME, err), err)
 
 
-def _bound(kind: ValueType, value: Any, natural: int | None) -> Any:
+_INFINITY = float("inf")
+
+
+def names_in(pointer: Any) -> tuple[str, ...]:
+    """Return the names or choices of a definition, which | separates."""
+    text = to_text(pointer)
+    return tuple(text.split("|")) if text else ()
+
+
+def bound(kind: ValueType, value: Any, natural: int | None) -> Any:
+    """Return a bound of a definition; None if it is `natural`, that of the type."""
     if kind.python in (bool, str, tuple):
         return None
-    bound = from_c(kind, value)
-    infinite = kind.python is float and bound in (float("inf"), float("-inf"))
-    return None if infinite or bound == natural else bound
+    limit = from_c(kind, value)
+    infinite = kind.python is float and limit in (_INFINITY, -_INFINITY)
+    return None if infinite or limit == natural else limit
 
 
 flags_made: dict[int, Flag[Any]] = {}
@@ -444,7 +454,7 @@ def _name_of(handle: Any) -> str:
 
 
 def assign(
-    wanted: Sequence[Assignment],
+    wanted: list[Assignment],
     where: tuple[str, int],
     *,
     push: bool = False,
@@ -455,6 +465,11 @@ def assign(
     Returns the number of the override. An error that stands in place of a flag is raised
     together with those of the others.
     """
+    if push:
+        number = _push(wanted, *where, _not_pushed)
+        if number is not None:
+            settle()
+            return number
     while True:
         try:
             return _assign(wanted, _origin(where, source), push=push)
@@ -464,6 +479,13 @@ def assign(
             changed = [flag._look_again() for flag in flags if flag.defined]  # noqa: SLF001
             if not any(changed):
                 raise
+
+
+def _not_pushed(err: int, errors: int) -> None:
+    """Raise the error that C reports for an override of plain values, by addresses."""
+    error = ffi.cast("pd_error *", err)
+    if error.status != lib.PD_ERR_TYPE:  # otherwise another type has come on another thread
+        raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
 
 
 def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: object) -> None:

@@ -65,17 +65,11 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
     __slots__ = ()
 
     def __init__(self) -> None:
-        attach(self, _known, find, _get_attribute, _set_attribute, _drop_attribute)
+        attach(self, _known, find, _get_attribute, _set_attribute, _drop_attribute, _contains)
 
     if TYPE_CHECKING:  # that of RegistryBase
 
         def __getitem__(self, name: str) -> Flag[Any]: ...
-
-    def __contains__(self, name: object) -> bool:
-        handle = ffi.new("pd_flag **")
-        if not isinstance(name, str) or "\0" in name:
-            return False
-        return bool(lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) == lib.PD_OK)
 
     def __iter__(self) -> Iterator[str]:
         return iter([flag.name for flag in all_flags()])
@@ -155,6 +149,13 @@ def _set_attribute(name: str, value: object) -> None:
 
 def _drop_attribute(name: str) -> None:
     del find(name).value
+
+
+def _contains(name: object) -> bool:
+    handle = ffi.new("pd_flag **")
+    if not isinstance(name, str) or "\0" in name:
+        return False
+    return bool(lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) == lib.PD_OK)
 
 
 def _named(values: Mapping[str, object] | None, named: dict[str, object]) -> dict[str, object]:

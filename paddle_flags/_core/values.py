@@ -81,6 +81,13 @@ def kind_of(info: Any) -> ValueType:
     return _BY_STATE[info.type | info.list << 4]
 
 
+def decode_list(state: int, text: str) -> tuple[Any, ...]:
+    """Return the values in the text of a list flag in this state."""
+    item = _BY_STATE[state].item
+    assert item  # noqa: S101 - that of a list
+    return lists.decode(item.python, text)
+
+
 def from_c(kind: ValueType, value: Any) -> Any:
     """Return the Python value of a pd_value."""
     member = getattr(value, kind.member)

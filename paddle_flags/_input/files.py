@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 LIMIT = 1 << 20
-"""The largest size of a file, in bytes: YAML of this size takes ten seconds to read."""
+"""The largest size of a file, in bytes: without libyaml, YAML of this size takes ten seconds."""
 
 # Each is read by a module of its own, which needs an extra of that name or nothing.
 READERS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}

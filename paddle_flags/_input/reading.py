@@ -72,6 +72,10 @@ class Reading:
             self.repeated(keys, at, first)
         return first is at
 
+    def take(self, other: Reading) -> None:
+        """Take what another reading of the same file has, which found no error."""
+        self.values = other.values
+
     def repeated(self, keys: Sequence[str], at: Place, first: Place) -> None:
         """Record an error for a key that was at `first` before."""
         self.fail(at, f"{flag(keys)}: is given twice, first on line {first.line}")

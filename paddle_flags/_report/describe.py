@@ -5,21 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.header import MARKS, TEXTS
-from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_argument, to_switch
-from paddle_flags._core.values import REDACTED
 from paddle_flags._report import facts
-from paddle_flags._report.help import help_text
+from paddle_flags._report.help import help_text, json_text
 from paddle_flags.errors import FlagArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from paddle_flags._core.flag import Flag
 
 
 class _Wanted(NamedTuple):
@@ -32,56 +27,8 @@ class _Wanted(NamedTuple):
     def name(self) -> str:
         return os.path.basename(self.program)
 
-    def groups(self) -> dict[str, list[Flag[Any]]]:
+    def groups(self) -> dict[str, list[facts.Snapshot]]:
         return facts.groups(facts.listed(hidden=self.full), self.name)
-
-
-# ---- JSON ----
-
-_NO_JSON = (float("inf"), float("-inf"))
-
-
-def _json_value(flag: Flag[Any], value: Any) -> Any:
-    if flag.sensitive:
-        return REDACTED
-    if isinstance(value, tuple):
-        return [_json_value(flag, item) for item in value]
-    return str(value) if value in _NO_JSON or value != value else value  # noqa: PLR0124 - NaN
-
-
-def _json_flag(flag: Flag[Any]) -> dict[str, Any]:
-    history = flag.history
-    return {
-        "name": flag.name,
-        "type": flag.type,
-        "items": flag.items,
-        "help": flag.help,
-        "value": _json_value(flag, flag.value),
-        "default": _json_value(flag, flag.default),
-        "source": history[0].source,
-        "place": history[0].place,
-        "min": _json_value(flag, flag.min),
-        "max": _json_value(flag, flag.max),
-        **{text: getattr(flag, text) for text in TEXTS},
-        "module": flag.module,
-        "file": flag.file,
-        "line": flag.line,
-        **{mark: getattr(flag, mark) for mark in MARKS},
-        "frozen": flag.frozen,
-        "history": [
-            {**entry._asdict(), "value": _json_value(flag, entry.value)} for entry in history
-        ],
-    }
-
-
-def _to_json(wanted: _Wanted) -> str:
-    import json  # noqa: PLC0415 - seldom used
-
-    flags = [
-        flag for flag in facts.each(all_flags(), _json_flag) if wanted.full or not flag["hidden"]
-    ]
-    described = {"program": wanted.name, "version": wanted.version, "flags": flags}
-    return json.dumps(described, indent=2)
 
 
 # ---- Markdown ----
@@ -101,7 +48,7 @@ def _code(text: str) -> str:
     return f"{fence}{blank}{text}{blank}{fence}".replace("|", "\\|")
 
 
-def _md_row(flag: Flag[Any]) -> str:
+def _md_row(flag: facts.Snapshot) -> str:
     *others, last = facts.names(flag)
     holder = facts.holder(flag)
     heads = [*others, f"{last}={holder}" if holder else last]
@@ -119,7 +66,7 @@ def _to_markdown(wanted: _Wanted) -> str:
         lines.append(f"\n{wanted.usage}")
     for heading, flags in wanted.groups().items():
         lines += [f"\n## {_md(heading)}\n", "| flag | default | what it is for |", "|---|---|---|"]
-        lines += facts.each(flags, _md_row)
+        lines += map(_md_row, flags)
     return "\n".join(lines)
 
 
@@ -146,7 +93,7 @@ def _roff_quoted(text: str) -> str:
     return '"' + _roff(facts.one_line(text)).replace('"', "\\(dq") + '"'
 
 
-def _man_flag(flag: Flag[Any]) -> Iterator[str]:
+def _man_flag(flag: facts.Snapshot) -> Iterator[str]:
     holder = _roff(facts.holder(flag))
     heads = ", ".join(f"\\fB{_roff(name)}\\fR" for name in facts.names(flag))
     yield ".TP"
@@ -175,18 +122,17 @@ def _to_man(wanted: _Wanted) -> str:
     lines.append(".SH OPTIONS")
     for heading, flags in wanted.groups().items():
         lines.append(f".SS {_roff_quoted(heading)}")
-        for entry in facts.each(flags, lambda flag: list(_man_flag(flag))):
-            lines += entry
+        for flag in flags:
+            lines += _man_flag(flag)
     return "\n".join(lines)
 
 
 _FORMATS: dict[str, Callable[[_Wanted], str]] = {
-    "json": _to_json,
     "markdown": _to_markdown,
     "man": _to_man,
 }
-_KINDS = {"text": "help", "xml": "helpxml"}  # which C writes
-FORMATS = (*_KINDS, *_FORMATS)
+_KINDS = {"text": "help", "xml": "helpxml"}  # which C writes, as it does JSON
+FORMATS = (*_KINDS, "json", *_FORMATS)
 
 
 def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
@@ -229,4 +175,6 @@ def describe(
     if format in _KINDS:
         kind = "helpfull" if full and format == "text" else _KINDS[format]
         return help_text(path, kind, usage=usage, version=version, width=width, color=color)
+    if format == "json":
+        return json_text(path, version=version, full=full)
     return _FORMATS[format](_Wanted(path, full, usage, version))

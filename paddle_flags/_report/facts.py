@@ -6,26 +6,57 @@ import math
 import os
 from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
+from paddle_flags._core.flag import Flag, bound, names_in
 from paddle_flags._core.header import MARKS
 from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import all_flags
-from paddle_flags._core.values import REDACTED
+from paddle_flags._core.status import to_text
+from paddle_flags._core.values import REDACTED, from_c, kind_of
 from paddle_flags.errors import UndefinedFlagError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from paddle_flags._core.flag import Flag
-
 T = TypeVar("T")
+
+
+class Snapshot:
+    """The properties of a flag that reports use, at one moment: C is asked once for all."""
+
+    def __init__(self, flag: Flag[Any]) -> None:
+        info = flag._info()  # noqa: SLF001 - of the package
+        kind = kind_of(info)
+        self.flag = flag
+        self.name = flag.name
+        self.type = kind.name
+        self.items = kind.item.name if kind.item else None
+        self.default = from_c(kind, info.default_value)
+        self.min = bound(kind, info.min, kind.smallest)
+        self.max = bound(kind, info.max, kind.largest)
+        self.unit = to_text(info.unit) or None
+        self.choices = names_in(info.choices) or None
+        self.help = to_text(info.help)
+        self.category = to_text(info.category)
+        self.aliases = names_in(info.aliases)
+        self.deprecated = to_text(info.deprecated) or None
+        self.retired = to_text(info.retired) or None
+        self.module = to_text(info.module)
+        self.hidden = bool(info.hidden)
+        self.sensitive = bool(info.sensitive)
+        self.marks = [words for mark, words in MARKS.items() if getattr(info, mark)]
+
+
+Described = Union["Flag[Any]", Snapshot]
 
 _WIDEST_CHOICES = 30  # that stand in the place of a value
 
 
 def one_line(text: str) -> str:
     """Return text as it can stand in a line: control and stray bytes escaped."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
@@ -91,7 +122,7 @@ def _quantity(value: float, unit: str | None) -> str:
     return sign + (_bytes if unit == "bytes" else _seconds)(abs(int(value)))
 
 
-def shown(flag: Flag[Any], value: Any) -> str:
+def shown(flag: Described, value: Any) -> str:
     """Return a value of the flag for people, on one line."""
     if flag.sensitive:
         return REDACTED
@@ -100,13 +131,13 @@ def shown(flag: Flag[Any], value: Any) -> str:
     return one_line(plain(value)) or '""'
 
 
-def type_of(flag: Flag[Any]) -> str:
+def type_of(flag: Described) -> str:
     """Return the type as text, with items and unit."""
     kind = f"list of {flag.items}" if flag.items else flag.type
     return f"{kind}, {flag.unit}" if flag.unit else kind
 
 
-def names(flag: Flag[Any]) -> list[str]:
+def names(flag: Described) -> list[str]:
     """Return the names that stand before the help, those of one letter first."""
     letters = [name for name in (flag.name, *flag.aliases) if len(name) == 1]
     own = [flag.name] if len(flag.name) > 1 else []
@@ -114,7 +145,7 @@ def names(flag: Flag[Any]) -> list[str]:
     return [f"-{name}" for name in letters] + [f"--{no}{name}" for name in own]
 
 
-def holder(flag: Flag[Any]) -> str:
+def holder(flag: Described) -> str:
     """Return what stands for the value behind a name: "INT32"; nothing for a bool."""
     if flag.type == "bool":
         return ""
@@ -124,7 +155,7 @@ def holder(flag: Flag[Any]) -> str:
     return item + (",..." if flag.items else "")
 
 
-def limits(flag: Flag[Any]) -> str:
+def limits(flag: Described) -> str:
     """Return the range as text, or ""."""
     if flag.min is not None and flag.max is not None:
         return f"{_quantity(flag.min, flag.unit)} to {_quantity(flag.max, flag.unit)}"
@@ -133,13 +164,16 @@ def limits(flag: Flag[Any]) -> str:
     return f"at most {_quantity(flag.max, flag.unit)}" if flag.max is not None else ""
 
 
-def marks(flag: Flag[Any]) -> list[str]:
+def marks(flag: Described) -> list[str]:
     """Return the names of the marks that are set, the most important first."""
-    found = [words for mark, words in MARKS.items() if getattr(flag, mark)]
+    if isinstance(flag, Snapshot):
+        found = flag.marks
+    else:
+        found = [words for mark, words in MARKS.items() if getattr(flag, mark)]
     return sorted(found, key=lambda words: words != "required")
 
 
-def notes(flag: Flag[Any]) -> list[str]:
+def notes(flag: Described) -> list[str]:
     """Return the notes in brackets behind the help, except the values."""
     found = [mark for mark in marks(flag) if mark not in ("hidden", "sensitive")]
     if flag.choices and not holder(flag).startswith("{"):
@@ -151,7 +185,7 @@ def notes(flag: Flag[Any]) -> list[str]:
     return found
 
 
-def heading(flag: Flag[Any]) -> str:
+def heading(flag: Described) -> str:
     """Return the heading that a flag stands under."""
     module = one_line(os.path.basename(flag.module)) or "other"
     return f"{module}, {one_line(flag.category)}" if flag.category else module
@@ -166,25 +200,23 @@ def each(flags: Iterable[Flag[Any]], report: Callable[[Flag[Any]], T]) -> list[T
     return found
 
 
-def groups(flags: Iterable[Flag[Any]], program: str) -> dict[str, list[Flag[Any]]]:
+def groups(flags: Iterable[Snapshot], program: str) -> dict[str, list[Snapshot]]:
     """Group flags by module and category, as the help written in C does.
 
     The program's own flags come first, and in a module those without a category.
     """
-    places = each(flags, lambda flag: (flag.module, flag.category, heading(flag), flag))
-    places.sort(key=lambda place: os.path.basename(place[0]) != program)
-    modules: dict[str, dict[str, list[tuple[str, Flag[Any]]]]] = {}
-    for module, category, title, flag in places:
-        modules.setdefault(module, {"": []}).setdefault(category, []).append((title, flag))
-    found: dict[str, list[Flag[Any]]] = {}
+    modules: dict[str, dict[str, list[Snapshot]]] = {}
+    for flag in sorted(flags, key=lambda flag: os.path.basename(flag.module) != program):
+        modules.setdefault(flag.module, {"": []}).setdefault(flag.category, []).append(flag)
+    found: dict[str, list[Snapshot]] = {}
     for categories in modules.values():
         for members in categories.values():
-            for title, flag in members:
-                found.setdefault(title, []).append(flag)
+            if members:
+                found.setdefault(heading(members[0]), []).extend(members)
     return found
 
 
-def listed(*, hidden: bool) -> list[Flag[Any]]:
+def listed(*, hidden: bool) -> list[Snapshot]:
     """Return the flags that listings show."""
-    shown = each(all_flags(), lambda flag: (flag, (hidden or not flag.hidden) and not flag.retired))
-    return [flag for flag, wanted in shown if wanted]
+    flags = each(all_flags(), Snapshot)
+    return [flag for flag in flags if (hidden or not flag.hidden) and not flag.retired]

@@ -1,4 +1,4 @@
-"""The help text, which C writes, for this terminal."""
+"""Reports that C writes: the help text, for this terminal, and JSON."""
 
 from __future__ import annotations
 
@@ -71,6 +71,17 @@ def help_text(
     options.width = _width() if width is None else min(max(_integer("width", width), 1), 10000)
     options.color = wants_color() if color is None else to_switch("color", color)
     return collect(lib.pd_report_help, options).removesuffix("\n")
+
+
+def json_text(program: str, *, version: str | None, full: bool) -> str:
+    """Return all properties of all flags as JSON; `full` includes hidden flags."""
+    named = ffi.new("char[]", to_argument("program", program))
+    numbered = ffi.NULL if version is None else ffi.new("char[]", to_argument("version", version))
+    kind = KINDS["helpfull" if full else "help"]
+    wanted = ffi.new("pd_help *", (ffi.sizeof("pd_help"), kind, ffi.NULL))
+    options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
+    options.help, options.program, options.version = wanted, named, numbered
+    return collect(lib.pd_report_json, options).removesuffix("\n")
 
 
 def _integer(name: str, value: int) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 from paddle_flags._report import facts
 from paddle_flags._report.describe import FORMATS as DESCRIBED
@@ -12,10 +13,7 @@ from paddle_flags._report.dump import FORMATS as DUMPED
 from paddle_flags._report.dump import dump
 from paddle_flags._report.help import help_text
 from paddle_flags._report.table import table
-
-if TYPE_CHECKING:
-    from paddle_flags._core.flag import Flag
-
+from paddle_flags.errors import UndefinedFlagError
 
 _WIDEST_VALUE = 60  # in a table
 
@@ -29,19 +27,22 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDEST_VALUE else text[: _WIDEST_VALUE - 3] + "..."
 
 
-def _row(flag: Flag[Any]) -> tuple[str, ...]:
+def _row(flag: facts.Snapshot) -> tuple[str, ...]:
     return (
         flag.name,
         f"{flag.items},..." if flag.items else flag.type,
-        _cut(facts.shown(flag, flag.value)),
-        flag.source,
+        _cut(facts.shown(flag, flag.flag.value)),
+        flag.flag.source,
         os.path.basename(flag.module),
     )
 
 
 def flags_table(*, hidden: bool = False) -> str:
     """Return the table of all flags with value, source and module."""
-    rows = facts.each(facts.listed(hidden=hidden), _row)
+    rows: list[tuple[str, ...]] = []
+    for flag in facts.listed(hidden=hidden):
+        with suppress(UndefinedFlagError):
+            rows.append(_row(flag))
     return table(("flag", "type", "value", "source", "module"), rows)
 
 

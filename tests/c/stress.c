@@ -434,6 +434,7 @@ static void report(actor *who) {
   size_t total = 0;
   MUST_BE(who, pd_report_help(NULL, count, &total, NULL), PD_OK);
   MUST_BE(who, pd_report_flagfile(pick(who, 2), count, &total, NULL), PD_OK);
+  MUST_BE(who, pd_report_json(NULL, count, &total, NULL), PD_OK);
   MUST(who, total > 0);
 }
 

@@ -59,8 +59,11 @@ def test_every_peer_is_measured(quick):
     assert known(quick, "start/10") == {*native, "ours, in a plugin"}
     assert known(quick, "plugin-size") == native
     (version,) = quick[2]["pythons"]
-    for work in ("get", "value", "assign"):
+    for work in ("get", "value", "contains", "assign", "override"):
         assert known(quick, f"python-{version}/{work}") == {"ours", "absl-py"}
+    assert known(quick, f"python-{version}/list") == {"plain", "ours", "absl-py"}
+    for work in ("source", *(f"describe-{form}" for form in rows.FORMS)):
+        assert known(quick, f"python-{version}/{work}") == {"plain", "ours"}
     for work in ("define", "parse", "import"):
         assert known(quick, f"python-{version}/{work}") == set(rows.PYTHON)
 

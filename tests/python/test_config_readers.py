@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import package
@@ -118,6 +120,35 @@ def test_no_text_crashes_a_reader(text):
             reader.read(text, reading)
         except Stop:
             assert reading.problems
+
+
+def read_yaml(read, *arguments, **named):
+    reading = Reading("a.yaml")
+    with suppress(Stop):
+        read(*arguments, reading, **named)
+    return reading.values, reading.problems
+
+
+@given(fragments)
+def test_yaml_is_read_the_same_with_libyaml_and_without(text):
+    assert read_yaml(yaml_reader.read, text) == read_yaml(yaml_reader.read, text, pure=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1\nb: [1, -2, 0o17, 0x1f, 1.5, .inf, x]\n'c d': {e: 'q', f: \"r\"}\ng:\n- y\n- no\n",
+        "a: 007\nb: 1_000\nc: -0\nd: +1\ne: 1e3\nf: 2024-05-01x\ng: ~x\nh: ''\n",
+        "a: 1\nb: 2\na: 3\n",
+        "a: [1\n",
+        "a:\n  - - 1\n",
+        "a: x\x85y\n",
+        "a: \n",
+        "é: ü\nb: 😀\n",
+    ],
+)
+def test_yaml_has_the_same_places_with_libyaml_and_without(text):
+    assert read_yaml(yaml_reader.read, text) == read_yaml(yaml_reader.read, text, pure=True)
 
 
 texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=12)

@@ -124,6 +124,48 @@ def test_a_validator_is_asked_once_for_a_value_that_it_refuses(name):
     assert asked == [2]
 
 
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_an_override_takes_and_refuses_what_a_set_does(name, kind):
+    flag = pf.define(name, DEFAULTS[kind], type=kind)
+
+    def override(value: object) -> None:
+        with pf.override({name: value}):
+            seen.append((flag.value, type(flag.value), flag.source))
+
+    for value in VALUES:
+        seen: list[object] = []
+        expected = outcome(flag, lambda value=value: pf.FLAGS.update({name: value}))
+        got = outcome(flag, lambda value=value: override(value))
+        if seen:
+            assert seen == [(*expected, "override")]
+        else:  # the message begins with the place of the override if C makes it
+            assert (got[0], *got[2:]) == (expected[0], *expected[2:])
+            assert str(got[1]).endswith(str(expected[1]))
+        assert flag.value == DEFAULTS[kind]
+
+
+def test_an_override_of_many_flags_takes_all_or_none_and_has_one_place(name):
+    flags = [pf.define(f"{name}_{n}", 1, max=5) for n in range(12)]
+    for count in (0, 1, 8, 9, 12):
+        with pf.override({flag.name: 2 for flag in flags[:count]}):
+            assert [flag.value for flag in flags] == [2] * count + [1] * (12 - count)
+            assert len({flag.place for flag in flags[:count]}) == min(count, 1)
+            assert all(str(flag.place).startswith(__file__) for flag in flags[:count])
+        with pytest.raises(pf.FlagError) as caught:
+            pf.override({**{flag.name: 2 for flag in flags[:count]}, flags[0].name: 9}).__enter__()
+        assert len(caught.value.errors) == 1
+        assert [flag.value for flag in flags] == [1] * 12
+
+
+def test_a_validator_is_asked_once_about_an_override_that_it_refuses(name):
+    pf.define(name, 1)
+    asked = []
+    refuse = pf.FLAGS[name].validate(lambda value: asked.append(value) is not None, "not that")
+    with refuse, pytest.raises(pf.FlagValueError, match="not that"):
+        pf.override({name: 2}).__enter__()
+    assert asked == [2]
+
+
 def test_an_interrupt_in_a_callback_reaches_who_assigns_to_an_attribute(name):
     flag = pf.define(name, 1)
 
@@ -172,6 +214,37 @@ def test_an_alias_is_read_set_and_dropped_as_the_name_is(name):
         getattr(pf.FLAGS, f"{name}_alia")
 
 
+@pytest.mark.parametrize("other", [0, None, ["x"], "", "\udc80", "a\0b", Text("missing")])
+def test_what_names_no_flag_is_not_in_flags(name, other):
+    assert other not in pf.FLAGS
+    assert f"{name}_missing" not in pf.FLAGS
+
+
+def test_a_flag_is_in_flags_by_each_of_its_names_while_it_is_defined(name, tmp_path):
+    pf.define(name, 1, aliases=[f"{name}_alias"])
+    for _ in range(2):
+        assert name in pf.FLAGS
+        assert Text(name) in pf.FLAGS
+        assert f"{name}_alias" in pf.FLAGS
+        assert f"{name}-alias" in pf.FLAGS
+        assert getattr(pf.FLAGS, name) == 1  # from now on it is known
+    code = write(tmp_path / "code.c", PLUGIN.format(type="int32", name=f"{name}_x", value=1))
+    path = build_plugin(tmp_path / "libx.so", code)
+    for _ in range(2):
+        with pf.load_plugin(path):
+            assert f"{name}_x" in pf.FLAGS
+            assert pf.FLAGS[f"{name}_x"].source == "default"
+        assert f"{name}_x" not in pf.FLAGS
+
+
+def test_the_source_of_an_undefined_flag_is_an_error(name, tmp_path):
+    code = write(tmp_path / "code.c", PLUGIN.format(type="int32", name=f"{name}_x", value=1))
+    with pf.load_plugin(build_plugin(tmp_path / "libx.so", code)):
+        flag = pf.FLAGS[f"{name}_x"]
+    with pytest.raises(pf.UndefinedFlagError, match=f"{name}_x"):
+        _ = flag.source
+
+
 def test_another_view_of_the_flags_is_one_too(name):
     pf.define(name, 1)
     view = type(pf.FLAGS)()
@@ -179,11 +252,60 @@ def test_another_view_of_the_flags_is_one_too(name):
     assert getattr(pf.FLAGS, name) == getattr(view, name) == 2
 
 
+# ---- Lists ----
+
+
+def test_a_list_that_did_not_change_is_the_same_tuple(name):
+    flag = pf.define(name, [1, 2, 3])
+    first = flag.value
+    assert first == (1, 2, 3)
+    assert flag.value is first
+    assert getattr(pf.FLAGS, name) is first
+
+
+def test_a_list_is_read_anew_whoever_changes_it(name):
+    flag = pf.define(name, [1, 2])
+    library = ctypes.CDLL(f"{LIBDIR}/libpd_flags.so")
+    library.pd_flag_set_from_string.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    assert flag.value == (1, 2)
+    assert library.pd_flag_set_from_string(address(flag), b"3,4", None) == 0
+    assert flag.value == (3, 4)
+    thread = threading.Thread(target=setattr, args=(pf.FLAGS, name, [5]))
+    thread.start()
+    thread.join()
+    assert flag.value == (5,)
+    with pf.override({name: []}):
+        assert flag.value == ()
+    assert flag.value == (5,)
+    flag.reset()
+    assert flag.value == (1, 2)
+
+
+@pytest.mark.parametrize("first", ["int64", "string", "bool", "double"])
+def test_one_text_is_read_as_each_type_of_list_that_has_it(name, tmp_path, first):
+    values = {"int64": (1, 0), "string": ("1", "0"), "bool": (True, False), "double": (1.0, 0.0)}
+    for item in (first, *values):
+        code = write(tmp_path / f"{item}.c", LIST_PLUGIN.format(name=f"{name}_x", item=item))
+        with pf.load_plugin(build_plugin(tmp_path / f"lib{item}.so", code)):
+            for _ in range(2):
+                assert repr(getattr(pf.FLAGS, f"{name}_x")) == repr(values[item])
+
+
+def test_nothing_is_kept_of_a_sensitive_list(name):
+    flag = pf.define(name, ["a", "b"], sensitive=True)
+    assert flag.value == ("a", "b")
+    assert flag.value is not flag.value
+
+
 # ---- A flag's life ----
 
 PLUGIN = """
 #include <pd_flags.h>
 PD_DEFINE_{type}({name}, {value}, "Of a plugin");
+"""
+LIST_PLUGIN = """
+#include <pd_flags.h>
+PD_DEFINE_string({name}, "1,0", "Of a plugin", .list = PD_TYPE_{item});
 """
 # Each type, and the value that Python sees.
 LIVES = [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import pytest
 from support import CXX, ROOT, require, run, tool, write
@@ -233,6 +235,54 @@ def test_json_has_every_property_of_every_flag():
     assert flags["token"]["value"] == flags["token"]["history"][0]["value"] == "<redacted>"
     properties = {p for p in dir(pf.Flag) if isinstance(getattr(pf.Flag, p), property)}
     assert properties - set(level) == {"defined", "handle", "text"}
+
+
+def as_json(flag: pf.Flag[Any], value: object) -> object:
+    if flag.sensitive:
+        return "<redacted>"
+    if isinstance(value, tuple):
+        return [as_json(flag, item) for item in value]
+    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def properties_of(flag: pf.Flag[Any]) -> dict[str, object]:
+    values = {key: as_json(flag, getattr(flag, key)) for key in ("value", "default", "min", "max")}
+    texts = ("name", "type", "items", "help", "place", "source", "category", "unit", "module")
+    lists = {key: list(getattr(flag, key)) for key in ("aliases", "old_names")}
+    choices = None if flag.choices is None else list(flag.choices)
+    entries = [{**e._asdict(), "value": as_json(flag, e.value)} for e in flag.history]
+    return {
+        **{key: getattr(flag, key) for key in texts},
+        **values,
+        **lists,
+        "choices": choices,
+        "history": entries,
+    }
+
+
+def test_json_says_what_the_properties_of_each_flag_say(name):
+    numbers = (0.0, -0.0, 1e15, 1e16, 5e-324, 1.7976931348623157e308, 0.1, 1 / 3, 1e-5, 2.0**53)
+    texts = ("", 'a"\\/\b\f\n\r\t', "\x01\x7f\x85", "é€😀", "\udc80\udcff", "a,b", " x ")
+    flags = [
+        pf.define(f"{name}_numbers", [*numbers, math.inf, -math.inf]),
+        pf.define(f"{name}_number", 0.5, min=-1.0, help="é\n"),
+        pf.define(f"{name}_small", -(2**63), max=2**62, unit="bytes", category="Größe"),
+        pf.define(f"{name}_large", 2**64 - 1, type="uint64", min=1, aliases=[f"{name}_l"]),
+        pf.define(f"{name}_texts", texts[1:], sensitive=False, old_names=[f"{name}_old"]),
+        pf.define(f"{name}_choice", "", choices=["", "a"]),
+        pf.define(f"{name}_bools", [True, False]),
+        pf.define(f"{name}_empty", [0]),
+        pf.define(f"{name}_pin", 5, min=0, sensitive=True),
+        *(pf.define(f"{name}_text{n}", text, help=text) for n, text in enumerate(texts)),
+        *(pf.define(f"{name}_float{n}", number) for n, number in enumerate(numbers)),
+    ]
+    pf.FLAGS.update({f"{name}_empty": [], f"{name}_pin": 7, f"{name}_number": -0.25})
+    with pf.override({f"{name}_small": 4, f"{name}_number": 1.0}):
+        described = json.loads(pf.describe("json"), parse_constant=pytest.fail)["flags"]
+        found = {flag["name"]: flag for flag in described}
+        for flag in flags:
+            expected = properties_of(flag)
+            assert repr({key: found[flag.name][key] for key in expected}) == repr(expected)
 
 
 def test_json_holds_numbers_that_json_lacks(python):

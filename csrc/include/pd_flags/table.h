@@ -132,7 +132,10 @@ PD__BEGIN_C
   S(hook_defer, (pd_hook hook, pd_error *err), (hook, err))                                        \
   S(deferred_run, (pd_error_list *errors, pd_error *err), (errors, err))                           \
   S(deferred_handle, (pd_deferred_handler handler, void *context, pd_error *err),                  \
-    (handler, context, err))
+    (handler, context, err))                                                                       \
+  S(report_json,                                                                                   \
+    (const pd_report_options *options, pd_writer write, void *context, pd_error *err),             \
+    (options, write, context, err))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;

@@ -54,7 +54,7 @@ pd_status pd__do_report_help(const pd_report_options *from, pd_writer write, voi
   if (help.kind == PD_HELP_VERSION) {
     const char *version = options.version ? options.version : "";
     pd__out_format(&out, "%s%s%s\n", options.program, *version ? " version " : "", version);
-  } else if (pd__rows_collect(&rows, &operation.arena)) {
+  } else if (pd__rows_collect(&rows, false, &operation.arena)) {
     write_flags(&rows, &options, &out);
   } else {
     return pd__fail_memory(err);
@@ -67,8 +67,23 @@ pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_er
   pd__rows rows = {.count = 0};
   PD__OPERATION(operation);
   pd__out out = {.arena = &operation.arena};
-  if (!pd__rows_collect(&rows, &operation.arena)) return pd__fail_memory(err);
+  if (!pd__rows_collect(&rows, false, &operation.arena)) return pd__fail_memory(err);
   pd__rows_group(&rows, "");
   pd__flagfile_write(&rows, all, &out);
+  return pd__out_finish(&out, &operation, write, context, err);
+}
+
+pd_status pd__do_report_json(const pd_report_options *from, pd_writer write, void *context,
+                             pd_error *err) {
+  if (!write) return pd__fail_null(err, "write");
+  pd_report_options options;
+  pd_help help;
+  pd__rows rows = {.count = 0};
+  PD__OPERATION(operation);
+  pd__out out = {.arena = &operation.arena};
+  pd_status status = take_options(from, &options, &help, err);
+  if (status != PD_OK) return status;
+  if (!pd__rows_collect(&rows, true, &operation.arena)) return pd__fail_memory(err);
+  pd__json_write(&rows, &options, &out);
   return pd__out_finish(&out, &operation, write, context, err);
 }

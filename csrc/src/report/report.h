@@ -1,6 +1,6 @@
-/* Reports about all flags: help, XML and flagfiles. A report is made from a snapshot of the flags,
- * without the lock, and is complete before its first byte is passed to the writer. This layer may
- * use base, platform, value and registry.
+/* Reports about all flags: help, XML, JSON and flagfiles. A report is made from a snapshot of the
+ * flags, without the lock, and is complete before its first byte is passed to the writer. This
+ * layer may use base, platform, value and registry.
  *
  * A pd__rows is the snapshot, a pd__out a growing text, and a pd__page wraps text at a limited
  * width. */
@@ -47,15 +47,20 @@ typedef struct pd__row {
   size_t index;        /* in the order of definition */
   size_t module;       /* the least index in its module, plus 1; 0 for the program */
   size_t group;        /* the least index in its category there, plus 1; 0 for none */
+  size_t first_other;  /* index of its next value in the others of pd__rows */
+  size_t others;       /* how many */
 } pd__row;
 
 typedef struct pd__rows {
   pd__row *items;
   size_t count;
+  pd_flag_entry *others; /* older and hidden values, if they were asked for */
+  size_t other_count, other_room;
 } pd__rows;
 
-/* Collects all defined flags; false if memory is out. Takes the lock. */
-bool pd__rows_collect(pd__rows *rows, pd__arena *arena);
+/* Collects all defined flags, with all their values if `others` is true; false if memory is out.
+ * Takes the lock. */
+bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena);
 
 /* Sorts by module and category: the program's module first, flags without a category before others,
  * and otherwise in the order of definition. */
@@ -125,6 +130,7 @@ void pd__page_go(pd__page *page, size_t column);
 
 void pd__help_write(const pd__rows *rows, const pd_report_options *options, pd__out *out);
 void pd__xml_write(pd__rows *rows, const pd_report_options *options, pd__out *out);
+void pd__json_write(const pd__rows *rows, const pd_report_options *options, pd__out *out);
 void pd__flagfile_write(pd__rows *rows, bool all, pd__out *out);
 
 #endif /* PD__REPORT_H */

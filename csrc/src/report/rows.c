@@ -5,7 +5,21 @@
 
 /* ---- The snapshot ---- */
 
-bool pd__rows_collect(pd__rows *rows, pd__arena *arena) {
+/* Collects the values behind the current one. */
+static bool collect_others(pd__rows *rows, const pd_flag *flag, pd__row *row, pd__arena *arena) {
+  row->first_other = rows->other_count;
+  for (pd_flag_entry entry = {.size = sizeof entry};; row->others++) {
+    pd_status status = pd__flag_entry(flag, row->others + 1, &entry, NULL);
+    if (status != PD_OK) return status == PD_ERR_ARGUMENT; /* there are no more */
+    pd_flag_entry *others =
+        pd__arena_room(arena, rows->others, rows->other_count, &rows->other_room, sizeof *others);
+    if (!others) return false;
+    rows->others = others;
+    others[rows->other_count++] = entry;
+  }
+}
+
+bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena) {
   PD__LOCKED_OPERATION(operation);
   size_t most = (size_t)pd__names_count() + 1;
   rows->items = pd__arena_grow(arena, NULL, 0, most * sizeof *rows->items);
@@ -17,6 +31,7 @@ bool pd__rows_collect(pd__rows *rows, pd__arena *arena) {
     row->info.size = sizeof row->info;
     row->entry.size = sizeof row->entry;
     whole = pd__flag_info(flag, &row->info) && pd__flag_entry(flag, 0, &row->entry, NULL) == PD_OK;
+    if (whole && others) whole = collect_others(rows, flag, row, arena);
   }
   pd__operation_end(&operation);
   return whole;

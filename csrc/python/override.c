@@ -1,0 +1,66 @@
+/* Pushing an override of plain values. */
+#include "fast.h"
+
+enum { MOST = 8 }; /* flags of an override; more are not plain */
+
+typedef struct values {
+  pd_assignment items[MOST];
+  PyObject *holders[MOST]; /* own the texts */
+  Py_ssize_t count;
+} values;
+
+/* Takes a list of pairs of a flag and a value. Returns false if they aren't plain. */
+static bool take(fast_state *state, PyObject *wanted, values *taken) {
+  Py_ssize_t count = PyList_Size(wanted);
+  if (count > MOST) return false;
+  for (; taken->count < count; taken->count++) {
+    PyObject *pair = PyList_GetItem(wanted, taken->count); /* of the caller alone */
+    PyObject *flag, *value;
+    if (!pair || !PyArg_ParseTuple(pair, "OO", &flag, &value)) {
+      PyErr_Clear();
+      return false;
+    }
+    if (!fast_flag_take(state, flag, value, &taken->items[taken->count],
+                        &taken->holders[taken->count])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Releases the GIL, as a set does. */
+static PyObject *push(const values *taken, const pd_origin *origin, PyObject *refused) {
+  pd_error err;
+  pd_error_list *errors = pd_error_list_new();
+  pd_override number = 0;
+  PyThreadState *thread = PyEval_SaveThread();
+  pd_status status =
+      pd_override_push(taken->items, (size_t)taken->count, origin, errors, &number, &err);
+  PyEval_RestoreThread(thread);
+  PyObject *result = status == PD_OK
+                         ? PyLong_FromUnsignedLongLong(number)
+                         : PyObject_CallFunction(refused, "KK", (unsigned long long)(uintptr_t)&err,
+                                                 (unsigned long long)(uintptr_t)errors);
+  pd_error_list_free(errors);
+  return result;
+}
+
+PyObject *fast_push(PyObject *module, PyObject *arguments) {
+  fast_state *state = PyModule_GetState(module);
+  PyObject *wanted, *file, *refused;
+  pd_origin origin = {.source = PD_SOURCE_RUNTIME};
+  values taken = {.count = 0};
+  if (!PyArg_ParseTuple(arguments, "O!OIO:push", &PyList_Type, &wanted, &file, &origin.line,
+                        &refused)) {
+    return NULL;
+  }
+  PyObject *result = Py_None;
+  origin.place = fast_stored(state, file);
+  if (origin.place && take(state, wanted, &taken)) {
+    result = push(&taken, &origin, refused);
+  } else {
+    Py_INCREF(result);
+  }
+  for (Py_ssize_t i = 0; i < taken.count; i++) Py_XDECREF(taken.holders[i]);
+  return result;
+}
