@@ -10,7 +10,16 @@ from paddle_flags._core.flag import Flag, flag_of, flags_made
 from paddle_flags._core.frames import public
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import check, new_error, to_bytes, to_switch
-from paddle_flags._core.values import BY_NAME, LISTS, REDACTED, ValueType, fits, to_python
+from paddle_flags._core.values import (
+    BY_NAME,
+    LISTS,
+    REDACTED,
+    ValueType,
+    fits,
+    plain,
+    plain_type,
+    to_python,
+)
 from paddle_flags._fast import define as _define_plain
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagTypeError, FlagValueError
@@ -64,7 +73,7 @@ class _Definition:
             what = type(texts).__name__
             message = f"{self._about}: {field}: {texts!r}: expected a list, not {what}"
             raise FlagTypeError(message)
-        items = [str(text) for text in texts]
+        items = [str(plain(text)) for text in texts]
         for item in items:
             if "|" in item:
                 message = f"{self._about}: {field}: {item!r}: expected text without '|'"
@@ -123,7 +132,7 @@ def _list_kind(about: str, shown: str, default: object, items: type | str | None
             return LISTS[_INFERRED[items]]
         message = f"{about}: items {items!r}: expected bool, int, float or str"
         raise FlagTypeError(message)
-    kinds = {type(item) for item in lists.items_of(default) or ()} or {str}
+    kinds = {plain_type(item) or type(item) for item in lists.items_of(default) or ()} or {str}
     if kinds == {int, float}:
         kinds = {float}
     kind = kinds.pop()
@@ -147,7 +156,7 @@ def _kind_of(
             f"{about}: type {type_name!r}: a list has the type 'string', and its items `items`"
         )
         raise FlagTypeError(message)
-    inferred = type_name or _INFERRED.get(type(default))
+    inferred = type_name or _INFERRED.get(plain_type(default) or type(default))
     if inferred is None:
         message = (
             f"{about}: default {shown}: expected bool, int, float, str or a sequence of them,"

@@ -50,6 +50,7 @@ def to_bytes(text: str, what: str = "", *, sensitive: bool = False) -> bytes:
         shown = "<redacted>" if sensitive else f"{text!r:.60}"
         message = f"{what}{shown}: expected str, not {type(text).__name__}"
         raise errors.FlagTypeError(message)
+    text = str.__str__(text)  # what a subclass shows doesn't matter
     shown = "<redacted>" if sensitive else repr(text[:60])
     if "\0" in text:
         message = f"{what}{shown}: contains a NUL character, expected text without it"
