@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import paddle_flags as pf
+from paddle_flags._core.header import MARKS, TEXTS
 
 
 @pytest.mark.parametrize(
@@ -134,6 +136,25 @@ def test_another_definition_of_the_name_is_refused_with_both_places(name):
     assert f"test_define.py:{first.line} " in text
     assert f"test_define.py:{first.line + 2} " in text
     assert pf.FLAGS[name].value == 1
+
+
+ATTRIBUTES: dict[str, Any] = {
+    **dict.fromkeys(TEXTS, "other"),
+    **dict.fromkeys(MARKS, True),
+    **{"choices": ["1", "2"], "aliases": ["other_1"], "old_names": ["other_2"], "unit": "bytes"},
+    "min": 0,
+    "max": 9,
+}
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+def test_definitions_that_differ_in_any_attribute_conflict_whichever_comes_first(name, attribute):
+    differing = {attribute: ATTRIBUTES[attribute]}
+    label = {"min": "range", "max": "range"}.get(attribute, attribute.replace("_", "[- ]"))
+    for number, (first, second) in enumerate([({}, differing), (differing, {})]):
+        with pytest.raises(pf.FlagConflictError, match=f"py:.* refused: .*py:.*: .*{label}"):
+            for attributes in (first, first, second):
+                pf.define(f"{name}_{number}", 1, "help", **attributes)
 
 
 @pytest.mark.parametrize("bad", ["", "1x", "a b", "a=b", "ä", "x" * 256])
