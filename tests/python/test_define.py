@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,10 @@ def test_another_definition_of_the_name_is_refused_with_both_places(name):
 ATTRIBUTES: dict[str, Any] = {
     **dict.fromkeys(TEXTS, "other"),
     **dict.fromkeys(MARKS, True),
-    **{"choices": ["1", "2"], "aliases": ["other_1"], "old_names": ["other_2"], "unit": "bytes"},
+    "choices": ["1", "2"],
+    "aliases": ["other_1"],
+    "old_names": ["other_2"],
+    "unit": "bytes",
     "min": 0,
     "max": 9,
 }
@@ -152,9 +156,10 @@ def test_definitions_that_differ_in_any_attribute_conflict_whichever_comes_first
     differing = {attribute: ATTRIBUTES[attribute]}
     label = {"min": "range", "max": "range"}.get(attribute, attribute.replace("_", "[- ]"))
     for number, (first, second) in enumerate([({}, differing), (differing, {})]):
+        define = partial(pf.define, f"{name}_{number}", 1, "help")
+        assert define(**first) is define(**first)
         with pytest.raises(pf.FlagConflictError, match=f"py:.* refused: .*py:.*: .*{label}"):
-            for attributes in (first, first, second):
-                pf.define(f"{name}_{number}", 1, "help", **attributes)
+            define(**second)
 
 
 @pytest.mark.parametrize("bad", ["", "1x", "a b", "a=b", "ä", "x" * 256])
