@@ -12,6 +12,7 @@ from paddle_flags._core.status import (
     new_error,
     refuse,
     settle,
+    shown,
     to_bytes,
     to_text,
     warnings_left,
@@ -90,7 +91,7 @@ class Flag(FlagBase[T]):
             return f"<Flag {self._name}: not defined>"
         kind = f"list of {self.items}" if self.items else self.type
         value = REDACTED if self.sensitive else self.value
-        return f"<Flag {self._name}: {kind} = {value!r} ({self.source})>"
+        return f"<Flag {self._name}: {kind} = {shown(value)} ({self.source})>"
 
     def __str__(self) -> str:
         return format(self)
@@ -190,6 +191,8 @@ class Flag(FlagBase[T]):
 
         With `weak=True` only a weak reference to the callback, a function or a bound
         method, is kept: the hook is removed when the callback is garbage collected.
+
+        Raises FlagTypeError for an `async def`, which nothing would await.
         """
         from paddle_flags._core.hooks import add_watcher  # noqa: PLC0415 - seldom used
 

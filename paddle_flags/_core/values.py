@@ -6,7 +6,7 @@ from operator import index
 
 from paddle_flags._core import lists
 from paddle_flags._core.header import TYPES
-from paddle_flags._core.status import to_bytes, to_text
+from paddle_flags._core.status import shown, to_bytes, to_text
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
@@ -124,8 +124,8 @@ REDACTED = _Redacted("<redacted>")
 
 
 def _refuse(what: str, expected: str, value: object, *, sensitive: bool) -> FlagTypeError:
-    shown = REDACTED if sensitive else repr(value)
-    error = FlagTypeError(f"{what}{shown}: expected {expected}, not {type(value).__name__}")
+    seen = REDACTED if sensitive else shown(value)
+    error = FlagTypeError(f"{what}{seen}: expected {expected}, not {type(value).__name__}")
     error.status = "PD_ERR_TYPE"
     return error
 

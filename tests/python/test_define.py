@@ -141,7 +141,7 @@ def test_another_definition_of_the_name_is_refused_with_both_places(name):
 
 ATTRIBUTES: dict[str, Any] = {
     **dict.fromkeys(TEXTS, "other"),
-    **dict.fromkeys(MARKS, True),
+    **{mark: True for mark in MARKS if mark != "required"},  # later tests may parse
     "choices": ["1", "2"],
     "aliases": ["other_1"],
     "old_names": ["other_2"],
@@ -160,6 +160,16 @@ def test_definitions_that_differ_in_any_attribute_conflict_whichever_comes_first
         assert define(**first) is define(**first)
         with pytest.raises(pf.FlagConflictError, match=f"py:.* refused: .*py:.*: .*{label}"):
             define(**second)
+
+
+def test_a_definition_that_differs_in_required_conflicts(python):
+    ended = python(
+        "define = lambda **attributes: pf.define('x', 1, **attributes)\n"
+        "define(required=True)\n"
+        "try: define()\n"
+        "except pf.FlagConflictError as error: print(error)\n"
+    )
+    assert ended.stdout.endswith(": not required\n")
 
 
 @pytest.mark.parametrize("bad", ["", "1x", "a b", "a=b", "ä", "x" * 256])
