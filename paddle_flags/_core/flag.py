@@ -70,10 +70,20 @@ class Flag(FlagBase[T]):
         raise TypeError(message)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, (bool, int, float, str, tuple)):
-            message = f"flag {self._name!r} itself has no value to compare: use its .value"
+        return self is other if isinstance(other, Flag) else self._compare(other)
+
+    def _compare(self, other: object) -> NoReturn:
+        message = f"flag {self._name!r} itself has no value to compare: use its .value"
+        if isinstance(other, Flag):
+            message = "flags have no order: compare their .value or .name"
+        raise TypeError(message)
+
+    if not TYPE_CHECKING:  # type checkers report these uses if there is no method
+        __lt__ = __le__ = __gt__ = __ge__ = _compare
+
+        def __contains__(self, item: object) -> NoReturn:
+            message = f"flag {self._name!r} itself has no value to search: use its .value"
             raise TypeError(message)
-        return self is other
 
     __hash__ = object.__hash__
 
