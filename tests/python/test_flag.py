@@ -278,6 +278,31 @@ def test_a_startup_only_flag_is_frozen_by_parse(python):
     )
 
 
+def test_a_startup_only_flag_accepts_the_value_that_it_has(python):
+    ended = python(
+        "import multiprocessing\n"
+        "def begin(level, sizes):\n"
+        "    pf.parse(['prog', '--level=3', '--sizes=0x10,2'])\n"
+        "    pf.FLAGS.level = level\n"
+        "    pf.FLAGS.update(level=level, sizes=sizes)\n"
+        "def work(_):\n"
+        "    with pf.override(level=3):\n"
+        "        flags = pf.FLAGS['level'], pf.FLAGS['sizes']\n"
+        "        return [(flag.value, flag.source) for flag in flags]\n"
+        "pf.define('level', 1, startup_only=True)\n"
+        "pf.define('sizes', [1], startup_only=True)\n"
+        "pf.parse(['prog', '--level=3', '--sizes=0x10,2'])\n"
+        "fork = multiprocessing.get_context('fork')\n"
+        "with fork.Pool(1, begin, (3, [16, 2])) as pool: print(pool.map(work, [0]))\n"
+        "try: pf.FLAGS.update(level=3, sizes=[16])\n"
+        "except pf.FrozenFlagError as error: print(error)\n"
+    )
+    assert ended.stdout.splitlines() == [
+        "[[(3, 'argv'), ((16, 2), 'argv')]]",
+        "sizes: can be set at startup only, and the command line has been parsed",
+    ]
+
+
 # ---- FLAGS ----
 
 
