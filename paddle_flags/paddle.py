@@ -15,6 +15,7 @@ from __future__ import annotations
 from paddle_flags._core.flag import Flag, assign, caller
 from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.registry import find, override
+from paddle_flags._core.status import shorten
 from paddle_flags.errors import FlagError, FlagTypeError, ReadOnlyFlagError, UndefinedFlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -101,7 +102,7 @@ def _exported(name: str) -> Flag[Any]:
         message = f"flags: expected names, not {type(name).__name__}"
         raise FlagTypeError(message)
     if not name.startswith(PREFIX):
-        message = f"{name}: expected a name that begins with {PREFIX}"
+        message = f"{shorten(name)}: expected a name that begins with {PREFIX}"
         raise NotExportedError(message)
     try:
         flag = find(name[len(PREFIX) :])

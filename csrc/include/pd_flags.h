@@ -800,7 +800,7 @@ typedef struct pd_parse_options {
  *
  * After success argv is as `arrange` says. With PD_ARRANGE_REMOVE it keeps argv[0], the arguments
  * in their order, and a NULL at its end, and *argc counts them. A later value of a flag wins over
- * an earlier one. Startup ends: startup-only flags are frozen.
+ * an earlier one. Startup ends: startup-only flags keep their values, and accept no others.
  * On error no flag has changed and argv is as it was. The status is that of the first error:
  * PD_ERR_UNDEFINED, PD_ERR_ARGV, PD_ERR_FILE, PD_ERR_DEPTH, PD_ERR_CONFLICT (as of
  * pd_environment_enable) and those of pd_flag_set_from_string.

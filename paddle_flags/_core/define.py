@@ -9,8 +9,17 @@ from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of, flags_made
 from paddle_flags._core.frames import public
 from paddle_flags._core.header import MARKS, TEXTS
-from paddle_flags._core.status import check, new_error, to_bytes, to_switch
-from paddle_flags._core.values import BY_NAME, LISTS, REDACTED, ValueType, fits, to_python
+from paddle_flags._core.status import check, new_error, shown, to_bytes, to_switch
+from paddle_flags._core.values import (
+    BY_NAME,
+    LISTS,
+    REDACTED,
+    ValueType,
+    fits,
+    plain,
+    plain_type,
+    to_python,
+)
 from paddle_flags._fast import define as _define_plain
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagTypeError, FlagValueError
@@ -38,7 +47,7 @@ class _Definition:
     """A pd_flag_def and the memory it points to."""
 
     def __init__(self, name: str, kind: ValueType, *, sensitive: bool) -> None:
-        self._about = f"definition of {name!r}"
+        self._about = f"definition of {shown(name)}"
         self._kind = kind
         self._sensitive = sensitive
         self._kept: list[Any] = []
@@ -62,12 +71,12 @@ class _Definition:
     def set_list(self, field: str, texts: Iterable[object]) -> None:
         if isinstance(texts, str) or not isinstance(texts, Iterable):
             what = type(texts).__name__
-            message = f"{self._about}: {field}: {texts!r}: expected a list, not {what}"
+            message = f"{self._about}: {field}: {shown(texts)}: expected a list, not {what}"
             raise FlagTypeError(message)
-        items = [str(text) for text in texts]
+        items = [str(plain(text)) for text in texts]
         for item in items:
             if "|" in item:
-                message = f"{self._about}: {field}: {item!r}: expected text without '|'"
+                message = f"{self._about}: {field}: {shown(item)}: expected text without '|'"
                 raise FlagValueError(message)
         if items:
             self.set_text(field, "|".join(items))
@@ -88,9 +97,9 @@ class _Definition:
         about = f"{self._about}: {field}"
         wanted = to_python(about, self._kind, value, sensitive=self._sensitive)
         if not fits(self._kind, wanted):
-            shown = REDACTED if self._sensitive else wanted
+            seen = REDACTED if self._sensitive else shown(wanted)
             message = (
-                f"{about} {shown}: expected an integer in"
+                f"{about} {seen}: expected an integer in"
                 f" [{self._kind.smallest}, {self._kind.largest}]"
             )
             raise FlagValueError(message)
@@ -114,43 +123,43 @@ class _Definition:
         return flag_of(handle[0])
 
 
-def _list_kind(about: str, shown: str, default: object, items: type | str | None) -> ValueType:
+def _list_kind(about: str, seen: str, default: object, items: type | str | None) -> ValueType:
     """Return the type of a list whose items are `items`, or as those of the default."""
     if isinstance(items, str) and items in LISTS:
         return LISTS[items]
     if items is not None:
         if isinstance(items, type) and items in _INFERRED:
             return LISTS[_INFERRED[items]]
-        message = f"{about}: items {items!r}: expected bool, int, float or str"
+        message = f"{about}: items {shown(items)}: expected bool, int, float or str"
         raise FlagTypeError(message)
-    kinds = {type(item) for item in lists.items_of(default) or ()} or {str}
+    kinds = {plain_type(item) or type(item) for item in lists.items_of(default) or ()} or {str}
     if kinds == {int, float}:
         kinds = {float}
     kind = kinds.pop()
     if kinds or kind not in _INFERRED:
-        message = f"{about}: default {shown}: expected items that are all bool, int, float or str"
+        message = f"{about}: default {seen}: expected items that are all bool, int, float or str"
         raise FlagTypeError(message)
     return LISTS[_INFERRED[kind]]
 
 
 def _kind_of(
-    about: str, shown: str, default: object, type_name: str | None, items: type | str | None
+    about: str, seen: str, default: object, type_name: str | None, items: type | str | None
 ) -> ValueType:
-    """Return the type of a flag; messages show its default as `shown`."""
+    """Return the type of a flag; messages show its default as `seen`."""
     if type_name is not None and not (isinstance(type_name, str) and type_name in BY_NAME):
-        message = f"{about}: type {type_name!r}: expected one of {', '.join(BY_NAME)}"
+        message = f"{about}: type {shown(type_name)}: expected one of {', '.join(BY_NAME)}"
         raise FlagTypeError(message)
     if items is not None or (type_name is None and lists.items_of(default) is not None):
         if type_name in (None, "string"):
-            return _list_kind(about, shown, default, items)
+            return _list_kind(about, seen, default, items)
         message = (
-            f"{about}: type {type_name!r}: a list has the type 'string', and its items `items`"
+            f"{about}: type {shown(type_name)}: a list has the type 'string', and its items `items`"
         )
         raise FlagTypeError(message)
-    inferred = type_name or _INFERRED.get(type(default))
+    inferred = type_name or _INFERRED.get(plain_type(default) or type(default))
     if inferred is None:
         message = (
-            f"{about}: default {shown}: expected bool, int, float, str or a sequence of them,"
+            f"{about}: default {seen}: expected bool, int, float, str or a sequence of them,"
             f" not {type(default).__name__}"
         )
         raise FlagTypeError(message)
@@ -197,9 +206,9 @@ def _define_with(
     )
     if flag is not None:  # it was plain
         return flag  # type: ignore[no-any-return]
-    about = f"definition of {name!r}"
-    shown = REDACTED if sensitive else repr(default)
-    made = _Definition(name, _kind_of(about, shown, default, type, items), sensitive=sensitive)
+    about = f"definition of {shown(name)}"
+    seen = REDACTED if sensitive else shown(default)
+    made = _Definition(name, _kind_of(about, seen, default, type, items), sensitive=sensitive)
     made.set_default(default)
     made.set_bound("min", min)
     made.set_bound("max", max)

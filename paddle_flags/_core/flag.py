@@ -12,6 +12,7 @@ from paddle_flags._core.status import (
     new_error,
     refuse,
     settle,
+    shown,
     to_bytes,
     to_text,
     warnings_left,
@@ -70,10 +71,20 @@ class Flag(FlagBase[T]):
         raise TypeError(message)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, (bool, int, float, str, tuple)):
-            message = f"flag {self._name!r} itself has no value to compare: use its .value"
+        return self is other if isinstance(other, Flag) else self._compare(other)
+
+    def _compare(self, other: object) -> NoReturn:
+        message = f"flag {self._name!r} itself has no value to compare: use its .value"
+        if isinstance(other, Flag):
+            message = "flags have no order: compare their .value or .name"
+        raise TypeError(message)
+
+    if not TYPE_CHECKING:  # type checkers report these uses if there is no method
+        __lt__ = __le__ = __gt__ = __ge__ = _compare
+
+        def __contains__(self, item: object) -> NoReturn:
+            message = f"flag {self._name!r} itself has no value to search: use its .value"
             raise TypeError(message)
-        return self is other
 
     __hash__ = object.__hash__
 
@@ -91,7 +102,7 @@ class Flag(FlagBase[T]):
             return f"<Flag {self._name}: not defined>"
         kind = f"list of {self.items}" if self.items else self.type
         value = REDACTED if self.sensitive else self.value
-        return f"<Flag {self._name}: {kind} = {value!r} ({self.source})>"
+        return f"<Flag {self._name}: {kind} = {shown(value)} ({self.source})>"
 
     def __str__(self) -> str:
         return format(self)
@@ -195,6 +206,8 @@ class Flag(FlagBase[T]):
 
         With `weak=True` only a weak reference to the callback, a function or a bound
         method, is kept: the hook is removed when the callback is garbage collected.
+
+        Raises FlagTypeError for an `async def`, which nothing would await.
         """
         from paddle_flags._core.hooks import add_watcher  # noqa: PLC0415 - seldom used
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from paddle_flags._core.status import check, new_error, to_text
+from paddle_flags._core.status import check, new_error, shown, to_text
 from paddle_flags._core.values import REDACTED, from_c, kind_of
 from paddle_flags._native import ffi, lib
 
@@ -20,6 +20,10 @@ class FlagEntry(NamedTuple):
     """`"main.py:12"`, `"argv[2]"`, the name of an environment variable, or None if unknown."""
     replaced: bool = False
     """Whether a later value from the same source has replaced it."""
+
+    def __repr__(self) -> str:
+        value, *rest = (shown(field) for field in self)
+        return "FlagEntry(value={}, source={}, place={}, replaced={})".format(value, *rest)
 
 
 def place_of(origin: Any) -> str | None:

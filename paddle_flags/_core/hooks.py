@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags._core.frames import public_class
-from paddle_flags._core.status import check, leave_failure, new_error, to_switch
+from paddle_flags._core.status import check, leave_failure, new_error, shown, to_switch
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagTypeError
 
@@ -99,15 +100,13 @@ class _Validator:
         except BaseException as error:  # noqa: BLE001 - raised again where C was called
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
             return self._tell(f"its validator {self._name()} failed: {failure}", error)
-        if accepted is None:
-            return f"its validator {self._name()} returned None, expected True or False"
+        what = _no_answer(accepted)
+        if what:
+            return f"its validator {self._name()} returned {what}, expected True or False"
         return None if accepted else self._named(self._message)
 
     def _name(self) -> str:
-        """Return the name of the function, with that of its class."""
-        function = self._function
-        name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "")
-        return str(name).rpartition("<locals>.")[2] or repr(function)
+        return _name_of(self._function)
 
     def _named(self, text: str) -> str:
         """Name the validator where the reason, or a single flag, doesn't lead to it."""
@@ -128,15 +127,64 @@ def pd_python_validate(entries: Any, context: Any, why: Any, size: int) -> bool:
     text = ffi.from_handle(context).why_not(entries)
     if text is None:
         return True
-    data = text.replace("\0", " ").encode("utf-8", "replace")[: size - 1]
+    data = text.replace("\0", " ").encode("utf-8", "replace")
+    if len(data) >= size:
+        end = f"... ({len(text)} characters)".encode()
+        data = data[: size - 1 - len(end)].decode("utf-8", "ignore").encode() + end
     ffi.memmove(why, data + b"\0", len(data) + 1)
     return False
 
 
+# ---- Functions ----
+
+_GENERATOR = 0x20 | 0x200  # CO_GENERATOR, CO_ASYNC_GENERATOR of inspect, whose import takes long
+_COROUTINE = 0x80 | 0x100  # CO_COROUTINE, CO_ITERABLE_COROUTINE
+
+
+def _name_of(function: object) -> str:
+    """Return the name of a function, with that of its class."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "")
+    return str(name).rpartition("<locals>.")[2] or shown(function)
+
+
+def _marks_of(function: object) -> int:
+    """Return the flags of the code that a call would run; 0 if there is none in Python."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    call = function if hasattr(function, "__code__") else type(function).__call__
+    marks = getattr(getattr(call, "__code__", None), "co_flags", 0)
+    return marks if isinstance(marks, int) else 0
+
+
 def _check_callable(function: object) -> None:
+    """Raise FlagTypeError unless a call of the function runs it to its end."""
     if not callable(function):
-        message = f"{function!r}: expected a function, not {type(function).__name__}"
+        message = f"{shown(function)}: expected a function, not {type(function).__name__}"
         raise FlagTypeError(message)
+    marks = _marks_of(function)
+    if marks & (_GENERATOR | _COROUTINE):
+        what = "a generator" if marks & _GENERATOR else "an async one, which nothing would await"
+        message = f"{_name_of(function)}: expected a plain function, not {what}"
+        raise FlagTypeError(message)
+
+
+def _no_answer(result: object) -> str:
+    """Return what a validator returned instead of an answer, or "". Ends what would run later."""
+    if result is None:
+        return "None"
+    kind = type(result)
+    if not hasattr(kind, "__await__") and not hasattr(kind, "send") and not hasattr(kind, "asend"):
+        return ""
+    _close(result)
+    return f"a value of type {kind.__name__}"
+
+
+def _close(result: Any) -> None:
+    """Close a coroutine, so that Python doesn't warn that it was never awaited."""
+    if hasattr(result, "close"):
+        result.close()
 
 
 def handles(flags: Sequence[Flag[Any]]) -> Any:
@@ -150,7 +198,7 @@ def add_validator(
     """Call `function` with the values that the flags are about to get."""
     _check_callable(function)
     if not isinstance(message, str):
-        what = f"message: {message!r:.60}: expected str, not {type(message).__name__}"
+        what = f"message: {shown(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
     context = _hold(_Validator(flags, function, message))
     number = ffi.new("pd_hook *")
@@ -187,10 +235,17 @@ class _Watcher:
         callback = self._get()
         if callback is None:
             return
+        flag = self._flag_of(handle)
         try:
-            callback(self._flag_of(handle))
+            result = callback(flag)
         except (KeyboardInterrupt, SystemExit) as error:
             leave_failure(error)
+            return
+        if hasattr(result, "cr_frame"):  # a task would be running already
+            _close(result)
+            what = "returned a coroutine, which nothing awaits"
+            message = f"the watcher {_name_of(callback)} of {flag.name!r} {what}"
+            raise FlagTypeError(message)
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]

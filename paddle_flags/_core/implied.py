@@ -8,16 +8,44 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.flag import Flag
 from paddle_flags._core.registry import find, override
-from paddle_flags._core.status import leave_warning, settle
+from paddle_flags._core.status import leave_warning, settle, to_text
+from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags._core.flag import Assignment
 
 _made: dict[str, list[_Implied]] = {}
+
+
+_RANKS = {
+    to_text(lib.pd_source_name(number)): lib.pd_source_rank(number)
+    for number in ffi.typeof("pd_source").elements
+}
+
+
+# The source of each flag that implies, by the place that its override has.
+_causes: dict[str, str] = {}
+
+
+def _cause(flag: Flag[Any]) -> str:
+    """Return the source of the flag that implies; of one that is implied, that of the first."""
+    entry = flag.history[0]
+    place = entry.place or ""
+    unknown = "argv" if place.startswith("implied by ") else entry.source  # by a native module
+    return _causes.get(place, unknown)
+
+
+def _is_explicit(flag: Flag[Any], cause: str) -> bool:
+    """Return whether the flag keeps its own value, although a flag from `cause` implies another."""
+    source = next(entry.source for entry in flag.history if entry.source != "override")
+    if source == "default" or source == cause == "run time":
+        return False
+    return bool(_RANKS[source] >= _RANKS[cause])
 
 
 class _ImpliedOverride(override):
@@ -27,6 +55,14 @@ class _ImpliedOverride(override):
         super().__init__(sets)
         value = "" if flag.sensitive else f"={flag.text}"
         self._where = f"implied by --{flag.name}{value}", 0
+        self._cause = _causes[self._where[0]] = _cause(flag)
+
+    def _wanted(self) -> list[Assignment]:
+        return [
+            (flag, value)
+            for flag, value in super()._wanted()
+            if not isinstance(flag, Flag) or not _is_explicit(flag, self._cause)
+        ]
 
 
 class _Implied:

@@ -9,7 +9,15 @@ from typing import Any
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.registry import all_flags
-from paddle_flags._core.status import ErrorList, check, new_error, settle, to_argument, to_text
+from paddle_flags._core.status import (
+    ErrorList,
+    check,
+    new_error,
+    settle,
+    shown,
+    to_argument,
+    to_text,
+)
 from paddle_flags._fast import load
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import (
@@ -147,10 +155,10 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     try:
         file = os.fsencode(path)
     except TypeError:
-        message = f"path: {path!r:.60}: expected str, bytes or a path, not {type(path).__name__}"
+        message = f"path: {shown(path)}: expected str, bytes or a path, not {type(path).__name__}"
         raise FlagTypeError(message) from None
     if b"\0" in file:
-        message = f"path: {path!r:.60}: contains a NUL character, expected a path"
+        message = f"path: {shown(path)}: contains a NUL character, expected a path"
         raise FlagArgumentError(message)
     handle = ffi.new("pd_module **")
     err = new_error()

@@ -6,7 +6,7 @@ from _collections_abc import Mapping  # as collections.abc, without what that im
 
 from paddle_flags._core.flag import Flag, assign, caller, find_flag, flag_of
 from paddle_flags._core.frames import public, public_class
-from paddle_flags._core.status import check, new_error, to_bytes
+from paddle_flags._core.status import check, new_error, shown, to_bytes
 from paddle_flags._fast import RegistryBase, attach
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import (
@@ -79,14 +79,16 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
 
     def __setitem__(self, name: str, value: object) -> None:
         flag = self.get(name)
-        shown = "..." if flag is not None and flag.sensitive else repr(value)
-        message = f"FLAGS[{name!r}] cannot be replaced: write FLAGS[{name!r}].value = {shown}"
+        seen = "..." if flag is not None and flag.sensitive else shown(value)
+        item = f"FLAGS[{shown(name)}]"
+        message = f"{item} cannot be replaced: write {item}.value = {seen}"
         raise FlagTypeError(message)
 
     def __delitem__(self, name: str) -> None:
+        item = f"FLAGS[{shown(name)}]"
         message = (
-            f"FLAGS[{name!r}] cannot be deleted: write del FLAGS[{name!r}].value to drop the"
-            f" value set at run time, or FLAGS[{name!r}].reset() to drop all values"
+            f"{item} cannot be deleted: write del {item}.value to drop the value set at run"
+            f" time, or {item}.reset() to drop all values"
         )
         raise FlagTypeError(message)
 

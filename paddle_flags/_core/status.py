@@ -38,6 +38,32 @@ _CLASSES: dict[int, type[errors.FlagError]] = {
 }
 
 
+LONGEST = 200  # characters of a value in a message
+
+
+def shorten(text: str) -> str:
+    """Cut text that is too long for a message, and say how long it is."""
+    size = len(text)
+    return text if size <= LONGEST else f"{text[:LONGEST]}... ({size} characters)"
+
+
+def shown(value: object) -> str:
+    """Return the representation of a value for a message, cut if it is too long."""
+    rest, part = "", value
+    units = {str: "characters", bytes: "bytes", list: "items", tuple: "items"}
+    for kind, unit in units.items():
+        if isinstance(value, kind) and len(value) > LONGEST:
+            part, rest = value[:LONGEST], f"... ({len(value)} {unit})"
+    try:
+        if isinstance(part, int) and part.bit_length() > 4 * LONGEST:
+            text = hex(part)  # repr() of a very large one raises ValueError
+        else:
+            text = repr(part)
+    except Exception:  # noqa: BLE001 - the message is about another mistake
+        text = object.__repr__(value)
+    return text[:LONGEST] + rest if rest else shorten(text)
+
+
 def to_text(pointer: Any) -> str:
     """Decode borrowed text; bytes that aren't UTF-8 become surrogates, as in `os.fsdecode`."""
     text: bytes = ffi.string(pointer)
@@ -47,17 +73,18 @@ def to_text(pointer: Any) -> str:
 def to_bytes(text: str, what: str = "", *, sensitive: bool = False) -> bytes:
     """Encode text for C, the reverse of `to_text`; errors begin with `what`."""
     if not isinstance(text, str):
-        shown = "<redacted>" if sensitive else f"{text!r:.60}"
-        message = f"{what}{shown}: expected str, not {type(text).__name__}"
+        seen = "<redacted>" if sensitive else shown(text)
+        message = f"{what}{seen}: expected str, not {type(text).__name__}"
         raise errors.FlagTypeError(message)
-    shown = "<redacted>" if sensitive else repr(text[:60])
+    text = str.__str__(text)  # what a subclass shows doesn't matter
+    seen = "<redacted>" if sensitive else shown(text)
     if "\0" in text:
-        message = f"{what}{shown}: contains a NUL character, expected text without it"
+        message = f"{what}{seen}: contains a NUL character, expected text without it"
         raise errors.FlagValueError(message)
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        message = f"{what}{shown}: contains a lone surrogate, expected valid text"
+        message = f"{what}{seen}: contains a lone surrogate, expected valid text"
         raise errors.FlagValueError(message) from None
 
 
@@ -74,7 +101,7 @@ def to_prefix(name: str, prefix: str) -> bytes:
     data = to_argument(name, prefix)
     if len(data) <= lib.PD_NAME_MAX and b"=" not in data:
         return data
-    message = f"{name}: {prefix!r:.60}: expected at most {lib.PD_NAME_MAX} bytes without '='"
+    message = f"{name}: {shown(prefix)}: expected at most {lib.PD_NAME_MAX} bytes without '='"
     raise errors.FlagArgumentError(message)
 
 
@@ -82,7 +109,7 @@ def to_switch(name: str, value: bool) -> bool:
     """Check that an argument, the parameter `name` of a function, is True or False."""
     if isinstance(value, bool):
         return value
-    message = f"{name}: {value!r:.60}: expected bool, not {type(value).__name__}"
+    message = f"{name}: {shown(value)}: expected bool, not {type(value).__name__}"
     raise errors.FlagTypeError(message)
 
 

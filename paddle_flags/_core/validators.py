@@ -8,7 +8,7 @@ from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
 from paddle_flags._core.hooks import Hook, add_validator, add_watcher, handles
 from paddle_flags._core.registry import find
-from paddle_flags._core.status import check, new_error
+from paddle_flags._core.status import check, new_error, shown
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -22,7 +22,7 @@ FlagOrName = Union[Flag[Any], str]
 def _flags_of(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
     for each in wanted:
         if not isinstance(each, (Flag, str)):
-            message = f"{each!r:.60}: expected the name of a flag, not {type(each).__name__}"
+            message = f"{shown(each)}: expected the name of a flag, not {type(each).__name__}"
             raise FlagTypeError(message)
     flags = [flag if isinstance(flag, Flag) else find(flag) for flag in wanted]
     if len(set(flags)) < max(least, len(flags)):
@@ -44,7 +44,8 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     change takes place. If it returns False, the change raises FlagValueError with
     `message`; if it raises ValueError, with the text of that. It must not rely on the
     change to happen: another validator may reject it. It runs on the thread that sets
-    the flag, which may be a native one, and may read and set flags.
+    the flag, which may be a native one, and may read and set flags. An `async def` or a
+    generator raises FlagTypeError, as nothing would run it.
 
     The decorated function itself is returned. To remove the validator later, use
     `Flag.validate`. Raises UndefinedFlagError.

@@ -6,7 +6,7 @@ from operator import index
 
 from paddle_flags._core import lists
 from paddle_flags._core.header import TYPES
-from paddle_flags._core.status import to_bytes, to_text
+from paddle_flags._core.status import shown, to_bytes, to_text
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
@@ -94,6 +94,31 @@ def from_c(kind: ValueType, value: Any) -> Any:
     return kind.decode(member) if kind.decode else member
 
 
+# For subclasses, whatever they override: str() of a member of a mixed Enum is its name.
+_EXACT: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (bool, bool),
+    (int, int.__int__),
+    (float, float.__float__),
+    (str, str.__str__),
+)
+
+
+def plain_type(value: object) -> type | None:
+    """Return bool, int, float or str, of which `value` is an instance, or None."""
+    for kind, _ in _EXACT:
+        if isinstance(value, kind):
+            return kind
+    return None
+
+
+def plain(value: object) -> Any:
+    """Return `value` as the bool, int, float or str that it is; anything else unchanged."""
+    for kind, exact in _EXACT:
+        if isinstance(value, kind):
+            return exact(value)
+    return value
+
+
 class _Redacted(str):
     __slots__ = ()
 
@@ -106,8 +131,8 @@ REDACTED = _Redacted("<redacted>")
 
 
 def _refuse(what: str, expected: str, value: object, *, sensitive: bool) -> FlagTypeError:
-    shown = REDACTED if sensitive else repr(value)
-    error = FlagTypeError(f"{what}{shown}: expected {expected}, not {type(value).__name__}")
+    seen = REDACTED if sensitive else shown(value)
+    error = FlagTypeError(f"{what}{seen}: expected {expected}, not {type(value).__name__}")
     error.status = "PD_ERR_TYPE"
     return error
 
@@ -116,8 +141,9 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
     """Return `value` as the Python type of `kind`, or raise FlagTypeError.
 
     Integers may be any object with `__index__`, and all values scalars of NumPy, PyTorch
-    and the like, which have `item()`. A bool is not a number here. A list may be any
-    sequence except text, or an array of NumPy or PyTorch.
+    and the like, which have `item()`, or instances of subclasses, such as members of an
+    Enum with str as its mixin. A bool is not a number here. A list may be any sequence
+    except text, or an array of NumPy or PyTorch.
     """
     if kind.item is None:
         expected = f"{kind.python.__name__} for a flag of type {kind.name}"
@@ -145,10 +171,10 @@ def _scalar(what: str, kind: ValueType, value: object, expected: str, *, sensiti
     if isinstance(value, bool) != (kind.python is bool):
         raise _refuse(what, expected, value, sensitive=sensitive)
     if isinstance(value, kind.python):
-        return kind.python(value)
+        return plain(value)
     try:
         if kind.python in (int, float):
-            return kind.python(index(value))  # type: ignore[arg-type]  # raises TypeError
+            return kind.python(index(plain(value)))  # raises TypeError
     except TypeError:
         pass
     except OverflowError:

@@ -6,6 +6,7 @@ from paddle_flags import errors
 from paddle_flags._core.status import (
     ErrorList,
     new_error,
+    shown,
     to_argument,
     to_bytes,
     to_prefix,
@@ -127,7 +128,7 @@ def _check_tokens(tokens: Sequence[object]) -> None:
     """Raise an error for a token that cannot be passed to C."""
     for token in tokens:
         if not isinstance(token, str):
-            message = f"argv has {token!r}: expected str, not {type(token).__name__}"
+            message = f"argv has {shown(token)}: expected str, not {type(token).__name__}"
             raise errors.FlagTypeError(message)
         to_bytes(token, "argv: ")
     message = "argv: out of memory"
@@ -179,7 +180,7 @@ def _address(pointer: Any) -> int:
 
 def _arrange(order: str) -> int:
     if not isinstance(order, str) or order not in _ORDERS:
-        message = f"order is {order!r:.60}: expected 'remove', 'leave' or 'reorder'"
+        message = f"order is {shown(order)}: expected 'remove', 'leave' or 'reorder'"
         raise errors.FlagArgumentError(message)
     return int(_ORDERS[order])
 

@@ -6,7 +6,14 @@ import os
 from typing import TYPE_CHECKING, Any, Union
 
 from paddle_flags import errors
-from paddle_flags._core.status import ErrorList, check, new_error, to_argument, to_bytes
+from paddle_flags._core.status import (
+    ErrorList,
+    check,
+    new_error,
+    shown,
+    to_argument,
+    to_bytes,
+)
 from paddle_flags._input import files
 from paddle_flags._native import ffi, lib
 
@@ -36,13 +43,13 @@ class ConfigFiles:
     def read(self) -> Any:
         """Read the files; return a `pd_config *` with their values and errors."""
         config = ffi.gc(lib.pd_config_new(), lib.pd_config_free)
-        for shown, path in self._files:
+        for given, path in self._files:
             suffix = os.path.splitext(path)[1].lower()
             if suffix in files.FLAGFILES:
-                here = shown if os.path.abspath(shown) == path else path
+                here = given if os.path.abspath(given) == path else path
                 self._read_flagfile(config, here)
             else:
-                _read_file(config, path, shown)
+                _read_file(config, path, given)
         return config
 
     def remember(self) -> None:
@@ -100,7 +107,7 @@ def _paths(config: Path | Sequence[Path]) -> list[str]:
     try:
         paths = [os.fsdecode(path) for path in every]
     except TypeError:
-        message = f"config is {config!r:.60}: {expected}"
+        message = f"config is {shown(config)}: {expected}"
         raise errors.FlagTypeError(message) from None
     for path in paths:
         to_argument("config", path)

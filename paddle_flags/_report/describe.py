@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.status import to_argument, to_switch
+from paddle_flags._core.status import shown, to_argument, to_switch
 from paddle_flags._report import facts
 from paddle_flags._report.help import help_text, json_text
 from paddle_flags.errors import FlagArgumentError
@@ -137,7 +137,7 @@ FORMATS = (*_KINDS, "json", *_FORMATS)
 
 def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
     if format not in FORMATS:
-        message = f"format {format!r}: expected one of {', '.join(FORMATS)}"
+        message = f"format {shown(format)}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
     to_switch("full", full)
     for name, text in texts.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Union, ove
 
 from paddle_flags._core.frames import public
 from paddle_flags._core.registry import all_flags
-from paddle_flags._core.status import to_prefix, to_switch
+from paddle_flags._core.status import shown, to_prefix, to_switch
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
 from paddle_flags._native import lib
@@ -186,7 +186,7 @@ def dump(
     without the extra `paddle_flags[toml]`.
     """
     if format not in FORMATS:
-        message = f"format {format!r}: expected one of {', '.join(FORMATS)}"
+        message = f"format {shown(format)}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
     to_switch("all", all)
     if format == "flagfile":

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.status import check, new_error, to_argument, to_switch
+from paddle_flags._core.status import check, new_error, shown, to_argument, to_switch
 from paddle_flags._input.argv import HELP_KINDS
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
@@ -53,7 +53,7 @@ def help_text(
     and `color` default to those of the terminal.
     """
     if not isinstance(kind, str) or kind not in KINDS:
-        message = f"help {kind!r}: expected one of {', '.join(KINDS)}"
+        message = f"help {shown(kind)}: expected one of {', '.join(KINDS)}"
         raise FlagArgumentError(message)
     kept: list[Any] = []  # what C points to
 
@@ -87,7 +87,7 @@ def json_text(program: str, *, version: str | None, full: bool) -> str:
 def _integer(name: str, value: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    message = f"{name}: {value!r:.60}: expected int, not {type(value).__name__}"
+    message = f"{name}: {shown(value)}: expected int, not {type(value).__name__}"
     raise FlagTypeError(message)
 
 

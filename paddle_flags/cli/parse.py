@@ -8,7 +8,7 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 
 from paddle_flags import errors
 from paddle_flags._core.frames import public
-from paddle_flags._core.status import leave_warning, settle, take_warnings, warn
+from paddle_flags._core.status import leave_warning, settle, shown, take_warnings, warn
 from paddle_flags._input.argv import HelpWanted, Options, read_argv
 from paddle_flags.cli.output import print_error, print_text
 
@@ -106,7 +106,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     written and the program exits with status 0.
     """
     if exit not in (True, False, "gflags"):
-        message = f"exit is {exit!r:.60}: expected True, False or 'gflags'"
+        message = f"exit is {shown(exit)}: expected True, False or 'gflags'"
         raise errors.FlagArgumentError(message)
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
         from paddle_flags._completion.flags import answer_shell  # noqa: PLC0415 - seldom used
@@ -188,7 +188,7 @@ def _own_argv() -> list[str]:
 
 def _check_argv(argv: Sequence[str]) -> list[str]:
     if isinstance(argv, (str, bytes)) or not isinstance(argv, Iterable):
-        message = f"argv is {argv!r:.60}: expected a list of str, the program first"
+        message = f"argv is {shown(argv)}: expected a list of str, the program first"
         raise errors.FlagTypeError(message)
     tokens = list(argv)
     if tokens and isinstance(tokens[0], str) and tokens[0].startswith("--"):

@@ -141,6 +141,87 @@ TEST(a_startup_only_flag_is_closed_once_a_command_line_was_parsed) {
                "--threads: can be set at startup only, and the command line has been parsed");
 }
 
+static void end_startup(void) {
+  char program[] = "program", *argv[] = {program, NULL};
+  int argc = 1;
+  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+}
+
+static void count_call(pd_flag *flag, void *context) {
+  (void)flag;
+  ++*(int *)context;
+}
+
+TEST(a_startup_only_flag_accepts_the_value_that_it_has_from_every_source) {
+  pd_flag_def def = definition(PD_TYPE_int32, "threads"), wait = definition(PD_TYPE_double, "wait");
+  pd_flag *flag, *other;
+  int calls = 0;
+  def.startup_only = wait.startup_only = true;
+  wait.unit = "seconds";
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_register(&wait, &other, &err));
+  CHECK_OK(pd_flag_set_int32(flag, 16, &err));
+  CHECK_OK(pd_flag_set_double(other, 0.5, &err));
+  CHECK_OK(pd_watcher_add(flag, count_call, &calls, NULL, NULL, &err));
+  end_startup();
+  CHECK_OK(pd_flag_set_int32(flag, 16, &err));
+  CHECK_OK(pd_flag_set_from_string(flag, "0x10", &err));
+  pd_assignment items[] = {{.flag = flag, .text = "16"}, {.flag = other, .text = "500ms"}};
+  for (int source = PD_SOURCE_FILE; source <= PD_SOURCE_RUNTIME; source++) {
+    pd_origin origin = {(pd_source)source, 1, NULL, 0};
+    CHECK_OK(pd_batch_set(items, 2, &origin, NULL, &err));
+  }
+  pd_override number;
+  CHECK_OK(pd_override_push(items, 2, NULL, NULL, &number, &err));
+  CHECK_OK(pd_override_pop(number, &err));
+  char program[] = "program", word[] = "--threads=16", late[] = "--threads=17";
+  char *argv[] = {program, word, NULL};
+  int argc = 2;
+  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  argv[1] = late;
+  argc = 2;
+  CHECK_STATUS(pd_parse_argv(&argc, argv, NULL, &err), PD_ERR_FROZEN,
+               "--threads: can be set at startup only, and the command line has been parsed");
+  items[0].text = "17";
+  CHECK(pd_batch_set(items, 2, NULL, NULL, &err) == PD_ERR_FROZEN);
+  CHECK(pd_flag_set_from_string(flag, "x", &err) == PD_ERR_FROZEN);
+  CHECK(calls == 0);
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(flag, 1, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_DEFAULT); /* the history has one value, as before */
+}
+
+TEST(a_frozen_flag_does_not_accept_the_value_that_it_has) {
+  pd_flag_def def = definition(PD_TYPE_int32, "threads");
+  pd_flag *flag;
+  def.startup_only = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  end_startup();
+  CHECK_OK(pd_flag_set_int32(flag, 0, &err));
+  CHECK_OK(pd_flag_freeze(flag, &err));
+  CHECK_STATUS(pd_flag_set_int32(flag, 0, &err), PD_ERR_FROZEN, "threads: is frozen");
+}
+
+TEST(a_startup_only_text_or_list_accepts_the_value_that_it_has) {
+  pd_flag_def def = definition(PD_TYPE_string, "device"), list = definition(PD_TYPE_string, "ids");
+  pd_flag *flag, *ids;
+  def.startup_only = list.startup_only = true;
+  def.default_value.str = "cpu";
+  list.default_value.str = "1,0x10,\"3\"";
+  list.list = PD_TYPE_int32;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_register(&list, &ids, &err));
+  end_startup();
+  CHECK_OK(pd_flag_set_string(flag, "cpu", &err));
+  CHECK(pd_flag_set_string(flag, "gpu", &err) == PD_ERR_FROZEN);
+  CHECK(pd_flag_set_string(flag, NULL, &err) == PD_ERR_FROZEN);
+  CHECK_OK(pd_flag_set_string(ids, "1,16,3", &err));
+  CHECK_STR(text_of(ids), "1,0x10,\"3\"");
+  CHECK(pd_flag_set_string(ids, "1,16", &err) == PD_ERR_FROZEN);
+  CHECK(pd_flag_set_string(ids, "1,16,3,4", &err) == PD_ERR_FROZEN);
+  CHECK(pd_flag_set_string(ids, "1,17,3", &err) == PD_ERR_FROZEN);
+}
+
 TEST(a_refused_value_names_its_source_and_what_was_expected) {
   pd_flag_def def = definition(PD_TYPE_int32, "batch_size");
   pd_flag *flag;

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import paddle_flags as pf
+from paddle_flags._core.header import MARKS, TEXTS
 
 
 @pytest.mark.parametrize(
@@ -134,6 +137,39 @@ def test_another_definition_of_the_name_is_refused_with_both_places(name):
     assert f"test_define.py:{first.line} " in text
     assert f"test_define.py:{first.line + 2} " in text
     assert pf.FLAGS[name].value == 1
+
+
+ATTRIBUTES: dict[str, Any] = {
+    **dict.fromkeys(TEXTS, "other"),
+    **{mark: True for mark in MARKS if mark != "required"},  # later tests may parse
+    "choices": ["1", "2"],
+    "aliases": ["other_1"],
+    "old_names": ["other_2"],
+    "unit": "bytes",
+    "min": 0,
+    "max": 9,
+}
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+def test_definitions_that_differ_in_any_attribute_conflict_whichever_comes_first(name, attribute):
+    differing = {attribute: ATTRIBUTES[attribute]}
+    label = {"min": "range", "max": "range"}.get(attribute, attribute.replace("_", "[- ]"))
+    for number, (first, second) in enumerate([({}, differing), (differing, {})]):
+        define = partial(pf.define, f"{name}_{number}", 1, "help")
+        assert define(**first) is define(**first)
+        with pytest.raises(pf.FlagConflictError, match=f"py:.* refused: .*py:.*: .*{label}"):
+            define(**second)
+
+
+def test_a_definition_that_differs_in_required_conflicts(python):
+    ended = python(
+        "define = lambda **attributes: pf.define('x', 1, **attributes)\n"
+        "define(required=True)\n"
+        "try: define()\n"
+        "except pf.FlagConflictError as error: print(error)\n"
+    )
+    assert ended.stdout.endswith(": not required\n")
 
 
 @pytest.mark.parametrize("bad", ["", "1x", "a b", "a=b", "ä", "x" * 256])

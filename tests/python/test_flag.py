@@ -6,9 +6,11 @@ import asyncio
 import copy
 import math
 import operator
+import pathlib
 import pickle
 import sys
 import threading
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from unittest import mock
 
@@ -276,6 +278,31 @@ def test_a_startup_only_flag_is_frozen_by_parse(python):
     )
 
 
+def test_a_startup_only_flag_accepts_the_value_that_it_has(python):
+    ended = python(
+        "import multiprocessing\n"
+        "def begin(level, sizes):\n"
+        "    pf.parse(['prog', '--level=3', '--sizes=0x10,2'])\n"
+        "    pf.FLAGS.level = level\n"
+        "    pf.FLAGS.update(level=level, sizes=sizes)\n"
+        "def work(_):\n"
+        "    with pf.override(level=3):\n"
+        "        flags = pf.FLAGS['level'], pf.FLAGS['sizes']\n"
+        "        return [(flag.value, flag.source) for flag in flags]\n"
+        "pf.define('level', 1, startup_only=True)\n"
+        "pf.define('sizes', [1], startup_only=True)\n"
+        "pf.parse(['prog', '--level=3', '--sizes=0x10,2'])\n"
+        "fork = multiprocessing.get_context('fork')\n"
+        "with fork.Pool(1, begin, (3, [16, 2])) as pool: print(pool.map(work, [0]))\n"
+        "try: pf.FLAGS.update(level=3, sizes=[16])\n"
+        "except pf.FrozenFlagError as error: print(error)\n"
+    )
+    assert ended.stdout.splitlines() == [
+        "[[(3, 'argv'), ((16, 2), 'argv')]]",
+        "sizes: can be set at startup only, and the command line has been parsed",
+    ]
+
+
 # ---- FLAGS ----
 
 
@@ -446,13 +473,47 @@ def test_mock_can_patch_flags(name):
 
 def test_a_flag_that_is_taken_for_its_value_says_so(name):
     flag = pf.define(name, default=False)
-    for mistake in (lambda: bool(flag), lambda: flag == 3, lambda: flag != "x", lambda: not flag):
-        with pytest.raises(TypeError, match=r"use its \.value"):
-            mistake()
+    for mistake in (bool, operator.not_, lambda flag: flag and 1):
+        with pytest.raises(TypeError, match=r"itself is neither true nor false: use its \.value"):
+            mistake(flag)
+
+
+NO_FLAGS = [3, 0.5, True, "x", b"x", None, (1,), [1], {1}, {1: 2}, object(), pathlib.Path()]
+
+
+@pytest.mark.parametrize("other", NO_FLAGS, ids=lambda other: type(other).__name__)
+def test_a_flag_that_is_compared_with_a_value_says_so(name, other):
+    flag = pf.define(name, 3)
+    compare = [getattr(operator, each) for each in ("eq", "ne", "lt", "le", "gt", "ge")]
+    for mistake in (
+        *compare,
+        lambda flag, other: flag in [other, flag.value],
+        lambda flag, other: other in flag,
+    ):
+        with pytest.raises(
+            TypeError, match=rf"flag '{name}' itself has no value .*use its \.value"
+        ):
+            mistake(flag, other)
+    for mistake in compare:
+        with pytest.raises(
+            TypeError, match=rf"flag '{name}' itself has no value .*use its \.value"
+        ):
+            mistake(other, flag)
+
+
+def test_a_flag_is_equal_to_itself_alone_and_has_no_order(name):
+    flag, twin = pf.define(name, 3), pf.define(name + "_twin", 3)
     assert flag == pf.FLAGS[name]
-    assert flag != pf.define(name + "_2", default=False)
-    assert flag != [flag.value]
-    assert {flag: 1}[flag] == 1
+    assert not flag != pf.FLAGS[name]  # noqa: SIM202 - that is asked
+    assert flag != twin
+    assert flag in [twin, flag]
+    assert [twin, flag].index(flag) == 1
+    assert {flag: 1, twin: 2, name: 3}[flag] == 1
+    assert hash(flag) == object.__hash__(flag)
+    assert weakref.WeakKeyDictionary({flag: 1})[flag] == 1
+    assert operator.eq(mock.ANY, flag)
+    with pytest.raises(TypeError, match=r"flags have no order: compare their \.value or \.name"):
+        sorted([flag, twin])
 
 
 def test_copies_of_a_flag_are_the_flag(name):

@@ -347,10 +347,10 @@ show()
 
 def test_implied_values_come_and_go_with_the_flag_that_implies(made):
     expected = [
-        "best 1 (7,) 4",
-        "best 5 (7,) 4",
+        "best 1 (7,) 1",  # --level=1 wins
+        "best 5 (7,) 1",
         "fast 32 (1, -2) 1",
-        "best 1 (7,) 4",
+        "best 1 (7,) 4",  # an override wins over the command line
         "best 32 (1, -2) 4",
         "fast 32 (1, -2) 1",
     ]
@@ -364,6 +364,54 @@ def test_implied_values_come_and_go_with_the_flag_that_implies(made):
         "best 1 (7,) 4",
         "implied by --deterministic=true",
         "fast 32 (1, -2) 2",
+    ]
+
+
+EXPLICIT = """
+import json, sys, paddle_flags as pf
+if sys.argv[1] == "python":
+    import demo_flags
+    demo_flags.define()
+else:
+    pf.load_plugin("./libdemo.so")
+names = ("deterministic", "mode", "batch_size", "shards", "level")
+def show():
+    print(*(pf.get(name) for name in names), pf.FLAGS["level"].source)
+def parse(*tokens, **file):
+    with open("given.json", "w") as out:
+        json.dump(file, out)
+    pf.parse(["x", *tokens], config="given.json", env_prefix="DEMO_")
+    show()
+    for name in names:
+        pf.reset(name)
+parse("--deterministic", "--level=1", "--batch_size=8")
+parse("--level=1", "--deterministic")
+parse("--mode=fast", "--deterministic")
+parse("--deterministic", level=1)
+parse("--level=1", deterministic=True)
+parse(deterministic=True, level=1)
+pf.FLAGS.level = 1
+parse("--deterministic")
+pf.FLAGS.level = 1
+pf.FLAGS.deterministic = True
+parse()
+pf.FLAGS.deterministic = True
+parse("--level=1")
+"""
+
+
+@pytest.mark.parametrize("how", ["native", "python"])
+def test_an_explicit_value_wins_over_an_implied_one(how, made):
+    assert python(made, EXPLICIT, how).stdout.splitlines() == [
+        "True best 8 (7,) 1 argv",  # batch_size=8 implies nothing, and mode=best no level
+        "True best 1 (7,) 1 argv",
+        "True fast 1 (7,) 2 default",  # mode=best would imply level=4
+        "True best 1 (7,) 4 override",  # the command line ranks above a file
+        "True best 1 (7,) 1 argv",
+        "True best 1 (7,) 1 file",
+        "True best 1 (7,) 1 run time",
+        "True best 1 (7,) 4 override",  # at run time, the later wins
+        "True best 1 (7,) 4 override",
     ]
 
 

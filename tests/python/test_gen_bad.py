@@ -12,8 +12,10 @@ from golden.gen import GEN, KINDS, cases, complaints, paths_of
 from support import ROOT
 
 from paddle_flags.gen import fields, kinds, load_files, tree
+from paddle_flags.gen import render as render_module
 from paddle_flags.gen.cli import run as generate
 from paddle_flags.gen.problems import GenerateError
+from paddle_flags.gen.render import render
 
 OPTIONS = {"flags_compat": "--compat", "flags_version": "--versions"}
 ONE = "- name: level\n  type: int32\n  default: 6\n  help: Compression level\n"
@@ -90,6 +92,30 @@ def test_a_word_that_is_nearly_a_command_is_told(capsys):
         generate(["dif", "a.yaml", "b.yaml"], "prog")
     told = capsys.readouterr().err
     assert "no such file or command dif; did you mean diff?" in told
+
+
+@pytest.mark.parametrize("languages", ["python", "c,python,docs", None])
+def test_a_set_whose_module_would_hide_a_known_one_is_refused(tmp_path, capsys, languages):
+    path, out = tmp_path / "flags.yaml", tmp_path / "out"
+    path.write_text(f"name: paddle\nflags:\n{ONE}")
+    words = [str(path), "-o", str(out), *(["--lang", languages] if languages else [])]
+    assert generate(words, "prog") == 2
+    assert capsys.readouterr().err == (
+        f"{path}:1:7: name: found 'paddle', whose module paddle_flags would hide the package"
+        " paddle_flags, expected another name, such as 'my_paddle', or --lang without python\n"
+    )
+    assert not out.exists()
+    assert generate([str(path), "-o", str(out), "--lang", "c,cpp"], "prog") == 0
+
+
+def test_a_set_whose_module_would_hide_one_of_python_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "flags.yaml"
+    path.write_text(f"name: code\nflags:\n{ONE}")
+    flags = load_files({"flags": str(path)})
+    assert render(flags, ["python"])
+    monkeypatch.setattr(render_module, "TAKEN", {"code_flags": "the module code_flags of Python"})
+    with pytest.raises(GenerateError, match="would hide the module code_flags of Python, expected"):
+        render(flags, ["python"])
 
 
 def test_a_template_that_nothing_uses_is_an_error(tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import textwrap
 import threading
 import warnings
+from unittest import mock
 
 import pytest
 from joining import Maker
@@ -218,6 +220,84 @@ def test_hooks_that_cant_be_are_refused(name):
     for flags in ([name], [name, flag]):
         with pytest.raises(pf.FlagArgumentError, match="2 or more different flags"):
             pf.mutually_exclusive(*flags)
+
+
+# ---- Functions that run later ----
+
+
+async def accept_later(*_: object) -> bool:
+    return True
+
+
+def accept_in_steps(*_: object):
+    yield True
+
+
+async def accept_in_async_steps(*_: object):
+    yield True
+
+
+class Later:
+    async def __call__(self, *_: object) -> bool:
+        return True
+
+    async def method(self, *_: object) -> bool:
+        return True
+
+
+LATER = [
+    (accept_later, "accept_later: expected a plain function, not an async one"),
+    (functools.partial(functools.partial(accept_later), 1), "accept_later: expected a plain "),
+    (Later(), "Later object .*: expected a plain function, not an async one"),
+    (Later().method, "Later.method: expected a plain function, not an async one"),
+    (mock.AsyncMock(), "expected a plain function, not an async one"),
+    (accept_in_steps, "accept_in_steps: expected a plain function, not a generator"),
+    (accept_in_async_steps, "accept_in_async_steps: expected a plain function, not a generator"),
+]
+
+
+@pytest.mark.parametrize(("function", "message"), LATER)
+def test_a_function_that_runs_later_is_no_validator_and_no_watcher(name, function, message):
+    flag = pf.define(name, 1)
+    for add in (flag.validate, pf.validator(name), flag.watch, pf.watch):
+        with pytest.raises(pf.FlagTypeError, match=message):
+            add(function)
+    flag.value = 2
+    function.assert_not_called() if isinstance(function, mock.AsyncMock) else None
+
+
+@pytest.mark.filterwarnings("error")  # also "coroutine was never awaited"
+@pytest.mark.parametrize("function", [accept_later, accept_in_steps, accept_in_async_steps])
+def test_a_validator_that_returns_something_to_await_rejects_the_value(name, function):
+    flag = pf.define(name, 1)
+    made = []
+
+    def check(value: int) -> bool:
+        made.append(function(value))
+        return made[-1]
+
+    flag.validate(check)
+    kind = type(function()).__name__ if function is not accept_later else "coroutine"
+    assert refusal(setattr, flag, "value", 2) == (
+        f"{name}=2: its validator check returned a value of type {kind}, expected True or False"
+    )
+    assert flag.value == 1
+    gc.collect()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_coroutine_that_a_watcher_returns_is_reported(name, monkeypatch):
+    flag = pf.define(name, 1)
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: reported.append(what.exc_value))
+    flag.watch(lambda _: 3)
+    with flag.watch(lambda _: accept_later()):
+        flag.value = 2
+    gc.collect()
+    assert [str(each) for each in reported] == [
+        f"the watcher <lambda> of '{name}' returned a coroutine, which nothing awaits"
+    ]
+    assert flag.value == 2
 
 
 # ---- Groups ----

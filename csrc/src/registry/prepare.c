@@ -5,29 +5,38 @@
 
 bool pd__startup_over;
 
-/* Returns PD_OK if the flag accepts values from `origin`; `name` is the one the caller used. */
+static pd_status fail_late(const char *name, const pd_origin *origin, pd_error *err) {
+  char source[PD__SOURCE_SIZE];
+  return pd__fail(err, PD_ERR_FROZEN,
+                  "%s: can be set at startup only, and the command line has been parsed",
+                  pd__source_of(name, origin, source));
+}
+
+static bool is_late(const pd_flag *flag) {
+  return pd__startup_over && pd__flag_def(flag)->startup_only;
+}
+
+/* Returns PD_OK if the flag accepts values from `origin`, startup aside; `name` is the one the
+ * caller used. */
 static pd_status check_open(const pd_flag *flag, const char *name, const pd_origin *origin,
-                            bool early, pd_error *err) {
+                            pd_error *err) {
   char source[PD__SOURCE_SIZE];
   const pd_flag_def *def = pd__flag_def(flag);
   bool retired =
       def->retired && pd__source_rank(origin->source) >= pd__source_rank(PD_SOURCE_RUNTIME);
-  bool late = def->startup_only && pd__startup_over && !early;
-  if (!def->read_only && !flag->frozen && !retired && !late) return PD_OK;
+  if (!def->read_only && !flag->frozen && !retired) return PD_OK;
   pd__source_of(name, origin, source);
   if (def->read_only) return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
   if (flag->frozen) return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source);
-  if (retired) {
-    return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source, def->retired);
-  }
-  return pd__fail(err, PD_ERR_FROZEN,
-                  "%s: can be set at startup only, and the command line has been parsed", source);
+  return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source, def->retired);
 }
 
 pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
                               pd_error *err) {
   pd_status status = pd__flag_check_defined(operation, flag, err);
-  return status == PD_OK ? check_open(flag, pd__flag_def(flag)->name, origin, false, err) : status;
+  const char *name = status == PD_OK ? pd__flag_def(flag)->name : NULL;
+  if (status == PD_OK) status = check_open(flag, name, origin, err);
+  return status == PD_OK && is_late(flag) ? fail_late(name, origin, err) : status;
 }
 
 pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type,
@@ -90,6 +99,16 @@ static pd_status read_and_check(pd__change *change, pd_error *err) {
   return pd__fail_value(status, flag, change->node->name, text, &change->origin, err);
 }
 
+/* After startup, a startup-only flag still accepts the value that it has, which changes nothing: a
+ * forked child or the initializer of a pool may set everything again. */
+static pd_status read_late(pd__change *change, pd_error *err) {
+  const pd_flag *flag = change->flag;
+  bool kept = read_and_check(change, NULL) == PD_OK &&
+              pd__value_same(pd__flag_def(flag), change->value, pd__flag_value(flag));
+  change->action = PD__IDLE;
+  return kept ? PD_OK : fail_late(change->node->name, &change->origin, err);
+}
+
 pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err) {
   pd_flag *flag = change->flag;
   bool plain = flag->defined && !flag->assignable;
@@ -100,10 +119,12 @@ pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *
   change->type = flag->type;
   if (!flag->simple || flag->frozen) {
     const pd_flag_def *def = pd__flag_def(flag);
-    status = check_open(flag, change->node->name, &change->origin, changes->early, err);
+    status = check_open(flag, change->node->name, &change->origin, err);
     if (status != PD_OK) return status;
     if (def->retired || def->deprecated) pd__warn_of_flag(flag, &change->origin);
     if (def->retired) change->action = PD__IDLE;
+    bool late = is_late(flag) && !changes->early && !def->retired;
+    if (late) return read_late(change, err);
   }
   return change->action == PD__IDLE ? PD_OK : read_and_check(change, err);
 }
@@ -129,7 +150,9 @@ static pd_status check_again(pd__change *change, const pd__changes *changes, pd_
   pd_status status = pd__flag_check_defined(changes->operation, flag, err);
   change->generation = flag->generation;
   if (status != PD_OK || change->action == PD__IDLE) return status;
-  return check_open(flag, change->node->name, &change->origin, changes->early, err);
+  status = check_open(flag, change->node->name, &change->origin, err);
+  bool late = status == PD_OK && is_late(flag) && !changes->early;
+  return late ? fail_late(change->node->name, &change->origin, err) : status;
 }
 
 void pd__prepare_again(pd__changes *changes) {

@@ -135,6 +135,32 @@ pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
   return def->list ? check_items(def, value.str, &bad) : check_one(def, value);
 }
 
+static bool same_item(const pd_flag_def *item, const char *a, const char *b) {
+  pd_value first, second;
+  return pd__value_read(item, a, &first) == PD_OK && pd__value_read(item, b, &second) == PD_OK &&
+         pd__value_equal(item->type, first, second);
+}
+
+/* A list with an item of ITEM_SIZE or more only equals the same text. */
+static bool same_items(const pd_flag_def *def, const char *a, const char *b) {
+  pd_flag_def item = item_of(def);
+  char first[ITEM_SIZE], second[ITEM_SIZE];
+  a = pd__list_begin(a);
+  b = pd__list_begin(b);
+  while (a && b) {
+    size_t length, other;
+    if (!pd__item_read(&a, first, sizeof first, &length)) return false;
+    if (!pd__item_read(&b, second, sizeof second, &other)) return false;
+    bool whole = length < sizeof first && other < sizeof second;
+    if (!whole || !same_item(&item, first, second)) return false;
+  }
+  return !a && !b;
+}
+
+bool pd__value_same(const pd_flag_def *def, pd_value a, pd_value b) {
+  return pd__value_equal((pd_type)def->type, a, b) || (def->list && same_items(def, a.str, b.str));
+}
+
 /* ---- Messages ---- */
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }

@@ -105,6 +105,10 @@ const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_
  * have the list's type. */
 pd_status pd__value_check(const pd_flag_def *def, pd_value value);
 
+/* Returns true if two values of a flag are equal. Lists are compared by their items: 1,2 equals
+ * 1,0x2. */
+bool pd__value_same(const pd_flag_def *def, pd_value a, pd_value b);
+
 /* Returns true if the type can hold the value. Not for text. */
 bool pd__value_fits(pd_type type, pd_value value);
 
