@@ -10,14 +10,6 @@ from cffi import FFI
 
 HEADER = Path(__file__).parent / "csrc" / "include" / "pd_flags.h"
 
-# C functions that are implemented in Python.
-CALLBACKS = """
-extern "Python" bool pd_python_validate(const pd_flag_entry *const *, void *, char *, size_t);
-extern "Python" void pd_python_watch(pd_flag *, void *);
-extern "Python" void pd_python_release(void *);
-extern "Python" void pd_python_write(const char *, size_t, void *);
-"""
-
 # The module record is for plugins; the extension defines no flags.
 SOURCE = """
 #define PD_NO_MODULE_RECORD
@@ -39,7 +31,7 @@ def declarations(compiler: list[str]) -> str:
 def write_module(compiler: list[str], path: Path) -> None:
     """Write the C source of paddle_flags._native to `path`."""
     ffi = FFI()
-    ffi.cdef(declarations(compiler) + CALLBACKS)
+    ffi.cdef(declarations(compiler))
     ffi.set_source("paddle_flags._native", SOURCE)
     path.parent.mkdir(parents=True, exist_ok=True)
     ffi.emit_c_code(str(path))

@@ -36,7 +36,8 @@ typedef struct fast_state {
   PyObject *co_filename;
   PyObject *f_globals;
   PyObject *dunder_name;
-  pd_error_list *spare; /* an empty list for the next set; or NULL */
+  pd_error_list *spare;   /* an empty list for the next set; or NULL */
+  struct fast_gate *gate; /* of hooks in Python; NULL before open_gate() */
 } fast_state;
 
 /* Code between these two runs on one thread at a time for each object. The GIL does the same where
@@ -110,6 +111,8 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value);
  * other types. Returns false if it isn't plain. */
 bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assignment *item,
                     PyObject **holder);
+/* is_setting(): true within such a call on this thread, for a callback. */
+PyObject *fast_is_setting(PyObject *module, PyObject *nothing);
 
 /* Returns a new Flag for a handle. If another thread makes one at the same time, the caller keeps
  * the one that is in the dict first. */
@@ -146,6 +149,42 @@ PyObject *fast_take_warnings(PyObject *module, PyObject *nothing);
 PyObject *fast_take_deferred(PyObject *module, PyObject *nothing);
 PyObject *fast_is_waiting(PyObject *module, PyObject *nothing);
 PyObject *fast_listen(PyObject *module, PyObject *function);
+
+/* ---- Validators and watchers in Python (hook.c) ---- */
+
+typedef struct fast_gate fast_gate;
+
+int fast_gate_traverse(const fast_state *state, visitproc visit, void *arg);
+void fast_gate_clear(fast_state *state);
+
+/* Functions of the Python module. */
+
+/* open_gate(follows, validate, watch, forget): calls the last three from now on, with the address
+ * of the hook. `follows` says whether Python knows in which interpreter a thread is. Returns the
+ * addresses of a pd_validator, a pd_watcher and a function that releases a hook. */
+PyObject *fast_open_gate(PyObject *module, PyObject *arguments);
+
+/* close_gate(): no new call of a hook reaches Python from now on. */
+PyObject *fast_close_gate(PyObject *module, PyObject *nothing);
+
+/* others_in_gate(): returns how many threads wait for the GIL to call a hook, and how many calls of
+ * other threads run Python code. */
+PyObject *fast_others_in_gate(PyObject *module, PyObject *nothing);
+
+/* after_fork(): in the child, forgets the calls of threads that it doesn't have. */
+PyObject *fast_after_fork(PyObject *module, PyObject *nothing);
+
+/* new_hook(): returns the address of a new hook, the context for the library. drop_hook(address)
+ * frees one that the library doesn't have. */
+PyObject *fast_new_hook(PyObject *module, PyObject *nothing);
+PyObject *fast_drop_hook(PyObject *module, PyObject *address);
+
+/* ---- Reports (collect.c). Functions of the Python module. ---- */
+
+/* new_collector(): returns the address of a pd_writer and that of its context, which collects the
+ * text. take_collected(context) returns the text as bytes, and frees the context. */
+PyObject *fast_new_collector(PyObject *module, PyObject *nothing);
+PyObject *fast_take_collected(PyObject *module, PyObject *address);
 
 /* ---- The mapping FLAGS (registry.c) ---- */
 

@@ -163,14 +163,23 @@ static void give_empty_list_back(fast_state *state, pd_error_list *list) {
   pd_error_list_free(__atomic_exchange_n(&state->spare, list, __ATOMIC_ACQ_REL));
 }
 
+static _Thread_local unsigned setting; /* calls of assign() on this thread */
+
+PyObject *fast_is_setting(PyObject *module, PyObject *nothing) {
+  (void)module, (void)nothing;
+  return PyBool_FromLong(setting > 0);
+}
+
 /* Releases the GIL: native validators and watchers run inside, and may wait for a Python thread. */
 static fast_result assign(flag_object *self, fast_state *state, PyObject *value,
                           const pd_assignment *item, const pd_origin *origin) {
   pd_error err;
   pd_error_list *errors = take_list(state);
+  setting++;
   PyThreadState *thread = PyEval_SaveThread();
   pd_status status = pd_batch_set(item, 1, origin, errors, &err);
   PyEval_RestoreThread(thread);
+  setting--;
   if (status != PD_OK) {
     fast_result result = done_by(PyObject_CallMethod((PyObject *)self, "_refused", "OKK", value,
                                                      (unsigned long long)(uintptr_t)&err,

@@ -29,6 +29,8 @@ PyObject *fast_load(PyObject *module, PyObject *arguments) {
 
 /* ---- Deferred hooks ---- */
 
+static bool listening; /* to the registry, until Python ends */
+static size_t telling; /* calls of on_deferred() */
 static bool deferred;  /* some hooks were, since the last take_deferred() */
 static bool scheduled; /* the main thread will run them */
 static PyObject
@@ -48,13 +50,27 @@ static int run(void *unused) {
   return nothing ? 0 : -1;
 }
 
-/* Any thread, in a constructor or destructor. If there are too many pending calls, the next call of
- * the package runs the hooks. */
+/* If there are too many pending calls, the next call of the package runs the hooks. */
+static void schedule(void) {
+  if (__atomic_exchange_n(&scheduled, true, __ATOMIC_SEQ_CST)) return;
+  if (Py_AddPendingCall(run, NULL) != 0) __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
+}
+
+/* Any thread, in a constructor or destructor; also when Python has ended. */
 static void on_deferred(void *unused) {
   (void)unused;
   __atomic_store_n(&deferred, true, __ATOMIC_SEQ_CST);
-  if (__atomic_exchange_n(&scheduled, true, __ATOMIC_SEQ_CST)) return;
-  if (Py_AddPendingCall(run, NULL) != 0) __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
+  __atomic_add_fetch(&telling, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&listening, __ATOMIC_SEQ_CST)) schedule();
+  __atomic_sub_fetch(&telling, 1, __ATOMIC_SEQ_CST);
+}
+
+/* From now on no thread uses Python here. Those that do wait for nothing, so they are soon done; in
+ * the child of a fork, one that it doesn't have never is. */
+static void stop_listening(void) {
+  __atomic_store_n(&listening, false, __ATOMIC_SEQ_CST);
+  for (int i = 0; i < 1000000 && __atomic_load_n(&telling, __ATOMIC_SEQ_CST) > 0; i++) {
+  }
 }
 
 /* ---- Warnings ---- */
@@ -123,6 +139,7 @@ PyObject *fast_take_deferred(PyObject *module, PyObject *nothing) {
 PyObject *fast_listen(PyObject *module, PyObject *function) {
   (void)module;
   bool on = function != Py_None, main = in_main();
+  if (on) __atomic_store_n(&listening, true, __ATOMIC_SEQ_CST);
   if (on) pd_warning_handle(on_warning, NULL, NULL);
   if (on) pd_deferred_handle(on_deferred, NULL, NULL);
   if (main) {
@@ -133,5 +150,6 @@ PyObject *fast_listen(PyObject *module, PyObject *function) {
   }
   if (!on && main) pd_warning_handle(NULL, NULL, NULL);
   if (!on && main) pd_deferred_handle(NULL, NULL, NULL);
+  if (!on && main) stop_listening();
   Py_RETURN_NONE;
 }

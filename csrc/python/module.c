@@ -84,7 +84,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->settle);
   Py_VISIT(state->refuse);
   Py_VISIT(state->places);
-  return 0;
+  return fast_gate_traverse(state, visit, arg);
 }
 
 static int clear(PyObject *module) {
@@ -105,6 +105,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->co_filename);
   Py_CLEAR(state->f_globals);
   Py_CLEAR(state->dunder_name);
+  fast_gate_clear(state);
   return 0;
 }
 
@@ -126,6 +127,15 @@ static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
                                 {"take_deferred", fast_take_deferred, METH_NOARGS, NULL},
                                 {"is_waiting", fast_is_waiting, METH_NOARGS, NULL},
                                 {"listen", fast_listen, METH_O, NULL},
+                                {"new_collector", fast_new_collector, METH_NOARGS, NULL},
+                                {"take_collected", fast_take_collected, METH_O, NULL},
+                                {"is_setting", fast_is_setting, METH_NOARGS, NULL},
+                                {"open_gate", fast_open_gate, METH_VARARGS, NULL},
+                                {"close_gate", fast_close_gate, METH_NOARGS, NULL},
+                                {"others_in_gate", fast_others_in_gate, METH_NOARGS, NULL},
+                                {"after_fork", fast_after_fork, METH_NOARGS, NULL},
+                                {"new_hook", fast_new_hook, METH_NOARGS, NULL},
+                                {"drop_hook", fast_drop_hook, METH_O, NULL},
                                 {"public", fast_public, METH_O, NULL},
                                 {"conceal_with", fast_conceal_with, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};

@@ -202,7 +202,8 @@ class Flag(FlagBase[T]):
         The callback runs on the thread that made the change, which may be a native one,
         after all values of that operation have changed. It may read and set flags. An
         exception in it cannot undo the change; it goes to `sys.unraisablehook`, except
-        KeyboardInterrupt and SystemExit, which the call that made the change raises.
+        KeyboardInterrupt and SystemExit, which the call that made the change raises,
+        unless that was a call by native code.
 
         With `weak=True` only a weak reference to the callback, a function or a bound
         method, is kept: the hook is removed when the callback is garbage collected.

@@ -44,7 +44,8 @@ def _is_ours(frame: FrameType) -> bool:
     return name == "paddle_flags" or name.startswith("paddle_flags.")
 
 
-def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
+def without_ours(traceback: TracebackType | None) -> TracebackType | None:
+    """Return the traceback without our frames."""
     kept: list[TracebackType] = []
     each = traceback
     while each is not None:
@@ -61,8 +62,8 @@ def _prune(error: BaseException, traceback: TracebackType | None) -> TracebackTy
     """Return the traceback without our frames; also prune that of the cause."""
     cause = error.__cause__
     if cause is not None:
-        cause.__traceback__ = _without_ours(cause.__traceback__)
-    return _without_ours(traceback)
+        cause.__traceback__ = without_ours(cause.__traceback__)
+    return without_ours(traceback)
 
 
 if not sys.flags.dev_mode:

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import atexit
 import functools
+import os
+import sys
 import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags._core.frames import public_class
-from paddle_flags._core.status import check, leave_failure, new_error, shown, to_switch
+from paddle_flags._core.status import (
+    expect,
+    leave_failure,
+    new_error,
+    shown,
+    take_failure,
+    to_switch,
+)
+from paddle_flags._core.unraisable import report
+from paddle_flags._fast import (
+    after_fork,
+    close_gate,
+    drop_hook,
+    is_main,
+    is_setting,
+    new_hook,
+    open_gate,
+    others_in_gate,
+)
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagTypeError
 
@@ -17,8 +37,8 @@ if TYPE_CHECKING:
 
     from paddle_flags._core.flag import Flag
 
-# Objects that C has pointers to, until it releases them.
-_held: dict[int, Any] = {}
+# What the library calls, by the address that it has as context, until it releases that.
+_held: dict[int, _Validator | _Watcher] = {}
 
 # The hooks that call Python.
 _ours: set[int] = set()
@@ -57,15 +77,26 @@ class Hook:
         return f"<Hook {self._number}>" if self._number else "<Hook: removed>"
 
 
-def _hold(what: object) -> Any:
-    handle = ffi.new_handle(what)
-    _held[int(ffi.cast("uintptr_t", handle))] = handle
-    return handle
+def _add(what: _Validator | _Watcher, add: Callable[..., int], *arguments: Any) -> int:
+    """Add the hook by a function of C; return its number.
+
+    Warnings stay for the next call: raised here, as an error, one would lose the hook.
+    """
+    context = new_hook()
+    _held[context] = what  # first, because other threads may call it at once
+    number = ffi.new("pd_hook *")
+    err = new_error()
+    status = add(*arguments, ffi.cast("void *", context), _RELEASE, number, err)
+    if status != lib.PD_OK:
+        _forget(context)
+        drop_hook(context)
+    expect(status, err)
+    _keep(number[0])
+    return int(number[0])
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
-def pd_python_release(context: Any) -> None:
-    _held.pop(int(ffi.cast("uintptr_t", context)), None)
+def _forget(context: int) -> None:
+    _held.pop(context, None)
 
 
 def _keep(number: int) -> None:
@@ -88,18 +119,19 @@ class _Validator:
         self._function = function
         self._message = message
 
-    def why_not(self, entries: Any) -> str | None:
+    def why_not(self, entries: Any, *, native: bool) -> str | None:
         """Return None to accept the values, or why they are rejected."""
-        values = [flag.from_entry(entries[i]) for i, flag in enumerate(self._flags)]
         leave_failure(None)
         try:
+            values = [flag.from_entry(entries[i]) for i, flag in enumerate(self._flags)]
             accepted = self._function(*values)
         except ValueError as error:
             text = str(error) or self._message
-            return self._tell(self._named(text), error)
+            return self._tell(self._named(text), error, native=native)
         except BaseException as error:  # noqa: BLE001 - raised again where C was called
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
-            return self._tell(f"its validator {self._name()} failed: {failure}", error)
+            text = f"its validator {self._name()} failed: {failure}"
+            return self._tell(text, error, native=native)
         what = _no_answer(accepted)
         if what:
             return f"its validator {self._name()} returned {what}, expected True or False"
@@ -114,25 +146,40 @@ class _Validator:
             return f"rejected by the validator {self._name()}"
         return f"{text} (validator {self._name()})" if len(self._flags) > 1 else text
 
-    def _tell(self, text: str, error: BaseException) -> str:
+    def _tell(self, text: str, error: BaseException, *, native: bool) -> str:
         """Return the text, unless a sensitive value may be in it."""
         secret = any(flag.sensitive for flag in self._flags)
         if not secret or not isinstance(error, Exception):
-            leave_failure(error)
+            self._pass_on(error, native=native)
         return self._named(self._message) if secret else text
 
+    def _pass_on(self, error: BaseException, *, native: bool) -> None:
+        """Leave the exception for the call that sets the flag, or report it if there is none."""
+        if _reaches_a_call(native=native):
+            leave_failure(error)
+        elif not isinstance(error, ValueError):  # that is how validators reject a value
+            self.report(error)
 
-@ffi.def_extern(error=False)  # type: ignore[untyped-decorator, unused-ignore]
-def pd_python_validate(entries: Any, context: Any, why: Any, size: int) -> bool:
-    text = ffi.from_handle(context).why_not(entries)
+    def report(self, error: BaseException) -> None:
+        names = ", ".join(repr(flag.name) for flag in self._flags)
+        flags = "flags" if len(self._flags) > 1 else "flag"
+        report(error, f"Exception ignored in a validator of {flags} {names}", self._function)
+
+
+def _validate(context: int, entries: int, native: bool, size: int) -> bytes | None:
+    validator = _held.get(context)
+    if not isinstance(validator, _Validator):
+        return None
+    text = validator.why_not(ffi.cast("pd_flag_entry **", entries), native=native)
+    if native:
+        _report_left(validator)
     if text is None:
-        return True
+        return None
     data = text.replace("\0", " ").encode("utf-8", "replace")
     if len(data) >= size:
         end = f"... ({len(text)} characters)".encode()
         data = data[: size - 1 - len(end)].decode("utf-8", "ignore").encode() + end
-    ffi.memmove(why, data + b"\0", len(data) + 1)
-    return False
+    return data
 
 
 # ---- Functions ----
@@ -200,23 +247,8 @@ def add_validator(
     if not isinstance(message, str):
         what = f"message: {shown(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
-    context = _hold(_Validator(flags, function, message))
-    number = ffi.new("pd_hook *")
-    err = new_error()
-    status = lib.pd_validator_add(
-        handles(flags),
-        len(flags),
-        lib.pd_python_validate,
-        context,
-        lib.pd_python_release,
-        number,
-        err,
-    )
-    if status != lib.PD_OK:
-        pd_python_release(context)
-    check(status, err)
-    _keep(number[0])
-    return Hook(number[0])
+    made = _Validator(flags, function, message)
+    return Hook(_add(made, lib.pd_validator_add, handles(flags), len(flags), _VALIDATE))
 
 
 # ---- Watchers ----
@@ -230,27 +262,38 @@ class _Watcher:
         self._get = get
         self._flag_of = flag_of
 
-    def notify(self, handle: Any) -> None:
+    def notify(self, handle: Any, *, native: bool) -> None:
         """Call the callback, unless it was weak and is gone."""
         callback = self._get()
         if callback is None:
             return
-        flag = self._flag_of(handle)
+        name = ""
         try:
+            flag = self._flag_of(handle)
+            name = flag.name
             result = callback(flag)
-        except (KeyboardInterrupt, SystemExit) as error:
-            leave_failure(error)
-            return
-        if hasattr(result, "cr_frame"):  # a task would be running already
-            _close(result)
-            what = "returned a coroutine, which nothing awaits"
-            message = f"the watcher {_name_of(callback)} of {flag.name!r} {what}"
-            raise FlagTypeError(message)
+            if hasattr(result, "cr_frame"):  # a task would be running already
+                _close(result)
+                what = "returned a coroutine, which nothing awaits"
+                message = f"the watcher {_name_of(callback)} of {name!r} {what}"
+                raise FlagTypeError(message)
+        except BaseException as error:  # noqa: BLE001 - the change has happened
+            if not isinstance(error, Exception) and _reaches_a_call(native=native):
+                leave_failure(error)
+            else:
+                self.report(error, name)
+
+    def report(self, error: BaseException, name: str = "") -> None:
+        of = f"flag {name!r}" if name else "a flag"
+        report(error, f"Exception ignored in a watcher of {of}", self._get())
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
-def pd_python_watch(handle: Any, context: Any) -> None:
-    ffi.from_handle(context).notify(handle)
+def _watch(context: int, handle: int, native: bool) -> None:
+    watcher = _held.get(context)
+    if isinstance(watcher, _Watcher):
+        watcher.notify(ffi.cast("pd_flag *", handle), native=native)
+        if native:
+            _report_left(watcher)
 
 
 def _reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], Any]:
@@ -276,24 +319,69 @@ def add_watcher(
     _check_callable(callback)
     to_switch("weak", weak)
     hook = Hook(0)
-    context = _hold(_Watcher(_reference(callback, hook, weak=weak), flag_of))
-    number = ffi.new("pd_hook *")
-    err = new_error()
-    status = lib.pd_watcher_add(
-        handle, lib.pd_python_watch, context, lib.pd_python_release, number, err
-    )
-    if status != lib.PD_OK:
-        pd_python_release(context)
-    check(status, err)
-    hook._number = number[0]  # noqa: SLF001 - made here
-    _keep(number[0])
+    made = _Watcher(_reference(callback, hook, weak=weak), flag_of)
+    hook._number = _add(made, lib.pd_watcher_add, handle, _WATCH)  # noqa: SLF001 - made here
     return hook
 
 
+# ---- Calls from C ----
+
+
+def _reaches_a_call(*, native: bool) -> bool:
+    """Return whether a function of this package made the change, and can raise an exception.
+
+    If not, the change was made by native code: on a native thread, or on a thread of Python
+    that has called it.
+    """
+    if native:
+        return False
+    frame = sys._getframe()  # noqa: SLF001 - the documented way
+    while frame.f_back and frame.f_code not in (_validate.__code__, _watch.__code__):
+        frame = frame.f_back
+    if frame.f_back is None:  # of an interpreter whose frames Python doesn't know here
+        return True
+    name = str(frame.f_back.f_globals.get("__name__"))
+    return name == "paddle_flags" or name.startswith("paddle_flags.") or is_setting()
+
+
+def _report_left(hook: _Validator | _Watcher) -> None:
+    """Report what is left of a hook that no call of this package has called."""
+    error = take_failure()
+    if error is not None:
+        hook.report(error)
+
+
+_PATIENCE = 1  # second
+
+
 def _end() -> None:
-    """Remove all hooks when Python ends: native code may still set flags."""
+    """Remove all hooks when Python ends: native code may still set flags.
+
+    Threads that have begun to call a hook are let in, because none may ask for the GIL later.
+    Then wait for the hooks that run, but not for ever: one may be waiting for something that
+    will not come. Another interpreter than the main one can't end before they have.
+    """
+    import time  # noqa: PLC0415 - seldom used
+
     for number in list(_ours):
         lib.pd_hook_remove(number, ffi.NULL)
+    close_gate()
+    limit = time.monotonic() + _PATIENCE
+    while True:
+        waiting, running = others_in_gate()
+        if not waiting and (not running or (time.monotonic() > limit and is_main())):
+            return
+        try:
+            time.sleep(0.0005)
+        except KeyboardInterrupt:
+            limit = 0
 
 
+_VALIDATE, _WATCH, _RELEASE = map(
+    ffi.cast,
+    ("pd_validator", "pd_watcher", "void (*)(void *)"),
+    open_gate(sys.version_info >= (3, 12), _validate, _watch, _forget),
+)
 atexit.register(_end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=after_fork)

@@ -143,10 +143,19 @@ warnings_left: list[Warning] = []
 
 
 def leave_failure(error: BaseException | None) -> None:
-    """Let the function that called C know what was raised in a callback; None: nothing."""
-    failures.pop(get_ident(), None)
+    """Let the function that called C know what was raised in a callback.
+
+    None drops what another callback left, but not what ends the program.
+    """
     if error is not None:
         failures[get_ident()] = error
+    elif failures and isinstance(failures.get(get_ident()), Exception):
+        take_failure()
+
+
+def take_failure() -> BaseException | None:
+    """Return what was left on this thread, and forget it."""
+    return failures.pop(get_ident(), None)
 
 
 def leave_warning(message: Warning) -> None:
@@ -184,7 +193,7 @@ def warn() -> None:
 def _interrupted() -> BaseException | None:
     """Return an exception that a callback raised and that ends the program, or None."""
     error = failures.get(get_ident())
-    return None if error is None or isinstance(error, Exception) else failures.pop(get_ident())
+    return None if error is None or isinstance(error, Exception) else take_failure()
 
 
 def resume() -> None:
@@ -198,7 +207,7 @@ def resume() -> None:
     lib.pd_deferred_run(refused.pointer, ffi.NULL)
     for exception in refused.exceptions():
         leave_warning(errors.FlagWarning(str(exception)))
-    failure = failures.pop(get_ident(), None)
+    failure = take_failure()
     if failure is not None and not isinstance(failure, Exception):
         raise failure
 
@@ -219,8 +228,14 @@ def _with_cause(exception: errors.FlagError) -> errors.FlagError:
     if interrupt is not None:
         raise interrupt
     if failures and exception.status == "PD_ERR_REFUSED":
-        exception.__cause__ = failures.pop(get_ident(), None)
+        exception.__cause__ = take_failure()
     return exception
+
+
+def expect(status: int, err: Any) -> None:
+    """Raise the error in `err` unless `status` is PD_OK; what callbacks left stays there."""
+    if status != lib.PD_OK:
+        raise to_exception(err)
 
 
 def check(status: int, err: Any) -> None:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.status import check, new_error, shown, to_argument, to_switch
+from paddle_flags._fast import new_collector, take_collected
 from paddle_flags._input.argv import HELP_KINDS
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
@@ -15,19 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]  # cffi has no types
-def pd_python_write(text: Any, length: int, parts: Any) -> None:
-    """Collect a part of a report."""
-    ffi.from_handle(parts).append(ffi.buffer(text, length)[:])
-
-
 def collect(report: Callable[..., int], *arguments: Any) -> str:
     """Return what a pd_report function writes."""
-    parts: list[bytes] = []
-    handle = ffi.new_handle(parts)
+    writer, context = new_collector()
     err = new_error()
-    check(report(*arguments, lib.pd_python_write, handle, err), err)
-    return b"".join(parts).decode("utf-8", "surrogateescape")
+    status = report(*arguments, ffi.cast("pd_writer", writer), ffi.cast("void *", context), err)
+    text = take_collected(context)
+    check(status, err)
+    return text.decode("utf-8", "surrogateescape")
 
 
 KINDS: dict[str, int] = {name: number for number, name in HELP_KINDS.items()}

@@ -1,0 +1,247 @@
+/* Validators and watchers in Python, as the library calls them: on any thread, which may be a
+ * native one, and in the interpreter that has added them.
+ *
+ * Each interpreter has a gate, through which every call passes. When Python ends, or the
+ * interpreter, the gate is closed: later calls do nothing, as if the hooks had been removed.
+ * Threads that were waiting for the GIL by then are let in first, because no thread may ask for the
+ * GIL of an interpreter that is gone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fast.h"
+
+struct fast_gate {
+  PyInterpreterState *interpreter;
+  PyObject *validate, *watch, *forget; /* owned; NULL after fast_gate_clear */
+  bool follows; /* Python knows in which interpreter a thread is: since 3.12 */
+  bool closed;
+  size_t waiting;    /* threads on their way in */
+  size_t inside;     /* calls that run Python code */
+  size_t references; /* of the module and of each hook */
+};
+
+/* What the library has as the context of a hook. */
+typedef struct hook {
+  fast_gate *gate;
+} hook;
+
+/* A call that has passed the gate. */
+typedef struct entry {
+  fast_gate *gate;
+  PyGILState_STATE lock;
+  PyThreadState *own;   /* made for this call; NULL: the thread has one in the interpreter */
+  PyThreadState *other; /* to go back to, if there is `own` */
+  bool native;          /* no code of this interpreter waits for the call on this thread */
+  struct entry *outer;  /* of the same thread */
+} entry;
+
+static _Thread_local entry *innermost;
+
+static size_t change(size_t *count, size_t by) {
+  return __atomic_add_fetch(count, by, __ATOMIC_SEQ_CST);
+}
+
+static void let_go(fast_gate *gate) {
+  if (gate && change(&gate->references, (size_t)-1) == 0) free(gate);
+}
+
+/* ---- Through the gate ---- */
+
+/* Makes the interpreter of the gate current. Returns false if memory is out. */
+static bool move_in(entry *made) {
+  made->own = NULL;
+  if (PyInterpreterState_Get() == made->gate->interpreter) return true;
+  made->own = PyThreadState_New(made->gate->interpreter);
+  if (made->own) made->other = PyThreadState_Swap(made->own);
+  made->native |= made->gate->follows;
+  return made->own != NULL;
+}
+
+/* Returns false if Python must not be called; otherwise the thread has the GIL until leave(). */
+static bool enter(const hook *of, entry *made) {
+  fast_gate *gate = of->gate;
+  bool entered = false;
+  change(&gate->waiting, 1);
+  if (!__atomic_load_n(&gate->closed, __ATOMIC_SEQ_CST)) {
+    *made = (entry){.gate = gate, .outer = innermost};
+    made->native = !PyGILState_GetThisThreadState();
+    made->lock = PyGILState_Ensure();
+    entered = move_in(made);
+    if (entered) {
+      change(&gate->inside, 1);
+      innermost = made;
+    } else {
+      PyGILState_Release(made->lock);
+    }
+  }
+  change(&gate->waiting, (size_t)-1);
+  return entered;
+}
+
+static void leave(entry *made) {
+  innermost = made->outer;
+  if (made->own) {
+    PyThreadState_Clear(made->own);
+    PyThreadState_Swap(made->other);
+    PyThreadState_Delete(made->own);
+  }
+  change(&made->gate->inside, (size_t)-1);
+  PyGILState_Release(made->lock);
+}
+
+/* Returns the result of a function of the gate; NULL if there is none: Python has reported why. */
+static PyObject *answer_of(PyObject *function, PyObject *arguments) {
+  PyObject *answer = function && arguments ? PyObject_CallObject(function, arguments) : NULL;
+  Py_XDECREF(arguments);
+  if (PyErr_Occurred()) PyErr_WriteUnraisable(function);
+  return answer;
+}
+
+static unsigned long long number_of(const void *address) { return (uintptr_t)address; }
+
+/* ---- What the library calls ---- */
+
+static bool read_why(PyObject *answer, char *why, size_t size) {
+  char *text = NULL;
+  Py_ssize_t length = 0;
+  if (answer == Py_None) return true;
+  if (!answer || PyBytes_AsStringAndSize(answer, &text, &length) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  size_t used = (size_t)length < size ? (size_t)length : size - 1;
+  memcpy(why, text, used);
+  why[used] = '\0';
+  return false;
+}
+
+static bool validate(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  entry made;
+  if (!enter(context, &made)) return true; /* the library asks again when the hook is removed */
+  PyObject *arguments = Py_BuildValue("KKOn", number_of(context), number_of((const void *)entries),
+                                      made.native ? Py_True : Py_False, (Py_ssize_t)size);
+  PyObject *answer = answer_of(made.gate->validate, arguments);
+  bool accepted = read_why(answer, why, size);
+  Py_XDECREF(answer);
+  leave(&made);
+  return accepted;
+}
+
+static void watch(pd_flag *flag, void *context) {
+  entry made;
+  if (!enter(context, &made)) return;
+  PyObject *arguments =
+      Py_BuildValue("KKO", number_of(context), number_of(flag), made.native ? Py_True : Py_False);
+  Py_XDECREF(answer_of(made.gate->watch, arguments));
+  leave(&made);
+}
+
+static void release(void *context) {
+  entry made;
+  hook *of = context;
+  if (enter(of, &made)) {
+    Py_XDECREF(answer_of(made.gate->forget, Py_BuildValue("(K)", number_of(context))));
+    leave(&made);
+  }
+  let_go(of->gate);
+  free(of);
+}
+
+/* ---- Functions of the Python module ---- */
+
+PyObject *fast_new_hook(PyObject *module, PyObject *nothing) {
+  (void)nothing;
+  fast_state *state = PyModule_GetState(module);
+  hook *made = state->gate ? malloc(sizeof *made) : NULL;
+  if (!made) return PyErr_NoMemory();
+  change(&state->gate->references, 1);
+  made->gate = state->gate;
+  return PyLong_FromVoidPtr(made);
+}
+
+PyObject *fast_drop_hook(PyObject *module, PyObject *address) {
+  (void)module;
+  hook *made = PyLong_AsVoidPtr(address);
+  if (!made) return NULL;
+  let_go(made->gate);
+  free(made);
+  Py_RETURN_NONE;
+}
+
+PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
+  fast_state *state = PyModule_GetState(module);
+  PyObject *validator, *watcher, *forget;
+  int follows;
+  if (!PyArg_ParseTuple(arguments, "pOOO:open_gate", &follows, &validator, &watcher, &forget)) {
+    return NULL;
+  }
+  fast_gate *made = calloc(1, sizeof *made);
+  if (!made) return PyErr_NoMemory();
+  Py_INCREF(validator);
+  Py_INCREF(watcher);
+  Py_INCREF(forget);
+  *made = (fast_gate){.interpreter = PyInterpreterState_Get(),
+                      .follows = follows,
+                      .validate = validator,
+                      .watch = watcher,
+                      .forget = forget,
+                      .references = 1};
+  fast_gate_clear(state);
+  state->gate = made;
+  return Py_BuildValue("KKK", number_of((void *)(uintptr_t)validate),
+                       number_of((void *)(uintptr_t)watch), number_of((void *)(uintptr_t)release));
+}
+
+PyObject *fast_close_gate(PyObject *module, PyObject *nothing) {
+  (void)nothing;
+  fast_state *state = PyModule_GetState(module);
+  if (state->gate) __atomic_store_n(&state->gate->closed, true, __ATOMIC_SEQ_CST);
+  Py_RETURN_NONE;
+}
+
+/* Counts the calls of this thread that run Python code. */
+static size_t inside_here(const fast_gate *gate) {
+  size_t count = 0;
+  for (const entry *each = innermost; each; each = each->outer) count += each->gate == gate;
+  return count;
+}
+
+PyObject *fast_others_in_gate(PyObject *module, PyObject *nothing) {
+  (void)nothing;
+  fast_gate *gate = ((fast_state *)PyModule_GetState(module))->gate;
+  if (!gate) return Py_BuildValue("KK", 0ULL, 0ULL);
+  unsigned long long waiting = __atomic_load_n(&gate->waiting, __ATOMIC_SEQ_CST);
+  unsigned long long inside = __atomic_load_n(&gate->inside, __ATOMIC_SEQ_CST) - inside_here(gate);
+  return Py_BuildValue("KK", waiting, inside);
+}
+
+PyObject *fast_after_fork(PyObject *module, PyObject *nothing) {
+  (void)nothing;
+  fast_gate *gate = ((fast_state *)PyModule_GetState(module))->gate;
+  if (gate) {
+    gate->waiting = 0;
+    gate->inside = inside_here(gate);
+  }
+  Py_RETURN_NONE;
+}
+
+/* ---- The module's part ---- */
+
+int fast_gate_traverse(const fast_state *state, visitproc visit, void *arg) {
+  if (!state->gate) return 0;
+  Py_VISIT(state->gate->validate);
+  Py_VISIT(state->gate->watch);
+  Py_VISIT(state->gate->forget);
+  return 0;
+}
+
+void fast_gate_clear(fast_state *state) {
+  fast_gate *gate = state->gate;
+  state->gate = NULL;
+  if (!gate) return;
+  __atomic_store_n(&gate->closed, true, __ATOMIC_SEQ_CST);
+  Py_CLEAR(gate->validate);
+  Py_CLEAR(gate->watch);
+  Py_CLEAR(gate->forget);
+  let_go(gate);
+}
