@@ -62,7 +62,7 @@ def new_collector() -> tuple[int, int]: ...
 def take_collected(context: int, /) -> bytes: ...
 def open_gate(
     follows: bool,
-    validate: Callable[[int, int, bool], bytes | None],
+    validate: Callable[[int, int, bool, int], bytes | None],
     watch: Callable[[int, int, bool], None],
     forget: Callable[[int], None],
     /,

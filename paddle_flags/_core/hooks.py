@@ -234,6 +234,15 @@ def _close(result: Any) -> None:
         result.close()
 
 
+def _check_result(result: object, callback: object, name: str) -> None:
+    """Raise FlagTypeError for a coroutine; a task would be running already."""
+    if hasattr(result, "cr_frame"):
+        _close(result)
+        what = "returned a coroutine, which nothing awaits"
+        message = f"the watcher {_name_of(callback)} of {name!r} {what}"
+        raise FlagTypeError(message)
+
+
 def handles(flags: Sequence[Flag[Any]]) -> Any:
     """Return the array of `pd_flag *` that functions of C take."""
     return ffi.new("pd_flag *[]", [flag.handle for flag in flags])
@@ -271,12 +280,7 @@ class _Watcher:
         try:
             flag = self._flag_of(handle)
             name = flag.name
-            result = callback(flag)
-            if hasattr(result, "cr_frame"):  # a task would be running already
-                _close(result)
-                what = "returned a coroutine, which nothing awaits"
-                message = f"the watcher {_name_of(callback)} of {name!r} {what}"
-                raise FlagTypeError(message)
+            _check_result(callback(flag), callback, name)
         except BaseException as error:  # noqa: BLE001 - the change has happened
             if not isinstance(error, Exception) and _reaches_a_call(native=native):
                 leave_failure(error)
