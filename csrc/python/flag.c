@@ -81,6 +81,16 @@ static void keep_items(flag_object *self, uint8_t state, const char *text, PyObj
   Py_XDECREF(old);
 }
 
+/* Returns false if the library can't tell. Releases the GIL, since it takes the library's lock. The
+ * definition is asked, as a plugin may come back with another one. */
+static bool get_info(const flag_object *self, pd_flag_info *info) {
+  *info = (pd_flag_info){.size = sizeof *info};
+  PyThreadState *thread = PyEval_SaveThread();
+  pd_status status = pd_flag_get_info(self->handle, info, NULL);
+  PyEval_RestoreThread(thread);
+  return status == PD_OK;
+}
+
 /* The text at an address never changes, so its tuple is valid while the flag has that text, whoever
  * sets it. Only the text of a sensitive flag may be overwritten, so that no copy of it is left:
  * nothing is kept of that. */
@@ -92,7 +102,8 @@ static PyObject *read_list(flag_object *self, uint8_t state, const void *cell) {
   PyObject *decoded = fast_text(text);
   if (decoded) items = PyObject_CallMethod((PyObject *)self, "_decode", "iO", state, decoded);
   Py_XDECREF(decoded);
-  if (items && !self->sensitive) keep_items(self, state, text, items);
+  pd_flag_info info;
+  if (items && get_info(self, &info) && !info.sensitive) keep_items(self, state, text, items);
   return items;
 }
 
@@ -125,13 +136,9 @@ static PyObject *get_attribute(PyObject *self, PyObject *name) {
   return get_value(self, NULL);
 }
 
-/* Releases the GIL: the library may warn on the way, or wait for a thread that does. */
 static PyObject *get_source(PyObject *self, void *Py_UNUSED(closure)) {
-  pd_flag_info info = {.size = sizeof info};
-  PyThreadState *thread = PyEval_SaveThread();
-  pd_status status = pd_flag_get_info(((flag_object *)self)->handle, &info, NULL);
-  PyEval_RestoreThread(thread);
-  if (status == PD_OK) return fast_text(pd_source_name(info.source));
+  pd_flag_info info;
+  if (get_info((flag_object *)self, &info)) return fast_text(pd_source_name(info.source));
   PyObject *source = PyObject_CallMethod(self, "_source", NULL);
   if (!source) fast_conceal(state_of((flag_object *)self));
   return source;

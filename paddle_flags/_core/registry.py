@@ -176,7 +176,7 @@ def _by_flag(values: Mapping[str, object]) -> list[Assignment]:
 
 def _find_or_error(name: str) -> Flag[Any] | FlagError:
     try:
-        return find(name)
+        return FLAGS[name]
     except FlagError as error:
         return error
 

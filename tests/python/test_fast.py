@@ -297,6 +297,16 @@ def test_nothing_is_kept_of_a_sensitive_list(name):
     assert flag.value is not flag.value
 
 
+def test_nothing_is_kept_of_what_a_list_is_given_once_it_is_sensitive(name, tmp_path):
+    for item, secret in (("int64", (5, 6)), ("int64, .sensitive = true", (7, 8))):
+        code = write(tmp_path / "code.c", LIST_PLUGIN.format(name=f"{name}_x", item=item))
+        with pf.load_plugin(build_plugin(tmp_path / f"lib{len(item)}.so", code)):
+            flag = pf.FLAGS[f"{name}_x"]
+            flag.value = secret
+            assert flag.value == secret
+            assert (flag.value is flag.value) == (not flag.sensitive)
+
+
 # ---- A flag's life ----
 
 PLUGIN = """
