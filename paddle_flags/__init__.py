@@ -70,42 +70,88 @@ if TYPE_CHECKING:
     from paddle_flags._report.explain import explain
     from paddle_flags.cli.parse import parse
 
-# Imported on first use: many programs never need these, or only after they have started.
-_LATER = {
-    "_core.checks": ("check_modules", "check_pending", "check_values"),
-    "_core.history": ("FlagEntry",),
-    "_core.hooks": ("Hook",),
-    "_core.paths": ("get_compat_include", "get_include"),
-    "_core.plugin": ("Plugin", "load_plugin"),
-    "_core.validators": (
+
+def _module_of(name: str) -> object:  # noqa: PLR0911 - a branch for each module
+    """Import the module of a name on first use: many programs never need these.
+
+    Import statements, not import_module(), lead PyInstaller and other tools to the modules.
+    """
+    # ruff: noqa: PLC0415
+    if name in ("check_modules", "check_pending", "check_values"):
+        from paddle_flags._core import checks
+
+        return checks
+    if name == "FlagEntry":
+        from paddle_flags._core import history
+
+        return history
+    if name == "Hook":
+        from paddle_flags._core import hooks
+
+        return hooks
+    if name in ("get_compat_include", "get_include"):
+        from paddle_flags._core import paths
+
+        return paths
+    if name in ("Plugin", "load_plugin"):
+        from paddle_flags._core import plugin
+
+        return plugin
+    if name in (
         "all_or_none",
         "at_least_one",
         "mutually_exclusive",
         "required",
         "validator",
         "watch",
-    ),
-    "_input.reload": ("FlagChange", "reload"),
-    "_integrations.log_levels": ("logging_flags",),
-    "_integrations.propagate": ("propagate",),
-    "_report.describe": ("describe",),
-    "_report.dump": ("dump",),
-    "_report.explain": ("explain",),
-    "cli.parse": ("parse",),
-}
+    ):
+        from paddle_flags._core import validators
+
+        return validators
+    if name in ("FlagChange", "reload"):
+        from paddle_flags._input import reload
+
+        return reload
+    if name == "logging_flags":
+        from paddle_flags._integrations import log_levels
+
+        return log_levels
+    if name == "propagate":
+        from paddle_flags._integrations import propagate
+
+        return propagate
+    if name in ("describe", "dump", "explain"):
+        return _report_of(name)
+    if name == "parse":
+        from paddle_flags.cli import parse
+
+        return parse
+    return None
+
+
+def _report_of(name: str) -> object:
+    if name == "describe":
+        from paddle_flags._report import describe
+
+        return describe
+    if name == "dump":
+        from paddle_flags._report import dump
+
+        return dump
+    from paddle_flags._report import explain
+
+    return explain
 
 
 @_public
 def __getattr__(name: str) -> object:
-    for module, names in _LATER.items():
-        if name in names:
-            from importlib import import_module  # noqa: PLC0415 - seldom used
-
-            found: object = getattr(import_module(f"{__name__}.{module}"), name)
-            globals()[name] = found
-            return found
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    module = _module_of(name)
+    if module is None:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    found: object = getattr(module, name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -140,7 +140,8 @@ def count_lines(path: Path) -> int:
 def read_python(root: Path) -> Tree:
     """Read the Python package."""
     package = root / PACKAGE
-    paths = sorted(p for p in package.rglob("*.py") if "templates" not in p.parts)
+    apart = {"templates", "_pyinstaller"}  # the code of new projects, and of PyInstaller
+    paths = sorted(p for p in package.rglob("*.py") if not apart & set(p.parts))
     modules = {module_name(path.relative_to(root)): path for path in paths}
     names = {module: path.relative_to(package).as_posix() for module, path in modules.items()}
     arrows = [

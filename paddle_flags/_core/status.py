@@ -50,10 +50,10 @@ def shorten(text: str) -> str:
 def shown(value: object) -> str:
     """Return the representation of a value for a message, cut if it is too long."""
     rest, part = "", value
-    units = {str: "characters", bytes: "bytes", list: "items", tuple: "items"}
-    for kind, unit in units.items():
-        if isinstance(value, kind) and len(value) > LONGEST:
-            part, rest = value[:LONGEST], f"... ({len(value)} {unit})"
+    if isinstance(value, (str, bytes, list, tuple)) and len(value) > LONGEST:
+        unit = "bytes" if isinstance(value, bytes) else "items"
+        unit = "characters" if isinstance(value, str) else unit
+        part, rest = value[:LONGEST], f"... ({len(value)} {unit})"
     try:
         if isinstance(part, int) and part.bit_length() > 4 * LONGEST:
             text = hex(part)  # repr() of a very large one raises ValueError

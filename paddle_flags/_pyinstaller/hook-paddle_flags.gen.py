@@ -1,0 +1,5 @@
+"""For programs that generate: templates and schemas."""
+
+from PyInstaller.utils.hooks import collect_data_files
+
+datas = collect_data_files("paddle_flags.gen")
