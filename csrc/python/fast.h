@@ -103,9 +103,10 @@ PyObject *fast_is_setting(PyObject *module, PyObject *nothing);
  * the one that is in the dict first. */
 PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool sensitive);
 
-/* Call this after a call of the library: raises and warns what callbacks left. Returns false if an
- * exception is raised. */
-bool fast_settle(fast_state *state);
+/* Call this after a call of the library: raises and warns what callbacks left. A warning that a
+ * filter makes an error gets the result of the function. Returns false if an exception is raised.
+ */
+bool fast_settle(fast_state *state, PyObject *result);
 
 /* ---- Public functions (public.c) ---- */
 
@@ -143,6 +144,9 @@ void fast_gate_clear(fast_state *state);
  * of the hook. `follows` says whether Python knows in which interpreter a thread is. Returns the
  * addresses of a pd_validator, a pd_watcher and a function that releases a hook. */
 PyObject *fast_open_gate(PyObject *module, PyObject *arguments);
+
+/* in_hook(): true within a call of a hook on this thread. */
+PyObject *fast_in_hook(PyObject *module, PyObject *nothing);
 
 /* close_gate(): no new call of a hook reaches Python from now on. */
 PyObject *fast_close_gate(PyObject *module, PyObject *nothing);

@@ -76,11 +76,11 @@ static PyObject *get_attribute(PyObject *self, PyObject *name) {
 
 /* ---- Setting ---- */
 
-bool fast_settle(fast_state *state) {
+bool fast_settle(fast_state *state, PyObject *result) {
   if (PyDict_Size(state->failures) == 0 && PyList_Size(state->warnings) == 0 && !fast_waiting()) {
     return true;
   }
-  PyObject *nothing = PyObject_CallObject(state->settle, NULL);
+  PyObject *nothing = PyObject_CallFunctionObjArgs(state->settle, result, NULL);
   Py_XDECREF(nothing);
   return nothing != NULL;
 }
@@ -125,7 +125,7 @@ static fast_result assign(flag_object *self, fast_state *state, PyObject *value,
     return result;
   }
   give_empty_list_back(state, errors);
-  return fast_settle(state) ? FAST_DONE : FAST_ERROR;
+  return fast_settle(state, Py_None) ? FAST_DONE : FAST_ERROR;
 }
 
 fast_result fast_flag_set(PyObject *flag, PyObject *value) {

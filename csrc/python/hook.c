@@ -57,12 +57,16 @@ static bool move_in(entry *made) {
   return made->own != NULL;
 }
 
+static bool is_closed(const hook *of) {
+  return __atomic_load_n(&of->gate->closed, __ATOMIC_SEQ_CST);
+}
+
 /* Returns false if Python must not be called; otherwise the thread has the GIL until leave(). */
 static bool enter(const hook *of, entry *made) {
   fast_gate *gate = of->gate;
   bool entered = false;
   change(&gate->waiting, 1);
-  if (!__atomic_load_n(&gate->closed, __ATOMIC_SEQ_CST)) {
+  if (!is_closed(of)) {
     *made = (entry){.gate = gate, .outer = innermost};
     made->native = !PyGILState_GetThisThreadState();
     made->lock = PyGILState_Ensure();
@@ -117,7 +121,7 @@ static bool read_why(PyObject *answer, char *why, size_t size) {
 
 static bool validate(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   entry made;
-  if (!enter(context, &made)) return true; /* the library asks again when the hook is removed */
+  if (!enter(context, &made)) return is_closed(context); /* as if removed; or memory is out */
   PyObject *arguments = Py_BuildValue("KKO", number_of(context), number_of((const void *)entries),
                                       made.native ? Py_True : Py_False);
   PyObject *answer = answer_of(made.gate->validate, arguments);
@@ -190,6 +194,11 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
   state->gate = made;
   return Py_BuildValue("KKK", number_of((void *)(uintptr_t)validate),
                        number_of((void *)(uintptr_t)watch), number_of((void *)(uintptr_t)release));
+}
+
+PyObject *fast_in_hook(PyObject *module, PyObject *nothing) {
+  (void)module, (void)nothing;
+  return PyBool_FromLong(innermost != NULL);
 }
 
 PyObject *fast_close_gate(PyObject *module, PyObject *nothing) {

@@ -8,6 +8,7 @@ from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import (
     ErrorList,
     check,
+    expect,
     failures,
     new_error,
     refuse,
@@ -120,7 +121,7 @@ class Flag(FlagBase[T]):
         while True:
             buffer = ffi.new("char[]", size)
             length = ffi.new("size_t *")
-            check(lib.pd_flag_get_text(self.handle, buffer, size, length, err), err)
+            expect(lib.pd_flag_get_text(self.handle, buffer, size, length, err), err)
             if length[0] < size:
                 return to_text(buffer)
             size = length[0] + 1
@@ -355,7 +356,7 @@ class Flag(FlagBase[T]):
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
         err = new_error()
-        check(lib.pd_flag_get_info(self.handle, info, err), err)
+        expect(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
 
     def _look_again(self) -> bool:
@@ -424,26 +425,40 @@ def find_flag(name: str) -> Flag[Any]:
     """Return the flag of this name or alias, or raise UndefinedFlagError."""
     handle = ffi.new("pd_flag **")
     err = new_error()
-    check(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
-    return flag_of(handle[0])
+    expect(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
+    flag = flag_of(handle[0])
+    settle(flag)
+    return flag
 
 
 def _name_of(handle: Any) -> str:
     info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
     err = new_error()
-    check(lib.pd_flag_get_info(handle, info, err), err)
+    expect(lib.pd_flag_get_info(handle, info, err), err)
     return to_text(info.name)
 
 
-def assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool = False) -> int:
-    """Set all flags or none; with `push`, as an override on top of their values.
+def assign(wanted: Sequence[Assignment], where: tuple[str, int]) -> None:
+    """Set all flags or none.
 
-    Returns the number of the override. An error that stands in place of a flag is raised
-    together with those of the others.
+    An error that stands in place of a flag is raised together with those of the others.
     """
+    _assign(wanted, where, push=False)
+    settle()
+
+
+def push(wanted: Sequence[Assignment], where: tuple[str, int]) -> int:
+    """Override all flags or none, as `assign`; return the number, which the caller owns.
+
+    The caller has yet to settle.
+    """
+    return _assign(wanted, where, push=True)
+
+
+def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool) -> int:
     while True:
         try:
-            return _assign(wanted, where, push=push)
+            return _assign_once(wanted, where, push=push)
         except FlagError:
             # Types are known from the last time; look again before giving up.
             flags = [flag for flag, _ in wanted if isinstance(flag, Flag)]
@@ -468,7 +483,7 @@ def _origin(where: tuple[str, int]) -> tuple[Any, Any]:
     return ffi.new("pd_origin *", (lib.PD_SOURCE_RUNTIME, line, place)), place
 
 
-def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool) -> int:
+def _assign_once(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool) -> int:
     origin, _place = _origin(where)
     made = Assignments(len(wanted))
     refused: list[FlagError] = []  # C refuses the same, as they have no flag there
@@ -486,5 +501,4 @@ def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool)
         status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
     if status != lib.PD_OK:
         raise errors.gather(err, ours=refused)
-    settle()
     return int(number[0])

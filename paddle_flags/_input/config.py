@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Union
 
 from paddle_flags import errors
-from paddle_flags._core.status import ErrorList, check, new_error, to_argument, to_bytes
+from paddle_flags._core.status import ErrorList, expect, new_error, to_argument, to_bytes
 from paddle_flags._input import files
 from paddle_flags._native import ffi, lib
 
@@ -91,7 +91,7 @@ def _read_file(config: Any, path: str, shown: str) -> None:
 
 def _call(function: Any, *arguments: Any) -> None:
     err = new_error()
-    check(function(*arguments, err), err)
+    expect(function(*arguments, err), err)
 
 
 def _paths(config: Path | Sequence[Path]) -> list[str]:
