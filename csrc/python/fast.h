@@ -140,9 +140,11 @@ void fast_gate_clear(fast_state *state);
 
 /* Functions of the Python module. */
 
-/* open_gate(follows, validate, watch, forget): calls the last three from now on, with the address
- * of the hook. `follows` says whether Python knows in which interpreter a thread is. Returns the
- * addresses of a pd_validator, a pd_watcher and a function that releases a hook. */
+/* open_gate(follows, held): from now on a call of a hook calls the function that the dict `held`
+ * has for the hook's address, with the address of the entries or of the flag, and with True if
+ * nothing of this interpreter waits for the call. `follows` says whether Python knows in which
+ * interpreter a thread is. Returns the addresses of a pd_validator, a pd_watcher and a function
+ * that releases a hook, which deletes it from the dict. */
 PyObject *fast_open_gate(PyObject *module, PyObject *arguments);
 
 /* in_hook(): true within a call of a hook on this thread. */
