@@ -96,9 +96,15 @@ class FlagUnsupportedError(FlagError, NotImplementedError):
 class FlagWarning(UserWarning):
     """A problem with a flag that native code reports and no call can raise."""
 
+    result: object = None
+    """If a filter made the warning an error: what the call, which has succeeded, would return."""
+
 
 class UnknownVariableWarning(UserWarning):
     """An environment variable has the prefix of flags but names no flag."""
+
+    result: object = None
+    """If a filter made the warning an error: what `parse`, which has succeeded, would return."""
 
 
 class DeprecatedFlagWarning(FlagWarning, FutureWarning):

@@ -131,7 +131,9 @@ static PyObject *define(PyObject *module, PyObject *const *given, const pd_flag_
   if (status != PD_OK) {
     return PyObject_CallFunction(state->refuse, "K", (unsigned long long)(uintptr_t)&err);
   }
-  return fast_settle(state) ? flag_of(module, given, handle) : NULL;
+  PyObject *flag = flag_of(module, given, handle);
+  if (flag && !fast_settle(state, flag)) Py_CLEAR(flag);
+  return flag;
 }
 
 PyObject *fast_define(PyObject *module, PyObject *arguments) {

@@ -118,9 +118,10 @@ PyObject *fast_is_setting(PyObject *module, PyObject *nothing);
  * the one that is in the dict first. */
 PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool sensitive);
 
-/* Call this after a call of the library: raises and warns what callbacks left. Returns false if an
- * exception is raised. */
-bool fast_settle(fast_state *state);
+/* Call this after a call of the library: raises and warns what callbacks left. A warning that a
+ * filter makes an error gets the result of the function. Returns false if an exception is raised.
+ */
+bool fast_settle(fast_state *state, PyObject *result);
 
 /* ---- Public functions (public.c) ---- */
 
@@ -159,10 +160,15 @@ void fast_gate_clear(fast_state *state);
 
 /* Functions of the Python module. */
 
-/* open_gate(follows, validate, watch, forget): calls the last three from now on, with the address
- * of the hook. `follows` says whether Python knows in which interpreter a thread is. Returns the
- * addresses of a pd_validator, a pd_watcher and a function that releases a hook. */
+/* open_gate(follows, held): from now on a call of a hook calls the function that the dict `held`
+ * has for the hook's address, with the address of the entries or of the flag, and with True if
+ * nothing of this interpreter waits for the call. `follows` says whether Python knows in which
+ * interpreter a thread is. Returns the addresses of a pd_validator, a pd_watcher and a function
+ * that releases a hook, which deletes it from the dict. */
 PyObject *fast_open_gate(PyObject *module, PyObject *arguments);
+
+/* in_hook(): true within a call of a hook on this thread. */
+PyObject *fast_in_hook(PyObject *module, PyObject *nothing);
 
 /* close_gate(): no new call of a hook reaches Python from now on. */
 PyObject *fast_close_gate(PyObject *module, PyObject *nothing);

@@ -146,11 +146,11 @@ static PyObject *get_source(PyObject *self, void *Py_UNUSED(closure)) {
 
 /* ---- Setting ---- */
 
-bool fast_settle(fast_state *state) {
+bool fast_settle(fast_state *state, PyObject *result) {
   if (PyDict_Size(state->failures) == 0 && PyList_Size(state->warnings) == 0 && !fast_waiting()) {
     return true;
   }
-  PyObject *nothing = PyObject_CallObject(state->settle, NULL);
+  PyObject *nothing = PyObject_CallFunctionObjArgs(state->settle, result, NULL);
   Py_XDECREF(nothing);
   return nothing != NULL;
 }
@@ -195,7 +195,7 @@ static fast_result assign(flag_object *self, fast_state *state, PyObject *value,
     return result;
   }
   give_empty_list_back(state, errors);
-  return fast_settle(state) ? FAST_DONE : FAST_ERROR;
+  return fast_settle(state, Py_None) ? FAST_DONE : FAST_ERROR;
 }
 
 bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assignment *item,

@@ -12,8 +12,8 @@
 
 struct fast_gate {
   PyInterpreterState *interpreter;
-  PyObject *validate, *watch, *forget; /* owned; NULL after fast_gate_clear */
-  bool follows; /* Python knows in which interpreter a thread is: since 3.12 */
+  PyObject *held; /* owned; dict: address of a hook -> function; NULL after fast_gate_clear */
+  bool follows;   /* Python knows in which interpreter a thread is: since 3.12 */
   bool closed;
   size_t waiting;    /* threads on their way in */
   size_t inside;     /* calls that run Python code */
@@ -57,12 +57,16 @@ static bool move_in(entry *made) {
   return made->own != NULL;
 }
 
+static bool is_closed(const hook *of) {
+  return __atomic_load_n(&of->gate->closed, __ATOMIC_SEQ_CST);
+}
+
 /* Returns false if Python must not be called; otherwise the thread has the GIL until leave(). */
 static bool enter(const hook *of, entry *made) {
   fast_gate *gate = of->gate;
   bool entered = false;
   change(&gate->waiting, 1);
-  if (!__atomic_load_n(&gate->closed, __ATOMIC_SEQ_CST)) {
+  if (!is_closed(of)) {
     *made = (entry){.gate = gate, .outer = innermost};
     made->native = !PyGILState_GetThisThreadState();
     made->lock = PyGILState_Ensure();
@@ -89,38 +93,58 @@ static void leave(entry *made) {
   PyGILState_Release(made->lock);
 }
 
-/* Returns the result of a function of the gate; NULL if there is none: Python has reported why. */
-static PyObject *answer_of(PyObject *function, PyObject *arguments) {
-  PyObject *answer = function && arguments ? PyObject_CallObject(function, arguments) : NULL;
-  Py_XDECREF(arguments);
-  if (PyErr_Occurred()) PyErr_WriteUnraisable(function);
+/* Calls the function of the hook. Returns NULL if it raises, which is reported. */
+static PyObject *answer_of(const entry *made, const void *context, const void *about) {
+  PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)context);
+  PyObject *function = key && made->gate->held ? fast_get(made->gate->held, key) : NULL;
+  Py_XDECREF(key);
+  if (!function) return NULL;
+  PyObject *answer = PyObject_CallFunction(function, "KO", (unsigned long long)(uintptr_t)about,
+                                           made->native ? Py_True : Py_False);
+  if (!answer) PyErr_WriteUnraisable(function);
+  Py_DECREF(function);
   return answer;
 }
 
-static unsigned long long number_of(const void *address) { return (uintptr_t)address; }
+static void forget(const entry *made, const void *context) {
+  PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)context);
+  if (key && made->gate->held) PyDict_DelItem(made->gate->held, key);
+  Py_XDECREF(key);
+  PyErr_Clear();
+}
 
 /* ---- What the library calls ---- */
 
+static size_t count_characters(const char *text) {
+  size_t count = 0;
+  for (; *text; text++) count += (*text & 0xC0) != 0x80;
+  return count;
+}
+
+/* Copies the reason. One that is too long is cut at a character, and its length is said. */
 static bool read_why(PyObject *answer, char *why, size_t size) {
-  char *text = NULL;
+  char *text = NULL, end[48] = "";
   Py_ssize_t length = 0;
   if (answer == Py_None) return true;
   if (!answer || PyBytes_AsStringAndSize(answer, &text, &length) < 0) {
     PyErr_Clear();
     return false;
   }
-  size_t used = (size_t)length < size ? (size_t)length : size - 1;
+  size_t used = (size_t)length;
+  if (used >= size) {
+    PyOS_snprintf(end, sizeof end, "... (%zu characters)", count_characters(text));
+    used = size > strlen(end) ? size - 1 - strlen(end) : 0;
+    while (used > 0 && (text[used] & 0xC0) == 0x80) used--;
+  }
   memcpy(why, text, used);
-  why[used] = '\0';
+  PyOS_snprintf(why + used, size - used, "%s", end);
   return false;
 }
 
 static bool validate(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   entry made;
-  if (!enter(context, &made)) return true; /* the library asks again when the hook is removed */
-  PyObject *arguments = Py_BuildValue("KKOn", number_of(context), number_of((const void *)entries),
-                                      made.native ? Py_True : Py_False, (Py_ssize_t)size);
-  PyObject *answer = answer_of(made.gate->validate, arguments);
+  if (!enter(context, &made)) return is_closed(context); /* as if removed; or memory is out */
+  PyObject *answer = answer_of(&made, context, entries);
   bool accepted = read_why(answer, why, size);
   Py_XDECREF(answer);
   leave(&made);
@@ -130,9 +154,7 @@ static bool validate(const pd_flag_entry *const *entries, void *context, char *w
 static void watch(pd_flag *flag, void *context) {
   entry made;
   if (!enter(context, &made)) return;
-  PyObject *arguments =
-      Py_BuildValue("KKO", number_of(context), number_of(flag), made.native ? Py_True : Py_False);
-  Py_XDECREF(answer_of(made.gate->watch, arguments));
+  Py_XDECREF(answer_of(&made, context, flag));
   leave(&made);
 }
 
@@ -140,7 +162,7 @@ static void release(void *context) {
   entry made;
   hook *of = context;
   if (enter(of, &made)) {
-    Py_XDECREF(answer_of(made.gate->forget, Py_BuildValue("(K)", number_of(context))));
+    forget(&made, context);
     leave(&made);
   }
   let_go(of->gate);
@@ -170,26 +192,24 @@ PyObject *fast_drop_hook(PyObject *module, PyObject *address) {
 
 PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
-  PyObject *validator, *watcher, *forget;
+  PyObject *held;
   int follows;
-  if (!PyArg_ParseTuple(arguments, "pOOO:open_gate", &follows, &validator, &watcher, &forget)) {
-    return NULL;
-  }
+  if (!PyArg_ParseTuple(arguments, "pO!:open_gate", &follows, &PyDict_Type, &held)) return NULL;
   fast_gate *made = calloc(1, sizeof *made);
   if (!made) return PyErr_NoMemory();
-  Py_INCREF(validator);
-  Py_INCREF(watcher);
-  Py_INCREF(forget);
-  *made = (fast_gate){.interpreter = PyInterpreterState_Get(),
-                      .follows = follows,
-                      .validate = validator,
-                      .watch = watcher,
-                      .forget = forget,
-                      .references = 1};
+  Py_INCREF(held);
+  *made = (fast_gate){
+      .interpreter = PyInterpreterState_Get(), .held = held, .follows = follows, .references = 1};
   fast_gate_clear(state);
   state->gate = made;
-  return Py_BuildValue("KKK", number_of((void *)(uintptr_t)validate),
-                       number_of((void *)(uintptr_t)watch), number_of((void *)(uintptr_t)release));
+  return Py_BuildValue("KKK", (unsigned long long)(uintptr_t)validate,
+                       (unsigned long long)(uintptr_t)watch,
+                       (unsigned long long)(uintptr_t)release);
+}
+
+PyObject *fast_in_hook(PyObject *module, PyObject *nothing) {
+  (void)module, (void)nothing;
+  return PyBool_FromLong(innermost != NULL);
 }
 
 PyObject *fast_close_gate(PyObject *module, PyObject *nothing) {
@@ -228,10 +248,7 @@ PyObject *fast_after_fork(PyObject *module, PyObject *nothing) {
 /* ---- The module's part ---- */
 
 int fast_gate_traverse(const fast_state *state, visitproc visit, void *arg) {
-  if (!state->gate) return 0;
-  Py_VISIT(state->gate->validate);
-  Py_VISIT(state->gate->watch);
-  Py_VISIT(state->gate->forget);
+  if (state->gate) Py_VISIT(state->gate->held);
   return 0;
 }
 
@@ -240,8 +257,6 @@ void fast_gate_clear(fast_state *state) {
   state->gate = NULL;
   if (!gate) return;
   __atomic_store_n(&gate->closed, true, __ATOMIC_SEQ_CST);
-  Py_CLEAR(gate->validate);
-  Py_CLEAR(gate->watch);
-  Py_CLEAR(gate->forget);
+  Py_CLEAR(gate->held);
   let_go(gate);
 }

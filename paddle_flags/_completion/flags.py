@@ -17,7 +17,7 @@ from paddle_flags._completion.answer import (
 )
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.registry import FLAGS
-from paddle_flags._core.status import check, new_error, to_text
+from paddle_flags._core.status import expect, new_error, to_text
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
@@ -196,7 +196,7 @@ def _spell(name: str, typed: str) -> str | None:
 def _info_of(handle: Any) -> Any:
     info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
     err = new_error()
-    check(lib.pd_flag_get_info(handle, info, err), err)
+    expect(lib.pd_flag_get_info(handle, info, err), err)
     return info
 
 

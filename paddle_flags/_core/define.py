@@ -9,7 +9,14 @@ from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of, flags_made
 from paddle_flags._core.frames import public
 from paddle_flags._core.header import MARKS, TEXTS
-from paddle_flags._core.status import check, new_error, shown, to_bytes, to_switch
+from paddle_flags._core.status import (
+    expect,
+    new_error,
+    settle,
+    shown,
+    to_bytes,
+    to_switch,
+)
 from paddle_flags._core.values import (
     BY_NAME,
     LISTS,
@@ -119,8 +126,10 @@ class _Definition:
     def register(self) -> Flag[Any]:
         handle = ffi.new("pd_flag **")
         err = new_error()
-        check(lib.pd_flag_register(self.pointer, handle, err), err)
-        return flag_of(handle[0])
+        expect(lib.pd_flag_register(self.pointer, handle, err), err)
+        flag = flag_of(handle[0])
+        settle(flag)
+        return flag
 
 
 def _list_kind(about: str, seen: str, default: object, items: type | str | None) -> ValueType:

@@ -8,6 +8,7 @@ from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import (
     ErrorList,
     check,
+    expect,
     failures,
     new_error,
     refuse,
@@ -26,7 +27,7 @@ from paddle_flags.errors import FlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any, NoReturn, TypeVar, Union
 
     from paddle_flags._core.history import FlagEntry
@@ -132,7 +133,7 @@ class Flag(FlagBase[T]):
         while True:
             buffer = ffi.new("char[]", size)
             length = ffi.new("size_t *")
-            check(lib.pd_flag_get_text(self.handle, buffer, size, length, err), err)
+            expect(lib.pd_flag_get_text(self.handle, buffer, size, length, err), err)
             if length[0] < size:
                 return to_text(buffer)
             size = length[0] + 1
@@ -370,7 +371,7 @@ class Flag(FlagBase[T]):
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
         err = new_error()
-        check(lib.pd_flag_get_info(self.handle, info, err), err)
+        expect(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
 
     def _look_again(self) -> bool:
@@ -456,37 +457,43 @@ def find_flag(name: str) -> Flag[Any]:
     """Return the flag of this name or alias, or raise UndefinedFlagError."""
     handle = ffi.new("pd_flag **")
     err = new_error()
-    check(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
-    return flag_of(handle[0])
+    expect(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
+    flag = flag_of(handle[0])
+    settle(flag)
+    return flag
 
 
 def _name_of(handle: Any) -> str:
     info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
     err = new_error()
-    check(lib.pd_flag_get_info(handle, info, err), err)
+    expect(lib.pd_flag_get_info(handle, info, err), err)
     return to_text(info.name)
 
 
 def assign(
-    wanted: list[Assignment],
-    where: tuple[str, int],
-    *,
-    push: bool = False,
-    source: int = lib.PD_SOURCE_RUNTIME,
-) -> int:
-    """Set all flags or none; with `push`, as an override on top of their values.
+    wanted: list[Assignment], where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME
+) -> None:
+    """Set all flags or none.
 
-    Returns the number of the override. An error that stands in place of a flag is raised
-    together with those of the others.
+    An error that stands in place of a flag is raised together with those of the others.
     """
-    if push:
-        number = _push(wanted, *where, _not_pushed)
-        if number is not None:
-            settle()
-            return number
+    _assign(wanted, _origin(where, source), push=False)
+    settle()
+
+
+def push(wanted: list[Assignment], where: tuple[str, int]) -> int:
+    """Override all flags or none, as `assign`; return the number, which the caller owns.
+
+    The caller has yet to settle.
+    """
+    number = _push(wanted, *where, _not_pushed)
+    return _assign(wanted, _origin(where), push=True) if number is None else number
+
+
+def _assign(wanted: list[Assignment], at: tuple[Any, Any], *, push: bool) -> int:
     while True:
         try:
-            return _assign(wanted, _origin(where, source), push=push)
+            return _assign_once(wanted, at, push=push)
         except FlagError:
             # Types are known from the last time; look again before giving up.
             flags = [flag for flag, _ in wanted if isinstance(flag, Flag)]
@@ -518,7 +525,7 @@ def _origin(where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME) -> tupl
     return ffi.new("pd_origin *", (source, line, place)), place
 
 
-def _assign(wanted: Sequence[Assignment], at: tuple[Any, Any], *, push: bool) -> int:
+def _assign_once(wanted: list[Assignment], at: tuple[Any, Any], *, push: bool) -> int:
     origin, _place = at  # which the origin points at
     made = Assignments(len(wanted))
     refused: list[FlagError] = []  # C refuses the same, as they have no flag there
@@ -536,5 +543,4 @@ def _assign(wanted: Sequence[Assignment], at: tuple[Any, Any], *, push: bool) ->
         status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
     if status != lib.PD_OK:
         raise errors.gather(err, ours=refused)
-    settle()
     return int(number[0])

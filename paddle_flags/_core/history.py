@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from paddle_flags._core.status import check, new_error, shown, to_text
+from paddle_flags._core.status import (
+    expect,
+    new_error,
+    shown,
+    to_text,
+)
 from paddle_flags._core.values import REDACTED, from_c, kind_of
 from paddle_flags._native import ffi, lib
 
@@ -44,7 +49,7 @@ def history_of(handle: Any, info: Any) -> list[FlagEntry]:
         status = lib.pd_flag_get_entry(handle, len(found), entry, err)
         if status == lib.PD_ERR_ARGUMENT:
             return found
-        check(status, err)
+        expect(status, err)
         source = to_text(lib.pd_source_name(entry.origin.source))
         value = REDACTED if info.sensitive else from_c(kind, entry.value)
         found.append(FlagEntry(value, source, place_of(entry.origin), bool(entry.replaced)))

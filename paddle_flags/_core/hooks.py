@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
     from paddle_flags._core.flag import Flag
 
-# What the library calls, by the address that it has as context, until it releases that.
-_held: dict[int, _Validator | _Watcher] = {}
+# What C calls for a hook, by the address that the library has as context, until it releases that:
+# with the address of the entries or of the flag, and whether only native code waits for the call.
+_held: dict[int, Callable[[int, bool], bytes | None]] = {}
 
 # The hooks that call Python.
 _ours: set[int] = set()
@@ -77,26 +78,24 @@ class Hook:
         return f"<Hook {self._number}>" if self._number else "<Hook: removed>"
 
 
-def _add(what: _Validator | _Watcher, add: Callable[..., int], *arguments: Any) -> int:
+def _add(
+    call: Callable[[int, bool], bytes | None], add: Callable[..., int], *arguments: Any
+) -> int:
     """Add the hook by a function of C; return its number.
 
     Warnings stay for the next call: raised here, as an error, one would lose the hook.
     """
     context = new_hook()
-    _held[context] = what  # first, because other threads may call it at once
+    _held[context] = call  # first, because other threads may call it at once
     number = ffi.new("pd_hook *")
     err = new_error()
     status = add(*arguments, ffi.cast("void *", context), _RELEASE, number, err)
     if status != lib.PD_OK:
-        _forget(context)
+        del _held[context]
         drop_hook(context)
     expect(status, err)
     _keep(number[0])
     return int(number[0])
-
-
-def _forget(context: int) -> None:
-    _held.pop(context, None)
 
 
 def _keep(number: int) -> None:
@@ -119,8 +118,14 @@ class _Validator:
         self._function = function
         self._message = message
 
-    def why_not(self, entries: Any, *, native: bool) -> str | None:
+    def answer(self, entries: int, native: bool) -> bytes | None:  # from C
         """Return None to accept the values, or why they are rejected."""
+        text = self._why_not(ffi.cast("pd_flag_entry **", entries), native=native)
+        if native:
+            _report_left(self)
+        return None if text is None else text.replace("\0", " ").encode("utf-8", "replace")
+
+    def _why_not(self, entries: Any, *, native: bool) -> str | None:
         leave_failure(None)
         try:
             values = [flag.from_entry(entries[i]) for i, flag in enumerate(self._flags)]
@@ -164,22 +169,6 @@ class _Validator:
         names = ", ".join(repr(flag.name) for flag in self._flags)
         flags = "flags" if len(self._flags) > 1 else "flag"
         report(error, f"Exception ignored in a validator of {flags} {names}", self._function)
-
-
-def _validate(context: int, entries: int, native: bool, size: int) -> bytes | None:
-    validator = _held.get(context)
-    if not isinstance(validator, _Validator):
-        return None
-    text = validator.why_not(ffi.cast("pd_flag_entry **", entries), native=native)
-    if native:
-        _report_left(validator)
-    if text is None:
-        return None
-    data = text.replace("\0", " ").encode("utf-8", "replace")
-    if len(data) >= size:
-        end = f"... ({len(text)} characters)".encode()
-        data = data[: size - 1 - len(end)].decode("utf-8", "ignore").encode() + end
-    return data
 
 
 # ---- Functions ----
@@ -257,7 +246,7 @@ def add_validator(
         what = f"message: {shown(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
     made = _Validator(flags, function, message)
-    return Hook(_add(made, lib.pd_validator_add, handles(flags), len(flags), _VALIDATE))
+    return Hook(_add(made.answer, lib.pd_validator_add, handles(flags), len(flags), _VALIDATE))
 
 
 # ---- Watchers ----
@@ -271,14 +260,14 @@ class _Watcher:
         self._get = get
         self._flag_of = flag_of
 
-    def notify(self, handle: Any, *, native: bool) -> None:
+    def answer(self, handle: int, native: bool) -> None:  # from C
         """Call the callback, unless it was weak and is gone."""
         callback = self._get()
         if callback is None:
             return
         name = ""
         try:
-            flag = self._flag_of(handle)
+            flag = self._flag_of(ffi.cast("pd_flag *", handle))
             name = flag.name
             _check_result(callback(flag), callback, name)
         except BaseException as error:  # noqa: BLE001 - the change has happened
@@ -286,18 +275,12 @@ class _Watcher:
                 leave_failure(error)
             else:
                 self.report(error, name)
+        if native:
+            _report_left(self)
 
     def report(self, error: BaseException, name: str = "") -> None:
         of = f"flag {name!r}" if name else "a flag"
         report(error, f"Exception ignored in a watcher of {of}", self._get())
-
-
-def _watch(context: int, handle: int, native: bool) -> None:
-    watcher = _held.get(context)
-    if isinstance(watcher, _Watcher):
-        watcher.notify(ffi.cast("pd_flag *", handle), native=native)
-        if native:
-            _report_left(watcher)
 
 
 def _reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], Any]:
@@ -324,7 +307,7 @@ def add_watcher(
     to_switch("weak", weak)
     hook = Hook(0)
     made = _Watcher(_reference(callback, hook, weak=weak), flag_of)
-    hook._number = _add(made, lib.pd_watcher_add, handle, _WATCH)  # noqa: SLF001 - made here
+    hook._number = _add(made.answer, lib.pd_watcher_add, handle, _WATCH)  # noqa: SLF001 - made here
     return hook
 
 
@@ -340,12 +323,15 @@ def _reaches_a_call(*, native: bool) -> bool:
     if native:
         return False
     frame = sys._getframe()  # noqa: SLF001 - the documented way
-    while frame.f_back and frame.f_code not in (_validate.__code__, _watch.__code__):
+    while frame.f_back and frame.f_code not in _FROM_C:
         frame = frame.f_back
     if frame.f_back is None:  # of an interpreter whose frames Python doesn't know here
         return True
     name = str(frame.f_back.f_globals.get("__name__"))
     return name == "paddle_flags" or name.startswith("paddle_flags.") or is_setting()
+
+
+_FROM_C = (_Validator.answer.__code__, _Watcher.answer.__code__)
 
 
 def _report_left(hook: _Validator | _Watcher) -> None:
@@ -384,7 +370,7 @@ def _end() -> None:
 _VALIDATE, _WATCH, _RELEASE = map(
     ffi.cast,
     ("pd_validator", "pd_watcher", "void (*)(void *)"),
-    open_gate(sys.version_info >= (3, 12), _validate, _watch, _forget),
+    open_gate(sys.version_info >= (3, 12), _held),
 )
 atexit.register(_end)
 if hasattr(os, "register_at_fork"):

@@ -11,7 +11,7 @@ from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import (
     ErrorList,
-    check,
+    expect,
     new_error,
     settle,
     shown,
@@ -102,15 +102,17 @@ class Plugin:
             message = f"{self._path}: is already unloaded"
             raise FlagArgumentError(message)
         err = new_error()
-        check(lib.pd_module_unload(self._handle, err), err)
+        expect(lib.pd_module_unload(self._handle, err), err)
         self._loaded = False
-        return not _info(self._handle).present
+        has_left = not _info(self._handle).present
+        settle(has_left)
+        return has_left
 
 
 def _info(handle: Any) -> Any:
     info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
     err = new_error()
-    check(lib.pd_module_get_info(handle, info, err), err)
+    expect(lib.pd_module_get_info(handle, info, err), err)
     return info
 
 
@@ -167,7 +169,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     status = load(file, name_space, *map(_address, (errors.pointer, handle, err)))
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
-        settle()
+        settle(plugin)
         return plugin
     if plugin is None:
         refusal = errors.gather(err)

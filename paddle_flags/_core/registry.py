@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from _collections_abc import Mapping  # as collections.abc, without what that imports
 
-from paddle_flags._core.flag import Flag, assign, caller, find_flag, flag_of
+from paddle_flags._core.flag import Flag, assign, caller, find_flag, flag_of, push
 from paddle_flags._core.frames import public, public_class
-from paddle_flags._core.status import check, new_error, shown, to_bytes
+from paddle_flags._core.status import (
+    expect,
+    new_error,
+    settle,
+    shown,
+    take_interrupt,
+    to_bytes,
+)
 from paddle_flags._fast import RegistryBase, attach
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import (
@@ -237,10 +244,25 @@ class override:  # noqa: N801 - reads as a statement
         self._pushed: list[int] = []
 
     def __enter__(self) -> None:
-        self._pushed.append(assign(self._wanted(), self._where, push=True))
+        self._push()
+        try:
+            settle()
+        except BaseException as error:  # the block does not begin
+            self._pop()
+            interrupt = take_interrupt()
+            if interrupt is not None and isinstance(error, Exception):
+                raise interrupt from None
+            raise
 
     def _wanted(self) -> list[Assignment]:
         return _by_flag(self._values)
+
+    def _push(self) -> None:
+        self._pushed.append(push(self._wanted(), self._where))
+
+    def _pop(self) -> None:
+        err = new_error()
+        expect(lib.pd_override_pop(self._pushed.pop(), err), err)
 
     def __exit__(
         self,
@@ -251,8 +273,8 @@ class override:  # noqa: N801 - reads as a statement
         if not self._pushed:
             message = "this override has already ended, or has not begun"
             raise FlagArgumentError(message)
-        err = new_error()
-        check(lib.pd_override_pop(self._pushed.pop(), err), err)
+        self._pop()
+        settle()
 
     def __call__(self, function: F) -> F:
         """Decorate a function: the values hold during each of its calls."""

@@ -7,7 +7,7 @@ import sys
 from _thread import get_ident  # without what `threading` brings along
 
 from paddle_flags import errors
-from paddle_flags._fast import is_waiting, listen, take_deferred
+from paddle_flags._fast import in_hook, is_waiting, listen, take_deferred
 from paddle_flags._fast import take_warnings as take_native_warnings
 from paddle_flags._native import ffi, lib
 
@@ -179,18 +179,29 @@ def take_warnings() -> list[Warning]:
         return taken
 
 
-def warn() -> None:
-    """Issue the warnings that were left, at the line that called this package."""
+def warn(result: object = None) -> None:
+    """Issue the warnings that were left, at the line that called this package.
+
+    If a filter makes some of them errors, the first is raised when all were issued. It gets the
+    result of the call, which would be lost.
+    """
     import warnings  # noqa: PLC0415 - most programs never warn
 
     level, frame = 1, sys._getframe()  # noqa: SLF001 - the documented way
     while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
         level, frame = level + 1, frame.f_back
+    raised: list[Warning] = []
     for message in take_warnings():
-        warnings.warn(message, stacklevel=level)
+        try:
+            warnings.warn(message, stacklevel=level)
+        except Warning as error:
+            raised.append(error)
+    if raised:
+        raised[0].result = result  # type: ignore[attr-defined] # all of ours have it
+        raise raised[0]
 
 
-def _interrupted() -> BaseException | None:
+def take_interrupt() -> BaseException | None:
     """Return an exception that a callback raised and that ends the program, or None."""
     error = failures.get(get_ident())
     return None if error is None or isinstance(error, Exception) else take_failure()
@@ -212,19 +223,23 @@ def resume() -> None:
         raise failure
 
 
-def settle() -> None:
-    """After a successful call of C: raise what interrupted a callback, run deferred hooks, warn."""
-    interrupt = _interrupted() if failures else None
+def settle(result: object = None) -> None:
+    """After a successful call of C: raise what interrupted a callback, run deferred hooks, warn.
+
+    The caller has recorded its success: an exception here may be all that its own caller gets.
+    Within a hook nothing warns; the call that runs the hook does, when it has succeeded.
+    """
+    interrupt = take_interrupt() if failures else None
     if interrupt is not None:
         raise interrupt
     if take_deferred():
         resume()
-    if warnings_left or is_waiting():
-        warn()
+    if (warnings_left or is_waiting()) and not in_hook():
+        warn(result)
 
 
 def _with_cause(exception: errors.FlagError) -> errors.FlagError:
-    interrupt = _interrupted() if failures else None
+    interrupt = take_interrupt() if failures else None
     if interrupt is not None:
         raise interrupt
     if failures and exception.status == "PD_ERR_REFUSED":
@@ -233,15 +248,14 @@ def _with_cause(exception: errors.FlagError) -> errors.FlagError:
 
 
 def expect(status: int, err: Any) -> None:
-    """Raise the error in `err` unless `status` is PD_OK; what callbacks left stays there."""
+    """Raise the error in `err` unless `status` is PD_OK; otherwise the caller has yet to settle."""
     if status != lib.PD_OK:
-        raise to_exception(err)
+        raise _with_cause(to_exception(err))
 
 
 def check(status: int, err: Any) -> None:
-    """Raise the error in `err` unless `status` is PD_OK."""
-    if status != lib.PD_OK:
-        raise _with_cause(to_exception(err))
+    """Raise the error in `err` unless `status` is PD_OK; then settle."""
+    expect(status, err)
     if failures or warnings_left or is_waiting():
         settle()
 

@@ -8,7 +8,11 @@ from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
 from paddle_flags._core.hooks import Hook, add_validator, add_watcher, handles
 from paddle_flags._core.registry import find
-from paddle_flags._core.status import check, new_error, shown
+from paddle_flags._core.status import (
+    expect,
+    new_error,
+    shown,
+)
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -64,7 +68,7 @@ def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
     flags = _flags_of(wanted, least)
     number = ffi.new("pd_hook *")
     err = new_error()
-    check(lib.pd_group_add(kind, handles(flags), len(flags), number, err), err)
+    expect(lib.pd_group_add(kind, handles(flags), len(flags), number, err), err)
     return Hook(number[0])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Union
 from paddle_flags import errors
 from paddle_flags._core.status import (
     ErrorList,
-    check,
+    expect,
     new_error,
     shown,
     to_argument,
@@ -98,7 +98,7 @@ def _read_file(config: Any, path: str, shown: str) -> None:
 
 def _call(function: Any, *arguments: Any) -> None:
     err = new_error()
-    check(function(*arguments, err), err)
+    expect(function(*arguments, err), err)
 
 
 def _paths(config: Path | Sequence[Path]) -> list[str]:

@@ -54,8 +54,9 @@ def reload() -> list[FlagChange]:
         err = new_error()
         if lib.pd_config_apply(config, files.allow_pending, found.pointer, err) != lib.PD_OK:
             raise found.gather(err, errors.FlagParseError)
-        settle()
-        return _changes(before)
+        changes = _changes(before)
+        settle(changes)
+        return changes
 
 
 class _Held(NamedTuple):

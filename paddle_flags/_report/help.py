@@ -6,7 +6,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.status import check, new_error, shown, to_argument, to_switch
+from paddle_flags._core.status import (
+    expect,
+    new_error,
+    shown,
+    to_argument,
+    to_switch,
+)
 from paddle_flags._fast import new_collector, take_collected
 from paddle_flags._input.argv import HELP_KINDS
 from paddle_flags._native import ffi, lib
@@ -22,7 +28,7 @@ def collect(report: Callable[..., int], *arguments: Any) -> str:
     err = new_error()
     status = report(*arguments, ffi.cast("pd_writer", writer), ffi.cast("void *", context), err)
     text = take_collected(context)
-    check(status, err)
+    expect(status, err)
     return text.decode("utf-8", "surrogateescape")
 
 

@@ -134,9 +134,12 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
     try:
         rest = read_flags(tokens, options)
     except errors.FlagParseError:
-        warn()
+        try:  # noqa: SIM105 - contextlib takes its time
+            warn()
+        except Warning:  # the error is what the caller must know
+            pass
         raise
-    _finish(options)
+    _finish(options, rest)
     return rest
 
 
@@ -148,19 +151,19 @@ def _read_or_exit(tokens: list[str], options: Options, *, gflags: bool) -> list[
         why = error
     else:
         print_warnings(_program(tokens))
-        _finish(options)
+        _finish(options, rest)
         return rest
     sys.exit(_report(_program(tokens), why, gflags=gflags))
 
 
-def _finish(options: Options) -> None:
+def _finish(options: Options, rest: list[str]) -> None:
     """Warn of variables that name no flag, and hand out what callbacks left."""
     if options.warn_unknown_env:
         from paddle_flags._input.unknown import unknown_warnings  # noqa: PLC0415 - seldom used
 
         for each in unknown_warnings(options.env_prefix or ""):
             leave_warning(each)
-    settle()
+    settle(rest)
 
 
 def _program(tokens: Sequence[str]) -> str:
