@@ -84,8 +84,7 @@ class Flag(FlagBase[T]):
         __lt__ = __le__ = __gt__ = __ge__ = _compare
 
         def __contains__(self, item: object) -> NoReturn:
-            message = f"flag {self._name!r} itself has no value to search: use its .value"
-            raise TypeError(message)
+            self._compare(None)
 
     __hash__ = object.__hash__
 
