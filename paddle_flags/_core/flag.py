@@ -443,19 +443,12 @@ def assign(wanted: Sequence[Assignment], where: tuple[str, int]) -> None:
 
     An error that stands in place of a flag is raised together with those of the others.
     """
-    _assign(wanted, where, push=False)
+    change(wanted, where)
     settle()
 
 
-def push(wanted: Sequence[Assignment], where: tuple[str, int]) -> int:
-    """Override all flags or none, as `assign`; return the number, which the caller owns.
-
-    The caller has yet to settle.
-    """
-    return _assign(wanted, where, push=True)
-
-
-def _assign(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool) -> int:
+def change(wanted: Sequence[Assignment], where: tuple[str, int], *, push: bool = False) -> int:
+    """Assign without settling; with `push`, as an override, whose number the caller then owns."""
     while True:
         try:
             return _assign_once(wanted, where, push=push)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from _collections_abc import Mapping  # as collections.abc, without what that imports
 
-from paddle_flags._core.flag import Flag, assign, caller, find_flag, flag_of, push
+from paddle_flags._core.flag import Flag, assign, caller, change, find_flag, flag_of
 from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.status import expect, new_error, settle, take_interrupt, to_bytes
 from paddle_flags._fast import RegistryBase, attach
@@ -238,7 +238,7 @@ class override:  # noqa: N801 - reads as a statement
         return _by_flag(self._values)
 
     def _push(self) -> None:
-        self._pushed.append(push(self._wanted(), self._where))
+        self._pushed.append(change(self._wanted(), self._where, push=True))
 
     def _pop(self) -> None:
         err = new_error()
