@@ -12,7 +12,8 @@ of paddle/common/flags.h, and those whose category is `"exported"`.
 
 from __future__ import annotations
 
-from paddle_flags._core.flag import Flag, assign, caller
+from paddle_flags._core.assign import assign, caller
+from paddle_flags._core.flag import Flag
 from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.registry import find, override
 from paddle_flags._core.status import shorten
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Union
 
-    from paddle_flags._core.flag import Assignment
+    from paddle_flags._core.assign import Assignment
 
     Value = Union[bool, int, float, str]
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from paddle_flags._core.assign import assign, caller, origin_at
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import (
     ErrorList,
@@ -18,32 +17,23 @@ from paddle_flags._core.status import (
     to_text,
     warnings_left,
 )
-from paddle_flags._core.values import REDACTED, Assignments, decode_list, from_c, kind_of
+from paddle_flags._core.values import REDACTED, decode_list, from_c, kind_of
 from paddle_flags._fast import FlagBase, connect
 from paddle_flags._fast import make as _make
-from paddle_flags._fast import push as _push
 from paddle_flags._native import ffi, lib
-from paddle_flags.errors import FlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn, TypeVar, Union
+    from typing import Any, NoReturn, TypeVar
 
     from paddle_flags._core.history import FlagEntry
     from paddle_flags._core.hooks import Hook
     from paddle_flags._core.values import ValueType
 
     T = TypeVar("T")
-    Assignment = tuple[Union["Flag[Any]", FlagError], object]
 else:
     T = None
-
-
-def caller(depth: int) -> tuple[str, int]:
-    """Return file and line of the code that is `depth` calls above the caller."""
-    frame = sys._getframe(depth + 1)  # noqa: SLF001 - the documented way
-    return frame.f_code.co_filename, frame.f_lineno
 
 
 @public_class
@@ -120,7 +110,7 @@ class Flag(FlagBase[T]):
         """
         data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self._sensitive))
         item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
-        origin, _place = _origin(caller(1))  # which points at the place
+        origin, _place = origin_at(caller(1))  # which points at the place
         err = new_error()
         check(lib.pd_batch_set(item, 1, origin, ffi.NULL, err), err)
 
@@ -467,79 +457,3 @@ def _name_of(handle: Any) -> str:
     err = new_error()
     expect(lib.pd_flag_get_info(handle, info, err), err)
     return to_text(info.name)
-
-
-def assign(
-    wanted: list[Assignment], where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME
-) -> None:
-    """Set all flags or none.
-
-    An error that stands in place of a flag is raised together with those of the others.
-    """
-    _assign(wanted, _origin(where, source), push=False)
-    settle()
-
-
-def push(wanted: list[Assignment], where: tuple[str, int]) -> int:
-    """Override all flags or none, as `assign`; return the number, which the caller owns.
-
-    The caller has yet to settle.
-    """
-    number = _push(wanted, *where, _not_pushed)
-    return _assign(wanted, _origin(where), push=True) if number is None else number
-
-
-def _assign(wanted: list[Assignment], at: tuple[Any, Any], *, push: bool) -> int:
-    while True:
-        try:
-            return _assign_once(wanted, at, push=push)
-        except FlagError:
-            # Types are known from the last time; look again before giving up.
-            flags = [flag for flag, _ in wanted if isinstance(flag, Flag)]
-            changed = [flag._look_again() for flag in flags if flag.defined]  # noqa: SLF001
-            if not any(changed):
-                raise
-
-
-def _not_pushed(err: int, errors: int) -> None:
-    """Raise the error that C reports for an override of plain values, by addresses."""
-    error = ffi.cast("pd_error *", err)
-    if error.status != lib.PD_ERR_TYPE:  # otherwise another type has come on another thread
-        raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
-
-
-def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: object) -> None:
-    if not isinstance(flag, Flag):
-        raise flag
-    if flag._number == 0 or flag._state not in (0, None, flag._number):  # noqa: SLF001
-        flag._look_again()  # noqa: SLF001
-    made.fill(index, flag._name, flag._kind, value, sensitive=flag._sensitive)  # noqa: SLF001
-    made.items[index].flag = flag.handle
-
-
-def _origin(where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME) -> tuple[Any, Any]:
-    """Return a `pd_origin *`, and the text that must live as long as it."""
-    file, line = where
-    place = ffi.new("char[]", to_bytes(file))
-    return ffi.new("pd_origin *", (source, line, place)), place
-
-
-def _assign_once(wanted: list[Assignment], at: tuple[Any, Any], *, push: bool) -> int:
-    origin, _place = at  # which the origin points at
-    made = Assignments(len(wanted))
-    refused: list[FlagError] = []  # C refuses the same, as they have no flag there
-    for index, (flag, value) in enumerate(wanted):
-        try:
-            _fill(made, index, flag, value)
-        except FlagError as error:
-            refused.append(error)
-    number = ffi.new("pd_override *")
-    errors = ErrorList()
-    err = new_error()
-    if push:
-        status = lib.pd_override_push(made.items, len(wanted), origin, errors.pointer, number, err)
-    else:
-        status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
-    if status != lib.PD_OK:
-        raise errors.gather(err, ours=refused)
-    return int(number[0])

@@ -17,7 +17,7 @@ from paddle_flags.errors import FlagError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from paddle_flags._core.flag import Assignment
+    from paddle_flags._core.assign import Assignment
 
 _made: dict[str, list[_Implied]] = {}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from _collections_abc import Mapping  # as collections.abc, without what that imports
 
-from paddle_flags._core.flag import Flag, assign, caller, find_flag, flag_of, push
+from paddle_flags._core.assign import assign, caller, push
+from paddle_flags._core.flag import Flag, find_flag, flag_of
 from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.status import (
     expect,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, TypeVar, Union
 
-    from paddle_flags._core.flag import Assignment
+    from paddle_flags._core.assign import Assignment
 
     Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
     F = TypeVar("F", bound=Callable[..., Any])

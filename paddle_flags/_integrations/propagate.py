@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.registry import FLAGS, all_flags
+from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import check, leave_warning, new_error, to_bytes, to_text
 from paddle_flags._input.argv import Options, read_argv
 from paddle_flags._native import ffi, lib
@@ -136,7 +136,5 @@ def _set(name: str, text: str | None, origin: Any) -> None:
     if text is None:  # --name or --noname, whose flag isn't known yet
         read_argv(["", f"--{name}"], Options(allow_pending=True, keep_startup=True))
         return
-    if name in FLAGS and FLAGS[name].text == text:
-        return  # a startup-only flag refuses even its own value now
     err = new_error()
     check(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)

@@ -1,0 +1,102 @@
+"""Setting several flags at once, or for an override."""
+
+from __future__ import annotations
+
+import sys
+
+from paddle_flags._core.status import ErrorList, new_error, settle, to_bytes
+from paddle_flags._core.values import Assignments
+from paddle_flags._fast import push as _push
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagError
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from typing import Any, Union
+
+    from paddle_flags._core.flag import Flag
+
+    Assignment = tuple[Union["Flag[Any]", FlagError], object]
+
+
+def caller(depth: int) -> tuple[str, int]:
+    """Return file and line of the code that is `depth` calls above the caller."""
+    frame = sys._getframe(depth + 1)  # noqa: SLF001 - the documented way
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def assign(
+    wanted: list[Assignment], where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME
+) -> None:
+    """Set all flags or none.
+
+    An error that stands in place of a flag is raised together with those of the others.
+    """
+    _change(wanted, origin_at(where, source))
+    settle()
+
+
+def push(wanted: list[Assignment], where: tuple[str, int]) -> int:
+    """Override all flags or none, as `assign`; return the number, which the caller owns.
+
+    The caller has yet to settle.
+    """
+    number = _push(wanted, *where, _not_pushed)
+    return _change(wanted, origin_at(where), push=True) if number is None else number
+
+
+def _change(wanted: list[Assignment], at: tuple[Any, Any], *, push: bool = False) -> int:
+    """Assign without settling; with `push`, as an override, whose number the caller then owns."""
+    while True:
+        try:
+            return _assign_once(wanted, at, push=push)
+        except FlagError:
+            # Types are known from the last time; look again before giving up.
+            flags = [flag for flag, _ in wanted if not isinstance(flag, FlagError)]
+            changed = [flag._look_again() for flag in flags if flag.defined]  # noqa: SLF001
+            if not any(changed):
+                raise
+
+
+def _not_pushed(err: int, errors: int) -> None:
+    """Raise the error that C reports for an override of plain values, by addresses."""
+    error = ffi.cast("pd_error *", err)
+    if error.status != lib.PD_ERR_TYPE:  # otherwise another type has come on another thread
+        raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
+
+
+def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: object) -> None:
+    if isinstance(flag, FlagError):
+        raise flag
+    if flag._number == 0 or flag._state not in (0, None, flag._number):  # noqa: SLF001
+        flag._look_again()  # noqa: SLF001
+    made.fill(index, flag._name, flag._kind, value, sensitive=flag._sensitive)  # noqa: SLF001
+    made.items[index].flag = flag.handle
+
+
+def origin_at(where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME) -> tuple[Any, Any]:
+    """Return a `pd_origin *`, and the text that must live as long as it."""
+    file, line = where
+    place = ffi.new("char[]", to_bytes(file))
+    return ffi.new("pd_origin *", (source, line, place)), place
+
+
+def _assign_once(wanted: list[Assignment], at: tuple[Any, Any], *, push: bool) -> int:
+    origin, _place = at  # which the origin points at
+    made = Assignments(len(wanted))
+    refused: list[FlagError] = []  # C refuses the same, as they have no flag there
+    for index, (flag, value) in enumerate(wanted):
+        try:
+            _fill(made, index, flag, value)
+        except FlagError as error:
+            refused.append(error)
+    number = ffi.new("pd_override *")
+    errors = ErrorList()
+    err = new_error()
+    if push:
+        status = lib.pd_override_push(made.items, len(wanted), origin, errors.pointer, number, err)
+    else:
+        status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
+    if status != lib.PD_OK:
+        raise errors.gather(err, ours=refused)
+    return int(number[0])
