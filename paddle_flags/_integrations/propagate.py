@@ -72,10 +72,9 @@ def receive_environment() -> None:
     """Set the values of the environment variable, at the first import in a child."""
     try:
         values = json.loads(os.environ[VARIABLE])
-        known = isinstance(values, dict) and all(map(_is_value, values.values()))
     except ValueError:
-        known = False
-    if known:
+        values = None
+    if isinstance(values, dict) and all(map(_is_value, values.values())):
         _apply(values, lib.PD_SOURCE_ENVIRONMENT, VARIABLE)
     else:
         message = f"environment: {VARIABLE} is not what propagate() writes, and is ignored"
