@@ -37,7 +37,7 @@ typedef struct entry {
 
 static _Thread_local entry *innermost;
 
-static size_t change(size_t *count, size_t by) {
+static size_t change(size_t *count, size_t by) { /* NOLINT: the pointee changes atomically */
   return __atomic_add_fetch(count, by, __ATOMIC_SEQ_CST);
 }
 
