@@ -71,9 +71,9 @@ def read_symbols(elf: Elf) -> Symbols:
                     variables.setdefault(meaning, symbol.value)
                 continue
             if not symbol.defined and not meaning.inner:
-                others.setdefault(meaning.library, "user")
+                others.setdefault(meaning.origin, "user")
             elif symbol.defined and (meaning.inner or not symbol.local):
-                others[meaning.library] = "copy"
+                others[meaning.origin] = "copy"
     return Symbols(others, _flags_alone(others, variables), cut)
 
 
@@ -83,12 +83,12 @@ def _flags_alone(others: dict[str, str], variables: dict[Variable, int]) -> dict
     Our headers of gflags, c10 and Paddle name variables alike, and so may anybody. abseil has
     a second variable for each flag, FLAGS_no<name>.
     """
-    names = {(variable.library, variable.name) for variable in variables}
+    names = {(variable.origin, variable.name) for variable in variables}
     return {
         variable: value
         for variable, value in variables.items()
-        if variable.library in others
-        and (variable.library != "abseil" or ("abseil", f"no{variable.name}") in names)
+        if variable.origin in others
+        and (variable.origin != "abseil" or ("abseil", f"no{variable.name}") in names)
     }
 
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 class Marker(NamedTuple):
     """A symbol that each copy of a library defines, and its users need."""
 
-    library: str
+    origin: str
+    """The library of flags that it comes from, such as `"gflags"`."""
     part: bytes
     """A part of the symbol that few others have: what is searched for."""
     symbol: re.Pattern[bytes]
@@ -20,8 +21,8 @@ class Marker(NamedTuple):
     """Is in no interface: who has it has a copy, though the linker made it local."""
 
 
-def _marker(library: str, part: str, symbol: str, *, inner: bool = False) -> Marker:
-    return Marker(library, part.encode(), re.compile(symbol.encode()), inner)
+def _marker(origin: str, part: str, symbol: str, *, inner: bool = False) -> Marker:
+    return Marker(origin, part.encode(), re.compile(symbol.encode()), inner)
 
 
 # Our headers of gflags, c10 and Paddle define some of these too: for the compiler alone, as
@@ -48,7 +49,7 @@ MARKERS = (
     _marker("Paddle", "21ParseCommandLineFlagsE", r"_ZN6paddle5flags21ParseCommandLineFlagsE"),
     _marker("Paddle", "6paddle5flags12FlagRegistry", r"_ZN6paddle5flags12FlagRegistry", inner=True),
 )
-LIBRARIES = tuple(dict.fromkeys(marker.library for marker in MARKERS))
+LIBRARIES = tuple(dict.fromkeys(marker.origin for marker in MARKERS))
 
 # The variables of flags, by the namespace that their library puts them into.
 VARIABLE = b"FLAGS_"
@@ -61,7 +62,8 @@ _NAME = re.compile(rb"[A-Za-z_]\w{0,254}\Z")
 class Variable(NamedTuple):
     """The variable of a flag of another library, by its symbol."""
 
-    library: str
+    origin: str
+    """The library, as of a Marker."""
     name: str
     indirect: bool
     """Holds the address of the value."""

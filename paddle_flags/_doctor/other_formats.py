@@ -112,7 +112,7 @@ def _others(parsed: Any, kind: str, *, joins: bool) -> dict[str, str]:
         for marker in MARKERS:
             if marker.symbol.match(plain.encode("utf-8", "replace")):
                 if name in needed:
-                    found.setdefault(marker.library, "user")
-                elif marker.inner or not (joins and marker.library in _COMPATIBLE):
-                    found[marker.library] = "copy"
+                    found.setdefault(marker.origin, "user")
+                elif marker.inner or not (joins and marker.origin in _COMPATIBLE):
+                    found[marker.origin] = "copy"
     return found

@@ -74,7 +74,7 @@ def _in_process(own: dict[str, _Own], loaded: Sequence[Loaded]) -> Iterator[tupl
                 continue
             address = start - binary.origin + value
             if _address_of_value(variable, address) not in own[variable.name].addresses:
-                yield variable.name, variable.library, binary.path
+                yield variable.name, variable.origin, binary.path
 
 
 def _address_of_value(variable: Variable, address: int) -> int:
@@ -96,4 +96,4 @@ def _in_files(own: dict[str, _Own], files: Sequence[Binary]) -> Iterator[tuple[s
         for variable, value in binary.variables.items():
             same = variable.indirect or cells.get(variable.name) == value
             if variable.name in own and not (variable.name in cells and same):
-                yield variable.name, variable.library, binary.path
+                yield variable.name, variable.origin, binary.path

@@ -1,16 +1,4 @@
-#include "check.h"
-
-/* What a report has written, NUL-terminated. */
-static char written[1 << 20];
-static size_t length;
-
-static void collect(const char *text, size_t size, void *context) {
-  CHECK(context == written);
-  CHECK(length + size < sizeof written);
-  memcpy(written + length, text, size);
-  length += size;
-  written[length] = '\0';
-}
+#include "written.h"
 
 static const char *report(pd_help_kind kind, const char *pattern, uint32_t width) {
   pd_help help = {.size = sizeof help, .kind = kind, .pattern = pattern};
