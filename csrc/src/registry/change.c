@@ -143,31 +143,20 @@ pd_status pd__changes_finish(pd__changes *changes) {
   return pd__changes_commit(changes);
 }
 
-/* Most assignments are of a number to a flag without validators and watchers. They need no memory,
- * so parsing and storing the value is all there is to do. */
-static bool assign_at_once(pd_flag *flag, const char *text, pd_value value,
-                           const pd_origin *origin) {
+bool pd__assign_at_once(pd_flag *flag, const char *text, pd_value value, const pd_origin *origin) {
   if (!flag->simple || flag->frozen || flag->assignable || flag->extended) return false;
   if (flag->type == PD_TYPE_string || origin->place || pd__hooks_concern(flag)) return false;
   if (text && pd__value_parse(flag->type, text, &value) != PD_OK) return false;
   return pd__history_renew(flag, value, origin);
 }
 
-/* Apart from assign_at_once, which is faster without the list on its stack. */
-static __attribute__((noinline)) pd_status assign_in_stages(pd__operation *operation, pd_flag *node,
-                                                            const char *text, pd_value value,
-                                                            const pd_origin *origin,
-                                                            pd_error *err) {
+pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
+                     const pd_origin *origin, pd_error *err) {
+  if (pd__assign_at_once(node, text, value, origin)) return PD_OK;
   pd__report report = {.first = err};
   pd__changes changes;
   pd__changes_begin(&changes, operation, &report);
   pd_status status = pd__changes_try(&changes, node, text, value, origin, 0, err);
   if (status != PD_OK) return status;
   return changes.hooked ? pd__changes_finish(&changes) : pd__commit(&changes, err);
-}
-
-pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin, pd_error *err) {
-  if (assign_at_once(node, text, value, origin)) return PD_OK;
-  return assign_in_stages(operation, node, text, value, origin, err);
 }

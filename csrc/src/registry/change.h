@@ -77,7 +77,12 @@ pd_status pd__changes_ask(pd__changes *changes);
 pd_status pd__changes_commit(pd__changes *changes);
 pd_status pd__changes_finish(pd__changes *changes);
 
-/* Assigns one value, through all stages. */
+/* Assigns a number to a flag without validators and watchers, which is what most assignments do.
+ * That needs no memory and runs no callback, so it needs no operation. Returns false, and changes
+ * nothing, if the flag, the value or the origin needs the stages. */
+bool pd__assign_at_once(pd_flag *node, const char *text, pd_value value, const pd_origin *origin);
+
+/* Assigns one value, through all stages where they are needed. */
 pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin, pd_error *err);
 

@@ -25,11 +25,9 @@ pd_value pd__flag_base(const pd_flag *flag) {
 /* ---- Publishing ---- */
 
 void pd__flag_store(pd_flag *flag, pd_value value) {
-  pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
-  if (flag->single) {
-    if (flag->variable) pd__cell_store(flag->type, flag->variable, value);
-    return;
-  }
+  void *second = flag->single ? flag->variable : NULL;
+  pd__cells_store(flag->type, pd__flag_address(flag, flag->type), second, value);
+  if (flag->single) return;
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->cell && cell->def->type == flag->type) pd__variable_store(cell->def, value);
   }

@@ -133,6 +133,9 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
 pd_value pd__cell_load(pd_type type, void *cell);
 void pd__cell_store(pd_type type, void *cell, pd_value value);
 
+/* Stores the value in two cells; the second may be NULL. */
+void pd__cells_store(pd_type type, void *cell, void *second, pd_value value);
+
 /* The same for the variable of a definition, which must have one. */
 pd_value pd__variable_load(const pd_flag_def *def);
 void pd__variable_store(const pd_flag_def *def, pd_value value);
