@@ -178,7 +178,8 @@ static bool is_assigned(const pd__cell *cell, pd_value *value) {
   return def->type != PD_TYPE_string || value->str;
 }
 
-static void take(pd__cell *cell, pd__report *waiting) {
+/* Returns the flag. */
+static pd_flag *take(pd__cell *cell, pd__report *waiting) {
   pd_flag *flag = pd__flag_meant(pd__cell_flag(cell));
   pd_value assigned;
   bool early = is_assigned(cell, &assigned);
@@ -194,6 +195,7 @@ static void take(pd__cell *cell, pd__report *waiting) {
   pd__flag_look_again(flag);
   if (flag->defined) pd__flag_publish(flag);
   if (early) pd__variable_store(cell->def, assigned);
+  return flag;
 }
 
 /* A flag that was just defined and may have pending values. Validators run without the lock, so the
@@ -219,8 +221,7 @@ void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd
   awaited *all = may_wait ? pd__arena_take(&operation->arena, (count + 1) * sizeof *all) : NULL;
   if (may_wait && !all) pd__report_memory(waiting);
   for (size_t i = 0; i < count; i++) {
-    take(&cells[i], waiting);
-    pd_flag *flag = pd__cell_flag(&cells[i]);
+    pd_flag *flag = take(&cells[i], waiting);
     bool defines = flag->cells == &cells[i] && flag->defined;
     if (all && defines) all[found++] = (awaited){flag, flag->generation};
   }

@@ -29,7 +29,8 @@ static struct {
 static char fold(char c) { return c == '-' ? '_' : c; }
 
 /* Few names are spelled with a `-`: not inlined, so that the others don't need its registers. */
-static __attribute__((noinline)) bool same_folded(const char *stored, const char *name, size_t length) {
+static __attribute__((noinline)) bool same_folded(const char *stored, const char *name,
+                                                  size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (fold(stored[i]) != fold(name[i])) return false;
   }
@@ -45,9 +46,10 @@ bool pd__name_valid(const char *name, size_t length) {
   static const bool inner[256] = {['-'] = true, ['.'] = true, ['_'] = true, FIVE('0'),
                                   FIVE('5'),    LETTERS('A'), LETTERS('a')};
   if (length == 0 || length > PD_NAME_MAX || (unsigned char)*name < 'A') return false;
-  size_t i = 0;
-  while (i < length && inner[(unsigned char)name[i]]) i++;
-  return i == length;
+  bool valid = true;
+#pragma GCC unroll 8
+  for (size_t i = 0; i < length; i++) valid &= inner[(unsigned char)name[i]];
+  return valid;
 }
 
 /* ---- The table ---- */
@@ -60,7 +62,7 @@ pd_flag *pd__names_at(uint32_t index) { return index < names.count ? node_at(ind
 
 uint32_t pd__names_count(void) { return names.count; }
 
-static inline __attribute__((always_inline)) bool same_name(uint32_t item, const void *key) {
+static inline bool same_name(uint32_t item, const void *key) {
   const pd__sought *wanted = key;
   const pd_flag *node = node_at(item - 1);
   if (node->length != wanted->length) return false;
