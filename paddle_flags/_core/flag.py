@@ -137,11 +137,11 @@ class Flag(FlagBase[T]):
         check(lib.pd_flag_reset(self.handle, err), err)
 
     def set_default(self, value: T) -> None:
-        """Give the flag another default, for as long as anyone defines it.
+        """Give the flag another default, which it keeps while any module defines it.
 
-        A value from any other source, such as the command line, still comes first,
-        whether it was given before or comes later. `reset` returns to this default.
-        Raises as an assignment to `value` does; the default is then unchanged.
+        A value from any other source, such as the command line, takes precedence, whether
+        it is set before or after. `reset` returns to this default. Raises the same errors
+        as an assignment to `value`; the default is then unchanged.
         """
         assign([(self, value)], caller(1), source=lib.PD_SOURCE_DEFAULT)
 

@@ -84,16 +84,17 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     `--name` or `--noname`, until a plugin or `define` defines the flag; `check_pending`
     reports those that remain.
 
-    `known_only=True` returns undefined flags with the arguments, each in its place, and `--`
-    too, for a program that hands them to another parser. Values are not told from
-    arguments: write `--theirs=value` where `stop_at_argument` is used as well. In a
-    flagfile, an undefined flag remains an error.
+    `known_only=True` returns undefined flags with the arguments, in their order, `--`
+    included, for a program that passes them to another parser. The value in
+    `--theirs value` counts as an argument, so with `stop_at_argument=True`, write
+    `--theirs=value`. In a flagfile, an undefined flag is still an error. Cannot be
+    combined with `allow_pending=True` or `arguments=False`.
 
-    `arguments=False` refuses arguments, also those behind `--`, for programs that take
-    none: each is an error, with a suggestion for `--bool true` and `--list 1 2`.
-    `stop_at_argument=True` ends at the first argument and returns it with everything
-    behind it, for programs with subcommands; with `arguments=False`, all of that is
-    refused.
+    `arguments=False` makes each argument an error, even after `--`, for programs that
+    take none; for `--bool true` and `--list 1 2`, the message suggests what to write.
+    `stop_at_argument=True` ends at the first argument and returns it and everything
+    after it, for programs with subcommands; with `arguments=False`, all of that is an
+    error.
 
     `order` is what to return: the arguments without flags ("remove"), all tokens in
     their order ("leave"), or the flags, `--` and the arguments ("reorder").
