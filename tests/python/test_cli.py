@@ -335,6 +335,13 @@ def test_a_conflict_of_plugins_suggests_the_option_for_a_namespace(alpha, plugin
     assert cli("list", "-p", alpha, "-p", f"other={other}").returncode == 0
 
 
+def test_without_a_command_the_help_is_an_error():
+    ended = cli(check=False)
+    assert ended.returncode == 2
+    assert not ended.stdout
+    assert ended.stderr == cli("--help").stdout
+
+
 def test_the_console_script_names_itself(alpha):
     script = Path(sys.executable).with_name("paddle-flags")
     assert run(script, "list", "-p", alpha).stdout == cli("list", "-p", alpha).stdout
