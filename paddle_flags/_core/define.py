@@ -26,6 +26,7 @@ from paddle_flags._core.values import (
     plain,
     plain_type,
     to_python,
+    typed,
 )
 from paddle_flags._fast import define as _define_plain
 from paddle_flags._native import ffi, lib
@@ -35,6 +36,9 @@ TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Literal, overload
+
+    from paddle_flags._core.type_table import Meaning
+    from paddle_flags._core.types import Type
 
     from typing_extensions import Unpack
 
@@ -55,12 +59,15 @@ class _Definition:
 
     def __init__(self, name: str, kind: ValueType, *, sensitive: bool) -> None:
         self._about = f"definition of {shown(name)}"
+        self._name = name
         self._kind = kind
         self._sensitive = sensitive
         self._kept: list[Any] = []
         self.pointer = ffi.new("pd_flag_def *")
         lib.pd_flag_def_init(self.pointer, ffi.sizeof("pd_flag_def"), kind.number)
         self.pointer.list = kind.item.number if kind.item else 0
+        if kind.type is not None:
+            self._set_type(kind.type)
         self.set_switch("sensitive", sensitive)
         self.set_text("name", name)
 
@@ -68,6 +75,12 @@ class _Definition:
         kept = ffi.new("char[]", to_bytes(text, what, sensitive=sensitive))
         self._kept.append(kept)
         return kept
+
+    def _set_type(self, type_: Type[Any]) -> None:
+        if type_.item_type:
+            self.pointer.list = BY_NAME[type_.item_type].number
+        if type_.least is not None:
+            self.pointer.min.f64, self.pointer.max.f64 = type_.least, type_.most
 
     def set_text(self, field: str, text: str) -> None:
         setattr(self.pointer, field, self._keep(text, f"{self._about}: {field}: "))
@@ -89,6 +102,10 @@ class _Definition:
             self.set_text(field, "|".join(items))
 
     def set_default(self, default: object) -> None:
+        if default is None and self.pointer.optional:
+            if self._kind.member == "str":
+                self.pointer.default_value.str = self._keep("")
+            return
         self._set("default", self.pointer.default_value, default)
 
     def set_bound(self, field: str, bound: object) -> None:
@@ -126,8 +143,31 @@ class _Definition:
     def register(self) -> Flag[Any]:
         handle = ffi.new("pd_flag **")
         err = new_error()
+        if self._kind.type is not None:
+            return self._register_typed(self._kind.type, handle, err)
         expect(lib.pd_flag_register(self.pointer, handle, err), err)
         flag = flag_of(handle[0])
+        settle(flag)
+        return flag
+
+    def _register_typed(self, type_: Type[Any], handle: Any, err: Any) -> Flag[Any]:
+        from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
+
+        context = 0
+        if self._kind.member == "str":
+            context = converter.begin(self.pointer, self._name, type_, sensitive=self._sensitive)
+        status = lib.pd_flag_register(self.pointer, handle, err)
+        if handle[0]:
+            flag = flag_of(handle[0])
+            flag._type = type_  # noqa: SLF001 - made here
+            flag._look_again()  # noqa: SLF001
+            if context:
+                converter.keep(flag, context)
+            elif not type_.total:
+                converter.check_numbers(flag)
+        elif context:
+            converter.drop(context)
+        expect(status, err)
         settle(flag)
         return flag
 
@@ -151,28 +191,100 @@ def _list_kind(about: str, seen: str, default: object, items: type | str | None)
     return LISTS[_INFERRED[kind]]
 
 
-def _kind_of(
-    about: str, seen: str, default: object, type_name: str | None, items: type | str | None
-) -> ValueType:
-    """Return the type of a flag; messages show its default as `seen`."""
-    if type_name is not None and not (isinstance(type_name, str) and type_name in BY_NAME):
+def _plain_kind(
+    about: str, seen: str, default: object, type_name: Any, items: Any
+) -> ValueType | None:
+    """Return the type of a flag that has the values of C; None if a type of Python decides.
+
+    Messages show its default as `seen`.
+    """
+    if type_name is not None and not isinstance(type_name, str):
+        return None
+    if type_name is not None and type_name not in BY_NAME:
         message = f"{about}: type {shown(type_name)}: expected one of {', '.join(BY_NAME)}"
         raise FlagTypeError(message)
-    if items is not None or (type_name is None and lists.items_of(default) is not None):
+    if items is not None and items not in _INFERRED and not isinstance(items, str):
+        return None
+    values = lists.items_of(default)
+    if items is None and any(_is_enum(item) or plain_type(item) is None for item in values or ()):
+        return None
+    if items is not None or (type_name is None and values is not None):
         if type_name in (None, "string"):
             return _list_kind(about, seen, default, items)
         message = (
             f"{about}: type {shown(type_name)}: a list has the type 'string', and its items `items`"
         )
         raise FlagTypeError(message)
-    inferred = type_name or _INFERRED.get(plain_type(default) or type(default))
-    if inferred is None:
-        message = (
-            f"{about}: default {seen}: expected bool, int, float, str or a sequence of them,"
-            f" not {type(default).__name__}"
-        )
-        raise FlagTypeError(message)
-    return BY_NAME[inferred]
+    if type_name:
+        return None if default is None else BY_NAME[type_name]
+    inferred = None if _is_enum(default) else plain_type(default) or type(default)
+    return BY_NAME[_INFERRED[inferred]] if inferred in _INFERRED else None
+
+
+def _plain_hint(value: object) -> Any:
+    return None if _is_enum(value) else plain_type(value)
+
+
+def _kind_of(meaning: Meaning) -> ValueType:
+    base = LISTS[meaning.item] if meaning.item and meaning.type is None else BY_NAME[meaning.native]
+    return base if meaning.type is None else typed(base, meaning.type)
+
+
+def _with_meaning(
+    meaning: Meaning, default: object, marks: tuple[bool, ...], texts: tuple[Any, ...]
+) -> tuple[tuple[bool, ...], tuple[Any, ...]]:
+    """Return the attributes with those that the type brings."""
+    mark_of, text_of = dict(zip(MARKS, marks)), dict(zip(TEXTS, texts))
+    if default is None:
+        mark_of["optional"] = True
+    text_of["choices"] = text_of["choices"] or meaning.choices
+    if meaning.type is not None:
+        text_of["metavar"] = text_of["metavar"] or meaning.type.metavar or None
+        text_of["unit"] = text_of["unit"] or meaning.type.unit
+    return tuple(mark_of.values()), tuple(text_of.values())
+
+
+def _is_enum(value: object) -> bool:
+    return hasattr(type(value), "__members__")  # without the module enum
+
+
+def _meaning_of(  # noqa: PLR0913, PLR0917 - all that decides
+    about: str,
+    seen: str,
+    default: object,
+    type_: Any,
+    items: Any,
+    choices: Iterable[Any],
+    *,
+    case_sensitive: bool,
+) -> Meaning:
+    """Return what a type of Python, or that of the default, means for a flag."""
+    from paddle_flags._core import type_table  # noqa: PLC0415 - seldom used
+
+    try:
+        if isinstance(type_, str):
+            meaning = type_table.Meaning(type_)
+        elif type_ is not None and items is None:
+            meaning = type_table.meaning_of(type_, case_sensitive=case_sensitive)
+        elif items is not None and (type_ is None or type_ in (list, tuple)):
+            meaning = type_table.list_of(items, case_sensitive=case_sensitive)
+        elif items is None and default is not None:
+            hint = _plain_hint(default) or type_table.hint_of(default)
+            meaning = type_table.meaning_of(hint, case_sensitive=case_sensitive)
+        else:
+            message = "type: expected a type, as the default is None"
+            raise FlagTypeError(message)
+        if not case_sensitive and meaning.type is None:
+            if meaning.native != "string" or meaning.item not in (None, "string") or not choices:
+                message = "case_sensitive: expected a flag of text with choices"
+                raise FlagTypeError(message)
+            by_choice = type_table.choices_type(choices, meaning.item is not None)
+            meaning = meaning._replace(type=by_choice, item=by_choice.item_type)
+    except FlagTypeError as error:
+        what = f"default {seen}: " if type_ is None and items is None else ""
+        message = f"{about}: {what}{error}"
+        raise FlagTypeError(message) from None
+    return meaning
 
 
 def _define_with(
@@ -180,12 +292,13 @@ def _define_with(
     default: Any,
     help: str = "",
     *,
-    type: str | None = None,
-    items: type | str | None = None,
+    type: Any = None,
+    items: Any = None,
     unit: str | None = None,
     min: Any = None,
     max: Any = None,
     choices: Iterable[Any] | None = None,
+    case_sensitive: bool = True,
     # parameters: made by tools/lists.py
     hidden: bool = False,
     read_only: bool = False,
@@ -193,31 +306,45 @@ def _define_with(
     sensitive: bool = False,
     experimental: bool = False,
     required: bool = False,
+    optional: bool = False,
+    multi: bool = False,
     category: str | None = None,
     aliases: Iterable[str] = (),
     deprecated: str | None = None,
     retired: str | None = None,
     old_names: Iterable[str] = (),
+    metavar: str | None = None,
     # end of parameters
 ) -> Flag[Any]:
     choices = () if choices is None else choices
     # attributes: made by tools/lists.py
     marks = (
-        hidden, read_only, startup_only, sensitive, experimental, required,
+        hidden, read_only, startup_only, sensitive, experimental, required, optional, multi,
     )  # fmt: skip
     texts: tuple[Any, ...] = (
-        choices, category, aliases, unit, deprecated, retired, old_names,
+        choices, category, aliases, unit, deprecated, retired, old_names, metavar,
     )  # fmt: skip
     # end of attributes
     frame = sys._getframe(2)  # noqa: SLF001 - the documented way
-    flag = _define_plain(
-        flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
-    )
-    if flag is not None:  # it was plain
-        return flag  # type: ignore[no-any-return]
+    if case_sensitive is True:
+        flag = _define_plain(
+            flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
+        )
+        if flag is not None:  # it was plain
+            return flag  # type: ignore[no-any-return]
     about = f"definition of {shown(name)}"
     seen = REDACTED if sensitive else shown(default)
-    made = _Definition(name, _kind_of(about, seen, default, type, items), sensitive=sensitive)
+    to_switch(f"{about}: case_sensitive", case_sensitive)
+    kind = _plain_kind(about, seen, default, type, items) if case_sensitive else None
+    if kind is None:
+        meaning = _meaning_of(
+            about, seen, default, type, items, choices, case_sensitive=case_sensitive
+        )
+        kind = _kind_of(meaning)
+        marks, texts = _with_meaning(meaning, default, marks, texts)
+    made = _Definition(name, kind, sensitive=sensitive)
+    for field, mark in zip(MARKS, marks):
+        made.set_switch(field, mark)
     made.set_default(default)
     made.set_bound("min", min)
     made.set_bound("max", max)
@@ -227,8 +354,6 @@ def _define_with(
             made.set_list(field, text)
         elif text is not None:
             made.set_text(field, text)
-    for field, mark in zip(MARKS, marks):
-        made.set_switch(field, mark)
     made.set_place(frame)
     return made.register()
 
