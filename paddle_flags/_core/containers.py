@@ -96,6 +96,7 @@ class _DictType(Type[Any]):
         self.value = value
         self.item_type = "string"
         self.metavar = f"KEY={value.metavar or 'VALUE'},..."
+        self.takes_tables = True
 
     def _parse(self, text: str) -> FrozenDict:
         pairs = (_numbered(n, self._pair, each) for n, each in enumerate(lists.split(text), 1))

@@ -67,7 +67,9 @@ def _bits_type(python: type[enum.Flag], *, case_sensitive: bool) -> Type[Any]:
         if left < 0:
             return str(left)
         for member in parts:
-            if (member.value and member.value & left == member.value) or member is value is python(0):
+            if (member.value and member.value & left == member.value) or member is value is python(
+                0
+            ):
                 names.append(str(member.name))
                 left &= ~member.value
         return "|".join(names + ([str(left)] if left or not names else []))

@@ -459,7 +459,7 @@ def bound(kind: ValueType, value: Any, natural: int | None) -> Any:
         return None
     if kind.type is not None:
         limit = getattr(value, kind.member)
-        if limit in (natural, _INFINITY, -_INFINITY, kind.type.least, kind.type.most):
+        if limit in (natural, _INFINITY, -_INFINITY):
             return None
     limit = from_c(kind, value)
     infinite = kind.python is float and limit in (_INFINITY, -_INFINITY)

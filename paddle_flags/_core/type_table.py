@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 import enum
 import pathlib
@@ -33,10 +33,10 @@ _DICTS = (dict, Mapping, MutableMapping)
 
 _NATIVE = {bool: "bool", int: "int64", float: "double", str: "string"}
 _CLASSES: dict[Any, Type[Any]] = {
-    datetime.datetime: types.DATE_TIME,
-    datetime.date: types.DATE,
-    datetime.time: types.TIME,
-    datetime.timedelta: types.DURATION,
+    dt.datetime: types.DATE_TIME,
+    dt.date: types.DATE,
+    dt.time: types.TIME,
+    dt.timedelta: types.DURATION,
     decimal.Decimal: types.DECIMAL,
 }
 _SCALARS = {bool: types.BOOL, int: types.INT, float: types.FLOAT, str: types.TEXT}
@@ -57,7 +57,9 @@ class Meaning(NamedTuple):
     optional: bool = False  # it includes None
 
 
-def meaning_of(hint: Any, *, case_sensitive: bool = True) -> Meaning:
+def meaning_of(  # noqa: PLR0911 - a table
+    hint: Any, *, case_sensitive: bool = True
+) -> Meaning:
     """Return what a type means; raise FlagTypeError if it is none of a flag."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hasattr(hint, "__metadata__"):  # Annotated
@@ -199,8 +201,42 @@ def _hint(value: object) -> Any:
     return own or hint_of(value)
 
 
-def choices_type(choices: Iterable[Any], item: bool) -> Type[Any]:  # noqa: FBT001
-    """Return the type of text that is one of the choices in any case."""
+# ---- Definitions ----
+
+
+def find(  # noqa: PLR0913 - all that decides
+    about: str,
+    default: object,
+    hint: Any,
+    items: Any,
+    choices: Iterable[Any],
+    *,
+    case_sensitive: bool,
+) -> Meaning:
+    """Return what the type of a definition means, or that of the items or of the default."""
+    try:
+        if isinstance(hint, str):
+            meaning = Meaning(hint)
+        elif items is not None:
+            meaning = list_of(items, case_sensitive=case_sensitive)
+        elif hint is not None or default is not None:
+            wanted = _hint(default) if hint is None else hint
+            meaning = meaning_of(wanted, case_sensitive=case_sensitive)
+        else:
+            message = "expected `type`, as the default is None"
+            raise FlagTypeError(message)  # noqa: TRY301 - as those that are called raise
+        return meaning if case_sensitive or meaning.type else _in_any_case(meaning, choices)
+    except FlagTypeError as error:
+        message = f"{about}: {error}"
+        raise FlagTypeError(message) from None
+
+
+def _in_any_case(meaning: Meaning, choices: Iterable[Any]) -> Meaning:
+    if meaning.native != "string" or meaning.item not in (None, "string") or not choices:
+        message = "case_sensitive: expected a flag of text with choices"
+        raise FlagTypeError(message)
     names = [str(choice) for choice in choices]
     type_ = types.choice_type(str, dict(zip(names, names)), {}, case_sensitive=False)
-    return list_type(type_) if item else type_
+    if meaning.item:
+        type_ = list_type(type_)
+    return meaning._replace(type=type_, item=type_.item_type)

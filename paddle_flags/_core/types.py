@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 import os
 import re
@@ -22,7 +22,7 @@ REJECTIONS = (ValueError, TypeError, ArithmeticError, LookupError)
 """What a function may raise for a value that it doesn't take."""
 
 
-class Unfit(ValueError):
+class Unfit(ValueError):  # noqa: N818 - says why a value is one
     """A value that a type doesn't take; the message says all that was expected."""
 
 
@@ -52,11 +52,11 @@ class Type(Generic[T]):
     """
 
     __slots__ = (
-        "choices", "expected", "format", "item_type", "least", "metavar", "most", "native",
-        "parse", "python", "total", "unit",
+        "choices", "expected", "format", "item_type", "metavar", "native", "parse", "python",
+        "takes_tables", "unit",
     )  # fmt: skip
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that makes a type
         self,
         parse: Callable[[Any], T],
         format: Callable[[T], Any] = str,  # noqa: A002 - as in the docs
@@ -83,9 +83,7 @@ class Type(Generic[T]):
         self.python: Any = parse if isinstance(parse, type) else None
         self.item_type: str | None = None  # in C, of a list
         self.unit: str | None = None
-        self.least: float | None = None
-        self.most: float | None = None
-        self.total = False  # it takes all values that C lets pass
+        self.takes_tables = False  # of files
 
     def __repr__(self) -> str:
         return f"<Type {self.metavar}: {self.native}>"
@@ -105,7 +103,9 @@ class Type(Generic[T]):
             raise self._unfit(error) from error
         kind = BY_NAME[self.native].python
         if not isinstance(native, kind):
-            message = f"{self.metavar}: format returned {type(native).__name__}, expected {kind.__name__}"
+            message = (
+                f"{self.metavar}: format returned {type(native).__name__}, expected {kind.__name__}"
+            )
             raise FlagTypeError(message)
         return plain(native)
 
@@ -148,9 +148,7 @@ def made(  # noqa: PLR0913 - all that makes a type
             raise Unfit(message)
         return result
 
-    type_ = Type(
-        strict, format, native, metavar=metavar, expected=expected, choices=choices
-    )
+    type_ = Type(strict, format, native, metavar=metavar, expected=expected, choices=choices)
     type_.python = python
     return type_
 
@@ -208,81 +206,77 @@ _TIME_ONLY = re.compile(_TIME, re.ASCII)
 _DATE_TIME = re.compile(rf"{_DATE}(?:[Tt ]{_TIME})?", re.ASCII)
 
 
-def _zone(groups: tuple[str | None, ...]) -> datetime.tzinfo | None:
+def _zone(groups: tuple[str | None, ...]) -> dt.tzinfo | None:
     utc, sign, *parts = groups
     if utc:
-        return datetime.timezone.utc
+        return dt.timezone.utc
     if not sign:
         return None
     hours, minutes, seconds, micro = (int(part or 0) for part in parts)
     if minutes > 59 or seconds > 59:  # noqa: PLR2004
         raise ValueError
-    offset = datetime.timedelta(
-        hours=hours, minutes=minutes, seconds=seconds, microseconds=micro
-    )
-    return datetime.timezone(offset if sign == "+" else -offset)
+    offset = dt.timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=micro)
+    return dt.timezone(offset if sign == "+" else -offset)
 
 
-def _clock(groups: tuple[str | None, ...]) -> tuple[list[int], datetime.tzinfo | None]:
+def _clock(groups: tuple[str | None, ...]) -> tuple[list[int], dt.tzinfo | None]:
     hour, minute, second, fraction, *zone = groups
     parts = [int(part or 0) for part in (hour, minute, second)]
     return [*parts, int((fraction or "").ljust(6, "0"))], _zone(tuple(zone))
 
 
-def _date(text: str) -> datetime.date | None:
+def _date(text: str) -> dt.date | None:
     found = _DATE_ONLY.fullmatch(text)
-    return datetime.date(*map(int, found.groups())) if found else None
+    return dt.date(*map(int, found.groups())) if found else None
 
 
-def _time(text: str) -> datetime.time | None:
+def _time(text: str) -> dt.time | None:
     found = _TIME_ONLY.fullmatch(text)
     if not found:
         return None
     parts, zone = _clock(found.groups())
-    return datetime.time(*parts, tzinfo=zone)
+    return dt.time(*parts, tzinfo=zone)
 
 
-def _date_time(text: str) -> datetime.datetime | None:
+def _date_time(text: str) -> dt.datetime | None:
     found = _DATE_TIME.fullmatch(text)
     if not found:
         return None
     year, month, day, *rest = found.groups()
     parts, zone = _clock(tuple(rest))
     date = [int(part or 0) for part in (year, month, day)]
-    return datetime.datetime(*(date + parts), tzinfo=zone)  # type: ignore[arg-type]
+    return dt.datetime(*(date + parts), tzinfo=zone)  # type: ignore[arg-type]
 
 
 DATE_TIME = made(
-    datetime.datetime, _date_time, datetime.datetime.isoformat, "DATETIME",
+    dt.datetime, _date_time, dt.datetime.isoformat, "DATETIME",
     "a date and time, as in 2026-01-31T12:30 or 2026-01-31T12:30:00Z",
 )  # fmt: skip
-DATE = made(
-    datetime.date, _date, datetime.date.isoformat, "DATE", "a date, as in 2026-01-31"
-)
-TIME = made(datetime.time, _time, datetime.time.isoformat, "TIME", "a time, as in 12:30")
+DATE = made(dt.date, _date, dt.date.isoformat, "DATE", "a date, as in 2026-01-31")
+TIME = made(dt.time, _time, dt.time.isoformat, "TIME", "a time, as in 12:30")
 
 
-def _seconds(value: datetime.timedelta) -> float:
+def _seconds(value: dt.timedelta) -> float:
     seconds = value.total_seconds()
-    if not DURATION.least <= seconds <= DURATION.most or (  # type: ignore[operator]
-        datetime.timedelta(seconds=seconds) != value
-    ):
+    if _duration(seconds) != value:
         message = "expected a duration whose microseconds a double of seconds can hold"
         raise Unfit(message)
     return seconds
 
 
-def _duration(seconds: float) -> datetime.timedelta:
-    return datetime.timedelta(seconds=seconds)
+def _duration(seconds: float) -> dt.timedelta:
+    return dt.timedelta(seconds=seconds)
 
 
 DURATION = made(
-    datetime.timedelta, _duration, _seconds, "DURATION", "a duration", native="double"
+    dt.timedelta,
+    _duration,
+    _seconds,
+    "DURATION",
+    "a duration of less than 10**9 days",
+    native="double",
 )
 DURATION.unit = "seconds"
-DURATION.least = datetime.timedelta.min.total_seconds()
-DURATION.most = 86400000000000 - 1 / 64  # the largest double below 10**9 days
-DURATION.total = True
 
 
 # ---- One of several ----

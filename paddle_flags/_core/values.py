@@ -14,6 +14,7 @@ TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from typing import Any, Callable
 
+    from paddle_flags._core.flag import Flag
     from paddle_flags._core.types import Type
 
 
@@ -96,6 +97,12 @@ def typed(base: ValueType, type_: Type[Any]) -> ValueType:
     kind.state = base.state
     kind.type = type_
     return kind
+
+
+def native(flag: Flag[Any], value: Any) -> Any:
+    """Return what C holds for a value of the flag; None if that is no value."""
+    type_ = flag._type  # noqa: SLF001 - of the package
+    return value if value is None or type_ is None else type_.write(value)
 
 
 def decode_list(state: int, text: str) -> tuple[Any, ...]:
@@ -233,7 +240,7 @@ class Assignments:
         self.items = ffi.new("pd_assignment[]", size)
         self._texts: list[Any] = []
 
-    def fill(
+    def fill(  # noqa: PLR0913 - all that makes an assignment
         self,
         position: int,
         name: str,

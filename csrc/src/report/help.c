@@ -220,6 +220,7 @@ static void collect_built_ins(pd__rows *rows, bool full) {
                                                      .unit = item->holder,
                                                      .aliases = letter ? "h" : "",
                                                      .choices = "",
+                                                     .metavar = "",
                                                      .module = "common",
                                                      .category = ""};
   }
