@@ -24,7 +24,7 @@ def _address_of(name: str) -> int:
 
 def _takes_tables(name: str) -> bool:
     flag = flags_made.get(_address_of(name))
-    type_ = flag._type if flag else None  # noqa: SLF001 - of the package
+    type_ = None if flag is None else flag._type  # noqa: SLF001 - of the package
     return type_ is not None and type_.takes_tables
 
 
