@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags._core.definition import (
     Definition,
@@ -26,7 +25,7 @@ from paddle_flags._fast import define as _define_plain
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from decimal import Decimal
     from enum import Enum
     from pathlib import PurePath
@@ -88,7 +87,7 @@ def _define_with(
 ) -> Flag[Any]:
     choices = () if choices is None else choices
     # attributes: made by tools/lists.py
-    marks = (
+    marks: tuple[bool, ...] = (
         hidden, read_only, startup_only, sensitive, experimental, required, optional, multi,
     )  # fmt: skip
     texts: tuple[Any, ...] = (

@@ -7,7 +7,15 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.header import MARKS, TEXTS
-from paddle_flags._core.status import expect, new_error, settle, shown, to_bytes, to_switch
+from paddle_flags._core.status import (
+    expect,
+    new_error,
+    settle,
+    shown,
+    to_bytes,
+    to_exception,
+    to_switch,
+)
 from paddle_flags._core.values import (
     BY_NAME,
     LISTS,
@@ -45,8 +53,8 @@ class Definition:
         self.pointer = ffi.new("pd_flag_def *")
         lib.pd_flag_def_init(self.pointer, ffi.sizeof("pd_flag_def"), kind.number)
         item = kind.item
-        if kind.type is not None and kind.type.item_type:
-            item = BY_NAME[kind.type.item_type]
+        if kind.via is not None and kind.via.item_type:
+            item = BY_NAME[kind.via.item_type]
         self.pointer.list = item.number if item else 0
         self.set_switch("sensitive", sensitive)
         self.set_text("name", name)
@@ -117,8 +125,8 @@ class Definition:
     def register(self) -> Flag[Any]:
         handle = ffi.new("pd_flag **")
         err = new_error()
-        if self._kind.type is not None:
-            return self._register_typed(self._kind.type, handle, err)
+        if self._kind.via is not None:
+            return self._register_typed(self._kind.via, handle, err)
         expect(lib.pd_flag_register(self.pointer, handle, err), err)
         flag = flag_of(handle[0])
         settle(flag)
@@ -131,16 +139,17 @@ class Definition:
         if self._kind.member == "str":
             context = converter.begin(self.pointer, self._name, type_, sensitive=self._sensitive)
         status = lib.pd_flag_register(self.pointer, handle, err)
-        if handle[0]:
-            flag = flag_of(handle[0])
-            flag._type = type_  # noqa: SLF001 - made here
-            flag._look_again()  # noqa: SLF001
+        if not handle[0]:
             if context:
-                converter.keep(flag, context)
-            else:
-                converter.check_numbers(flag)
-        elif context:
-            converter.drop(context)
+                converter.drop(context)
+            raise to_exception(err)
+        flag = flag_of(handle[0])
+        flag._type = type_  # noqa: SLF001 - made here
+        flag._look_again()  # noqa: SLF001
+        if context:
+            converter.keep(flag, context)
+        else:
+            converter.check_numbers(flag)
         expect(status, err)
         settle(flag)
         return flag

@@ -241,7 +241,7 @@ class Flag(FlagBase[T]):
     def default(self) -> T:
         """The value that the flag has if no other is set."""
         info = self._info()
-        return None if info.optional else from_c(self._kind_of(info), info.default_value)  # type: ignore[return-value, no-any-return]
+        return None if info.optional else from_c(self._kind_of(info), info.default_value)  # type: ignore[return-value]
 
     @property
     def min(self) -> T | None:
@@ -373,7 +373,7 @@ class Flag(FlagBase[T]):
         if self._state != self._number:
             self._look_again()
         unset = entry.origin.source == lib.PD_SOURCE_DEFAULT and self.optional
-        return None if unset else from_c(self._kind, entry.value)  # type: ignore[return-value, no-any-return]
+        return None if unset else from_c(self._kind, entry.value)  # type: ignore[return-value]
 
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
@@ -457,7 +457,7 @@ def bound(kind: ValueType, value: Any, natural: int | None) -> Any:
     """Return a bound of a definition; None if it is `natural`, that of the type."""
     if kind.python in (bool, str, tuple):
         return None
-    if kind.type is not None:
+    if kind.via is not None:
         limit = getattr(value, kind.member)
         if limit in (natural, _INFINITY, -_INFINITY):
             return None

@@ -219,10 +219,10 @@ def _zone(groups: tuple[str | None, ...]) -> dt.tzinfo | None:
     return dt.timezone(offset if sign == "+" else -offset)
 
 
-def _clock(groups: tuple[str | None, ...]) -> tuple[list[int], dt.tzinfo | None]:
-    hour, minute, second, fraction, *zone = groups
-    parts = [int(part or 0) for part in (hour, minute, second)]
-    return [*parts, int((fraction or "").ljust(6, "0"))], _zone(tuple(zone))
+def _clock(groups: tuple[str | None, ...]) -> dt.time:
+    parts, zone = groups[:3], groups[4:]
+    hour, minute, second = (int(part or 0) for part in parts)
+    return dt.time(hour, minute, second, int((groups[3] or "").ljust(6, "0")), _zone(zone))
 
 
 def _date(text: str) -> dt.date | None:
@@ -232,20 +232,15 @@ def _date(text: str) -> dt.date | None:
 
 def _time(text: str) -> dt.time | None:
     found = _TIME_ONLY.fullmatch(text)
-    if not found:
-        return None
-    parts, zone = _clock(found.groups())
-    return dt.time(*parts, tzinfo=zone)
+    return _clock(found.groups()) if found else None
 
 
 def _date_time(text: str) -> dt.datetime | None:
     found = _DATE_TIME.fullmatch(text)
     if not found:
         return None
-    year, month, day, *rest = found.groups()
-    parts, zone = _clock(tuple(rest))
-    date = [int(part or 0) for part in (year, month, day)]
-    return dt.datetime(*(date + parts), tzinfo=zone)  # type: ignore[arg-type]
+    year, month, day = map(int, found.groups()[:3])
+    return dt.datetime.combine(dt.date(year, month, day), _clock(found.groups()[3:]))
 
 
 DATE_TIME = made(

@@ -24,7 +24,7 @@ class ValueType:
     smallest: int | None = None  # of an integer; None for other types
     largest: int | None = None
     item: ValueType | None = None  # of a list
-    type: Type[Any] | None = None  # that makes values of those in C
+    via: Type[Any] | None = None  # that makes values of those in C
 
     def __init__(  # noqa: PLR0913, PLR0917 - all that makes a type, in a fixed order
         self,
@@ -95,7 +95,7 @@ def typed(base: ValueType, type_: Type[Any]) -> ValueType:
     kind = ValueType(base.number, base.name, plain.python, base.pointer, base.member, decode)
     kind.smallest, kind.largest = base.smallest, base.largest
     kind.state = base.state
-    kind.type = type_
+    kind.via = type_
     return kind
 
 
@@ -169,8 +169,8 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
     Enum with str as its mixin. A bool is not a number here. A list may be any sequence
     except text, or an array of NumPy or PyTorch.
     """
-    if kind.type is not None:
-        return _by_type(name, kind, kind.type, value, sensitive=sensitive)
+    if kind.via is not None:
+        return _by_type(name, kind, kind.via, value, sensitive=sensitive)
     if kind.item is None:
         expected = f"{kind.python.__name__} for a flag of type {kind.name}"
         return _scalar(f"{name}=", kind, value, expected, sensitive=sensitive)
