@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     assert_type(pf.define("host", ipaddress.ip_address("::1"), type=address), pf.Flag[Address])
     assert_type(pf.Type(int, str), pf.Type[int])
     # Pyright judges for Python 3.9, where it takes Literal[...] for a type that isn't there.
-    kind: pf.Flag[Literal["a", "b"]] = pf.define("kind", "a", type=Literal["a", "b"])  # pyright: ignore
-    assert_type(kind.value, Literal["a", "b"])  # pyright: ignore
+    kind: pf.Flag[Literal["a", "b"]]
+    kind = pf.define("kind", "a", type=Literal["a", "b"])  # pyright: ignore[reportCallIssue, reportArgumentType]
+    assert_type(kind.value, Literal["a", "b"])  # pyright: ignore[reportAssertTypeFailure]
     pf.FLAGS["out"].value = Path("b")

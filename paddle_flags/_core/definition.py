@@ -144,11 +144,12 @@ class Definition:
                 converter.drop(context)
             raise to_exception(err)
         flag = flag_of(handle[0])
+        again = flag._type is not None  # noqa: SLF001 - of the package
         flag._type = type_  # noqa: SLF001 - made here
         flag._look_again()  # noqa: SLF001
         if context:
             converter.keep(flag, context)
-        else:
+        elif not again:
             converter.check_numbers(flag)
         expect(status, err)
         settle(flag)
