@@ -31,7 +31,7 @@ static pd_flag *define(const char *name, const char *choices, int *calls) {
   return flag;
 }
 
-static const char *text_of(const pd_flag *flag) {
+static const char *read_text(const pd_flag *flag) {
   const char *text = NULL;
   CHECK_OK(pd_flag_get_string(flag, &text, &err));
   return text;
@@ -41,15 +41,15 @@ TEST(texts_are_stored_in_their_canonical_form_and_choices_are_checked_then) {
   int calls = 0;
   pd_flag *flag = define("mode", "fast|best", &calls);
   CHECK_OK(pd_flag_set_from_string(flag, "BEST", &err));
-  CHECK(!strcmp(text_of(flag), "best"));
+  CHECK(!strcmp(read_text(flag), "best"));
   CHECK_OK(pd_flag_set_string(flag, "Fast", &err));
-  CHECK(!strcmp(text_of(flag), "fast"));
+  CHECK(!strcmp(read_text(flag), "fast"));
   CHECK(calls == 2);
   CHECK_STATUS(pd_flag_set_from_string(flag, "WORST", &err), PD_ERR_CHOICE,
                "mode=WORST: expected one of fast, best");
   CHECK_STATUS(pd_flag_set_from_string(flag, "b3st", &err), PD_ERR_VALUE,
                "mode=b3st: expected letters, not 3");
-  CHECK(!strcmp(text_of(flag), "fast"));
+  CHECK(!strcmp(read_text(flag), "fast"));
 }
 
 TEST(all_errors_of_a_command_line_are_reported_together) {
@@ -63,12 +63,12 @@ TEST(all_errors_of_a_command_line_are_reported_together) {
   CHECK(pd_error_list_count(errors) == 2);
   CHECK(!strcmp(pd_error_list_at(errors, 1)->message, "--other=1: expected letters, not 1"));
   pd_error_list_free(errors);
-  CHECK(!strcmp(text_of(flag), "fast"));
+  CHECK(!strcmp(read_text(flag), "fast"));
 }
 
 TEST(pending_values_are_converted) {
   CHECK_OK(pd_pending_set("late", "BEST", NULL, &err));
-  CHECK(!strcmp(text_of(define("late", "fast|best", NULL)), "best"));
+  CHECK(!strcmp(read_text(define("late", "fast|best", NULL)), "best"));
 }
 
 TEST(only_strings_have_converters_and_only_lists_grow) {
