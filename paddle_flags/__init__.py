@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from paddle_flags._core.hooks import Hook
     from paddle_flags._core.paths import get_compat_include, get_include
     from paddle_flags._core.plugin import Plugin, load_plugin
+    from paddle_flags._core.types import Type
     from paddle_flags._core.validators import (
         all_or_none,
         at_least_one,
@@ -85,6 +86,10 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911 - a branch for each 
         from paddle_flags._core import history
 
         return history
+    if name == "Type":
+        from paddle_flags._core import types
+
+        return types
     if name == "Hook":
         from paddle_flags._core import hooks
 
@@ -190,6 +195,7 @@ __all__ = [
     "PluginLoadError",
     "PluginValueError",
     "ReadOnlyFlagError",
+    "Type",
     "UndefinedFlagError",
     "UnknownVariableWarning",
     "__version__",

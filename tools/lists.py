@@ -206,7 +206,7 @@ def tuple_of(name: str, items: list[str]) -> str:
 
 def values_of(lists: Lists) -> str:
     """Return the arguments of define() in the order of the lists."""
-    marks = tuple_of("marks", [mark.name for mark in lists.marks])
+    marks = tuple_of("marks: tuple[bool, ...]", [mark.name for mark in lists.marks])
     return marks + tuple_of("texts: tuple[Any, ...]", [text.name for text in lists.texts])
 
 

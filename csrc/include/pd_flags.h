@@ -237,6 +237,20 @@ typedef struct pd_flag_entry {
 typedef bool (*pd_validator)(const pd_flag_entry *const *entries, void *context,
                              char *why, size_t size);
 
+/* Takes `length` bytes of a text, which may be a part of it. They are borrowed during the call,
+ * which comes without any lock. */
+typedef void (*pd_writer)(const char *text, size_t length, void *context);
+
+/* Converts a text that a string flag is about to get to its canonical form, whichever source gives
+ * it: returns true, and hands the result to `write` with `out`, unless the text stays as it is. To
+ * reject it, returns false and writes what was expected to `why`, as a validator does. A text that
+ * it wrote stays as it is when it is converted again. It is called before the choices of the flag
+ * are checked and before its validators, without any lock, on the thread that sets; it may call
+ * every function of this header, and wait for a lock: constructors and destructors don't call it,
+ * as with pd_hook_defer. The default of a definition is not converted. */
+typedef bool (*pd_converter)(const char *text, void *context, pd_writer write, void *out,
+                             char *why, size_t size);
+
 /* How the registry reads and writes the variable of a string flag that is not a const char *:
  * by functions of the module, called with the lock of the registry held. They must not call
  * anything that may call the registry, and must not throw. */
@@ -278,7 +292,9 @@ typedef enum pd_kind {
   X(sensitive, "sensitive", "its values never appear in messages and reports") \
   X(experimental, "experimental", "may change or go")
 #define PD_LATER_MARKS(X)                                                      \
-  X(required, "required", "a command line without a value for it is an error")
+  X(required, "required", "a command line without a value for it is an error") \
+  X(optional, "optional", "its default stands for no value")                   \
+  X(multi, "multi", "a list to which each use on a command line adds")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
 
 /* X(name, label, TEXT or NAMES, what it means): text, or NULL. NAMES are separated by |. */
@@ -290,7 +306,8 @@ typedef enum pd_kind {
   X(unit, "unit", TEXT, "\"bytes\": reads 64MiB; \"seconds\": reads 200ms")    \
   X(deprecated, "deprecated", TEXT, "why, and what to use instead")            \
   X(retired, "retired", TEXT, "why values are ignored")                        \
-  X(old_names, "old names", NAMES, "other names, which warn once")
+  X(old_names, "old names", NAMES, "other names, which warn once")             \
+  X(metavar, "metavar", TEXT, "what help shows in place of a value")
 #define PD_TEXT_MAP(X) PD_FIRST_TEXTS(X) PD_LATER_TEXTS(X)
 
 #define PD__MARK_FIELD(name, words, about) bool name;
@@ -330,7 +347,8 @@ typedef enum pd_kind {
   bool assignable;        /* code of the module assigns to the cell: the next call about \
                              the flag takes the value over, as it is, as set at run time */ \
   PD__LATER_MARK_FIELDS                                                        \
-  PD_LATER_TEXTS(PD__TEXT_FIELD)
+  PD_LATER_TEXTS(PD__TEXT_FIELD)                                               \
+  pd_converter convert; /* of a string; or NULL. `context` is its context too */
 
 typedef struct pd_flag_def {
   PD_FLAG_DEF_FIELDS(pd_value)
@@ -454,6 +472,7 @@ PD_API const void *pd_flag_get_address(const pd_flag *flag);
  * until the process ends. If you keep the address of the value, the byte says whether it still
  * holds that type: the address of a string or a bool never holds another type, the address of a
  * number may. */
+#define PD_STATE_UNSET 8
 PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
 
 /* Set the flag at run time. When the call returns, every cell of the flag has the value.
@@ -690,10 +709,13 @@ PD_API void pd_config_free(pd_config *config);
  *     0                   text, which suits every flag
  *     a number or bool    its pd_type; a string flag refuses it, since `version = 1.10` means
  *                         text and would become 1.1
+ *     PD_LITERAL_DATE     a date or time, which only a flag with a converter takes, as it does all text
+ *                         and numbers
  *     PD_TYPE_string      a list, which only a list flag takes; plus 16 times the type of a number
  *                         or bool in it, which a list of strings refuses
  *
  * `origin` says the place; its source is always file. */
+#define PD_LITERAL_DATE 8
 PD_API pd_status pd_config_add(pd_config *config, const char *name,
                                  const char *text, uint32_t literal,
                                  const pd_origin *origin, pd_error *err);
@@ -896,10 +918,6 @@ PD_API pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *er
 /* ------------------------------------------------------------------------
  * Reports
  */
-
-/* Takes `length` bytes of a report, which may be a part of a line. They are borrowed during the
- * call, which comes without any lock. */
-typedef void (*pd_writer)(const char *text, size_t length, void *context);
 
 typedef struct pd_report_options {
   size_t size;             /* sizeof(pd_report_options) */

@@ -17,10 +17,11 @@ from paddle_flags._core.status import (
     to_text,
     warnings_left,
 )
-from paddle_flags._core.values import REDACTED, decode_list, from_c, kind_of
+from paddle_flags._core.values import BY_NAME, REDACTED, decode_list, from_c, kind_of, typed
 from paddle_flags._fast import FlagBase, connect
 from paddle_flags._fast import make as _make
 from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagValueError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
@@ -172,7 +173,8 @@ class Flag(FlagBase[T]):
         """
         from paddle_flags._core.history import history_of  # noqa: PLC0415 - seldom used
 
-        return history_of(self.handle, self._info())
+        info = self._info()
+        return history_of(self.handle, info, self._kind_of(info))
 
     # ---- validators and watchers ----
 
@@ -239,20 +241,20 @@ class Flag(FlagBase[T]):
     def default(self) -> T:
         """The value that the flag has if no other is set."""
         info = self._info()
-        return from_c(kind_of(info), info.default_value)  # type: ignore[no-any-return]
+        return None if info.optional else from_c(self._kind_of(info), info.default_value)  # type: ignore[return-value]
 
     @property
     def min(self) -> T | None:
         """The smallest value allowed; None if only the type limits it."""
         info = self._info()
-        kind = kind_of(info)
+        kind = self._kind_of(info)
         return bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
 
     @property
     def max(self) -> T | None:
         """The largest value allowed; None if only the type limits it."""
         info = self._info()
-        kind = kind_of(info)
+        kind = self._kind_of(info)
         return bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
 
     @property
@@ -305,6 +307,11 @@ class Flag(FlagBase[T]):
         """The line of the definition, counted from 1; 0 if unknown."""
         return int(self._info().line)
 
+    @property
+    def metavar(self) -> str | None:
+        """What help shows in place of a value, or None: a word for the type."""
+        return to_text(self._info().metavar) or None
+
     # marks: made by tools/lists.py
 
     @property
@@ -337,6 +344,16 @@ class Flag(FlagBase[T]):
         """A command line without a value for it is an error."""
         return bool(self._info().required)
 
+    @property
+    def optional(self) -> bool:
+        """Its default stands for no value."""
+        return bool(self._info().optional)
+
+    @property
+    def multi(self) -> bool:
+        """A list to which each use on a command line adds."""
+        return bool(self._info().multi)
+
     # end of marks
 
     @property
@@ -355,13 +372,18 @@ class Flag(FlagBase[T]):
         """Return the value of a `pd_flag_entry *` of this flag."""
         if self._state != self._number:
             self._look_again()
-        return from_c(self._kind, entry.value)  # type: ignore[no-any-return]
+        unset = entry.origin.source == lib.PD_SOURCE_DEFAULT and self.optional
+        return None if unset else from_c(self._kind, entry.value)  # type: ignore[return-value]
 
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
         err = new_error()
         expect(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
+
+    def _kind_of(self, info: Any) -> ValueType:
+        kind = kind_of(info)
+        return typed(kind, self._type) if self._type else kind
 
     def _look_again(self) -> bool:
         """Look up type and address: a plugin may come back in another version.
@@ -370,7 +392,7 @@ class Flag(FlagBase[T]):
         """
         info = self._info()
         known = (self._number, self._sensitive)
-        self._kind = kind_of(info)
+        self._kind = self._kind_of(info)
         self._cell = ffi.cast(self._kind.pointer, lib.pd_flag_get_address(self.handle))
         self._number = self._kind.state
         self._sensitive = bool(info.sensitive)
@@ -383,12 +405,25 @@ class Flag(FlagBase[T]):
         # The state tells whether the memory that we know still holds the value.
         if self._state != self._number:
             self._look_again()
+        info = self._info()
+        if info.optional and info.source == lib.PD_SOURCE_DEFAULT:
+            return None
         value = self._cell[0]
-        return value if self._kind.decode is None else self._kind.decode(value)
+        decode = BY_NAME[self._kind.name].decode if self._type else self._kind.decode
+        value = value if decode is None else decode(value)
+        return self._decode(self._number, value) if self._type else value
 
-    def _decode(self, state: int, text: str) -> tuple[Any, ...]:
-        """Return the tuple of a list's text."""
-        return decode_list(state, text)
+    def _decode(self, state: int, value: Any) -> Any:
+        """Return the value that the Type makes of one in C, or the tuple of a list's text."""
+        if not self._type:
+            return decode_list(state, value)
+        try:
+            return self._type.read(value)
+        except ValueError as error:  # C has it from before this definition
+            seen = REDACTED if self._sensitive else shown(value)
+            reason = f"expected {self._type.expected}" if self._sensitive else error
+            message = f"{self._name}={seen}: {reason}"
+            raise FlagValueError(message) from None
 
     def _source(self) -> str:
         return to_text(lib.pd_source_name(self._info().source))
@@ -422,6 +457,10 @@ def bound(kind: ValueType, value: Any, natural: int | None) -> Any:
     """Return a bound of a definition; None if it is `natural`, that of the type."""
     if kind.python in (bool, str, tuple):
         return None
+    if kind.via is not None:
+        limit = getattr(value, kind.member)
+        if limit in (natural, _INFINITY, -_INFINITY):
+            return None
     limit = from_c(kind, value)
     infinite = kind.python is float and limit in (_INFINITY, -_INFINITY)
     return None if infinite or limit == natural else limit

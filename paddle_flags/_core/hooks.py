@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # What C calls for a hook, by the address that the library has as context, until it releases that:
 # with the address of the entries or of the flag, and whether only native code waits for the call.
-_held: dict[int, Callable[[int, bool], bytes | None]] = {}
+held: dict[int, Callable[[int, bool], Any]] = {}
 
 # The hooks that call Python.
 _ours: set[int] = set()
@@ -86,12 +86,12 @@ def _add(
     Warnings stay for the next call: raised here, as an error, one would lose the hook.
     """
     context = new_hook()
-    _held[context] = call  # first, because other threads may call it at once
+    held[context] = call  # first, because other threads may call it at once
     number = ffi.new("pd_hook *")
     err = new_error()
     status = add(*arguments, ffi.cast("void *", context), _RELEASE, number, err)
     if status != lib.PD_OK:
-        del _held[context]
+        del held[context]
         drop_hook(context)
     expect(status, err)
     _keep(number[0])
@@ -143,7 +143,7 @@ class _Validator:
         return None if accepted else self._named(self._message)
 
     def _name(self) -> str:
-        return _name_of(self._function)
+        return name_of(self._function)
 
     def _named(self, text: str) -> str:
         """Name the validator where the reason, or a single flag, doesn't lead to it."""
@@ -160,7 +160,7 @@ class _Validator:
 
     def _pass_on(self, error: BaseException, *, native: bool) -> None:
         """Leave the exception for the call that sets the flag, or report it if there is none."""
-        if _reaches_a_call(native=native):
+        if reaches_a_call(native=native):
             leave_failure(error)
         elif not isinstance(error, ValueError):  # that is how validators reject a value
             self.report(error)
@@ -177,7 +177,7 @@ _GENERATOR = 0x20 | 0x200  # CO_GENERATOR, CO_ASYNC_GENERATOR of inspect, whose 
 _COROUTINE = 0x80 | 0x100  # CO_COROUTINE, CO_ITERABLE_COROUTINE
 
 
-def _name_of(function: object) -> str:
+def name_of(function: object) -> str:
     """Return the name of a function, with that of its class."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -202,7 +202,7 @@ def _check_callable(function: object) -> None:
     marks = _marks_of(function)
     if marks & (_GENERATOR | _COROUTINE):
         what = "a generator" if marks & _GENERATOR else "an async one, which nothing would await"
-        message = f"{_name_of(function)}: expected a plain function, not {what}"
+        message = f"{name_of(function)}: expected a plain function, not {what}"
         raise FlagTypeError(message)
 
 
@@ -228,7 +228,7 @@ def _check_result(result: object, callback: object, name: str) -> None:
     if hasattr(result, "cr_frame"):
         _close(result)
         what = "returned a coroutine, which nothing awaits"
-        message = f"the watcher {_name_of(callback)} of {name!r} {what}"
+        message = f"the watcher {name_of(callback)} of {name!r} {what}"
         raise FlagTypeError(message)
 
 
@@ -271,7 +271,7 @@ class _Watcher:
             name = flag.name
             _check_result(callback(flag), callback, name)
         except BaseException as error:  # noqa: BLE001 - the change has happened
-            if not isinstance(error, Exception) and _reaches_a_call(native=native):
+            if not isinstance(error, Exception) and reaches_a_call(native=native):
                 leave_failure(error)
             else:
                 self.report(error, name)
@@ -314,7 +314,7 @@ def add_watcher(
 # ---- Calls from C ----
 
 
-def _reaches_a_call(*, native: bool) -> bool:
+def reaches_a_call(*, native: bool) -> bool:
     """Return whether a function of this package made the change, and can raise an exception.
 
     If not, the change was made by native code: on a native thread, or on a thread of Python
@@ -323,7 +323,7 @@ def _reaches_a_call(*, native: bool) -> bool:
     if native:
         return False
     frame = sys._getframe()  # noqa: SLF001 - the documented way
-    while frame.f_back and frame.f_code not in _FROM_C:
+    while frame.f_back and frame.f_code not in CALLED:
         frame = frame.f_back
     if frame.f_back is None:  # of an interpreter whose frames Python doesn't know here
         return True
@@ -331,7 +331,8 @@ def _reaches_a_call(*, native: bool) -> bool:
     return name == "paddle_flags" or name.startswith("paddle_flags.") or is_setting()
 
 
-_FROM_C = (_Validator.answer.__code__, _Watcher.answer.__code__)
+CALLED = {_Validator.answer.__code__, _Watcher.answer.__code__}
+"""The code that C calls for hooks."""
 
 
 def _report_left(hook: _Validator | _Watcher) -> None:
@@ -367,10 +368,10 @@ def _end() -> None:
             limit = 0
 
 
-_VALIDATE, _WATCH, _RELEASE = map(
+_VALIDATE, _WATCH, CONVERT, _RELEASE = map(
     ffi.cast,
-    ("pd_validator", "pd_watcher", "void (*)(void *)"),
-    open_gate(sys.version_info >= (3, 12), _held),
+    ("pd_validator", "pd_watcher", "pd_converter", "void (*)(void *)"),
+    open_gate(sys.version_info >= (3, 12), held),
 )
 atexit.register(_end)
 if hasattr(os, "register_at_fork"):

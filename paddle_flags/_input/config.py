@@ -15,6 +15,7 @@ from paddle_flags._core.status import (
     to_bytes,
 )
 from paddle_flags._input import files
+from paddle_flags._input.dicts import with_dicts
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _LITERALS = {
     "integer": lib.PD_TYPE_int64,
     "number": lib.PD_TYPE_double,
     "bool": lib.PD_TYPE_bool,
+    "date": lib.PD_LITERAL_DATE,
 }
 
 
@@ -82,7 +84,7 @@ def _read_file(config: Any, path: str, shown: str) -> None:
     reading = files.read(path, shown)
     place = ffi.new("char[]", to_bytes(reading.path))
     origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FILE, "place": place})
-    for value in reading.values:
+    for value in with_dicts(reading.values):
         origin.line, origin.column = value.at
         literal = _LITERALS[value.kind]
         if value.is_list:

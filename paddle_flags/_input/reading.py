@@ -18,7 +18,7 @@ _PROBLEMS = 100  # shown for one file
 class Scalar(NamedTuple):
     """A value as its file wrote it."""
 
-    kind: str  # "text", "integer", "number", "bool", or, for no flag, "null" and "date"
+    kind: str  # "text", "integer", "number", "bool", "date" or, for no flag, "null"
     text: str
 
 
@@ -34,7 +34,7 @@ class FileValue(NamedTuple):
 
     name: str
     text: str
-    kind: str  # "text", "integer", "number" or "bool"; of a list, its items'
+    kind: str  # "text", "integer", "number", "bool" or "date"; of a list, its items'
     is_list: bool
     at: Place
 
@@ -87,7 +87,7 @@ class Reading:
             self.fail(at, "expected the name of a flag before the value")
             return
         for scalar in value if isinstance(value, list) else [value]:
-            why = _unfit(scalar)
+            why = _unfit(scalar, in_list=isinstance(value, list))
             if why:
                 self.fail(at, f"{flag(keys)}: {why}")
                 return
@@ -111,11 +111,11 @@ def flag(keys: Sequence[str]) -> str:
     return "--" + quote(".".join(keys))
 
 
-def _unfit(value: Scalar) -> str | None:
+def _unfit(value: Scalar, *, in_list: bool) -> str | None:
     if value.kind == "null":
         return "null is not a value; to keep the default, leave the name out"
-    if value.kind == "date":
-        return "a date is not a value of a flag; to give it as text, quote it"
+    if value.kind == "date" and in_list:
+        return "a date is not an item of a list; to give it as text, quote it"
     if "\0" in value.text:
         return "expected text without a NUL character"
     if not value.text.isascii():

@@ -116,7 +116,7 @@ def _scalar(value: Any, raw: str) -> Scalar:
         return Scalar("number", number_text(value))
     if isinstance(value, str):
         return Scalar("text", value)
-    return Scalar("date", "")
+    return Scalar("date", value.isoformat())
 
 
 class _Walk:

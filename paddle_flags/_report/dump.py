@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Union, ove
 from paddle_flags._core.frames import public
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import shown, to_prefix, to_switch
+from paddle_flags._core.values import native
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
 from paddle_flags._native import lib
@@ -44,7 +45,8 @@ def _look(flag: Flag[Any], *, all: bool) -> _Current | None:
     left_out = flag.sensitive or flag.read_only or flag.retired
     if left_out or not (all or flag.source != "default"):
         return None
-    return _Current(flag.name, flag.text, flag.value)
+    value = native(flag, flag.value)
+    return None if value is None else _Current(flag.name, flag.text, value)
 
 
 # ---- arguments and variables ----

@@ -161,7 +161,8 @@ static void set_defined(pd_flag *flag) {
   flag->defined = true;
   pd__hooks_count_definition(def, 1);
   flag->name = def->name;
-  flag->hooked = def->validate || def->watch;
+  flag->hooked = def->validate || def->watch || def->convert;
+  flag->optional = def->optional;
   flag->simple = pd__def_plain(def);
   __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
   pd__flag_new_generation(flag);

@@ -135,7 +135,7 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   if (def->type == PD_TYPE_string && !def->default_value.str) {
     return refuse(def, err, PD_ERR_VALUE, "the default is NULL, expected text");
   }
-  pd_status status = pd__value_check(def, def->default_value);
+  pd_status status = def->optional ? PD_OK : pd__value_check(def, def->default_value);
   if (status == PD_OK) return PD_OK;
   const char *text = pd__value_text(def->type, def->default_value, number);
   pd__value_complaint(def, text, complaint, sizeof complaint);
@@ -191,6 +191,10 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   }
   if (def->required && def->read_only) {
     why = "it is required and read-only: no value would be taken";
+  }
+  if (def->multi && !def->list) why = "it is multi, but not a list";
+  if (def->convert && !pd__type_is_text(def->type)) {
+    why = "it has a converter, but is not a string";
   }
   return why ? refuse(def, err, PD_ERR_ARGUMENT, "%s", why) : PD_OK;
 }

@@ -40,7 +40,7 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
   for (;;) {
     uint32_t before = __atomic_load_n(&flag->generation, __ATOMIC_ACQUIRE);
     uint8_t state = __atomic_load_n(&flag->state, __ATOMIC_ACQUIRE);
-    if ((state & 0xf) != type) {
+    if ((state & PD__STATE_TYPE) != type) {
       if (!err) return state ? PD_ERR_TYPE : PD_ERR_UNDEFINED;
       return get_locked((pd_flag *)flag, type, value, err);
     }

@@ -71,7 +71,8 @@ void pd__flagfile_write(pd__rows *rows, bool all, pd__out *out) {
   size_t kept = 0;
   for (size_t i = 0; i < rows->count; i++) {
     bool given = rows->items[i].entry.origin.source != PD_SOURCE_DEFAULT;
-    if (all || given) rows->items[kept++] = rows->items[i];
+    bool unset = rows->items[i].info.optional && !given;
+    if ((all && !unset) || given) rows->items[kept++] = rows->items[i];
   }
   rows->count = kept;
   for (size_t i = 0; i < kept; i++) {

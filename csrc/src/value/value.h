@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "../base/arena.h"
 #include "../base/error.h"
 
 /* ---- Types: type.c ---- */
@@ -149,6 +150,10 @@ const char *pd__list_begin(const char *list);
 /* Returns the length of the item at *cursor and moves *cursor to the next one; NULL after the
  * last. */
 size_t pd__list_next(const char **cursor);
+
+/* Joins the texts of two lists, of which `first` has room for `room` bytes, or is no buffer.
+ * Returns NULL if memory is out. */
+char *pd__lists_join(pd__arena *arena, const char *first, const char *second, size_t *room);
 
 /* Implements pd_list_get: an item of a comma list. */
 pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
