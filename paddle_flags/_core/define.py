@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from _collections_abc import Iterable  # as collections.abc, without what that imports
+from _weakref import ref  # as weakref, without what that imports
 
 from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of, flags_made
@@ -15,6 +16,7 @@ from paddle_flags._core.status import (
     settle,
     shown,
     to_bytes,
+    to_exception,
     to_switch,
 )
 from paddle_flags._core.values import (
@@ -123,13 +125,32 @@ class _Definition:
         self.set_text("file", file)
         self.pointer.line = frame.f_lineno
 
-    def register(self) -> Flag[Any]:
+    def register(self, frame: FrameType, *, replace: bool) -> Flag[Any]:
         handle = ffi.new("pd_flag **")
         err = new_error()
-        expect(lib.pd_flag_register(self.pointer, handle, err), err)
+        status = lib.PD_ERR_CONFLICT
+        if not replace:
+            status = lib.pd_flag_register(self.pointer, handle, err)
+        mine = bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame)
+        if not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
+            from paddle_flags._core.redefine import explain, redefine  # noqa: PLC0415 - seldom used
+
+            again = redefine(self.pointer, frame, asked=replace)
+            if again is not None:
+                return again
+            if status == lib.PD_ERR_CONFLICT:
+                raise explain(to_exception(err), self.pointer)
+        expect(status, err)
         flag = flag_of(handle[0])
         settle(flag)
         return flag
+
+
+def _is_defined_by(flag: Flag[Any], frame: FrameType) -> bool:
+    """Return whether the code of `frame` defined the flag, or did so now, as nobody else has."""
+    if flag._code is None:  # noqa: SLF001 - internal to Flag
+        flag._code = ref(frame.f_code)  # noqa: SLF001
+    return flag._code() is frame.f_code  # noqa: SLF001
 
 
 def _list_kind(about: str, seen: str, default: object, items: type | str | None) -> ValueType:
@@ -199,6 +220,7 @@ def _define_with(
     retired: str | None = None,
     old_names: Iterable[str] = (),
     # end of parameters
+    replace: bool = False,
 ) -> Flag[Any]:
     choices = () if choices is None else choices
     # attributes: made by tools/lists.py
@@ -210,11 +232,12 @@ def _define_with(
     )  # fmt: skip
     # end of attributes
     frame = sys._getframe(2)  # noqa: SLF001 - the documented way
-    flag = _define_plain(
-        flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
-    )
-    if flag is not None:  # it was plain
-        return flag  # type: ignore[no-any-return]
+    if not to_switch("replace", replace):
+        flag = _define_plain(
+            flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
+        )
+        if flag is not None:  # it was plain
+            return flag  # type: ignore[no-any-return]
     about = f"definition of {shown(name)}"
     seen = REDACTED if sensitive else shown(default)
     made = _Definition(name, _kind_of(about, seen, default, type, items), sensitive=sensitive)
@@ -230,7 +253,7 @@ def _define_with(
     for field, mark in zip(MARKS, marks):
         made.set_switch(field, mark)
     made.set_place(frame)
-    return made.register()
+    return made.register(frame, replace=replace)
 
 
 @overload
@@ -337,6 +360,12 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     the value is still a plain number of bytes or seconds.
 
     `aliases` are other names; `old_names` are other names that warn when they are used.
+    With `replace=True`, a flag of the name that Python code or a C program defined is
+    defined again: it keeps its Flag and the values that were given to it, except those that
+    the new definition rejects. Validators, watchers and rules that the module of the old
+    definition has added are removed; those of other modules stay. Lines of a REPL, cells of
+    a notebook and modules that are reloaded define their flags again without it.
+
     `deprecated` says why the flag should no longer be used and what to use instead,
     `retired` why its values are now ignored. Values of a `sensitive` flag are shown as
     `<redacted>`. A command line without a value for a `required` flag is an error.
@@ -345,9 +374,9 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     another type; FlagValueError for the default, range or choices; FlagArgumentError
     if attributes do not go together; FlagConflictError if the name is taken, has a
     meaning on the command line such as `help`, or makes `no<name>` of a bool ambiguous.
-    The flag is not defined then. FlagValueError is also raised if a value from the
-    environment or a pending value is rejected; the flag is then defined, with its
-    default. Any thread may call this.
+    The flag is not defined then, or its old definition stays. FlagValueError is also
+    raised if a value from the environment, a pending value or one from before is rejected;
+    the flag is then defined, with its default. Any thread may call this.
     """
     if attributes:
         return _define_with(name, default, help, **attributes)

@@ -41,9 +41,9 @@ class Flag(FlagBase[T]):
     """A named, typed value that Python and native code of the process share.
 
     A Flag comes from `define` or `FLAGS[name]`; each flag has one object. The object
-    stays valid if the plugin that defined the flag is unloaded: until the flag is
-    defined again, its methods and properties raise UndefinedFlagError, except `name`,
-    `defined` and `repr`. Any thread may use it.
+    stays valid if the plugin that defined the flag is unloaded, or if the flag is
+    undefined: until the flag is defined again, its methods and properties raise
+    UndefinedFlagError, except `name`, `defined` and `repr`. Any thread may use it.
 
     In text, as `f"{flag}"` or `str(flag)`, a flag is its value, or `<redacted>` if it
     is sensitive.
@@ -208,7 +208,7 @@ class Flag(FlagBase[T]):
 
     @property
     def defined(self) -> bool:
-        """False while the plugin that defined the flag is unloaded."""
+        """False while the plugin that defined the flag is unloaded, and after `undefine`."""
         if self._state is not None:
             return self._state != 0
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})

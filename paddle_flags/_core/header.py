@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         deprecated: str | None
         retired: str | None
         old_names: Iterable[str]
+        replace: bool  # this one is of the call of define()
 
 
 # Attributes that are true or false, in the order of the C struct.
