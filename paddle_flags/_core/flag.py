@@ -353,7 +353,7 @@ class Flag(FlagBase[T]):
 
     def from_entry(self, entry: Any) -> T:
         """Return the value of a `pd_flag_entry *` of this flag."""
-        if self._state != self._number:
+        if self._number == 0 or self._state != self._number:
             self._look_again()
         return from_c(self._kind, entry.value)  # type: ignore[no-any-return]
 
@@ -380,8 +380,8 @@ class Flag(FlagBase[T]):
 
     def _read(self) -> Any:
         """Return the value of a list, or of a flag of an older host; raise if it is undefined."""
-        # The state tells whether the memory that we know still holds the value.
-        if self._state != self._number:
+        # The state tells whether the memory that we know, if any, still holds the value.
+        if self._number == 0 or self._state != self._number:
             self._look_again()
         value = self._cell[0]
         return value if self._kind.decode is None else self._kind.decode(value)
