@@ -1,6 +1,6 @@
 # The extension module of csrc/python: reading, setting and defining flags, fast.
 
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Callable, Generic, TypeVar
 
 _T = TypeVar("_T")
@@ -31,6 +31,7 @@ class FlagBase(Generic[_T]):
     def _name(self) -> str: ...
     _kind: Any
     _cell: Any
+    _code: Callable[[], CodeType | None] | None
     _number: int
     _sensitive: bool
 
