@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from paddle_flags._core.hooks import Hook
     from paddle_flags._core.paths import get_compat_include, get_include
     from paddle_flags._core.plugin import Plugin, load_plugin
+    from paddle_flags._core.redefine import undefine
     from paddle_flags._core.types import Type
     from paddle_flags._core.validators import (
         all_or_none,
@@ -102,6 +103,10 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911 - a branch for each 
         from paddle_flags._core import plugin
 
         return plugin
+    if name == "undefine":
+        from paddle_flags._core import redefine
+
+        return redefine
     if name in (
         "all_or_none",
         "at_least_one",
@@ -220,6 +225,7 @@ __all__ = [
     "reload",
     "required",
     "reset",
+    "undefine",
     "validator",
     "watch",
 ]  # not set: `from paddle_flags import *` leaves Python's own alone

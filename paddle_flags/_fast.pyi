@@ -1,6 +1,6 @@
 # The extension module of csrc/python: reading, setting and defining flags, fast.
 
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Callable, Generic, TypeVar
 
 _T = TypeVar("_T")
@@ -32,6 +32,7 @@ class FlagBase(Generic[_T]):
     _type: Any
     _kind: Any
     _cell: Any
+    _code: Callable[[], CodeType | None] | None
     _number: int
     _sensitive: bool
 

@@ -142,6 +142,7 @@ def module_of(lists: Lists) -> str:
         "",
         *(f"        {mark.name}: bool" for mark in lists.marks),
         *(f"        {text.name}: {keyword(text)}" for text in keywords(lists)),
+        "        replace: bool  # this one is of the call of define()",
         "",
         "",
         "# Attributes that are true or false, in the order of the C struct.",

@@ -97,6 +97,10 @@ bool fast_module(fast_state *state, PyFrameObject *frame, const char *file, cons
 
 extern PyType_Spec fast_flag_spec;
 
+/* Notes that the code of `frame` defines the flag, unless other code is known to have done that:
+ * returns false then. */
+bool fast_flag_defined_by(PyObject *flag, PyFrameObject *frame);
+
 /* Returns the current value; of a list that has not changed, the same tuple again. NULL without an
  * exception if it isn't plain. */
 PyObject *fast_flag_read(PyObject *flag);

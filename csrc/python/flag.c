@@ -24,6 +24,7 @@ typedef struct flag_object {
   PyObject *name;
   PyObject *kind; /* this and the next three fields cache what Python knows of the flag */
   PyObject *cell; /* cffi's view of the value's memory */
+  PyObject *code; /* a weak reference to the code that defined it; or NULL */
   PyObject *type; /* the Type that makes values of those of C; or NULL */
   PyObject *made; /* the value that was made of the one in C whose bits are `bits`; or NULL */
   uint64_t bits;
@@ -261,6 +262,26 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
   return (PyObject *)self;
 }
 
+/* References to one object without a callback are one object. */
+bool fast_flag_defined_by(PyObject *flag, PyFrameObject *frame) {
+  flag_object *self = (flag_object *)flag;
+  PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+  PyObject *made = PyWeakref_NewRef(code, NULL);
+  Py_DECREF(code);
+  if (!made) PyErr_Clear();
+  FAST_BEGIN_SECTION(self);
+  if (!self->code || self->code == Py_None) {
+    PyObject *old = self->code;
+    self->code = made;
+    Py_XINCREF(made);
+    Py_XDECREF(old);
+  }
+  FAST_END_SECTION();
+  bool same = self->code == made;
+  Py_XDECREF(made);
+  return same;
+}
+
 static void dealloc(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   flag_object *self = (flag_object *)object;
@@ -269,6 +290,7 @@ static void dealloc(PyObject *object) {
   Py_XDECREF(self->name);
   Py_XDECREF(self->kind);
   Py_XDECREF(self->cell);
+  Py_XDECREF(self->code);
   Py_XDECREF(self->type);
   Py_XDECREF(self->made);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
@@ -328,6 +350,7 @@ static PyMemberDef members[] = {
     {"_name", T_OBJECT, offsetof(flag_object, name), READONLY, "The name."},
     {"_kind", T_OBJECT, offsetof(flag_object, kind), 0, "The ValueType; None: not known yet."},
     {"_cell", T_OBJECT, offsetof(flag_object, cell), 0, "C's memory: a value of that type."},
+    {"_code", T_OBJECT, offsetof(flag_object, code), 0, "A weak reference to what defined it."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(flag_object, weak_references), READONLY, NULL},
     {"_number", T_UBYTE, offsetof(flag_object, number), 0, "The state that _kind is for."},
     {"_sensitive", T_BOOL, offsetof(flag_object, sensitive), 0, "Withhold its values."},

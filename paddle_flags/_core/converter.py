@@ -69,23 +69,38 @@ def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> i
     return context
 
 
-def keep(flag: Flag[Any], context: int) -> None:
-    """Use the converter for a flag that was defined with it, perhaps not for the first time."""
+def keep(flag: Flag[Any], context: int, *, replaced: bool) -> None:
+    """Use the converter, 0 for none, for a flag that was defined with it or defined again.
+
+    If the definition isn't a new one, the registry still has the context of the first.
+    """
     address = int(ffi.cast("uintptr_t", flag.handle))
-    known = _contexts.setdefault(address, context)
-    if known != context:
-        held[known] = held[context]
-        drop(context)
+    if replaced:
+        known = _contexts.pop(address, 0)
+        held.pop(known, None)  # its hook stays: a thread may be about to call it
+        if context:
+            _contexts[address] = context
+            _check_text(flag)
+    elif context:
+        known = _contexts.setdefault(address, context)
+        if known != context:
+            held[known] = held[context]
+            drop(context)
+
+
+def _check_text(flag: Flag[Any]) -> None:
+    """Reset a flag whose value is from a former definition and not one of this type."""
+    try:
+        _ = flag.value
+    except FlagValueError:
+        flag.reset()
+        raise
 
 
 def check_numbers(flag: Flag[Any]) -> None:
     """Let a type whose values C holds as numbers refuse those that it doesn't take."""
     flag.validate(lambda _: True)  # which gets the value that the type has made
-    try:
-        _ = flag.value
-    except FlagValueError:  # from before the validator was there
-        flag.reset()
-        raise
+    _check_text(flag)  # it may be from before the validator was there
 
 
 def drop(context: int) -> None:

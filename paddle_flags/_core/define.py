@@ -84,6 +84,7 @@ def _define_with(
     old_names: Iterable[str] = (),
     metavar: str | None = None,
     # end of parameters
+    replace: bool = False,
 ) -> Flag[Any]:
     choices = () if choices is None else choices
     # attributes: made by tools/lists.py
@@ -95,7 +96,7 @@ def _define_with(
     )  # fmt: skip
     # end of attributes
     frame = sys._getframe(2)  # noqa: SLF001 - the documented way
-    if case_sensitive is True:
+    if case_sensitive is True and not to_switch("replace", replace):
         flag = _define_plain(
             flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
         )
@@ -128,7 +129,7 @@ def _define_with(
         elif text is not None:
             made.set_text(field, text)
     made.set_place(frame)
-    return made.register()
+    return made.register(frame, replace=replace)
 
 
 @overload
@@ -387,6 +388,12 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     `metavar` stands for the value in help.
 
     `aliases` are other names; `old_names` are other names that warn when they are used.
+    With `replace=True`, a flag of the name that Python code or a C program defined is
+    defined again: it keeps its Flag and the values that were given to it, except those that
+    the new definition rejects. Validators, watchers and rules that the module of the old
+    definition has added are removed; those of other modules stay. Lines of a REPL, cells of
+    a notebook and modules that are reloaded define their flags again without it.
+
     `deprecated` says why the flag should no longer be used and what to use instead,
     `retired` why its values are now ignored. Values of a `sensitive` flag are shown as
     `<redacted>`. A command line without a value for a `required` flag is an error.
@@ -395,9 +402,9 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     another type; FlagValueError for the default, range or choices; FlagArgumentError
     if attributes do not go together; FlagConflictError if the name is taken, has a
     meaning on the command line such as `help`, or makes `no<name>` of a bool ambiguous.
-    The flag is not defined then. FlagValueError is also raised if a value from the
-    environment or a pending value is rejected; the flag is then defined, with its
-    default. Any thread may call this.
+    The flag is not defined then, or its old definition stays. FlagValueError is also
+    raised if a value from the environment, a pending value or one from before is rejected;
+    the flag is then defined, with its default. Any thread may call this.
     """
     if attributes:
         return _define_with(name, default, help, **attributes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from _collections_abc import Iterable  # as collections.abc, without what that imports
+from _weakref import ref  # as weakref, without what that imports
 
 from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of
@@ -39,6 +40,13 @@ if TYPE_CHECKING:
     from paddle_flags._core.types import Type
 
 _INFERRED = {bool: "bool", int: "int64", float: "double", str: "string"}
+
+
+def converter() -> Any:
+    """Return the module of the converters."""
+    from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
+
+    return converter
 
 
 class Definition:
@@ -122,38 +130,67 @@ class Definition:
         self.set_text("file", file)
         self.pointer.line = frame.f_lineno
 
-    def register(self) -> Flag[Any]:
+    def register(self, frame: FrameType, *, replace: bool) -> Flag[Any]:
+        context = self._begin_conversion()
         handle = ffi.new("pd_flag **")
+        try:
+            return self._register(handle, frame, context, replace=replace)
+        finally:
+            if context and not handle[0]:
+                converter().drop(context)
+
+    def _register(
+        self, handle: Any, frame: FrameType, context: int, *, replace: bool
+    ) -> Flag[Any]:
         err = new_error()
-        if self._kind.via is not None:
-            return self._register_typed(self._kind.via, handle, err)
-        expect(lib.pd_flag_register(self.pointer, handle, err), err)
-        flag = flag_of(handle[0])
-        settle(flag)
-        return flag
+        status = lib.PD_ERR_CONFLICT
+        if not replace:
+            status = lib.pd_flag_register(self.pointer, handle, err)
+        mine = bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame)
+        if not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
+            from paddle_flags._core.redefine import explain, redefine  # noqa: PLC0415 - seldom used
 
-    def _register_typed(self, type_: Type[Any], handle: Any, err: Any) -> Flag[Any]:
-        from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
+            def take(flag: Flag[Any]) -> None:
+                self._take(flag, context, replaced=True)
 
-        context = 0
-        if self._kind.member == "str":
-            context = converter.begin(self.pointer, self._name, type_, sensitive=self._sensitive)
-        status = lib.pd_flag_register(self.pointer, handle, err)
+            again = redefine(self.pointer, handle, frame, take, asked=replace)
+            if again is not None:
+                return again
+            if status == lib.PD_ERR_CONFLICT:
+                raise explain(to_exception(err), self.pointer)
         if not handle[0]:
-            if context:
-                converter.drop(context)
             raise to_exception(err)
         flag = flag_of(handle[0])
-        again = flag._type is not None  # noqa: SLF001 - of the package
-        flag._type = type_  # noqa: SLF001 - made here
-        flag._look_again()  # noqa: SLF001
-        if context:
-            converter.keep(flag, context)
-        elif not again:
-            converter.check_numbers(flag)
+        if self._kind.via is not None:
+            self._take(flag, context, replaced=False)
         expect(status, err)
         settle(flag)
         return flag
+
+    def _begin_conversion(self) -> int:
+        via = self._kind.via
+        if via is None or self._kind.member != "str":
+            return 0
+        return converter().begin(self.pointer, self._name, via, sensitive=self._sensitive)
+
+    def _take(self, flag: Flag[Any], context: int, *, replaced: bool) -> None:
+        """Let the flag have the type of this definition."""
+        via = self._kind.via
+        known = flag._type is not None and not replaced  # noqa: SLF001 - of the package
+        if via is None and flag._type is None:  # noqa: SLF001
+            return
+        flag._type = via  # noqa: SLF001 - made here
+        flag._look_again()  # noqa: SLF001
+        converter().keep(flag, context, replaced=replaced)
+        if via is not None and not context and not known:
+            converter().check_numbers(flag)
+
+
+def _is_defined_by(flag: Flag[Any], frame: FrameType) -> bool:
+    """Return whether the code of `frame` defined the flag, or did so now, as nobody else has."""
+    if flag._code is None:  # noqa: SLF001 - internal to Flag
+        flag._code = ref(frame.f_code)  # noqa: SLF001
+    return flag._code() is frame.f_code  # noqa: SLF001
 
 
 def _list_kind(about: str, seen: str, default: object, items: type | str | None) -> ValueType:

@@ -42,9 +42,9 @@ class Flag(FlagBase[T]):
     """A named, typed value that Python and native code of the process share.
 
     A Flag comes from `define` or `FLAGS[name]`; each flag has one object. The object
-    stays valid if the plugin that defined the flag is unloaded: until the flag is
-    defined again, its methods and properties raise UndefinedFlagError, except `name`,
-    `defined` and `repr`. Any thread may use it.
+    stays valid if the plugin that defined the flag is unloaded, or if the flag is
+    undefined: until the flag is defined again, its methods and properties raise
+    UndefinedFlagError, except `name`, `defined` and `repr`. Any thread may use it.
 
     In text, as `f"{flag}"` or `str(flag)`, a flag is its value, or `<redacted>` if it
     is sensitive.
@@ -210,7 +210,7 @@ class Flag(FlagBase[T]):
 
     @property
     def defined(self) -> bool:
-        """False while the plugin that defined the flag is unloaded."""
+        """False while the plugin that defined the flag is unloaded, and after `undefine`."""
         if self._state is not None:
             return self._state != 0
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
@@ -370,7 +370,7 @@ class Flag(FlagBase[T]):
 
     def from_entry(self, entry: Any) -> T:
         """Return the value of a `pd_flag_entry *` of this flag."""
-        if self._state != self._number:
+        if self._number == 0 or self._state != self._number:
             self._look_again()
         unset = entry.origin.source == lib.PD_SOURCE_DEFAULT and self.optional
         return None if unset else from_c(self._kind, entry.value)  # type: ignore[return-value]
@@ -402,8 +402,8 @@ class Flag(FlagBase[T]):
 
     def _read(self) -> Any:
         """Return the value of a list, or of a flag of an older host; raise if it is undefined."""
-        # The state tells whether the memory that we know still holds the value.
-        if self._state != self._number:
+        # The state tells whether the memory that we know, if any, still holds the value.
+        if self._number == 0 or self._state != self._number:
             self._look_again()
         info = self._info()
         if info.optional and info.source == lib.PD_SOURCE_DEFAULT:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         retired: str | None
         old_names: Iterable[str]
         metavar: str | None
+        replace: bool  # this one is of the call of define()
 
 
 # Attributes that are true or false, in the order of the C struct.

@@ -9,6 +9,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
+from paddle_flags._core import added, kept
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import (
     expect,
@@ -66,6 +67,7 @@ class Hook:
         number, self._number = self._number, 0
         if number:
             _ours.discard(number)
+            added.forget(number)
             lib.pd_hook_remove(number, ffi.NULL)
 
     def __enter__(self) -> Hook:  # noqa: PYI034 - typing.Self is too new for Python 3.9
@@ -237,6 +239,11 @@ def handles(flags: Sequence[Flag[Any]]) -> Any:
     return ffi.new("pd_flag *[]", [flag.handle for flag in flags])
 
 
+def addresses(flags: Sequence[Flag[Any]]) -> tuple[int, ...]:
+    """Return the addresses of the flags, as `added.note` takes them."""
+    return tuple(flag._address for flag in flags)  # noqa: SLF001 - internal to Flag
+
+
 def add_validator(
     flags: Sequence[Flag[Any]], function: Callable[..., object], message: str
 ) -> Hook:
@@ -246,7 +253,10 @@ def add_validator(
         what = f"message: {shown(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
     made = _Validator(flags, function, message)
-    return Hook(_add(made.answer, lib.pd_validator_add, handles(flags), len(flags), _VALIDATE))
+    hook = Hook(_add(made.answer, lib.pd_validator_add, handles(flags), len(flags), _VALIDATE))
+    added.note(hook._number, addresses(flags))  # noqa: SLF001 - made here
+    kept.check_kept(flags)
+    return hook
 
 
 # ---- Watchers ----
@@ -308,6 +318,8 @@ def add_watcher(
     hook = Hook(0)
     made = _Watcher(_reference(callback, hook, weak=weak), flag_of)
     hook._number = _add(made.answer, lib.pd_watcher_add, handle, _WATCH)  # noqa: SLF001 - made here
+    if handle:
+        added.note(hook._number, (int(ffi.cast("uintptr_t", handle)),))  # noqa: SLF001
     return hook
 
 

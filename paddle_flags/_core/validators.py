@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
+from paddle_flags._core import added
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
-from paddle_flags._core.hooks import Hook, add_validator, add_watcher, handles
+from paddle_flags._core.hooks import Hook, add_validator, add_watcher, addresses, handles
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import (
     expect,
@@ -69,6 +70,7 @@ def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
     number = ffi.new("pd_hook *")
     err = new_error()
     expect(lib.pd_group_add(kind, handles(flags), len(flags), number, err), err)
+    added.note(number[0], addresses(flags))
     return Hook(number[0])
 
 

@@ -45,8 +45,9 @@ def logging_flags(
     if not isinstance(handler, bool):
         message = f"handler: {handler!r:.60}: expected bool, not {type(handler).__name__}"
         raise FlagTypeError(message)
-    if name in _made:
-        return _made[name]
+    made = _made.get(name)
+    if made is not None and made.defined:
+        return made
     flag: Flag[tuple[str, ...]] = define(name, levels, help, items=str, category="logging")
     flag.validate(_are_levels)
     setter = _Setter()

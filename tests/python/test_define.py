@@ -170,7 +170,7 @@ def test_a_definition_that_differs_in_required_conflicts(python):
         "try: define()\n"
         "except pf.FlagConflictError as error: print(error)\n"
     )
-    assert ended.stdout.endswith(": not required\n")
+    assert ended.stdout.endswith(": not required; to define it again, pass replace=True\n")
 
 
 @pytest.mark.parametrize("bad", ["", "1x", "a b", "a=b", "ä", "x" * 256])

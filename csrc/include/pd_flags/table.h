@@ -135,7 +135,11 @@ PD__BEGIN_C
     (handler, context, err))                                                                       \
   S(report_json,                                                                                   \
     (const pd_report_options *options, pd_writer write, void *context, pd_error *err),             \
-    (options, write, context, err))
+    (options, write, context, err))                                                                \
+  S(flag_unregister, (pd_flag * flag, pd_error * err), (flag, err))                                \
+  S(flag_replace,                                                                                  \
+    (const pd_flag_def *def, const pd_hook *hooks, size_t count, pd_flag **out, pd_error *err),    \
+    (def, hooks, count, out, err))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;

@@ -22,6 +22,12 @@ pd_value pd__flag_base(const pd_flag *flag) {
   return pd__flag_override(flag) ? flag->extra->base : pd__flag_value(flag);
 }
 
+pd_status pd__fail_gone(const pd_flag *flag, pd_error *err) {
+  return pd__fail(err, PD_ERR_UNDEFINED, "%s: %s", flag->name,
+                  flag->withdrawn ? "its definition was taken back"
+                                  : "the module that defined it has been unloaded");
+}
+
 /* ---- Publishing ---- */
 
 static void store_everywhere(pd_flag *flag, pd_value value) {
