@@ -43,4 +43,5 @@ def _ask(flag: Flag[Any]) -> None:
     status = lib.pd_batch_set(item, 1, origin, ffi.NULL, err)
     if status == lib.PD_ERR_REFUSED:
         lib.pd_flag_reset(flag.handle, ffi.NULL)
-    check(status, err)
+    if status in (lib.PD_OK, lib.PD_ERR_REFUSED):  # otherwise another thread has changed the flag
+        check(status, err)
