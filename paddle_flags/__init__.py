@@ -43,6 +43,7 @@ from paddle_flags.errors import (
     PluginLoadError,
     PluginValueError,
     ReadOnlyFlagError,
+    RefusedModuleWarning,
     UndefinedFlagError,
     UnknownVariableWarning,
 )
@@ -190,6 +191,7 @@ __all__ = [
     "PluginLoadError",
     "PluginValueError",
     "ReadOnlyFlagError",
+    "RefusedModuleWarning",
     "UndefinedFlagError",
     "UnknownVariableWarning",
     "__version__",

@@ -625,13 +625,14 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
                                     pd_error *err);
 
 /* ------------------------------------------------------------------------
- * Warnings: deprecated and retired names that were used, each once; and others
+ * Warnings: deprecated and retired names that were used, each once; refused modules; and others
  */
 
 /* X(name, number, text): what a warning is about. */
 #define PD_WARNING_MAP(X)                                                      \
   X(GENERAL, 0, "by pd_warning_report")                                        \
-  X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used")
+  X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used") \
+  X(REFUSED, 2, "a module was refused, and no pd_module_load returns that")
 
 #define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
 typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
@@ -878,6 +879,13 @@ PD_API pd_status pd_module_get_flag(const pd_module *module, size_t index,
 /* Append the errors of joining the module to `errors`. */
 PD_API pd_status pd_module_get_errors(const pd_module *module,
                                       pd_error_list *errors, pd_error *err);
+
+/* Check that no module in the process was refused when it joined on its own, because it is linked
+ * to the program, preloaded, or opened by dlopen. Such a module goes on with its defaults, and the
+ * first refusal of each is a warning, PD_WARNING_REFUSED. The status is that of the first refused
+ * definition; `errors` (may be NULL) receives all of them. Modules that pd_module_load has loaded
+ * are not among them: it has returned their errors. */
+PD_API pd_status pd_modules_check(pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------
  * Copies of the library: the first to arrive hosts the registry

@@ -6,6 +6,10 @@ from paddle_flags._core.frames import public
 from paddle_flags._core.status import ErrorList, new_error, settle
 from paddle_flags._native import ffi, lib
 
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from paddle_flags.errors import FlagError
+
 
 @public
 def check_modules() -> None:
@@ -22,7 +26,21 @@ def check_modules() -> None:
         lib.pd_module_get_errors(handle, found.pointer, ffi.NULL)
         handle = lib.pd_module_next(handle)
     if lib.pd_error_list_count(found.pointer):
-        raise found.gather(ffi.NULL)
+        raise _explained(found.gather(ffi.NULL))
+
+
+def check_refused() -> None:
+    """Raise an error if a module in the process was refused and no call has raised that."""
+    found = ErrorList()
+    err = new_error()
+    if lib.pd_modules_check(found.pointer, err) not in (lib.PD_OK, lib.PD_ERR_UNSUPPORTED):
+        raise _explained(found.gather(err))
+
+
+def _explained(refusal: FlagError) -> FlagError:
+    from paddle_flags._core.refused import explained  # noqa: PLC0415 - seldom used
+
+    return explained(refusal)
 
 
 @public

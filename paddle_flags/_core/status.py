@@ -166,12 +166,14 @@ def leave_warning(message: Warning) -> None:
 _WARNINGS: dict[int, type[Warning]] = {
     lib.PD_WARNING_GENERAL: errors.FlagWarning,
     lib.PD_WARNING_DEPRECATED: errors.DeprecatedFlagWarning,
+    lib.PD_WARNING_REFUSED: errors.RefusedModuleWarning,
 }
 
 
 def take_warnings() -> list[Warning]:
     """Return the warnings that were left, and forget them."""
-    taken = [_WARNINGS[kind](text) for kind, text in take_native_warnings()]
+    native = take_native_warnings()  # a host that is newer has kinds of its own
+    taken = [_WARNINGS.get(kind, errors.FlagWarning)(text) for kind, text in native]
     try:
         while True:
             taken.append(warnings_left.pop(0))  # one by one: other threads take, too
@@ -221,6 +223,15 @@ def resume() -> None:
     failure = take_failure()
     if failure is not None and not isinstance(failure, Exception):
         raise failure
+
+
+def _between_calls() -> None:
+    """Do what cannot wait for the next call of this package: the main thread, at any byte code."""
+    resume()
+    if is_waiting():
+        from paddle_flags._core.refused import warn_between_calls  # noqa: PLC0415 - seldom used
+
+        warn_between_calls()
 
 
 def settle(result: object = None) -> None:
@@ -303,4 +314,4 @@ def _end() -> None:
 
 
 atexit.register(_end)
-listen(resume)
+listen(_between_calls)

@@ -135,7 +135,8 @@ PD__BEGIN_C
     (handler, context, err))                                                                       \
   S(report_json,                                                                                   \
     (const pd_report_options *options, pd_writer write, void *context, pd_error *err),             \
-    (options, write, context, err))
+    (options, write, context, err))                                                                \
+  S(modules_check, (pd_error_list *errors, pd_error *err), (errors, err))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;
