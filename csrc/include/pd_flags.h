@@ -625,7 +625,7 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
                                     pd_error *err);
 
 /* ------------------------------------------------------------------------
- * Warnings: deprecated and retired names that were used, each once; refused modules; and others
+ * Warnings: deprecated and retired names that were used, each once; and others
  */
 
 /* X(name, number, text): what a warning is about. */

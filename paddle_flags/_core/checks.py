@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.status import ErrorList, new_error, settle
+from paddle_flags._core.status import ErrorList, new_error, settle, take_refusals
 from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -37,10 +37,20 @@ def check_refused() -> None:
         raise _explained(found.gather(err))
 
 
-def _explained(refusal: FlagError) -> FlagError:
-    from paddle_flags._core.refused import explained  # noqa: PLC0415 - seldom used
+_REMEDY = (
+    "; rename one of them, or give the refused library a namespace: call"
+    ' load_plugin(path, namespace="...") before it is loaded otherwise'
+)
 
-    return explained(refusal)
+
+def _explained(refusal: FlagError) -> FlagError:
+    """Return the error with what to do about conflicts. It takes the place of the warnings."""
+    take_refusals()
+    for each in refusal.errors:
+        if each.status == "PD_ERR_CONFLICT":
+            each.args = (f"{each}{_REMEDY}",)
+    refusal.args = ("\n".join(map(str, refusal.errors)),)
+    return refusal
 
 
 @public
