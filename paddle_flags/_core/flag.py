@@ -108,7 +108,7 @@ class Flag(FlagBase[T]):
         Raises FlagValueError, ReadOnlyFlagError or FrozenFlagError; the value is then
         unchanged.
         """
-        data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self._sensitive))
+        data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self.sensitive))
         item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
         origin, _place = origin_at(caller(1))  # which points at the place
         err = new_error()

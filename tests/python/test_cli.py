@@ -428,6 +428,20 @@ def test_sensitive_values_are_in_no_output(plugin):
     assert "hunter" not in shown
 
 
+def test_an_argument_that_may_be_the_rest_of_a_secret_is_not_shown(plugin):
+    path = plugin('PD_DEFINE_string(token, "", "x", .sensitive = true);\n')
+    for command in ("explain", "run", "list"):
+        ended = cli(command, "-p", path, "--token=my", "secret")
+        assert ended.returncode == 2
+        assert "secret'" not in ended.stderr
+        assert "secret:" not in ended.stderr
+    shown = cli("explain", "-p", path, "--token=my", "secret").stderr
+    assert "the argument is not shown, as it may be a part of a secret\n" in shown
+    shown = cli("run", "-p", path, "--token=my", "secret").stderr
+    assert "no such file; its path is not shown, as it may be a part of a secret\n" in shown
+    assert "'missing'" in cli("explain", "-p", path, "missing", "--token=my").stderr
+
+
 def test_list_cuts_long_values_and_counts_columns(plugin):
     path = plugin('PD_DEFINE_string(x, "", "");\nPD_DEFINE_string(y, "日本", "");\n')
     lines = cli("list", "-p", path, f"--x={'v' * 1000}").stdout.splitlines()
