@@ -928,8 +928,8 @@ PD_API pd_status pd_report_help(const pd_report_options *options, pd_writer writ
                                 void *context, pd_error *err);
 
 /* Write a flagfile that restores the current values: those that were given, or with `all` the
- * defaults as well. Sensitive values, and values that no flagfile can set, are left out, and a
- * comment says so. */
+ * defaults as well. Sensitive values, values that no flagfile can set, and pending values are left
+ * out, and a comment says so. */
 PD_API pd_status pd_report_flagfile(bool all, pd_writer write, void *context,
                                     pd_error *err);
 
