@@ -43,6 +43,7 @@ from paddle_flags.errors import (
     PluginLoadError,
     PluginValueError,
     ReadOnlyFlagError,
+    RefusedModuleWarning,
     UndefinedFlagError,
     UnknownVariableWarning,
 )
@@ -200,6 +201,7 @@ __all__ = [
     "PluginLoadError",
     "PluginValueError",
     "ReadOnlyFlagError",
+    "RefusedModuleWarning",
     "Type",
     "UndefinedFlagError",
     "UnknownVariableWarning",

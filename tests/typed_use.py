@@ -61,6 +61,22 @@ if TYPE_CHECKING:
     assert_type(pf.load_plugin("libalpha.so").flags, dict[str, pf.Flag[Any]])
     assert_type(pf.parse(["program"]), list[str])
     assert_type(pf.describe("man"), str)
+    level: pf.Flag[int] = pf.define("level", 6)
+    mode = pf.define("mode", "fast")
+    with level.override(3), pf.override({level: 3, mode: "best"}), pf.override({level: 3}):
+        pf.FLAGS.update({level: 1, "mode": "best"})
+    with pf.override({level: 3, "mode": "best"}), pf.override({"mode": "best"}, level=1):
+        pf.override()
+
+    @level.override(3)
+    def decorated(number: int) -> str:
+        return str(number)
+
+    assert_type(decorated(1), str)
+    names: dict[str, int] = {"level": 1}
+    flags: dict[pf.Flag[int], int] = {level: 1}
+    pf.override(names)
+    pf.override(flags)
     assert_type(pf.dump(), str)
     assert_type(pf.dump("toml", all=True), str)
     assert_type(pf.dump("argv"), list[str])

@@ -672,7 +672,8 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
 /* X(name, number, text): what a warning is about. */
 #define PD_WARNING_MAP(X)                                                      \
   X(GENERAL, 0, "by pd_warning_report")                                        \
-  X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used")
+  X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used") \
+  X(REFUSED, 2, "a module was refused, and no pd_module_load returns that")
 
 #define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
 typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
@@ -923,6 +924,13 @@ PD_API pd_status pd_module_get_flag(const pd_module *module, size_t index,
 PD_API pd_status pd_module_get_errors(const pd_module *module,
                                       pd_error_list *errors, pd_error *err);
 
+/* Check that no module in the process was refused when it joined on its own, because it is linked
+ * to the program, preloaded, or opened by dlopen. Such a module goes on with its defaults, and the
+ * first refusal of each is a warning, PD_WARNING_REFUSED. The status is that of the first refused
+ * definition; `errors` (may be NULL) receives all of them. Modules that pd_module_load has loaded
+ * are not among them: it has returned their errors. */
+PD_API pd_status pd_modules_check(pd_error_list *errors, pd_error *err);
+
 /* ------------------------------------------------------------------------
  * Copies of the library: the first to arrive hosts the registry
  */
@@ -960,8 +968,8 @@ PD_API pd_status pd_report_help(const pd_report_options *options, pd_writer writ
                                 void *context, pd_error *err);
 
 /* Write a flagfile that restores the current values: those that were given, or with `all` the
- * defaults as well. Sensitive values, and values that no flagfile can set, are left out, and a
- * comment says so. */
+ * defaults as well. Sensitive values, values that no flagfile can set, and pending values are left
+ * out, and a comment says so. */
 PD_API pd_status pd_report_flagfile(bool all, pd_writer write, void *context,
                                     pd_error *err);
 

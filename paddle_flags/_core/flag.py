@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from paddle_flags._core.assign import assign, caller, origin_at
 from paddle_flags._core.frames import public_class
+from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import (
     ErrorList,
     check,
@@ -21,7 +22,7 @@ from paddle_flags._core.values import BY_NAME, REDACTED, decode_list, from_c, ki
 from paddle_flags._fast import FlagBase, connect
 from paddle_flags._fast import make as _make
 from paddle_flags._native import ffi, lib
-from paddle_flags.errors import FlagValueError
+from paddle_flags.errors import FlagValueError, UndefinedFlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Flag(FlagBase[T]):
     """
 
     __slots__ = ()
+    __match_args__ = ("name", "value")
 
     def __init__(self) -> None:
         message = "cannot create a Flag: use define() or FLAGS[name]"
@@ -85,8 +87,8 @@ class Flag(FlagBase[T]):
     def __deepcopy__(self, memo: object) -> Flag[T]:
         return self
 
-    def __reduce__(self) -> tuple[Callable[[str], Flag[Any]], tuple[str]]:
-        return find_flag, (self._name,)
+    def __reduce__(self) -> tuple[Callable[[str, str], Flag[Any]], tuple[str, str]]:
+        return _unpickle, (self._name, _remedy(self))
 
     def __repr__(self) -> str:
         if not self.defined:
@@ -109,7 +111,7 @@ class Flag(FlagBase[T]):
         Raises FlagValueError, ReadOnlyFlagError or FrozenFlagError; the value is then
         unchanged.
         """
-        data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self._sensitive))
+        data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self.sensitive))
         item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
         origin, _place = origin_at(caller(1))  # which points at the place
         err = new_error()
@@ -145,6 +147,18 @@ class Flag(FlagBase[T]):
         as an assignment to `value`; the default is then unchanged.
         """
         assign([(self, value)], caller(1), source=lib.PD_SOURCE_DEFAULT)
+
+    def override(self, value: T) -> Scope:
+        """Set the flag for the duration of a `with` block or of a function call.
+
+            with level.override(1): ...
+
+            @level.override(1)
+            def function(): ...
+
+        It is `override` of this package for one flag, and raises the same errors.
+        """
+        return Scope([(self, value)], caller(1))
 
     def freeze(self) -> None:
         """Make every change raise FrozenFlagError until `unfreeze`, for native code too."""
@@ -489,6 +503,26 @@ def find_flag(name: str) -> Flag[Any]:
     flag = flag_of(handle[0])
     settle(flag)
     return flag
+
+
+def _unpickle(name: str, remedy: str) -> Flag[Any]:
+    try:
+        return find_flag(name)
+    except UndefinedFlagError as error:
+        message = f"cannot unpickle the flag {name!r}, which is not defined here"
+        raise UndefinedFlagError(message + remedy) from error
+
+
+def _remedy(flag: Flag[Any]) -> str:
+    """Return how another process gets the flag; "" if that isn't known."""
+    if not flag.defined:
+        return ""
+    module, file = flag.module, flag.file
+    if module in (file, "__mp_main__"):  # the program
+        return f": define it at the top level of {file}, not under if __name__ == '__main__'"
+    if "/" in module or "\\" in module:
+        return f": call load_plugin({module!r}) first"
+    return f": import {module} first"
 
 
 def _name_of(handle: Any) -> str:

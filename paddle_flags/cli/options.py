@@ -109,6 +109,15 @@ def value_suggestion(tokens: list[str], *, stop_at_argument: bool = False) -> st
     return next(filter(None, (each.rpartition(NO_ARGUMENT)[2] for each in found)), "")
 
 
+def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:
+    """Return whether the first argument may be the rest of a sensitive value."""
+    found = argument_errors(tokens, stop_at_argument=stop_at_argument)
+    return bool(found) and found[0].startswith("argv[")
+
+
+SECRET = "is not shown, as it may be a part of a secret"
+
+
 def add_command(
     commands: Commands, name: str, summary: str, use: str, example: str
 ) -> argparse.ArgumentParser:

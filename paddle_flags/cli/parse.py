@@ -7,8 +7,16 @@ import sys
 from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags import errors
+from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import public
-from paddle_flags._core.status import leave_warning, settle, shown, take_warnings, warn
+from paddle_flags._core.status import (
+    leave_warning,
+    settle,
+    shown,
+    take_warnings,
+    to_switch,
+    warn,
+)
 from paddle_flags._input.argv import HelpWanted, Options, read_argv
 from paddle_flags.cli.output import print_error, print_text
 
@@ -64,6 +72,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     order: Order = "remove",
     usage: str | None = None,
     version: str | None = None,
+    check_modules: bool = True,
     exit: Exit = True,  # noqa: A002 - as in argparse
 ) -> list[str]:
     """Read flags from a command line and return its other arguments.
@@ -96,6 +105,11 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     after it, for programs with subcommands; with `arguments=False`, all of that is an
     error.
 
+    Raises FlagConflictError or another FlagError, before anything is read, while a library
+    is loaded that was refused when it was linked, imported or opened past `load_plugin`:
+    its own code does not see the flags; see `check_modules`. `check_modules=False` goes on
+    with it.
+
     `order` is what to return: the arguments without flags ("remove"), all tokens in
     their order ("leave"), or the flags, `--` and the arguments ("reorder").
 
@@ -113,6 +127,8 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         from paddle_flags._completion.flags import answer_shell  # noqa: PLC0415 - seldom used
 
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
+    if to_switch("check_modules", check_modules):
+        check_refused()
     tokens = _own_argv() if argv is None else _check_argv(argv)
     options = Options(
         env_prefix=env_prefix,

@@ -139,7 +139,8 @@ PD__BEGIN_C
   S(flag_unregister, (pd_flag * flag, pd_error * err), (flag, err))                                \
   S(flag_replace,                                                                                  \
     (const pd_flag_def *def, const pd_hook *hooks, size_t count, pd_flag **out, pd_error *err),    \
-    (def, hooks, count, out, err))
+    (def, hooks, count, out, err))                                                                 \
+  S(modules_check, (pd_error_list *errors, pd_error *err), (errors, err))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;
