@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from paddle_flags._core.header import Attributes, Floating, Integer
 
     _Unit = Literal["bytes", "seconds"]
+    Place = tuple[str, str, int]  # module, file and line
 else:
 
     def overload(function: object) -> object:
@@ -115,13 +116,11 @@ class _Definition:
             wanted = self._keep(text, f"{about}=", sensitive=self._sensitive)
         setattr(target, self._kind.member, wanted)
 
-    def set_place(self, frame: FrameType) -> None:
-        """Record the module and line of `frame` as the place of the definition."""
-        module = str(frame.f_globals.get("__name__", "__main__"))
-        file = frame.f_code.co_filename
-        self.set_text("module", file if module == "__main__" else module)
+    def set_place(self, place: Place) -> None:
+        """Record the place of the definition."""
+        module, file, self.pointer.line = place
+        self.set_text("module", module)
         self.set_text("file", file)
-        self.pointer.line = frame.f_lineno
 
     def register(self) -> Flag[Any]:
         handle = ffi.new("pd_flag **")
@@ -173,6 +172,45 @@ def _kind_of(
         )
         raise FlagTypeError(message)
     return BY_NAME[inferred]
+
+
+def place_of(frame: FrameType) -> Place:
+    """Return module, file and line of the code that a frame runs."""
+    module = str(frame.f_globals.get("__name__", "__main__"))
+    file = frame.f_code.co_filename
+    return file if module == "__main__" else module, file, frame.f_lineno
+
+
+def define_at(
+    place: Place,
+    name: str,
+    default: Any,
+    help: str,
+    *,
+    items: str | None = None,
+    min: Any = None,
+    max: Any = None,
+    choices: Iterable[object] = (),
+    category: str = "",
+    aliases: Iterable[str] = (),
+    hidden: bool = False,
+    required: bool = False,
+) -> Flag[Any]:
+    """Define a flag as `define` does, for code that has said it elsewhere, at `place`."""
+    about = f"definition of {shown(name)}"
+    made = _Definition(name, _kind_of(about, shown(default), default, None, items), sensitive=False)
+    made.set_default(default)
+    made.set_bound("min", min)
+    made.set_bound("max", max)
+    made.set_text("help", help)
+    made.set_list("choices", choices)
+    made.set_list("aliases", aliases)
+    if category:
+        made.set_text("category", category)
+    made.set_switch("hidden", hidden)
+    made.set_switch("required", required)
+    made.set_place(place)
+    return made.register()
 
 
 def _define_with(
@@ -229,7 +267,7 @@ def _define_with(
             made.set_text(field, text)
     for field, mark in zip(MARKS, marks):
         made.set_switch(field, mark)
-    made.set_place(frame)
+    made.set_place(place_of(frame))
     return made.register()
 
 
