@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.define import define_at
 from paddle_flags._core.lists import encode
+from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import shown
 from paddle_flags._core.validators import mutually_exclusive
 from paddle_flags._integrations.argparse_parser import bridge_of, mark_adopted
@@ -450,9 +451,9 @@ def adopt(parser: argparse.ArgumentParser, inputs: Inputs, place: Place) -> dict
         try:
             adopted = Adopted(parser, actions)
             adopted.define(place, categories.get(dest, ""))
-        except FlagConflictError:
-            raise
         except (_Unfit, FlagError) as error:
+            if isinstance(error, FlagConflictError) and dest in FLAGS:
+                raise
             left_out[dest] = str(error)
             continue
         made[dest] = bridge.adopted[dest] = adopted

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
+    from absl.flags import FlagValues
     from click import Command
 
     from paddle_flags._input.config import Path
@@ -148,6 +149,38 @@ def click_options(
         return click_command.decorate(command, only, inputs)
 
     return add
+
+
+@public
+def bridge_absl(
+    flag_values: FlagValues | None = None,
+    *,
+    env_prefix: str | None = None,
+    config: Path | Sequence[Path] | None = None,
+) -> dict[str, str]:
+    """Join absl's flags with those of this registry, in both directions.
+
+    From now on, each flag of `flag_values`, by default `absl.flags.FLAGS`, is a flag here,
+    and each flag here is one of absl, also those that either side defines later. Both have
+    one value: what one side sets, the other sees, and the validators of both check it.
+    `app.run` and `FLAGS(argv)` read a command line for both. They set all flags at its end
+    or none, and with `env_prefix` and `config` as in `parse`. What is refused is a
+    `flags.IllegalFlagValueError`. If `parse` reads a command line, absl's flags are parsed
+    as well.
+
+    A flag of absl that is None is empty here: `""`, 0, False or (). Values that have no
+    type in C, such as members of an Enum, are text here.
+
+    Returns what was left out: the reason for each such flag of absl; it is updated when
+    absl defines others. Raises FlagConflictError if a name has another meaning here, and
+    ImportError if absl-py is missing. Calling this again does no harm.
+    """
+    inputs = Inputs(env_prefix, config)
+    try:
+        from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise _missing(error, "absl", "absl") from None
+    return absl_flags.bridge(flag_values, inputs)
 
 
 def _click() -> Any:

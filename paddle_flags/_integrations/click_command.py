@@ -17,10 +17,11 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from paddle_flags._core.registry import find
-from paddle_flags._core.status import check, new_error, take_warnings, to_bytes
+from paddle_flags._core.status import check, new_error, take_warnings
 from paddle_flags._integrations.line import Line, find_token
 from paddle_flags._integrations.options import Option, options
-from paddle_flags._native import ffi, lib
+from paddle_flags._integrations.texts import set_texts
+from paddle_flags._native import lib
 from paddle_flags.errors import FlagConflictError, FlagError
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _set(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
                 values.before[name] = flag.text if flag.source == "argv" else None
     try:
         if _is_followed(ctx):
-            _set_texts([(name, text) for name, text, _ in values.given])
+            set_texts([(name, text) for name, text, _ in values.given])
         else:
             _read(values, inputs)
     except FlagError as error:
@@ -206,25 +207,12 @@ def _read(values: _Values, inputs: Inputs) -> None:
     line.read(inputs)
 
 
-def _set_texts(texts: list[tuple[str, str]]) -> None:
-    """Set flags from a command line that goes on."""
-    if not texts:
-        return
-    kept = [ffi.new("char[]", to_bytes(text)) for _, text in texts]
-    items = ffi.new("pd_assignment[]", len(texts))
-    for item, (name, _), text in zip(items, texts, kept):
-        item.flag, item.text = find(name).handle, text
-    origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_ARGV})
-    err = new_error()
-    check(lib.pd_batch_set(items, len(texts), origin, ffi.NULL, err), err)
-
-
 def _drop(values: _Values) -> None:
     """Drop what the command line gave; bring back what an earlier one gave."""
     for name, text in values.before.items():
         with suppress(FlagError):
             if text is not None:
-                _set_texts([(name, text)])
+                set_texts([(name, text)])
                 continue
             err = new_error()
             check(lib.pd_flag_drop(find(name).handle, lib.PD_SOURCE_ARGV, err), err)
