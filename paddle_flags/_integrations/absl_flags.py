@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
 
 
+flags.disclaim_key_flags()  # absl looks for the module that defines a flag behind this one
+
+
 class Bridge:
     """Two registries as one."""
 
@@ -50,6 +53,9 @@ class Bridge:
     def take(self, flag: Any) -> None:
         """Define a flag of absl here; FlagConflictError if the name means something else."""
         if isinstance(getattr(flag, "link", None), Link):
+            return
+        if type(flag).__name__ == "_FlagAlias":  # of flags.DEFINE_alias
+            self.left_out[flag.name] = "is an alias of another flag of absl"
             return
         codec = Codec(flag)
         try:
@@ -199,7 +205,7 @@ class Bridge:
 def _made(about: facts.Snapshot) -> Any:
     """Return a flag of absl for one of ours."""
     letters = [name for name in about.aliases if len(name) == 1]
-    made = flags.Flag(
+    return flags.Flag(
         _Parser(about),
         _Serializer(),
         about.name,
@@ -208,10 +214,9 @@ def _made(about: facts.Snapshot) -> Any:
         short_name=letters[0] if letters else None,
         boolean=about.type == "bool",
     )
-    return made
 
 
-class _Parser(flags.ArgumentParser):
+class _Parser(flags.ArgumentParser):  # type: ignore[type-arg, unused-ignore] # generic in some
     """Describes the values of a flag of ours; our registry reads them."""
 
     def __init__(self, about: facts.Snapshot) -> None:
@@ -227,7 +232,7 @@ class _Parser(flags.ArgumentParser):
         return self._about
 
 
-class _Serializer(flags.ArgumentSerializer):
+class _Serializer(flags.ArgumentSerializer):  # type: ignore[type-arg, unused-ignore] # as above
     def serialize(self, value: Any) -> str:
         """Return the text of a value."""
         return facts.plain(tuple(value) if isinstance(value, list) else value)
@@ -236,7 +241,7 @@ class _Serializer(flags.ArgumentSerializer):
 def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with its methods
     """Return the class of FlagValues that a bridge has been added to."""
 
-    class Values(kind):  # type: ignore[misc, valid-type]
+    class Values(kind):  # type: ignore[misc]
         """absl's FlagValues with our flags."""
 
         def _find(self, name: str) -> None:
@@ -256,6 +261,9 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             return bool(super().__contains__(name))
 
         def __setitem__(self, name: str, flag: Any) -> None:
+            if not isinstance(name, str) or not isinstance(flag, flags.Flag):
+                super().__setitem__(name, flag)  # which raises
+                return
             self._find(name)
             before = self.__dict__["__flags"].get(flag.name)
             super().__setitem__(name, flag)
@@ -319,7 +327,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
         def __deepcopy__(self, memo: dict[int, Any]) -> Any:
             import copy  # noqa: PLC0415
 
-            made = object.__new__(kind)
+            made: Any = object.__new__(kind)
             made.__dict__.update(copy.deepcopy(self.__dict__, memo))
             return made
 

@@ -12,17 +12,16 @@ from absl import flags
 from paddle_flags._core.assign import assign
 from paddle_flags._core.hooks import add_validator
 from paddle_flags._core.status import check, new_error, to_bytes
-from paddle_flags._integrations.absl_values import Codec
 from paddle_flags._integrations.texts import set_texts
 from paddle_flags._native import lib
-from paddle_flags._report import facts
-from paddle_flags.errors import FlagError, FlagTypeError
+from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
     from paddle_flags._core.flag import Flag
+    from paddle_flags._integrations.absl_values import Codec
 
 _UNKNOWN = object()
 
@@ -44,10 +43,12 @@ class Link:
         self.values = values
         self.theirs = theirs
         self.ours = ours
-        self.kind = type(theirs)  # as it was
+        self.kind: Any = type(theirs)  # as it was
         self.given: str | None = None  # text from a command line that is being read
         self._seen: Any = _UNKNOWN  # value of ours that absl's value was made from
         self._hooked = False
+        self.alone = False  # the value was parsed outside of a command line
+        self._before: Any = _UNKNOWN  # the value before absl set one
 
     def join(self) -> None:
         """Let absl's flag use the value of ours."""
@@ -57,6 +58,8 @@ class Link:
         self.theirs.__class__ = type(self.kind.__name__, (self.kind,), members)
         for validator in self.theirs.validators:
             self.watch_over(validator)
+        if self.kind.value is not flags.Flag.value:  # something follows from a change
+            self.ours.watch(lambda _: self.get())
 
     def leave(self) -> None:
         """Make absl's flag what it was."""
@@ -82,14 +85,12 @@ class Link:
 
     def get(self) -> Any:
         """Return absl's value."""
-        known = self.theirs.__dict__
-        if self.given is not None:
-            return known["_value"]
-        now = self.ours.value
-        if self._seen is _UNKNOWN or now != self._seen:
-            known["_value"] = self.to_theirs(now)
-            self._seen = now
-        return known["_value"]
+        if self.given is None:
+            now = self.ours.value
+            if self._seen is _UNKNOWN or now != self._seen:
+                self.kind.value.fset(self.theirs, self.to_theirs(now))
+                self._seen = now
+        return self.kind.value.fget(self.theirs)
 
     def set(self, value: Any) -> None:
         """Set both values."""
@@ -97,27 +98,35 @@ class Link:
             with _Inside():
                 self._assign(value)
             self._seen = self.ours.value
-        self.theirs.__dict__["_value"] = value
+        self.kind.value.fset(self.theirs, value)
 
     def _assign(self, value: Any) -> None:
         if value is None and self.accepts_none:
             self.ours.reset()
             return
         wanted = self.to_ours(value)
-        if state.source == lib.PD_SOURCE_RUNTIME and self._is_beneath(wanted):
-            del self.ours.value  # as flagsaver and others do to restore a value
+        if state.source == lib.PD_SOURCE_RUNTIME and self._restore(wanted):
             return
         assign([(self.ours, wanted)], _where(), source=state.source)
 
     accepts_none = False
 
-    def _is_beneath(self, wanted: Any) -> bool:
-        """Return whether the value was there before it was set at run time."""
-        if self.ours.source != "run time" or self.ours.sensitive:
+    def _remember(self) -> None:
+        if self.ours.source not in ("run time", "argv"):
+            self._before = self.ours.value
+
+    def _restore(self, wanted: Any) -> bool:
+        """Drop what was set last if `wanted` was there before, as flagsaver sets it again."""
+        source = self.ours.source
+        if source != "run time" and not (source == "argv" and self.alone):
+            self._before = self.ours.value
             return False
-        rest = (each for each in self.ours.history if not each.replaced)
-        found = next((each.value for each in rest if each.source != "run time"), _UNKNOWN)
-        return bool(found == wanted)
+        if self._before != wanted:
+            return False
+        number = lib.PD_SOURCE_RUNTIME if source == "run time" else lib.PD_SOURCE_ARGV
+        err = new_error()
+        check(lib.pd_flag_drop(self.ours.handle, number, err), err)
+        return bool(self.ours.value == wanted)  # unless a file or the like was read meanwhile
 
     def forget(self) -> None:
         """Take absl's value from ours again."""
@@ -127,11 +136,12 @@ class Link:
     def keep(self) -> None:
         """Keep absl's value, which ours has now, too."""
         self.given = None
+        self.alone = False
         self._seen = self.ours.value
 
     def reset(self) -> None:
         """Drop all values but the default."""
-        with suppress(FlagError):
+        with suppress(flags.IllegalFlagValueError), _Inside():
             self.ours.reset()
         self.forget()
 
@@ -243,17 +253,19 @@ class TheirLink(Link):
         return self._codec.to_ours(value)
 
     def to_theirs(self, value: Any) -> Any:
-        """Return a value of ours as one of absl: its own default, while nothing is set."""
-        if self.ours.source == "default" and value == self.to_ours(self.theirs.default):
+        """Return a value of ours as one of absl; for the default, absl's, which may be None."""
+        if value == self.to_ours(self.theirs.default):
             return self.theirs.default
         return self._codec.to_theirs(value)
 
     def parse(self, argument: Any, parse: Any) -> None:
         """Take what a command line gives, as absl's parser reads it."""
         if not reading(self):
+            self._remember()
             with _FromArgv():
                 parse(argument)
                 self.set(self.get())  # a list may have grown in place
+            self.alone = True
             return
         before = self.given
         self.given = before or ""
@@ -282,8 +294,10 @@ class OurLink(Link):
             self.given = argument
             self.theirs.__dict__["_value"] = argument
         else:
+            self._remember()
             with _FromArgv(), _Inside():
                 self._set_text(argument)
+            self.alone = True
             self.forget()
         self.theirs.present += 1
 
@@ -316,7 +330,7 @@ class _FromArgv:
 
 def reading(link: Link) -> bool:
     """Return whether the FlagValues of a link are reading a command line."""
-    return bool(getattr(type(link.values), "bridge").reading)
+    return bool(type(link.values).bridge.reading)
 
 
 # ---- absl's flags ----
@@ -354,7 +368,8 @@ class Bridged:
     def using_default_value(self) -> bool:
         """Whether nothing has set the flag, on either side."""
         return bool(
-            self.__dict__["using_default_value"] and self.link.ours.source in ("default", "override")
+            self.__dict__["using_default_value"]
+            and self.link.ours.source in ("default", "override")
         )
 
     @using_default_value.setter
@@ -391,7 +406,7 @@ class Bridged:
         was = self.__dict__["using_default_value"]
         self.__dict__["using_default_value"] = False  # the value follows from ours
         try:
-            self.link.kind._set_default(self, value)
+            self.link.kind._set_default(self, value)  # noqa: SLF001 - absl's own way
         finally:
             self.__dict__["using_default_value"] = was
         self.link.set_default()

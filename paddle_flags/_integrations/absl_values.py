@@ -18,14 +18,16 @@ _PYTHON: dict[str, Callable[[Any], Any]] = {"bool": bool, "double": float}
 class Codec:
     """How the values of a flag of absl are stored: its type in C, and the conversions."""
 
-    def __init__(self, flag: flags.Flag) -> None:
+    def __init__(self, flag: Any) -> None:
         self._flag = flag
         self._parser: Any = flag.parser
         self._is_multi = isinstance(flag, flags.MultiFlag)
         self._is_list = self._is_multi or isinstance(self._parser, flags.BaseListParser)
         self.kind = _kind(self._parser, boolean=flag.boolean)
-        self._is_exact = self.kind != "string" or type(self._parser) in _TEXTS or (
-            self._is_list and not self._is_multi
+        self._is_exact = (
+            self.kind != "string"
+            or type(self._parser) in _TEXTS
+            or (self._is_list and not self._is_multi)
         )
         self.items = self.kind if self._is_list else None
 

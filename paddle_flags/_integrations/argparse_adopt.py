@@ -47,7 +47,7 @@ _ACTIONS: dict[str, dict[str, Any]] = {
 _KINDS = _classes()
 _SWITCHES = {"store_true", "store_false", "boolean_optional"}
 _LISTS = {"append", "append_const", "extend"}
-_PLAIN = {None: "string", str: "string", int: "int64", float: "double"}
+_PLAIN: dict[Any, str] = {None: "string", str: "string", int: "int64", float: "double"}
 _ITEMS = {str: "string", int: "int64", float: "double"}
 _EMPTY: dict[str, Any] = {"string": "", "int64": 0, "double": 0.0}
 _MOST_CHOICES = 10  # a longer range of numbers becomes a range
@@ -115,7 +115,7 @@ class Adopted:
         self._custom = self._item == "custom"
         self.spellings = [each for action in actions for each in action.option_strings]
         self.required = [action for action in actions if action.required]
-        self._types = [action.type for action in actions]
+        self._types: list[Any] = [action.type for action in actions]
         self._default = self._value(self._plain_default())
         self._before: Any = None
         self._had = False
@@ -128,20 +128,24 @@ class Adopted:
         lowest, highest, choices, check = self._limits()
         if self._kind == "count":
             lowest = 0
-        self.flag = define_at(
-            place,
-            self.dest.replace("-", "_"),
-            self._default,
-            self._help(),
-            items=self._flag_item() if self._kind == "list" else None,
-            min=lowest,
-            max=highest,
-            choices=choices,
-            category=category,
-            aliases=self._aliases(),
-            hidden=all(action.help == argparse.SUPPRESS for action in self._actions),
-            required=bool(self.required),
-        )
+        known: dict[str, Any] = {
+            "items": self._flag_item() if self._kind == "list" else None,
+            "min": lowest,
+            "max": highest,
+            "choices": choices,
+            "category": category,
+            "hidden": all(action.help == argparse.SUPPRESS for action in self._actions),
+            "required": bool(self.required),
+        }
+        name = self.dest.replace("-", "_")
+        try:
+            self.flag = define_at(
+                place, name, self._default, self._help(), aliases=self._aliases(), **known
+            )
+        except FlagConflictError:  # it may be about an alias, which is a mere convenience
+            if not self._aliases():
+                raise
+            self.flag = define_at(place, name, self._default, self._help(), **known)
         self._add_checks(check)
 
     def _flag_item(self) -> str:
@@ -174,7 +178,8 @@ class Adopted:
         default = self._parser.get_default(self.dest)
         if isinstance(default, str) and self._item not in ("string", "custom"):
             try:
-                return self._first.type(default)  # type: ignore[operator] # int or float
+                convert: Any = self._first.type
+                return convert(default)
             except (TypeError, ValueError):
                 return None
         return default
@@ -267,9 +272,9 @@ class Adopted:
         convert: Any = next(kind for kind in self._types if kind is not None)
         try:
             made = convert(value)
-        except (TypeError, ValueError, argparse.ArgumentTypeError) as error:
-            if isinstance(error, argparse.ArgumentTypeError):
-                raise ValueError(str(error)) from None
+        except argparse.ArgumentTypeError as error:
+            raise ValueError(str(error)) from None
+        except (TypeError, ValueError):
             message = f"expected a value for {getattr(convert, '__name__', repr(convert))}()"
             raise ValueError(message) from None
         choices = self._first.choices
@@ -288,7 +293,7 @@ class Adopted:
         setattr(namespace, self.dest, _NotGiven(start))
         for action, kind in zip(self._actions, self._types):
             if self._custom and kind is not None:
-                action.type = _Typed(kind)  # type: ignore[assignment]
+                action.type = _Typed(kind)
             action.required = False
 
     def end(self) -> None:
@@ -331,7 +336,7 @@ class Adopted:
         convert = next((kind for kind in self._types if kind is not None), None)
         if isinstance(default, str) and convert is not None and not self._had:
             try:
-                default = convert(default)  # type: ignore[operator]
+                default = convert(default)
             except (TypeError, ValueError, argparse.ArgumentTypeError):
                 name = getattr(convert, "__name__", repr(convert))
                 message = f"invalid {name} value: {default!r}"

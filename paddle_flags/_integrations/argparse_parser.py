@@ -281,5 +281,3 @@ def add(
 def mark_adopted(name: str) -> None:
     """Keep `add_to` from adding an option for a flag that comes from an option."""
     _adopted_names.add(name)
-
-

@@ -10,7 +10,7 @@ from paddle_flags._core.define import place_of
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import shown, to_switch
 from paddle_flags._integrations.line import Inputs
-from paddle_flags.errors import FlagTypeError
+from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,6 +67,9 @@ def add_to(
         if click_command.is_command(parser):
             click_command.add(parser, only, inputs)
             return
+    if type(parser).__module__.partition(".")[0] == "typer":
+        message = f"parser: {shown(parser)}: this version of typer has a click of its own"
+        raise FlagUnsupportedError(message)
     raise _not_a(parser, "an ArgumentParser or a click.Command")
 
 
@@ -179,7 +182,7 @@ def bridge_absl(
     try:
         from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
-        raise _missing(error, "absl", "absl") from None
+        raise _missing(error, "absl", "absl-py", "absl") from None
     return absl_flags.bridge(flag_values, inputs)
 
 
@@ -187,14 +190,16 @@ def _click() -> Any:
     try:
         from paddle_flags._integrations import click_command  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
-        raise _missing(error, "click", "click") from None
+        raise _missing(error, "click", "click", "click") from None
     return click_command
 
 
-def _missing(error: ModuleNotFoundError, module: str, extra: str) -> ImportError:
+def _missing(
+    error: ModuleNotFoundError, module: str, package: str, extra: str
+) -> ImportError:
     """Return the error for a package that is not installed."""
     if (error.name or "").partition(".")[0] != module:
         return error
     return ImportError(
-        f"the package {extra} is missing: pip install 'paddle_flags[{extra}]'", name=module
+        f"the package {package} is missing: pip install 'paddle_flags[{extra}]'", name=module
     )

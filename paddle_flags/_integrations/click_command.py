@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _KEY = "paddle_flags.values"  # in click's Context.meta, which a command shares with its groups
 
 
-class _Text(click.ParamType):
+class _Text(click.ParamType):  # type: ignore[type-arg, unused-ignore] # generic in some versions
     """The value of a flag as text: the registry checks it together with the others."""
 
     name = "text"
