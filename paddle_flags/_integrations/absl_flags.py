@@ -266,6 +266,10 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
                 return
             self._find(name)
             before = self.__dict__["__flags"].get(flag.name)
+            if isinstance(getattr(before, "link", None), OurLink):
+                ours = before.link.ours
+                message = f"--{name} is already defined at {ours.file}:{ours.line}"
+                raise flags.DuplicateFlagError(message)
             super().__setitem__(name, flag)
             if self.__dict__["__flags"].get(flag.name) is flag and before is not flag:
                 if before is not None:

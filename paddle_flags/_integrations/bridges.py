@@ -194,9 +194,7 @@ def _click() -> Any:
     return click_command
 
 
-def _missing(
-    error: ModuleNotFoundError, module: str, package: str, extra: str
-) -> ImportError:
+def _missing(error: ModuleNotFoundError, module: str, package: str, extra: str) -> ImportError:
     """Return the error for a package that is not installed."""
     if (error.name or "").partition(".")[0] != module:
         return error

@@ -58,7 +58,7 @@ def test_a_flag_of_ours_is_one_of_absl(name: str) -> None:
 
 
 def test_a_flag_of_a_plugin_is_one_of_absl(name: str, plugin: Any) -> None:
-    path = plugin(f'PD_DEFINE_int32({name}, 6, "Level")\n', name)
+    path = plugin(f'PD_DEFINE_int32({name}, 6, "Level");\n', name)
     loaded = pf.load_plugin(path)
     assert getattr(FLAGS, name) == 6
     FLAGS(["prog", f"--{name}=7"])
@@ -282,7 +282,8 @@ def test_a_sensitive_value_is_not_shown(name: str) -> None:
 
 APP = (
     "from absl import app, flags\nimport paddle_flags as pf\n"
-    "flags.DEFINE_string('echo', None, 'Text to echo.')\npf.define('times', 1, 'How often', min=1)\n"
+    "flags.DEFINE_string('echo', None, 'Text to echo.')\n"
+    "pf.define('times', 1, 'How often', min=1)\n"
     "def main(argv):\n    print(argv[1:], flags.FLAGS.echo, flags.FLAGS.times, pf.FLAGS.echo)\n"
     "if __name__ == '__main__':\n    pf.bridge_absl(env_prefix='ECHO_')\n    app.run(main)\n"
 )

@@ -290,10 +290,28 @@ def test_each_kind_of_option_is_a_flag(name: str) -> None:
     assert (pf.FLAGS[f"{name}_port"].min, pf.FLAGS[f"{name}_port"].max) == (1, 65535)
 
 
-LINE = (
-    "-j 3 --@_rate=0.5 --@_text=t --@_quiet --no_@_cache --@_color -vv -I a -I b,c --@_two 1 2"
-    " --@_mode=best --@_kind=b --@_out=/tmp --@_port=8080 --@_level"
-).split()
+LINE = [
+    "-j",
+    "3",
+    "--@_rate=0.5",
+    "--@_text=t",
+    "--@_quiet",
+    "--no_@_cache",
+    "--@_color",
+    "-vv",
+    "-I",
+    "a",
+    "-I",
+    "b,c",
+    "--@_two",
+    "1",
+    "2",
+    "--@_mode=best",
+    "--@_kind=b",
+    "--@_out=/some/where",
+    "--@_port=8080",
+    "--@_level",
+]
 GIVEN = {
     "jobs": 3,
     "rate": 0.5,
@@ -306,7 +324,7 @@ GIVEN = {
     "two": [1, 2],
     "mode": "best",
     "kind": "b",
-    "out": Path("/tmp"),
+    "out": Path("/some/where"),
     "port": 8080,
     "level": 9,
 }
@@ -314,7 +332,7 @@ GIVEN = {
 
 def test_the_command_line_sets_flags_and_namespace(name: str) -> None:
     assert values(adopted(name), name, [token.replace("@", name) for token in LINE]) == GIVEN
-    for key, value in {**GIVEN, "out": "/tmp", "i": ("a", "b,c"), "two": (1, 2)}.items():
+    for key, value in {**GIVEN, "out": "/some/where", "i": ("a", "b,c"), "two": (1, 2)}.items():
         flag = pf.FLAGS[f"{name}_{key}"]
         assert (flag.value, flag.source) == (value, "argv")
     assert pf.FLAGS[f"{name}_jobs"].place == "argv[1]"
@@ -405,7 +423,9 @@ def test_exclusive_options_are_exclusive_flags(name: str, monkeypatch: pytest.Mo
     assert values(made, name, []) == {"json": True, "text": False}
 
 
-def test_types_of_the_program_convert_each_value(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_types_of_the_program_convert_each_value(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def even(text: str) -> int:
         if int(text) % 2:
             message = f"{text} is odd"
@@ -529,7 +549,10 @@ def test_pygmentize_takes_its_options_from_the_environment(tmp_path: Path) -> No
     plain = run(sys.executable, "-m", "pygments", "-f", "html", code)
     assert plain.stdout.startswith("<div")
     assert run(sys.executable, script, "-f", "html", code).stdout == plain.stdout
-    assert run(sys.executable, script, code, env={**os.environ, "PYG_f": "html"}).stdout == plain.stdout
+    assert (
+        run(sys.executable, script, code, env={**os.environ, "PYG_f": "html"}).stdout
+        == plain.stdout
+    )
     both = run(sys.executable, script, "-f", "latex", code, env={**os.environ, "PYG_f": "html"})
     assert both.stdout.startswith("\\begin{Verbatim}")
     assert run(sys.executable, script, "-l", "python", "-g", check=False).returncode == 2
@@ -541,7 +564,9 @@ def test_pygmentize_has_the_flags_of_others(tmp_path: Path) -> None:
     code = write(tmp_path / "x.py", "x = 1\n")
     assert run(sys.executable, script, "--depth=2", "-f", "html", code).stdout.startswith("<div")
     assert "--depth INT64" in run(sys.executable, script, "-h").stdout
-    assert "--depth=x: expected" in run(sys.executable, script, "--depth=x", code, check=False).stderr
+    assert (
+        "--depth=x: expected" in run(sys.executable, script, "--depth=x", code, check=False).stderr
+    )
 
 
 def test_nothing_is_imported_before_its_use(python: Any) -> None:
