@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         watch,
     )
     from paddle_flags._input.reload import FlagChange, reload
+    from paddle_flags._integrations.bridges import add_to, adopt, bridge_absl, click_options
     from paddle_flags._integrations.log_levels import logging_flags
     from paddle_flags._integrations.propagate import propagate
     from paddle_flags._report.describe import describe
@@ -123,6 +124,10 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911 - a branch for each 
         from paddle_flags._input import reload
 
         return reload
+    if name in ("add_to", "adopt", "bridge_absl", "click_options"):
+        from paddle_flags._integrations import bridges
+
+        return bridges
     if name == "logging_flags":
         from paddle_flags._integrations import log_levels
 
@@ -206,11 +211,15 @@ __all__ = [
     "UndefinedFlagError",
     "UnknownVariableWarning",
     "__version__",
+    "add_to",
+    "adopt",
     "all_or_none",
     "at_least_one",
+    "bridge_absl",
     "check_modules",
     "check_pending",
     "check_values",
+    "click_options",
     "define",
     "describe",
     "dump",

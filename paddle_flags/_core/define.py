@@ -7,6 +7,7 @@ import sys
 from paddle_flags._core.definition import (
     Definition,
     kind_of_meaning,
+    place_of,
     plain_kind,
     with_meaning,
 )
@@ -128,7 +129,7 @@ def _define_with(
             made.set_list(field, text)
         elif text is not None:
             made.set_text(field, text)
-    made.set_place(frame)
+    made.set_place(place_of(frame))
     return made.register(frame, replace=replace)
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from paddle_flags._core.type_table import Meaning
     from paddle_flags._core.types import Type
 
+    Place = tuple[str, str, int]  # module, file and line
+
 _INFERRED = {bool: "bool", int: "int64", float: "double", str: "string"}
 
 
@@ -122,15 +124,14 @@ class Definition:
             wanted = self._keep(text, f"{about}=", sensitive=self._sensitive)
         setattr(target, self._kind.member, wanted)
 
-    def set_place(self, frame: FrameType) -> None:
-        """Record the module and line of `frame` as the place of the definition."""
-        module = str(frame.f_globals.get("__name__", "__main__"))
-        file = frame.f_code.co_filename
-        self.set_text("module", file if module == "__main__" else module)
+    def set_place(self, place: Place) -> None:
+        """Record the place of the definition."""
+        module, file, self.pointer.line = place
+        self.set_text("module", module)
         self.set_text("file", file)
-        self.pointer.line = frame.f_lineno
 
-    def register(self, frame: FrameType, *, replace: bool) -> Flag[Any]:
+    def register(self, frame: FrameType | None, *, replace: bool) -> Flag[Any]:
+        """Define the flag, for the code of `frame`, which may define it again; None for nobody's."""
         context = self._begin_conversion()
         handle = ffi.new("pd_flag **")
         try:
@@ -140,14 +141,14 @@ class Definition:
                 converter().drop(context)
 
     def _register(
-        self, handle: Any, frame: FrameType, context: int, *, replace: bool
+        self, handle: Any, frame: FrameType | None, context: int, *, replace: bool
     ) -> Flag[Any]:
         err = new_error()
         status = lib.PD_ERR_CONFLICT
         if not replace:
             status = lib.pd_flag_register(self.pointer, handle, err)
-        mine = bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame)
-        if not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
+        mine = frame is None or (bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame))
+        if frame and not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
             from paddle_flags._core.redefine import explain, redefine  # noqa: PLC0415 - seldom used
 
             def take(flag: Flag[Any]) -> None:
@@ -264,3 +265,46 @@ def with_meaning(
 
 def _is_enum(value: object) -> bool:
     return hasattr(type(value), "__members__")  # without the module enum
+
+
+def place_of(frame: FrameType) -> Place:
+    """Return module, file and line of the code that a frame runs."""
+    module = str(frame.f_globals.get("__name__", "__main__"))
+    file = frame.f_code.co_filename
+    return file if module == "__main__" else module, file, frame.f_lineno
+
+
+def define_at(
+    place: Place,
+    name: str,
+    default: Any,
+    help: str,
+    *,
+    items: str | None = None,
+    min: Any = None,
+    max: Any = None,
+    choices: Iterable[object] = (),
+    category: str = "",
+    aliases: Iterable[str] = (),
+    hidden: bool = False,
+    required: bool = False,
+) -> Flag[Any]:
+    """Define a flag as `define` does, for code that has said it elsewhere, at `place`."""
+    about = f"definition of {shown(name)}"
+    kind = plain_kind(about, shown(default), default, None, items)
+    if kind is None:
+        message = f"{about}: default {shown(default)}: expected bool, int, float, str or a list"
+        raise FlagTypeError(message)
+    made = Definition(name, kind, sensitive=False)
+    made.set_default(default)
+    made.set_bound("min", min)
+    made.set_bound("max", max)
+    made.set_text("help", help)
+    made.set_list("choices", choices)
+    made.set_list("aliases", aliases)
+    if category:
+        made.set_text("category", category)
+    made.set_switch("hidden", hidden)
+    made.set_switch("required", required)
+    made.set_place(place)
+    return made.register(None, replace=False)

@@ -18,7 +18,7 @@ from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, Literal
 
     from paddle_flags._input.config import ConfigFiles, Path
@@ -121,7 +121,13 @@ def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
     if files:
         files.remember()
     _remember_prefix(options.env_prefix)
+    for function in after_reading:
+        function()
     return rest
+
+
+after_reading: list[Callable[[], None]] = []
+"""Functions that are called when a command line has been read and its flags are set."""
 
 
 def _check_tokens(tokens: Sequence[object]) -> None:
