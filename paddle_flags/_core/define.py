@@ -7,7 +7,7 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 
 from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of, flags_made
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import outside, public
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
     expect,
@@ -209,7 +209,7 @@ def _define_with(
         choices, category, aliases, unit, deprecated, retired, old_names,
     )  # fmt: skip
     # end of attributes
-    frame = sys._getframe(2)  # noqa: SLF001 - the documented way
+    frame = outside(sys._getframe(2))  # noqa: SLF001 - the documented way
     flag = _define_plain(
         flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
     )
