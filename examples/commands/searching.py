@@ -6,7 +6,7 @@ from pathlib import Path
 
 import paddle_flags as pf
 
-invert = pf.define("invert", False, "Print the other lines", aliases=["v"])
+invert = pf.define("invert", default=False, help="Print the other lines", aliases=["v"])
 most = pf.define("most", 0, "Stop after so many lines; 0: never", min=0)
 
 

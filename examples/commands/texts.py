@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from encodings.aliases import aliases
 
 import paddle_flags as pf
 
@@ -11,8 +12,6 @@ pf.define("encoding", "utf-8", "Encoding of the files")
 
 def encodings(start: str = "") -> None:
     """List the encodings whose names begin with START."""
-    from encodings.aliases import aliases
-
     print(*sorted({name for name in aliases.values() if name.startswith(start)}))
 
 

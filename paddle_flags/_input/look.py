@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Look(NamedTuple):
     """What a command line says before it is parsed."""
 
-    index: int
+    at: int
     """Of the argument that was asked for, in the tokens; their number: there are fewer."""
     text: str | None
     """What the line or the environment gives the flag that was asked for; None: nothing."""

@@ -78,7 +78,8 @@ class Options:
         self.commands = 0  # how many arguments at the beginning are commands
         self.problems: list[str] = []  # errors to report with those of the line
         self.flag_in_file: Callable[[str], str | None] | None = None  # None: is of another command
-        self.help_page: Callable[[], dict[str, str]] | None = None  # arguments of help_text
+        # What usage, first and without of help_text are.
+        self.help_page: Callable[[], tuple[str, str, str]] | None = None
 
     def check(self) -> None:
         """Raise an error for invalid arguments of `parse`, whatever the command line is."""

@@ -45,8 +45,8 @@ def help_text(
     version: str | None = None,
     arguments: bool = True,
     known_only: bool = False,
-    first: str | None = None,
-    without: str | None = None,
+    first: str = "",
+    without: str = "",
     width: int | None = None,
     color: bool | None = None,
 ) -> str:

@@ -128,7 +128,7 @@ class _Line:
         """Find the command; return what is to be parsed, and add errors to the options."""
         self._program = tokens[0] if tokens else ""
         while not self.command:
-            at = look(tokens, self._options, argument=len(self.names)).index
+            at = look(tokens, self._options, argument=len(self.names)).at
             if at == len(tokens):
                 self.is_bare = len(tokens) <= len(self.names) + 1
                 self._options.problems.append(f"expected a command, {_one_of(self.table)}")
@@ -136,7 +136,7 @@ class _Line:
                 return tokens
             name = tokens[at]
             if name == "help" and not self.names and name not in self.table:
-                tokens = [*tokens[:1], "--help", *tokens[1:at], *tokens[at + 1 :]]
+                tokens = [*tokens[:at], *tokens[at + 1 :], "--help"]
             elif name in self.table:
                 self._enter(name)
             else:
@@ -176,7 +176,7 @@ class _Line:
                 break
 
     def _has(self, tokens: list[str], argument: int) -> bool:
-        return look(tokens, self._options, argument=argument).index < len(tokens)
+        return look(tokens, self._options, argument=argument).at < len(tokens)
 
     # ---- Files ----
 
@@ -204,21 +204,20 @@ class _Line:
         own = {*self._own_modules(), self._caller, "__main__"}
         return [each for each in modules_of(self._top) if each not in own]
 
-    def help_page(self) -> dict[str, str]:
-        """Return what the help of this command differs in, as arguments of help_text."""
+    def help_page(self) -> tuple[str, str, str]:
+        """Return usage, first and without of help_text for this command."""
         from paddle_flags._report.help import started_as  # noqa: PLC0415 - seldom used
 
         start = " ".join([started_as(self._program), *self.names])
-        page = {"first": "|".join(self._own_modules()), "without": "|".join(self._other_modules())}
         if self.command:
             behind = f" {self.command.usage}" if self.command.usage else ""
             about = f"\n\n{self.command.about}" if self.command.about else ""
-            page["usage"] = f"usage: {start} [--flag=value ...]{behind}{about}"
+            usage = f"usage: {start} [--flag=value ...]{behind}{about}"
         else:
             line = f"usage: {start} [--flag=value ...] COMMAND ..."
             above = line if self._options.usage is None or self.names else self._options.usage
-            page["usage"] = f"{above}\n\ncommands:\n{self._list_commands()}"
-        return page
+            usage = f"{above}\n\ncommands:\n{self._list_commands()}"
+        return usage, "|".join(self._own_modules()), "|".join(self._other_modules())
 
     def _list_commands(self) -> str:
         width = max(map(len, self.table), default=0)
@@ -236,7 +235,7 @@ class _Line:
             names = [answer.Candidate(each, summary_of(self.table[each])) for each in self.table]
             offered = answer.match(names, token) if known else answer.NOTHING
             return flags.complete_flags(tokens, token, arguments=offered, left_out=left_out)
-        at = look(line, self._options, argument=len(self.names) - 1).index
+        at = look(line, self._options, argument=len(self.names) - 1).at
         return flags.complete_flags(
             tokens[at:],
             token,

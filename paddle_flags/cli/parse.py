@@ -38,17 +38,19 @@ def help_for(tokens: list[str], wanted: HelpWanted, options: Options) -> errors.
     """Return the help that was asked for."""
     from paddle_flags._report.help import help_text  # noqa: PLC0415 - seldom used
 
-    page = {} if options.usage is None else {"usage": options.usage}
+    usage, first, without = options.usage, "", ""
     if options.help_page:
-        page.update(options.help_page())
+        usage, first, without = options.help_page()
     text = help_text(
         (tokens[0] if tokens else "") or _NAMELESS,
         wanted.kind,
         wanted.pattern,
+        usage=usage,
         version=options.version,
         arguments=options.arguments,
         known_only=options.known_only,
-        **page,
+        first=first,
+        without=without,
     )
     requested = errors.HelpRequested(text)
     requested.kind = wanted.kind
