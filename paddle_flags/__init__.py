@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from paddle_flags._report.describe import describe
     from paddle_flags._report.dump import dump
     from paddle_flags._report.explain import explain
+    from paddle_flags.cli.commands import commands
     from paddle_flags.cli.parse import parse
 
 
@@ -142,6 +143,10 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911 - a branch for each 
         from paddle_flags.cli import parse
 
         return parse
+    if name == "commands":
+        from paddle_flags.cli import commands
+
+        return commands
     return None
 
 
@@ -220,6 +225,7 @@ __all__ = [
     "check_pending",
     "check_values",
     "click_options",
+    "commands",
     "define",
     "describe",
     "dump",

@@ -805,6 +805,18 @@ typedef enum pd_arrange {
 PD_API pd_status pd_environment_enable(const char *prefix, pd_error_list *errors,
                                        pd_error *err);
 
+/* What a command line says, before it is parsed; see `look` of pd_parse_options. */
+typedef struct pd_parse_look {
+  size_t size;          /* set by the caller: sizeof(pd_parse_look) */
+  int argument;         /* set by the caller: which argument to find, from 0 */
+  const pd_flag *flag;  /* set by the caller: the flag whose value to find; or NULL */
+  int index;            /* of that argument in argv; argc if there are fewer arguments */
+  const char *text;     /* the value that the line, its flagfiles, or the environment below them
+                           give the flag; of a list all values of the same source, joined by
+                           commas; NULL: none, or one that a value of higher rank hides */
+  pd_origin origin;     /* of the last of them */
+} pd_parse_look;
+
 typedef struct pd_parse_options {
   size_t size;           /* sizeof(pd_parse_options) */
   uint8_t arrange;       /* pd_arrange */
@@ -822,6 +834,9 @@ typedef struct pd_parse_options {
   bool no_arguments;     /* the program takes none: each is PD_ERR_ARGV */
   bool known_only;       /* undefined flags and -- are arguments, for another parser;
                             not with allow_pending or no_arguments */
+  unsigned commands;     /* how many arguments at the beginning are commands:
+                            stop_at_argument and no_arguments are about those behind */
+  pd_parse_look *look;   /* parse nothing, and fill this: see below; or NULL */
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.
@@ -853,7 +868,13 @@ typedef struct pd_parse_options {
  * PD_HELP, whatever else is wrong: the command line asks for help or the version, and no flag has
  * that name; nothing has changed. -h asks for help too, unless a flag has that name and takes it.
  * argv has room for *argc + 1 pointers, and argv[*argc] is NULL; the strings are borrowed during
- * the call. `options` may be NULL. */
+ * the call. `options` may be NULL.
+ *
+ * With options->look no flag changes, argv stays as it is, and what is wrong with the line is no
+ * error. It is for what a program must know before its line can be parsed. A program with commands
+ * finds the command, defines its flags, perhaps by loading a plugin, and then parses the line once
+ * as a whole: flags may stand on both sides of the command, and required flags, startup-only
+ * flags and help need no care. Undefined flags are taken to have no value in the next token. */
 PD_API pd_status pd_parse_argv(int *argc, char **argv,
                                const pd_parse_options *options, pd_error *err);
 
@@ -958,6 +979,9 @@ typedef struct pd_report_options {
   const char *version;     /* of the program; NULL: none */
   uint32_t width;          /* columns; 0: 80; less than 40: 40 */
   bool color;              /* with ANSI escapes */
+  const char *first;       /* modules, as in pd_flag_info, whose flags come first, with `|` between;
+                              NULL: the program's come first */
+  const char *without;     /* modules whose flags are left out, likewise; NULL: none */
 } pd_report_options;
 
 /* Write what options->help asks for: help by modules and categories, XML in the format of gflags,

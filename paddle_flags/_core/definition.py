@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from paddle_flags._core.type_table import Meaning
-    from paddle_flags._core.types import Type
 
     Place = tuple[str, str, int]  # module, file and line
 

@@ -45,6 +45,13 @@ def is_ours(frame: FrameType) -> bool:
     return name == "paddle_flags" or name.startswith("paddle_flags.")
 
 
+def outside(frame: FrameType) -> FrameType:
+    """Return the innermost frame, from this one on, that is not of this package."""
+    while is_ours(frame) and frame.f_back:
+        frame = frame.f_back
+    return frame
+
+
 def without_ours(traceback: TracebackType | None) -> TracebackType | None:
     """Return the traceback without our frames."""
     kept: list[TracebackType] = []

@@ -59,7 +59,8 @@ def redefine(
 ) -> Flag[Any] | None:
     """Let the `pd_flag_def *` take the place of the definition that its name has.
 
-    Sets the `pd_flag **`, and calls `take` with the flag once it has the definition. Return None if nobody asked for that and the code of `frame` isn't that of the flag.
+    Sets the `pd_flag **`, and calls `take` with the flag once it has the definition. Return
+    None if nobody asked for that and the code of `frame` isn't that of the flag.
     """
     old = _found(pointer)
     if not asked and (old is None or not _runs_again(old, frame)):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.frames import public
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import check, leave_warning, new_error, to_bytes, to_text
-from paddle_flags._input.argv import Options, read_argv
+from paddle_flags._input.argv import read_argv
+from paddle_flags._input.options import Options
 from paddle_flags._native import ffi, lib
 from paddle_flags._report.facts import each
 from paddle_flags.errors import FlagError, FlagWarning

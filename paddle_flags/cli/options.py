@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags import errors
 from paddle_flags._core.plugin import load_named
-from paddle_flags._input.argv import Options
+from paddle_flags._input.options import Options
 from paddle_flags.cli.parse import read_flags
 
 if TYPE_CHECKING:

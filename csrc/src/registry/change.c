@@ -67,6 +67,7 @@ static pd_status take_over(const pd__changes *changes, pd__change *change, pd_er
 
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                           const pd_origin *origin, uint32_t literal, pd_error *err) {
+  if (changes->looks && pd__flag_meant(node) != changes->wanted) return PD_OK;
   pd__change *change = next(changes);
   if (!change) return pd__fail_memory(err);
   *change = (pd__change){.flag = pd__flag_meant(node),

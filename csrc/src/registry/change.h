@@ -38,13 +38,15 @@ typedef struct pd__change {
 
 typedef struct pd__changes {
   pd__operation *operation;
-  pd__report *report;   /* collects the errors; borrowed */
-  pd_override override; /* with `pushes`: the number of the new override */
-  bool pushes;          /* the values make up a new override */
-  bool early;           /* the flag is being defined: it may change although startup is over */
-  bool forced;          /* call no validators */
-  bool ask_all;         /* call all validators, also those of flags that don't change */
-  bool hooked;          /* there may be a validator to call or a watcher to notify */
+  pd__report *report;    /* collects the errors; borrowed */
+  pd_override override;  /* with `pushes`: the number of the new override */
+  bool pushes;           /* the values make up a new override */
+  bool early;            /* the flag is being defined: it may change although startup is over */
+  bool forced;           /* call no validators */
+  bool ask_all;          /* call all validators, also those of flags that don't change */
+  bool looks;            /* nothing will be committed: only changes of `wanted` are prepared */
+  const pd_flag *wanted; /* or NULL: of no flag */
+  bool hooked;           /* there may be a validator to call or a watcher to notify */
   size_t count, capacity;
   pd__change *items;
   pd__change single; /* holds the items while there is at most one */
