@@ -20,6 +20,8 @@ from paddle_flags._native import ffi, lib
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from paddle_flags._input.reading import FileValue, Place
+
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 # How a file wrote a value, as pd_config_add wants it.
@@ -83,17 +85,23 @@ def _read_file(config: Any, path: str, shown: str) -> None:
     place = ffi.new("char[]", to_bytes(reading.path))
     origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FILE, "place": place})
     for value in reading.values:
-        origin.line, origin.column = value.at
         literal = _LITERALS[value.kind]
         if value.is_list:
             literal = lib.PD_TYPE_string + 16 * literal
         name, text = to_bytes(value.name), to_bytes(value.text)
+        origin.line, origin.column = _place_of(name, value)
         _call(lib.pd_config_add, config, name, text, literal, origin)
     error = new_error()
     error.status = lib.PD_ERR_FILE
     for problem in reading.problems:
         error.message = to_bytes(problem)[: ffi.sizeof(error.message) - 1]
         _call(lib.pd_config_fail, config, error)
+
+
+def _place_of(name: bytes, value: FileValue) -> Place:
+    """Return the place of the value, or of its key if there is no such flag."""
+    is_defined = lib.pd_flag_find(name, ffi.new("pd_flag **"), ffi.NULL) == lib.PD_OK
+    return value.at if is_defined else value.key or value.at
 
 
 def _call(function: Any, *arguments: Any) -> None:

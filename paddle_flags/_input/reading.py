@@ -37,6 +37,7 @@ class FileValue(NamedTuple):
     kind: str  # "text", "integer", "number" or "bool"; of a list, its items'
     is_list: bool
     at: Place
+    key: Place | None = None
 
 
 class Stop(Exception):  # noqa: N818 - it ends the reading of one file, nothing more
@@ -67,7 +68,7 @@ class Reading:
 
     def claim(self, keys: Sequence[str], at: Place) -> bool:
         """Record an error if the file has used the name before; return whether it has not."""
-        first = self._seen.setdefault(".".join(keys).replace("-", "_"), at)
+        first = self._seen.setdefault(_spelling(keys), at)
         if first is not at:
             self.repeated(keys, at, first)
         return first is at
@@ -81,8 +82,9 @@ class Reading:
         self.fail(at, f"{flag(keys)}: is given twice, first on line {first.line}")
 
     def add(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
-        """Take the value of a key, which stands at `at`."""
+        """Take the value, which stands at `at`, of a key that was claimed."""
         name = ".".join(keys)
+        key = self._seen.get(_spelling(keys))
         if not name:
             self.fail(at, "expected the name of a flag before the value")
             return
@@ -95,9 +97,15 @@ class Reading:
             text = ",".join(_item(scalar.text, lone=len(value) == 1) for scalar in value)
             kinds = [scalar.kind for scalar in value if scalar.kind != "text"]
             kind = kinds[0] if kinds else "text"
-            self.values.append(FileValue(name, text, kind, is_list=True, at=at))
+            self.values.append(FileValue(name, text, kind, is_list=True, at=at, key=key))
         else:
-            self.values.append(FileValue(name, value.text, value.kind, is_list=False, at=at))
+            text, kind = value.text, value.kind
+            self.values.append(FileValue(name, text, kind, is_list=False, at=at, key=key))
+
+
+def _spelling(keys: Sequence[str]) -> str:
+    """Return what two keys of the same flag have in common."""
+    return ".".join(keys).replace("-", "_")
 
 
 def quote(text: str) -> str:
