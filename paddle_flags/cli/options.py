@@ -15,10 +15,9 @@ from paddle_flags.cli.parse import read_flags
 
 if TYPE_CHECKING:
     from paddle_flags.cli.line import Line
+    from paddle_flags.cli.parser import Parser
 
 Action = Callable[[], Any]
-Parsers = dict[str, argparse.ArgumentParser]
-Commands = Any  # argparse gives the type of its subparsers no public name
 
 CONSOLE = "paddle-flags"
 """The console script. What it does, `python -m paddle_flags` does too."""
@@ -63,7 +62,7 @@ def load(plugin: str) -> None:
 
 
 def set_flags(
-    parser: argparse.ArgumentParser,
+    parser: Parser,
     options: argparse.Namespace,
     line: Line,
     *,
@@ -109,20 +108,17 @@ def value_suggestion(tokens: list[str], *, stop_at_argument: bool = False) -> st
     return next(filter(None, (each.rpartition(NO_ARGUMENT)[2] for each in found)), "")
 
 
-def add_command(
-    commands: Commands, name: str, summary: str, use: str, example: str
-) -> argparse.ArgumentParser:
+def add_command(main_parser: Parser, name: str, summary: str, use: str, example: str) -> Parser:
     """Add a command that loads plugins and takes their flags."""
     indent = "\n" + " " * len(f"usage: {PROGRAM} {name} ")
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = main_parser.add_command(
         name,
-        help=summary,
+        summary,
         description=summary[0].upper() + summary[1:] + ".",
         usage=indent.join([f"{PROGRAM} {name} {_COMMON}", *use.splitlines()]),
         epilog="Options, flags and names may come in any order.\n\n"
         f"example:\n  {PROGRAM} {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "-p",
