@@ -10,8 +10,8 @@ from paddle_flags._completion.answer import (
     NOTHING,
     Answer,
     Candidate,
-    describe,
     files,
+    first_line,
     match,
     with_candidates,
 )
@@ -114,7 +114,7 @@ def _values_of(token: str) -> _Values:
     with suppress(FlagError):
         return _values_of_flag(_info_of(FLAGS[name].handle))
     own, _ = _OWN.get(name.replace("-", "_"), (_NO_VALUE, ""))
-    return own._replace(choices=flag_names()) if own is _FLAGS else own
+    return own._replace(choices=flag_candidates()) if own is _FLAGS else own
 
 
 def _values_of_flag(info: Any) -> _Values:
@@ -162,15 +162,17 @@ def _offered() -> Iterator[Any]:
                 yield info
 
 
-def flag_names() -> tuple[Candidate, ...]:
+def flag_candidates() -> tuple[Candidate, ...]:
     """Return the flags that should be used."""
-    return tuple(Candidate(to_text(each.name), describe(to_text(each.help))) for each in _offered())
+    return tuple(
+        Candidate(to_text(each.name), first_line(to_text(each.help))) for each in _offered()
+    )
 
 
 def _names_of_flag(info: Any, typed: str) -> list[Candidate]:
     """Return the names of a flag that begin with what was typed: an alias if no other does."""
     names = [to_text(info.name), *filter(None, to_text(info.aliases).split("|"))]
-    what = describe(to_text(info.help))
+    what = first_line(to_text(info.help))
     found = _fitting(names, typed)
     if info.type != lib.PD_TYPE_bool:
         return [Candidate(name + "=", what) for name in found]

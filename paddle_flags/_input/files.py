@@ -11,7 +11,7 @@ from paddle_flags._input.reading import Reading, Stop, place_in
 if TYPE_CHECKING:
     from typing import Protocol
 
-    class _Reader(Protocol):
+    class _ReaderModule(Protocol):
         def read(self, text: str, reading: Reading) -> None: ...
 
 
@@ -39,7 +39,7 @@ def read(path: str, shown: str) -> Reading:
     return reading
 
 
-def _reader(kind: str) -> _Reader:
+def _reader(kind: str) -> _ReaderModule:
     """Return the module that reads a format; few programs need all of them."""
     if kind == "toml":
         from paddle_flags._input import toml_reader  # noqa: PLC0415 - as above

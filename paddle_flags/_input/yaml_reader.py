@@ -60,14 +60,14 @@ def read(text: str, reading: Reading, *, pure: bool = False) -> None:
     if not pure and _UNLIKE.search(text) is None:
         trial = Reading(reading.path)
         with suppress(Stop):
-            _Reader(ruamel.yaml, text, trial, pure=False).read()
+            _EventReader(ruamel.yaml, text, trial, pure=False).read()
         if not trial.problems:
             reading.take(trial)
             return
-    _Reader(ruamel.yaml, text, reading, pure=True).read()
+    _EventReader(ruamel.yaml, text, reading, pure=True).read()
 
 
-class _Reader:
+class _EventReader:
     def __init__(self, library: Any, text: str, reading: Reading, *, pure: bool) -> None:
         self._library = library
         self._parser = library.YAML(typ="safe", pure=pure)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from paddle_flags._completion.answer import (
     NOTHING,
     Candidate,
-    describe,
     files,
+    first_line,
     match,
     with_candidates,
 )
-from paddle_flags._completion.flags import complete_flags, flag_names
+from paddle_flags._completion.flags import complete_flags, flag_candidates
 from paddle_flags._completion.script import SHELLS, own_programs, script
 from paddle_flags._report.listing import LISTINGS
 from paddle_flags.cli import new
@@ -73,7 +73,7 @@ def complete_with_flags(parser: Parser, tokens: list[str], token: str) -> Answer
         return _complete_value(name, name + equals, typed)
     if line.program:
         return files(token) if line.program != ["-m"] else NOTHING
-    names = {"list": NOTHING, "stubs": NOTHING, "explain": match(flag_names(), token)}
+    names = {"list": NOTHING, "stubs": NOTHING, "explain": match(flag_candidates(), token)}
     # An option in front of the cursor ends what the flag before it could take.
     rest = [] if len(line.rest) in line.cuts else line.rest
     answer = complete_flags(
@@ -93,7 +93,7 @@ def _complete_value(option: str, kept: str, typed: str) -> Answer:
     """Complete the value of an option of a command."""
     if option in _WITH_FILES:
         return files(typed, kept)
-    values = {"--explain": flag_names(), "--format": map(Candidate, LISTINGS)}
+    values = {"--explain": flag_candidates(), "--format": map(Candidate, LISTINGS)}
     return with_candidates(kept, typed, values.get(option, ()))
 
 
@@ -111,9 +111,12 @@ def complete_plain(parser: Parser, tokens: list[str], token: str) -> Answer:
 
 def _options_of(parser: Parser) -> list[Candidate]:
     return [
-        Candidate(option, describe(action.help or "")) for option, action in parser.options.items()
+        Candidate(option, first_line(action.help or ""))
+        for option, action in parser.own_options.items()
     ]
 
 
 def _commands_of(parser: Parser) -> list[Candidate]:
-    return [Candidate(name, describe(command.summary)) for name, command in parser.commands.items()]
+    return [
+        Candidate(name, first_line(command.summary)) for name, command in parser.commands.items()
+    ]

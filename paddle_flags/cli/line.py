@@ -61,8 +61,8 @@ class Line:
             if name == "--undefok":
                 return
             if name.startswith("--") and not is_known(name):
-                near = nearest(name, [*parser.options, *(f"--{flag}" for flag in FLAGS)])
-                if near in parser.options:
+                near = nearest(name, [*parser.own_options, *(f"--{flag}" for flag in FLAGS)])
+                if near in parser.own_options:
                     message = f"no such option {name}; did you mean {near}?"
                     raise errors.FlagArgumentError(message)
 
@@ -70,7 +70,7 @@ class Line:
 def _option_parts(token: str, parser: Parser) -> tuple[str, str | None] | None:
     """Return an option and the value attached to it; None: the token is no option."""
     name, equals, value = token.partition("=")
-    if name in parser.options:
+    if name in parser.own_options:
         return name, value if equals else None
     short = token[:2]
     if not token.startswith("--") and parser.takes_value(short) and token[2:]:

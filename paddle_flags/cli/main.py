@@ -97,9 +97,9 @@ def _act_plain(main_parser: Parser, tokens: Sequence[str]) -> None:
 def _check_option(main_parser: Parser, first: str) -> None:
     """End the program unless the first token is an option that is known."""
     name = first.partition("=")[0]
-    if name in main_parser.options:
+    if name in main_parser.own_options:
         return
-    owners = [each for each in _COMMANDS if name in main_parser.commands[each].options]
+    owners = [each for each in _COMMANDS if name in main_parser.commands[each].own_options]
     if owners:
         main_parser.error(f"{name} comes after a command, as in '{PROGRAM} {owners[0]} {name}'")
     main_parser.refuse(first)

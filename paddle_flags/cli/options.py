@@ -73,14 +73,14 @@ def set_flags(
     line.check()
     if not allow_pending:
         line.check_spelling(parser)
-    reading = Options(
+    wanted = Options(
         env_prefix=options.env_prefix,
         config=options.config or None,
         keep_startup=True,
         allow_pending=allow_pending,
         stop_at_argument=stop_at_argument,
     )
-    return read_flags([PROGRAM, *line.rest], reading)
+    return read_flags([PROGRAM, *line.rest], wanted)
 
 
 def argument_errors(tokens: list[str], *, stop_at_argument: bool = False) -> list[str]:
@@ -89,14 +89,14 @@ def argument_errors(tokens: list[str], *, stop_at_argument: bool = False) -> lis
     An error ends with a suggestion if the argument looks like a part of a flag's value, and
     does not show what may be a part of a secret.
     """
-    reading = Options(
+    wanted = Options(
         keep_startup=True,
         allow_pending=True,
         arguments=False,
         stop_at_argument=stop_at_argument,
     )
     try:
-        read_flags([PROGRAM, *tokens], reading)
+        read_flags([PROGRAM, *tokens], wanted)
     except errors.FlagParseError as error:
         return [str(each) for each in error.errors if NO_ARGUMENT in str(each)]
     return []

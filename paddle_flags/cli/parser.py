@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
     """What the command does, in the help of the parser that it belongs to."""
 
     def __init__(self, prog: str | None = None, **settings: Any) -> None:
-        self.options: dict[str, argparse.Action] = {}
+        self.own_options: dict[str, argparse.Action] = {}
         """Each option, such as -p and --plugin, with what argparse made of it."""
         self.commands: dict[str, Parser] = {}
         self._adder: Any = None
@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         return lambda *names, **settings: self._record(group.add_argument(*names, **settings))
 
     def _record(self, action: argparse.Action) -> argparse.Action:
-        self.options.update(dict.fromkeys(action.option_strings, action))
+        self.own_options.update(dict.fromkeys(action.option_strings, action))
         return action
 
     def add_commands(self, metavar: str) -> None:
@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
 
     def takes_value(self, option: str) -> bool:
         """Return whether there is such an option, and it has a value."""
-        return option in self.options and self.options[option].nargs != 0
+        return option in self.own_options and self.own_options[option].nargs != 0
 
     def print_help(self, file: Any = None) -> None:
         """Print the help to stdout, or to stderr if that is the file."""
@@ -75,7 +75,7 @@ class Parser(argparse.ArgumentParser):
         name = token.partition("=")[0]
         if not token.startswith("-"):
             self.error(f"unexpected argument {token or repr(token)}")
-        near = nearest(name, self.options)
+        near = nearest(name, self.own_options)
         suggestion = f"; did you mean {near}?" if near else ""
         self.error(f"no such option {name}{suggestion or self.advice}")
 
@@ -107,7 +107,7 @@ class Parser(argparse.ArgumentParser):
             name, equals, _ = token.partition("=")
             if token == "--":
                 return
-            if name.startswith("--") and name not in self.options and not awaiting:
+            if name.startswith("--") and name not in self.own_options and not awaiting:
                 self.refuse(token)
             awaiting = self.takes_value(name) and not equals
 
