@@ -18,6 +18,7 @@ from paddle_flags._completion.answer import (
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import expect, new_error, to_text
+from paddle_flags._fast import split_list
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
@@ -133,7 +134,7 @@ def _complete_value(values: _Values, kept: str, typed: str) -> Answer:
     if not values.is_list:
         return with_candidates(kept, typed, values.choices)
     given, comma, item = typed.rpartition(",")
-    used = given.split(",")
+    used = split_list(given)
     left = [each for each in values.choices if each.text not in used]
     return with_candidates(kept + given + comma, item, left)
 

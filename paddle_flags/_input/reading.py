@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from paddle_flags._core.lists import encode
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
@@ -94,7 +96,7 @@ class Reading:
                 self.fail(at, f"{flag(keys)}: {why}")
                 return
         if isinstance(value, list):
-            text = ",".join(_item(scalar.text, lone=len(value) == 1) for scalar in value)
+            text = encode(tuple(scalar.text for scalar in value))
             kinds = [scalar.kind for scalar in value if scalar.kind != "text"]
             kind = kinds[0] if kinds else "text"
             self.values.append(FileValue(name, text, kind, is_list=True, at=at, key=key))
@@ -132,12 +134,6 @@ def _unfit(value: Scalar) -> str | None:
         except UnicodeEncodeError:
             return "contains half a surrogate pair, expected valid text"
     return None
-
-
-def _item(text: str, *, lone: bool) -> str:
-    """Return an item of a list as pd_list_get reads it."""
-    plain = text.strip() == text and not any(c in text for c in ',"\r\n')
-    return text if plain and (text or not lone) else '"' + text.replace('"', '""') + '"'
 
 
 def number_text(text: str) -> str:
