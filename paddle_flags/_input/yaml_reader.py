@@ -14,6 +14,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.missing import needs_extra
 from paddle_flags._input.reading import Place, Reading, Scalar, Stop, number_text, place_in, quote
 from paddle_flags._input.tree import Tree
 
@@ -55,8 +56,7 @@ def read(text: str, reading: Reading, *, pure: bool = False) -> None:
     try:
         import ruamel.yaml  # noqa: PLC0415 - an extra
     except ImportError:
-        why = "reading YAML requires ruamel.yaml: pip install 'paddle_flags[yaml]'"
-        reading.stop(None, why)
+        reading.stop(None, needs_extra("reading YAML", "ruamel.yaml", "yaml"))
     if not pure and _UNLIKE.search(text) is None:
         trial = Reading(reading.path)
         with suppress(Stop):

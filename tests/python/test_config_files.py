@@ -401,7 +401,7 @@ def test_a_reader_that_is_missing_is_named_with_its_remedy(python, tmp_path):
         "sys.version_info = (3, 10)\npf.parse(config='a.toml')"
     )
     ended = python(text, cwd=tmp_path, check=False)
-    assert "a.toml: reading TOML requires tomli" in ended.stderr
+    assert "a.toml: reading TOML on this Python requires tomli" in ended.stderr
     assert "pip install 'paddle_flags[toml]'" in ended.stderr
 
 
