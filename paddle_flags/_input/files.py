@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from paddle_flags._input.reading import Reading, Stop, place_in
+from paddle_flags._input.reading import Places, Reading, Stop
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -72,7 +72,7 @@ def _load(path: str, reading: Reading) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig")
         why = f"the byte \\x{data[error.start]:02x} is not UTF-8, expected text in UTF-8"
-        reading.stop(place_in(before, len(before)), why)
+        reading.stop(Places(before)(len(before)), why)
 
 
 def _load_bytes(path: str) -> bytes:

@@ -146,12 +146,6 @@ def number_text(text: str) -> str:
     return sign + digits.replace(".inf", "inf").replace(".nan", "nan")
 
 
-def place_in(text: str, at: int) -> Place:
-    """Return the place of the character `at`."""
-    line = text.count("\n", 0, at) + 1
-    return Place(line, at - text.rfind("\n", 0, at))
-
-
 class Places:
     """Finds the places of characters, in the order of the text."""
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.missing import needs_extra
-from paddle_flags._input.reading import Place, Reading, Scalar, Stop, number_text, place_in, quote
+from paddle_flags._input.reading import Place, Places, Reading, Scalar, Stop, number_text, quote
 from paddle_flags._input.tree import Tree
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class _EventReader:
             at = Place(mark.line + 1, mark.column + 1) if mark else self._last
             self._reading.stop(at, f"not YAML: {_reason(error)}")
         except library.reader.ReaderError as error:
-            at = place_in(self._text, error.position)
+            at = Places(self._text)(error.position)
             why = f"not YAML: the character {chr(error.character)!a} is not allowed"
             self._reading.stop(at, why)
         except (library.error.YAMLError, ValueError) as error:  # such as chr() of \\U11111111

@@ -114,7 +114,6 @@ def add_command(main_parser: Parser, name: str, summary: str, use: str, example:
     parser = main_parser.add_command(
         name,
         summary,
-        description=summary[0].upper() + summary[1:] + ".",
         usage=indent.join([f"{PROGRAM} {name} {_COMMON}", *use.splitlines()]),
         epilog="Options, flags and names may come in any order.\n\n"
         f"example:\n  {PROGRAM} {example}",

@@ -51,7 +51,8 @@ class Parser(argparse.ArgumentParser):
         self._adder = self.add_subparsers(metavar=metavar, required=True)
 
     def add_command(self, name: str, summary: str, **settings: Any) -> Parser:
-        """Add a command, and return its parser."""
+        """Add a command, and return its parser; the help of it begins with the summary."""
+        settings.setdefault("description", f"{summary[0].upper()}{summary[1:]}.")
         parser: Parser = self._adder.add_parser(name, help=summary, **settings)
         parser.summary = summary
         self.commands[name] = parser

@@ -89,12 +89,7 @@ def _add_other_uses(parser: Parser) -> None:
 
 
 def _languages(text: str) -> list[str]:
-    found = text.split(",")
-    for each in found:
-        if each not in LANGUAGES:
-            message = f"{each!r}: expected one of {', '.join(LANGUAGES)}"
-            raise argparse.ArgumentTypeError(message)
-    return found
+    return [one_of(LANGUAGES)(each) for each in text.split(",")]
 
 
 def _positive(text: str) -> int:
