@@ -9,11 +9,12 @@ from paddle_flags.cli.main import Generator
 from paddle_flags.cli.main import main as run_command
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
+    from paddle_flags.cli.parser import Parser
 
-def _generator_parser(program: str) -> argparse.ArgumentParser:
+
+def _generator_parser(program: str) -> Parser:
     from paddle_flags.gen.cli import new_parser  # noqa: PLC0415 - seldom used
 
     return new_parser(program)

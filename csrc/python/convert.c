@@ -1,10 +1,44 @@
 /* C values as Python objects, and plain Python objects as C values. */
+#include <pd_flags/items.h>
 #include <string.h>
 
 #include "fast.h"
 
-PyObject *fast_text(const char *text) {
-  return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
+static PyObject *decode(const char *text, size_t length) {
+  return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "surrogateescape");
+}
+
+PyObject *fast_text(const char *text) { return decode(text, strlen(text)); }
+
+/* Appends the items of `list` to `items`. Each fits into `buffer`, which has room for the list. */
+static bool append_items(PyObject *items, const char *list, char *buffer, size_t size) {
+  for (const char *cursor = *list ? list : NULL; cursor;) {
+    const char *start = cursor;
+    size_t length;
+    bool read = pd__item_read(&cursor, buffer, size, &length);
+    PyObject *item = read ? decode(buffer, length) : fast_text(start);
+    int failed = item ? PyList_Append(items, item) : -1;
+    Py_XDECREF(item);
+    if (failed) return false;
+    if (!read) break;
+  }
+  return true;
+}
+
+PyObject *fast_split_list(PyObject *Py_UNUSED(module), PyObject *text) {
+  PyObject *items = NULL;
+  PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
+  char *list, *buffer = NULL;
+  Py_ssize_t length;
+  if (!bytes) return NULL;
+  if (PyBytes_AsStringAndSize(bytes, &list, &length) == 0) {
+    buffer = PyMem_Malloc((size_t)length + 1);
+    items = buffer ? PyList_New(0) : PyErr_NoMemory();
+  }
+  if (items && !append_items(items, list, buffer, (size_t)length + 1)) Py_CLEAR(items);
+  PyMem_Free(buffer);
+  Py_DECREF(bytes);
+  return items;
 }
 
 /* One for each member of pd_value that a type may use. */

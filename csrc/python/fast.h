@@ -61,6 +61,9 @@ uint64_t fast_bits(pd_type type, const void *cell);
 /* Returns a str with the text. */
 PyObject *fast_text(const char *text);
 
+/* split_list(text): the items of a list that the library has checked, as text. */
+PyObject *fast_split_list(PyObject *module, PyObject *text);
+
 /* Converts `value` to one of `type`. Text is owned by *holder, a new reference; NULL for other
  * types. Returns false if it isn't plain. */
 bool fast_to_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder);

@@ -10,14 +10,15 @@ from paddle_flags._completion.answer import (
     NOTHING,
     Answer,
     Candidate,
-    describe,
     files,
+    first_line,
     match,
     with_candidates,
 )
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import expect, new_error, to_text
+from paddle_flags._fast import split_list
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
@@ -120,7 +121,7 @@ def _values_of(token: str) -> _Values:
     with suppress(FlagError):
         return _values_of_flag(_info_of(FLAGS[name].handle))
     own, _ = _OWN.get(name.replace("-", "_"), (_NO_VALUE, ""))
-    return own._replace(choices=flag_names()) if own is _FLAGS else own
+    return own._replace(choices=flag_candidates()) if own is _FLAGS else own
 
 
 def _values_of_flag(info: Any) -> _Values:
@@ -140,7 +141,7 @@ def _complete_value(values: _Values, kept: str, typed: str) -> Answer:
     if not values.is_list:
         return with_candidates(kept, typed, values.choices)
     given, comma, item = typed.rpartition(",")
-    used = given.split(",")
+    used = split_list(given)
     left = [each for each in values.choices if each.text not in used]
     return with_candidates(kept + given + comma, item, left)
 
@@ -170,15 +171,17 @@ def _offered() -> Iterator[Any]:
                 yield info
 
 
-def flag_names() -> tuple[Candidate, ...]:
+def flag_candidates() -> tuple[Candidate, ...]:
     """Return the flags that should be used."""
-    return tuple(Candidate(to_text(each.name), describe(to_text(each.help))) for each in _offered())
+    return tuple(
+        Candidate(to_text(each.name), first_line(to_text(each.help))) for each in _offered()
+    )
 
 
 def _names_of_flag(info: Any, typed: str) -> list[Candidate]:
     """Return the names of a flag that begin with what was typed: an alias if no other does."""
     names = [to_text(info.name), *filter(None, to_text(info.aliases).split("|"))]
-    what = describe(to_text(info.help))
+    what = first_line(to_text(info.help))
     found = _fitting(names, typed)
     if info.type != lib.PD_TYPE_bool:
         return [Candidate(name + "=", what) for name in found]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags._core import lists
 from paddle_flags._core.types import REJECTIONS, Type, Unfit
+from paddle_flags._fast import split_list
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class _ListType(Type[Any]):
     def _parse(self, text: str) -> tuple[Any, ...]:
         return tuple(
             _numbered(number, self.item.read, each)
-            for number, each in enumerate(lists.split(text), 1)
+            for number, each in enumerate(split_list(text), 1)
         )
 
     def _text(self, values: Any) -> str:
@@ -99,7 +100,7 @@ class _DictType(Type[Any]):
         self.takes_tables = True
 
     def _parse(self, text: str) -> FrozenDict:
-        pairs = (_numbered(n, self._pair, each) for n, each in enumerate(lists.split(text), 1))
+        pairs = (_numbered(n, self._pair, each) for n, each in enumerate(split_list(text), 1))
         return FrozenDict(pairs)
 
     def _pair(self, text: str) -> tuple[Any, Any]:

@@ -4,31 +4,13 @@ from __future__ import annotations
 
 from _collections_abc import Sequence  # as collections.abc, without what that imports
 
+from paddle_flags._fast import split_list
+
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-_ITEM = r'"((?:[^"]+|"")*)"|([^,"]*)'
 _TRUE = ("1", "t", "true", "y", "yes")
-
-
-def split(text: str) -> list[str]:
-    """Return the items of a list, as pd_list_get does."""
-    if '"' not in text:
-        return text.split(",") if text else []
-    import re  # noqa: PLC0415 - few lists need it
-
-    matcher = re.compile(_ITEM)
-    items: list[str] = []
-    at = -1
-    while at < len(text):
-        found = matcher.match(text, at + 1)
-        if found is None:  # can't be: _ITEM matches even nothing
-            break
-        quoted = found[1]
-        items.append(found[2] if quoted is None else quoted.replace('""', '"'))
-        at = found.end()
-    return items
 
 
 def _is_hexadecimal(text: str) -> bool:
@@ -52,7 +34,7 @@ _READ: dict[type, Callable[[str], Any]] = {bool: _bool, int: _int, float: _float
 
 def decode(item: type, text: str) -> tuple[Any, ...]:
     """Return the values in the text of a list whose items have a Python type."""
-    return tuple(map(_READ[item], split(text)))
+    return tuple(map(_READ[item], split_list(text)))
 
 
 def integer_text(value: int) -> str:

@@ -1,9 +1,14 @@
-"""What `import paddle_flags` says where its binary modules are missing."""
+"""What is said where a binary module of this package, or an optional package, is missing."""
 
 from __future__ import annotations
 
 import os
 import shlex
+
+
+def needs_extra(what: str, package: str, extra: str) -> str:
+    """Return the message for a package that is not installed."""
+    return f"{what} requires {package}: pip install 'paddle_flags[{extra}]'"
 
 
 def explain_import(error: ImportError, package: str) -> ImportError:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._doctor.elf import MAGIC, Elf
-from paddle_flags._doctor.elf_flags import FileFlag, flag_lists, read_flags
+from paddle_flags._doctor.elf_flags import FileFlag, flag_lists, flags_in
 from paddle_flags._doctor.elf_symbols import read_symbols
 from paddle_flags._doctor.other_formats import read_other
 from paddle_flags._doctor.source import Source
@@ -83,7 +83,7 @@ def _read_elf(path: str, elf: Elf) -> Binary:
         NOTE_COPY in types,
         any("pd_flags" in os.path.basename(library) for library in elf.libraries()),
         symbols.others,
-        tuple(read_flags(elf)) if joins else (),
+        tuple(flags_in(elf)) if joins else (),
         symbols.variables,
         elf.origin,
         (cut,) if symbols.cut else (),

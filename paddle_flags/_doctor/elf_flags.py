@@ -42,7 +42,7 @@ def flag_lists(elf: Elf) -> list[Section]:
     return [section for section in elf.sections if section.name == b"pd_flags"][:1]
 
 
-def read_flags(elf: Elf) -> list[FileFlag]:
+def flags_in(elf: Elf) -> list[FileFlag]:
     """Read the definitions that a file lists; imports are none."""
     size = elf.pointer_size
     places = [

@@ -11,7 +11,7 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._doctor.elf import DT_STRSZ, DT_STRTAB, DT_SYMTAB, SHT_DYNSYM, SHT_SYMTAB
-from paddle_flags._doctor.markers import MARKERS, VARIABLE, Marker, Variable, variable_of
+from paddle_flags._doctor.markers import MARKERS, VARIABLE, Marker, Variable, parse_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +135,7 @@ def _names(elf: Elf, table: Table) -> tuple[dict[int, Marker | Variable], bool]:
             variables -= 1
             begin = place + len(VARIABLE)
             before = piece[max(0, place - _NAME_MAX) : place]
-            variable = variable_of(before, piece[begin : begin + _NAME_MAX].partition(b"\0")[0])
+            variable = parse_variable(before, piece[begin : begin + _NAME_MAX].partition(b"\0")[0])
             if variable:
                 found[at + place - variable.before] = variable
     return found, not (variables and all(places.values()))

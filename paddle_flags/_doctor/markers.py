@@ -71,7 +71,7 @@ class Variable(NamedTuple):
     """Bytes of the symbol before FLAGS_."""
 
 
-def variable_of(before: bytes, behind: bytes) -> Variable | None:
+def parse_variable(before: bytes, behind: bytes) -> Variable | None:
     """Read a symbol by what is before FLAGS_ and behind it; None if it is of no flag."""
     head = _HEAD.search(before[-_HEAD_MAX:])
     if head is None:  # a variable outside of namespaces: abseil's

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from paddle_flags._core.missing import needs_extra
 from paddle_flags._doctor.markers import MARKERS
 from paddle_flags.errors import FlagArgumentError
 
@@ -54,7 +55,7 @@ def read_other(source: Source, magic: bytes) -> Other:
     try:
         import lief  # noqa: PLC0415 - an extra
     except ImportError:
-        remark = f"{path}: looking at a {name} file needs LIEF: pip install 'paddle_flags[doctor]'"
+        remark = f"{path}: {needs_extra(f'reading a {name} file', 'LIEF', 'doctor')}"
         return Other(kind, remarks=(remark,))
     lief.logging.disable()
     parsed: Any = lief.parse(source.read(0, source.size))

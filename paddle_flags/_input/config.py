@@ -23,7 +23,7 @@ from paddle_flags._native import ffi, lib
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from paddle_flags._input.reading import FileValue
+    from paddle_flags._input.reading import FileValue, Place
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
@@ -145,11 +145,18 @@ def fail(config: Any, problem: str, status: int = lib.PD_ERR_FILE) -> None:
 
 
 def _add(config: Any, value: FileValue, origin: Any) -> None:
-    origin.line, origin.column = value.at
+    name = to_bytes(value.name)
+    origin.line, origin.column = _place_of(name, value)
     literal = _LITERALS[value.kind]
     if value.is_list:
         literal = lib.PD_TYPE_string + 16 * literal
-    _call(lib.pd_config_add, config, to_bytes(value.name), to_bytes(value.text), literal, origin)
+    _call(lib.pd_config_add, config, name, to_bytes(value.text), literal, origin)
+
+
+def _place_of(name: bytes, value: FileValue) -> Place:
+    """Return the place of the value, or of its key if there is no such flag."""
+    is_defined = lib.pd_flag_find(name, ffi.new("pd_flag **"), ffi.NULL) == lib.PD_OK
+    return value.at if is_defined else value.key or value.at
 
 
 def _call(function: Any, *arguments: Any) -> None:

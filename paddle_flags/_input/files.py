@@ -6,12 +6,12 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from paddle_flags._input.reading import Reading, Stop, place_in
+from paddle_flags._input.reading import Places, Reading, Stop
 
 if TYPE_CHECKING:
     from typing import Protocol
 
-    class _Reader(Protocol):
+    class _ReaderModule(Protocol):
         def read(self, text: str, reading: Reading) -> None: ...
 
 
@@ -46,7 +46,7 @@ def read(path: str, reading: Reading) -> Reading:
     return reading
 
 
-def _reader(kind: str) -> _Reader:
+def _reader(kind: str) -> _ReaderModule:
     """Return the module that reads a format; few programs need all of them."""
     if kind == "toml":
         from paddle_flags._input import toml_reader  # noqa: PLC0415 - as above
@@ -83,7 +83,7 @@ def _load(path: str, reading: Reading) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig")
         why = f"the byte \\x{data[error.start]:02x} is not UTF-8, expected text in UTF-8"
-        reading.stop(place_in(before, len(before)), why)
+        reading.stop(Places(before)(len(before)), why)
 
 
 def near_file(path: str, shown: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from paddle_flags._core.lists import encode
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
@@ -37,6 +39,7 @@ class FileValue(NamedTuple):
     kind: str  # "text", "integer", "number", "bool" or "date"; of a list, its items'
     is_list: bool
     at: Place
+    key: Place | None = None
 
 
 class Stop(Exception):  # noqa: N818 - it ends the reading of one file, nothing more
@@ -87,7 +90,7 @@ class Reading:
         """Record an error if the file has used the name before; return whether it has not."""
         if not self.wants(keys):
             return True
-        first = self._seen.setdefault(".".join(keys).replace("-", "_"), at)
+        first = self._seen.setdefault(_spelling(keys), at)
         if first is not at:
             self.repeated(keys, at, first)
         return first is at
@@ -102,10 +105,11 @@ class Reading:
         self.refuse(keys, at, f"is given twice, first on line {first.line}")
 
     def add(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
-        """Take the value of a key, which stands at `at`."""
+        """Take the value, which stands at `at`, of a key that was claimed."""
         if not self.wants(keys):
             return
         name = ".".join(keys[len(self.table) :])
+        key = self._seen.get(_spelling(keys))
         if not name:
             self.fail(at, "expected the name of a flag before the value")
             return
@@ -115,12 +119,18 @@ class Reading:
                 self.refuse(keys, at, why)
                 return
         if isinstance(value, list):
-            text = ",".join(_item(scalar.text, lone=len(value) == 1) for scalar in value)
+            text = encode(tuple(scalar.text for scalar in value))
             kinds = [scalar.kind for scalar in value if scalar.kind != "text"]
             kind = kinds[0] if kinds else "text"
-            self.values.append(FileValue(name, text, kind, is_list=True, at=at))
+            self.values.append(FileValue(name, text, kind, is_list=True, at=at, key=key))
         else:
-            self.values.append(FileValue(name, value.text, value.kind, is_list=False, at=at))
+            text, kind = value.text, value.kind
+            self.values.append(FileValue(name, text, kind, is_list=False, at=at, key=key))
+
+
+def _spelling(keys: Sequence[str]) -> str:
+    """Return what two keys of the same flag have in common."""
+    return ".".join(keys).replace("-", "_")
 
 
 def quote(text: str) -> str:
@@ -149,12 +159,6 @@ def _unfit(value: Scalar, *, in_list: bool) -> str | None:
     return None
 
 
-def _item(text: str, *, lone: bool) -> str:
-    """Return an item of a list as pd_list_get reads it."""
-    plain = text.strip() == text and not any(c in text for c in ',"\r\n')
-    return text if plain and (text or not lone) else '"' + text.replace('"', '""') + '"'
-
-
 def number_text(text: str) -> str:
     """Return a number of TOML or YAML as C reads it."""
     digits = text.replace("_", "").lower()
@@ -163,12 +167,6 @@ def number_text(text: str) -> str:
     if digits[:2] in ("0o", "0b"):
         return sign + hex(int(digits, 0))
     return sign + digits.replace(".inf", "inf").replace(".nan", "nan")
-
-
-def place_in(text: str, at: int) -> Place:
-    """Return the place of the character `at`."""
-    line = text.count("\n", 0, at) + 1
-    return Place(line, at - text.rfind("\n", 0, at))
 
 
 class Places:

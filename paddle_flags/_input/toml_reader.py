@@ -10,6 +10,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from paddle_flags._core.missing import needs_extra
 from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, number_text
 
 if TYPE_CHECKING:
@@ -90,8 +91,7 @@ def _library(reading: Reading) -> ModuleType:
         else:
             import tomli as tomllib  # noqa: PLC0415 - an extra
     except ImportError:
-        why = "reading TOML requires tomli on this Python: pip install 'paddle_flags[toml]'"
-        reading.stop(None, why)
+        reading.stop(None, needs_extra("reading TOML on this Python", "tomli", "toml"))
     return tomllib
 
 

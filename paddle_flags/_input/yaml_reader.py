@@ -14,7 +14,8 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._input.reading import Place, Reading, Scalar, Stop, number_text, place_in, quote
+from paddle_flags._core.missing import needs_extra
+from paddle_flags._input.reading import Place, Places, Reading, Scalar, Stop, number_text, quote
 from paddle_flags._input.tree import Tree
 
 if TYPE_CHECKING:
@@ -55,19 +56,18 @@ def read(text: str, reading: Reading, *, pure: bool = False) -> None:
     try:
         import ruamel.yaml  # noqa: PLC0415 - an extra
     except ImportError:
-        why = "reading YAML requires ruamel.yaml: pip install 'paddle_flags[yaml]'"
-        reading.stop(None, why)
+        reading.stop(None, needs_extra("reading YAML", "ruamel.yaml", "yaml"))
     if not pure and _UNLIKE.search(text) is None:
         trial = Reading(reading.path, reading.table)
         with suppress(Stop):
-            _Reader(ruamel.yaml, text, trial, pure=False).read()
+            _EventReader(ruamel.yaml, text, trial, pure=False).read()
         if not trial.problems:
             reading.take(trial)
             return
-    _Reader(ruamel.yaml, text, reading, pure=True).read()
+    _EventReader(ruamel.yaml, text, reading, pure=True).read()
 
 
-class _Reader:
+class _EventReader:
     def __init__(self, library: Any, text: str, reading: Reading, *, pure: bool) -> None:
         self._library = library
         self._parser = library.YAML(typ="safe", pure=pure)
@@ -89,7 +89,7 @@ class _Reader:
             at = Place(mark.line + 1, mark.column + 1) if mark else self._last
             self._reading.stop(at, f"not YAML: {_reason(error)}")
         except library.reader.ReaderError as error:
-            at = place_in(self._text, error.position)
+            at = Places(self._text)(error.position)
             why = f"not YAML: the character {chr(error.character)!a} is not allowed"
             self._reading.stop(at, why)
         except (library.error.YAMLError, ValueError) as error:  # such as chr() of \\U11111111

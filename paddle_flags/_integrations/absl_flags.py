@@ -126,7 +126,7 @@ class Bridge:
         link = OurLink(self._values, made, flag)
         made.__dict__["default"] = link.to_theirs(about.default)
         if not about.sensitive:
-            made.default_as_str = repr(facts.shown(about, about.default))
+            made.default_as_str = repr(facts.value_text(about, about.default))
         flags_there = self._flags()
         for name in (flag.name, *about.aliases, *flag.old_names):
             flags_there.setdefault(name, made)

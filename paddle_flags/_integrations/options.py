@@ -42,7 +42,7 @@ class Option:
         flag = self.flag
         notes = facts.notes(flag)
         if "required" not in notes:
-            notes.append(f"default: {facts.shown(flag, flag.default)}")
+            notes.append(f"default: {facts.value_text(flag, flag.default)}")
         return " ".join([flag.help, *(f"[{note}]" for note in notes)]).strip()
 
     def text(self, spelling: str, value: str | None) -> str:

@@ -54,7 +54,7 @@ def _md_row(flag: facts.Snapshot) -> str:
     heads = [*others, f"{last}={holder}" if holder else last]
     notes = _md("; ".join(facts.notes(flag)))
     about = f"{_md(flag.help.strip())} *({notes})*" if notes else _md(flag.help.strip())
-    default = _code(facts.shown(flag, flag.default))
+    default = _code(facts.value_text(flag, flag.default))
     return f"| {', '.join(map(_code, heads))} | {default} | {about.strip()} |"
 
 
@@ -101,7 +101,7 @@ def _man_flag(flag: facts.Snapshot) -> Iterator[str]:
     yield from _roff_lines(flag.help.strip())
     if "\n" in flag.help.strip():
         yield ".br"
-    notes = [*facts.notes(flag), f"default: {facts.shown(flag, flag.default)}"]
+    notes = [*facts.notes(flag), f"default: {facts.value_text(flag, flag.default)}"]
     yield from _roff_lines(" ".join(f"[{note}]" for note in notes))
 
 

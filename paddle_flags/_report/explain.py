@@ -48,14 +48,14 @@ def explain(name: str) -> str:
     `Flag.history`. Raises UndefinedFlagError.
     """
     flag = find(name)
-    lines = [f"{flag.name} = {facts.shown(flag, flag.value)}", ""]
+    lines = [f"{flag.name} = {facts.value_text(flag, flag.value)}", ""]
     known = {title: fact for title, fact in _facts_of(flag).items() if fact}
     lines += [f"  {title + ':':<12}{facts.one_line(fact)}" for title, fact in known.items()]
     lines += ["", "values, the one that holds first:"]
     history = flag.history
     rows = [
         (
-            f"  {facts.shown(flag, entry.value)}",
+            f"  {facts.value_text(flag, entry.value)}",
             _fate(entry, history[0]),
             entry.source,
             facts.one_line(entry.place or ""),

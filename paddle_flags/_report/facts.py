@@ -69,7 +69,7 @@ def _number(value: float) -> str:
     return next((text for text in texts if float(text) == value), "nan")
 
 
-def plain(value: Any) -> str:
+def _argument_text(value: Any) -> str:
     """Return a value as text that a command line reads."""
     if isinstance(value, tuple):
         return encode(value)
@@ -123,7 +123,7 @@ def _quantity(value: float, unit: str | None) -> str:
     return sign + (_bytes if unit == "bytes" else _seconds)(abs(int(value)))
 
 
-def shown(flag: Described, value: Any) -> str:
+def value_text(flag: Described, value: Any) -> str:
     """Return a value of the flag, or one of C, for people, on one line."""
     if flag.sensitive:
         return REDACTED
@@ -133,7 +133,7 @@ def shown(flag: Described, value: Any) -> str:
         value = native(flag, value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _quantity(value, flag.unit)
-    return one_line(plain(value)) or '""'
+    return one_line(_argument_text(value)) or '""'
 
 
 def type_of(flag: Described) -> str:

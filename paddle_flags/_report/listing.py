@@ -31,7 +31,7 @@ def _row(flag: facts.Snapshot) -> tuple[str, ...]:
     return (
         flag.name,
         f"{flag.items},..." if flag.items else flag.type,
-        _cut(facts.shown(flag.flag, flag.flag.value)),
+        _cut(facts.value_text(flag.flag, flag.flag.value)),
         flag.flag.source,
         os.path.basename(flag.module),
     )

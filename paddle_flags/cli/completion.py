@@ -8,41 +8,38 @@ from typing import TYPE_CHECKING
 from paddle_flags._completion.answer import (
     NOTHING,
     Candidate,
-    describe,
     files,
+    first_line,
     match,
     with_candidates,
 )
-from paddle_flags._completion.flags import complete_flags, flag_names
+from paddle_flags._completion.flags import complete_flags, flag_candidates
 from paddle_flags._completion.script import SHELLS, own_programs, script
 from paddle_flags._report.listing import LISTINGS
 from paddle_flags.cli import new
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import CONSOLE, PROGRAM, load
 from paddle_flags.cli.output import print_text
-from paddle_flags.cli.parser import own_options
+from paddle_flags.cli.parser import one_of
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
-    import argparse
-
     from paddle_flags._completion.answer import Answer
-    from paddle_flags.cli.options import Commands
+    from paddle_flags.cli.parser import Parser
 
 _WITH_FILES = ("-p", "--plugin", "--config")  # options whose value is a path
 
 
-def add(commands: Commands) -> None:
-    """Add the command to the parsers of a command line."""
+def add(main_parser: Parser) -> None:
+    """Add the command to a command line."""
     summary = "print a script for tab completion of flags"
-    parser = commands.add_parser(
+    parser = main_parser.add_command(
         "completion",
-        help=summary,
+        summary,
         description=summary[0].upper() + summary[1:] + ", and how to use it.",
         usage=f"{PROGRAM} completion {'|'.join(SHELLS)} [PROGRAM]...",
-        allow_abbrev=False,
     )
-    parser.add_argument("shell", choices=SHELLS, help="the shell")
+    parser.add_argument("shell", type=one_of(SHELLS), metavar="SHELL", help=", ".join(SHELLS))
     parser.add_argument(
         "programs",
         nargs="*",
@@ -59,24 +56,24 @@ def add(commands: Commands) -> None:
 # ---- our own command line ----
 
 
-def complete_command(parser: argparse.ArgumentParser, token: str) -> Answer:
+def complete_command(parser: Parser, token: str) -> Answer:
     """Complete the first token: a command, or an option in its place."""
     offered = _options_of(parser) if token.startswith("-") else _commands_of(parser)
     return match(offered, token)
 
 
-def complete_with_flags(parser: argparse.ArgumentParser, tokens: list[str], token: str) -> Answer:
+def complete_with_flags(parser: Parser, tokens: list[str], token: str) -> Answer:
     """Complete a token behind a command that takes flags, the first of `tokens`."""
     command, *before = tokens
     line = split(before, parser, _load, has_program=command == "run")
     if line.open_option:
         return _complete_value(line.open_option, "", token)
     name, equals, typed = token.partition("=")
-    if equals and own_options(parser).get(name):
+    if equals and parser.takes_value(name):
         return _complete_value(name, name + equals, typed)
     if line.program:
         return files(token) if line.program != ["-m"] else NOTHING
-    names = {"list": NOTHING, "stubs": NOTHING, "explain": match(flag_names(), token)}
+    names = {"list": NOTHING, "stubs": NOTHING, "explain": match(flag_candidates(), token)}
     # An option in front of the cursor ends what the flag before it could take.
     rest = [] if len(line.rest) in line.cuts else line.rest
     answer = complete_flags(
@@ -96,11 +93,11 @@ def _complete_value(option: str, kept: str, typed: str) -> Answer:
     """Complete the value of an option of a command."""
     if option in _WITH_FILES:
         return files(typed, kept)
-    values = {"--explain": flag_names(), "--format": map(Candidate, LISTINGS)}
+    values = {"--explain": flag_candidates(), "--format": map(Candidate, LISTINGS)}
     return with_candidates(kept, typed, values.get(option, ()))
 
 
-def complete_plain(parser: argparse.ArgumentParser, tokens: list[str], token: str) -> Answer:
+def complete_plain(parser: Parser, tokens: list[str], token: str) -> Answer:
     """Complete a token behind config, completion, gen or new, which have no flags."""
     if token.startswith("-"):
         return match(_options_of(parser), token)
@@ -112,17 +109,14 @@ def complete_plain(parser: argparse.ArgumentParser, tokens: list[str], token: st
     return files(token) if with_files else NOTHING
 
 
-def _options_of(parser: argparse.ArgumentParser) -> list[Candidate]:
+def _options_of(parser: Parser) -> list[Candidate]:
     return [
-        Candidate(option, describe(action.help or ""))
-        for action in parser._actions  # noqa: SLF001 - as in own_options
-        for option in action.option_strings
+        Candidate(option, first_line(action.help or ""))
+        for option, action in parser.own_options.items()
     ]
 
 
-def _commands_of(parser: argparse.ArgumentParser) -> list[Candidate]:
+def _commands_of(parser: Parser) -> list[Candidate]:
     return [
-        Candidate(command.dest, describe(command.help or ""))
-        for action in parser._actions  # noqa: SLF001 - as in own_options
-        for command in getattr(action, "_choices_actions", ())
+        Candidate(name, first_line(command.summary)) for name, command in parser.commands.items()
     ]

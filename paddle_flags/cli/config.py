@@ -9,9 +9,7 @@ from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_text
 
 if TYPE_CHECKING:
-    import argparse
-
-    from paddle_flags.cli.options import Commands
+    from paddle_flags.cli.parser import Parser
 
 # Each option with the function that finds what it prints, and its help.
 _OPTIONS: dict[str, tuple[Callable[[], str], str]] = {
@@ -30,15 +28,14 @@ _OPTIONS: dict[str, tuple[Callable[[], str], str]] = {
 }
 
 
-def add(commands: Commands) -> None:
-    """Add the command to the parsers of a command line."""
+def add(main_parser: Parser) -> None:
+    """Add the command to a command line."""
     summary = "print paths and arguments for building plugins and hosts"
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = main_parser.add_command(
         "config",
-        help=summary,
+        summary,
         description=summary[0].upper() + summary[1:] + ", on one line.",
         usage=f"{PROGRAM} config OPTION...",
-        allow_abbrev=False,
     )
     for option, (_, about) in _OPTIONS.items():
         parser.add_argument(
@@ -47,7 +44,7 @@ def add(commands: Commands) -> None:
     parser.set_defaults(act=lambda options: _print(parser, options.options))
 
 
-def _print(parser: argparse.ArgumentParser, options: list[str] | None) -> None:
+def _print(parser: Parser, options: list[str] | None) -> None:
     if not options:
         parser.error(f"expected one or more of {', '.join(_OPTIONS)}")
     print_text(" ".join(_OPTIONS[option][0]() for option in options))

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     import argparse
 
     from paddle_flags.cli.line import Line
-    from paddle_flags.cli.options import Action, Commands
+    from paddle_flags.cli.options import Action
+    from paddle_flags.cli.parser import Parser
 
 
-def add(commands: Commands) -> None:
-    """Add the command to the parsers of a command line."""
+def add(main_parser: Parser) -> None:
+    """Add the command to a command line."""
     parser = add_command(
-        commands,
+        main_parser,
         "doctor",
         "check plugins, files and the process; exit with 1 if there are problems",
         "[--json] [--flag=value]... [FILE]...",
@@ -29,7 +30,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--json", action="store_true", help="write the report as JSON")
 
 
-def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: Line) -> Action:
+def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     """Load the plugins and set the flags; the report includes what went wrong in that."""
     from paddle_flags._doctor.examine import check_file, examine  # noqa: PLC0415 - seldom used
     from paddle_flags._doctor.text import to_lines  # noqa: PLC0415 - as above

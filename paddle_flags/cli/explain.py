@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     import argparse
 
     from paddle_flags.cli.line import Line
-    from paddle_flags.cli.options import Action, Commands
+    from paddle_flags.cli.options import Action
+    from paddle_flags.cli.parser import Parser
 
 
-def add(commands: Commands) -> None:
-    """Add the command to the parsers of a command line."""
+def add(main_parser: Parser) -> None:
+    """Add the command to a command line."""
     add_command(
-        commands,
+        main_parser,
         "explain",
         "describe a flag and where its value comes from",
         "[--flag=value]... NAME",
@@ -27,7 +28,7 @@ def add(commands: Commands) -> None:
     )
 
 
-def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: Line) -> Action:
+def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     """Set the flags, and make the text to print."""
     rest = set_flags(parser, options, line)
     if len(rest) != 1:

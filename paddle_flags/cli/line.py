@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Callable
 from paddle_flags import errors
 from paddle_flags._completion.flags import awaits_value, is_flag, is_known
 from paddle_flags._core.registry import FLAGS
-from paddle_flags.cli.parser import own_options
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Sequence
+
+    from paddle_flags.cli.parser import Parser
 
 _HELP = ("-h", "--help")
 _PLUGIN = ("-p", "--plugin")
@@ -54,34 +54,33 @@ class Line:
                 )
                 raise errors.FlagArgumentError(message)
 
-    def check_spelling(self, parser: argparse.ArgumentParser) -> None:
+    def check_spelling(self, parser: Parser) -> None:
         """Raise FlagArgumentError for an unknown flag whose nearest name is an option."""
-        own = list(own_options(parser))
         for _, token in self.flags():
             name = token.partition("=")[0]
             if name == "--undefok":
                 return
             if name.startswith("--") and not is_known(name):
-                near = nearest(name, [*own, *(f"--{flag}" for flag in FLAGS)])
-                if near in own:
+                near = nearest(name, [*parser.own_options, *(f"--{flag}" for flag in FLAGS)])
+                if near in parser.own_options:
                     message = f"no such option {name}; did you mean {near}?"
                     raise errors.FlagArgumentError(message)
 
 
-def _option_parts(token: str, takes_value: dict[str, bool]) -> tuple[str, str | None] | None:
+def _option_parts(token: str, parser: Parser) -> tuple[str, str | None] | None:
     """Return an option and the value attached to it; None: the token is no option."""
     name, equals, value = token.partition("=")
-    if name in takes_value:
+    if name in parser.own_options:
         return name, value if equals else None
     short = token[:2]
-    if not token.startswith("--") and takes_value.get(short) and token[2:]:
+    if not token.startswith("--") and parser.takes_value(short) and token[2:]:
         return short, token[2:]
     return None
 
 
 def split(
     tokens: Sequence[str],
-    parser: argparse.ArgumentParser,
+    parser: Parser,
     load: Callable[[str], object] | None = None,
     *,
     has_program: bool = False,
@@ -92,13 +91,12 @@ def split(
     program to run, and so does -m. `load` is called with each plugin at once, so that its
     flags are known by then.
     """
-    takes_value = own_options(parser)
     line = Line()
     at = 0
     awaiting = False  # the value of the flag in the token before
     while at < len(tokens):
         token = tokens[at]
-        option = _option_parts(token, takes_value)
+        option = _option_parts(token, parser)
         if token in _HELP and any(True for _ in line.flags()):
             option = None  # it asks for the help of the flags
         if token == "--" or (has_program and token == "-m" and option is None):
@@ -117,7 +115,7 @@ def split(
         line.cuts[len(line.rest)] = name
         awaiting = False
         at += 1
-        if takes_value[name] and value is None:
+        if parser.takes_value(name) and value is None:
             if at == len(tokens):
                 line.open_option = name
                 break

@@ -9,18 +9,20 @@ from paddle_flags._report.facts import one_line
 from paddle_flags._report.listing import LISTINGS, listing
 from paddle_flags.cli.options import NO_ARGUMENT, PROGRAM, add_command, argument_errors, set_flags
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.parser import one_of
 
 if TYPE_CHECKING:
     import argparse
 
     from paddle_flags.cli.line import Line
-    from paddle_flags.cli.options import Action, Commands
+    from paddle_flags.cli.options import Action
+    from paddle_flags.cli.parser import Parser
 
 
-def add(commands: Commands) -> None:
-    """Add the command to the parsers of a command line."""
+def add(main_parser: Parser) -> None:
+    """Add the command to a command line."""
     parser = add_command(
-        commands,
+        main_parser,
         "list",
         "list all flags",
         "[--all] [--format FORMAT] [--flag=value]...",
@@ -28,7 +30,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=LISTINGS,
+        type=one_of(LISTINGS),
         default="table",
         help=f"write {', '.join(LISTINGS)}; the default is %(default)s",
         metavar="FORMAT",
@@ -47,7 +49,7 @@ def add(commands: Commands) -> None:
     )
 
 
-def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: Line) -> Action:
+def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     """Set the flags, and make the text to print."""
     rest = set_flags(parser, options, line)
     if rest:

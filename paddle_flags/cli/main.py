@@ -16,15 +16,13 @@ from paddle_flags.cli.line import split
 from paddle_flags.cli.options import PROGRAM, load
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import print_warnings
-from paddle_flags.cli.parser import Parser, own_options
-from paddle_flags.cli.suggestions import nearest
+from paddle_flags.cli.parser import Parser, ShowVersion
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from paddle_flags._completion.answer import Answer
-    from paddle_flags.cli.options import Action, Parsers
+    from paddle_flags.cli.options import Action
 
 # The commands that take flags.
 _COMMANDS = {
@@ -40,29 +38,26 @@ class Generator(NamedTuple):
     """The command gen, which belongs to a layer above this one."""
 
     summary: str
-    new_parser: Callable[[str], argparse.ArgumentParser]
+    new_parser: Callable[[str], Parser]
     """Called with the name of the program."""
     run: Callable[[Sequence[str], str], int]
     """Called with the tokens behind gen and the name of the program; returns the exit status."""
 
 
-def _build_parsers(generator: Generator) -> tuple[Parser, Parsers]:
-    main_parser = Parser(
-        PROGRAM,
-        description="Work with the flags of a process and its native plugins.",
-        allow_abbrev=False,
-    )
+def _build_parser(generator: Generator) -> Parser:
+    about = "Work with the flags of a process and its native plugins."
+    main_parser = Parser(PROGRAM, description=about)
     version = f"paddle_flags {to_text(lib.PD_VERSION)}"
-    main_parser.add_argument("--version", action="version", version=version)
-    commands = main_parser.add_subparsers(metavar="COMMAND", required=True)
+    main_parser.add_argument("--version", action=ShowVersion, const=version)
+    main_parser.add_commands("COMMAND")
     for command in (run, list_, explain, stubs, doctor, config, completion):
-        command.add(commands)
-    commands.add_parser("gen", help=generator.summary, add_help=False)  # it reads its own tokens
-    new.add(commands)
-    return main_parser, dict(commands.choices)
+        command.add(main_parser)
+    main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
+    new.add(main_parser)
+    return main_parser
 
 
-def _prepare(command: str, parser: argparse.ArgumentParser, tokens: Sequence[str]) -> Action:
+def _prepare(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
     """Load plugins and read flags: all that can go wrong because of a user."""
     is_run = command == "run"
     line = split(tokens, parser, has_program=is_run)
@@ -78,12 +73,12 @@ def _prepare(command: str, parser: argparse.ArgumentParser, tokens: Sequence[str
 
 def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
     """Complete a token of our own command line."""
-    main_parser, parsers = _build_parsers(generator)
+    main_parser = _build_parser(generator)
     if not tokens:
         return completion.complete_command(main_parser, token)
     if tokens[0] == "gen":
         return completion.complete_plain(generator.new_parser(PROGRAM), tokens, token)
-    parser = parsers.get(tokens[0])
+    parser = main_parser.commands.get(tokens[0])
     if parser is None:
         return NOTHING
     if tokens[0] in _COMMANDS:
@@ -91,24 +86,20 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
     return completion.complete_plain(parser, tokens, token)
 
 
-def _act_plain(main_parser: Parser, parsers: Parsers, tokens: Sequence[str]) -> None:
+def _act_plain(main_parser: Parser, tokens: Sequence[str]) -> None:
     """Run a command that has no flags: config, completion or new."""
-    if tokens[0] not in parsers:
-        _check_first(main_parser, parsers, tokens[0])
+    if tokens[0].startswith("-"):
+        _check_option(main_parser, tokens[0])
     options = main_parser.parse_args(tokens)
     options.act(options)
 
 
-def _check_first(main_parser: Parser, parsers: Parsers, first: str) -> None:
-    """End the program unless the first token, which is no command, is a known option."""
+def _check_option(main_parser: Parser, first: str) -> None:
+    """End the program unless the first token is an option that is known."""
     name = first.partition("=")[0]
-    if not first.startswith("-"):
-        near = nearest(first, parsers)
-        expected = f"did you mean {near}?" if near else f"expected one of {', '.join(parsers)}"
-        main_parser.error(f"no such command {first or repr(first)}; {expected}")
-    if name in own_options(main_parser):
+    if name in main_parser.own_options:
         return
-    owners = [command for command in _COMMANDS if name in own_options(parsers[command])]
+    owners = [each for each in _COMMANDS if name in main_parser.commands[each].own_options]
     if owners:
         main_parser.error(f"{name} comes after a command, as in '{PROGRAM} {owners[0]} {name}'")
     main_parser.refuse(first)
@@ -121,15 +112,15 @@ def main(tokens: Sequence[str], generator: Generator) -> int:
         request.reply(_complete(generator, request.tokens, request.token))
     if tokens[:1] == ["gen"]:
         return generator.run(tokens[1:], PROGRAM)
-    main_parser, parsers = _build_parsers(generator)
+    main_parser = _build_parser(generator)
     if not tokens:
         main_parser.print_help(sys.stderr)
         return 2
     if tokens[0] not in _COMMANDS:
-        _act_plain(main_parser, parsers, tokens)
+        _act_plain(main_parser, tokens)
         return 0
     try:
-        action = _prepare(tokens[0], parsers[tokens[0]], tokens[1:])
+        action = _prepare(tokens[0], main_parser.commands[tokens[0]], tokens[1:])
     except errors.HelpRequested as help_:
         print_text(str(help_))
         return 0

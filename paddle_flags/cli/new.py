@@ -14,7 +14,7 @@ from paddle_flags.cli.output import print_text
 
 if TYPE_CHECKING:
     from paddle_flags._completion.answer import Answer
-    from paddle_flags.cli.options import Commands
+    from paddle_flags.cli.parser import Parser
 
 
 def _directory(text: str) -> str:
@@ -40,24 +40,23 @@ def _language(text: str) -> str:
 _ALSO = {"c++": "cpp", "cxx": "cpp", "cc": "cpp", "rs": "rust", "pyx": "cython"}
 
 
-def add(commands: Commands) -> None:
-    """Add the command to the parsers of a command line."""
+def add(main_parser: Parser) -> None:
+    """Add the command to a command line."""
     summary = "write a small project that defines a flag"
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = main_parser.add_command(
         "new",
-        help=summary,
+        summary,
         description=f"{summary.capitalize()}, ready to build, test and install.",
         usage=f"{PROGRAM} new NAME --lang LANGUAGE [--dir DIRECTORY]",
         epilog="languages:\n"
         + "".join(f"  {name:<10}{each.about}\n" for name, each in LANGUAGES.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     _add_arguments(parser)
     parser.set_defaults(act=lambda options: _write(parser, options))
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "name", metavar="NAME", type=check_name, help="the name of the project, such as my_plugin"
     )
@@ -84,7 +83,7 @@ def complete(option: str, token: str) -> Answer:
     return match(languages, token)
 
 
-def _write(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+def _write(parser: Parser, options: argparse.Namespace) -> None:
     directory = options.name if options.dir is None else options.dir
     try:
         check_free(options.name, options.lang)

@@ -15,10 +15,9 @@ from paddle_flags.cli.parse import read_flags
 
 if TYPE_CHECKING:
     from paddle_flags.cli.line import Line
+    from paddle_flags.cli.parser import Parser
 
 Action = Callable[[], Any]
-Parsers = dict[str, argparse.ArgumentParser]
-Commands = Any  # argparse gives the type of its subparsers no public name
 
 CONSOLE = "paddle-flags"
 """The console script. What it does, `python -m paddle_flags` does too."""
@@ -63,7 +62,7 @@ def load(plugin: str) -> None:
 
 
 def set_flags(
-    parser: argparse.ArgumentParser,
+    parser: Parser,
     options: argparse.Namespace,
     line: Line,
     *,
@@ -74,14 +73,14 @@ def set_flags(
     line.check()
     if not allow_pending:
         line.check_spelling(parser)
-    reading = Options(
+    wanted = Options(
         env_prefix=options.env_prefix,
         config=options.config or None,
         keep_startup=True,
         allow_pending=allow_pending,
         stop_at_argument=stop_at_argument,
     )
-    return read_flags([PROGRAM, *line.rest], reading)
+    return read_flags([PROGRAM, *line.rest], wanted)
 
 
 def argument_errors(tokens: list[str], *, stop_at_argument: bool = False) -> list[str]:
@@ -90,14 +89,14 @@ def argument_errors(tokens: list[str], *, stop_at_argument: bool = False) -> lis
     An error ends with a suggestion if the argument looks like a part of a flag's value, and
     does not show what may be a part of a secret.
     """
-    reading = Options(
+    wanted = Options(
         keep_startup=True,
         allow_pending=True,
         arguments=False,
         stop_at_argument=stop_at_argument,
     )
     try:
-        read_flags([PROGRAM, *tokens], reading)
+        read_flags([PROGRAM, *tokens], wanted)
     except errors.FlagParseError as error:
         return [str(each) for each in error.errors if NO_ARGUMENT in str(each)]
     return []
@@ -118,20 +117,16 @@ def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:
 SECRET = "is not shown, as it may be a part of a secret"
 
 
-def add_command(
-    commands: Commands, name: str, summary: str, use: str, example: str
-) -> argparse.ArgumentParser:
+def add_command(main_parser: Parser, name: str, summary: str, use: str, example: str) -> Parser:
     """Add a command that loads plugins and takes their flags."""
     indent = "\n" + " " * len(f"usage: {PROGRAM} {name} ")
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = main_parser.add_command(
         name,
-        help=summary,
-        description=summary[0].upper() + summary[1:] + ".",
+        summary,
         usage=indent.join([f"{PROGRAM} {name} {_COMMON}", *use.splitlines()]),
         epilog="Options, flags and names may come in any order.\n\n"
         f"example:\n  {PROGRAM} {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "-p",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,9 +22,49 @@ class Parser(argparse.ArgumentParser):
     advice = ""
     """What a message about an unknown option ends with."""
 
-    def _print_message(self, message: str, file: Any = None) -> None:
-        if message:
-            (print_text if file is sys.stdout else print_error)(message, end="")
+    summary = ""
+    """What the command does, in the help of the parser that it belongs to."""
+
+    def __init__(self, prog: str | None = None, **settings: Any) -> None:
+        self.own_options: dict[str, argparse.Action] = {}
+        """Each option, such as -p and --plugin, with what argparse made of it."""
+        self.commands: dict[str, Parser] = {}
+        self._adder: Any = None
+        super().__init__(prog, allow_abbrev=False, **settings)  # which adds --help
+
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        """Add an argument, as in argparse."""
+        return self._record(super().add_argument(*names, **settings))
+
+    def exclusive(self) -> Callable[..., argparse.Action]:
+        """Return an `add_argument` for options of which a command line may have one."""
+        group = self.add_mutually_exclusive_group()
+        return lambda *names, **settings: self._record(group.add_argument(*names, **settings))
+
+    def _record(self, action: argparse.Action) -> argparse.Action:
+        self.own_options.update(dict.fromkeys(action.option_strings, action))
+        return action
+
+    def add_commands(self, metavar: str) -> None:
+        """Let the first argument be a command, one of those that are added later."""
+        self._kind = metavar.lower()
+        self._adder = self.add_subparsers(metavar=metavar, required=True)
+
+    def add_command(self, name: str, summary: str, **settings: Any) -> Parser:
+        """Add a command, and return its parser; the help of it begins with the summary."""
+        settings.setdefault("description", f"{summary[0].upper()}{summary[1:]}.")
+        parser: Parser = self._adder.add_parser(name, help=summary, **settings)
+        parser.summary = summary
+        self.commands[name] = parser
+        return parser
+
+    def takes_value(self, option: str) -> bool:
+        """Return whether there is such an option, and it has a value."""
+        return option in self.own_options and self.own_options[option].nargs != 0
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help to stdout, or to stderr if that is the file."""
+        (print_error if file is sys.stderr else print_text)(self.format_help(), end="")
 
     def error(self, message: str) -> NoReturn:
         """End the program with a message about the command line."""
@@ -36,47 +76,65 @@ class Parser(argparse.ArgumentParser):
         name = token.partition("=")[0]
         if not token.startswith("-"):
             self.error(f"unexpected argument {token or repr(token)}")
-        near = nearest(name, own_options(self))
+        near = nearest(name, self.own_options)
         suggestion = f"; did you mean {near}?" if near else ""
         self.error(f"no such option {name}{suggestion or self.advice}")
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Parse tokens, all of which must be known; the parser of a subcommand names its own."""
+        """Parse tokens, all of which must be known; the parser of a command names its own."""
         tokens = list(sys.argv[1:] if args is None else args)
-        if self._subparsers is None:
+        if not self.commands:
             self._check_options(tokens)
+        elif tokens and not tokens[0].startswith("-") and tokens[0] not in self.commands:
+            self._refuse_command(tokens[0])
         options, unknown = super().parse_known_args(tokens, namespace)
         if unknown:
             self.refuse(unknown[0])
         return options, []
 
+    def _refuse_command(self, name: str) -> NoReturn:
+        near = nearest(name, self.commands)
+        expected = (
+            f"did you mean {near}?" if near else f"expected one of {', '.join(self.commands)}"
+        )
+        self.error(f"no such {self._kind} {name or repr(name)}; {expected}")
+
     def _check_options(self, tokens: Sequence[str]) -> None:
         """Refuse the first unknown option, before argparse asks for what may be behind it."""
-        takes_value = own_options(self)
         awaiting = False
         for token in tokens:
             name, equals, _ = token.partition("=")
             if token == "--":
                 return
-            if name.startswith("--") and name not in takes_value and not awaiting:
+            if name.startswith("--") and name not in self.own_options and not awaiting:
                 self.refuse(token)
-            awaiting = takes_value.get(name, False) and not equals
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is None or value in action.choices:
-            return
-        near = nearest(str(value), [*action.choices])
-        message = f"'{value}': expected one of {', '.join(action.choices)}"
-        message += f"; did you mean {near}?" if near else ""
-        raise argparse.ArgumentError(action, message)
+            awaiting = self.takes_value(name) and not equals
 
 
-def own_options(parser: argparse.ArgumentParser) -> dict[str, bool]:
-    """Return the options of a command, and whether each takes a value."""
-    return {
-        option: action.nargs != 0
-        for action in parser._actions  # noqa: SLF001 - argparse has no public list
-        for option in action.option_strings
-    }
+class ShowVersion(argparse.Action):
+    """The action of --version, whose `const` is what to print."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, const: str) -> None:
+        about = "show program's version number and exit"
+        super().__init__(option_strings, dest, nargs=0, const=const, help=about)
+
+    def __call__(self, *_: Any) -> None:
+        """Print the version and end the program."""
+        print_text(str(self.const))
+        sys.exit(0)
+
+
+def one_of(choices: Collection[str]) -> Callable[[str], str]:
+    """Return the type of an argument; an error names the nearest of the choices."""
+
+    def check(text: str) -> str:
+        if text in choices:
+            return text
+        near = nearest(text, choices)
+        suggestion = f"; did you mean {near}?" if near else ""
+        message = f"'{text}': expected one of {', '.join(choices)}{suggestion}"
+        raise argparse.ArgumentTypeError(message)
+
+    return check

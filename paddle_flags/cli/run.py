@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     import argparse
 
     from paddle_flags.cli.line import Line
-    from paddle_flags.cli.options import Action, Commands
+    from paddle_flags.cli.options import Action
+    from paddle_flags.cli.parser import Parser
 
 
-def add(commands: Commands) -> None:
-    """Add the command to the parsers of a command line."""
+def add(main_parser: Parser) -> None:
+    """Add the command to a command line."""
     parser = add_command(
-        commands,
+        main_parser,
         "run",
         "run a script or module with plugins loaded and flags set; without one, list the flags",
         "[--show] [--explain NAME]... [--allow-pending] [--flag=value]...\n"
@@ -58,7 +59,7 @@ def add(commands: Commands) -> None:
     )
 
 
-def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: Line) -> Action:
+def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     """Set the flags, and find what is to be run."""
     left = set_flags(
         parser, options, line, stop_at_argument=True, allow_pending=options.allow_pending

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     import argparse
 
     from paddle_flags.cli.line import Line
-    from paddle_flags.cli.options import Action, Commands
+    from paddle_flags.cli.options import Action
+    from paddle_flags.cli.parser import Parser
 
 
-def add(commands: Commands) -> None:
-    """Add the command to the parsers of a command line."""
+def add(main_parser: Parser) -> None:
+    """Add the command to a command line."""
     parser = add_command(
-        commands,
+        main_parser,
         "stubs",
         "write a type stub of all flags, for mypy, pyright and editors",
         "[-m MODULE]...",
@@ -39,7 +40,7 @@ def add(commands: Commands) -> None:
     )
 
 
-def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: Line) -> Action:
+def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     """Import the modules, and make the text to print."""
     sys.path.insert(0, os.getcwd())
     for module in options.module:

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser
+from paddle_flags.cli.parser import Parser, one_of
 from paddle_flags.cli.suggestions import nearest
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import cli_diff, cli_import, fields, load_files
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STAGES = ("read", "normal", "files")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the arguments of `gen FILE`."""
     parser.add_argument("file", nargs="?", help="flags.yaml")
     parser.add_argument(
@@ -63,40 +63,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_other_uses(parser)
 
 
-def _add_other_uses(parser: argparse.ArgumentParser) -> None:
+def _add_other_uses(parser: Parser) -> None:
     """Add the options that write no files."""
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
+    add_use = parser.exclusive()
+    add_use(
         "--check",
         action="store_true",
         help="write nothing; exit with 1 if a generated file is stale",
     )
-    what.add_argument(
-        "--list", action="store_true", help="print the names of the generated files and exit"
-    )
-    what.add_argument(
+    add_use("--list", action="store_true", help="print the names of the generated files and exit")
+    add_use(
         "--dump",
         nargs="?",
         const="normal",
-        choices=STAGES,
+        type=one_of(STAGES),
         metavar="STAGE",
         help=f"print the result of a stage and exit: {', '.join(STAGES)}; normal by default",
     )
-    what.add_argument(
+    add_use(
         "--schema",
-        choices=tuple(fields.FILES),
+        type=one_of(fields.FILES),
         metavar="NAME",
         help=f"print a JSON Schema for editors and exit: {', '.join(fields.FILES)}",
     )
 
 
 def _languages(text: str) -> list[str]:
-    found = text.split(",")
-    for each in found:
-        if each not in LANGUAGES:
-            message = f"{each!r}: expected one of {', '.join(LANGUAGES)}"
-            raise argparse.ArgumentTypeError(message)
-    return found
+    return [one_of(LANGUAGES)(each) for each in text.split(",")]
 
 
 def _positive(text: str) -> int:
@@ -175,14 +168,13 @@ _DUMPS: dict[str, Callable[[dict[str, str]], str]] = {
 }
 
 
-def new_parser(program: str) -> argparse.ArgumentParser:
+def new_parser(program: str) -> Parser:
     """Return the parser of `gen FILE`."""
     parser = Parser(
         f"{program} gen",
         description="Generate C, C++, Python and documents from the flags of a YAML file.",
         epilog="gen diff OLD NEW lists what changed between two versions of the file; gen import"
         " writes the file from a plugin, a program, an argparse parser or gflags sources.",
-        allow_abbrev=False,
     )
     add_arguments(parser)
     return parser

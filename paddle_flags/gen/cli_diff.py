@@ -26,14 +26,13 @@ def _parser(program: str) -> Parser:
         " it, and what each change breaks.",
         epilog="Exits with 0 if nothing changed, 1 if all changes are compatible, 2 if one"
         " breaks users, 3 if a file can't be read or the command line is wrong.",
-        allow_abbrev=False,
     )
     parser.failed = FAILED  # which no result of a comparison has
     parser.add_argument("old", metavar="OLD", help="the old flags.yaml")
     parser.add_argument("new", metavar="NEW", help="the new flags.yaml")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--markdown", action="store_true", help="write a changelog in Markdown")
-    form.add_argument("--json", action="store_true", help="write JSON")
+    add_form = parser.exclusive()
+    add_form("--markdown", action="store_true", help="write a changelog in Markdown")
+    add_form("--json", action="store_true", help="write JSON")
     return parser
 
 

@@ -60,9 +60,8 @@ def _parser(program: str) -> Parser:
         " already. What the files cannot express is reported with its place.",
         epilog="Exits with 0, with 1 if the files cannot express something, and with 2 if an"
         " error kept it from writing anything.",
-        allow_abbrev=False,
     )
-    kinds = parser.add_subparsers(metavar="KIND", required=True)
+    parser.add_commands("KIND")
     for name, act, argument, summary in (
         ("plugin", _plugin, "file", "a shared library, which is loaded"),
         (
@@ -79,7 +78,7 @@ def _parser(program: str) -> Parser:
         ),
         ("gflags", _gflags, "source", "a C++ source that defines flags with DEFINE_<type>"),
     ):
-        kind = kinds.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        kind = parser.add_command(name, summary, description=summary)
         _add_options(kind)
         kind.add_argument(argument, metavar=argument.upper(), help=summary)
         kind.set_defaults(act=act)

@@ -283,7 +283,7 @@ def test_without_lief_a_file_of_windows_is_a_note_and_no_problem(tmp_path):
     write(tmp_path / "lief.py", "raise ImportError\n")
     there = {**os.environ, "PYTHONPATH": str(tmp_path)}
     ended = doctor(path, env=there)
-    remark = f"{path}: looking at a PE file needs LIEF: pip install 'paddle_flags[doctor]'"
+    remark = f"{path}: reading a PE file requires LIEF: pip install 'paddle_flags[doctor]'"
     assert ended.stdout.endswith(f"note: {remark}\n\nno problems\n")
     assert ended.returncode == 0
     assert json.loads(doctor("--json", path, env=there).stdout)["notes"] == [remark]

@@ -82,7 +82,7 @@ def test_an_error_leaves_everything_as_it_was(tmp_path, name):
     write(first, f"{name}_0 = 2\nwholly.unheard.of = 1")
     write(second, f"{name}_1: 10")
     assert refusals() == [
-        f"{first}:2:21: wholly.unheard.of: no such flag",
+        f"{first}:2:1: wholly.unheard.of: no such flag",
         f"{second}:1:{len(name) + 5}: --{name}_1=10: expected an integer <= 9",
     ]
     write(second, "a: [")
@@ -198,7 +198,7 @@ def test_values_of_a_plugin_that_has_left_wait_for_it(tmp_path, plugin):
     assert pf.reload() == []
     loaded = pf.load_plugin(built)
     assert pf.FLAGS.reload_late == 2
-    assert pf.FLAGS["reload_late"].place == f"{path}:2:16"
+    assert pf.FLAGS["reload_late"].place == f"{path}:2:1"
     write(path, "reload_alias = 2\nreload_nobody = 1")
     assert "reload_nobody: no such flag" in refusals()[0]
     write(path, "")
