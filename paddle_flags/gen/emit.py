@@ -134,7 +134,10 @@ def _change(change: Change) -> dict[str, Any]:
 
 
 def _mapping(data: dict[str, Any], place: Place) -> Mapping:
-    return Mapping({k: (place, _node(v, place)) for k, v in data.items()}, place)
+    made = Mapping(place)
+    for key, value in data.items():
+        made.add(key, place, _node(value, place))
+    return made
 
 
 def _node(value: Any, place: Place) -> Node:
@@ -173,14 +176,14 @@ def to_text(tree: Mapping) -> str:
 
 def _lines(node: Mapping, depth: int) -> Iterator[str]:
     blank = "  " * depth
-    for name, (_, value) in node.entries.items():
+    for name, value in node.items():
         key = quoted(name)
         if isinstance(value, Mapping):
             yield f"{blank}{key}:"
             yield from _lines(value, depth + 1)
-        elif isinstance(value, Sequence) and any(isinstance(x, Mapping) for x in value.items):
+        elif isinstance(value, Sequence) and any(isinstance(x, Mapping) for x in value):
             yield f"{blank}{key}:"
-            for item in value.items:
+            for item in value:
                 assert isinstance(item, Mapping)  # noqa: S101 - lists aren't mixed
                 first, *others = _lines(item, depth + 2)
                 yield f"{blank}  - {first.lstrip()}"
@@ -190,9 +193,9 @@ def _lines(node: Mapping, depth: int) -> Iterator[str]:
 
 
 def _value_lines(start: str, value: Node, depth: int) -> Iterator[str]:
-    if isinstance(value, Scalar) and not value.plain and _is_block(value.text):
+    if isinstance(value, Scalar) and not value.plain and _is_block(value):
         yield f"{start}|-"
-        yield from ("  " * (depth + 1) + line if line else "" for line in value.text.split("\n"))
+        yield from ("  " * (depth + 1) + line if line else "" for line in value.split("\n"))
     else:
         yield start + _inline(value)
 
@@ -205,9 +208,9 @@ def _is_block(text: str) -> bool:
 
 def _inline(value: Node) -> str:
     if isinstance(value, Scalar):
-        return value.text if value.plain else quoted(value.text)
+        return str(value) if value.plain else quoted(value)
     assert isinstance(value, Sequence)  # noqa: S101 - mappings have lines of their own
-    return f"[{', '.join(map(_inline, value.items))}]"
+    return f"[{', '.join(map(_inline, value))}]"
 
 
 def quoted(text: str) -> str:
