@@ -350,3 +350,34 @@ def test_all_three_files_are_emitted_as_they_were_read(tmp_path):
     for name, tree in to_trees(flags).items():
         write(tmp_path / "again" / f"{name}.yaml", to_text(tree))
     assert to_data(load(str(tmp_path / "again" / "flags.yaml"))) == to_data(flags)
+
+
+def test_what_is_emitted_hides_no_character_and_leaves_other_yaml_of_the_process_alone(tmp_path):
+    import io
+
+    from ruamel.yaml import YAML
+
+    text = "name: s\nflags:\n"
+    text += '  - {name: f, type: string, default: "no", help: "a\\nb"}\n'
+    text += '  - {name: g, type: string, default: "1.2", help: "\u00e9\\u202E"}\n'
+    path = write(tmp_path / "flags.yaml", text)
+    flags = load(str(path))
+    (tree,) = to_trees(flags).values()
+    lines = to_text(tree).splitlines()
+    assert lines == [
+        "name: s",
+        "flags:",
+        "  - name: f",
+        "    type: string",
+        '    default: "no"',
+        "    help: |-",
+        "      a",
+        "      b",
+        "  - name: g",
+        "    type: string",
+        '    default: "1.2"',
+        '    help: "\\xE9\\u202E"',
+    ]
+    other = io.StringIO()
+    YAML().dump({"key": "two words"}, other)
+    assert other.getvalue() == "key: two words\n"
