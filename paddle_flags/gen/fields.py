@@ -146,7 +146,10 @@ class Implies(Record, title="an implication"):
     value: ValueOrList = Field(description="The value of the flag that triggers the implication.")
     sets: Annotated[
         dict[Name, ValueOrList], Field(min_length=1), Expect("a mapping of flags to values")
-    ] = Field(description="The values that other flags have while the flag has this value.")
+    ] = Field(
+        description="The values that other flags have while the flag has this value.",
+        json_schema_extra={"additionalProperties": False},
+    )
 
 
 class Change(Record, title="a change"):
