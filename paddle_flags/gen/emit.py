@@ -169,10 +169,11 @@ _MEANS = re.compile(r"y|n|yes|no|on|off|true|false|null", re.IGNORECASE)
 _TAGS = "tag:yaml.org,2002:"
 
 
-def to_text(tree: Mapping) -> str:
+def to_yaml(tree: Mapping) -> str:
     """Return YAML: a block for each mapping, lists of scalars on one line."""
     with needing("YAML", "ruamel.yaml"):
-        import ruamel.yaml  # noqa: PLC0415 - an extra
+        import ruamel.yaml.nodes  # noqa: PLC0415 - an extra
+        import ruamel.yaml.representer  # noqa: PLC0415
 
     class Representer(ruamel.yaml.representer.RoundTripRepresenter):
         """A class of its own, since add_representer changes the class."""

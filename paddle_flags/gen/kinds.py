@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from paddle_flags.gen.problems import Odd, near, one_of, shown
-from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, describe
+from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, shape_of
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -66,7 +66,7 @@ class Expect:
             if error.errors(include_url=False)[0]["loc"]:
                 raise
             hint = near(node, self.words) if isinstance(node, Scalar) else ""
-            raise _refusal(describe(node), self.expected + hint) from None
+            raise _refusal(shape_of(node), self.expected + hint) from None
         if self.unique:
             _check_twice(node, values)
         return values
@@ -225,10 +225,11 @@ def _report(model: type[Record], tree: Mapping, error: ErrorDetails, problems: P
         problems.add(node.key_places[last], "", f"the key {shown(last)}", expected)
     elif kind == "model_type":
         expected = f"{record.model_config['title']}: a mapping with {', '.join(record.needed())}"
-        problems.add(node.place, what, describe(node), expected)
+        problems.add(node.place, what, shape_of(node), expected)
     else:
         place = node.key_places[loc[-2]] if is_key else node.place
-        problems.add(place, what, error["ctx"]["found"], error["ctx"]["expected"])
+        said = error.get("ctx", {})
+        problems.add(place, what, said["found"], said["expected"])
 
 
 def _follow(model: Any, node: Any, loc: tuple[Any, ...]) -> tuple[Any, str, Any]:

@@ -90,7 +90,7 @@ def read_tree(path: str) -> Mapping:
         if match:
             at = match.start(match.lastindex or 0)
             _refuse(_place(path, text, at), f"{what} {shown(text[at])}", expected)
-    return _Reader(path, text).read()
+    return _TreeReader(path, text).read()
 
 
 def _refuse(place: Place | None, found: str, expected: str, what: str = "") -> NoReturn:
@@ -129,10 +129,11 @@ def _decode(path: str, data: bytes) -> str:
         _refuse(_place(path, before, len(before)), f"the byte 0x{byte:02x}", "UTF-8")
 
 
-class _Reader:
+class _TreeReader:
     def __init__(self, path: str, text: str) -> None:
         with needing("YAML", "ruamel.yaml"):
-            import ruamel.yaml  # noqa: PLC0415 - an extra
+            import ruamel.yaml.error  # noqa: PLC0415 - an extra
+            import ruamel.yaml.events  # noqa: PLC0415
         self._yaml = ruamel.yaml
         self._events = ruamel.yaml.events
         self._path = path
@@ -152,7 +153,7 @@ class _Reader:
         if node is None or (isinstance(node, Scalar) and not node):
             _refuse(start, "an empty file", "a mapping with the keys of this file")
         if not isinstance(node, Mapping):
-            _refuse(node.place, describe(node), "a mapping with the keys of this file")
+            _refuse(node.place, shape_of(node), "a mapping with the keys of this file")
         return node
 
     def _safely(self, *, pure: bool) -> Iterator[Any]:
@@ -217,7 +218,7 @@ class _Reader:
                 break
             key = self._node(event, events, depth)
             if not isinstance(key, Scalar):
-                _refuse(key.place, f"{describe(key)} as a key", "a name")
+                _refuse(key.place, f"{shape_of(key)} as a key", "a name")
             if key.plain and key == "<<":
                 _refuse(key.place, "a merge key <<", "the values themselves")
             if len(key) > _LONGEST_KEY:
@@ -240,7 +241,7 @@ def _reason(error: Exception) -> str:
     return said or " ".join(str(error).split())
 
 
-def describe(node: Node | str) -> str:
+def shape_of(node: Node | str) -> str:
     """Return the kind of a node, as messages call it."""
     if isinstance(node, str):
         return shown(str(node)) if node or not getattr(node, "plain", False) else "nothing"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check import check
-from paddle_flags.gen.emit import to_text, to_trees
+from paddle_flags.gen.emit import to_trees, to_yaml
 from paddle_flags.gen.normal import normalise
 from paddle_flags.gen.problems import GenerateError, Problems
 from paddle_flags.gen.read import Source, the_fields
@@ -57,7 +57,7 @@ def settle(found: Found) -> dict[str, str]:
         except GenerateError as error:
             _drop(found, error)
         else:
-            return {name: to_text(tree) for name, tree in trees.items()}
+            return {name: to_yaml(tree) for name, tree in trees.items()}
 
 
 def _run_stages(trees: dict[str, Any]) -> None:
