@@ -235,7 +235,7 @@ class _Parser(flags.ArgumentParser):  # type: ignore[type-arg, unused-ignore] # 
 class _Serializer(flags.ArgumentSerializer):  # type: ignore[type-arg, unused-ignore] # as above
     def serialize(self, value: Any) -> str:
         """Return the text of a value."""
-        return facts.plain(tuple(value) if isinstance(value, list) else value)
+        return facts.argument_text(tuple(value) if isinstance(value, list) else value)
 
 
 def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with its methods

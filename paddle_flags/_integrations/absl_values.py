@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from paddle_flags._report.facts import plain
+from paddle_flags._report.facts import argument_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ class Codec:
 
     def text(self, value: Any) -> str:
         """Return the text of a value as our command line reads it."""
-        return plain(self.to_ours(value))
+        return argument_text(self.to_ours(value))
 
     def limits(self, default: Any) -> dict[str, Any]:
         """Return range and choices, if they suit the default; absl's parser knows them, too."""

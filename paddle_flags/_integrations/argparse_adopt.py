@@ -11,7 +11,7 @@ from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import shown
 from paddle_flags._core.validators import mutually_exclusive
 from paddle_flags._integrations.argparse_parser import bridge_of, mark_adopted
-from paddle_flags._report.facts import plain
+from paddle_flags._report.facts import argument_text
 from paddle_flags.errors import FlagConflictError, FlagError
 
 if TYPE_CHECKING:
@@ -223,14 +223,16 @@ class Adopted:
             lowest, highest = choices[0], choices[-1]
             if self._kind == "scalar" and lowest <= self._default <= highest:
                 return lowest, highest, [], None
-        texts = [plain(self._scalar(each)) for each in choices]
+        texts = [argument_text(self._scalar(each)) for each in choices]
         defaults = self._default if self._kind == "list" else [self._default]
-        if all(plain(each) in texts for each in defaults) and not any("|" in t for t in texts):
+        if all(argument_text(each) in texts for each in defaults) and not any(
+            "|" in t for t in texts
+        ):
             return None, None, texts, None
 
         def check(value: Any) -> None:
             for each in value if self._kind == "list" else [value]:
-                if plain(each) not in texts:
+                if argument_text(each) not in texts:
                     message = f"expected one of {', '.join(texts)}"
                     raise ValueError(message)
 
@@ -309,7 +311,7 @@ class Adopted:
         if isinstance(value, _NotGiven):
             return None
         wanted = self._value(value)
-        return encode(wanted) if self._kind == "list" else plain(wanted)
+        return encode(wanted) if self._kind == "list" else argument_text(wanted)
 
     def fill(self, namespace: Any) -> None:
         """Let the namespace have the value that the flag has."""

@@ -69,7 +69,7 @@ def _number(value: float) -> str:
     return next((text for text in texts if float(text) == value), "nan")
 
 
-def _argument_text(value: Any) -> str:
+def argument_text(value: Any) -> str:
     """Return a value as text that a command line reads."""
     if isinstance(value, tuple):
         return encode(value)
@@ -133,7 +133,7 @@ def value_text(flag: Described, value: Any) -> str:
         value = native(flag, value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _quantity(value, flag.unit)
-    return one_line(_argument_text(value)) or '""'
+    return one_line(argument_text(value)) or '""'
 
 
 def type_of(flag: Described) -> str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import gc
 import json
 import os
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Callable
 
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parser import Parser, one_of
 from paddle_flags.cli.suggestions import nearest
 from paddle_flags.errors import FlagError
-from paddle_flags.gen import cli_diff, cli_import, fields, load_files
-from paddle_flags.gen.model import to_json
-from paddle_flags.gen.read import beside, read
+from paddle_flags.gen import cli_diff, cli_import, load_files
+from paddle_flags.gen.model import FILES, to_json
+from paddle_flags.gen.read import beside, read, the_fields
 from paddle_flags.gen.render import LANGUAGES, SPLIT, render
 from paddle_flags.gen.write import differing, left_over, write
 
@@ -82,9 +81,9 @@ def _add_other_uses(parser: Parser) -> None:
     )
     add_use(
         "--schema",
-        type=one_of(fields.FILES),
+        type=one_of(FILES),
         metavar="NAME",
-        help=f"print a JSON Schema for editors and exit: {', '.join(fields.FILES)}",
+        help=f"print a JSON Schema for editors and exit: {', '.join(FILES)}",
     )
 
 
@@ -102,7 +101,7 @@ def _positive(text: str) -> int:
 def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
     if options.schema:
-        print_text(fields.schema_text(options.schema), end="")
+        print_text(the_fields().schema_text(options.schema), end="")
         return 0
     if options.file is None:
         parser.error("expected the path of flags.yaml")
@@ -152,14 +151,13 @@ def _check(files: dict[str, str], directory: str) -> int:
 
 
 def _dump_read(paths: dict[str, str]) -> str:
-    def plain(value: Any) -> Any:
-        return (
-            {k: v for k, v in vars(value).items() if k != "at"} if hasattr(value, "at") else value
-        )
-
-    source = dataclasses.replace(read(paths))
-    data = {name: getattr(source, name) for name in ("flags", "compat", "version")}
-    return json.dumps(data, default=plain, indent=2, ensure_ascii=False) + "\n"
+    source = read(paths)
+    parts = {"flags": source.flags, "compat": source.compat, "version": source.version}
+    data = {
+        name: part and part.model_dump(by_alias=True, exclude_unset=True, warnings=False)
+        for name, part in parts.items()
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
 _DUMPS: dict[str, Callable[[dict[str, str]], str]] = {

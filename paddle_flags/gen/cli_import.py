@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parser import Parser
 from paddle_flags.errors import FlagError
-from paddle_flags.gen import fields
 from paddle_flags.gen.importers import settle
+from paddle_flags.gen.model import FILES
 from paddle_flags.gen.problems import GenerateError
 from paddle_flags.gen.write import write
 
@@ -144,7 +144,7 @@ def run(program: str, words: Sequence[str]) -> int:
 def _write(texts: dict[str, str], options: Any, words: str) -> list[str]:
     directory, name = os.path.split(options.output)
     stem, extension = os.path.splitext(name)
-    files = {key: f"{stem}{key[len('flags') :]}{extension}" for key in fields.FILES}
+    files = {key: f"{stem}{key[len('flags') :]}{extension}" for key in FILES}
     for key, each in files.items():
         path = os.path.join(directory, each)
         if os.path.exists(path) and not (options.force and key in texts):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.model import Place
+from paddle_flags.gen.problems import needing
 from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from paddle_flags.gen.model import Change, Flag, FlagSet
 
 Records = list[tuple[dict[str, Any], Place]]
@@ -134,7 +134,10 @@ def _change(change: Change) -> dict[str, Any]:
 
 
 def _mapping(data: dict[str, Any], place: Place) -> Mapping:
-    return Mapping({k: (place, _node(v, place)) for k, v in data.items()}, place)
+    made = Mapping(place)
+    for key, value in data.items():
+        made.add(key, place, _node(value, place))
+    return made
 
 
 def _node(value: Any, place: Place) -> Node:
@@ -163,63 +166,52 @@ def _number(value: Any) -> str:
 # other meaning.
 _WORD = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*( [A-Za-z0-9_./()-]+)*")
 _MEANS = re.compile(r"y|n|yes|no|on|off|true|false|null", re.IGNORECASE)
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_TAGS = "tag:yaml.org,2002:"
 
 
-def to_text(tree: Mapping) -> str:
+def to_yaml(tree: Mapping) -> str:
     """Return YAML: a block for each mapping, lists of scalars on one line."""
-    return "".join(f"{line}\n" for line in _lines(tree, 0))
+    with needing("YAML", "ruamel.yaml"):
+        import ruamel.yaml.nodes  # noqa: PLC0415 - an extra
+        import ruamel.yaml.representer  # noqa: PLC0415
+
+    class Representer(ruamel.yaml.representer.RoundTripRepresenter):
+        """A class of its own, since add_representer changes the class."""
+
+    def scalar(to: Any, node: Scalar) -> Any:
+        if not node.plain:
+            return to.represent_scalar(_TAGS + "str", str(node), _style(node))
+        tag = yaml.resolver.resolve(ruamel.yaml.nodes.ScalarNode, node, (True, False))
+        return to.represent_scalar(tag, str(node))
+
+    yaml = ruamel.yaml.YAML(pure=True)  # libyaml lays it out in another way
+    yaml.Representer = Representer
+    yaml.width = 2**30
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    # Else it would write characters that nobody sees, or that turn text round.
+    yaml.allow_unicode = _is_visible(tree)
+    represent = yaml.representer.add_representer
+    represent(str, lambda to, key: to.represent_scalar(_TAGS + "str", key, _style(key)))
+    represent(Scalar, scalar)
+    represent(Sequence, lambda to, node: to.represent_sequence(_TAGS + "seq", node, _is_flat(node)))
+    represent(Mapping, lambda to, node: to.represent_mapping(_TAGS + "map", node, flow_style=False))
+    text = io.StringIO()
+    yaml.dump(tree, text)
+    return text.getvalue()
 
 
-def _lines(node: Mapping, depth: int) -> Iterator[str]:
-    blank = "  " * depth
-    for name, (_, value) in node.entries.items():
-        key = quoted(name)
-        if isinstance(value, Mapping):
-            yield f"{blank}{key}:"
-            yield from _lines(value, depth + 1)
-        elif isinstance(value, Sequence) and any(isinstance(x, Mapping) for x in value.items):
-            yield f"{blank}{key}:"
-            for item in value.items:
-                assert isinstance(item, Mapping)  # noqa: S101 - lists aren't mixed
-                first, *others = _lines(item, depth + 2)
-                yield f"{blank}  - {first.lstrip()}"
-                yield from others
-        else:
-            yield from _value_lines(f"{blank}{key}: ", value, depth)
+def _is_flat(node: Sequence) -> bool:
+    return not any(isinstance(each, Mapping) for each in node)
 
 
-def _value_lines(start: str, value: Node, depth: int) -> Iterator[str]:
-    if isinstance(value, Scalar) and not value.plain and _is_block(value.text):
-        yield f"{start}|-"
-        yield from ("  " * (depth + 1) + line if line else "" for line in value.text.split("\n"))
-    else:
-        yield start + _inline(value)
+def _is_visible(node: Node) -> bool:
+    if isinstance(node, Scalar):
+        return node.replace("\n", "").isprintable()
+    return all(map(_is_visible, node if isinstance(node, Sequence) else node.values()))
 
 
-def _is_block(text: str) -> bool:
+def _style(text: str) -> str | None:
     lines = text.split("\n")
-    good = all(line.isprintable() for line in lines) and text == text.strip()
-    return len(lines) > 1 and good
-
-
-def _inline(value: Node) -> str:
-    if isinstance(value, Scalar):
-        return value.text if value.plain else quoted(value.text)
-    assert isinstance(value, Sequence)  # noqa: S101 - mappings have lines of their own
-    return f"[{', '.join(map(_inline, value.items))}]"
-
-
-def quoted(text: str) -> str:
-    """Return text as YAML, in quotes where it needs them."""
-    if _WORD.fullmatch(text) and not _MEANS.fullmatch(text):
-        return text
-    return f'"{"".join(map(_sign, text))}"'
-
-
-def _sign(sign: str) -> str:
-    if sign in _ESCAPES:
-        return _ESCAPES[sign]
-    if sign.isprintable():
-        return sign
-    return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"  # noqa: PLR2004
+    if len(lines) > 1 and all(map(str.isprintable, lines)) and text == text.strip():
+        return "|"
+    return None if _WORD.fullmatch(text) and not _MEANS.fullmatch(text) else '"'

@@ -1,215 +1,237 @@
-"""The keys of the three files: one table for the reader and for editors."""
+"""The keys of the three files: models for the reader and for editors."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
-from paddle_flags.gen.kinds import (
-    Either,
-    Field,
-    Items,
-    Kind,
-    Named,
-    Needed,
-    Record,
-    Schema,
-    Text,
-    Value,
-    Word,
-)
-from paddle_flags.gen.model import ATTRIBUTES, CHANGES, TYPES, UNITS
-from paddle_flags.gen.tree import MOST_ITEMS
+from pydantic import Field
 
-_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]{0,254}"
-_NAME = Text("a name of letters, digits and _ that begins with a letter or _", _IDENTIFIER)
-_OTHER_NAME = Text(
-    "a name of letters, digits, _ . - that begins with a letter or _",
-    "[A-Za-z_][A-Za-z0-9_.-]{0,254}",
-)
+from paddle_flags.gen.kinds import Expect, Record, Schema, Value, read_record
+from paddle_flags.gen.model import ATTRIBUTES, CHANGES, FILES, TYPES, UNITS
+from paddle_flags.gen.problems import Problems, one_of
+from paddle_flags.gen.tree import MOST_ITEMS, Mapping
+
 _NUMBER = "(0|[1-9][0-9]{0,8})"
-_VERSION = Text("a version such as 1.2.0", rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
-_WORDS = Text("text")
-_LINE = Text("text on one line", r"[^\n]*\S[^\n]*")
-_ANY = Value()
-_LIST = Items(_ANY, "a list of values")
-_ANY_OR_LIST = Either(Value("a value or a list of values"), _LIST)
 _BOUNDS = "[smallest, largest], with null where there is no bound"
-_RANGE = Items(Value("a number or null", nothing=True), _BOUNDS, least=2, most=2)
 
 
-def _types_of_defaults() -> Schema:
+def _word(words: tuple[str, ...]) -> Expect:
+    return Expect(one_of(words), words)
+
+
+def _text(expected: str) -> Expect:
+    return Expect(expected, in_quotes=True)
+
+
+Name = Annotated[
+    str,
+    Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,254}$"),
+    _text("a name of letters, digits and _ that begins with a letter or _"),
+]
+OtherName = Annotated[
+    str,
+    Field(pattern="^[A-Za-z_][A-Za-z0-9_.-]{0,254}$"),
+    _text("a name of letters, digits, _ . - that begins with a letter or _"),
+]
+Number = Annotated[
+    str,
+    Field(pattern=rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}$"),
+    _text("a version such as 1.2.0"),
+]
+Words = Annotated[str, Field(pattern=r"\S"), _text("text")]
+Line = Annotated[str, Field(pattern=r"^[^\n]*\S[^\n]*$"), _text("text on one line")]
+Type = Annotated[str, _word(TYPES)]
+Plain = Annotated[Any, Value(), Expect("a bool, a number or text")]
+ValueOrList = Annotated[list[Plain], Value(items=True), Expect("a value or a list of values")]
+OrNull = Annotated[Any, Value(nothing=True), Expect("a bool, a number, text or null")]
+Side = Annotated[
+    list[OrNull], Value(nothing=True, items=True), Expect("a value or a list of values")
+]
+
+
+def _types_of_defaults(made: Schema) -> None:
     """Let an editor mark a default that is of another type."""
     number = {"type": ["number", "string"]}  # text: a quantity
     by_type: dict[str, Schema] = dict.fromkeys(TYPES, number)
     by_type |= {"bool": {"type": "boolean"}, "string": {"type": ["string", "array"]}}
-    return {
-        "allOf": [
-            {
-                "if": {"properties": {"type": {"const": each}}, "required": ["type"]},
-                "then": {"properties": {"default": wanted}},
-            }
-            for each, wanted in by_type.items()
-        ]
-    }
+    made["allOf"] = [
+        {
+            "if": {"properties": {"type": {"const": each}}, "required": ["type"]},
+            "then": {"properties": {"default": wanted}},
+        }
+        for each, wanted in by_type.items()
+    ]
 
 
-_FLAG = Record(
-    "a flag",
-    {
-        "name": Needed(_NAME, "The name: FLAGS_<name> in C, --<name> on a command line."),
-        "type": Needed(Word(TYPES), "The type of the values."),
-        "items": Field(
-            Word(TYPES), "For a string that holds a comma-separated list: the type of an item."
-        ),
-        "default": Needed(_ANY_OR_LIST, "The default value."),
-        "help": Needed(_WORDS, "What the flag is for."),
-        "range": Field(_RANGE, f"For a number: {_BOUNDS}."),
-        "choices": Field(
-            Items(_ANY, "a list of values", least=1, unique=True),
-            "The allowed values; for a list, the allowed items.",
-        ),
-        "unit": Field(
-            Word(UNITS), "For a number: its text may be a quantity such as 64MiB or 1m30s."
-        ),
-        "category": Field(_LINE, "The heading in lists and help."),
-        "attributes": Field(
-            Items(Word(ATTRIBUTES), "a list of attributes", unique=True), "Further properties."
-        ),
-        "owner": Field(_LINE, "Who is responsible for the flag; shown in the reference only."),
-        "since": Field(_VERSION, "The version that introduced it."),
-    },
-    extra=_types_of_defaults(),
-)
+class Flag(Record, title="a flag", json_schema_extra=_types_of_defaults):
+    """A flag."""
 
-_IMPORT = Record(
-    "an import",
-    {
-        "name": Needed(_NAME, "The flag of another module."),
-        "type": Needed(Word(TYPES), "The type of the values."),
-        "default": Needed(_ANY, "The value until that module is loaded."),
-    },
-    extra=_types_of_defaults(),
-)
-
-_ALIAS = Record(
-    "an alias",
-    {
-        "flag": Needed(_NAME, "The flag."),
-        "names": Needed(
-            Items(_OTHER_NAME, "a list of names", least=1, unique=True), "Other names of the flag."
-        ),
-    },
-)
-
-_RENAMED = Record(
-    "an old name",
-    {
-        "from": Needed(_OTHER_NAME, "The old name, which still works and warns."),
-        "to": Needed(_NAME, "The current name of the flag."),
-        "version": Needed(_VERSION, "The version that renamed it."),
-    },
-)
-
-_RETIRED = Record(
-    "a retired flag",
-    {
-        "name": Needed(_NAME, "The retired flag; values for it are ignored with a warning."),
-        "type": Needed(Word(TYPES), "The type of the values."),
-        "version": Needed(_VERSION, "The version that removed it."),
-        "reason": Needed(_LINE, "Why it was removed."),
-        "replacement": Field(_NAME, "The flag to use instead."),
-    },
-)
-
-_DEPRECATED = Record(
-    "a deprecated flag",
-    {
-        "flag": Needed(_NAME, "The deprecated flag."),
-        "version": Needed(_VERSION, "The version that deprecated it."),
-        "reason": Needed(_LINE, "Why."),
-        "replacement": Field(_NAME, "The flag to use instead."),
-    },
-)
-
-_IMPLIES = Record(
-    "an implication",
-    {
-        "flag": Needed(_NAME, "The flag that implies values of other flags."),
-        "value": Needed(_ANY_OR_LIST, "The value of the flag that triggers the implication."),
-        "sets": Needed(
-            Named(_NAME, _ANY_OR_LIST, "a mapping of flags to values"),
-            "The values that other flags have while the flag has this value.",
-        ),
-    },
-)
-
-_CHANGE = Record(
-    "a change",
-    {
-        "flag": Needed(_NAME, "The flag that changed."),
-        "change": Needed(Word(CHANGES), "What kind of change it is."),
-        "from": Field(
-            Either(Value(nothing=True), Items(Value(nothing=True), "a list")), "The old value."
-        ),
-        "to": Field(
-            Either(Value(nothing=True), Items(Value(nothing=True), "a list")), "The new value."
-        ),
-        "note": Field(_WORDS, "What users need to know."),
-    },
-)
-
-_VERSIONS = Record(
-    "a version",
-    {
-        "version": Needed(_VERSION, "The version."),
-        "changes": Needed(Items(_CHANGE, "a list of changes", least=1), "What changed."),
-    },
-)
+    name: Name = Field(description="The name: FLAGS_<name> in C, --<name> on a command line.")
+    type: Type = Field(description="The type of the values.")
+    items: Type = Field(
+        "", description="For a string that holds a comma-separated list: the type of an item."
+    )
+    default: ValueOrList = Field(description="The default value.")
+    help: Words = Field(description="What the flag is for.")
+    range: Annotated[
+        list[Annotated[Any, Value(nothing=True), Expect("a number or null")]],
+        Field(min_length=2, max_length=2),
+        Expect(_BOUNDS),
+    ] = Field([], description=f"For a number: {_BOUNDS}.")
+    choices: Annotated[
+        list[Plain], Field(min_length=1), Expect("a list of values", unique=True)
+    ] = Field([], description="The allowed values; for a list, the allowed items.")
+    unit: Annotated[str, _word(UNITS)] = Field(
+        "", description="For a number: its text may be a quantity such as 64MiB or 1m30s."
+    )
+    category: Line = Field("", description="The heading in lists and help.")
+    attributes: Annotated[
+        list[Annotated[str, _word(ATTRIBUTES)]], Expect("a list of attributes", unique=True)
+    ] = Field([], description="Further properties.")
+    owner: Line = Field(
+        "", description="Who is responsible for the flag; shown in the reference only."
+    )
+    since: Number = Field("", description="The version that introduced it.")
 
 
-def _many(kind: Kind, what: str) -> Items:
-    return Items(kind, f"a list of {what}", most=MOST_ITEMS)
+class Import(Record, title="an import", json_schema_extra=_types_of_defaults):
+    """An import."""
+
+    name: Name = Field(description="The flag of another module.")
+    type: Type = Field(description="The type of the values.")
+    default: Plain = Field(description="The value until that module is loaded.")
 
 
-FLAGS = Record(
-    "a file of flags",
-    {
-        "name": Needed(_NAME, "The name of the set, and of the generated files."),
-        "version": Field(_VERSION, "The current version of the set."),
-        "flags": Needed(_many(_FLAG, "flags"), "The flags, in the order in which help lists them."),
-        "imports": Field(_many(_IMPORT, "imports"), "Flags of other modules that this one reads."),
-    },
-)
+class Alias(Record, title="an alias"):
+    """An alias."""
 
-COMPAT = Record(
-    "a file of compatibility",
-    {
-        "aliases": Field(_many(_ALIAS, "aliases"), "Other names of flags."),
-        "renamed": Field(_many(_RENAMED, "renamed flags"), "Old names of flags."),
-        "retired": Field(_many(_RETIRED, "retired flags"), "Retired flags."),
-        "deprecated": Field(_many(_DEPRECATED, "deprecated flags"), "Deprecated flags."),
-        "implies": Field(_many(_IMPLIES, "implications"), "Flags that set other flags."),
-    },
-)
+    flag: Name = Field(description="The flag.")
+    names: Annotated[
+        list[OtherName], Field(min_length=1), Expect("a list of names", unique=True)
+    ] = Field(description="Other names of the flag.")
 
-VERSION = Record(
-    "a file of versions",
-    {"versions": Needed(_many(_VERSIONS, "versions"), "The versions, oldest first.")},
-)
 
-FILES = {"flags": FLAGS, "flags_compat": COMPAT, "flags_version": VERSION}
+class Renamed(Record, title="an old name"):
+    """An old name."""
+
+    name: OtherName = Field(alias="from", description="The old name, which still works and warns.")
+    flag: Name = Field(alias="to", description="The current name of the flag.")
+    version: Number = Field(description="The version that renamed it.")
+
+
+class Retired(Record, title="a retired flag"):
+    """A retired flag."""
+
+    name: Name = Field(description="The retired flag; values for it are ignored with a warning.")
+    type: Type = Field(description="The type of the values.")
+    version: Number = Field(description="The version that removed it.")
+    reason: Line = Field(description="Why it was removed.")
+    replacement: Name = Field("", description="The flag to use instead.")
+
+
+class Deprecated(Record, title="a deprecated flag"):
+    """A deprecated flag."""
+
+    flag: Name = Field(description="The deprecated flag.")
+    version: Number = Field(description="The version that deprecated it.")
+    reason: Line = Field(description="Why.")
+    replacement: Name = Field("", description="The flag to use instead.")
+
+
+class Implies(Record, title="an implication"):
+    """An implication."""
+
+    flag: Name = Field(description="The flag that implies values of other flags.")
+    value: ValueOrList = Field(description="The value of the flag that triggers the implication.")
+    sets: Annotated[
+        dict[Name, ValueOrList], Field(min_length=1), Expect("a mapping of flags to values")
+    ] = Field(
+        description="The values that other flags have while the flag has this value.",
+        json_schema_extra={"additionalProperties": False},
+    )
+
+
+class Change(Record, title="a change"):
+    """A change."""
+
+    flag: Name = Field(description="The flag that changed.")
+    change: Annotated[str, _word(CHANGES)] = Field(description="What kind of change it is.")
+    before: Side = Field([], alias="from", description="The old value.")
+    after: Side = Field([], alias="to", description="The new value.")
+    note: Words = Field("", description="What users need to know.")
+
+
+class VersionChanges(Record, title="a version"):
+    """A version."""
+
+    version: Number = Field(description="The version.")
+    changes: Annotated[list[Change], Field(min_length=1), Expect("a list of changes")] = Field(
+        description="What changed."
+    )
+
+
+_MOST = Field(max_length=MOST_ITEMS)
+
+
+class Flags(Record, title="a file of flags"):
+    """A file of flags."""
+
+    name: Name = Field(description="The name of the set, and of the generated files.")
+    version: Number = Field("", description="The current version of the set.")
+    flags: Annotated[list[Flag], _MOST, Expect("a list of flags")] = Field(
+        description="The flags, in the order in which help lists them."
+    )
+    imports: Annotated[list[Import], _MOST, Expect("a list of imports")] = Field(
+        [], description="Flags of other modules that this one reads."
+    )
+
+
+class Compat(Record, title="a file of compatibility"):
+    """A file of compatibility."""
+
+    aliases: Annotated[list[Alias], _MOST, Expect("a list of aliases")] = Field(
+        [], description="Other names of flags."
+    )
+    renamed: Annotated[list[Renamed], _MOST, Expect("a list of renamed flags")] = Field(
+        [], description="Old names of flags."
+    )
+    retired: Annotated[list[Retired], _MOST, Expect("a list of retired flags")] = Field(
+        [], description="Retired flags."
+    )
+    deprecated: Annotated[list[Deprecated], _MOST, Expect("a list of deprecated flags")] = Field(
+        [], description="Deprecated flags."
+    )
+    implies: Annotated[list[Implies], _MOST, Expect("a list of implications")] = Field(
+        [], description="Flags that set other flags."
+    )
+
+
+class Versions(Record, title="a file of versions"):
+    """A file of versions."""
+
+    versions: Annotated[list[VersionChanges], _MOST, Expect("a list of versions")] = Field(
+        description="The versions, oldest first."
+    )
+
+
+_MODELS: dict[str, type[Record]] = dict(zip(FILES, (Flags, Compat, Versions)))
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of one of FILES."""
+    """Return the JSON Schema of one of model.FILES."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"{name}.yaml of paddle_flags",
-        **FILES[name].schema(),
+        **_MODELS[name].model_json_schema(),
     }
 
 
 def schema_text(name: str) -> str:
-    """Return the JSON Schema of one of FILES as text."""
+    """Return the JSON Schema of one of model.FILES as text."""
     return json.dumps(schema(name), indent=1) + "\n"
+
+
+def read(name: str, tree: Mapping, problems: Problems) -> Any:
+    """Return the record that one of model.FILES holds, or None if problems were reported."""
+    return read_record(_MODELS[name], tree, problems)

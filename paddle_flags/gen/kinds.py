@@ -1,20 +1,22 @@
-"""The kinds of values in the files: checked by the reader, and described to editors.
-
-Each kind turns a node of the tree into plain data, and into its JSON Schema; the two are
-side by side, since they must agree.
-"""
+"""What the files may hold, for pydantic; and what messages say of that which it refuses."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, get_args
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from paddle_flags.gen.problems import Odd, near, one_of, shown
-from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, describe
+from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, shape_of
 
 if TYPE_CHECKING:
-    from paddle_flags.gen.model import Place, Places
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
+    from paddle_flags.gen.model import Places
     from paddle_flags.gen.problems import Problems
 
 Schema = dict[str, Any]
@@ -33,70 +35,54 @@ _NO_TEXT = re.compile(
 )
 
 
-class WrongShape(Exception):  # noqa: N818 - never leaves the reader
-    """A value is refused; the problem has been reported."""
+def _refusal(found: str, expected: str) -> PydanticCustomError:
+    return PydanticCustomError("refused", "{expected}", {"found": found, "expected": expected})
 
 
-class Kind:
-    """A kind of value."""
-
-    def read(self, node: Node, what: str, problems: Problems) -> Any:
-        """Return the plain value, or report what is wrong and raise WrongShape."""
-        raise NotImplementedError
-
-    def schema(self) -> Schema:
-        """Return the JSON Schema of such values."""
-        raise NotImplementedError
-
-
-def refuse(node: Node, what: str, expected: str, problems: Problems, found: str = "") -> WrongShape:
-    """Report a problem; returns what to raise."""
-    problems.add(node.place, what, found or describe(node), expected)
-    return WrongShape()
-
-
-@dataclass
-class Text(Kind):
-    """Text that matches a pattern, which is anchored at both ends."""
+@dataclass(frozen=True)
+class Expect:
+    """What messages say was expected, where pydantic refuses a value as a whole."""
 
     expected: str
-    pattern: str = r"[\s\S]*\S[\s\S]*"
+    words: tuple[str, ...] = ()  # among which to look for the nearest
+    in_quotes: bool = False  # text that could mean something else is refused without
+    unique: bool = False  # no item of a list occurs twice
 
-    def __post_init__(self) -> None:  # noqa: D105 - dataclasses call it
-        self._match = re.compile(self.pattern).fullmatch
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: D105
+        inner = core_schema.literal_schema(list(self.words)) if self.words else handler(source)
+        return core_schema.no_info_wrap_validator_function(self._read, inner)
 
-    def read(self, node: Node, what: str, problems: Problems) -> str:
-        """Return the text."""
-        if not isinstance(node, Scalar):
-            raise refuse(node, what, self.expected, problems)
-        if node.plain and _NO_TEXT.fullmatch(node.text):
-            expected = f"{self.expected}, in quotes" if node.text else self.expected
-            raise refuse(node, what, expected, problems, shown(Odd(node.text)))
-        if not self._match(node.text):
-            raise refuse(node, what, self.expected, problems)
-        return node.text
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> Schema:  # noqa: D105
+        made: Schema = handler(core)
+        return made | ({"uniqueItems": True} if self.unique else {})
 
-    def schema(self) -> Schema:
-        """Return a schema with the pattern."""
-        return {"type": "string", "pattern": f"^(?:{self.pattern})$"}
+    def _read(self, node: Any, handler: Callable[[Any], Any]) -> Any:
+        if self.in_quotes and getattr(node, "plain", False) and _NO_TEXT.fullmatch(node):
+            expected = f"{self.expected}, in quotes" if node else self.expected
+            raise _refusal(shown(Odd(node)), expected)
+        try:
+            values = handler(node)
+        except ValidationError as error:
+            if error.errors(include_url=False)[0]["loc"]:
+                raise
+            hint = near(node, self.words) if isinstance(node, Scalar) else ""
+            raise _refusal(shape_of(node), self.expected + hint) from None
+        if self.unique:
+            _check_twice(node, values)
+        return values
 
 
-@dataclass
-class Word(Kind):
-    """One of a few names."""
-
-    words: tuple[str, ...]
-
-    def read(self, node: Node, what: str, problems: Problems) -> str:
-        """Return the word."""
-        if not isinstance(node, Scalar) or node.text not in self.words:
-            hint = near(node.text, self.words) if isinstance(node, Scalar) else ""
-            raise refuse(node, what, one_of(self.words) + hint, problems)
-        return node.text
-
-    def schema(self) -> Schema:
-        """Return the words."""
-        return {"enum": list(self.words)}
+def _check_twice(node: Any, values: list[Any]) -> None:
+    errors, seen = [], set()
+    for index, value in enumerate(values):
+        known = (type(value), value)
+        if known in seen:
+            why = _refusal(f"{shown(value)} again", "each item once")
+            errors.append(InitErrorDetails(type=why, loc=(index,), input=node[index]))
+        seen.add(known)
+    if errors:
+        title = "list"
+        raise ValidationError.from_exception_data(title, errors)
 
 
 class Written(float):
@@ -108,225 +94,155 @@ class Written(float):
         return self.text
 
 
-@dataclass
-class Value(Kind):
-    """A value of a flag: a bool, a number or text; or null, where that has a meaning."""
-
-    expected: str = "a bool, a number or text"
-    nothing: bool = False
-
-    def read(self, node: Node, what: str, problems: Problems) -> Any:
-        """Return a bool, a number or text; a number in quotes is text."""
-        if not isinstance(node, Scalar):
-            raise refuse(node, what, self.expected, problems)
-        if not node.plain:
-            return node.text
-        if self.nothing and node.text in ("null", "Null", "NULL", "~", ""):
-            return None
-        if _BOOL.fullmatch(node.text):
-            return node.text.lower() == "true"
-        if _INTEGER.fullmatch(node.text):
-            return int(node.text) if len(node.text) < _LONGEST else _written(node.text)
-        if _FLOAT.fullmatch(node.text):
-            return _written(node.text)
-        if not node.text:
-            raise refuse(node, what, self.expected, problems)
-        return Odd(node.text) if _NO_TEXT.fullmatch(node.text) else node.text
-
-    def schema(self) -> Schema:
-        """Return all scalars."""
-        return {"type": ["boolean", "number", "string", *(["null"] if self.nothing else [])]}
-
-
 def _written(text: str) -> Written:
     made = Written(text)
     made.text = text
     return made
 
 
-@dataclass
-class Items(Kind):
-    """A list of one kind."""
-
-    of: Kind
-    expected: str
-    least: int = 0
-    most: int | None = None
-    unique: bool = False
-
-    def read(self, node: Node, what: str, problems: Problems) -> list[Any]:
-        """Return the list; the problems of all items are reported."""
-        if not isinstance(node, Sequence):
-            raise refuse(node, what, self.expected, problems)
-        count = len(node.items)
-        if count < self.least or (self.most is not None and count > self.most):
-            found = f"a list of {count}" if count else "an empty list"
-            raise refuse(node, what, self.expected, problems, found)
-        values: list[Any] = []
-        seen: set[Any] = set()
-        wrong = False
-        for index, item in enumerate(node.items):
-            try:
-                value = self.of.read(item, f"{what}[{index}]", problems)
-            except WrongShape:
-                wrong = True
-                continue
-            known = (type(value), value)
-            if self.unique and known in seen:
-                refuse(item, what, "each item once", problems, f"{shown(value)} again")
-                wrong = True
-            seen |= {known} if self.unique else set()
-            values.append(value)
-        if wrong:
-            raise WrongShape
-        return values
-
-    def schema(self) -> Schema:
-        """Return an array."""
-        made: Schema = {"type": "array", "items": self.of.schema()}
-        made |= {"minItems": self.least} if self.least else {}
-        made |= {"maxItems": self.most} if self.most is not None else {}
-        return made | ({"uniqueItems": True} if self.unique else {})
+_NO_VALUE = PydanticCustomError("no_value", "no value")
 
 
-@dataclass
-class Either(Kind):
-    """A list of a kind, or one scalar."""
+@dataclass(frozen=True)
+class Value:
+    """A value of a flag: a bool, a number or text; or null, where that has a meaning.
 
-    one: Kind
-    many: Items
+    A number in quotes is text. Expect says what was expected.
+    """
 
-    def read(self, node: Node, what: str, problems: Problems) -> Any:
-        """Return whichever it is."""
-        kind = self.many if isinstance(node, Sequence) else self.one
-        return kind.read(node, what, problems)
+    nothing: bool = False
+    items: bool = False  # whether it may be a list, as the annotated type says
 
-    def schema(self) -> Schema:
-        """Return both."""
-        return {"anyOf": [self.one.schema(), self.many.schema()]}
+    def __call__(self, node: Any, handler: Any) -> Any:
+        """Return the plain value."""
+        return handler(node) if self.items and isinstance(node, Sequence) else self._read(node)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: D105
+        return core_schema.no_info_wrap_validator_function(self, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> Schema:  # noqa: D105
+        one = {"type": ["boolean", "number", "string", *(["null"] if self.nothing else [])]}
+        return {"anyOf": [one, handler(core["schema"])]} if self.items else one
+
+    def _read(self, node: Node) -> Any:
+        if not isinstance(node, Scalar):
+            raise _NO_VALUE
+        text = str(node)
+        if not node.plain:
+            return text
+        if self.nothing and text in ("null", "Null", "NULL", "~", ""):
+            return None
+        if _BOOL.fullmatch(text):
+            return text.lower() == "true"
+        if _INTEGER.fullmatch(text):
+            return int(text) if len(text) < _LONGEST else _written(text)
+        if _FLOAT.fullmatch(text):
+            return _written(text)
+        if not text:
+            raise _NO_VALUE
+        return Odd(text) if _NO_TEXT.fullmatch(text) else text
 
 
-@dataclass
-class Field:
-    """A key of a record: its kind, its purpose, and whether it is required."""
+class Record(BaseModel):
+    """A mapping with known keys, whose places are kept."""
 
-    kind: Kind
-    help: str
-    required: bool = False
+    model_config = ConfigDict(extra="forbid")
+    _at: Places = PrivateAttr()
 
+    @property
+    def at(self) -> Places:
+        """Return the places of keys and list items."""
+        return self._at
 
-@dataclass
-class Needed(Field):
-    """A required key."""
-
-    required: bool = True
-
-
-@dataclass
-class Read:
-    """The contents of a record, with the places of its keys and list items."""
-
-    values: dict[str, Any]
-    at: Places = field(default_factory=dict)
-
-
-@dataclass
-class Record(Kind):
-    """A mapping with known keys."""
-
-    what: str  # "a flag"
-    fields: dict[str, Field]
-    extra: Schema = field(default_factory=dict)
-
-    def read(self, node: Node, what: str, problems: Problems) -> Read:
-        """Return the values; the problems of all keys are reported."""
-        if not isinstance(node, Mapping):
-            expected = f"{self.what}: a mapping with {', '.join(self._required())}"
-            raise refuse(node, what, expected, problems)
-        made = Read({}, {"": node.place})
-        what = (what and self._name(node)) or what
-        wrong = self._lacks(node, what, problems)
-        for key, (place, value) in node.entries.items():
-            kind = self._kind(key, place, problems)
-            if kind is None:
-                wrong = True
-                continue
-            try:
-                made.values[key] = kind.read(value, f"{what}: {key}" if what else key, problems)
-            except WrongShape:
-                wrong = True
-            made.at[key] = value.place
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_places(cls, node: Any, handler: Any) -> Any:
+        made = handler(node)
+        at = made._at = {"": node.place}  # noqa: SLF001
+        for key, value in node.items():
+            at[key] = value.place
             if isinstance(value, Sequence):
-                made.at |= {f"{key}.{index}": item.place for index, item in enumerate(value.items)}
-        if wrong:
-            raise WrongShape
+                at |= {f"{key}.{index}": item.place for index, item in enumerate(value)}
+            elif isinstance(value, Mapping):
+                at |= {f"{key}.{name}": place for name, place in value.key_places.items()}
+                at |= {f"{key}.{name}.": item.place for name, item in value.items()}
         return made
 
-    def _required(self) -> list[str]:
-        return [key for key, each in self.fields.items() if each.required]
+    @classmethod
+    def keys_of(cls) -> dict[str, FieldInfo]:
+        """Return the keys with their fields."""
+        return {each.alias or name: each for name, each in cls.model_fields.items()}
 
-    def _name(self, node: Mapping) -> str:
+    @classmethod
+    def needed(cls) -> list[str]:
+        """Return the keys that every such mapping has."""
+        return [name for name, each in cls.keys_of().items() if each.is_required()]
+
+    @classmethod
+    def name_of(cls, node: Mapping) -> str:
         """Return what messages call a record: its name, if it has a valid one."""
-        key = next(iter(self.fields))
-        if key not in ("name", "flag", "version"):
-            return ""
-        value = node.entries.get(key, (None, None))[1]
-        good = isinstance(value, Scalar) and value.text.isprintable()
-        return value.text[:_LONGEST] if good and isinstance(value, Scalar) else ""
+        key = next(iter(cls.keys_of()))
+        value = node.get(key) if key in ("name", "flag", "version") else None
+        return value[:_LONGEST] if isinstance(value, Scalar) and value.isprintable() else ""
 
-    def _lacks(self, node: Mapping, what: str, problems: Problems) -> bool:
-        lacking = [key for key in self._required() if key not in node.entries]
-        for key in lacking:
-            refuse(node, what, f"{self.what} with '{key}'", problems, f"no '{key}'")
-        return bool(lacking)
+    @classmethod
+    def inner(cls, key: str) -> type[Record] | None:
+        """Return the records in a list at a key."""
+        of = get_args(cls.keys_of()[key].annotation)
+        return of[0] if of and isinstance(of[0], type) and issubclass(of[0], Record) else None
 
-    def _kind(self, key: str, place: Place, problems: Problems) -> Kind | None:
-        known = self.fields.get(key)
-        if known is not None:
-            return known.kind
-        expected = one_of(list(self.fields)) + near(key, self.fields)
-        problems.add(place, "", f"the key {shown(key)}", expected)
-        return None
-
-    def schema(self) -> Schema:
-        """Return a closed object."""
-        properties = {
-            key: {"description": each.help, **each.kind.schema()}
-            for key, each in self.fields.items()
-        }
-        made = {"type": "object", "properties": properties, "additionalProperties": False}
-        required = self._required()
-        return made | ({"required": required} if required else {}) | self.extra
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> Schema:  # noqa: D105
+        made: Schema = handler.resolve_ref_schema(handler(core))
+        for each in (made, *made["properties"].values()):
+            for key in ("title", "default"):
+                each.pop(key, None)
+        return made
 
 
-@dataclass
-class Named(Kind):
-    """A mapping of any number of names to values of one kind."""
+def read_record(model: type[Record], tree: Mapping, problems: Problems) -> Any:
+    """Return what a file says, or None when problems were reported."""
+    try:
+        return model.model_validate(tree)
+    except ValidationError as error:
+        for each in error.errors(include_url=False):
+            _report(model, tree, each, problems)
+    return None
 
-    key: Text
-    of: Kind
-    expected: str
 
-    def read(self, node: Node, what: str, problems: Problems) -> list[tuple[str, Any, Places]]:
-        """Return names, values and places."""
-        if not isinstance(node, Mapping):
-            raise refuse(node, what, self.expected, problems)
-        if not node.entries:
-            raise refuse(node, what, self.expected, problems, "an empty mapping")
-        found, wrong = [], False
-        for name, (place, value) in node.entries.items():
-            try:
-                self.key.read(Scalar(name, plain=False, place=place), what, problems)
-                at = {"": place, "flag": place, "value": value.place}
-                found.append((name, self.of.read(value, f"{what}.{name}", problems), at))
-            except WrongShape:
-                wrong = True
-        if wrong:
-            raise WrongShape
-        return found
+def _report(model: type[Record], tree: Mapping, error: ErrorDetails, problems: Problems) -> None:
+    loc, kind = error["loc"], error["type"]
+    is_key = loc[-1:] == ("[key]",)
+    beyond = 2 if is_key else kind in ("missing", "extra_forbidden")
+    node, what, record = _follow(model, tree, loc[: len(loc) - beyond])
+    last: Any = loc[-1] if loc else ""
+    if kind == "missing":
+        expected = f"{record.model_config['title']} with '{last}'"
+        problems.add(node.place, what, f"no '{last}'", expected)
+    elif kind == "extra_forbidden":
+        names = record.keys_of()
+        expected = one_of(list(names)) + near(last, names)
+        problems.add(node.key_places[last], "", f"the key {shown(last)}", expected)
+    elif kind == "model_type":
+        expected = f"{record.model_config['title']}: a mapping with {', '.join(record.needed())}"
+        problems.add(node.place, what, shape_of(node), expected)
+    else:
+        place = node.key_places[loc[-2]] if is_key else node.place
+        said = error.get("ctx", {})
+        problems.add(place, what, said["found"], said["expected"])
 
-    def schema(self) -> Schema:
-        """Return an open object."""
-        names = {"pattern": self.key.schema()["pattern"]}
-        made = {"type": "object", "propertyNames": names, "minProperties": 1}
-        return made | {"additionalProperties": self.of.schema()}
+
+def _follow(model: Any, node: Any, loc: tuple[Any, ...]) -> tuple[Any, str, Any]:
+    """Return what is at a place, what messages call it, and its model."""
+    what = ""
+    for part in loc:
+        if isinstance(node, Sequence):
+            what += f"[{part}]"
+        elif model is None:
+            what += f".{part}"
+        else:
+            what, model = f"{what}: {part}" if what else part, model.inner(part)
+        node = node[part]
+        if isinstance(node, Mapping) and model:
+            what = model.name_of(node) or what
+    return node, what, model

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Union
 
 from paddle_flags._core import header
 
+FILES = ("flags", "flags_compat", "flags_version")
 FORMAT = 1  # of the files, and of what `gen --dump` writes
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.suggestions import suggestion
-from paddle_flags.errors import FlagError
+from paddle_flags.errors import FlagError, FlagUnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -27,6 +28,16 @@ class GenerateError(FlagError, ValueError):
 
     found: tuple[tuple[Place | None, str], ...] = ()
     """The same with places."""
+
+
+@contextmanager
+def needing(what: str, package: str) -> Iterator[None]:
+    """Say in place of an ImportError what a package is needed for, and how to install it."""
+    try:
+        yield
+    except ImportError as error:
+        why = f"{what} needs {package}: pip install 'paddle_flags[gen]'"
+        raise FlagUnsupportedError(why) from error
 
 
 class Problems:

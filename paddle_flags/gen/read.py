@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from paddle_flags.gen import fields
-from paddle_flags.gen.kinds import Read, WrongShape
-from paddle_flags.gen.problems import GenerateError, Problems
+from paddle_flags.gen.problems import GenerateError, Problems, needing
 from paddle_flags.gen.tree import read_tree
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from paddle_flags.gen.fields import Compat, Flags, Versions
 
 
 @dataclass
@@ -16,9 +20,16 @@ class Source:
     """The contents of the files, and their paths; None for a file that doesn't exist."""
 
     paths: dict[str, str]
-    flags: Read
-    compat: Read | None = None
-    version: Read | None = None
+    flags: Flags
+    compat: Compat | None = None
+    version: Versions | None = None
+
+
+def the_fields() -> ModuleType:
+    """Return the module `fields`, which takes its time to import."""
+    with needing("validation", "pydantic"):
+        from paddle_flags.gen import fields  # noqa: PLC0415 - it needs an extra
+    return fields
 
 
 def beside(path: str) -> dict[str, str]:
@@ -42,11 +53,9 @@ def read(paths: dict[str, str]) -> Source:
     return Source(paths, flags, found.get("flags_compat"), found.get("flags_version"))
 
 
-def _read(name: str, path: str, problems: Problems) -> Read | None:
+def _read(name: str, path: str, problems: Problems) -> Any:
     try:
-        return fields.FILES[name].read(read_tree(path), "", problems)
+        return the_fields().read(name, read_tree(path), problems)
     except GenerateError as error:
         problems.take(error)
-    except WrongShape:
-        pass
     return None

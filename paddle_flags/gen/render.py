@@ -9,10 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.errors import FlagUnsupportedError
 from paddle_flags.gen import facts
 from paddle_flags.gen.model import Place
-from paddle_flags.gen.problems import GenerateError, Problems, near, one_of
+from paddle_flags.gen.problems import GenerateError, Problems, near, needing, one_of
 from paddle_flags.gen.values import to_flagfile, to_text
 from paddle_flags.gen.view import (
     HASH_DIGITS,
@@ -166,11 +165,8 @@ def _why(error: Exception) -> str:
 
 
 def _environment(templates: str | None) -> Any:
-    try:
+    with needing("rendering", "Jinja2"):
         import jinja2  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        why = "templates need Jinja2: pip install 'paddle_flags[gen]'"
-        raise FlagUnsupportedError(why) from error
     own = os.path.join(os.path.dirname(__file__), "templates")
     if templates is not None:
         _check_templates(templates, own)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
-from paddle_flags.errors import FlagUnsupportedError
 from paddle_flags.gen.model import Place
-from paddle_flags.gen.problems import GenerateError, Problems, shown
+from paddle_flags.gen.problems import GenerateError, Problems, needing, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import NoReturn
+
+    from typing_extensions import Self
 
 PURE = False  # whether libyaml is ignored even if it is installed
 MOST_BYTES = 32 * 2**20
@@ -27,29 +27,38 @@ MOST_ITEMS = 20_000  # of a list: nobody writes a longer one by hand
 _LONGEST_KEY = 1000
 
 
-@dataclass
-class Scalar:
+class Scalar(str):
     """Text, and whether it was written without quotes."""
 
-    text: str
+    __slots__ = ("place", "plain")
     plain: bool
     place: Place
 
+    def __new__(cls, text: str, *, plain: bool, place: Place) -> Self:
+        """Make one."""
+        made = super().__new__(cls, text)
+        made.plain, made.place = plain, place
+        return made
 
-@dataclass
-class Sequence:
+
+class Sequence(list["Node"]):
     """A list."""
 
-    items: list[Node]
-    place: Place
+    def __init__(self, items: Iterable[Node], place: Place) -> None:
+        super().__init__(items)
+        self.place = place
 
 
-@dataclass
-class Mapping:
-    """Keys with their places and values."""
+class Mapping(dict[str, "Node"]):
+    """Values by their keys, which have places of their own."""
 
-    entries: dict[str, tuple[Place, Node]]
-    place: Place
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.key_places: dict[str, Place] = {}
+
+    def add(self, key: str, place: Place, value: Node) -> None:
+        """Add a value."""
+        self[key], self.key_places[key] = value, place
 
 
 Node = Union[Scalar, Sequence, Mapping]
@@ -81,7 +90,7 @@ def read_tree(path: str) -> Mapping:
         if match:
             at = match.start(match.lastindex or 0)
             _refuse(_place(path, text, at), f"{what} {shown(text[at])}", expected)
-    return _Reader(path, text).read()
+    return _TreeReader(path, text).read()
 
 
 def _refuse(place: Place | None, found: str, expected: str, what: str = "") -> NoReturn:
@@ -120,15 +129,11 @@ def _decode(path: str, data: bytes) -> str:
         _refuse(_place(path, before, len(before)), f"the byte 0x{byte:02x}", "UTF-8")
 
 
-class _Reader:
+class _TreeReader:
     def __init__(self, path: str, text: str) -> None:
-        try:
-            import ruamel.yaml  # noqa: PLC0415 - an extra
-            import ruamel.yaml.error  # noqa: PLC0415
+        with needing("YAML", "ruamel.yaml"):
+            import ruamel.yaml.error  # noqa: PLC0415 - an extra
             import ruamel.yaml.events  # noqa: PLC0415
-        except ImportError as error:
-            why = "YAML needs ruamel.yaml: pip install 'paddle_flags[gen]'"
-            raise FlagUnsupportedError(why) from error
         self._yaml = ruamel.yaml
         self._events = ruamel.yaml.events
         self._path = path
@@ -145,10 +150,10 @@ class _Reader:
                     _refuse(self._at(event), "a second document", "one document in a file")
                 node = self._node(next(events), events, 1)
         start = Place(self._path, 1, 1)
-        if node is None or (isinstance(node, Scalar) and not node.text):
+        if node is None or (isinstance(node, Scalar) and not node):
             _refuse(start, "an empty file", "a mapping with the keys of this file")
         if not isinstance(node, Mapping):
-            _refuse(node.place, describe(node), "a mapping with the keys of this file")
+            _refuse(node.place, shape_of(node), "a mapping with the keys of this file")
         return node
 
     def _safely(self, *, pure: bool) -> Iterator[Any]:
@@ -191,12 +196,12 @@ class _Reader:
         if event.tag:
             _refuse(place, f"the tag {shown(str(event.tag))}", "a value without a tag")
         if isinstance(event, self._events.ScalarEvent):
-            return Scalar(event.value, event.implicit[0], place)
+            return Scalar(event.value, plain=event.implicit[0], place=place)
         if depth > DEEPEST:
             _refuse(place, f"more than {DEEPEST} levels", f"at most {DEEPEST}")
         if isinstance(event, self._events.SequenceStartEvent):
-            return Sequence(list(self._items(events, depth + 1)), place)
-        return Mapping(self._entries(events, depth + 1), place)
+            return Sequence(self._items(events, depth + 1), place)
+        return self._mapping(Mapping(place), events, depth + 1)
 
     def _items(self, events: Iterator[Any], depth: int) -> Iterator[Node]:
         for count, event in enumerate(events):
@@ -207,27 +212,26 @@ class _Reader:
                 _refuse(self._at(event), found, f"at most {MOST_ITEMS}")
             yield self._node(event, events, depth)
 
-    def _entries(self, events: Iterator[Any], depth: int) -> dict[str, tuple[Place, Node]]:
-        found: dict[str, tuple[Place, Node]] = {}
+    def _mapping(self, made: Mapping, events: Iterator[Any], depth: int) -> Mapping:
         for event in events:
             if isinstance(event, self._events.MappingEndEvent):
                 break
             key = self._node(event, events, depth)
             if not isinstance(key, Scalar):
-                _refuse(key.place, f"{describe(key)} as a key", "a name")
-            if key.plain and key.text == "<<":
+                _refuse(key.place, f"{shape_of(key)} as a key", "a name")
+            if key.plain and key == "<<":
                 _refuse(key.place, "a merge key <<", "the values themselves")
-            if len(key.text) > _LONGEST_KEY:
-                _refuse(key.place, f"a key of {len(key.text)} characters", "a name")
-            if key.text in found:
-                first = found[key.text][0]
-                again = f"the key {shown(key.text)} again"
+            if len(key) > _LONGEST_KEY:
+                _refuse(key.place, f"a key of {len(key)} characters", "a name")
+            if key in made:
+                first = made.key_places[key]
+                again = f"the key {shown(str(key))} again"
                 _refuse(key.place, again, f"each key once; it is on line {first.line} already")
             value = self._node(next(events), events, depth)
-            if isinstance(value, Scalar) and value.plain and not value.text:
+            if isinstance(value, Scalar) and value.plain and not value:
                 value.place = key.place  # readers disagree about the place of an empty node
-            found[key.text] = (key.place, value)
-        return found
+            made.add(str(key), key.place, value)
+        return made
 
 
 def _reason(error: Exception) -> str:
@@ -237,8 +241,11 @@ def _reason(error: Exception) -> str:
     return said or " ".join(str(error).split())
 
 
-def describe(node: Node) -> str:
+def shape_of(node: Node | str) -> str:
     """Return the kind of a node, as messages call it."""
-    if isinstance(node, Scalar):
-        return shown(node.text) if node.text or not node.plain else "nothing"
-    return "a list" if isinstance(node, Sequence) else "a mapping"
+    if isinstance(node, str):
+        return shown(str(node)) if node or not getattr(node, "plain", False) else "nothing"
+    kind = "list" if isinstance(node, Sequence) else "mapping"
+    if not node:
+        return f"an empty {kind}"
+    return f"a list of {len(node)}" if isinstance(node, Sequence) else "a mapping"

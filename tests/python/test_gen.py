@@ -62,7 +62,7 @@ def test_dump_shows_what_each_stage_gives(capsys):
         text = capsys.readouterr().out
         shown = json.loads(text) if stage != "files" else text
         if stage == "read":
-            assert shown["flags"]["values"]["flags"][3]["values"]["default"] == "64MiB"
+            assert shown["flags"]["flags"][3]["default"] == "64MiB"
         elif stage == "normal":
             assert shown["flags"][3]["default"] == 2**26
             assert from_data(shown) == load(str(GOOD))
@@ -193,7 +193,11 @@ def test_a_project_may_replace_a_template(tmp_path, capsys):
 
 
 def test_without_its_extra_the_generator_says_what_to_install(tmp_path):
-    for module, word in (("jinja2", "Jinja2"), ("ruamel.yaml", "ruamel.yaml")):
+    for module, word in (
+        ("jinja2", "Jinja2"),
+        ("pydantic", "pydantic"),
+        ("ruamel.yaml", "ruamel.yaml"),
+    ):
         program = f"""
 import sys
 sys.modules[{module!r}] = None

@@ -19,7 +19,7 @@ from hypothesis import strategies as st  # noqa: E402
 from paddle_flags.gen import load  # noqa: E402
 from paddle_flags.gen.cli import run as gen  # noqa: E402
 from paddle_flags.gen.diff import compare  # noqa: E402
-from paddle_flags.gen.emit import to_text, to_trees  # noqa: E402
+from paddle_flags.gen.emit import to_trees, to_yaml  # noqa: E402
 from paddle_flags.gen.importers import Found, helpxml, settle  # noqa: E402
 from paddle_flags.gen.model import Flag, FlagSet, Place, to_data  # noqa: E402
 
@@ -348,5 +348,36 @@ def test_all_three_files_are_emitted_as_they_were_read(tmp_path):
         write(tmp_path / f"flags{name}.yaml", text)
     flags = load(str(tmp_path / "flags.yaml"))
     for name, tree in to_trees(flags).items():
-        write(tmp_path / "again" / f"{name}.yaml", to_text(tree))
+        write(tmp_path / "again" / f"{name}.yaml", to_yaml(tree))
     assert to_data(load(str(tmp_path / "again" / "flags.yaml"))) == to_data(flags)
+
+
+def test_what_is_emitted_hides_no_character_and_leaves_other_yaml_of_the_process_alone(tmp_path):
+    import io
+
+    from ruamel.yaml import YAML
+
+    text = "name: s\nflags:\n"
+    text += '  - {name: f, type: string, default: "no", help: "a\\nb"}\n'
+    text += '  - {name: g, type: string, default: "1.2", help: "\u00e9\\u202E"}\n'
+    path = write(tmp_path / "flags.yaml", text)
+    flags = load(str(path))
+    (tree,) = to_trees(flags).values()
+    lines = to_yaml(tree).splitlines()
+    assert lines == [
+        "name: s",
+        "flags:",
+        "  - name: f",
+        "    type: string",
+        '    default: "no"',
+        "    help: |-",
+        "      a",
+        "      b",
+        "  - name: g",
+        "    type: string",
+        '    default: "1.2"',
+        '    help: "\\xE9\\u202E"',
+    ]
+    other = io.StringIO()
+    YAML().dump({"key": "two words"}, other)
+    assert other.getvalue() == "key: two words\n"

@@ -11,13 +11,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.gen import fields
 from paddle_flags.gen.check import check
-from paddle_flags.gen.emit import to_text, to_trees
-from paddle_flags.gen.kinds import Read, WrongShape
+from paddle_flags.gen.emit import to_trees, to_yaml
 from paddle_flags.gen.normal import normalise
 from paddle_flags.gen.problems import GenerateError, Problems
-from paddle_flags.gen.read import Source
+from paddle_flags.gen.read import Source, the_fields
 from paddle_flags.gen.tree import Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -59,7 +57,7 @@ def settle(found: Found) -> dict[str, str]:
         except GenerateError as error:
             _drop(found, error)
         else:
-            return {name: to_text(tree) for name, tree in trees.items()}
+            return {name: to_yaml(tree) for name, tree in trees.items()}
 
 
 def _run_stages(trees: dict[str, Any]) -> None:
@@ -67,16 +65,9 @@ def _run_stages(trees: dict[str, Any]) -> None:
     for tree in trees.values():
         _check_text(tree, problems)
     problems.stop()
-    reads: dict[str, Read | None] = {}
-    for name, tree in trees.items():
-        try:
-            reads[name] = fields.FILES[name].read(tree, "", problems)
-        except WrongShape:
-            reads[name] = None
+    reads: Any = {name: the_fields().read(name, tree, problems) for name, tree in trees.items()}
     problems.stop()
-    flags = reads["flags"]
-    assert flags is not None  # noqa: S101 - else there were problems
-    source = Source({}, flags, reads.get("flags_compat"), reads.get("flags_version"))
+    source = Source({}, reads["flags"], reads.get("flags_compat"), reads.get("flags_version"))
     check(normalise(source, problems), problems)
     problems.stop()
 
@@ -84,11 +75,10 @@ def _run_stages(trees: dict[str, Any]) -> None:
 def _check_text(node: Node, problems: Problems) -> None:
     """Report bytes that aren't text; Python holds them as surrogates."""
     if isinstance(node, Scalar):
-        if not node.text.isascii() and _NO_TEXT.search(node.text):
+        if not node.isascii() and _NO_TEXT.search(node):
             problems.add(node.place, "", "bytes that aren't UTF-8", "text")
         return
-    inner = node.items if isinstance(node, Sequence) else [v for _, v in node.entries.values()]
-    for each in inner:
+    for each in node if isinstance(node, Sequence) else node.values():
         _check_text(each, problems)
 
 
