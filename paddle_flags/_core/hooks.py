@@ -7,6 +7,7 @@ import functools
 import os
 import sys
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags._core.frames import public_class
@@ -30,7 +31,7 @@ from paddle_flags._fast import (
     others_in_gate,
 )
 from paddle_flags._native import ffi, lib
-from paddle_flags.errors import FlagTypeError
+from paddle_flags.errors import FlagError, FlagTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
 # with the address of the entries or of the flag, and whether only native code waits for the call.
 _held: dict[int, Callable[[int, bool], bytes | None]] = {}
 
-# The hooks that call Python.
-_ours: set[int] = set()
+# The hooks that were added here, by their numbers, with what has added each.
+_Active = dict[int, "tuple[Hook, Callable[[], int]]"]
+_active: _Active = {}
 
 
 @public_class
@@ -53,10 +55,21 @@ class Hook:
     removed at the end of the `with` block.
     """
 
-    __slots__ = ("_number",)
+    __slots__ = ("_number", "module")
 
-    def __init__(self, number: int) -> None:
-        self._number = number
+    module: str
+    """The name of the Python module that added it."""
+
+    def __init__(self, add: Callable[[], int] | None = None) -> None:
+        self._number = 0
+        self.module = _adder()
+        if add is not None:
+            self._begin(add)
+
+    def _begin(self, add: Callable[[], int]) -> None:
+        """Call a function that adds the hook and returns its number."""
+        self._number = add()
+        _active[self._number] = self, add
 
     def remove(self) -> None:
         """Remove it. No call begins after this; calls on other threads may still be running.
@@ -65,7 +78,7 @@ class Hook:
         """
         number, self._number = self._number, 0
         if number:
-            _ours.discard(number)
+            _active.pop(number, None)
             lib.pd_hook_remove(number, ffi.NULL)
 
     def __enter__(self) -> Hook:  # noqa: PYI034 - typing.Self is too new for Python 3.9
@@ -76,6 +89,30 @@ class Hook:
 
     def __repr__(self) -> str:
         return f"<Hook {self._number}>" if self._number else "<Hook: removed>"
+
+
+def _adder() -> str:
+    """Return the name of the module whose code called this package."""
+    frame: Any = sys._getframe()  # noqa: SLF001 - the documented way
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__"))
+
+
+def active_hooks() -> _Active:
+    """Return the hooks that are active now."""
+    return dict(_active)
+
+
+def restore_hooks(before: _Active, keeps: Callable[[str], bool]) -> None:
+    """Remove the hooks that were added since, unless `keeps(module)`; add those removed."""
+    for number, (hook, _) in active_hooks().items():
+        if number not in before and not keeps(hook.module):
+            hook.remove()
+    for number, (hook, add) in before.items():
+        if number not in _active and not hook._number:  # noqa: SLF001 - of this file
+            with suppress(FlagError):  # its flag may have left
+                hook._begin(add)  # noqa: SLF001
 
 
 def _add(
@@ -94,17 +131,9 @@ def _add(
         del _held[context]
         drop_hook(context)
     expect(status, err)
-    _keep(number[0])
+    # It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
+    lib.pd_hook_defer(number[0], ffi.NULL)
     return int(number[0])
-
-
-def _keep(number: int) -> None:
-    """Defer the hook while modules are loaded.
-
-    It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
-    """
-    lib.pd_hook_defer(number, ffi.NULL)
-    _ours.add(number)
 
 
 # ---- Validators ----
@@ -246,7 +275,8 @@ def add_validator(
         what = f"message: {shown(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
     made = _Validator(flags, function, message)
-    return Hook(_add(made.answer, lib.pd_validator_add, handles(flags), len(flags), _VALIDATE))
+    wanted = handles(flags), len(flags), _VALIDATE
+    return Hook(functools.partial(_add, made.answer, lib.pd_validator_add, *wanted))
 
 
 # ---- Watchers ----
@@ -305,9 +335,10 @@ def add_watcher(
     """
     _check_callable(callback)
     to_switch("weak", weak)
-    hook = Hook(0)
+    hook = Hook()
     made = _Watcher(_reference(callback, hook, weak=weak), flag_of)
-    hook._number = _add(made.answer, lib.pd_watcher_add, handle, _WATCH)  # noqa: SLF001 - made here
+    add = functools.partial(_add, made.answer, lib.pd_watcher_add, handle, _WATCH)
+    hook._begin(add)  # noqa: SLF001 - made here
     return hook
 
 
@@ -353,7 +384,7 @@ def _end() -> None:
     """
     import time  # noqa: PLC0415 - seldom used
 
-    for number in list(_ours):
+    for number in list(_active):
         lib.pd_hook_remove(number, ffi.NULL)
     close_gate()
     limit = time.monotonic() + _PATIENCE

@@ -66,10 +66,14 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
 
 def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
     flags = _flags_of(wanted, least)
-    number = ffi.new("pd_hook *")
-    err = new_error()
-    expect(lib.pd_group_add(kind, handles(flags), len(flags), number, err), err)
-    return Hook(number[0])
+
+    def add() -> int:
+        number = ffi.new("pd_hook *")
+        err = new_error()
+        expect(lib.pd_group_add(kind, handles(flags), len(flags), number, err), err)
+        return int(number[0])
+
+    return Hook(add)
 
 
 @public

@@ -135,7 +135,14 @@ PD__BEGIN_C
     (handler, context, err))                                                                       \
   S(report_json,                                                                                   \
     (const pd_report_options *options, pd_writer write, void *context, pd_error *err),             \
-    (options, write, context, err))
+    (options, write, context, err))                                                                \
+  S(snapshot_take, (pd_snapshot **out, pd_error *err), (out, err))                                 \
+  S(snapshot_restore, (const pd_snapshot *snapshot, pd_error *err), (snapshot, err))               \
+  V(snapshot_free, (pd_snapshot * snapshot), (snapshot))                                           \
+  R(pd_flag *, snapshot_next_change, (const pd_snapshot *snapshot, const pd_flag *previous),       \
+    (snapshot, previous))                                                                          \
+  R(pd_flag *, snapshot_next_definition, (const pd_snapshot *snapshot, const pd_flag *previous),   \
+    (snapshot, previous))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;
