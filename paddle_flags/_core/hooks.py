@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 _held: dict[int, Callable[[int, bool], bytes | None]] = {}
 
 # The hooks that were added here, by their numbers, with what has added each.
-_Active = dict[int, "tuple[Hook, Callable[[], int]]"]
-_active: _Active = {}
+_Ours = dict[int, "tuple[Hook, Callable[[], int]]"]
+_ours: _Ours = {}
 
 
 @public_class
@@ -69,7 +69,7 @@ class Hook:
     def _begin(self, add: Callable[[], int]) -> None:
         """Call a function that adds the hook and returns its number."""
         self._number = add()
-        _active[self._number] = self, add
+        _ours[self._number] = self, add
 
     def remove(self) -> None:
         """Remove it. No call begins after this; calls on other threads may still be running.
@@ -78,7 +78,7 @@ class Hook:
         """
         number, self._number = self._number, 0
         if number:
-            _active.pop(number, None)
+            _ours.pop(number, None)
             lib.pd_hook_remove(number, ffi.NULL)
 
     def __enter__(self) -> Hook:  # noqa: PYI034 - typing.Self is too new for Python 3.9
@@ -99,18 +99,18 @@ def _adder() -> str:
     return str(frame.f_globals.get("__name__"))
 
 
-def active_hooks() -> _Active:
+def active_hooks() -> _Ours:
     """Return the hooks that are active now."""
-    return dict(_active)
+    return dict(_ours)
 
 
-def restore_hooks(before: _Active, keeps: Callable[[str], bool]) -> None:
+def restore_hooks(before: _Ours, keeps: Callable[[str], bool]) -> None:
     """Remove the hooks that were added since, unless `keeps(module)`; add those removed."""
     for number, (hook, _) in active_hooks().items():
         if number not in before and not keeps(hook.module):
             hook.remove()
     for number, (hook, add) in before.items():
-        if number not in _active and not hook._number:  # noqa: SLF001 - of this file
+        if number not in _ours and not hook._number:  # noqa: SLF001 - of this file
             with suppress(FlagError):  # its flag may have left
                 hook._begin(add)  # noqa: SLF001
 
@@ -384,7 +384,7 @@ def _end() -> None:
     """
     import time  # noqa: PLC0415 - seldom used
 
-    for number in list(_active):
+    for number in list(_ours):
         lib.pd_hook_remove(number, ffi.NULL)
     close_gate()
     limit = time.monotonic() + _PATIENCE
