@@ -339,6 +339,9 @@ typedef struct pd_flag_def {
 typedef struct pd_flag pd_flag;
 typedef struct pd_module pd_module;
 
+/* The number of a validator or watcher that was added. Never 0. */
+typedef uint64_t pd_hook;
+
 /* Zero `def`, then set its size, its type, the whole range of the type, and the default 0, false
  * or "". `size` is sizeof(pd_flag_def). pd_flag_register refuses an unknown type later. */
 PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type);
@@ -362,6 +365,28 @@ PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type);
  * differ), PD_ERR_DEPTH, PD_ERR_MEMORY. */
 PD_API pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out,
                                   pd_error *err);
+
+/* Undefine a flag of pd_flag_register; all of its cells are yours again. Its name is free, its
+ * validators, watchers and groups are removed, and those of several flags with them. Values that
+ * were given to it (not those of pd_flag_set_default) and open overrides wait for the next
+ * definition of the name. The handle stays valid until the process ends, and so do texts and
+ * addresses that you got from it; other functions return PD_ERR_UNDEFINED for it until the name is
+ * defined again. PD_ERR_CONFLICT: a module's record defines the flag, which stays until the module
+ * is unloaded. PD_ERR_UNDEFINED. */
+PD_API pd_status pd_flag_unregister(pd_flag *flag, pd_error *err);
+
+/* Like pd_flag_register, but the definition takes the place of the one that the name has from
+ * pd_flag_register, with the same handle. No other thread ever finds the flag undefined, except
+ * that pd_flag_get_state may be 0 for a moment if the type changes. If the definition is refused,
+ * nothing has changed. Of values and overrides, pd_flag_unregister says what stays; the new
+ * definition checks them, as its `validate` does, and those that it rejects are dropped and returned
+ * as errors.
+ * Validators and watchers stay, except the `count` in `hooks`: those of the old definition, which
+ * are removed in the same step, unless there is no such hook any more. Watchers that stay are
+ * notified if the value is another one now. `hooks` may be NULL if `count` is 0. PD_ERR_CONFLICT
+ * also means that a module's record defines the flag. */
+PD_API pd_status pd_flag_replace(const pd_flag_def *def, const pd_hook *hooks,
+                                 size_t count, pd_flag **out, pd_error *err);
 
 /* ------------------------------------------------------------------------
  * Finding
@@ -537,9 +562,6 @@ PD_API pd_status pd_override_pop(pd_override override, pd_error *err);
 /* ------------------------------------------------------------------------
  * Validators and watchers
  */
-
-/* The number of a validator or watcher that was added. Never 0. */
-typedef uint64_t pd_hook;
 
 /* Call `function` before any of `count` flags changes, whichever source sets it, also by batches
  * and overrides, but not when an override is popped. pd_parse_argv calls all validators. The

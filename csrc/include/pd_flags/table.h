@@ -136,6 +136,10 @@ PD__BEGIN_C
   S(report_json,                                                                                   \
     (const pd_report_options *options, pd_writer write, void *context, pd_error *err),             \
     (options, write, context, err))                                                                \
+  S(flag_unregister, (pd_flag * flag, pd_error * err), (flag, err))                                \
+  S(flag_replace,                                                                                  \
+    (const pd_flag_def *def, const pd_hook *hooks, size_t count, pd_flag **out, pd_error *err),    \
+    (def, hooks, count, out, err))                                                                 \
   S(snapshot_take, (pd_snapshot **out, pd_error *err), (out, err))                                 \
   S(snapshot_restore, (const pd_snapshot *snapshot, pd_error *err), (snapshot, err))               \
   V(snapshot_free, (pd_snapshot * snapshot), (snapshot))                                           \

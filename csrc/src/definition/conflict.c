@@ -120,7 +120,7 @@ bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b) {
 
 /* ---- Names ---- */
 
-static bool has_name(const pd_flag_def *def, const pd_flag *node) {
+bool pd__def_has_name(const pd_flag_def *def, const pd_flag *node) {
   pd__naming at = {.def = def};
   while (pd__naming_next(&at)) {
     if (pd__names_find(at.name, at.length) == node) return true;
@@ -131,9 +131,9 @@ static bool has_name(const pd_flag_def *def, const pd_flag *node) {
 /* Returns the definition that already has the name `node`, from the registry or from the batch. */
 static const pd__cell *holder_of(const pd__batch *batch, const pd_flag *node) {
   const pd_flag *flag = pd__flag_meant((pd_flag *)node);
-  if (flag->defined) return flag->cells;
+  if (flag->defined && flag != batch->replaced) return flag->cells;
   const pd__cell *cell = batch->cells;
-  while (cell->def->kind == PD_KIND_IMPORT || !has_name(cell->def, node)) cell++;
+  while (cell->def->kind == PD_KIND_IMPORT || !pd__def_has_name(cell->def, node)) cell++;
   return cell;
 }
 
@@ -161,6 +161,15 @@ pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
                   pd__quote(other, holder->def->name), theirs, as, mine);
 }
 
+pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
+  char place[PLACE_SIZE], quoted[PD__QUOTE_SIZE];
+  const pd__cell *cell = flag->cells;
+  while (cell && (cell->def->kind == PD_KIND_IMPORT || cell->registered)) cell = cell->next;
+  if (!cell) return PD_OK;
+  return pd__fail(err, PD_ERR_CONFLICT, "'%s' stays defined until its module is unloaded: %s",
+                  pd__quote(quoted, flag->name), place_of(cell, place));
+}
+
 /* ---- Negation ---- */
 
 /* Returns the definition that has the name, from the registry or from the batch; NULL if the name
@@ -168,8 +177,9 @@ pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
 static const pd__cell *holder_of_name(const pd__batch *batch, const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
   if (!node) return NULL;
-  bool taken = node->defined || pd__flag_meant(node) != node || node->claim == batch->claim;
-  return taken ? holder_of(batch, node) : NULL;
+  const pd_flag *flag = pd__flag_meant(node);
+  bool taken = flag != batch->replaced && (node->defined || flag != node);
+  return taken || node->claim == batch->claim ? holder_of(batch, node) : NULL;
 }
 
 /* Fails unless `holder` is NULL: as an argument, the name would turn off the flag whose name is
@@ -216,8 +226,10 @@ static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd__cell *cell = batch->cell, *import = node->cells;
   bool checked = node->defined || pd__flag_meant((pd_flag *)node) != node;
-  if (checked) return PD_OK;
-  while (import && import->def->type == cell->def->type) import = import->next;
+  if (checked && node != batch->replaced) return PD_OK;
+  while (import && (import->def->kind == PD_KIND_DEFINE || import->def->type == cell->def->type)) {
+    import = import->next;
+  }
   if (!import) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE,
                   "'%s' is already imported, as %s; expected %s, refused: %s", import->def->name,

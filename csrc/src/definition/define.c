@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "../registry/deferred.h"
 #include "../registry/hook.h"
 #include "definition.h"
 #include "pending.h"
@@ -24,9 +25,12 @@ static pd_flag *add_node(const pd__naming *of, const pd__batch *batch) {
 
 /* Returns true if a definition of `flag` may take the name of `node`: the name is free, belongs to
  * the same definition or is an alias of the flag. */
-static bool is_free(pd_flag *node, const pd_flag *flag, const pd_flag_def *def) {
+static bool is_free(const pd__batch *batch, pd_flag *node, const pd_flag *flag,
+                    const pd_flag_def *def) {
   const pd_flag *meant = pd__flag_meant(node);
-  if (node->defined) return node == flag && pd__def_same(pd__flag_def(node), def);
+  if (node->defined && node != batch->replaced) {
+    return node == flag && pd__def_same(pd__flag_def(node), def);
+  }
   return meant == node || meant == flag;
 }
 
@@ -34,7 +38,7 @@ static bool is_free(pd_flag *node, const pd_flag *flag, const pd_flag_def *def) 
 static pd_status claim(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
   pd_flag *node = of->kind == PD__NAME_OWN ? flag : add_node(of, batch);
   if (!node) return pd__fail_memory(&batch->err);
-  bool free = is_free(node, flag, of->def) && node->claim != batch->claim;
+  bool free = is_free(batch, node, flag, of->def) && node->claim != batch->claim;
   if (!free) return pd__conflict(batch, node);
   node->claim = batch->claim;
   return pd__conflict_of_name(batch, of, node);
@@ -103,17 +107,27 @@ static bool check_all(pd__batch *batch, pd__cell *cells, size_t count, pd_kind k
   return accepted;
 }
 
-bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report) {
-  pd__batch batch = {.operation = operation, .cells = cells, .claim = pd__next_claim()};
+static bool check_batch(pd__batch *batch, pd__cell *cells, size_t count, pd__report *report) {
   /* Imports come last: they must match the definitions in the same batch. */
-  bool accepted = check_all(&batch, cells, count, PD_KIND_DEFINE, report);
-  if (batch.imports) accepted &= check_all(&batch, cells, count, PD_KIND_IMPORT, report);
-  for (size_t i = 0; batch.texts && accepted && i < count; i++) {
+  bool accepted = check_all(batch, cells, count, PD_KIND_DEFINE, report);
+  if (batch->imports) accepted &= check_all(batch, cells, count, PD_KIND_IMPORT, report);
+  for (size_t i = 0; batch->texts && accepted && i < count; i++) {
     accepted = keep_texts(cells[i].def);
     if (!accepted) pd__report_memory(report);
   }
   if (!accepted) pd__define_refuse(cells, count);
   return accepted;
+}
+
+bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report) {
+  pd__batch batch = {.operation = operation, .cells = cells, .claim = pd__next_claim()};
+  return check_batch(&batch, cells, count, report);
+}
+
+bool pd__define_check_again(pd__operation *operation, pd__cell *cell, pd__report *report) {
+  pd__batch batch = {.operation = operation, .cells = cell, .claim = pd__next_claim()};
+  batch.replaced = pd__names_find(cell->def->name, strlen(cell->def->name));
+  return check_batch(&batch, cell, 1, report);
 }
 
 /* ---- Taking definitions ---- */
@@ -165,6 +179,8 @@ static void set_defined(pd_flag *flag) {
   pd__flag_new_generation(flag);
 }
 
+static bool has_values(const pd_flag *flag) { return flag->assigned || pd__flag_override(flag); }
+
 /* Returns true if the module assigned to its variable before the registry saw it. The caller puts
  * that value back afterwards, so that the next call for the flag adopts it. */
 static bool is_assigned(const pd__cell *cell, pd_value *value) {
@@ -176,7 +192,9 @@ static bool is_assigned(const pd__cell *cell, pd_value *value) {
   return def->type != PD_TYPE_string || value->str;
 }
 
-static void take(pd__cell *cell, pd__report *waiting) {
+/* Returns true if the flag has values that the validator of its new definition is to check. */
+static bool take(pd__cell *cell, pd__report *waiting) {
+  bool kept = false;
   pd_flag *flag = pd__flag_meant(pd__cell_flag(cell));
   pd_value assigned;
   bool early = is_assigned(cell, &assigned);
@@ -186,23 +204,45 @@ static void take(pd__cell *cell, pd__report *waiting) {
     set_defined(flag);
     pd__names_list(flag);
     flag->known = true;
+    flag->withdrawn = false;
     link_aliases(flag, flag->cells->def);
-    if (flag->assigned || pd__flag_override(flag)) pd__flag_review(flag, was, waiting);
+    if (has_values(flag)) pd__flag_review(flag, was, waiting);
+    kept = cell->def->validate && has_values(flag);
   }
   pd__flag_look_again(flag);
   if (flag->defined) pd__flag_publish(flag);
   if (early) pd__variable_store(cell->def, assigned);
+  return kept;
 }
 
-/* A flag that was just defined and may have pending values. Validators run without the lock, so the
- * module and its cells may be gone before the next flag's turn; the generation shows that. */
+/* A flag that was just defined and may have pending values, or values of a former definition.
+ * Validators run without the lock, so the module and its cells may be gone before the next flag's
+ * turn; the generation shows that. */
 typedef struct awaited {
   pd_flag *flag;
   uint32_t generation;
+  struct awaited *next; /* of those that have values to check */
 } awaited;
 
 static bool is_there(const pd_flag *flag, uint32_t generation) {
   return flag->defined && flag->generation == generation;
+}
+
+/* Asks the validators about the values of a former definition, and drops them if they are rejected.
+ * Until then the flag has them, as it had before. */
+static void check_kept(pd__operation *operation, const awaited *each, pd__report *waiting) {
+  pd_flag *flag = each->flag;
+  pd__report own = {waiting->list, waiting->status == PD_OK ? waiting->first : NULL, PD_OK};
+  pd__changes changes;
+  if (!is_there(flag, each->generation) || pd__deferred_validator(flag)) return;
+  pd__changes_begin(&changes, operation, &own);
+  pd__changes_keep(&changes, flag);
+  if (pd__changes_finish(&changes) == PD_OK) return;
+  if (waiting->status == PD_OK) waiting->status = own.status;
+  if (!is_there(flag, each->generation)) return;
+  while (pd__flag_override(flag)) pd__override_drop(flag->extra->overrides);
+  pd__history_drop(flag, ~PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
+  pd__flag_publish(flag);
 }
 
 void pd__define_settle(pd__operation *operation, pd_flag *flag, uint32_t generation,
@@ -219,12 +259,18 @@ void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd
   bool may_wait = pd__define_source.apply || pd__pending_any();
   awaited *all = may_wait ? pd__arena_take(&operation->arena, (count + 1) * sizeof *all) : NULL;
   if (may_wait && !all) pd__report_memory(waiting);
+  awaited *kept = NULL;
   for (size_t i = 0; i < count; i++) {
-    take(&cells[i], waiting);
+    bool checks = take(&cells[i], waiting);
     pd_flag *flag = pd__cell_flag(&cells[i]);
     bool defines = flag->cells == &cells[i] && flag->defined;
-    if (all && defines) all[found++] = (awaited){flag, flag->generation};
+    if (all && defines) all[found++] = (awaited){flag, flag->generation, NULL};
+    awaited *each = checks ? pd__arena_take(&operation->arena, sizeof *each) : NULL;
+    if (checks && !each) pd__report_memory(waiting);
+    if (each) *each = (awaited){flag, flag->generation, kept};
+    if (each) kept = each;
   }
+  for (; kept; kept = kept->next) check_kept(operation, kept, waiting);
   for (size_t i = 0; i < found; i++) {
     pd__define_settle(operation, all[i].flag, all[i].generation, waiting);
   }
@@ -232,9 +278,10 @@ void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd
 
 /* ---- Undefining ---- */
 
-/* Keeps a copy of the flag's name, unless its text is in a module that stays. */
+/* Keeps a copy of the flag's name, unless its text is stored for good or in a module that stays. */
 static void keep_name(pd_flag *flag, const pd__cell *cell) {
   const char *name = cell->def->name;
+  if (cell->registered) return;
   const pd_module *module = pd__cell_module(cell);
   bool stays = module && module->stays && pd__module_has(module, (uintptr_t)name);
   if (!stays && !pd__names_keep(flag, name, strlen(name))) pd__names_lose(flag);
@@ -301,4 +348,55 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
 
 void pd__undefine(pd__operation *operation, pd__cell *cells, size_t count) {
   for (size_t i = 0; i < count; i++) undefine_cell(operation, &cells[i]);
+}
+
+/* ---- Replacing ---- */
+
+/* Imports that have the flag by a name that the new definition lacks wait for that name. */
+static void relink_strays(pd_flag *flag, const pd_flag_def *fresh) {
+  for (pd__cell **at = &flag->cells; *at;) {
+    pd__cell *cell = *at;
+    pd_flag *node = pd__names_find(cell->def->name, strlen(cell->def->name));
+    if (!node || node == flag || pd__def_has_name(fresh, node)) {
+      at = &cell->next;
+      continue;
+    }
+    *at = cell->next;
+    if (cell->def->cell) pd__variable_store(cell->def, cell->def->default_value);
+    link_cell(node, cell);
+  }
+}
+
+static void unlink_definitions(pd_flag *flag) {
+  for (pd__cell **at = &flag->cells; *at;) {
+    pd__cell *cell = *at;
+    if (cell->def->kind == PD_KIND_IMPORT) {
+      at = &cell->next;
+    } else {
+      *at = cell->next;
+      cell->flag = 0;
+    }
+  }
+}
+
+static bool has_assignable(const pd_flag *flag) {
+  const pd__cell *cell = flag->cells;
+  while (cell && !(cell->def->assignable && cell->def->cell)) cell = cell->next;
+  return cell != NULL;
+}
+
+/* If the state changes, it is 0 meanwhile: no reader may take a value for one of the old type. */
+void pd__define_clear(pd_flag *flag, const pd_flag_def *fresh) {
+  const pd_flag_def *gone = pd__flag_def(flag);
+  if (gone->type != fresh->type || gone->list != fresh->list) {
+    __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
+  }
+  pd__history_drop(flag, PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
+  pd__hooks_count_definition(gone, -1);
+  unlink_aliases(flag, gone);
+  if (flag->variable) pd__flag_hide_variable(flag);
+  unlink_definitions(flag);
+  relink_strays(flag, fresh);
+  flag->defined = flag->simple = flag->hooked = flag->single = flag->warned = false;
+  flag->assignable = has_assignable(flag);
 }

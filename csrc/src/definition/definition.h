@@ -47,15 +47,23 @@ static inline bool pd__naming_next(pd__naming *at) {
 typedef struct pd__batch {
   pd__operation *operation;
   const pd__cell *cells;
-  uint32_t claim;       /* flag->claim of the names that they reserve */
-  const pd__cell *cell; /* the one being checked */
-  bool imports;         /* some of them are imports */
-  bool texts;           /* some have aliases or a text default, which outlive them */
-  pd_error err;         /* why one is refused */
+  uint32_t claim;          /* flag->claim of the names that they reserve */
+  const pd__cell *cell;    /* the one being checked */
+  const pd_flag *replaced; /* its definition is going to leave; NULL: none */
+  bool imports;            /* some of them are imports */
+  bool texts;              /* some have aliases or a text default, which outlive them */
+  pd_error err;            /* why one is refused */
 } pd__batch;
 
 /* Returns true if both come from the same line of source, compiled into two modules. */
 bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b);
+
+/* Returns PD_OK if no record of a module defines the flag, so that its definition may be taken
+ * back. */
+pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err);
+
+/* Returns true if `node` is the node of a name of the definition. */
+bool pd__def_has_name(const pd_flag_def *def, const pd_flag *node);
 
 /* Fails because another definition already has the name `node`. The message shows both places. */
 pd_status pd__conflict(pd__batch *batch, const pd_flag *node);
@@ -74,6 +82,9 @@ pd_status pd__conflict_of_import(pd__batch *batch);
  * cells[i].def points at a definition that pd__def_check accepted. */
 bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report);
 
+/* The same for one definition that is going to replace that of its name; see pd__define_clear. */
+bool pd__define_check_again(pd__operation *operation, pd__cell *cell, pd__report *report);
+
 /* Releases the names of definitions that were checked but won't be defined, except names that are
  * in use otherwise. */
 void pd__define_refuse(pd__cell *cells, size_t count);
@@ -82,6 +93,10 @@ void pd__define_refuse(pd__cell *cells, size_t count);
  * pending values of the names; a value that doesn't fit is reported to `waiting` and dropped. May
  * release the lock to run validators. */
 void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd__report *waiting);
+
+/* Removes the definitions of a flag for one that has been checked and is taken next: nothing of the
+ * flag changes that the new definition doesn't change, except that its default value is gone. */
+void pd__define_clear(pd_flag *flag, const pd_flag_def *fresh);
 
 /* Returns the flag of a cell; NULL if it has none. */
 pd_flag *pd__cell_flag(const pd__cell *cell);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "../registry/hook.h"
 #include "definition.h"
 
 /* A definition made by pd_flag_register, allocated in one block with its texts except name and
@@ -37,9 +38,9 @@ static registered *copy(const pd_flag_def *def) {
 
 /* Stores name and file, which were the caller's until now. Called once the definition is accepted,
  * so that a refused one leaves nothing behind. */
-static bool store_texts(registered *made, bool stays) {
+static bool store_texts(registered *made, bool comes_once) {
   const char *name = made->def.name, *file = pd__intern(made->def.file);
-  name = stays ? pd__forever_text(name) : pd__intern(name); /* interned: may come again */
+  name = comes_once ? pd__forever_text(name) : pd__intern(name);
   if (!name || (made->def.file && !file)) return false;
   made->def.name = name;
   made->def.file = file;
@@ -67,66 +68,176 @@ static bool follows(const pd_flag *flag, const void *address) {
   return cell != NULL;
 }
 
-/* The caller holds the lock. Defines the flag, or finds the one that the same definition made
- * before. Sets *taken if the definition keeps the modules. */
-static pd_status register_one(pd__operation *operation, const pd_flag_def *def,
-                              pd_module *const modules[4], pd_flag **out, bool *taken,
-                              pd_error *err) {
-  pd_flag *flag = pd__names_find(def->name, strlen(def->name));
-  if (flag && flag->defined && pd__def_same(pd__flag_def(flag), def) && follows(flag, def->cell)) {
-    *out = flag;
-    return PD_OK;
-  }
-  registered *made = copy(def);
-  if (!made) return pd__fail_memory(err);
+/* A definition on its way into the registry. */
+typedef struct arrival {
+  const pd_flag_def *def;
+  pd_module *modules[4];
+  bool stays;           /* all of its modules do */
+  bool replaces;        /* a definition of the name makes way for it, and so do `hooks` */
+  const pd_hook *hooks; /* borrowed */
+  size_t count;
+  bool taken;    /* the definition keeps the modules */
+  pd_flag *flag; /* set once it is defined */
+} arrival;
+
+/* Returns the copy that the registry keeps; NULL if memory is out. */
+static registered *keep(const arrival *at) {
+  registered *made = copy(at->def);
+  if (!made) return NULL;
+  pd_module *const *modules = at->modules;
   memcpy(made->modules, modules, sizeof made->modules);
   if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* stored for good */
   pd_module *code = modules[1] ? modules[1] : modules[2];
   if (!code) code = modules[0];
   made->cell.module = code ? code->number : 0; /* keeps the code while it runs */
-  pd__report refused = {.first = err}, waiting = {.first = err};
-  bool accepted = pd__define_check(operation, &made->cell, 1, &refused);
-  bool stays = true;
-  for (size_t i = 0; i < 4; i++) stays &= !modules[i] || modules[i]->stays;
-  if (accepted && !store_texts(made, stays)) {
-    pd__define_refuse(&made->cell, 1);
-    pd__report_memory(&refused);
-    accepted = false;
+  return made;
+}
+
+/* Returns whether the definition is accepted and its texts are stored. `old` is the flag that it
+ * replaces, if any. */
+static bool accept(pd__operation *operation, const arrival *at, registered *made,
+                   const pd_flag *old, pd__report *refused) {
+  const pd_flag *node = pd__names_find(at->def->name, strlen(at->def->name));
+  bool comes_once = at->stays && !(node && node->known);
+  bool accepted = old ? pd__define_check_again(operation, &made->cell, refused)
+                      : pd__define_check(operation, &made->cell, 1, refused);
+  if (!accepted || store_texts(made, comes_once)) return accepted;
+  pd__define_refuse(&made->cell, 1);
+  pd__report_memory(refused);
+  return false;
+}
+
+static void free_all(pd__operation *operation, registered *one) {
+  while (one) {
+    registered *gone = one;
+    one = one->next;
+    let_go(operation, gone->modules);
+    free(gone);
   }
-  if (!accepted) {
-    free(made);
-    return refused.status;
+}
+
+/* Returns the definitions of a flag that pd_flag_register has made, linked, and no longer in
+ * `leaving`. */
+static registered *definitions_of(const pd_flag *flag) {
+  registered *found = NULL;
+  for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
+    if (cell->def->kind == PD_KIND_IMPORT) continue;
+    registered *one = (registered *)cell, **at = &leaving; /* the cell is its first field */
+    while (*at && *at != one) at = &(*at)->next;
+    if (*at) *at = one->next;
+    one->next = found;
+    found = one;
   }
-  *taken = true;
-  if (!stays) {
+  return found;
+}
+
+static void enter(pd__operation *operation, arrival *at, registered *made, pd_flag *old,
+                  pd__report *waiting) {
+  registered *gone = NULL;
+  at->taken = true;
+  at->flag = pd__cell_flag(&made->cell); /* set now: the cell may go while validators run */
+  for (size_t i = 0; i < at->count; i++) {
+    pd__hook *hook = pd__hook_find(at->hooks[i]);
+    if (hook) pd__hook_remove(hook);
+  }
+  if (old) {
+    gone = definitions_of(old);
+    pd__define_clear(old, &made->def);
+  }
+  if (!at->stays) {
     made->next = leaving;
     leaving = made;
   }
-  flag = pd__cell_flag(&made->cell);
-  *out = flag; /* set now: the cell may go while validators run */
-  pd__define_take(operation, &made->cell, 1, &waiting);
+  free_all(operation, gone);
+  pd__define_take(operation, &made->cell, 1, waiting);
+}
+
+/* The caller holds the lock. Defines the flag, or finds the one that the same definition made
+ * before. */
+static pd_status register_one(pd__operation *operation, arrival *at, pd_error *err) {
+  const pd_flag_def *def = at->def;
+  pd_flag *flag = pd__names_find(def->name, strlen(def->name));
+  if (flag && !flag->defined) flag = NULL;
+  if (flag && !at->replaces && pd__def_same(pd__flag_def(flag), def) && follows(flag, def->cell)) {
+    at->flag = flag;
+    return PD_OK;
+  }
+  pd_flag *old = at->replaces ? flag : NULL;
+  if (old && pd__def_check_registered(old, err) != PD_OK) return PD_ERR_CONFLICT;
+  registered *made = keep(at);
+  if (!made) return pd__fail_memory(err);
+  pd__report refused = {.first = err}, waiting = {.first = err};
+  if (!accept(operation, at, made, old, &refused)) {
+    free(made);
+    return refused.status;
+  }
+  enter(operation, at, made, old, &waiting);
   return waiting.status;
 }
 
-pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
+/* Watchers that stay are notified if the value is another one afterwards. */
+static pd_status replace_one(pd__operation *operation, arrival *at, pd_error *err) {
+  pd_flag *flag = pd__names_find(at->def->name, strlen(at->def->name));
+  if (!flag || !flag->defined) return register_one(operation, at, err);
+  if (flag->assignable) pd__flag_adopt(operation, flag);
+  pd__changes changes = {.operation = operation};
+  pd__notice **from = pd__notices_begin(operation);
+  pd_status status = pd__notices_add(&changes, flag, err);
+  if (status == PD_OK) status = register_one(operation, at, err);
+  if (at->taken) {
+    pd__notices_post(operation, from);
+  } else {
+    pd__notices_discard(operation, from);
+  }
+  return status;
+}
+
+static pd_status arrive(arrival *at, const pd_flag_def *def, pd_flag **out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
   pd_flag_def read;
-  pd_module *modules[4];
-  pd_flag *flag = NULL;
-  bool taken = false;
+  at->def = &read;
   pd_status status = pd__def_convert(def, &read, err);
   if (status == PD_OK) status = pd__def_check(&read, true, err);
   if (status != PD_OK) return status;
-  /* The loader mustn't be called with the lock held. */
-  for (size_t i = 0; i < 4; i++) modules[i] = pd__module_register(address_of(&read, i));
+  at->stays = true;
+  for (size_t i = 0; i < 4; i++) { /* the loader mustn't be called with the lock held */
+    at->modules[i] = pd__module_register(address_of(&read, i));
+    at->stays &= !at->modules[i] || at->modules[i]->stays;
+  }
   PD__LOCKED_OPERATION(operation);
-  status = register_one(&operation, &read, modules, &flag, &taken, err);
-  if (!taken) let_go(&operation, modules);
-  if (out && flag) *out = flag;
+  status = at->replaces ? replace_one(&operation, at, err) : register_one(&operation, at, err);
+  if (!at->taken) let_go(&operation, at->modules);
+  if (out && at->flag) *out = at->flag;
   return pd__operation_return(&operation, status);
 }
 
+pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
+  arrival at = {.replaces = false};
+  return arrive(&at, def, out, err);
+}
+
+pd_status pd__do_flag_replace(const pd_flag_def *def, const pd_hook *hooks, size_t count,
+                              pd_flag **out, pd_error *err) {
+  arrival at = {.replaces = true, .hooks = hooks, .count = count};
+  if (count > 0 && !hooks) return pd__fail_null(err, "hooks");
+  return arrive(&at, def, out, err);
+}
+
 /* ---- Leaving ---- */
+
+pd_status pd__do_flag_unregister(pd_flag *flag, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  PD__LOCKED_OPERATION(operation);
+  pd_status status = pd__flag_check_defined(&operation, flag, err);
+  if (status == PD_OK) status = pd__def_check_registered(flag, err);
+  if (status != PD_OK) return pd__operation_return(&operation, status);
+  for (const pd__target *at; (at = pd__hooks_of(flag));) pd__hook_remove(at->hook);
+  registered *gone = definitions_of(flag);
+  for (registered *each = gone; each; each = each->next) pd__undefine(&operation, &each->cell, 1);
+  flag->withdrawn = true;
+  free_all(&operation, gone);
+  return pd__operation_return(&operation, PD_OK);
+}
 
 static bool uses(const registered *one, const pd_module *module) {
   size_t i = 0;

@@ -40,6 +40,5 @@ void pd__adopt_all(pd__operation *operation) {
 pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err) {
   if (flag->assignable) pd__flag_adopt(operation, flag);
   if (flag->defined) return PD_OK;
-  return pd__fail(err, PD_ERR_UNDEFINED, "%s: the module that defined it has been unloaded",
-                  flag->name);
+  return pd__fail_gone(flag, err);
 }

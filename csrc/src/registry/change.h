@@ -70,6 +70,9 @@ void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);
 void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
 
+/* Changes nothing, so that the validators are asked about the value that the flag has. */
+void pd__changes_keep(pd__changes *changes, pd_flag *flag);
+
 /* The remaining stages; they do nothing if there was an error. pd__changes_ask calls the validators
  * and releases the lock meanwhile. pd__changes_commit commits; the lock must not have been released
  * since pd__changes_ask. pd__changes_finish does both. Each returns the status of the report. */

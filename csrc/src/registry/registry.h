@@ -109,6 +109,7 @@ struct pd_flag {
   bool assignable : 1;  /* a module may assign to its variable */
   bool warned : 1;      /* a warning about its use was added */
   bool known : 1;       /* was ever defined as a flag or an alias: there may be handles */
+  bool withdrawn : 1;   /* was last undefined by pd_flag_unregister */
   bool old_name : 1;    /* as an alias: deprecated */
   bool extended : 1;    /* there is `extra` */
   bool placed : 1;      /* line, column or place of the origin isn't 0 */
@@ -430,6 +431,9 @@ void pd__adopt_all(pd__operation *operation);
 
 /* Adopts what modules have assigned. Returns PD_OK, or an error if the flag is undefined. */
 pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err);
+
+/* Fails because the flag of a handle is undefined. */
+pd_status pd__fail_gone(const pd_flag *flag, pd_error *err);
 
 /* ---- History (history.c) ---- */
 
