@@ -111,7 +111,7 @@ def restore_hooks(before: _Ours, keeps: Callable[[str], bool]) -> None:
             hook.remove()
     for number, (hook, add) in before.items():
         if number not in _ours and not hook._number:  # noqa: SLF001 - of this file
-            with suppress(FlagError):  # its flag may have left
+            with suppress(FlagError, ReferenceError):  # its flag or weak callback may be gone
                 hook._begin(add)  # noqa: SLF001
 
 
@@ -290,6 +290,10 @@ class _Watcher:
         self._get = get
         self._flag_of = flag_of
 
+    def is_gone(self) -> bool:
+        """Return whether the callback was weak and is gone."""
+        return self._get() is None
+
     def answer(self, handle: int, native: bool) -> None:  # from C
         """Call the callback, unless it was weak and is gone."""
         callback = self._get()
@@ -337,7 +341,12 @@ def add_watcher(
     to_switch("weak", weak)
     hook = Hook()
     made = _Watcher(_reference(callback, hook, weak=weak), flag_of)
-    add = functools.partial(_add, made.answer, lib.pd_watcher_add, handle, _WATCH)
+
+    def add() -> int:
+        if made.is_gone():
+            raise ReferenceError
+        return _add(made.answer, lib.pd_watcher_add, handle, _WATCH)
+
     hook._begin(add)  # noqa: SLF001 - made here
     return hook
 

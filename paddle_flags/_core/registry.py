@@ -28,6 +28,7 @@ from paddle_flags.errors import (
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Any, TypeVar, Union
 
@@ -138,7 +139,7 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
 
         Raises the exception of the first value that is refused; its `errors` has all.
         """
-        assign(_by_flag(_named(values, named)), caller(1))
+        assign(by_flag(named_values(values, named)), caller(1))
 
 
 # ---- what RegistryBase leaves to Python ----
@@ -168,7 +169,9 @@ def _contains(name: object) -> bool:
     return bool(lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) == lib.PD_OK)
 
 
-def _named(values: Mapping[str, object] | None, named: dict[str, object]) -> dict[str, object]:
+def named_values(
+    values: Mapping[str, object] | None, named: dict[str, object]
+) -> dict[str, object]:
     if values is None:
         return named
     if isinstance(values, Mapping):
@@ -178,7 +181,7 @@ def _named(values: Mapping[str, object] | None, named: dict[str, object]) -> dic
     raise FlagTypeError(message)
 
 
-def _by_flag(values: Mapping[str, object]) -> list[Assignment]:
+def by_flag(values: Mapping[str, object]) -> list[Assignment]:
     return [(_find_or_error(name), value) for name, value in values.items()]
 
 
@@ -240,7 +243,7 @@ class override:  # noqa: N801 - reads as a statement
     """
 
     def __init__(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
-        self._values = _named(values, named)
+        self._values = named_values(values, named)
         self._where = caller(1)
         self._pushed: list[int] = []
 
@@ -256,7 +259,7 @@ class override:  # noqa: N801 - reads as a statement
             raise
 
     def _wanted(self) -> list[Assignment]:
-        return _by_flag(self._values)
+        return by_flag(self._values)
 
     def _push(self) -> None:
         self._pushed.append(push(self._wanted(), self._where))
@@ -282,10 +285,11 @@ class override:  # noqa: N801 - reads as a statement
         if isinstance(function, type):
             message = f"override decorates functions, and {function.__name__} is a class"
             raise FlagTypeError(message)
-        return _decorated(self, function)  # type: ignore[no-any-return]
+        return decorated(self, function)  # type: ignore[no-any-return]
 
 
-def _decorated(scope: override, function: Any) -> Any:
+def decorated(scope: AbstractContextManager[Any], function: Any) -> Any:
+    """Return a function that enters `scope` for each call: a plain or async one, or a generator."""
     import functools  # noqa: PLC0415 - seldom used
     import inspect  # noqa: PLC0415
 
@@ -306,8 +310,9 @@ def _decorated(scope: override, function: Any) -> Any:
             return await function(*args, **named)
 
     if inspect.isasyncgenfunction(function):
+        what = type(scope).__name__
         message = (
-            "override cannot decorate an asynchronous generator: use 'with override(...)' inside it"
+            f"{what} cannot decorate an asynchronous generator: use 'with {what}(...)' inside it"
         )
         raise FlagTypeError(message)
     if inspect.iscoroutinefunction(function):

@@ -52,11 +52,6 @@ class ConfigFiles:
                 _read_file(config, path, given)
         return config
 
-    def remember(self) -> None:
-        """Let `reload` read these files."""
-        global _last  # noqa: PLW0603 - one command line, one process
-        _last = self
-
     def _read_flagfile(self, config: Any, path: str) -> None:
         found = ErrorList()
         err = new_error()
@@ -76,6 +71,12 @@ _last: ConfigFiles | None = None
 def last() -> ConfigFiles | None:
     """Return the files of the last command line that had any."""
     return _last
+
+
+def remember(files: ConfigFiles | None) -> None:
+    """Let `reload` read these files."""
+    global _last  # noqa: PLW0603 - one command line, one process
+    _last = files
 
 
 def _read_file(config: Any, path: str, shown: str) -> None:
