@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paddle_flags._integrations import pytest_support
 
 
-def _support() -> Any:
+def _support() -> Any:  # noqa: ANN401 - a module that mypy need not follow
     from paddle_flags._integrations import pytest_support  # noqa: PLC0415 - see above
 
     return pytest_support
@@ -77,7 +77,7 @@ def _wants_flags(item: pytest.Item) -> bool:
 _GUARD = "_pf_guard"
 
 
-def _after_wider_scopes(item: Any, names: list[str]) -> int:
+def _after_wider_scopes(item: Any, names: list[str]) -> int:  # noqa: ANN401 - it has fixtures
     """Return the place of the first fixture of the test itself."""
     known = item._fixtureinfo.name2fixturedefs  # noqa: SLF001 - there is no other way
     for place, name in enumerate(names):

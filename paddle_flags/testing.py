@@ -134,7 +134,7 @@ class isolated:  # noqa: N801 - reads as a statement
         self._where = caller(1)
         self._states: list[State] = []
 
-    def __enter__(self) -> Registry:
+    def __enter__(self) -> Registry:  # noqa: D105 - the class tells
         state = State()
         try:
             assign(by_flag(self._values), self._where)
@@ -144,7 +144,7 @@ class isolated:  # noqa: N801 - reads as a statement
         self._states.append(state)
         return FLAGS
 
-    def __exit__(
+    def __exit__(  # noqa: D105 - as above
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
@@ -161,9 +161,10 @@ class isolated:  # noqa: N801 - reads as a statement
             return decorated(self, target)  # type: ignore[no-any-return]
         unittest = sys.modules.get("unittest")
         if unittest is not None and issubclass(target, unittest.TestCase):
-            setattr(target, "run", decorated(self, target.run))  # noqa: B010 - of any class
-            return target  # type: ignore[return-value]
-        for name, method in list(vars(target).items()):
-            if name.startswith("test") and callable(method):
-                setattr(target, name, decorated(self, method))
+            wanted = {"run": getattr(target, "run")}  # noqa: B009 - F is any class
+        else:
+            methods = {name: each for name, each in vars(target).items() if callable(each)}
+            wanted = {name: each for name, each in methods.items() if name.startswith("test")}
+        for name, method in wanted.items():
+            setattr(target, name, decorated(self, method))
         return target

@@ -68,9 +68,9 @@ def test_it(n, other, pf_flags):
     assert level.value == 5
     pf_flags["server.port"].value = 81
     pf.override(level=8).__enter__()
-    level.validate(lambda _: False)
     pf.define("mine", "one" if n else 1)
     pf.parse(["program", "--token=a"])
+    level.validate(lambda _: False)
 
 def test_after():
     assert [flag.value for flag in (level, port, token)] == [3, 80, ""]
