@@ -212,7 +212,7 @@ def test_expected():
 def test_fine(): assert True
 """,
         "--pf-flag=server.port=8",
-        "--tb=line",
+        "--tb=short",
         *parallel,
     )
     assert count(ended) == "1 failed, 1 passed, 1 xfailed, 1 error"
