@@ -89,33 +89,35 @@ def mean(work: str, title: str, ratio: float, against: str, ours: str = "") -> R
 
 FLAGS = [
     *by_count("register", "define a flag", COUNTS),
-    mean("register", "the same", 1.25, "LLVM", "ours, record"),
+    mean("register", "define a flag", 1.25, "LLVM", "ours, record"),
     *by_count("set", "set by name from text", MEANT),
-    mean("set", "the same", 1.25, "LLVM"),
-    mean("set", "the same", 1.25, "LLVM, locked"),
+    mean("set", "set by name from text", 1.25, "LLVM"),
+    mean("set", "set by name from text", 1.25, "LLVM, locked"),
     *by_count("parse", "parse `--name=value`", MEANT),
-    mean("parse", "the same", 1, "LLVM"),
-    *by_count("parse-random", "the same in random order", (1000, 100_000)),
+    mean("parse", "parse `--name=value`", 1, "LLVM"),
+    *by_count("parse-random", "parse in random order", (1000, 100_000)),
 ]
 MEMORY = [
     Row(
         "memory/100000", "heap for a flag, beyond its definition", "bytes", 160, ours="ours, record"
     ),
-    Row("resident/100000", "the same as resident memory", "bytes"),
+    Row("resident/100000", "resident memory for a flag, beyond its definition", "bytes"),
     Row("memory-set/100000", "heap when every flag has been set", "bytes"),
     Row("definition/100000", "definition and variable, laid down by the compiler", "bytes"),
 ]
 READS = [
     Row("read-int-instructions", "instructions of a loop that reads an int", "", as_plain=True),
-    Row("read-string-instructions", "the same of a string", "", as_plain=True),
+    Row(
+        "read-string-instructions", "instructions of a loop that reads a string", "", as_plain=True
+    ),
     Row("read-int", "one round of the loop that reads an int", "ns"),
-    Row("read-string", "the same of a string", "ns"),
+    Row("read-string", "one round of the loop that reads a string", "ns"),
 ]
 STARTS = [
     Row("start/0", "start of a process, no flags", "ms", ratio=1),
-    Row("start/10000", "the same, 10,000 definitions", "ms", ratio=1.1),
-    Row("start-cpu/0", "processor time of it, no flags", "ms"),
-    Row("start-cpu/10000", "the same, 10,000 definitions", "ms"),
+    Row("start/10000", "start of a process, 10,000 definitions", "ms", ratio=1.1),
+    Row("start-cpu/0", "processor time of a start, no flags", "ms"),
+    Row("start-cpu/10000", "processor time of a start, 10,000 definitions", "ms"),
 ]
 SIZES = [
     Row("library-size", "the library, stripped", "KB", 163),
@@ -128,7 +130,7 @@ THREADS = [
     Row(f"{TWO}/no-writer", "two readers of a string, no writer", "million/s", more=True),
     Row(
         f"{TWO}/writer-of-this-flag",
-        "the same beside a thread that sets it",
+        "two readers of a string, beside a thread that sets it",
         "million/s",
         ratio=10,
         against="abseil",
@@ -136,7 +138,7 @@ THREADS = [
     ),
     Row(
         f"{TWO}/writer-of-the-flag-beside",
-        "the same beside a thread that sets the next flag",
+        "two readers of a string, beside a thread that sets the next flag",
         "million/s",
         as_without=f"{TWO}/no-writer",
         more=True,

@@ -178,7 +178,9 @@ def worst(results: Results) -> list[str]:
             verdict = judge(results, table, row)
             if verdict.shortfall is not None and verdict.shortfall > 1:
                 found.append((verdict.shortfall, f"{table.title}: {missed(row, verdict)}"))
-    return [f"{factor:.2g} times: {text}" for factor, text in sorted(found, reverse=True)]
+    return [
+        f"{factor:.3g} times the budget: {text}" for factor, text in sorted(found, reverse=True)
+    ]
 
 
 def missed(row: Row, verdict: Verdict) -> str:

@@ -43,6 +43,7 @@ from paddle_flags.errors import (
     PluginLoadError,
     PluginValueError,
     ReadOnlyFlagError,
+    RefusedModuleWarning,
     UndefinedFlagError,
     UnknownVariableWarning,
 )
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from paddle_flags._core.hooks import Hook
     from paddle_flags._core.paths import get_compat_include, get_include
     from paddle_flags._core.plugin import Plugin, load_plugin
+    from paddle_flags._core.redefine import undefine
+    from paddle_flags._core.types import Type
     from paddle_flags._core.validators import (
         all_or_none,
         at_least_one,
@@ -64,11 +67,13 @@ if TYPE_CHECKING:
         watch,
     )
     from paddle_flags._input.reload import FlagChange, reload
+    from paddle_flags._integrations.bridges import add_to, adopt, bridge_absl, click_options
     from paddle_flags._integrations.log_levels import logging_flags
     from paddle_flags._integrations.propagate import propagate
     from paddle_flags._report.describe import describe
     from paddle_flags._report.dump import dump
     from paddle_flags._report.explain import explain
+    from paddle_flags.cli.commands import commands
     from paddle_flags.cli.parse import parse
 
 
@@ -86,6 +91,10 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911 - a branch for each 
         from paddle_flags._core import history
 
         return history
+    if name == "Type":
+        from paddle_flags._core import types
+
+        return types
     if name == "Hook":
         from paddle_flags._core import hooks
 
@@ -98,6 +107,10 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911 - a branch for each 
         from paddle_flags._core import plugin
 
         return plugin
+    if name == "undefine":
+        from paddle_flags._core import redefine
+
+        return redefine
     if name in (
         "all_or_none",
         "at_least_one",
@@ -113,6 +126,10 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911 - a branch for each 
         from paddle_flags._input import reload
 
         return reload
+    if name in ("add_to", "adopt", "bridge_absl", "click_options"):
+        from paddle_flags._integrations import bridges
+
+        return bridges
     if name == "logging_flags":
         from paddle_flags._integrations import log_levels
 
@@ -127,6 +144,10 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911 - a branch for each 
         from paddle_flags.cli import parse
 
         return parse
+    if name == "commands":
+        from paddle_flags.cli import commands
+
+        return commands
     return None
 
 
@@ -195,14 +216,21 @@ __all__ = [
     "PluginLoadError",
     "PluginValueError",
     "ReadOnlyFlagError",
+    "RefusedModuleWarning",
+    "Type",
     "UndefinedFlagError",
     "UnknownVariableWarning",
     "__version__",
+    "add_to",
+    "adopt",
     "all_or_none",
     "at_least_one",
+    "bridge_absl",
     "check_modules",
     "check_pending",
     "check_values",
+    "click_options",
+    "commands",
     "define",
     "describe",
     "dump",
@@ -219,6 +247,7 @@ __all__ = [
     "reload",
     "required",
     "reset",
+    "undefine",
     "validator",
     "watch",
 ]  # not set: `from paddle_flags import *` leaves Python's own alone

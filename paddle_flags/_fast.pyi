@@ -1,6 +1,6 @@
 # The extension module of csrc/python: reading, setting and defining flags, fast.
 
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Callable, Generic, TypeVar
 
 _T = TypeVar("_T")
@@ -29,8 +29,10 @@ class FlagBase(Generic[_T]):
     def _state(self) -> int | None: ...
     @property
     def _name(self) -> str: ...
+    _type: Any
     _kind: Any
     _cell: Any
+    _code: Callable[[], CodeType | None] | None
     _number: int
     _sensitive: bool
 
@@ -64,7 +66,7 @@ def open_gate(
     follows: bool,
     held: dict[int, Callable[[int, bool], bytes | None]],
     /,
-) -> tuple[int, int, int]: ...
+) -> tuple[int, int, int, int]: ...
 def in_hook() -> bool: ...
 def close_gate() -> None: ...
 def others_in_gate() -> tuple[int, int]: ...

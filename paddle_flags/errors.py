@@ -111,6 +111,13 @@ class DeprecatedFlagWarning(FlagWarning, FutureWarning):
     """A deprecated or retired flag, or an old name of a flag, was used."""
 
 
+class RefusedModuleWarning(FlagWarning):
+    """A library was refused when it was linked, imported or opened past `load_plugin`.
+
+    Its own code sees only the defaults of its flags. `check_modules` raises the whole story.
+    """
+
+
 class FlagFileError(FlagError, OSError):
     """A flagfile cannot be read."""
 

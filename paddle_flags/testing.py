@@ -16,7 +16,8 @@ from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import flag_of
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.hooks import active_hooks, restore_hooks
-from paddle_flags._core.registry import FLAGS, Registry, by_flag, decorated, named_values
+from paddle_flags._core.registry import FLAGS, Registry, by_flag, named_values
+from paddle_flags._core.scope import decorated
 from paddle_flags._core.status import check, expect, new_error, to_text
 from paddle_flags._input import argv, config
 from paddle_flags._native import ffi, lib
@@ -158,7 +159,7 @@ class isolated:  # noqa: N801 - reads as a statement
     def __call__(self, target: F) -> F:
         """Decorate a function or a class: each call or test is isolated."""
         if not isinstance(target, type):
-            return decorated(self, target)  # type: ignore[no-any-return]
+            return decorated(self, target, "isolated")  # type: ignore[no-any-return]
         unittest = sys.modules.get("unittest")
         if unittest is not None and issubclass(target, unittest.TestCase):
             wanted = {"run": getattr(target, "run")}  # noqa: B009 - F is any class
@@ -166,5 +167,5 @@ class isolated:  # noqa: N801 - reads as a statement
             methods = {name: each for name, each in vars(target).items() if callable(each)}
             wanted = {name: each for name, each in methods.items() if name.startswith("test")}
         for name, method in wanted.items():
-            setattr(target, name, decorated(self, method))
+            setattr(target, name, decorated(self, method, "isolated"))
         return target

@@ -1,8 +1,35 @@
 """What type checkers make of the package: they read this file, nobody runs it."""
 
-from typing import TYPE_CHECKING, Any, Optional
+import datetime as dt
+import enum
+import ipaddress
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 import paddle_flags as pf
+
+
+class Mode(enum.Enum):
+    """Ways to search."""
+
+    FAST = "fast"
+    BEST = "best"
+
+
+class Level(enum.IntEnum):
+    """Levels."""
+
+    LOW = 1
+
+
+class Colour(str, enum.Enum):
+    """Colours, as text."""
+
+    RED = "red"
+
+
+Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 
 if TYPE_CHECKING:
     from typing_extensions import assert_type
@@ -23,6 +50,10 @@ if TYPE_CHECKING:
     assert_type(pf.define("sizes", (), items=int), pf.Flag[tuple[int, ...]])
     assert_type(pf.define("cache", 0, unit="bytes", sensitive=True), pf.Flag[int])
     assert_type(pf.define("wait", 0.5, unit="seconds", old_names=["delay"]), pf.Flag[float])
+    assert_type(pf.define("level", 6, replace=True), pf.Flag[int])
+    assert_type(pf.define("names", ["a"], replace=True), pf.Flag[tuple[str, ...]])
+    pf.undefine("level")
+    pf.undefine(pf.FLAGS["level"])
     assert_type(pf.define("level", 6).unit, Optional[str])
     assert_type(pf.define("level", 6).value, int)
     assert_type(pf.define("level", 6).min, Optional[int])
@@ -30,7 +61,58 @@ if TYPE_CHECKING:
     assert_type(pf.load_plugin("libalpha.so").flags, dict[str, pf.Flag[Any]])
     assert_type(pf.parse(["program"]), list[str])
     assert_type(pf.describe("man"), str)
+    level: pf.Flag[int] = pf.define("level", 6)
+    mode = pf.define("mode", "fast")
+    with level.override(3), pf.override({level: 3, mode: "best"}), pf.override({level: 3}):
+        pf.FLAGS.update({level: 1, "mode": "best"})
+    with pf.override({level: 3, "mode": "best"}), pf.override({"mode": "best"}, level=1):
+        pf.override()
+
+    @level.override(3)
+    def decorated(number: int) -> str:
+        return str(number)
+
+    assert_type(decorated(1), str)
+    names: dict[str, int] = {"level": 1}
+    flags: dict[pf.Flag[int], int] = {level: 1}
+    pf.override(names)
+    pf.override(flags)
     assert_type(pf.dump(), str)
     assert_type(pf.dump("toml", all=True), str)
     assert_type(pf.dump("argv"), list[str])
     assert_type(pf.dump("environment", prefix="X_"), dict[str, str])
+
+    # Types of Python, of the default or by `type`.
+    assert_type(pf.define("level", 1, type=int), pf.Flag[int])
+    assert_type(pf.define("rate", 1, type=float), pf.Flag[float])
+    assert_type(pf.define("mode", Mode.FAST), pf.Flag[Mode])
+    assert_type(pf.define("mode", Mode.FAST, type=Mode, case_sensitive=False).value, Mode)
+    assert_type(pf.define("mode", Level.LOW), pf.Flag[Level])
+    assert_type(pf.define("mode", Colour.RED), pf.Flag[Colour])
+    assert_type(pf.define("out", Path("a")), pf.Flag[Path])
+    assert_type(pf.define("when", dt.datetime.now(dt.timezone.utc)), pf.Flag[dt.datetime])
+    assert_type(pf.define("day", dt.date(2026, 1, 1)), pf.Flag[dt.date])
+    assert_type(pf.define("wait", dt.timedelta(0), max=dt.timedelta(1)), pf.Flag[dt.timedelta])
+    assert_type(pf.define("price", Decimal(1)).value, Decimal)
+    assert_type(pf.define("paths", [Path("a")]), pf.Flag[tuple[Path, ...]])
+    assert_type(pf.define("paths", [], items=Path), pf.Flag[tuple[Path, ...]])
+    assert_type(pf.define("modes", (Mode.FAST,), items=Mode), pf.Flag[tuple[Mode, ...]])
+    assert_type(pf.define("sizes", [], type=list[int], multi=True), pf.Flag[tuple[int, ...]])
+    assert_type(pf.define("options", {"a": 1}), pf.Flag[dict[str, int]])
+    assert_type(pf.define("options", {}, type=dict[str, float]), pf.Flag[dict[str, float]])
+    assert_type(pf.define("count", None, type=int), pf.Flag[Optional[int]])
+    assert_type(pf.define("check", None, type=bool), pf.Flag[Optional[bool]])
+    assert_type(pf.define("count", None, type="int32"), pf.Flag[Optional[int]])
+    assert_type(pf.define("name", None, type=str).value, Optional[str])
+    assert_type(pf.define("out", None, type=Path), pf.Flag[Optional[Path]])
+    assert_type(pf.define("mode", None, type=Mode), pf.Flag[Optional[Mode]])
+    assert_type(pf.define("sizes", None, type=list[int]), pf.Flag[Optional[tuple[int, ...]]])
+    address: pf.Type[Address] = pf.Type(ipaddress.ip_address)
+    assert_type(pf.define("host", None, type=address), pf.Flag[Optional[Address]])
+    assert_type(pf.define("host", ipaddress.ip_address("::1"), type=address), pf.Flag[Address])
+    assert_type(pf.Type(int, str), pf.Type[int])
+    # Pyright judges for Python 3.9, where it takes Literal[...] for a type that isn't there.
+    kind: pf.Flag[Literal["a", "b"]]
+    kind = pf.define("kind", "a", type=Literal["a", "b"])  # pyright: ignore[reportCallIssue, reportArgumentType]
+    assert_type(kind.value, Literal["a", "b"])  # pyright: ignore[reportAssertTypeFailure]
+    pf.FLAGS["out"].value = Path("b")

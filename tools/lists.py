@@ -142,6 +142,7 @@ def module_of(lists: Lists) -> str:
         "",
         *(f"        {mark.name}: bool" for mark in lists.marks),
         *(f"        {text.name}: {keyword(text)}" for text in keywords(lists)),
+        "        replace: bool  # this one is of the call of define()",
         "",
         "",
         "# Attributes that are true or false, in the order of the C struct.",
@@ -206,7 +207,7 @@ def tuple_of(name: str, items: list[str]) -> str:
 
 def values_of(lists: Lists) -> str:
     """Return the arguments of define() in the order of the lists."""
-    marks = tuple_of("marks", [mark.name for mark in lists.marks])
+    marks = tuple_of("marks: tuple[bool, ...]", [mark.name for mark in lists.marks])
     return marks + tuple_of("texts: tuple[Any, ...]", [text.name for text in lists.texts])
 
 

@@ -237,6 +237,20 @@ typedef struct pd_flag_entry {
 typedef bool (*pd_validator)(const pd_flag_entry *const *entries, void *context,
                              char *why, size_t size);
 
+/* Takes `length` bytes of a text, which may be a part of it. They are borrowed during the call,
+ * which comes without any lock. */
+typedef void (*pd_writer)(const char *text, size_t length, void *context);
+
+/* Converts a text that a string flag is about to get to its canonical form, whichever source gives
+ * it: returns true, and hands the result to `write` with `out`, unless the text stays as it is. To
+ * reject it, returns false and writes what was expected to `why`, as a validator does. A text that
+ * it wrote stays as it is when it is converted again. It is called before the choices of the flag
+ * are checked and before its validators, without any lock, on the thread that sets; it may call
+ * every function of this header, and wait for a lock: constructors and destructors don't call it,
+ * as with pd_hook_defer. The default of a definition is not converted. */
+typedef bool (*pd_converter)(const char *text, void *context, pd_writer write, void *out,
+                             char *why, size_t size);
+
 /* How the registry reads and writes the variable of a string flag that is not a const char *:
  * by functions of the module, called with the lock of the registry held. They must not call
  * anything that may call the registry, and must not throw. */
@@ -278,7 +292,9 @@ typedef enum pd_kind {
   X(sensitive, "sensitive", "its values never appear in messages and reports") \
   X(experimental, "experimental", "may change or go")
 #define PD_LATER_MARKS(X)                                                      \
-  X(required, "required", "a command line without a value for it is an error")
+  X(required, "required", "a command line without a value for it is an error") \
+  X(optional, "optional", "its default stands for no value")                   \
+  X(multi, "multi", "a list to which each use on a command line adds")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
 
 /* X(name, label, TEXT or NAMES, what it means): text, or NULL. NAMES are separated by |. */
@@ -290,7 +306,8 @@ typedef enum pd_kind {
   X(unit, "unit", TEXT, "\"bytes\": reads 64MiB; \"seconds\": reads 200ms")    \
   X(deprecated, "deprecated", TEXT, "why, and what to use instead")            \
   X(retired, "retired", TEXT, "why values are ignored")                        \
-  X(old_names, "old names", NAMES, "other names, which warn once")
+  X(old_names, "old names", NAMES, "other names, which warn once")             \
+  X(metavar, "metavar", TEXT, "what help shows in place of a value")
 #define PD_TEXT_MAP(X) PD_FIRST_TEXTS(X) PD_LATER_TEXTS(X)
 
 #define PD__MARK_FIELD(name, words, about) bool name;
@@ -330,7 +347,8 @@ typedef enum pd_kind {
   bool assignable;        /* code of the module assigns to the cell: the next call about \
                              the flag takes the value over, as it is, as set at run time */ \
   PD__LATER_MARK_FIELDS                                                        \
-  PD_LATER_TEXTS(PD__TEXT_FIELD)
+  PD_LATER_TEXTS(PD__TEXT_FIELD)                                               \
+  pd_converter convert; /* of a string; or NULL. `context` is its context too */
 
 typedef struct pd_flag_def {
   PD_FLAG_DEF_FIELDS(pd_value)
@@ -479,6 +497,7 @@ PD_API const void *pd_flag_get_address(const pd_flag *flag);
  * until the process ends. If you keep the address of the value, the byte says whether it still
  * holds that type: the address of a string or a bool never holds another type, the address of a
  * number may. */
+#define PD_STATE_UNSET 8
 PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
 
 /* Set the flag at run time. When the call returns, every cell of the flag has the value.
@@ -653,7 +672,8 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
 /* X(name, number, text): what a warning is about. */
 #define PD_WARNING_MAP(X)                                                      \
   X(GENERAL, 0, "by pd_warning_report")                                        \
-  X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used")
+  X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used") \
+  X(REFUSED, 2, "a module was refused, and no pd_module_load returns that")
 
 #define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
 typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
@@ -738,10 +758,13 @@ PD_API void pd_config_free(pd_config *config);
  *     0                   text, which suits every flag
  *     a number or bool    its pd_type; a string flag refuses it, since `version = 1.10` means
  *                         text and would become 1.1
+ *     PD_LITERAL_DATE     a date or time, which only a flag with a converter takes, as it does all text
+ *                         and numbers
  *     PD_TYPE_string      a list, which only a list flag takes; plus 16 times the type of a number
  *                         or bool in it, which a list of strings refuses
  *
  * `origin` says the place; its source is always file. */
+#define PD_LITERAL_DATE 8
 PD_API pd_status pd_config_add(pd_config *config, const char *name,
                                  const char *text, uint32_t literal,
                                  const pd_origin *origin, pd_error *err);
@@ -808,6 +831,18 @@ typedef enum pd_arrange {
 PD_API pd_status pd_environment_enable(const char *prefix, pd_error_list *errors,
                                        pd_error *err);
 
+/* What a command line says, before it is parsed; see `look` of pd_parse_options. */
+typedef struct pd_parse_look {
+  size_t size;          /* set by the caller: sizeof(pd_parse_look) */
+  int argument;         /* set by the caller: which argument to find, from 0 */
+  const pd_flag *flag;  /* set by the caller: the flag whose value to find; or NULL */
+  int index;            /* of that argument in argv; argc if there are fewer arguments */
+  const char *text;     /* the value that the line, its flagfiles, or the environment below them
+                           give the flag; of a list all values of the same source, joined by
+                           commas; NULL: none, or one that a value of higher rank hides */
+  pd_origin origin;     /* of the last of them */
+} pd_parse_look;
+
 typedef struct pd_parse_options {
   size_t size;           /* sizeof(pd_parse_options) */
   uint8_t arrange;       /* pd_arrange */
@@ -825,6 +860,9 @@ typedef struct pd_parse_options {
   bool no_arguments;     /* the program takes none: each is PD_ERR_ARGV */
   bool known_only;       /* undefined flags and -- are arguments, for another parser;
                             not with allow_pending or no_arguments */
+  unsigned commands;     /* how many arguments at the beginning are commands:
+                            stop_at_argument and no_arguments are about those behind */
+  pd_parse_look *look;   /* parse nothing, and fill this: see below; or NULL */
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.
@@ -856,7 +894,13 @@ typedef struct pd_parse_options {
  * PD_HELP, whatever else is wrong: the command line asks for help or the version, and no flag has
  * that name; nothing has changed. -h asks for help too, unless a flag has that name and takes it.
  * argv has room for *argc + 1 pointers, and argv[*argc] is NULL; the strings are borrowed during
- * the call. `options` may be NULL. */
+ * the call. `options` may be NULL.
+ *
+ * With options->look no flag changes, argv stays as it is, and what is wrong with the line is no
+ * error. It is for what a program must know before its line can be parsed. A program with commands
+ * finds the command, defines its flags, perhaps by loading a plugin, and then parses the line once
+ * as a whole: flags may stand on both sides of the command, and required flags, startup-only
+ * flags and help need no care. Undefined flags are taken to have no value in the next token. */
 PD_API pd_status pd_parse_argv(int *argc, char **argv,
                                const pd_parse_options *options, pd_error *err);
 
@@ -927,6 +971,13 @@ PD_API pd_status pd_module_get_flag(const pd_module *module, size_t index,
 PD_API pd_status pd_module_get_errors(const pd_module *module,
                                       pd_error_list *errors, pd_error *err);
 
+/* Check that no module in the process was refused when it joined on its own, because it is linked
+ * to the program, preloaded, or opened by dlopen. Such a module goes on with its defaults, and the
+ * first refusal of each is a warning, PD_WARNING_REFUSED. The status is that of the first refused
+ * definition; `errors` (may be NULL) receives all of them. Modules that pd_module_load has loaded
+ * are not among them: it has returned their errors. */
+PD_API pd_status pd_modules_check(pd_error_list *errors, pd_error *err);
+
 /* ------------------------------------------------------------------------
  * Copies of the library: the first to arrive hosts the registry
  */
@@ -945,10 +996,6 @@ PD_API pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *er
  * Reports
  */
 
-/* Takes `length` bytes of a report, which may be a part of a line. They are borrowed during the
- * call, which comes without any lock. */
-typedef void (*pd_writer)(const char *text, size_t length, void *context);
-
 typedef struct pd_report_options {
   size_t size;             /* sizeof(pd_report_options) */
   const pd_help *help;     /* which; NULL: PD_HELP_ALL */
@@ -958,6 +1005,9 @@ typedef struct pd_report_options {
   const char *version;     /* of the program; NULL: none */
   uint32_t width;          /* columns; 0: 80; less than 40: 40 */
   bool color;              /* with ANSI escapes */
+  const char *first;       /* modules, as in pd_flag_info, whose flags come first, with `|` between;
+                              NULL: the program's come first */
+  const char *without;     /* modules whose flags are left out, likewise; NULL: none */
 } pd_report_options;
 
 /* Write what options->help asks for: help by modules and categories, XML in the format of gflags,
@@ -968,8 +1018,8 @@ PD_API pd_status pd_report_help(const pd_report_options *options, pd_writer writ
                                 void *context, pd_error *err);
 
 /* Write a flagfile that restores the current values: those that were given, or with `all` the
- * defaults as well. Sensitive values, and values that no flagfile can set, are left out, and a
- * comment says so. */
+ * defaults as well. Sensitive values, values that no flagfile can set, and pending values are left
+ * out, and a comment says so. */
 PD_API pd_status pd_report_flagfile(bool all, pd_writer write, void *context,
                                     pd_error *err);
 

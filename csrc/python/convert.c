@@ -26,6 +26,19 @@ PyObject *fast_from_cell(pd_type type, const void *cell) {
   return NULL;
 }
 
+#define BITS_OF_CELL(name, number, ctype, member)                                                  \
+  case PD_TYPE_##name: {                                                                           \
+    ctype value;                                                                                   \
+    __atomic_load((ctype *)cell, &value, __ATOMIC_ACQUIRE);                                        \
+    memcpy(&bits, &value, sizeof value);                                                           \
+    break;                                                                                         \
+  }
+uint64_t fast_bits(pd_type type, const void *cell) {
+  uint64_t bits = 0;
+  switch (type) { PD_TYPE_MAP(BITS_OF_CELL) }
+  return bits;
+}
+
 static bool to_b(PyObject *value, bool low, bool high, bool *out) {
   (void)low, (void)high;
   *out = value == Py_True;

@@ -128,10 +128,15 @@ static PyObject *define(PyObject *module, PyObject *const *given, const pd_flag_
   PyThreadState *thread = PyEval_SaveThread();
   pd_status status = pd_flag_register(def, &handle, &err);
   PyEval_RestoreThread(thread);
+  if (status == PD_ERR_CONFLICT && !handle) Py_RETURN_NONE; /* it may be defined again */
   if (status != PD_OK) {
     return PyObject_CallFunction(state->refuse, "K", (unsigned long long)(uintptr_t)&err);
   }
   PyObject *flag = flag_of(module, given, handle);
+  if (flag && !fast_flag_defined_by(flag, (PyFrameObject *)given[FRAME])) {
+    Py_DECREF(flag);
+    Py_RETURN_NONE;
+  }
   if (flag && !fast_settle(state, flag)) Py_CLEAR(flag);
   return flag;
 }

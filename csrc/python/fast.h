@@ -55,6 +55,9 @@ typedef struct fast_state {
 /* Returns the value of a flag, read from `cell`. */
 PyObject *fast_from_cell(pd_type type, const void *cell);
 
+/* Returns the bits of the value in `cell`: of text its address. */
+uint64_t fast_bits(pd_type type, const void *cell);
+
 /* Returns a str with the text. */
 PyObject *fast_text(const char *text);
 
@@ -93,6 +96,10 @@ bool fast_module(fast_state *state, PyFrameObject *frame, const char *file, cons
 /* ---- Flags (flag.c) ---- */
 
 extern PyType_Spec fast_flag_spec;
+
+/* Notes that the code of `frame` defines the flag, unless other code is known to have done that:
+ * returns false then. */
+bool fast_flag_defined_by(PyObject *flag, PyFrameObject *frame);
 
 /* Returns the current value; of a list that has not changed, the same tuple again. NULL without an
  * exception if it isn't plain. */
@@ -162,9 +169,11 @@ void fast_gate_clear(fast_state *state);
 
 /* open_gate(follows, held): from now on a call of a hook calls the function that the dict `held`
  * has for the hook's address, with the address of the entries or of the flag, and with True if
- * nothing of this interpreter waits for the call. `follows` says whether Python knows in which
- * interpreter a thread is. Returns the addresses of a pd_validator, a pd_watcher and a function
- * that releases a hook, which deletes it from the dict. */
+ * nothing of this interpreter waits for the call. A converter is called with the address of the
+ * text, and returns None or whether it accepts that, with the canonical text or the reason.
+ * `follows` says whether Python knows in which interpreter a thread is. Returns the addresses of a
+ * pd_validator, a pd_watcher, a pd_converter and a function that releases a hook, which deletes it
+ * from the dict. */
 PyObject *fast_open_gate(PyObject *module, PyObject *arguments);
 
 /* in_hook(): true within a call of a hook on this thread. */

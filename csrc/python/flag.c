@@ -11,7 +11,7 @@
 enum { TEXT, TRUTH, NUMBER, PLACES };
 
 /* A state is the type, and above it the type of a list's items. */
-enum { TYPE_BITS = 0xf, ITEM_SHIFT = 4 };
+enum { TYPE_BITS = 0x7, ITEM_SHIFT = 4 };
 
 /* Not tracked by the garbage collector, as there may be a hundred thousand flags: every cycle
  * through a flag also runs through the globals of a module, and ends with them. */
@@ -22,12 +22,14 @@ typedef struct flag_object {
   PyObject *module;
   PyObject *weak_references;
   PyObject *name;
-  PyObject *kind;  /* this and the next three fields cache what Python knows of the flag */
-  PyObject *cell;  /* cffi's view of the value's memory */
-  PyObject *items; /* the tuple of the list whose text is `text`; or NULL */
-  const char *text;
+  PyObject *kind; /* this and the next three fields cache what Python knows of the flag */
+  PyObject *cell; /* cffi's view of the value's memory */
+  PyObject *code; /* a weak reference to the code that defined it; or NULL */
+  PyObject *type; /* the Type that makes values of those of C; or NULL */
+  PyObject *made; /* the value that was made of the one in C whose bits are `bits`; or NULL */
+  uint64_t bits;
   unsigned char number; /* the state for which kind and cell are valid; 0: none */
-  unsigned char listed; /* the state for which `items` is valid */
+  unsigned char shape;  /* the state for which `made` is valid */
   char sensitive;
 } flag_object;
 
@@ -37,8 +39,13 @@ static fast_state *state_of(const flag_object *self) {
 
 /* ---- Reading ---- */
 
-static uint8_t load_state(const flag_object *self) {
+/* Also tells whether an optional flag has no value. */
+static uint8_t load_whole_state(const flag_object *self) {
   return self->state ? __atomic_load_n(self->state, __ATOMIC_ACQUIRE) : 0;
+}
+
+static uint8_t load_state(const flag_object *self) {
+  return load_whole_state(self) & (uint8_t)~PD_STATE_UNSET;
 }
 
 /* Returns the memory of a value of the type in `state`. NULL if it isn't plain. */
@@ -59,24 +66,24 @@ static bool is_list(uint8_t state) {
   return (state & TYPE_BITS) == PD_TYPE_string && item >= 1 && item <= FAST_TYPES;
 }
 
-/* Returns the tuple that is kept for the text; a new reference, or NULL. */
-static PyObject *kept_items(flag_object *self, uint8_t state, const char *text) {
-  PyObject *items = NULL;
+/* Returns the value that is kept for the one in C; a new reference, or NULL. */
+static PyObject *kept_value(flag_object *self, uint8_t state, uint64_t bits) {
+  PyObject *value = NULL;
   FAST_BEGIN_SECTION(self);
-  if (self->text == text && self->listed == state) items = self->items;
-  Py_XINCREF(items);
+  if (self->bits == bits && self->shape == state) value = self->made;
+  Py_XINCREF(value);
   FAST_END_SECTION();
-  return items;
+  return value;
 }
 
-static void keep_items(flag_object *self, uint8_t state, const char *text, PyObject *items) {
+static void keep_value(flag_object *self, uint8_t state, uint64_t bits, PyObject *value) {
   PyObject *old;
-  Py_INCREF(items);
+  Py_INCREF(value);
   FAST_BEGIN_SECTION(self);
-  old = self->items;
-  self->items = items;
-  self->text = text;
-  self->listed = state;
+  old = self->made;
+  self->made = value;
+  self->bits = bits;
+  self->shape = state;
   FAST_END_SECTION();
   Py_XDECREF(old);
 }
@@ -91,31 +98,34 @@ static bool get_info(const flag_object *self, pd_flag_info *info) {
   return status == PD_OK;
 }
 
-/* The text at an address never changes, so its tuple is valid while the flag has that text, whoever
- * sets it. Only the text of a sensitive flag may be overwritten, so that no copy of it is left:
- * nothing is kept of that. */
-static PyObject *read_list(flag_object *self, uint8_t state, const void *cell) {
-  const char *text;
-  __atomic_load((const char **)cell, &text, __ATOMIC_ACQUIRE);
-  PyObject *items = kept_items(self, state, text);
-  if (items) return items;
-  PyObject *decoded = fast_text(text);
-  if (decoded) items = PyObject_CallMethod((PyObject *)self, "_decode", "iO", state, decoded);
-  Py_XDECREF(decoded);
+/* The text at an address never changes, so what was made of it, or of a number, is valid while the
+ * flag has that value, whoever sets it. Only the text of a sensitive flag may be overwritten, so
+ * that no copy of it is left: nothing is kept of that. */
+static PyObject *read_made(flag_object *self, uint8_t state, const void *cell) {
+  pd_type type = (pd_type)(state & TYPE_BITS);
+  uint64_t bits = fast_bits(type, cell);
+  PyObject *value = kept_value(self, state, bits);
+  if (value) return value;
+  PyObject *plain = type == PD_TYPE_string ? fast_text((const char *)(uintptr_t)bits)
+                                           : fast_from_cell(type, &bits);
+  if (plain) value = PyObject_CallMethod((PyObject *)self, "_decode", "iO", state, plain);
+  Py_XDECREF(plain);
   pd_flag_info info;
-  if (items && get_info(self, &info) && !info.sensitive) keep_items(self, state, text, items);
-  return items;
+  if (value && get_info(self, &info) && !info.sensitive) keep_value(self, state, bits, value);
+  return value;
 }
 
 PyObject *fast_flag_read(PyObject *flag) {
   flag_object *self = (flag_object *)flag;
-  uint8_t state = load_state(self);
+  uint8_t whole = load_whole_state(self), state = whole & (uint8_t)~PD_STATE_UNSET;
   bool list = is_list(state);
   if (state == 0 || (state > FAST_TYPES && !list)) return NULL;
+  if (whole & PD_STATE_UNSET) Py_RETURN_NONE;
   const void *cell = cell_of(self, state);
   if (!cell) return NULL;
-  PyObject *value = list ? read_list(self, state, cell) : fast_from_cell((pd_type)state, cell);
-  if (load_state(self) != state) Py_CLEAR(value); /* another thread has changed the type */
+  PyObject *value =
+      list || self->type ? read_made(self, state, cell) : fast_from_cell((pd_type)state, cell);
+  if (load_whole_state(self) != whole) Py_CLEAR(value); /* another thread has changed the type */
   return value;
 }
 
@@ -202,6 +212,7 @@ bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assig
                     PyObject **holder) {
   if (Py_TYPE(flag) != state->flag_type) return false;
   flag_object *self = (flag_object *)flag;
+  if (self->type) return false;
   *item = (pd_assignment){.flag = self->handle, .type = (pd_type)load_state(self)};
   return fast_to_value(item->type, value, &item->value, holder);
 }
@@ -213,7 +224,7 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value) {
   pd_origin origin = {.source = PD_SOURCE_RUNTIME};
   pd_assignment item = {.flag = self->handle, .type = (pd_type)load_state(self)};
   PyObject *holder;
-  if (!state || !frame || !fast_place(state, frame, &origin.place, &origin.line) ||
+  if (!state || !frame || self->type || !fast_place(state, frame, &origin.place, &origin.line) ||
       !fast_to_value(item.type, value, &item.value, &holder)) {
     return FAST_NOT_PLAIN;
   }
@@ -251,6 +262,26 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
   return (PyObject *)self;
 }
 
+/* References to one object without a callback are one object. */
+bool fast_flag_defined_by(PyObject *flag, PyFrameObject *frame) {
+  flag_object *self = (flag_object *)flag;
+  PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+  PyObject *made = PyWeakref_NewRef(code, NULL);
+  Py_DECREF(code);
+  if (!made) PyErr_Clear();
+  FAST_BEGIN_SECTION(self);
+  if (!self->code || self->code == Py_None) {
+    PyObject *old = self->code;
+    self->code = made;
+    Py_XINCREF(made);
+    Py_XDECREF(old);
+  }
+  FAST_END_SECTION();
+  bool same = self->code == made;
+  Py_XDECREF(made);
+  return same;
+}
+
 static void dealloc(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   flag_object *self = (flag_object *)object;
@@ -259,7 +290,9 @@ static void dealloc(PyObject *object) {
   Py_XDECREF(self->name);
   Py_XDECREF(self->kind);
   Py_XDECREF(self->cell);
-  Py_XDECREF(self->items);
+  Py_XDECREF(self->code);
+  Py_XDECREF(self->type);
+  Py_XDECREF(self->made);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
   Py_DECREF(type);
 }
@@ -271,6 +304,29 @@ static PyObject *get_address(PyObject *self, void *Py_UNUSED(closure)) {
 static PyObject *get_state(PyObject *self, void *Py_UNUSED(closure)) {
   if (!((flag_object *)self)->state) Py_RETURN_NONE;
   return PyLong_FromLong(load_state((flag_object *)self));
+}
+
+static PyObject *get_type(PyObject *self, void *Py_UNUSED(closure)) {
+  PyObject *type = ((flag_object *)self)->type;
+  if (!type) type = Py_None;
+  Py_INCREF(type);
+  return type;
+}
+
+/* What was made with another type is not valid any more. */
+static int set_type(PyObject *object, PyObject *type, void *Py_UNUSED(closure)) {
+  flag_object *self = (flag_object *)object;
+  PyObject *old, *made;
+  Py_XINCREF(type);
+  FAST_BEGIN_SECTION(self);
+  old = self->type;
+  made = self->made;
+  self->type = type;
+  self->made = NULL;
+  FAST_END_SECTION();
+  Py_XDECREF(old);
+  Py_XDECREF(made);
+  return 0;
 }
 
 static PyGetSetDef getset[] = {
@@ -285,6 +341,7 @@ static PyGetSetDef getset[] = {
     {"source", get_source, NULL,
      "Where the value comes from, such as `\"default\"` or `\"argv\"`; see `FlagEntry.source`.",
      NULL},
+    {"_type", get_type, set_type, "The Type, or None.", NULL},
     {"_address", get_address, NULL, "The pd_flag, as a number.", NULL},
     {"_state", get_state, NULL, "The result of pd_flag_get_state, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
@@ -293,6 +350,7 @@ static PyMemberDef members[] = {
     {"_name", T_OBJECT, offsetof(flag_object, name), READONLY, "The name."},
     {"_kind", T_OBJECT, offsetof(flag_object, kind), 0, "The ValueType; None: not known yet."},
     {"_cell", T_OBJECT, offsetof(flag_object, cell), 0, "C's memory: a value of that type."},
+    {"_code", T_OBJECT, offsetof(flag_object, code), 0, "A weak reference to what defined it."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(flag_object, weak_references), READONLY, NULL},
     {"_number", T_UBYTE, offsetof(flag_object, number), 0, "The state that _kind is for."},
     {"_sensitive", T_BOOL, offsetof(flag_object, sensitive), 0, "Withhold its values."},

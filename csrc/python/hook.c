@@ -151,6 +151,30 @@ static bool validate(const pd_flag_entry *const *entries, void *context, char *w
   return accepted;
 }
 
+static bool convert(const char *text, void *context, pd_writer write, void *out, char *why,
+                    size_t size) {
+  entry made;
+  int accepted = 0;
+  const char *result;
+  Py_ssize_t length;
+  if (!enter(context, &made)) return is_closed(context);
+  PyObject *answer = answer_of(&made, context, text);
+  if (answer && PyTuple_Check(answer) &&
+      PyArg_ParseTuple(answer, "py#", &accepted, &result, &length)) {
+    if (accepted) {
+      write(result, (size_t)length, out);
+    } else {
+      PyObject *reason = PyTuple_GetItem(answer, 1);
+      read_why(reason, why, size);
+    }
+  }
+  PyErr_Clear();
+  accepted |= answer == Py_None;
+  Py_XDECREF(answer);
+  leave(&made);
+  return accepted;
+}
+
 static void watch(pd_flag *flag, void *context) {
   entry made;
   if (!enter(context, &made)) return;
@@ -202,8 +226,8 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
       .interpreter = PyInterpreterState_Get(), .held = held, .follows = follows, .references = 1};
   fast_gate_clear(state);
   state->gate = made;
-  return Py_BuildValue("KKK", (unsigned long long)(uintptr_t)validate,
-                       (unsigned long long)(uintptr_t)watch,
+  return Py_BuildValue("KKKK", (unsigned long long)(uintptr_t)validate,
+                       (unsigned long long)(uintptr_t)watch, (unsigned long long)(uintptr_t)convert,
                        (unsigned long long)(uintptr_t)release);
 }
 

@@ -27,17 +27,16 @@ PyObject *fast_load(PyObject *module, PyObject *arguments) {
   return PyLong_FromLong(status);
 }
 
-/* ---- Deferred hooks ---- */
+/* ---- Calls to the main thread ---- */
 
 static bool listening; /* to the registry, until Python ends */
-static size_t telling; /* calls of on_deferred() */
-static bool deferred;  /* some hooks were, since the last take_deferred() */
-static bool scheduled; /* the main thread will run them */
+static size_t telling; /* calls of tell_main() */
+static bool scheduled; /* the main thread will call `resume` */
 static PyObject
     *resume; /* owned; a function of the main interpreter, for its main thread; or NULL */
 
 /* Runs on the main thread, with the GIL, between two bytecodes. Before Python 3.12 that may be in
- * another interpreter: then the next call of the package runs the hooks. */
+ * another interpreter: then the next call of the package does the work. */
 static int run(void *unused) {
   (void)unused;
   __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
@@ -50,16 +49,15 @@ static int run(void *unused) {
   return nothing ? 0 : -1;
 }
 
-/* If there are too many pending calls, the next call of the package runs the hooks. */
+/* If there are too many pending calls, the next call of the package does the work. */
 static void schedule(void) {
   if (__atomic_exchange_n(&scheduled, true, __ATOMIC_SEQ_CST)) return;
   if (Py_AddPendingCall(run, NULL) != 0) __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
 }
 
-/* Any thread, in a constructor or destructor; also when Python has ended. */
-static void on_deferred(void *unused) {
-  (void)unused;
-  __atomic_store_n(&deferred, true, __ATOMIC_SEQ_CST);
+/* Any thread, in a constructor or destructor, with or without the GIL; also when Python has
+ * ended. */
+static void tell_main(void) {
   __atomic_add_fetch(&telling, 1, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&listening, __ATOMIC_SEQ_CST)) schedule();
   __atomic_sub_fetch(&telling, 1, __ATOMIC_SEQ_CST);
@@ -73,6 +71,16 @@ static void stop_listening(void) {
   }
 }
 
+/* ---- Deferred hooks ---- */
+
+static bool deferred; /* some hooks were, since the last take_deferred() */
+
+static void on_deferred(void *unused) {
+  (void)unused;
+  __atomic_store_n(&deferred, true, __ATOMIC_SEQ_CST);
+  tell_main();
+}
+
 /* ---- Warnings ---- */
 
 typedef struct warning {
@@ -83,7 +91,8 @@ typedef struct warning {
 
 static warning *warnings; /* the last one; each is freed by take_warnings() */
 
-/* Any thread, with or without the GIL. The warning is lost if memory is out. */
+/* Any thread, with or without the GIL. The warning is lost if memory is out. That of a refused
+ * module doesn't wait for the next call of the package, which may never come. */
 static void on_warning(const char *message, pd_warning kind, void *unused) {
   (void)unused;
   size_t size = strlen(message) + 1;
@@ -95,6 +104,7 @@ static void on_warning(const char *message, pd_warning kind, void *unused) {
   while (!__atomic_compare_exchange_n(&warnings, &made->next, made, true, __ATOMIC_RELEASE,
                                       __ATOMIC_RELAXED)) {
   }
+  if (kind == PD_WARNING_REFUSED) tell_main();
 }
 
 /* take_warnings(): returns the warnings since the last call, as pairs of kind and text. */
@@ -134,8 +144,8 @@ PyObject *fast_take_deferred(PyObject *module, PyObject *nothing) {
 }
 
 /* listen(function): from now on collect the registry's warnings, and have the main thread call the
- * function when hooks were deferred. None stops it. Only the main interpreter runs hooks this
- * way. */
+ * function when hooks were deferred or a module was refused. None stops it. Only the main
+ * interpreter is called this way. */
 PyObject *fast_listen(PyObject *module, PyObject *function) {
   (void)module;
   bool on = function != Py_None, main = in_main();

@@ -22,7 +22,7 @@ from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 
 class _Values(NamedTuple):
@@ -36,15 +36,19 @@ class _Values(NamedTuple):
 
 def answer_shell(*, arguments: bool, stop_at_argument: bool) -> None:
     """Answer the shell that asks for completions, if one does."""
+
+    def complete(tokens: Sequence[str], token: str) -> Answer:
+        others = None if arguments else NOTHING
+        return complete_flags(tokens, token, stop_at_argument=stop_at_argument, arguments=others)
+
+    answer_with(complete)
+
+
+def answer_with(complete: Callable[[list[str], str], Answer]) -> None:
+    """Answer the shell, if one asks, with what a function makes of the line."""
     request = read_request()
     if request:
-        answer = complete_flags(
-            request.tokens,
-            request.token,
-            stop_at_argument=stop_at_argument,
-            arguments=None if arguments else NOTHING,
-        )
-        request.reply(answer)
+        request.reply(complete(request.tokens, request.token))
 
 
 def complete_flags(
@@ -53,10 +57,12 @@ def complete_flags(
     *,
     stop_at_argument: bool = False,
     arguments: Answer | None = None,
+    left_out: Collection[str] = (),
 ) -> Answer:
     """Complete a token of a command line that `parse` reads.
 
-    `arguments` is the answer where a token isn't part of a flag; by default, files.
+    `arguments` is the answer where a token isn't part of a flag; by default, files. Flags of
+    the modules that are left out are not offered.
     """
     others = files(token) if arguments is None else arguments
     if "--" in tokens or (stop_at_argument and argument_at(tokens) < len(tokens)):
@@ -69,7 +75,7 @@ def complete_flags(
         return others
     if equals:
         return _complete_value(_values_of(name), name + equals, typed)
-    return _complete_name(token)
+    return _complete_name(token, left_out)
 
 
 def argument_at(tokens: Sequence[str]) -> int:
@@ -124,11 +130,12 @@ def _values_of_flag(info: Any) -> _Values:
     choices = tuple(Candidate(choice) for choice in text.split("|")) if text else ()
     plain = info.type == lib.PD_TYPE_string and not info.sensitive
     is_list = bool(info.list)
-    return _Values(choices, is_list, files=plain and not choices and not is_list)
+    text_list = info.list == lib.PD_TYPE_string
+    return _Values(choices, is_list, files=plain and not choices and (text_list or not is_list))
 
 
 def _complete_value(values: _Values, kept: str, typed: str) -> Answer:
-    if values.files:
+    if values.files and not (values.is_list and "," in typed):
         return files(typed, kept)
     if not values.is_list:
         return with_candidates(kept, typed, values.choices)
@@ -138,12 +145,13 @@ def _complete_value(values: _Values, kept: str, typed: str) -> Answer:
     return with_candidates(kept + given + comma, item, left)
 
 
-def _complete_name(token: str) -> Answer:
+def _complete_name(token: str, left_out: Collection[str]) -> Answer:
     dashes = "-" if re.match("-[^-]", token) else "--"
     typed = token[len(dashes) :]
     found = [
         Candidate(dashes + text, about)
         for info in _offered()
+        if to_text(info.module) not in left_out
         for text, about in _names_of_flag(info, typed)
     ]
     for name, (values, what) in _OWN.items():

@@ -70,7 +70,9 @@ def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: obj
         raise flag
     if flag._number == 0 or flag._state not in (0, None, flag._number):  # noqa: SLF001
         flag._look_again()  # noqa: SLF001
-    made.fill(index, flag._name, flag._kind, value, sensitive=flag._sensitive)  # noqa: SLF001
+    optional = value is None and flag.optional
+    kind, sensitive = flag._kind, flag._sensitive  # noqa: SLF001
+    made.fill(index, flag.name, kind, value, sensitive=sensitive, optional=optional)
     made.items[index].flag = flag.handle
 
 

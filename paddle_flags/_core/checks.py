@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.status import ErrorList, new_error, settle
+from paddle_flags._core.status import ErrorList, new_error, settle, take_refusals
 from paddle_flags._native import ffi, lib
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from paddle_flags.errors import FlagError
 
 
 @public
@@ -22,7 +26,31 @@ def check_modules() -> None:
         lib.pd_module_get_errors(handle, found.pointer, ffi.NULL)
         handle = lib.pd_module_next(handle)
     if lib.pd_error_list_count(found.pointer):
-        raise found.gather(ffi.NULL)
+        raise _explained(found.gather(ffi.NULL))
+
+
+def check_refused() -> None:
+    """Raise an error if a module in the process was refused and no call has raised that."""
+    found = ErrorList()
+    err = new_error()
+    if lib.pd_modules_check(found.pointer, err) not in (lib.PD_OK, lib.PD_ERR_UNSUPPORTED):
+        raise _explained(found.gather(err))
+
+
+_REMEDY = (
+    "; rename one of them, or give the refused library a namespace: call"
+    ' load_plugin(path, namespace="...") before it is loaded otherwise'
+)
+
+
+def _explained(refusal: FlagError) -> FlagError:
+    """Return the error with what to do about conflicts. It takes the place of the warnings."""
+    take_refusals()
+    for each in refusal.errors:
+        if each.status == "PD_ERR_CONFLICT":
+            each.args = (f"{each}{_REMEDY}",)
+    refusal.args = ("\n".join(map(str, refusal.errors)),)
+    return refusal
 
 
 @public

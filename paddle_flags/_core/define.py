@@ -3,176 +3,58 @@
 from __future__ import annotations
 
 import sys
-from _collections_abc import Iterable  # as collections.abc, without what that imports
 
-from paddle_flags._core import lists
-from paddle_flags._core.flag import Flag, flag_of, flags_made
-from paddle_flags._core.frames import public
+from paddle_flags._core.definition import (
+    Definition,
+    kind_of_meaning,
+    place_of,
+    plain_kind,
+    with_meaning,
+)
+from paddle_flags._core.flag import Flag, flags_made
+from paddle_flags._core.frames import outside, public
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
-    expect,
-    new_error,
-    settle,
     shown,
-    to_bytes,
     to_switch,
 )
 from paddle_flags._core.values import (
-    BY_NAME,
-    LISTS,
     REDACTED,
-    ValueType,
-    fits,
-    plain,
-    plain_type,
-    to_python,
 )
 from paddle_flags._fast import define as _define_plain
-from paddle_flags._native import ffi, lib
-from paddle_flags.errors import FlagTypeError, FlagValueError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from types import FrameType
-    from typing import Any, Literal, overload
+    import datetime as dt
+    from collections.abc import Iterable, Mapping
+    from decimal import Decimal
+    from enum import Enum
+    from pathlib import PurePath
+    from typing import Any, Literal, TypeVar, Union, _SpecialForm, overload
 
     from typing_extensions import Unpack
 
     from paddle_flags._core.header import Attributes, Floating, Integer
+    from paddle_flags._core.types import Type
 
     _Unit = Literal["bytes", "seconds"]
+    _Value = Union[PurePath, dt.date, dt.time, dt.timedelta, Decimal]
+    _T = TypeVar("_T")
+    _K = TypeVar("_K")
+    _E = TypeVar("_E", bound=Enum)
+    _V = TypeVar("_V", bound=_Value)
+
+    # What Literal[...] and Optional[...] are as arguments.
+    if sys.version_info >= (3, 10):
+        from types import UnionType
+
+        _Form = Union[_SpecialForm, UnionType]
+    else:
+        _Form = _SpecialForm
 else:
 
     def overload(function: object) -> object:
         return function
-
-
-_INFERRED = {bool: "bool", int: "int64", float: "double", str: "string"}
-
-
-class _Definition:
-    """A pd_flag_def and the memory it points to."""
-
-    def __init__(self, name: str, kind: ValueType, *, sensitive: bool) -> None:
-        self._about = f"definition of {shown(name)}"
-        self._kind = kind
-        self._sensitive = sensitive
-        self._kept: list[Any] = []
-        self.pointer = ffi.new("pd_flag_def *")
-        lib.pd_flag_def_init(self.pointer, ffi.sizeof("pd_flag_def"), kind.number)
-        self.pointer.list = kind.item.number if kind.item else 0
-        self.set_switch("sensitive", sensitive)
-        self.set_text("name", name)
-
-    def _keep(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
-        kept = ffi.new("char[]", to_bytes(text, what, sensitive=sensitive))
-        self._kept.append(kept)
-        return kept
-
-    def set_text(self, field: str, text: str) -> None:
-        setattr(self.pointer, field, self._keep(text, f"{self._about}: {field}: "))
-
-    def set_switch(self, field: str, value: bool) -> None:
-        setattr(self.pointer, field, to_switch(f"{self._about}: {field}", value))
-
-    def set_list(self, field: str, texts: Iterable[object]) -> None:
-        if isinstance(texts, str) or not isinstance(texts, Iterable):
-            what = type(texts).__name__
-            message = f"{self._about}: {field}: {shown(texts)}: expected a list, not {what}"
-            raise FlagTypeError(message)
-        items = [str(plain(text)) for text in texts]
-        for item in items:
-            if "|" in item:
-                message = f"{self._about}: {field}: {shown(item)}: expected text without '|'"
-                raise FlagValueError(message)
-        if items:
-            self.set_text(field, "|".join(items))
-
-    def set_default(self, default: object) -> None:
-        self._set("default", self.pointer.default_value, default)
-
-    def set_bound(self, field: str, bound: object) -> None:
-        if bound is None:
-            return
-        if self._kind.python in (bool, str, tuple):
-            what = "list" if self._kind.item else self._kind.name
-            message = f"{self._about}: {field}: a {what} has no range, expected a number"
-            raise FlagTypeError(message)
-        self._set(field, getattr(self.pointer, field), bound)
-
-    def _set(self, field: str, target: Any, value: object) -> None:
-        about = f"{self._about}: {field}"
-        wanted = to_python(about, self._kind, value, sensitive=self._sensitive)
-        if not fits(self._kind, wanted):
-            seen = REDACTED if self._sensitive else shown(wanted)
-            message = (
-                f"{about} {seen}: expected an integer in"
-                f" [{self._kind.smallest}, {self._kind.largest}]"
-            )
-            raise FlagValueError(message)
-        if self._kind.member == "str":
-            text = lists.encode(wanted) if self._kind.item else wanted
-            wanted = self._keep(text, f"{about}=", sensitive=self._sensitive)
-        setattr(target, self._kind.member, wanted)
-
-    def set_place(self, frame: FrameType) -> None:
-        """Record the module and line of `frame` as the place of the definition."""
-        module = str(frame.f_globals.get("__name__", "__main__"))
-        file = frame.f_code.co_filename
-        self.set_text("module", file if module == "__main__" else module)
-        self.set_text("file", file)
-        self.pointer.line = frame.f_lineno
-
-    def register(self) -> Flag[Any]:
-        handle = ffi.new("pd_flag **")
-        err = new_error()
-        expect(lib.pd_flag_register(self.pointer, handle, err), err)
-        flag = flag_of(handle[0])
-        settle(flag)
-        return flag
-
-
-def _list_kind(about: str, seen: str, default: object, items: type | str | None) -> ValueType:
-    """Return the type of a list whose items are `items`, or as those of the default."""
-    if isinstance(items, str) and items in LISTS:
-        return LISTS[items]
-    if items is not None:
-        if isinstance(items, type) and items in _INFERRED:
-            return LISTS[_INFERRED[items]]
-        message = f"{about}: items {shown(items)}: expected bool, int, float or str"
-        raise FlagTypeError(message)
-    kinds = {plain_type(item) or type(item) for item in lists.items_of(default) or ()} or {str}
-    if kinds == {int, float}:
-        kinds = {float}
-    kind = kinds.pop()
-    if kinds or kind not in _INFERRED:
-        message = f"{about}: default {seen}: expected items that are all bool, int, float or str"
-        raise FlagTypeError(message)
-    return LISTS[_INFERRED[kind]]
-
-
-def _kind_of(
-    about: str, seen: str, default: object, type_name: str | None, items: type | str | None
-) -> ValueType:
-    """Return the type of a flag; messages show its default as `seen`."""
-    if type_name is not None and not (isinstance(type_name, str) and type_name in BY_NAME):
-        message = f"{about}: type {shown(type_name)}: expected one of {', '.join(BY_NAME)}"
-        raise FlagTypeError(message)
-    if items is not None or (type_name is None and lists.items_of(default) is not None):
-        if type_name in (None, "string"):
-            return _list_kind(about, seen, default, items)
-        message = (
-            f"{about}: type {shown(type_name)}: a list has the type 'string', and its items `items`"
-        )
-        raise FlagTypeError(message)
-    inferred = type_name or _INFERRED.get(plain_type(default) or type(default))
-    if inferred is None:
-        message = (
-            f"{about}: default {seen}: expected bool, int, float, str or a sequence of them,"
-            f" not {type(default).__name__}"
-        )
-        raise FlagTypeError(message)
-    return BY_NAME[inferred]
 
 
 def _define_with(
@@ -180,12 +62,13 @@ def _define_with(
     default: Any,
     help: str = "",
     *,
-    type: str | None = None,
-    items: type | str | None = None,
+    type: Any = None,
+    items: Any = None,
     unit: str | None = None,
     min: Any = None,
     max: Any = None,
     choices: Iterable[Any] | None = None,
+    case_sensitive: bool = True,
     # parameters: made by tools/lists.py
     hidden: bool = False,
     read_only: bool = False,
@@ -193,31 +76,50 @@ def _define_with(
     sensitive: bool = False,
     experimental: bool = False,
     required: bool = False,
+    optional: bool = False,
+    multi: bool = False,
     category: str | None = None,
     aliases: Iterable[str] = (),
     deprecated: str | None = None,
     retired: str | None = None,
     old_names: Iterable[str] = (),
+    metavar: str | None = None,
     # end of parameters
+    replace: bool = False,
 ) -> Flag[Any]:
     choices = () if choices is None else choices
     # attributes: made by tools/lists.py
-    marks = (
-        hidden, read_only, startup_only, sensitive, experimental, required,
+    marks: tuple[bool, ...] = (
+        hidden, read_only, startup_only, sensitive, experimental, required, optional, multi,
     )  # fmt: skip
     texts: tuple[Any, ...] = (
-        choices, category, aliases, unit, deprecated, retired, old_names,
+        choices, category, aliases, unit, deprecated, retired, old_names, metavar,
     )  # fmt: skip
     # end of attributes
-    frame = sys._getframe(2)  # noqa: SLF001 - the documented way
-    flag = _define_plain(
-        flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
-    )
-    if flag is not None:  # it was plain
-        return flag  # type: ignore[no-any-return]
+    frame = outside(sys._getframe(2))  # noqa: SLF001 - the documented way
+    if case_sensitive is True and not to_switch("replace", replace):
+        flag = _define_plain(
+            flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
+        )
+        if flag is not None:  # it was plain
+            return flag  # type: ignore[no-any-return]
     about = f"definition of {shown(name)}"
     seen = REDACTED if sensitive else shown(default)
-    made = _Definition(name, _kind_of(about, seen, default, type, items), sensitive=sensitive)
+    to_switch(f"{about}: case_sensitive", case_sensitive)
+    kind = plain_kind(about, seen, default, type, items) if case_sensitive else None
+    if kind is None:
+        from paddle_flags._core import type_table  # noqa: PLC0415 - seldom used
+
+        what = default if type is None and items is None else None
+        about_type = f"{about}: default {seen}" if what is not None else about
+        meaning = type_table.find(
+            about_type, what, type, items, choices, case_sensitive=case_sensitive
+        )
+        kind = kind_of_meaning(meaning)
+        marks, texts = with_meaning(meaning, default, marks, texts)
+    made = Definition(name, kind, sensitive=sensitive)
+    for field, mark in zip(MARKS, marks):
+        made.set_switch(field, mark)
     made.set_default(default)
     made.set_bound("min", min)
     made.set_bound("max", max)
@@ -227,19 +129,27 @@ def _define_with(
             made.set_list(field, text)
         elif text is not None:
             made.set_text(field, text)
-    for field, mark in zip(MARKS, marks):
-        made.set_switch(field, mark)
-    made.set_place(frame)
-    return made.register()
+    made.set_place(place_of(frame))
+    return made.register(frame, replace=replace)
 
 
 @overload
-def define(  # pyright: ignore[reportOverlappingOverload] - a bool is an int, but met first
+def define(  # pyright: ignore[reportOverlappingOverload] - met first
+    name: str,
+    default: _E,
+    help: str = ...,
+    *,
+    type: type[_E] | None = ...,
+    case_sensitive: bool = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[_E]: ...
+@overload
+def define(  # pyright: ignore[reportOverlappingOverload] - met first
     name: str,
     default: bool,
     help: str = ...,
     *,
-    type: Literal["bool"] | None = ...,
+    type: Literal["bool"] | type[bool] | None = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[bool]: ...
 @overload
@@ -248,7 +158,7 @@ def define(
     default: int,
     help: str = ...,
     *,
-    type: Integer | None = ...,
+    type: Integer | type[int] | None = ...,
     unit: _Unit | None = ...,
     min: int | None = ...,
     max: int | None = ...,
@@ -261,7 +171,7 @@ def define(
     default: float,
     help: str = ...,
     *,
-    type: Floating | None = ...,
+    type: Floating | type[float] | None = ...,
     unit: _Unit | None = ...,
     min: float | None = ...,
     max: float | None = ...,
@@ -274,26 +184,41 @@ def define(
     default: str,
     help: str = ...,
     *,
-    type: Literal["string"] | None = ...,
+    type: Literal["string"] | type[str] | None = ...,
     choices: Iterable[str] | None = ...,
+    case_sensitive: bool = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[str]: ...
+@overload
+def define(
+    name: str,
+    default: _V,
+    help: str = ...,
+    *,
+    type: type[_V] | None = ...,
+    min: _V | None = ...,
+    max: _V | None = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[_V]: ...
 @overload
 def define(
     name: str,
     default: tuple[str, ...] | list[str],
     help: str = ...,
     *,
+    type: type[list[str] | tuple[str, ...]] | None = ...,
     items: type[str] | None = ...,
     choices: Iterable[str] | None = ...,
+    case_sensitive: bool = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[tuple[str, ...]]: ...
 @overload
-def define(  # pyright: ignore[reportOverlappingOverload] - as above
+def define(  # pyright: ignore[reportOverlappingOverload] - met first
     name: str,
     default: tuple[bool, ...] | list[bool],
     help: str = ...,
     *,
+    type: type[list[bool] | tuple[bool, ...]] | None = ...,
     items: type[bool] | None = ...,
     choices: Iterable[bool] | None = ...,
     **attributes: Unpack[Attributes],
@@ -304,6 +229,7 @@ def define(
     default: tuple[int, ...] | list[int],
     help: str = ...,
     *,
+    type: type[list[int] | tuple[int, ...]] | None = ...,
     items: type[int] | None = ...,
     choices: Iterable[int] | None = ...,
     **attributes: Unpack[Attributes],
@@ -314,29 +240,161 @@ def define(
     default: tuple[float, ...] | list[float],
     help: str = ...,
     *,
+    type: type[list[float] | tuple[float, ...]] | None = ...,
     items: type[float] | None = ...,
     choices: Iterable[float] | None = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[tuple[float, ...]]: ...
+@overload
+def define(
+    name: str,
+    default: tuple[_T, ...] | list[_T],
+    help: str = ...,
+    *,
+    type: type[list[_T] | tuple[_T, ...]] | None = ...,
+    items: type[_T] | Type[_T] | None = ...,
+    case_sensitive: bool = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[tuple[_T, ...]]: ...
+@overload
+def define(
+    name: str,
+    default: Mapping[_K, _T],
+    help: str = ...,
+    *,
+    type: type[dict[_K, _T]] | None = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[dict[_K, _T]]: ...
+@overload
+def define(  # pyright: ignore[reportOverlappingOverload] - met first
+    name: str,
+    default: None,
+    help: str = ...,
+    *,
+    type: Literal["bool"] | type[bool],
+    **attributes: Unpack[Attributes],
+) -> Flag[bool | None]: ...
+@overload
+def define(
+    name: str,
+    default: None,
+    help: str = ...,
+    *,
+    type: Integer | type[int],
+    unit: _Unit | None = ...,
+    min: int | None = ...,
+    max: int | None = ...,
+    choices: Iterable[int] | None = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[int | None]: ...
+@overload
+def define(
+    name: str,
+    default: None,
+    help: str = ...,
+    *,
+    type: Floating | type[float],
+    unit: _Unit | None = ...,
+    min: float | None = ...,
+    max: float | None = ...,
+    choices: Iterable[float] | None = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[float | None]: ...
+@overload
+def define(
+    name: str,
+    default: None,
+    help: str = ...,
+    *,
+    type: Literal["string"] | type[str],
+    choices: Iterable[str] | None = ...,
+    case_sensitive: bool = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[str | None]: ...
+@overload
+def define(
+    name: str,
+    default: None,
+    help: str = ...,
+    *,
+    type: type[list[_T] | tuple[_T, ...]],
+    case_sensitive: bool = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[tuple[_T, ...] | None]: ...
+@overload
+def define(
+    name: str,
+    default: None,
+    help: str = ...,
+    *,
+    type: type[_T] | Type[_T],
+    case_sensitive: bool = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[_T | None]: ...
+@overload
+def define(
+    name: str,
+    default: None,
+    help: str = ...,
+    *,
+    type: _Form,
+    case_sensitive: bool = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[Any]: ...
+@overload
+def define(
+    name: str,
+    default: _T,
+    help: str = ...,
+    *,
+    type: Type[_T],
+    **attributes: Unpack[Attributes],
+) -> Flag[_T]: ...
+@overload
+def define(
+    name: str,
+    default: _T,
+    help: str = ...,
+    *,
+    type: type[_T] | _Form,
+    case_sensitive: bool = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[_T]: ...
 @public
 def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[Any]:
     """Define a flag for the whole process, and return it.
 
-    `type` is a type of C: `"bool"`, `"int32"`, `"uint32"`, `"int64"`, `"uint64"`,
-    `"double"` or `"string"`. If omitted, the default decides: bool, int64, double or
-    string. Native code reads the flag with `PD_IMPORT` and the same type. If this
-    definition was made before, from the same source file, the existing flag is
-    returned. A value from the environment or a pending value takes effect at once.
+    `type` is a type of Python: bool, int, float, str, an Enum, Path, datetime, date,
+    time, timedelta, Decimal, `Literal[...]`, a list or a dict of these, `Optional[...]`
+    of one, or a `Type` for any other. Or it is one of C: `"bool"`, `"int32"`,
+    `"uint32"`, `"int64"`, `"uint64"`, `"double"` or `"string"`. If omitted, the default
+    decides. Native code reads the flag with `PD_IMPORT` and the type of C: int64, double
+    or string; Enums, paths, dates and decimals are strings, and a timedelta is a double
+    of seconds. If this definition was made before, from the same source file, the
+    existing flag is returned. A value from the environment or a pending value takes
+    effect at once.
+
+    If the default is None, the flag has no value until one is given, and reads as None;
+    so it does with `optional`, whatever default native code sees.
 
     If the default is a tuple or a list, the flag is a list: its values are tuples, and
-    their text is `1,2`. All items have one type, bool, int (as int64), float or str:
-    that of the default's items, or `items`.
+    their text is `1,2`. All items have one type, that of the default's items, or
+    `items`. With `multi`, each use on a command line adds to the list; the first one
+    replaces the default.
 
     `min` and `max` are inclusive. `choices` are the only values allowed, in a list the
     only items. `unit="bytes"` lets users write `64MiB`, and `unit="seconds"` `1m30s`;
-    the value is still a plain number of bytes or seconds.
+    the value is still a plain number of bytes or seconds. With `case_sensitive=False`,
+    choices and names of an Enum are recognized in any case, and kept as they are defined.
+    `metavar` stands for the value in help.
 
     `aliases` are other names; `old_names` are other names that warn when they are used.
+    With `replace=True`, a flag of the name that Python code or a C program defined is
+    defined again: it keeps its Flag and the values that were given to it, except those that
+    the new definition rejects. Validators, watchers and rules that the module of the old
+    definition has added are removed; those of other modules stay. Lines of a REPL, cells of
+    a notebook and modules that are reloaded define their flags again without it.
+
     `deprecated` says why the flag should no longer be used and what to use instead,
     `retired` why its values are now ignored. Values of a `sensitive` flag are shown as
     `<redacted>`. A command line without a value for a `required` flag is an error.
@@ -345,9 +403,9 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     another type; FlagValueError for the default, range or choices; FlagArgumentError
     if attributes do not go together; FlagConflictError if the name is taken, has a
     meaning on the command line such as `help`, or makes `no<name>` of a bool ambiguous.
-    The flag is not defined then. FlagValueError is also raised if a value from the
-    environment or a pending value is rejected; the flag is then defined, with its
-    default. Any thread may call this.
+    The flag is not defined then, or its old definition stays. FlagValueError is also
+    raised if a value from the environment, a pending value or one from before is rejected;
+    the flag is then defined, with its default. Any thread may call this.
     """
     if attributes:
         return _define_with(name, default, help, **attributes)

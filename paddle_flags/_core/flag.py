@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from paddle_flags._core.assign import assign, caller, origin_at
 from paddle_flags._core.frames import public_class
+from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import (
     ErrorList,
     check,
@@ -17,10 +18,11 @@ from paddle_flags._core.status import (
     to_text,
     warnings_left,
 )
-from paddle_flags._core.values import REDACTED, decode_list, from_c, kind_of
+from paddle_flags._core.values import BY_NAME, REDACTED, decode_list, from_c, kind_of, typed
 from paddle_flags._fast import FlagBase, connect
 from paddle_flags._fast import make as _make
 from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagValueError, UndefinedFlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
@@ -41,15 +43,16 @@ class Flag(FlagBase[T]):
     """A named, typed value that Python and native code of the process share.
 
     A Flag comes from `define` or `FLAGS[name]`; each flag has one object. The object
-    stays valid if the plugin that defined the flag is unloaded: until the flag is
-    defined again, its methods and properties raise UndefinedFlagError, except `name`,
-    `defined` and `repr`. Any thread may use it.
+    stays valid if the plugin that defined the flag is unloaded, or if the flag is
+    undefined: until the flag is defined again, its methods and properties raise
+    UndefinedFlagError, except `name`, `defined` and `repr`. Any thread may use it.
 
     In text, as `f"{flag}"` or `str(flag)`, a flag is its value, or `<redacted>` if it
     is sensitive.
     """
 
     __slots__ = ()
+    __match_args__ = ("name", "value")
 
     def __init__(self) -> None:
         message = "cannot create a Flag: use define() or FLAGS[name]"
@@ -84,8 +87,8 @@ class Flag(FlagBase[T]):
     def __deepcopy__(self, memo: object) -> Flag[T]:
         return self
 
-    def __reduce__(self) -> tuple[Callable[[str], Flag[Any]], tuple[str]]:
-        return find_flag, (self._name,)
+    def __reduce__(self) -> tuple[Callable[[str, str], Flag[Any]], tuple[str, str]]:
+        return _unpickle, (self._name, _remedy(self))
 
     def __repr__(self) -> str:
         if not self.defined:
@@ -108,7 +111,7 @@ class Flag(FlagBase[T]):
         Raises FlagValueError, ReadOnlyFlagError or FrozenFlagError; the value is then
         unchanged.
         """
-        data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self._sensitive))
+        data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self.sensitive))
         item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
         origin, _place = origin_at(caller(1))  # which points at the place
         err = new_error()
@@ -137,13 +140,25 @@ class Flag(FlagBase[T]):
         check(lib.pd_flag_reset(self.handle, err), err)
 
     def set_default(self, value: T) -> None:
-        """Give the flag another default, for as long as anyone defines it.
+        """Give the flag another default, which it keeps while any module defines it.
 
-        A value from any other source, such as the command line, still comes first,
-        whether it was given before or comes later. `reset` returns to this default.
-        Raises as an assignment to `value` does; the default is then unchanged.
+        A value from any other source, such as the command line, takes precedence, whether
+        it is set before or after. `reset` returns to this default. Raises the same errors
+        as an assignment to `value`; the default is then unchanged.
         """
         assign([(self, value)], caller(1), source=lib.PD_SOURCE_DEFAULT)
+
+    def override(self, value: T) -> Scope:
+        """Set the flag for the duration of a `with` block or of a function call.
+
+            with level.override(1): ...
+
+            @level.override(1)
+            def function(): ...
+
+        It is `override` of this package for one flag, and raises the same errors.
+        """
+        return Scope([(self, value)], caller(1))
 
     def freeze(self) -> None:
         """Make every change raise FrozenFlagError until `unfreeze`, for native code too."""
@@ -172,7 +187,8 @@ class Flag(FlagBase[T]):
         """
         from paddle_flags._core.history import history_of  # noqa: PLC0415 - seldom used
 
-        return history_of(self.handle, self._info())
+        info = self._info()
+        return history_of(self.handle, info, self._kind_of(info))
 
     # ---- validators and watchers ----
 
@@ -208,7 +224,7 @@ class Flag(FlagBase[T]):
 
     @property
     def defined(self) -> bool:
-        """False while the plugin that defined the flag is unloaded."""
+        """False while the plugin that defined the flag is unloaded, and after `undefine`."""
         if self._state is not None:
             return self._state != 0
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
@@ -239,20 +255,20 @@ class Flag(FlagBase[T]):
     def default(self) -> T:
         """The value that the flag has if no other is set."""
         info = self._info()
-        return from_c(kind_of(info), info.default_value)  # type: ignore[no-any-return]
+        return None if info.optional else from_c(self._kind_of(info), info.default_value)  # type: ignore[return-value]
 
     @property
     def min(self) -> T | None:
         """The smallest value allowed; None if only the type limits it."""
         info = self._info()
-        kind = kind_of(info)
+        kind = self._kind_of(info)
         return bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
 
     @property
     def max(self) -> T | None:
         """The largest value allowed; None if only the type limits it."""
         info = self._info()
-        kind = kind_of(info)
+        kind = self._kind_of(info)
         return bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
 
     @property
@@ -305,6 +321,11 @@ class Flag(FlagBase[T]):
         """The line of the definition, counted from 1; 0 if unknown."""
         return int(self._info().line)
 
+    @property
+    def metavar(self) -> str | None:
+        """What help shows in place of a value, or None: a word for the type."""
+        return to_text(self._info().metavar) or None
+
     # marks: made by tools/lists.py
 
     @property
@@ -337,6 +358,16 @@ class Flag(FlagBase[T]):
         """A command line without a value for it is an error."""
         return bool(self._info().required)
 
+    @property
+    def optional(self) -> bool:
+        """Its default stands for no value."""
+        return bool(self._info().optional)
+
+    @property
+    def multi(self) -> bool:
+        """A list to which each use on a command line adds."""
+        return bool(self._info().multi)
+
     # end of marks
 
     @property
@@ -353,15 +384,20 @@ class Flag(FlagBase[T]):
 
     def from_entry(self, entry: Any) -> T:
         """Return the value of a `pd_flag_entry *` of this flag."""
-        if self._state != self._number:
+        if self._number == 0 or self._state != self._number:
             self._look_again()
-        return from_c(self._kind, entry.value)  # type: ignore[no-any-return]
+        unset = entry.origin.source == lib.PD_SOURCE_DEFAULT and self.optional
+        return None if unset else from_c(self._kind, entry.value)  # type: ignore[return-value]
 
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
         err = new_error()
         expect(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
+
+    def _kind_of(self, info: Any) -> ValueType:
+        kind = kind_of(info)
+        return typed(kind, self._type) if self._type else kind
 
     def _look_again(self) -> bool:
         """Look up type and address: a plugin may come back in another version.
@@ -370,7 +406,7 @@ class Flag(FlagBase[T]):
         """
         info = self._info()
         known = (self._number, self._sensitive)
-        self._kind = kind_of(info)
+        self._kind = self._kind_of(info)
         self._cell = ffi.cast(self._kind.pointer, lib.pd_flag_get_address(self.handle))
         self._number = self._kind.state
         self._sensitive = bool(info.sensitive)
@@ -380,15 +416,28 @@ class Flag(FlagBase[T]):
 
     def _read(self) -> Any:
         """Return the value of a list, or of a flag of an older host; raise if it is undefined."""
-        # The state tells whether the memory that we know still holds the value.
-        if self._state != self._number:
+        # The state tells whether the memory that we know, if any, still holds the value.
+        if self._number == 0 or self._state != self._number:
             self._look_again()
+        info = self._info()
+        if info.optional and info.source == lib.PD_SOURCE_DEFAULT:
+            return None
         value = self._cell[0]
-        return value if self._kind.decode is None else self._kind.decode(value)
+        decode = BY_NAME[self._kind.name].decode if self._type else self._kind.decode
+        value = value if decode is None else decode(value)
+        return self._decode(self._number, value) if self._type else value
 
-    def _decode(self, state: int, text: str) -> tuple[Any, ...]:
-        """Return the tuple of a list's text."""
-        return decode_list(state, text)
+    def _decode(self, state: int, value: Any) -> Any:
+        """Return the value that the Type makes of one in C, or the tuple of a list's text."""
+        if not self._type:
+            return decode_list(state, value)
+        try:
+            return self._type.read(value)
+        except ValueError as error:  # C has it from before this definition
+            seen = REDACTED if self._sensitive else shown(value)
+            reason = f"expected {self._type.expected}" if self._sensitive else error
+            message = f"{self._name}={seen}: {reason}"
+            raise FlagValueError(message) from None
 
     def _source(self) -> str:
         return to_text(lib.pd_source_name(self._info().source))
@@ -422,6 +471,10 @@ def bound(kind: ValueType, value: Any, natural: int | None) -> Any:
     """Return a bound of a definition; None if it is `natural`, that of the type."""
     if kind.python in (bool, str, tuple):
         return None
+    if kind.via is not None:
+        limit = getattr(value, kind.member)
+        if limit in (natural, _INFINITY, -_INFINITY):
+            return None
     limit = from_c(kind, value)
     infinite = kind.python is float and limit in (_INFINITY, -_INFINITY)
     return None if infinite or limit == natural else limit
@@ -450,6 +503,26 @@ def find_flag(name: str) -> Flag[Any]:
     flag = flag_of(handle[0])
     settle(flag)
     return flag
+
+
+def _unpickle(name: str, remedy: str) -> Flag[Any]:
+    try:
+        return find_flag(name)
+    except UndefinedFlagError as error:
+        message = f"cannot unpickle the flag {name!r}, which is not defined here"
+        raise UndefinedFlagError(message + remedy) from error
+
+
+def _remedy(flag: Flag[Any]) -> str:
+    """Return how another process gets the flag; "" if that isn't known."""
+    if not flag.defined:
+        return ""
+    module, file = flag.module, flag.file
+    if module in (file, "__mp_main__"):  # the program
+        return f": define it at the top level of {file}, not under if __name__ == '__main__'"
+    if "/" in module or "\\" in module:
+        return f": call load_plugin({module!r}) first"
+    return f": import {module} first"
 
 
 def _name_of(handle: Any) -> str:

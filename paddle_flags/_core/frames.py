@@ -39,9 +39,17 @@ def public_class(kind: type[T]) -> type[T]:
     return kind
 
 
-def _is_ours(frame: FrameType) -> bool:
+def is_ours(frame: FrameType) -> bool:
+    """Return whether the frame runs code of this package."""
     name = str(frame.f_globals.get("__name__"))
     return name == "paddle_flags" or name.startswith("paddle_flags.")
+
+
+def outside(frame: FrameType) -> FrameType:
+    """Return the innermost frame, from this one on, that is not of this package."""
+    while is_ours(frame) and frame.f_back:
+        frame = frame.f_back
+    return frame
 
 
 def without_ours(traceback: TracebackType | None) -> TracebackType | None:
@@ -49,7 +57,7 @@ def without_ours(traceback: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     each = traceback
     while each is not None:
-        if not _is_ours(each.tb_frame):
+        if not is_ours(each.tb_frame):
             kept.append(each)
         each = each.tb_next
     made: TracebackType | None = None

@@ -19,16 +19,20 @@ if TYPE_CHECKING:
         sensitive: bool
         experimental: bool
         required: bool
+        optional: bool
+        multi: bool
         category: str | None
         aliases: Iterable[str]
         deprecated: str | None
         retired: str | None
         old_names: Iterable[str]
+        metavar: str | None
+        replace: bool  # this one is of the call of define()
 
 
 # Attributes that are true or false, in the order of the C struct.
 FIRST_MARKS = ("hidden", "read_only", "startup_only", "sensitive", "experimental")
-LATER_MARKS = ("required",)
+LATER_MARKS = ("required", "optional", "multi")
 
 # Their names in reports, and their meanings.
 MARKS = {
@@ -38,6 +42,8 @@ MARKS = {
     "sensitive": "sensitive",
     "experimental": "experimental",
     "required": "required",
+    "optional": "optional",
+    "multi": "multi",
 }
 ABOUT_MARKS = {
     "hidden": "left out of listings and help",
@@ -46,6 +52,8 @@ ABOUT_MARKS = {
     "sensitive": "its values never appear in messages and reports",
     "experimental": "may change or go",
     "required": "a command line without a value for it is an error",
+    "optional": "its default stands for no value",
+    "multi": "a list to which each use on a command line adds",
 }
 
 # Attributes that are text, and whether that is a list of names separated by |.
@@ -57,6 +65,7 @@ TEXTS = {
     "deprecated": False,
     "retired": False,
     "old_names": True,
+    "metavar": False,
 }
 
 # Types: the C type of a variable, and the member of pd_value.

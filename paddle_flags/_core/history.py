@@ -10,7 +10,7 @@ from paddle_flags._core.status import (
     shown,
     to_text,
 )
-from paddle_flags._core.values import REDACTED, from_c, kind_of
+from paddle_flags._core.values import REDACTED, ValueType, from_c
 from paddle_flags._native import ffi, lib
 
 
@@ -39,9 +39,14 @@ def place_of(origin: Any) -> str | None:
     return ":".join(str(part) for part in parts if part)
 
 
-def history_of(handle: Any, info: Any) -> list[FlagEntry]:
+def _value_of(entry: Any, info: Any, kind: ValueType) -> Any:
+    if info.optional and entry.origin.source == lib.PD_SOURCE_DEFAULT:
+        return None
+    return from_c(kind, entry.value)
+
+
+def history_of(handle: Any, info: Any, kind: ValueType) -> list[FlagEntry]:
     """Return the values of a `pd_flag *`, of which `info` is the `pd_flag_info *`."""
-    kind = kind_of(info)
     entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
     err = new_error()
     found: list[FlagEntry] = []
@@ -51,5 +56,5 @@ def history_of(handle: Any, info: Any) -> list[FlagEntry]:
             return found
         expect(status, err)
         source = to_text(lib.pd_source_name(entry.origin.source))
-        value = REDACTED if info.sensitive else from_c(kind, entry.value)
+        value = REDACTED if info.sensitive else _value_of(entry, info, kind)
         found.append(FlagEntry(value, source, place_of(entry.origin), bool(entry.replaced)))

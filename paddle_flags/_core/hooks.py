@@ -10,6 +10,7 @@ import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
+from paddle_flags._core import added, kept
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import (
     expect,
@@ -34,13 +35,13 @@ from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from paddle_flags._core.flag import Flag
 
 # What C calls for a hook, by the address that the library has as context, until it releases that:
 # with the address of the entries or of the flag, and whether only native code waits for the call.
-_held: dict[int, Callable[[int, bool], bytes | None]] = {}
+held: dict[int, Callable[[int, bool], Any]] = {}
 
 # The hooks that were added here, by their numbers, with what has added each.
 _Ours = dict[int, "tuple[Hook, Callable[[], int]]"]
@@ -55,14 +56,15 @@ class Hook:
     removed at the end of the `with` block.
     """
 
-    __slots__ = ("_number", "module")
+    __slots__ = ("_flags", "_number", "module")
 
     module: str
     """The name of the Python module that added it."""
 
-    def __init__(self, add: Callable[[], int] | None = None) -> None:
+    def __init__(self, add: Callable[[], int] | None, flags: tuple[int, ...]) -> None:
         self._number = 0
-        self.module = _adder()
+        self._flags = flags  # their addresses; empty for all flags
+        self.module = added.adder()
         if add is not None:
             self._begin(add)
 
@@ -70,15 +72,22 @@ class Hook:
         """Call a function that adds the hook and returns its number."""
         self._number = add()
         _ours[self._number] = self, add
+        added.note(self._number, self._flags, self.module)
+
+    def _forget(self) -> int:
+        """Return the number of the hook, which is active no longer; 0 if it wasn't."""
+        number, self._number = self._number, 0
+        _ours.pop(number, None)
+        added.forget(number)
+        return number
 
     def remove(self) -> None:
         """Remove it. No call begins after this; calls on other threads may still be running.
 
         Removing it again does nothing.
         """
-        number, self._number = self._number, 0
+        number = self._forget()
         if number:
-            _ours.pop(number, None)
             lib.pd_hook_remove(number, ffi.NULL)
 
     def __enter__(self) -> Hook:  # noqa: PYI034 - typing.Self is too new for Python 3.9
@@ -91,14 +100,6 @@ class Hook:
         return f"<Hook {self._number}>" if self._number else "<Hook: removed>"
 
 
-def _adder() -> str:
-    """Return the name of the module whose code called this package."""
-    frame: Any = sys._getframe()  # noqa: SLF001 - the documented way
-    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__"))
-
-
 def active_hooks() -> _Ours:
     """Return the hooks that are active now."""
     return dict(_ours)
@@ -106,13 +107,22 @@ def active_hooks() -> _Ours:
 
 def restore_hooks(before: _Ours, keeps: Callable[[str], bool]) -> None:
     """Remove the hooks that were added since, unless `keeps(module)`; add those removed."""
-    for number, (hook, _) in active_hooks().items():
-        if number not in before and not keeps(hook.module):
+    old = {hook for hook, _ in before.values()}
+    for hook, _ in active_hooks().values():
+        if hook not in old and not keeps(hook.module):
             hook.remove()
-    for number, (hook, add) in before.items():
-        if number not in _ours and not hook._number:  # noqa: SLF001 - of this file
+    for hook, add in before.values():
+        if not hook._number:  # noqa: SLF001 - of this file
             with suppress(FlagError, ReferenceError):  # its flag or weak callback may be gone
                 hook._begin(add)  # noqa: SLF001
+
+
+def forget_hooks(numbers: Iterable[int]) -> None:
+    """Forget hooks that have gone with the definition of their flag."""
+    for number in numbers:
+        found = _ours.get(number)
+        if found is not None:
+            found[0]._forget()  # noqa: SLF001 - of this file
 
 
 def _add(
@@ -123,12 +133,12 @@ def _add(
     Warnings stay for the next call: raised here, as an error, one would lose the hook.
     """
     context = new_hook()
-    _held[context] = call  # first, because other threads may call it at once
+    held[context] = call  # first, because other threads may call it at once
     number = ffi.new("pd_hook *")
     err = new_error()
     status = add(*arguments, ffi.cast("void *", context), _RELEASE, number, err)
     if status != lib.PD_OK:
-        del _held[context]
+        del held[context]
         drop_hook(context)
     expect(status, err)
     # It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
@@ -172,7 +182,7 @@ class _Validator:
         return None if accepted else self._named(self._message)
 
     def _name(self) -> str:
-        return _name_of(self._function)
+        return name_of(self._function)
 
     def _named(self, text: str) -> str:
         """Name the validator where the reason, or a single flag, doesn't lead to it."""
@@ -189,7 +199,7 @@ class _Validator:
 
     def _pass_on(self, error: BaseException, *, native: bool) -> None:
         """Leave the exception for the call that sets the flag, or report it if there is none."""
-        if _reaches_a_call(native=native):
+        if reaches_a_call(native=native):
             leave_failure(error)
         elif not isinstance(error, ValueError):  # that is how validators reject a value
             self.report(error)
@@ -206,7 +216,7 @@ _GENERATOR = 0x20 | 0x200  # CO_GENERATOR, CO_ASYNC_GENERATOR of inspect, whose 
 _COROUTINE = 0x80 | 0x100  # CO_COROUTINE, CO_ITERABLE_COROUTINE
 
 
-def _name_of(function: object) -> str:
+def name_of(function: object) -> str:
     """Return the name of a function, with that of its class."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -231,7 +241,7 @@ def _check_callable(function: object) -> None:
     marks = _marks_of(function)
     if marks & (_GENERATOR | _COROUTINE):
         what = "a generator" if marks & _GENERATOR else "an async one, which nothing would await"
-        message = f"{_name_of(function)}: expected a plain function, not {what}"
+        message = f"{name_of(function)}: expected a plain function, not {what}"
         raise FlagTypeError(message)
 
 
@@ -257,13 +267,18 @@ def _check_result(result: object, callback: object, name: str) -> None:
     if hasattr(result, "cr_frame"):
         _close(result)
         what = "returned a coroutine, which nothing awaits"
-        message = f"the watcher {_name_of(callback)} of {name!r} {what}"
+        message = f"the watcher {name_of(callback)} of {name!r} {what}"
         raise FlagTypeError(message)
 
 
 def handles(flags: Sequence[Flag[Any]]) -> Any:
     """Return the array of `pd_flag *` that functions of C take."""
     return ffi.new("pd_flag *[]", [flag.handle for flag in flags])
+
+
+def addresses(flags: Sequence[Flag[Any]]) -> tuple[int, ...]:
+    """Return the addresses of the flags, as `added.note` takes them."""
+    return tuple(flag._address for flag in flags)  # noqa: SLF001 - internal to Flag
 
 
 def add_validator(
@@ -276,7 +291,10 @@ def add_validator(
         raise FlagTypeError(what)
     made = _Validator(flags, function, message)
     wanted = handles(flags), len(flags), _VALIDATE
-    return Hook(functools.partial(_add, made.answer, lib.pd_validator_add, *wanted))
+    add = functools.partial(_add, made.answer, lib.pd_validator_add, *wanted)
+    hook = Hook(add, addresses(flags))
+    kept.check_kept(flags)
+    return hook
 
 
 # ---- Watchers ----
@@ -305,7 +323,7 @@ class _Watcher:
             name = flag.name
             _check_result(callback(flag), callback, name)
         except BaseException as error:  # noqa: BLE001 - the change has happened
-            if not isinstance(error, Exception) and _reaches_a_call(native=native):
+            if not isinstance(error, Exception) and reaches_a_call(native=native):
                 leave_failure(error)
             else:
                 self.report(error, name)
@@ -339,7 +357,7 @@ def add_watcher(
     """
     _check_callable(callback)
     to_switch("weak", weak)
-    hook = Hook()
+    hook = Hook(None, (int(ffi.cast("uintptr_t", handle)),) if handle else ())
     made = _Watcher(_reference(callback, hook, weak=weak), flag_of)
 
     def add() -> int:
@@ -354,7 +372,7 @@ def add_watcher(
 # ---- Calls from C ----
 
 
-def _reaches_a_call(*, native: bool) -> bool:
+def reaches_a_call(*, native: bool) -> bool:
     """Return whether a function of this package made the change, and can raise an exception.
 
     If not, the change was made by native code: on a native thread, or on a thread of Python
@@ -363,7 +381,7 @@ def _reaches_a_call(*, native: bool) -> bool:
     if native:
         return False
     frame = sys._getframe()  # noqa: SLF001 - the documented way
-    while frame.f_back and frame.f_code not in _FROM_C:
+    while frame.f_back and frame.f_code not in CALLED:
         frame = frame.f_back
     if frame.f_back is None:  # of an interpreter whose frames Python doesn't know here
         return True
@@ -371,7 +389,8 @@ def _reaches_a_call(*, native: bool) -> bool:
     return name == "paddle_flags" or name.startswith("paddle_flags.") or is_setting()
 
 
-_FROM_C = (_Validator.answer.__code__, _Watcher.answer.__code__)
+CALLED = {_Validator.answer.__code__, _Watcher.answer.__code__}
+"""The code that C calls for hooks."""
 
 
 def _report_left(hook: _Validator | _Watcher) -> None:
@@ -407,10 +426,10 @@ def _end() -> None:
             limit = 0
 
 
-_VALIDATE, _WATCH, _RELEASE = map(
+_VALIDATE, _WATCH, CONVERT, _RELEASE = map(
     ffi.cast,
-    ("pd_validator", "pd_watcher", "void (*)(void *)"),
-    open_gate(sys.version_info >= (3, 12), _held),
+    ("pd_validator", "pd_watcher", "pd_converter", "void (*)(void *)"),
+    open_gate(sys.version_info >= (3, 12), held),
 )
 atexit.register(_end)
 if hasattr(os, "register_at_fork"):

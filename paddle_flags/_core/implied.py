@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from paddle_flags._core.assign import Assignment
+    from paddle_flags._core.hooks import Hook
 
 _made: dict[str, list[_Implied]] = {}
 
@@ -72,6 +73,7 @@ class _Implied:
         self.value = tuple(value) if isinstance(value, list) else value
         self.sets = dict(sets)
         self._override: override | None = None
+        self._hook: Hook | None = None
         self._lock = threading.Lock()  # of _override alone: never held while flags are set
 
     def follow(self, flag: Flag[Any]) -> None:
@@ -94,6 +96,17 @@ class _Implied:
             if not self._swap(None, new):
                 new.__exit__(None, None, None)
 
+    def begin(self, flag: Flag[Any]) -> None:
+        self._hook = flag.watch(self.follow)
+        self.follow(flag)
+
+    def end(self) -> None:
+        if self._hook:
+            self._hook.remove()
+        old = self._override
+        if old is not None and self._swap(old, None):
+            old.__exit__(None, None, None)
+
     def _is_due(self, flag: Flag[Any]) -> bool:
         return bool(flag.defined and flag.value == self.value)
 
@@ -105,6 +118,12 @@ class _Implied:
             return True
 
 
+def forget(name: str) -> None:
+    """End what a flag implies that is undefined or defined again."""
+    for made in _made.pop(name, ()):
+        made.end()
+
+
 def imply(name: str, value: object, sets: Mapping[str, object]) -> None:
     """Override flags with `sets` while the flag `name` has `value`; repeating it does nothing."""
     made = _Implied(value, sets)
@@ -112,7 +131,5 @@ def imply(name: str, value: object, sets: Mapping[str, object]) -> None:
     if any(each.value == made.value and each.sets == made.sets for each in others):
         return
     others.append(made)
-    flag = find(name)
-    flag.watch(made.follow)
-    made.follow(flag)
+    made.begin(find(name))
     settle()

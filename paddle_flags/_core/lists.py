@@ -12,7 +12,7 @@ _ITEM = r'"((?:[^"]+|"")*)"|([^,"]*)'
 _TRUE = ("1", "t", "true", "y", "yes")
 
 
-def _split(text: str) -> list[str]:
+def split(text: str) -> list[str]:
     """Return the items of a list, as pd_list_get does."""
     if '"' not in text:
         return text.split(",") if text else []
@@ -52,7 +52,7 @@ _READ: dict[type, Callable[[str], Any]] = {bool: _bool, int: _int, float: _float
 
 def decode(item: type, text: str) -> tuple[Any, ...]:
     """Return the values in the text of a list whose items have a Python type."""
-    return tuple(map(_READ[item], _split(text)))
+    return tuple(map(_READ[item], split(text)))
 
 
 def integer_text(value: int) -> str:

@@ -4,38 +4,25 @@ from __future__ import annotations
 
 from _collections_abc import Mapping  # as collections.abc, without what that imports
 
-from paddle_flags._core.assign import assign, caller, push
+from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
 from paddle_flags._core.frames import public, public_class
-from paddle_flags._core.status import (
-    expect,
-    new_error,
-    settle,
-    shown,
-    take_interrupt,
-    to_bytes,
-)
+from paddle_flags._core.scope import Scope
+from paddle_flags._core.status import shown, to_bytes
 from paddle_flags._fast import RegistryBase, attach
 from paddle_flags._native import ffi, lib
-from paddle_flags.errors import (
-    FlagArgumentError,
-    FlagError,
-    FlagNameError,
-    FlagTypeError,
-    UndefinedFlagError,
-)
+from paddle_flags.errors import FlagError, FlagNameError, FlagTypeError, UndefinedFlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from types import TracebackType
-    from typing import Any, TypeVar, Union
+    from collections.abc import Iterator, Sequence
+    from typing import Any, Union
 
     from paddle_flags._core.assign import Assignment
 
     Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
-    F = TypeVar("F", bound=Callable[..., Any])
+    # By Flag or name: type checkers infer no common key of a dictionary that has both.
+    Values = Mapping[Any, object]
 
 
 # Flags by their own names: while such a flag is defined, the name cannot mean another one.
@@ -134,8 +121,10 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
 
         return html_table([flag for flag in all_flags() if not flag.hidden])
 
-    def update(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
+    def update(self, values: Values | None = None, /, **named: object) -> None:
         """Set several flags: all of them, or none if a value is refused.
+
+        Keys of `values` are names, or Flags.
 
         Raises the exception of the first value that is refused; its `errors` has all.
         """
@@ -169,9 +158,7 @@ def _contains(name: object) -> bool:
     return bool(lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) == lib.PD_OK)
 
 
-def named_values(
-    values: Mapping[str, object] | None, named: dict[str, object]
-) -> dict[str, object]:
+def named_values(values: Values | None, named: dict[str, object]) -> Values:
     if values is None:
         return named
     if isinstance(values, Mapping):
@@ -181,13 +168,15 @@ def named_values(
     raise FlagTypeError(message)
 
 
-def by_flag(values: Mapping[str, object]) -> list[Assignment]:
-    return [(_find_or_error(name), value) for name, value in values.items()]
+def by_flag(values: Values) -> list[Assignment]:
+    return [(_find_or_error(key), value) for key, value in values.items()]
 
 
-def _find_or_error(name: str) -> Flag[Any] | FlagError:
+def _find_or_error(key: Flag[Any] | str) -> Flag[Any] | FlagError:
+    if isinstance(key, Flag):
+        return key
     try:
-        return FLAGS[name]
+        return FLAGS[key]
     except FlagError as error:
         return error
 
@@ -227,12 +216,12 @@ def reset(name: str) -> None:
 
 
 @public_class
-class override:  # noqa: N801 - reads as a statement
+class override(Scope):  # noqa: N801 - reads as a statement
     """Set flags for the duration of a `with` block or of a function call.
 
         with override(alpha_level=1): ...
 
-        @override({"beta.port": 80}, alpha_level=1)
+        @override({"beta.port": 80, level: 5}, alpha_level=1)
         def function(): ...  # or async def, or a generator
 
     All values are checked before the first takes effect; if one is refused, its exception
@@ -242,79 +231,9 @@ class override:  # noqa: N801 - reads as a statement
     latest override only, so the end of the block undoes it.
     """
 
-    def __init__(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
+    def __init__(self, values: Values | None = None, /, **named: object) -> None:
         self._values = named_values(values, named)
-        self._where = caller(1)
-        self._pushed: list[int] = []
-
-    def __enter__(self) -> None:
-        self._push()
-        try:
-            settle()
-        except BaseException as error:  # the block does not begin
-            self._pop()
-            interrupt = take_interrupt()
-            if interrupt is not None and isinstance(error, Exception):
-                raise interrupt from None
-            raise
+        super().__init__([], caller(1))
 
     def _wanted(self) -> list[Assignment]:
         return by_flag(self._values)
-
-    def _push(self) -> None:
-        self._pushed.append(push(self._wanted(), self._where))
-
-    def _pop(self) -> None:
-        err = new_error()
-        expect(lib.pd_override_pop(self._pushed.pop(), err), err)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if not self._pushed:
-            message = "this override has already ended, or has not begun"
-            raise FlagArgumentError(message)
-        self._pop()
-        settle()
-
-    def __call__(self, function: F) -> F:
-        """Decorate a function: the values hold during each of its calls."""
-        if isinstance(function, type):
-            message = f"override decorates functions, and {function.__name__} is a class"
-            raise FlagTypeError(message)
-        return decorated(self, function)  # type: ignore[no-any-return]
-
-
-def decorated(scope: AbstractContextManager[Any], function: Any) -> Any:
-    """Return a function that enters `scope` for each call: a plain or async one, or a generator."""
-    import functools  # noqa: PLC0415 - seldom used
-    import inspect  # noqa: PLC0415
-
-    @public
-    @functools.wraps(function)
-    def plain(*args: Any, **named: Any) -> Any:
-        with scope:
-            return function(*args, **named)
-
-    @functools.wraps(function)
-    def generator(*args: Any, **named: Any) -> Any:
-        with scope:
-            return (yield from function(*args, **named))
-
-    @functools.wraps(function)
-    async def coroutine(*args: Any, **named: Any) -> Any:
-        with scope:
-            return await function(*args, **named)
-
-    if inspect.isasyncgenfunction(function):
-        what = type(scope).__name__
-        message = (
-            f"{what} cannot decorate an asynchronous generator: use 'with {what}(...)' inside it"
-        )
-        raise FlagTypeError(message)
-    if inspect.iscoroutinefunction(function):
-        return coroutine
-    return generator if inspect.isgeneratorfunction(function) else plain

@@ -14,6 +14,7 @@ from paddle_flags._native import ffi, lib
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import FrameType
     from typing import Any
 
 _CLASSES: dict[int, type[errors.FlagError]] = {
@@ -166,12 +167,14 @@ def leave_warning(message: Warning) -> None:
 _WARNINGS: dict[int, type[Warning]] = {
     lib.PD_WARNING_GENERAL: errors.FlagWarning,
     lib.PD_WARNING_DEPRECATED: errors.DeprecatedFlagWarning,
+    lib.PD_WARNING_REFUSED: errors.RefusedModuleWarning,
 }
 
 
 def take_warnings() -> list[Warning]:
     """Return the warnings that were left, and forget them."""
-    taken = [_WARNINGS[kind](text) for kind, text in take_native_warnings()]
+    native = take_native_warnings()  # a host that is newer has kinds of its own
+    taken = [_WARNINGS.get(kind, errors.FlagWarning)(text) for kind, text in native]
     try:
         while True:
             taken.append(warnings_left.pop(0))  # one by one: other threads take, too
@@ -221,6 +224,64 @@ def resume() -> None:
     failure = take_failure()
     if failure is not None and not isinstance(failure, Exception):
         raise failure
+
+
+# ---- Refused modules: their warnings wait for no call of this package ----
+
+
+def take_refusals() -> list[Warning]:
+    """Return the warnings of refused modules that nobody has issued, and forget them."""
+    taken = take_warnings()
+    warnings_left[:0] = [w for w in taken if not isinstance(w, errors.RefusedModuleWarning)]
+    return [w for w in taken if isinstance(w, errors.RefusedModuleWarning)]
+
+
+def _between_calls() -> None:
+    """Run deferred hooks and warn of refused modules, on the main thread, at any byte code.
+
+    A warning raises nothing here, where the code is innocent: if a filter makes it an
+    error, the next call of this package raises it when it has succeeded.
+    """
+    resume()
+    if in_hook() or not is_waiting():
+        return
+    left = take_refusals()
+    try:
+        left = [each for each in left if not _is_issued(each)]
+    finally:  # interrupted: none is lost
+        warnings_left[:0] = left
+
+
+def _is_issued(message: Warning) -> bool:
+    import warnings  # noqa: PLC0415 - most programs never warn
+
+    frame = _loading_frame()
+    names = frame.f_globals
+    registry = names.setdefault("__warningregistry__", {})
+    file, module = frame.f_code.co_filename, str(names.get("__name__") or "<unknown>")
+    try:
+        warnings.warn_explicit(message, None, file, frame.f_lineno, module, registry)
+    except Warning:
+        return False
+    except Exception as error:  # noqa: BLE001 - of a function in place of warnings.showwarning
+        from paddle_flags._core.unraisable import report  # noqa: PLC0415 - seldom used
+
+        report(error, "Exception ignored while warning of a refused module", warnings.showwarning)
+    return True
+
+
+_LOADERS = ("paddle_flags.", "ctypes", "importlib.", "_frozen_importlib")
+
+
+def _loading_frame() -> FrameType:
+    """Return the frame that has probably loaded the module, or that just happens to run."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(_LOADERS):
+        frame = frame.f_back
+    return frame
+
+
+# ---- The ends of calls ----
 
 
 def settle(result: object = None) -> None:
@@ -303,4 +364,4 @@ def _end() -> None:
 
 
 atexit.register(_end)
-listen(resume)
+listen(_between_calls)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
-from paddle_flags._core.hooks import Hook, add_validator, add_watcher, handles
+from paddle_flags._core.hooks import Hook, add_validator, add_watcher, addresses, handles
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import (
     expect,
@@ -73,7 +73,7 @@ def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
         expect(lib.pd_group_add(kind, handles(flags), len(flags), number, err), err)
         return int(number[0])
 
-    return Hook(add)
+    return Hook(add, addresses(flags))
 
 
 @public

@@ -14,6 +14,9 @@ TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from typing import Any, Callable
 
+    from paddle_flags._core.flag import Flag
+    from paddle_flags._core.types import Type
+
 
 class ValueType:
     """One of the types of C, or a list of one."""
@@ -21,6 +24,7 @@ class ValueType:
     smallest: int | None = None  # of an integer; None for other types
     largest: int | None = None
     item: ValueType | None = None  # of a list
+    via: Type[Any] | None = None  # that makes values of those in C
 
     def __init__(  # noqa: PLR0913, PLR0917 - all that makes a type, in a fixed order
         self,
@@ -79,6 +83,26 @@ _BY_STATE = {kind.state: kind for kind in (*_SCALARS, *LISTS.values())}
 def kind_of(info: Any) -> ValueType:
     """Return the type of the flag that a pd_flag_info is about."""
     return _BY_STATE[info.type | info.list << 4]
+
+
+def typed(base: ValueType, type_: Type[Any]) -> ValueType:
+    """Return the type of flags whose values `type_` makes of those in C."""
+    plain = BY_NAME[base.name]
+
+    def decode(member: Any) -> Any:
+        return type_.read(plain.decode(member) if plain.decode else member)
+
+    kind = ValueType(base.number, base.name, plain.python, base.pointer, base.member, decode)
+    kind.smallest, kind.largest = base.smallest, base.largest
+    kind.state = base.state
+    kind.via = type_
+    return kind
+
+
+def native(flag: Flag[Any], value: Any) -> Any:
+    """Return what C holds for a value of the flag; None if that is no value."""
+    type_ = flag._type  # noqa: SLF001 - of the package
+    return value if value is None or type_ is None else type_.write(value)
 
 
 def decode_list(state: int, text: str) -> tuple[Any, ...]:
@@ -145,6 +169,8 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
     Enum with str as its mixin. A bool is not a number here. A list may be any sequence
     except text, or an array of NumPy or PyTorch.
     """
+    if kind.via is not None:
+        return _by_type(name, kind, kind.via, value, sensitive=sensitive)
     if kind.item is None:
         expected = f"{kind.python.__name__} for a flag of type {kind.name}"
         return _scalar(f"{name}=", kind, value, expected, sensitive=sensitive)
@@ -157,6 +183,25 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
         _scalar(f"{name}: item {number}: ", kind.item, item, expected, sensitive=sensitive)
         for number, item in enumerate(items, 1)
     )
+
+
+def _by_type(
+    name: str, kind: ValueType, type_: Type[Any], value: object, *, sensitive: bool
+) -> Any:
+    """Return what C gets for a value. Text for another type is read as on a command line."""
+    is_text = isinstance(value, str) and kind.member == "str"
+    try:
+        if is_text and (type_.python is str or not type_.accepts(value)):
+            return type_.canonical(plain(value))
+        if type_.accepts(value):
+            return type_.write(value)
+    except ValueError as error:  # Unfit
+        seen = REDACTED if sensitive else shown(value)
+        reason = f"expected {type_.expected}" if sensitive else str(error)
+        refused = FlagValueError(f"{name}={seen}: {reason}")
+        refused.status = "PD_ERR_VALUE"
+        raise refused from (None if sensitive else error.__cause__)
+    raise _refuse(f"{name}=", type_.expected, value, sensitive=sensitive)
 
 
 def _scalar(what: str, kind: ValueType, value: object, expected: str, *, sensitive: bool) -> Any:
@@ -195,11 +240,20 @@ class Assignments:
         self.items = ffi.new("pd_assignment[]", size)
         self._texts: list[Any] = []
 
-    def fill(
-        self, position: int, name: str, kind: ValueType, value: object, *, sensitive: bool
+    def fill(  # noqa: PLR0913 - all that makes an assignment
+        self,
+        position: int,
+        name: str,
+        kind: ValueType,
+        value: object,
+        *,
+        sensitive: bool,
+        optional: bool = False,
     ) -> None:
         """Let item `position`, whose flag is set, assign `value` to it."""
         item = self.items[position]
+        if value is None and optional:
+            return  # which means: no value
         item.type = kind.number
         wanted = to_python(name, kind, value, sensitive=sensitive)
         if not fits(kind, wanted):

@@ -3,94 +3,13 @@
 from __future__ import annotations
 
 from paddle_flags import errors
-from paddle_flags._core.status import (
-    ErrorList,
-    new_error,
-    shown,
-    to_argument,
-    to_bytes,
-    to_prefix,
-    to_switch,
-    to_text,
-)
-from paddle_flags._fast import parse_argv
+from paddle_flags._core.status import new_error, to_text
+from paddle_flags._input.options import HELP_KINDS, Call, Options, check_tokens
 from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Literal
-
-    from paddle_flags._input.config import ConfigFiles, Path
-
-    Order = Literal["remove", "leave", "reorder"]
-
-# "helpfull" and the others by their numbers.
-HELP_KINDS: dict[int, str] = {
-    number: {"ALL": "help", "VERSION": "version"}.get(name[8:], f"help{name[8:].lower()}")
-    for number, name in sorted(ffi.typeof("pd_help_kind").elements.items())
-}
-_ORDERS = {
-    "remove": lib.PD_ARRANGE_REMOVE,
-    "leave": lib.PD_ARRANGE_LEAVE,
-    "reorder": lib.PD_ARRANGE_REORDER,
-}
-_SWITCHES = (
-    "warn_unknown_env",
-    "allow_pending",
-    "known_only",
-    "arguments",
-    "stop_at_argument",
-    "keep_startup",
-)
-
-
-class Options:
-    """How a command line is read."""
-
-    def __init__(  # noqa: PLR0913 - as parse()
-        self,
-        *,
-        env_prefix: str | None = None,
-        warn_unknown_env: bool = False,
-        config: Path | Sequence[Path] | None = None,
-        allow_pending: bool = False,
-        known_only: bool = False,
-        arguments: bool = True,
-        stop_at_argument: bool = False,
-        order: Order = "remove",
-        usage: str | None = None,
-        version: str | None = None,
-        keep_startup: bool = False,  # another command line will follow
-    ) -> None:
-        self.env_prefix = env_prefix
-        self.warn_unknown_env = warn_unknown_env
-        self.config = config
-        self.allow_pending = allow_pending
-        self.known_only = known_only
-        self.arguments = arguments
-        self.stop_at_argument = stop_at_argument
-        self.order = order
-        self.usage = usage
-        self.version = version
-        self.keep_startup = keep_startup
-
-    def check(self) -> None:
-        """Raise an error for invalid arguments of `parse`, whatever the command line is."""
-        if self.env_prefix is not None:
-            to_prefix("env_prefix", self.env_prefix)
-        for name, text in (("usage", self.usage), ("version", self.version)):
-            if text is not None:
-                to_argument(name, text)
-        for name in _SWITCHES:
-            to_switch(name, getattr(self, name))
-        if self.warn_unknown_env and not self.env_prefix:
-            message = "warn_unknown_env: needs an env_prefix that is not empty"
-            raise errors.FlagArgumentError(message)
-        if self.known_only and (self.allow_pending or not self.arguments):
-            other = "allow_pending=True" if self.allow_pending else "arguments=False"
-            message = f"known_only: returns undefined flags, expected it without {other}"
-            raise errors.FlagArgumentError(message)
+    from collections.abc import Callable
 
 
 class HelpWanted:
@@ -107,12 +26,18 @@ def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
     Raises FlagParseError; no flag has changed then.
     """
     options.check()
-    files = _config_files(tokens[0] if tokens else "", options)
-    call = _Call(options)
+    files = None
+    config = ffi.NULL
+    if options.config is not None or options.config_flag is not None or options.problems:
+        from paddle_flags._input import named_files  # noqa: PLC0415 - many programs have none
+
+        files = named_files.find(tokens, options)
+        config = named_files.read(files, options)
+    call = Call(options)
     err = new_error()
-    rest = call.run(tokens, files.read() if files else ffi.NULL, err)
+    rest = call.run(tokens, config, err)
     if rest is None:
-        _check_tokens(tokens)
+        check_tokens(tokens)
     if rest == lib.PD_HELP:
         pattern = to_text(call.help.pattern) if call.help.pattern else ""
         return HelpWanted(HELP_KINDS[call.help.kind], pattern)
@@ -124,68 +49,13 @@ def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
         remember(files)
     if options.env_prefix is not None:
         remember_prefix(options.env_prefix)
+    for function in after_reading:
+        function()
     return rest
 
 
-def _check_tokens(tokens: Sequence[object]) -> None:
-    """Raise an error for a token that cannot be passed to C."""
-    for token in tokens:
-        if not isinstance(token, str):
-            message = f"argv has {shown(token)}: expected str, not {type(token).__name__}"
-            raise errors.FlagTypeError(message)
-        to_bytes(token, "argv: ")
-    message = "argv: out of memory"
-    raise errors.FlagMemoryError(message)
-
-
-def _config_files(program: str, options: Options) -> ConfigFiles | None:
-    if options.config is None:
-        return None
-    from paddle_flags._input.config import ConfigFiles  # noqa: PLC0415 - many programs have none
-
-    return ConfigFiles(options.config, program, allow_pending=options.allow_pending)
-
-
-class _Call:
-    """A call of pd_parse_argv and the memory it needs."""
-
-    def __init__(self, options: Options) -> None:
-        self.found = ErrorList()
-        self.help = ffi.new("pd_help *", {"size": ffi.sizeof("pd_help")})
-        self._prefix = ffi.NULL
-        if options.env_prefix is not None:
-            self._prefix = ffi.new("char[]", to_prefix("env_prefix", options.env_prefix))
-        self._options = ffi.new(
-            "pd_parse_options *",
-            {
-                "size": ffi.sizeof("pd_parse_options"),
-                "arrange": _arrange(options.order),
-                "stop_at_argument": options.stop_at_argument,
-                "keep_startup": options.keep_startup,
-                "allow_pending": options.allow_pending,
-                "env_prefix": self._prefix,
-                "errors": self.found.pointer,
-                "help": self.help,
-                "no_arguments": not options.arguments,
-                "known_only": options.known_only,
-            },
-        )
-
-    def run(self, tokens: list[str], config: Any, err: Any) -> list[str] | int | None:
-        """Return the remaining tokens, or the status; None if a token cannot be passed to C."""
-        self._options.config = config
-        return parse_argv(tokens, _address(self._options), _address(err))
-
-
-def _address(pointer: Any) -> int:
-    return int(ffi.cast("uintptr_t", pointer))
-
-
-def _arrange(order: str) -> int:
-    if not isinstance(order, str) or order not in _ORDERS:
-        message = f"order is {shown(order)}: expected 'remove', 'leave' or 'reorder'"
-        raise errors.FlagArgumentError(message)
-    return int(_ORDERS[order])
+after_reading: list[Callable[[], None]] = []
+"""Functions that are called when a command line has been read and its flags are set."""
 
 
 # ---- what dump() needs ----

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Union
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from paddle_flags import errors
 from paddle_flags._core.status import (
@@ -15,10 +16,14 @@ from paddle_flags._core.status import (
     to_bytes,
 )
 from paddle_flags._input import files
+from paddle_flags._input.dicts import with_dicts
+from paddle_flags._input.reading import Reading
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from paddle_flags._input.reading import FileValue
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
@@ -28,31 +33,79 @@ _LITERALS = {
     "integer": lib.PD_TYPE_int64,
     "number": lib.PD_TYPE_double,
     "bool": lib.PD_TYPE_bool,
+    "date": lib.PD_LITERAL_DATE,
 }
+
+
+# FILE#TABLE, where FILE has a format with tables.
+_WITH_TABLE = re.compile(r"(.*\.(?:toml|ya?ml|json))#(.+)", re.IGNORECASE | re.DOTALL)
+
+
+class _File(NamedTuple):
+    """A file to read."""
+
+    given: str  # for messages
+    path: str
+    """Absolute: the program may change its directory before it reads the file again."""
+    table: tuple[str, ...]  # of which the values are; empty: the whole file
+    optional: bool  # it may be missing
 
 
 class ConfigFiles:
     """The configuration files of one `parse`, which `reload` reads again."""
 
-    def __init__(self, config: Path | Sequence[Path], program: str, *, allow_pending: bool) -> None:
+    def __init__(  # noqa: PLR0913 - as parse()
+        self,
+        config: Path | Sequence[Path],
+        named: Sequence[str],  # by the user
+        program: str,
+        *,
+        allow_pending: bool,
+        env_prefix: str | None = None,
+        flag_in_file: Callable[[str], str | None] | None = None,
+    ) -> None:
         self.program = program
         self.allow_pending = allow_pending
-        # The program may change its directory before it reads them again.
-        self._files = [(path, os.path.abspath(path)) for path in _paths(config)]
+        self._env_prefix = env_prefix
+        self._flag_in_file = flag_in_file or str  # a subclass of str is text too
+        self._files = [*_files_of(config), *map(_parts, named)]
 
     def read(self) -> Any:
         """Read the files; return a `pd_config *` with their values and errors."""
-        config = ffi.gc(lib.pd_config_new(), lib.pd_config_free)
-        for given, path in self._files:
-            suffix = os.path.splitext(path)[1].lower()
-            if suffix in files.FLAGFILES:
-                here = given if os.path.abspath(given) == path else path
-                self._read_flagfile(config, here)
+        config = new_config()
+        for file in self._files:
+            if not file.given:
+                fail(config, "a configuration file has an empty name, expected a path")
+            elif file.optional and not os.path.lexists(file.path):
+                continue
+            elif files.suffix_of(file.path) in files.FLAGFILES:
+                self._read_flagfile(config, file)
             else:
-                _read_file(config, path, given)
+                self._read_file(config, file)
         return config
 
-    def _read_flagfile(self, config: Any, path: str) -> None:
+    def _read_file(self, config: Any, file: _File) -> None:
+        reading = files.read(file.path, Reading(file.given, file.table, self._env_prefix))
+        if not (file.optional or reading.has_table or reading.problems):
+            fail(config, f"{reading.path}: has no table {'.'.join(file.table)}")
+        place = ffi.new("char[]", to_bytes(reading.path))
+        origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FILE, "place": place})
+        for value in with_dicts(self._renamed(reading.values)):
+            _add(config, value, origin)
+        for problem in reading.problems:
+            fail(config, problem)
+
+    def _renamed(self, values: Iterable[FileValue]) -> Iterator[FileValue]:
+        for value in values:
+            name = self._flag_in_file(value.name)
+            if name is not None:
+                yield value._replace(name=name)
+
+    def _read_flagfile(self, config: Any, file: _File) -> None:
+        path = file.given if os.path.abspath(file.given) == file.path else file.path
+        if not os.path.lexists(file.path):
+            fail(config, f"{path}: no such file{files.near_file(file.path, path)}")
+            return
         found = ErrorList()
         err = new_error()
         status = lib.pd_config_add_flagfile(
@@ -79,22 +132,25 @@ def remember(files: ConfigFiles | None) -> None:
     _last = files
 
 
-def _read_file(config: Any, path: str, shown: str) -> None:
-    reading = files.read(path, shown)
-    place = ffi.new("char[]", to_bytes(reading.path))
-    origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FILE, "place": place})
-    for value in reading.values:
-        origin.line, origin.column = value.at
-        literal = _LITERALS[value.kind]
-        if value.is_list:
-            literal = lib.PD_TYPE_string + 16 * literal
-        name, text = to_bytes(value.name), to_bytes(value.text)
-        _call(lib.pd_config_add, config, name, text, literal, origin)
+def new_config() -> Any:
+    """Return a `pd_config *` without values."""
+    return ffi.gc(lib.pd_config_new(), lib.pd_config_free)
+
+
+def fail(config: Any, problem: str, status: int = lib.PD_ERR_FILE) -> None:
+    """Add an error to a `pd_config *`, which is refused then."""
     error = new_error()
-    error.status = lib.PD_ERR_FILE
-    for problem in reading.problems:
-        error.message = to_bytes(problem)[: ffi.sizeof(error.message) - 1]
-        _call(lib.pd_config_fail, config, error)
+    error.status = status
+    error.message = to_bytes(problem)[: ffi.sizeof(error.message) - 1]
+    _call(lib.pd_config_fail, config, error)
+
+
+def _add(config: Any, value: FileValue, origin: Any) -> None:
+    origin.line, origin.column = value.at
+    literal = _LITERALS[value.kind]
+    if value.is_list:
+        literal = lib.PD_TYPE_string + 16 * literal
+    _call(lib.pd_config_add, config, to_bytes(value.name), to_bytes(value.text), literal, origin)
 
 
 def _call(function: Any, *arguments: Any) -> None:
@@ -102,17 +158,29 @@ def _call(function: Any, *arguments: Any) -> None:
     expect(function(*arguments, err), err)
 
 
-def _paths(config: Path | Sequence[Path]) -> list[str]:
+def _files_of(config: Path | Sequence[Path]) -> list[_File]:
     every = [config] if isinstance(config, (str, bytes, os.PathLike)) else config
     expected = "expected the path of a file, or a list of paths"
     try:
-        paths = [os.fsdecode(path) for path in every]
+        found = [_parts(path) for path in every]
     except TypeError:
         message = f"config is {shown(config)}: {expected}"
         raise errors.FlagTypeError(message) from None
-    for path in paths:
-        to_argument("config", path)
-    if "" in paths:
-        message = f"config has an empty path: {expected}"
-        raise errors.FlagArgumentError(message)
-    return paths
+    for file in found:
+        to_argument("config", file.given)
+        if not file.given:
+            message = f"config has an empty path: {expected}"
+            raise errors.FlagArgumentError(message)
+    return found
+
+
+def _parts(path: Path) -> _File:
+    """Split text as [?]FILE[#TABLE]; bytes and path objects are the file alone."""
+    name = os.fsdecode(path)
+    table: tuple[str, ...] = ()
+    optional = isinstance(path, str) and name.startswith("?")
+    name = name[optional:]
+    split = _WITH_TABLE.fullmatch(name) if isinstance(path, str) else None
+    if split:
+        name, table = split[1], tuple(split[2].split("."))
+    return _File(name, os.path.abspath(name), table, optional)

@@ -19,17 +19,24 @@ LIMIT = 1 << 20
 """The largest size of a file, in bytes: without libyaml, YAML of this size takes ten seconds."""
 
 # Each is read by a module of its own, which needs an extra of that name or nothing.
-READERS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+READERS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".env": "dotenv"}
 FLAGFILES = (".flags", ".flagfile", ".conf")
 
 
-def read(path: str, shown: str) -> Reading:
-    """Read a file of TOML, YAML or JSON, which messages call `shown`."""
-    reading = Reading(shown)
+def suffix_of(path: str) -> str:
+    """Return the suffix that says the format: also of `.env` and `.env.local`."""
+    name = os.path.basename(path).lower()
+    return ".env" if name == ".env" or name.startswith(".env.") else os.path.splitext(name)[1]
+
+
+def read(path: str, reading: Reading) -> Reading:
+    """Read a file of TOML, YAML, JSON or variables; `reading` has what messages call it."""
     try:
-        kind = READERS.get(os.path.splitext(path)[1].lower())
+        kind = READERS.get(suffix_of(path))
         if kind is None:
             reading.stop(None, f"expected a name that ends in {', '.join([*READERS, *FLAGFILES])}")
+        if os.path.basename(path) == "pyproject.toml" and not reading.table:
+            reading.stop(None, f"expected one of its tables, as in {reading.path}#tool.NAME")
         text = _load(path, reading)
         _reader(kind).read(text, reading)
     except Stop:
@@ -49,6 +56,10 @@ def _reader(kind: str) -> _Reader:
         from paddle_flags._input import yaml_reader  # noqa: PLC0415 - as above
 
         return yaml_reader
+    if kind == "dotenv":
+        from paddle_flags._input import dotenv_reader  # noqa: PLC0415 - as above
+
+        return dotenv_reader
     from paddle_flags._input import json_reader  # noqa: PLC0415 - as above
 
     return json_reader
@@ -58,7 +69,7 @@ def _load(path: str, reading: Reading) -> str:
     try:
         data = _load_bytes(path)
     except FileNotFoundError:
-        reading.stop(None, "no such file")
+        reading.stop(None, f"no such file{near_file(path, reading.path)}")
     except OSError as error:
         reading.stop(None, error.strerror or str(error))
     except ValueError as error:
@@ -73,6 +84,19 @@ def _load(path: str, reading: Reading) -> str:
         before = data[: error.start].decode("utf-8-sig")
         why = f"the byte \\x{data[error.start]:02x} is not UTF-8, expected text in UTF-8"
         reading.stop(place_in(before, len(before)), why)
+
+
+def near_file(path: str, shown: str) -> str:
+    """Return "; did you mean 'x'?" if a file with nearly that name is there, else ""."""
+    import difflib  # noqa: PLC0415 - the error is rare
+
+    folder, name = os.path.split(path)
+    try:
+        present = [each for each in os.listdir(folder or ".") if each != name]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(name, present, n=1, cutoff=0.7)
+    return f"; did you mean '{os.path.join(os.path.dirname(shown), near[0])}'?" if near else ""
 
 
 def _load_bytes(path: str) -> bytes:

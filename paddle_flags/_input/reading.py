@@ -18,7 +18,7 @@ _PROBLEMS = 100  # shown for one file
 class Scalar(NamedTuple):
     """A value as its file wrote it."""
 
-    kind: str  # "text", "integer", "number", "bool", or, for no flag, "null" and "date"
+    kind: str  # "text", "integer", "number", "bool", "date" or, for no flag, "null"
     text: str
 
 
@@ -34,7 +34,7 @@ class FileValue(NamedTuple):
 
     name: str
     text: str
-    kind: str  # "text", "integer", "number" or "bool"; of a list, its items'
+    kind: str  # "text", "integer", "number", "bool" or "date"; of a list, its items'
     is_list: bool
     at: Place
 
@@ -44,10 +44,14 @@ class Stop(Exception):  # noqa: N818 - it ends the reading of one file, nothing 
 
 
 class Reading:
-    """What has been read from one file: values and errors."""
+    """What has been read from one file, or from one table of it: values and errors."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, table: Sequence[str] = (), prefix: str | None = None) -> None:
         self.path = path
+        self.table = list(table)
+        self.prefix = prefix
+        """Of environment variables, for files that hold such."""
+        self.has_table = not table
         self.values: list[FileValue] = []
         self.problems: list[str] = []
         self._seen: dict[str, Place] = {}
@@ -65,8 +69,24 @@ class Reading:
         self.fail(at, why)
         raise Stop
 
+    def enter(self, keys: Sequence[str]) -> None:
+        """Note that the file has the table that the keys lead to."""
+        self.has_table |= list(keys) == self.table
+
+    def wants(self, keys: Sequence[str]) -> bool:
+        """Return whether the keys lead into the table."""
+        depth = len(self.table)
+        return depth == 0 or (len(keys) > depth and list(keys[:depth]) == self.table)
+
+    def refuse(self, keys: Sequence[str], at: Place, why: str) -> None:
+        """Record an error for a key, if it is wanted."""
+        if self.wants(keys):
+            self.fail(at, f"{flag(keys[len(self.table) :])}: {why}")
+
     def claim(self, keys: Sequence[str], at: Place) -> bool:
         """Record an error if the file has used the name before; return whether it has not."""
+        if not self.wants(keys):
+            return True
         first = self._seen.setdefault(".".join(keys).replace("-", "_"), at)
         if first is not at:
             self.repeated(keys, at, first)
@@ -75,21 +95,24 @@ class Reading:
     def take(self, other: Reading) -> None:
         """Take what another reading of the same file has, which found no error."""
         self.values = other.values
+        self.has_table = other.has_table
 
     def repeated(self, keys: Sequence[str], at: Place, first: Place) -> None:
         """Record an error for a key that was at `first` before."""
-        self.fail(at, f"{flag(keys)}: is given twice, first on line {first.line}")
+        self.refuse(keys, at, f"is given twice, first on line {first.line}")
 
     def add(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
         """Take the value of a key, which stands at `at`."""
-        name = ".".join(keys)
+        if not self.wants(keys):
+            return
+        name = ".".join(keys[len(self.table) :])
         if not name:
             self.fail(at, "expected the name of a flag before the value")
             return
         for scalar in value if isinstance(value, list) else [value]:
-            why = _unfit(scalar)
+            why = _unfit(scalar, in_list=isinstance(value, list))
             if why:
-                self.fail(at, f"{flag(keys)}: {why}")
+                self.refuse(keys, at, why)
                 return
         if isinstance(value, list):
             text = ",".join(_item(scalar.text, lone=len(value) == 1) for scalar in value)
@@ -111,11 +134,11 @@ def flag(keys: Sequence[str]) -> str:
     return "--" + quote(".".join(keys))
 
 
-def _unfit(value: Scalar) -> str | None:
+def _unfit(value: Scalar, *, in_list: bool) -> str | None:
     if value.kind == "null":
         return "null is not a value; to keep the default, leave the name out"
-    if value.kind == "date":
-        return "a date is not a value of a flag; to give it as text, quote it"
+    if value.kind == "date" and in_list:
+        return "a date is not an item of a list; to give it as text, quote it"
     if "\0" in value.text:
         return "expected text without a NUL character"
     if not value.text.isascii():

@@ -10,7 +10,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, flag, number_text
+from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +26,7 @@ _STRING = rf"{_BASIC_LINES}|{_BASIC}|{_LITERAL_LINES}|'[^'\n]*'"
 _PARTS = re.compile(_PART)
 _PAIR = re.compile(rf"({_KEY})[ \t]*=[ \t]*")
 _HEADER = re.compile(rf"\[[ \t]*({_KEY})[ \t]*\]")
+_ARRAY_HEADER = re.compile(rf"\[\[[ \t]*({_KEY})[ \t]*\]\]")
 _BLANK = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
 _BARE = re.compile(r"""[^,\[\]{}#"'\n]+""")
 _IN_ARRAY = re.compile(rf"""{_STRING}|[^\[\]{{}}#"']+|#[^\n]*|[\[\]{{}}]""", re.DOTALL)
@@ -69,11 +70,17 @@ def read(text: str, reading: Reading) -> None:
         reading.stop(*_explain(text, str(error)))
     if lost:
         reading.stop(None, "is valid TOML, but paddle_flags cannot read it")
+    if isinstance(_value_at(data, reading.table), dict):
+        reading.enter(reading.table)
     for one in found:
-        value: Any = data
-        for key in one.keys:
-            value = value[key]
-        _add(reading, one, value)
+        _add(reading, one, _value_at(data, one.keys))
+
+
+def _value_at(data: Any, keys: list[str]) -> Any:
+    """Return what the keys lead to; None: a table that they name is missing."""
+    for key in keys:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
 
 
 def _library(reading: Reading) -> ModuleType:
@@ -102,7 +109,7 @@ def _add(reading: Reading, one: _Found, value: Any) -> None:
     if not isinstance(value, list):
         reading.add(one.keys, _scalar(value, one.raw), one.value)
     elif any(isinstance(item, (list, dict)) for item in value):
-        reading.fail(one.value, f"{flag(one.keys)}: expected a list of plain values")
+        reading.refuse(one.keys, one.value, "expected a list of plain values")
     else:
         reading.add(one.keys, [_scalar(item, "") for item in value], one.value)
 
@@ -116,7 +123,7 @@ def _scalar(value: Any, raw: str) -> Scalar:
         return Scalar("number", number_text(value))
     if isinstance(value, str):
         return Scalar("text", value)
-    return Scalar("date", "")
+    return Scalar("date", value.isoformat())
 
 
 class _Walk:
@@ -128,7 +135,7 @@ class _Walk:
         self._at = 0
 
     def pairs(self) -> Iterator[_Found]:
-        """Return the keys that have values, inline tables among these; raise _Lost."""
+        """Return the wanted keys that have values, inline tables among these; raise _Lost."""
         tables: list[list[str]] = [[]]  # of the last header, then inline ones
         while True:
             self._take(_BLANK)
@@ -144,7 +151,8 @@ class _Walk:
                 self._at += 1
             else:
                 one = self._pair(tables[-1])
-                yield one
+                if self._reading.wants(one.keys):
+                    yield one
                 if self._pass_value():
                     tables.append(one.keys)
 
@@ -156,10 +164,15 @@ class _Walk:
         return match
 
     def _header(self) -> list[str]:
-        if self._text.startswith("[[", self._at):
+        if not self._text.startswith("[[", self._at):
+            return self._keys(self._take(_HEADER))
+        at = self._at
+        keys = self._keys(self._take(_ARRAY_HEADER))
+        depth = min(len(keys), len(self._reading.table))
+        if keys[:depth] == self._reading.table[:depth]:
             why = "[[...]] is an array of tables, expected a table: [name]"
-            self._reading.stop(self._place(self._at), why)
-        return self._keys(self._take(_HEADER))
+            self._reading.stop(self._place(at), why)
+        return keys
 
     def _pair(self, table: list[str]) -> _Found:
         """Go to the value behind a key."""

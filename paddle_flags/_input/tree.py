@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags._input.reading import DEPTH, Place, Reading, Scalar, flag
+from paddle_flags._input.reading import DEPTH, Place, Reading, Scalar
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -51,11 +51,11 @@ class Tree:
         else:
             around = self._open[-1]
             if not around.is_table and not around.refused:
-                self._reading.fail(
-                    around.at, f"{flag(self._names)}: expected a list of plain values"
-                )
+                self._reading.refuse(self._names, around.at, "expected a list of plain values")
                 around.refused = True
             refused = around.refused or bool(around.key and around.key.refused)
+        if is_table:
+            self._reading.enter(self._names)
         self._open.append(_Open(at, is_table=is_table, refused=refused))
 
     def key(self, text: str, at: Place) -> None:

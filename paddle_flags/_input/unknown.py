@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_text
-from paddle_flags._input.argv import HELP_KINDS
+from paddle_flags._input.options import HELP_KINDS
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import UndefinedFlagError, UnknownVariableWarning
 

@@ -58,7 +58,7 @@ def read(text: str, reading: Reading, *, pure: bool = False) -> None:
         why = "reading YAML requires ruamel.yaml: pip install 'paddle_flags[yaml]'"
         reading.stop(None, why)
     if not pure and _UNLIKE.search(text) is None:
-        trial = Reading(reading.path)
+        trial = Reading(reading.path, reading.table)
         with suppress(Stop):
             _Reader(ruamel.yaml, text, trial, pure=False).read()
         if not trial.problems:

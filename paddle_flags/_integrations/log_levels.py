@@ -30,23 +30,24 @@ def logging_flags(
     """Define a flag that sets the levels of loggers, and return it.
 
     `--log=INFO,paddle=DEBUG,urllib3=ERROR` sets the level of the root logger and those of
-    two others: the names of levels in upper or lower case, also your own from
-    `logging.addLevelName`, or numbers. A change at any time and from anywhere takes effect
-    at once; a logger that is no longer listed returns to the level it had before. A wrong
-    level is refused as other wrong values are.
+    two others. A level is a number, or a name in upper or lower case; names from
+    `logging.addLevelName` work too. A change takes effect at once, whether Python or a
+    plugin makes it. A logger that is no longer listed, even the root logger, returns to
+    the level that it had before. A wrong level is an error like any other wrong value.
 
     With `handler=True`, `logging.basicConfig()` is called, which makes the root logger write
     to stderr unless it has a handler already.
 
-    A second call with the same name returns the same flag. Raises FlagConflictError if the
-    name is taken.
+    A second call with the same name returns the same flag and ignores the other arguments.
+    Raises FlagConflictError if the name belongs to another flag.
     """
     levels = [default] if isinstance(default, str) else list(default)
     if not isinstance(handler, bool):
         message = f"handler: {handler!r:.60}: expected bool, not {type(handler).__name__}"
         raise FlagTypeError(message)
-    if name in _made:
-        return _made[name]
+    made = _made.get(name)
+    if made is not None and made.defined:
+        return made
     flag: Flag[tuple[str, ...]] = define(name, levels, help, items=str, category="logging")
     flag.validate(_are_levels)
     setter = _Setter()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.frames import public
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import check, leave_warning, new_error, to_bytes, to_text
-from paddle_flags._input.argv import Options, read_argv
+from paddle_flags._input.argv import read_argv
+from paddle_flags._input.options import Options
 from paddle_flags._native import ffi, lib
 from paddle_flags._report.facts import each
 from paddle_flags.errors import FlagError, FlagWarning
@@ -27,20 +28,21 @@ Values = dict[str, "str | None"]
 
 @public
 def propagate() -> dict[str, str]:
-    """Let child processes begin with the values that flags have in this process.
+    """Let child processes start with the values that flags have in this process.
 
     Children of multiprocessing and concurrent.futures (fork, spawn, forkserver) get the
-    values of the moment when they start, also those of sensitive flags. Other programs
-    that import paddle_flags, started by subprocess or as workers of a server, get the
-    values of the moment of this call, without the sensitive ones, by the environment
-    variable `PADDLE_FLAGS_PARENT`: call it again after a change.
+    values at the moment they start, those of sensitive flags too. Other programs that
+    import paddle_flags, started by subprocess or as workers of a server, get the values
+    at the moment of this call, without the sensitive ones, from the environment variable
+    `PADDLE_FLAGS_PARENT`. Call `propagate` again after a change.
 
-    In a child of multiprocessing, a value has the source "run time", as if the child had
-    set it; in another program, "environment", so that its command line takes precedence.
-    Values for flags that the child hasn't defined wait for them. Values that the child
-    refuses are reported by a FlagWarning.
+    In a child of multiprocessing by spawn or forkserver, a value has the source
+    "run time"; in another program, "environment", so that its command line takes
+    precedence. Values for flags that the child has not defined wait for them. If such a
+    value does not suit its flag, the definition raises FlagValueError. If the flag is
+    defined already, the child issues a FlagWarning and keeps its own value.
 
-    Returns what was left out of the variable: the reason for each such flag.
+    Returns the flags that were left out of the variable, each with the reason.
     """
     import multiprocessing  # noqa: PLC0415 - seldom used
 

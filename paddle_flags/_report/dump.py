@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Union, ove
 
 from paddle_flags._core.frames import public
 from paddle_flags._core.registry import all_flags
-from paddle_flags._core.status import shown, to_prefix, to_switch
+from paddle_flags._core.status import shown, to_prefix, to_switch, to_text
+from paddle_flags._core.values import native
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
-from paddle_flags._native import lib
-from paddle_flags._report.facts import each
+from paddle_flags._native import ffi, lib
+from paddle_flags._report.facts import each, one_line
 from paddle_flags._report.help import collect
 from paddle_flags.errors import (
     FlagArgumentError,
     FlagConflictError,
+    FlagTypeError,
     FlagValueError,
 )
 
@@ -39,12 +41,34 @@ class _Current(NamedTuple):
     value: Any
 
 
-def _look(flag: Flag[Any], *, all: bool) -> _Current | None:
-    """Return the current value, or None if it is left out."""
-    left_out = flag.sensitive or flag.read_only or flag.retired
-    if left_out or not (all or flag.source != "default"):
+class _LeftOut(NamedTuple):
+    """A flag whose value cannot be dumped."""
+
+    name: str
+    why: str
+
+
+def _look(flag: Flag[Any], *, all: bool) -> _Current | _LeftOut | None:
+    """Return the current value, or None for a default that isn't asked for."""
+    if not (all or flag.source != "default"):
         return None
-    return _Current(flag.name, flag.text, flag.value)
+    why = "is retired" if flag.retired else "is sensitive" if flag.sensitive else ""
+    why = why or ("is read-only" if flag.read_only else "")
+    if why:
+        return _LeftOut(flag.name, why)
+    value = native(flag, flag.value)
+    return None if value is None else _Current(flag.name, flag.text, value)
+
+
+def _pending() -> dict[str, str]:
+    """Return the names of pending values, which a child or a later process would not take."""
+    names: dict[str, str] = {}
+    info = ffi.new("pd_pending_info *", {"size": ffi.sizeof("pd_pending_info")})
+    index = 0
+    while lib.pd_pending_get(index, info, ffi.NULL) == lib.PD_OK:
+        names[to_text(info.name)] = "is not defined"
+        index += 1
+    return names
 
 
 # ---- arguments and variables ----
@@ -126,7 +150,7 @@ def _to_json(current: Iterable[_Current], _: str) -> str:
     return json.dumps(_to_tables(current, plain), indent=2, ensure_ascii=False) + "\n"
 
 
-def _to_toml(current: Iterable[_Current], _: str) -> str:
+def _to_toml(current: Iterable[_Current]) -> str:
     try:
         import tomli_w  # noqa: PLC0415 - an extra
     except ImportError:
@@ -139,31 +163,53 @@ def _to_toml(current: Iterable[_Current], _: str) -> str:
     return tomli_w.dumps(_to_tables(current, plain))
 
 
+def _comments(missing: dict[str, str]) -> str:
+    lines = [f"# left out: {one_line(name)} {why}\n" for name, why in missing.items()]
+    return "".join([*lines, "\n"] if lines else [])
+
+
 _WRITERS: dict[str, Callable[[Iterable[_Current], str], Dumped]] = {
     "argv": _to_argv,
     "environment": _to_environment,
-    "toml": _to_toml,
     "json": _to_json,
 }
-FORMATS = ("flagfile", *_WRITERS)
+FORMATS = ("flagfile", "argv", "environment", "toml", "json")
 
 
-@overload
-def dump(format: Literal["flagfile", "toml", "json"] = ..., *, all: bool = ...) -> str: ...
-@overload
-def dump(format: Literal["argv"], *, all: bool = ...) -> list[str]: ...
 @overload
 def dump(
-    format: Literal["environment"], *, all: bool = ..., prefix: str | None = ...
+    format: Literal["flagfile", "toml", "json"] = ...,
+    *,
+    all: bool = ...,
+    left_out: dict[str, str] | None = ...,
+) -> str: ...
+@overload
+def dump(
+    format: Literal["argv"], *, all: bool = ..., left_out: dict[str, str] | None = ...
+) -> list[str]: ...
+@overload
+def dump(
+    format: Literal["environment"],
+    *,
+    all: bool = ...,
+    prefix: str | None = ...,
+    left_out: dict[str, str] | None = ...,
 ) -> dict[str, str]: ...
 @overload
-def dump(format: str, *, all: bool = ..., prefix: str | None = ...) -> Dumped: ...
+def dump(
+    format: str,
+    *,
+    all: bool = ...,
+    prefix: str | None = ...,
+    left_out: dict[str, str] | None = ...,
+) -> Dumped: ...
 @public
 def dump(
     format: str = "flagfile",
     *,
     all: bool = False,
     prefix: str | None = None,
+    left_out: dict[str, str] | None = None,
 ) -> Dumped:
     """Return the current values of all flags, in a form that can be loaded again.
 
@@ -174,8 +220,10 @@ def dump(
     | `"environment"` | a dictionary of environment variables | `parse(env_prefix=prefix)` |
     | `"toml"`, `"json"` | text | `parse(config=FILE)` |
 
-    Values that are defaults are left out, unless `all=True`. Sensitive, read-only and
-    retired flags are always left out.
+    Defaults are not written, unless `all=True`. Values of sensitive, read-only and
+    retired flags, and pending values of undefined flags, are left out; comments in
+    flagfiles and TOML name these flags. A dictionary that is passed as `left_out` gets
+    the reason for each, such as `{"token": "is sensitive"}`, in every format.
 
     `prefix` is that of environment variables; the default is the last `env_prefix` of
     `parse`, or `FLAGS_`. If `os.environ` has a flag's variable in capitals, that one is
@@ -189,9 +237,19 @@ def dump(
         message = f"format {shown(format)}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
     to_switch("all", all)
-    if format == "flagfile":
-        return collect(lib.pd_report_flagfile, all)
-    current = each(all_flags(), lambda flag: _look(flag, all=all))
+    if left_out is not None and not isinstance(left_out, dict):
+        message = f"left_out: {shown(left_out)}: expected a dict, not {type(left_out).__name__}"
+        raise FlagTypeError(message)
     used = environment_prefix() if prefix is None else prefix
     to_prefix("prefix", used)
-    return _WRITERS[format]([flag for flag in current if flag], used)
+    seen = each(all_flags(), lambda flag: _look(flag, all=all))
+    missing = {flag.name: flag.why for flag in seen if isinstance(flag, _LeftOut)}
+    missing.update(_pending())
+    if left_out is not None:
+        left_out.update(missing)
+    if format == "flagfile":  # whose comments are those of C
+        return collect(lib.pd_report_flagfile, all)
+    current = [flag for flag in seen if isinstance(flag, _Current)]
+    if format == "toml":
+        return _comments(missing) + _to_toml(current)
+    return _WRITERS[format](current, used)

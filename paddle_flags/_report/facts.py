@@ -13,7 +13,7 @@ from paddle_flags._core.header import MARKS
 from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_text
-from paddle_flags._core.values import REDACTED, from_c, kind_of
+from paddle_flags._core.values import REDACTED, from_c, kind_of, native
 from paddle_flags.errors import UndefinedFlagError
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ class Snapshot:
         self.name = flag.name
         self.type = kind.name
         self.items = kind.item.name if kind.item else None
-        self.default = from_c(kind, info.default_value)
+        self.default = None if info.optional else from_c(kind, info.default_value)
         self.min = bound(kind, info.min, kind.smallest)
         self.max = bound(kind, info.max, kind.largest)
+        self.metavar = to_text(info.metavar) or None
         self.unit = to_text(info.unit) or None
         self.choices = names_in(info.choices) or None
         self.help = to_text(info.help)
@@ -123,9 +124,13 @@ def _quantity(value: float, unit: str | None) -> str:
 
 
 def shown(flag: Described, value: Any) -> str:
-    """Return a value of the flag for people, on one line."""
+    """Return a value of the flag, or one of C, for people, on one line."""
     if flag.sensitive:
         return REDACTED
+    if value is None:
+        return "none"
+    if not isinstance(flag, Snapshot):
+        value = native(flag, value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _quantity(value, flag.unit)
     return one_line(plain(value)) or '""'
@@ -149,6 +154,8 @@ def holder(flag: Described) -> str:
     """Return what stands for the value behind a name: "INT32"; nothing for a bool."""
     if flag.type == "bool":
         return ""
+    if flag.metavar:
+        return flag.metavar
     item = (flag.unit or flag.items or flag.type).upper()
     if flag.choices and len("|".join(flag.choices)) <= _WIDEST_CHOICES:
         item = "{" + ",".join(flag.choices) + "}"
@@ -175,7 +182,9 @@ def marks(flag: Described) -> list[str]:
 
 def notes(flag: Described) -> list[str]:
     """Return the notes in brackets behind the help, except the values."""
-    found = [mark for mark in marks(flag) if mark not in ("hidden", "sensitive")]
+    found = [
+        mark for mark in marks(flag) if mark not in ("hidden", "sensitive", "optional", "multi")
+    ]
     if flag.choices and not holder(flag).startswith("{"):
         found.append("one of: " + ", ".join(choice or '""' for choice in flag.choices))
     found += [limits(flag)] * bool(limits(flag))

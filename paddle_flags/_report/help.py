@@ -14,7 +14,7 @@ from paddle_flags._core.status import (
     to_switch,
 )
 from paddle_flags._fast import new_collector, take_collected
-from paddle_flags._input.argv import HELP_KINDS
+from paddle_flags._input.options import HELP_KINDS
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -45,14 +45,17 @@ def help_text(
     version: str | None = None,
     arguments: bool = True,
     known_only: bool = False,
+    first: str = "",
+    without: str = "",
     width: int | None = None,
     color: bool | None = None,
 ) -> str:
     """Return the text of `--<kind>`, or of `--<kind>=<pattern>`.
 
     `program` is `sys.argv[0]`, and `usage` the text above the flags; by default, a line that
-    says whether there are `arguments`, and another if only known flags are read. `width`
-    and `color` default to those of the terminal.
+    says whether there are `arguments`, and another if only known flags are read. The flags
+    of the modules in `first` come first, and those in `without` are left out; `|` separates
+    modules. `width` and `color` default to those of the terminal.
     """
     if not isinstance(kind, str) or kind not in KINDS:
         message = f"help {shown(kind)}: expected one of {', '.join(KINDS)}"
@@ -70,6 +73,8 @@ def help_text(
     line = _usage(program, kind, arguments=arguments, known_only=known_only)
     options.usage = text("usage", line if usage is None else usage)
     options.version = text("version", version)
+    options.first = text("first", first)
+    options.without = text("without", without)
     options.width = _width() if width is None else min(max(_integer("width", width), 1), 10000)
     options.color = wants_color() if color is None else to_switch("color", color)
     return collect(lib.pd_report_help, options).removesuffix("\n")
@@ -97,12 +102,17 @@ def _usage(program: str, kind: str, *, arguments: bool, known_only: bool) -> str
     """Return the usage line; None: C writes its own."""
     if kind == "helpxml":
         return None
-    module = _module(program)
-    if module is None and arguments and not known_only:
+    if _module(program) is None and arguments and not known_only:
         return None
-    shown = os.path.basename(program) if module is None else f"python -m {module}"
-    line = f"usage: {shown} [--flag=value ...]{' [argument ...]' if arguments else ''}"
+    behind = " [argument ...]" if arguments else ""
+    line = f"usage: {started_as(program)} [--flag=value ...]{behind}"
     return f"{line}\nOther flags are passed on." if known_only else line
+
+
+def started_as(program: str) -> str:
+    """Return what users type to start the program."""
+    module = _module(program)
+    return os.path.basename(program) if module is None else f"python -m {module}"
 
 
 def _module(program: str) -> str | None:

@@ -31,7 +31,7 @@ def _row(flag: facts.Snapshot) -> tuple[str, ...]:
     return (
         flag.name,
         f"{flag.items},..." if flag.items else flag.type,
-        _cut(facts.shown(flag, flag.flag.value)),
+        _cut(facts.shown(flag.flag, flag.flag.value)),
         flag.flag.source,
         os.path.basename(flag.module),
     )
@@ -46,10 +46,17 @@ def flags_table(*, hidden: bool = False) -> str:
     return table(("flag", "type", "value", "source", "module"), rows)
 
 
-def listing(format: str, *, program: str, all: bool = False) -> str:  # noqa: A002 - as in dump()
+def listing(
+    format: str,  # noqa: A002 - as in dump()
+    *,
+    program: str,
+    all: bool = False,  # noqa: A002 - as in dump()
+    left_out: dict[str, str],
+) -> str:
     """Return all flags in one of LISTINGS; `all` includes hidden ones, and defaults in dumps.
 
-    `program` is what reports name as the program.
+    `program` is what reports name as the program. `left_out` gets what a form leaves out
+    that has no comments to say so.
     """
     if format == "table":
         return flags_table(hidden=all)
@@ -60,7 +67,8 @@ def listing(format: str, *, program: str, all: bool = False) -> str:  # noqa: A0
     import shlex  # noqa: PLC0415
 
     kind = "json" if format == _JSON_VALUES else format
-    dumped: Any = dump(kind, all=all)
+    missing = left_out if format not in ("flagfile", "toml") else None
+    dumped: Any = dump(kind, all=all, left_out=missing)
     if isinstance(dumped, list):
         return shlex.join(dumped)
     if isinstance(dumped, dict):

@@ -51,10 +51,17 @@ def stub_text(what: str, command: str) -> str:
     return head + "\n".join([*_attributes(flags), *_items(flags)]) + _TAIL
 
 
+_SCALARS = {"bool": "bool", "double": "float", "string": "str"}
+
+
 def _type_of(flag: Flag[Any]) -> str:
+    if flag._type is not None:  # noqa: SLF001 - of the package
+        return "_typing.Any"
     items = {"bool": "bool", "double": "float", "string": "str", None: ""}.get(flag.items, "int")
     if items:
         return f"_builtins.tuple[_builtins.{items}, ...]"
+    if flag.optional:
+        return f"_typing.Optional[_builtins.{_SCALARS.get(flag.type, 'int')}]"
     return f"_builtins.{type(flag.default).__name__}"
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import errors
 from paddle_flags._report.explain import explain
-from paddle_flags.cli.options import add_command, set_flags, value_suggestion
+from paddle_flags.cli.options import SECRET, add_command, may_be_secret, set_flags, value_suggestion
 from paddle_flags.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -33,5 +33,11 @@ def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: 
     if len(rest) != 1:
         message = f"expected the name of one flag, not {len(rest)} arguments"
         raise errors.FlagArgumentError(message + value_suggestion(line.rest))
-    text = explain(rest[0])
+    try:
+        text = explain(rest[0])
+    except errors.UndefinedFlagError:
+        if not may_be_secret(line.rest):
+            raise
+        message = f"expected the name of a flag; the argument {SECRET}"
+        raise errors.FlagArgumentError(message) from None
     return lambda: print_text(text)

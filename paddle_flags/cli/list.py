@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle_flags import errors
+from paddle_flags._report.facts import one_line
 from paddle_flags._report.listing import LISTINGS, listing
 from paddle_flags.cli.options import NO_ARGUMENT, PROGRAM, add_command, argument_errors, set_flags
-from paddle_flags.cli.output import print_text
+from paddle_flags.cli.output import print_error, print_text
 
 if TYPE_CHECKING:
     import argparse
@@ -51,8 +52,15 @@ def prepare(parser: argparse.ArgumentParser, options: argparse.Namespace, line: 
     rest = set_flags(parser, options, line)
     if rest:
         raise errors.FlagArgumentError(_unexpected(rest[0], line))
-    text = listing(options.format, program=PROGRAM, all=options.all)
-    return lambda: print_text(text)
+    left_out: dict[str, str] = {}
+    text = listing(options.format, program=PROGRAM, all=options.all, left_out=left_out)
+
+    def act() -> None:
+        print_text(text)
+        for name, why in left_out.items():
+            print_error(f"{PROGRAM}: left out: {one_line(name)} {why}")
+
+    return act
 
 
 def _unexpected(argument: str, line: Line) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from paddle_flags import errors
@@ -92,7 +93,7 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
 
 def _act_plain(main_parser: Parser, parsers: Parsers, tokens: Sequence[str]) -> None:
     """Run a command that has no flags: config, completion or new."""
-    if tokens and tokens[0] not in parsers:
+    if tokens[0] not in parsers:
         _check_first(main_parser, parsers, tokens[0])
     options = main_parser.parse_args(tokens)
     options.act(options)
@@ -121,7 +122,10 @@ def main(tokens: Sequence[str], generator: Generator) -> int:
     if tokens[:1] == ["gen"]:
         return generator.run(tokens[1:], PROGRAM)
     main_parser, parsers = _build_parsers(generator)
-    if not tokens or tokens[0] not in _COMMANDS:
+    if not tokens:
+        main_parser.print_help(sys.stderr)
+        return 2
+    if tokens[0] not in _COMMANDS:
         _act_plain(main_parser, parsers, tokens)
         return 0
     try:

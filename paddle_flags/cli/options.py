@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags import errors
 from paddle_flags._core.plugin import load_named
-from paddle_flags._input.argv import Options
+from paddle_flags._input.options import Options
 from paddle_flags.cli.parse import read_flags
 
 if TYPE_CHECKING:
@@ -107,6 +107,15 @@ def value_suggestion(tokens: list[str], *, stop_at_argument: bool = False) -> st
     """Return "; " and how an argument may be meant as the value of a flag, or ""."""
     found = argument_errors(tokens, stop_at_argument=stop_at_argument)
     return next(filter(None, (each.rpartition(NO_ARGUMENT)[2] for each in found)), "")
+
+
+def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:
+    """Return whether the first argument may be the rest of a sensitive value."""
+    found = argument_errors(tokens, stop_at_argument=stop_at_argument)
+    return bool(found) and found[0].startswith("argv[")
+
+
+SECRET = "is not shown, as it may be a part of a secret"
 
 
 def add_command(

@@ -7,9 +7,18 @@ import sys
 from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags import errors
+from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import public
-from paddle_flags._core.status import leave_warning, settle, shown, take_warnings, warn
-from paddle_flags._input.argv import HelpWanted, Options, read_argv
+from paddle_flags._core.status import (
+    leave_warning,
+    settle,
+    shown,
+    take_warnings,
+    to_switch,
+    warn,
+)
+from paddle_flags._input.argv import HelpWanted, read_argv
+from paddle_flags._input.options import Options
 from paddle_flags.cli.output import print_error, print_text
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -17,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, Union
 
-    from paddle_flags._input.argv import Order
     from paddle_flags._input.config import Path
+    from paddle_flags._input.options import Order
 
     Exit = Union[bool, Literal["gflags"]]
 
@@ -29,21 +38,27 @@ def read_flags(tokens: list[str], options: Options) -> list[str]:
     """Read a command line as `parse` does, and raise its errors."""
     rest = read_argv(tokens, options)
     if isinstance(rest, HelpWanted):
-        raise _help((tokens[0] if tokens else "") or _NAMELESS, rest, options)
+        raise help_for(tokens, rest, options)
     return rest
 
 
-def _help(program: str, wanted: HelpWanted, options: Options) -> errors.HelpRequested:
+def help_for(tokens: list[str], wanted: HelpWanted, options: Options) -> errors.HelpRequested:
+    """Return the help that was asked for."""
     from paddle_flags._report.help import help_text  # noqa: PLC0415 - seldom used
 
+    usage, first, without = options.usage, "", ""
+    if options.help_page:
+        usage, first, without = options.help_page()
     text = help_text(
-        program,
+        (tokens[0] if tokens else "") or _NAMELESS,
         wanted.kind,
         wanted.pattern,
-        usage=options.usage,
+        usage=usage,
         version=options.version,
         arguments=options.arguments,
         known_only=options.known_only,
+        first=first,
+        without=without,
     )
     requested = errors.HelpRequested(text)
     requested.kind = wanted.kind
@@ -57,6 +72,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     env_prefix: str | None = None,
     warn_unknown_env: bool = False,
     config: Path | Sequence[Path] | None = None,
+    config_flag: str | None = None,
     allow_pending: bool = False,
     known_only: bool = False,
     arguments: bool = True,
@@ -64,6 +80,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     order: Order = "remove",
     usage: str | None = None,
     version: str | None = None,
+    check_modules: bool = True,
     exit: Exit = True,  # noqa: A002 - as in argparse
 ) -> list[str]:
     """Read flags from a command line and return its other arguments.
@@ -76,24 +93,36 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     prefix that names no flag; load plugins first.
 
     `config` is the path of a configuration file, or a list of paths, of which later ones
-    take precedence: TOML, YAML or JSON, in which a table is a namespace, or a flagfile
-    (.flags, .flagfile, .conf). The environment takes precedence over files. `reload`
-    reads the files again.
+    take precedence: TOML, YAML or JSON, in which a table is a namespace, a flagfile
+    (.flags, .flagfile, .conf), or variables with the prefix (.env). "?FILE" may be
+    missing, "FILE#TABLE" reads one table. The environment takes precedence over files.
+    `reload` reads the files again.
+
+    `config_flag="config"` lets users name such files, as in `--config=a.toml,?b.toml`;
+    they take precedence over those of `config`. The flag is defined unless it is already;
+    it is a list of texts, or text. Its value in the environment works too. Wherever it
+    stands on the line, what the line gives other flags takes precedence over the files.
 
     `allow_pending=True` keeps values of undefined flags, written as `--name=value`,
     `--name` or `--noname`, until a plugin or `define` defines the flag; `check_pending`
     reports those that remain.
 
-    `known_only=True` returns undefined flags with the arguments, each in its place, and `--`
-    too, for a program that hands them to another parser. Values are not told from
-    arguments: write `--theirs=value` where `stop_at_argument` is used as well. In a
-    flagfile, an undefined flag remains an error.
+    `known_only=True` returns undefined flags with the arguments, in their order, `--`
+    included, for a program that passes them to another parser. The value in
+    `--theirs value` counts as an argument, so with `stop_at_argument=True`, write
+    `--theirs=value`. In a flagfile, an undefined flag is still an error. Cannot be
+    combined with `allow_pending=True` or `arguments=False`.
 
-    `arguments=False` refuses arguments, also those behind `--`, for programs that take
-    none: each is an error, with a suggestion for `--bool true` and `--list 1 2`.
-    `stop_at_argument=True` ends at the first argument and returns it with everything
-    behind it, for programs with subcommands; with `arguments=False`, all of that is
-    refused.
+    `arguments=False` makes each argument an error, even after `--`, for programs that
+    take none; for `--bool true` and `--list 1 2`, the message suggests what to write.
+    `stop_at_argument=True` ends at the first argument and returns it and everything
+    after it, for programs with subcommands; with `arguments=False`, all of that is an
+    error.
+
+    Raises FlagConflictError or another FlagError, before anything is read, while a library
+    is loaded that was refused when it was linked, imported or opened past `load_plugin`:
+    its own code does not see the flags; see `check_modules`. `check_modules=False` goes on
+    with it.
 
     `order` is what to return: the arguments without flags ("remove"), all tokens in
     their order ("leave"), or the flags, `--` and the arguments ("reorder").
@@ -105,18 +134,21 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     errors exit with status 1, as with gflags. If a shell asks for completions, they are
     written and the program exits with status 0.
     """
-    if exit not in (True, False, "gflags"):
-        message = f"exit is {shown(exit)}: expected True, False or 'gflags'"
-        raise errors.FlagArgumentError(message)
+    check_exit(exit)
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
         from paddle_flags._completion.flags import answer_shell  # noqa: PLC0415 - seldom used
 
+        if config_flag is not None:
+            define_config_flag(config_flag)
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
-    tokens = _own_argv() if argv is None else _check_argv(argv)
+    if to_switch("check_modules", check_modules):
+        check_refused()
+    tokens = tokens_of(argv)
     options = Options(
         env_prefix=env_prefix,
         warn_unknown_env=warn_unknown_env,
         config=config,
+        config_flag=config_flag,
         allow_pending=allow_pending,
         known_only=known_only,
         arguments=arguments,
@@ -125,9 +157,38 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         usage=usage,
         version=version,
     )
+    return read_or_end(tokens, options, exit)
+
+
+def check_exit(exit: Exit) -> None:  # noqa: A002 - as in parse()
+    """Raise an error for an invalid argument `exit` of `parse`."""
+    if exit not in (True, False, "gflags"):
+        message = f"exit is {shown(exit)}: expected True, False or 'gflags'"
+        raise errors.FlagArgumentError(message)
+
+
+def define_config_flag(name: str) -> None:
+    """Define the flag that names files, unless the program has."""
+    from paddle_flags._input.named_files import config_flag  # noqa: PLC0415 - seldom used
+
+    config_flag(Options(config_flag=name))
+
+
+def tokens_of(argv: Sequence[str] | None) -> list[str]:
+    """Return the tokens of a command line, by default of the program's own."""
+    return _own_argv() if argv is None else _check_argv(argv)
+
+
+def read_or_end(
+    tokens: list[str],
+    options: Options,
+    exit: Exit,  # noqa: A002 - as in parse()
+    name: str = "",
+) -> list[str]:
+    """Read a command line as `parse` does; messages begin with `name`, or the program's name."""
     if not exit:
         return _read_or_raise(tokens, options)
-    return _read_or_exit(tokens, options, gflags=exit == "gflags")
+    return _read_or_exit(tokens, options, name, gflags=exit == "gflags")
 
 
 def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
@@ -143,17 +204,17 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
     return rest
 
 
-def _read_or_exit(tokens: list[str], options: Options, *, gflags: bool) -> list[str]:
+def _read_or_exit(tokens: list[str], options: Options, name: str, *, gflags: bool) -> list[str]:
     try:
         rest = read_flags(tokens, options)
     except errors.FlagParseError as error:
-        print_warnings(_program(tokens))
+        print_warnings(name or program_of(tokens))
         why = error
     else:
-        print_warnings(_program(tokens))
+        print_warnings(name or program_of(tokens))
         _finish(options, rest)
         return rest
-    sys.exit(_report(_program(tokens), why, gflags=gflags))
+    sys.exit(_report(name or program_of(tokens), why, gflags=gflags))
 
 
 def _finish(options: Options, rest: list[str]) -> None:
@@ -166,7 +227,8 @@ def _finish(options: Options, rest: list[str]) -> None:
     settle(rest)
 
 
-def _program(tokens: Sequence[str]) -> str:
+def program_of(tokens: Sequence[str]) -> str:
+    """Return the name of the program, for messages."""
     return os.path.basename(tokens[0] if tokens else "") or _NAMELESS
 
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from paddle_flags import errors
 from paddle_flags._report.explain import explain
 from paddle_flags._report.listing import flags_table
-from paddle_flags.cli.options import PROGRAM, add_command, set_flags, value_suggestion
+from paddle_flags.cli.options import (
+    PROGRAM,
+    SECRET,
+    add_command,
+    may_be_secret,
+    set_flags,
+    value_suggestion,
+)
 from paddle_flags.cli.output import print_error, print_text
 
 if TYPE_CHECKING:
@@ -108,11 +115,18 @@ def _check_program(program: list[str], line: Line) -> None:
     elif program[0]:
         why = _why_no_script(program[0])
         if why and not os.path.exists(program[0]):
-            why += value_suggestion(line.rest + line.program, stop_at_argument=True)
+            why = _missing_script(why, line.rest + line.program)
     else:
         why = "expected the path of a Python script, not an empty argument"
     if why:
         raise errors.FlagArgumentError(why)
+
+
+def _missing_script(why: str, tokens: list[str]) -> str:
+    """Return why a script that isn't there can't be run, and what may be meant."""
+    if may_be_secret(tokens, stop_at_argument=True):
+        return f"no such file; its path {SECRET}"
+    return why + value_suggestion(tokens, stop_at_argument=True)
 
 
 def _why_no_script(path: str) -> str:

@@ -335,6 +335,13 @@ def test_a_conflict_of_plugins_suggests_the_option_for_a_namespace(alpha, plugin
     assert cli("list", "-p", alpha, "-p", f"other={other}").returncode == 0
 
 
+def test_without_a_command_the_help_is_an_error():
+    ended = cli(check=False)
+    assert ended.returncode == 2
+    assert not ended.stdout
+    assert ended.stderr == cli("--help").stdout
+
+
 def test_the_console_script_names_itself(alpha):
     script = Path(sys.executable).with_name("paddle-flags")
     assert run(script, "list", "-p", alpha).stdout == cli("list", "-p", alpha).stdout
@@ -420,12 +427,26 @@ def test_sensitive_values_are_in_no_output(plugin):
     words = ["-p", path, "--token=hunter3"]
     for form in forms:
         ended = cli("list", f"--format={form}", "--all", *words)
-        assert (ended.returncode, ended.stderr) == (0, "")
-        assert "hunter" not in ended.stdout
+        assert ended.returncode == 0
+        assert "hunter" not in ended.stdout + ended.stderr
     shown = cli("explain", *words, "token").stdout
     assert "token = <redacted>\n" in shown
     assert shown.count("<redacted>") == 3
     assert "hunter" not in shown
+
+
+def test_an_argument_that_may_be_the_rest_of_a_secret_is_not_shown(plugin):
+    path = plugin('PD_DEFINE_string(token, "", "x", .sensitive = true);\n')
+    for command in ("explain", "run", "list"):
+        ended = cli(command, "-p", path, "--token=my", "secret")
+        assert ended.returncode == 2
+        assert "secret'" not in ended.stderr
+        assert "secret:" not in ended.stderr
+    shown = cli("explain", "-p", path, "--token=my", "secret").stderr
+    assert "the argument is not shown, as it may be a part of a secret\n" in shown
+    shown = cli("run", "-p", path, "--token=my", "secret").stderr
+    assert "no such file; its path is not shown, as it may be a part of a secret\n" in shown
+    assert "'missing'" in cli("explain", "-p", path, "missing", "--token=my").stderr
 
 
 def test_list_cuts_long_values_and_counts_columns(plugin):

@@ -45,6 +45,30 @@ else:
     pf.parse()
 """
 
+COMMANDS = """\
+#!/usr/bin/env python
+import json, os, sys
+print("ARGV=" + json.dumps(sys.argv[1:]) + "=ARGV", flush=True)
+import paddle_flags as pf
+pf.define("quick", False, "Skip what is slow")
+pf.define("kind", "x", "Kind", choices=["xeno", "x"])
+
+def add(name): "Add a remote."
+def rename(*names): "Rename remotes."
+
+pf.commands(
+    {"train": "learning", "try-it": add, "remote": {"add": add, "rename": rename}},
+    config_flag="config",
+)
+"""
+
+TRAINING = """\
+import paddle_flags as pf
+pf.define("rate", 0.1, "Learning rate")
+pf.define("mode", "slow", "How", choices=["slow", "fast"])
+def main(): "Train a model."
+"""
+
 BROKEN = """\
 #!/usr/bin/env python
 print("words\\n--noise")
@@ -134,15 +158,17 @@ def home(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("home")
     source = write(place / "alpha.c", PLUGIN)
     build_plugin(place / "libalpha.so", source)
-    for name, text in {"train.py": PROGRAM, "sub.py": PROGRAM, "broken.py": BROKEN}.items():
+    programs = {"train.py": PROGRAM, "sub.py": PROGRAM, "broken.py": BROKEN, "cmds.py": COMMANDS}
+    for name, text in programs.items():
         write(place / name, text).chmod(0o755)
+    write(place / "learning.py", TRAINING)
     # Without it, a new user's fish reads all manual pages of the system first.
     (place / ".local/share/fish/generated_completions").mkdir(parents=True)
     write(place / "some flags.conf", "")
     write(place / "data" / "part.bin", "")
-    programs = "train.py sub.py broken.py 'python train.py'"
+    names = "train.py sub.py broken.py cmds.py 'python train.py'"
     for file, line in COMPLETION.items():
-        write(place / file, START[file] + line.format("") + line.format(programs))
+        write(place / file, START[file] + line.format("") + line.format(names))
     return place
 
 
@@ -184,6 +210,38 @@ def shell(request, home) -> Iterator[Shell]:
 )
 def test_tab_completes(shell, line, words):
     assert shell.tab(line) == words
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("./cmds.py tra", ["train"]),
+        ("./cmds.py --kind x tra", ["--kind", "x", "train"]),
+        ("./cmds.py try", ["try-it"]),
+        ("./cmds.py remote ren", ["remote", "rename"]),
+        ("./cmds.py --qui", ["--quick"]),
+        ("./cmds.py train --ra", ["train", "--rate="]),
+        ("./cmds.py train --mode=f", ["train", "--mode=fast"]),
+        ("./cmds.py --quick train --mode f", ["--quick", "train", "--mode", "fast"]),
+        ("./cmds.py train --kind xe", ["train", "--kind", "xeno"]),
+        ("./cmds.py remote --kind xe", ["remote", "--kind", "xeno"]),
+        ("./cmds.py remote rename som", ["remote", "rename", "some flags.conf"]),
+        ("./cmds.py --config som", ["--config", "some flags.conf"]),
+        ("./cmds.py --config=som", ["--config=some flags.conf"]),
+        ("./cmds.py trian --ra", ["trian", "--ra"]),
+        ("./cmds.py --ra", ["--ra"]),
+    ],
+)
+def test_tab_completes_commands_and_their_flags(shell, line, words):
+    assert shell.tab(line) == words
+
+
+def test_commands_are_listed_with_what_they_do(shell):
+    shown = " ".join(shell.listing("./cmds.py "))
+    assert "train" in shown
+    assert "remote" in shown
+    if shell.name != "bash":
+        assert "Train a model." in shown
 
 
 def test_a_name_with_a_value_waits_for_it_and_a_bool_is_whole(shell):

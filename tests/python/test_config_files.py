@@ -13,6 +13,7 @@ from support import ROOT, package, run, write
 
 import paddle_flags as pf
 from paddle_flags._input import files
+from paddle_flags._input.reading import Reading
 
 NULL = "null is not a value; to keep the default, leave the name out"
 GOLDEN = ROOT / "tests" / "golden"
@@ -328,7 +329,8 @@ def test_a_fifo_is_never_waited_for(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(os, "stat", lambda _: file)
         reader = threading.Thread(
-            target=lambda: found.extend(files.read(str(fifo), "a.toml").problems), daemon=True
+            target=lambda: found.extend(files.read(str(fifo), Reading("a.toml")).problems),
+            daemon=True,
         )
         reader.start()
         reader.join(60)

@@ -334,3 +334,76 @@ def test_list_writes_what_the_shell_and_parse_read(plugin, form, tmp_path):
     flags = {flag["name"]: flag for flag in json.loads(shown)["flags"]}
     assert flags["alpha_mode"]["value"] == value
     assert flags["alpha_level"]["source"] == "default"
+
+
+# ---- what is left out ----
+
+LEFT_OUT = {
+    "token": "is sensitive",
+    "later": "is not defined",
+    "a.b": "is not defined",
+}
+WORDS_LEFT = ["--level=7", "--token=hunter2", "--later=hunter2", "--a.b=1"]
+
+
+def dump_with_pending(python: Callable[..., Any], call: str) -> str:
+    text = f"{PROGRAM}\npf.parse(allow_pending=True)\nfound = {{}}\n{call}\nprint(found)"
+    ended = python(text, *WORDS_LEFT)
+    assert "hunter" not in ended.stdout
+    return ended.stdout
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_left_out_of_any_form_comes_with_its_reason(python, form):
+    shown = dump_with_pending(python, f"pf.dump({form!r}, left_out=found)")
+    assert shown == f"{LEFT_OUT}\n"
+    more = dump_with_pending(python, f"pf.dump({form!r}, all=True, left_out=found)")
+    assert "'fixed': 'is read-only'" in more
+    assert "'turbo': 'is retired'" in more
+
+
+def test_comments_name_what_is_left_out(python):
+    assert dump_with_pending(python, "print(pf.dump('toml'))").startswith(
+        "# left out: token is sensitive\n"
+        "# left out: later is not defined\n"
+        "# left out: a.b is not defined\n"
+        "\n"
+        "level = 7\n"
+    )
+    assert dump_with_pending(python, "print(pf.dump(), end='')").endswith(
+        "--level=7\n"
+        "# --token: left out, sensitive\n"
+        "\n"
+        "# pending\n"
+        "# --later: left out, not defined\n"
+        "# --a.b: left out, not defined\n"
+        "{}\n"
+    )
+
+
+def test_forms_with_comments_are_read_back(python, tmp_path):
+    for form, suffix in (("toml", "toml"), ("flagfile", "flags")):
+        path = tmp_path / f"values.{suffix}"
+        dump_with_pending(python, f"open({str(path)!r}, 'w').write(pf.dump({form!r}))")
+        shown = python(f"{PROGRAM}\npf.parse(config={str(path)!r})\nprint(pf.FLAGS.level)")
+        assert shown.stdout == "7\n"
+
+
+def test_what_is_left_out_must_go_into_a_dictionary(name):
+    with pytest.raises(pf.FlagTypeError, match=r"left_out: .*: expected a dict, not list"):
+        pf.dump(left_out=[])  # type: ignore[call-overload]
+    found = {"mine": "stays"}
+    pf.define(name, "x", sensitive=True).value = "y"
+    pf.dump("argv", left_out=found)
+    assert found["mine"] == "stays"
+    assert found[name] == "is sensitive"
+
+
+@pytest.mark.parametrize("form", ["argv", "environment", "json-config"])
+def test_list_reports_what_a_form_without_comments_leaves_out(plugin, form):
+    path = plugin('PD_DEFINE_string(token, "", "", .sensitive = true);\n')
+    command = [sys.executable, "-m", "paddle_flags", "list", "-p", path]
+    ended = run(*command, f"--format={form}", "--token=hunter2")
+    assert ended.stderr.endswith(": left out: token is sensitive\n")
+    assert ended.stderr.count("\n") == 1
+    assert run(*command, f"--format={form}").stderr == ""

@@ -65,4 +65,4 @@ def test_the_lists_are_what_the_compiler_makes_of_the_header():
 def test_every_attribute_is_a_keyword_and_a_property(name):
     flag = pf.define(name, "1", **dict.fromkeys(header.MARKS, False), category="Own")  # type: ignore[arg-type]
     assert not any(getattr(flag, mark) for mark in header.MARKS)
-    assert [getattr(flag, text) or None for text in header.TEXTS].count(None) == 6
+    assert [getattr(flag, text) or None for text in header.TEXTS].count(None) == 7

@@ -23,7 +23,16 @@ CELLS = [
         "get_ipython().Completer.use_jedi = False\n"
         "sorted(get_ipython().complete('pf.FLAGS[\"le', 'pf.FLAGS[\"le')[1])"
     ),
+    "level = pf.define('level', 8, 'Anew', max=9)\n(level.value, level.default, pf.FLAGS.level)",
+    (
+        "calls = []\n"
+        "depth = pf.define('depth', 3)\n"
+        "depth.watch(lambda flag: calls.append(flag.value))\n"
+        "pf.FLAGS.depth += 1\n"
+        "calls"
+    ),
 ]
+AGAIN = CELLS[-1]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +40,8 @@ def outputs() -> list[list[Any]]:
     package("ipykernel")
     client = package("nbclient")
     nbformat = package("nbformat")
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
+    cells = [nbformat.v4.new_code_cell(code) for code in [*CELLS, AGAIN]]
+    notebook = nbformat.v4.new_notebook(cells=cells)
     client.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     return [cell.outputs for cell in notebook.cells]
 
@@ -67,6 +77,17 @@ def test_flags_are_shown_as_a_table(outputs):
 @pytest.mark.extended
 def test_names_are_completed(outputs):
     assert "level" in shown(outputs[4])
+
+
+@pytest.mark.extended
+def test_a_cell_defines_a_flag_again_and_the_value_that_was_given_is_kept(outputs):
+    assert shown(outputs[5]) == "(5, 8, 5)"
+
+
+@pytest.mark.extended
+def test_a_cell_that_runs_again_has_its_watcher_once(outputs):
+    assert shown(outputs[6]) == "[4]"
+    assert shown(outputs[7]) == "[5]"
 
 
 def test_a_kernel_is_known_by_its_launcher(name, monkeypatch):

@@ -211,6 +211,36 @@ def test_a_flag_that_comes_back_with_another_type_is_read_as_that(name, plugin):
     third.unload()
 
 
+class Unprintable:
+    def __repr__(self):
+        return "hunter2"
+
+
+def test_a_flag_that_comes_back_as_a_sensitive_one_shows_no_value_any_more(name, plugin):
+    pf.load_plugin(plugin(f'PD_DEFINE_string({name}, "12", "");\n', "open")).unload()
+    kept = pf.load_plugin(plugin(f'PD_DEFINE_string({name}, "x", "");\n', "open_too"))
+    flag = pf.FLAGS[name]
+    assert flag.value == "x"
+    kept.unload()
+    secret = f'PD_DEFINE_string({name}, "hunter2", "", .sensitive = true);\n'
+    with pf.load_plugin(plugin(secret, "secret")):
+        flag.value = "hunter2"
+        shown = [repr(flag), str(flag), repr(flag.history), pf.explain(name)]
+        for wrong in (
+            lambda: flag.set_from_string("hunter2\0"),
+            lambda: flag.set_from_string("hunter2\ud800"),
+            lambda: flag.set_from_string(Unprintable()),
+            lambda: setattr(flag, "value", "hunter2\0"),
+            lambda: setattr(flag, "value", Unprintable()),
+            lambda: pf.FLAGS.update({name: "hunter2\0"}),
+            lambda: pf.override({name: Unprintable()}).__enter__(),
+        ):
+            with pytest.raises(pf.FlagError) as caught:
+                wrong()
+            shown.append(str(caught.value))
+        assert [text for text in shown if "hunter2" in text] == []
+
+
 def test_a_plugin_may_be_loaded_for_a_block(name, plugin):
     with pf.load_plugin(plugin(code(name))) as loaded:
         assert f"{name}_level" in pf.FLAGS

@@ -219,6 +219,9 @@ def test_json_has_every_property_of_every_flag():
         "frozen": False,
         "sensitive": False,
         "experimental": False,
+        "optional": False,
+        "multi": False,
+        "metavar": None,
         "deprecated": None,
         "retired": None,
         "history": [

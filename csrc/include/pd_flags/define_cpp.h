@@ -77,33 +77,33 @@ using if_class = typename std::enable_if<
 
 /* An optional value. */
 template <class T>
-struct optional {
+struct maybe {
   bool given;
   T value;
-  constexpr optional() noexcept : given(false), value() {}
-  constexpr optional(T content) noexcept : given(true), value(content) {}
+  constexpr maybe() noexcept : given(false), value() {}
+  constexpr maybe(T content) noexcept : given(true), value(content) {}
   constexpr T value_or(T other) const noexcept { return given ? value : other; }
 };
 
-#define PD__MARK_MEMBER(name, words, about) optional<bool> name;
-#define PD__TEXT_MEMBER(name, words, kind, about) optional<const char *> name;
+#define PD__MARK_MEMBER(name, words, about) maybe<bool> name;
+#define PD__TEXT_MEMBER(name, words, kind, about) maybe<const char *> name;
 
 /* The attributes that may follow the value in PD_DEFINE. */
 template <class T>
 struct attributes {
-  optional<const char *> help;
-  optional<T> min;
-  optional<T> max;
+  maybe<const char *> help;
+  maybe<T> min;
+  maybe<T> max;
   PD_FIRST_TEXTS(PD__TEXT_MEMBER)
   PD_FIRST_MARKS(PD__MARK_MEMBER)
-  optional<pd_type> list;
+  maybe<pd_type> list;
   PD_LATER_TEXTS(PD__TEXT_MEMBER)
-  optional<pd_validator> validate;
-  optional<pd_watcher> watch;
+  maybe<pd_validator> validate;
+  maybe<pd_watcher> watch;
   PD_LATER_MARKS(PD__MARK_MEMBER)
-  optional<void *> context;
-  optional<bool> assignable;              /* these two are for assignable.hpp: */
-  optional<const pd_cell_access *> access; /* FLAGS_x of PD_DEFINE can't be assigned to */
+  maybe<void *> context;
+  maybe<bool> assignable;              /* these two are for assignable.hpp: */
+  maybe<const pd_cell_access *> access; /* FLAGS_x of PD_DEFINE can't be assigned to */
 };
 
 #define PD__MARK_VALUE(name, words, about) a.name.value,
@@ -125,7 +125,7 @@ constexpr definition<T> define(pd_type type, pd_kind kind, uint32_t line, const 
           a.help.value, file, PD_FIRST_TEXTS(PD__TEXT_VALUE) nullptr, cell,
           value, a.min.value_or(low), a.max.value_or(high), a.validate.value, a.watch.value,
           a.context.value, a.access.value, a.assignable.value,
-          PD_LATER_MARKS(PD__MARK_VALUE) {}, PD_LATER_TEXTS(PD__TEXT_VALUE)};
+          PD_LATER_MARKS(PD__MARK_VALUE) {}, PD_LATER_TEXTS(PD__TEXT_VALUE) nullptr};
 }
 
 using pd__b = bool;

@@ -72,11 +72,14 @@ static inline void pd__table_fetch(const pd__table *table, uint32_t hash) {
   if (part.slots) __builtin_prefetch(&part.slots[hash & (part.capacity - 1)]);
 }
 
-/* Returns the item, or 0. Inline, so that the compiler inlines `same` as well. */
+/* Returns the item, or 0. Inline, and with one search for both arrays, so that the compiler inlines
+ * `same` as well. */
 static inline uint32_t pd__table_find(const pd__table *table, uint32_t hash, pd__table_same *same,
                                       const void *key) {
-  uint32_t item = pd__table_probe(table->now, hash, same, key);
-  return item || !table->left ? item : pd__table_probe(table->old, hash, same, key);
+  for (const pd__table_part *part = &table->now;; part = &table->old) {
+    uint32_t item = pd__table_probe(*part, hash, same, key);
+    if (item || !table->left || part == &table->old) return item;
+  }
 }
 
 #endif /* PD__TABLE_H */

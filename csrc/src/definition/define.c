@@ -173,7 +173,8 @@ static void set_defined(pd_flag *flag) {
   flag->defined = true;
   pd__hooks_count_definition(def, 1);
   flag->name = def->name;
-  flag->hooked = def->validate || def->watch;
+  flag->hooked = def->validate || def->watch || def->convert;
+  flag->optional = def->optional;
   flag->simple = pd__def_plain(def);
   __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
   pd__flag_new_generation(flag);
@@ -192,9 +193,8 @@ static bool is_assigned(const pd__cell *cell, pd_value *value) {
   return def->type != PD_TYPE_string || value->str;
 }
 
-/* Returns true if the flag has values that the validator of its new definition is to check. */
-static bool take(pd__cell *cell, pd__report *waiting) {
-  bool kept = false;
+/* Returns the flag. Sets *kept if it has values that its new definition is to check. */
+static pd_flag *take(pd__cell *cell, bool *kept, pd__report *waiting) {
   pd_flag *flag = pd__flag_meant(pd__cell_flag(cell));
   pd_value assigned;
   bool early = is_assigned(cell, &assigned);
@@ -207,12 +207,12 @@ static bool take(pd__cell *cell, pd__report *waiting) {
     flag->withdrawn = false;
     link_aliases(flag, flag->cells->def);
     if (has_values(flag)) pd__flag_review(flag, was, waiting);
-    kept = cell->def->validate && has_values(flag);
+    *kept = cell->def->validate && has_values(flag);
   }
   pd__flag_look_again(flag);
   if (flag->defined) pd__flag_publish(flag);
   if (early) pd__variable_store(cell->def, assigned);
-  return kept;
+  return flag;
 }
 
 /* A flag that was just defined and may have pending values, or values of a former definition.
@@ -261,8 +261,8 @@ void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd
   if (may_wait && !all) pd__report_memory(waiting);
   awaited *kept = NULL;
   for (size_t i = 0; i < count; i++) {
-    bool checks = take(&cells[i], waiting);
-    pd_flag *flag = pd__cell_flag(&cells[i]);
+    bool checks = false;
+    pd_flag *flag = take(&cells[i], &checks, waiting);
     bool defines = flag->cells == &cells[i] && flag->defined;
     if (all && defines) all[found++] = (awaited){flag, flag->generation, NULL};
     awaited *each = checks ? pd__arena_take(&operation->arena, sizeof *each) : NULL;

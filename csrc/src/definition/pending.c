@@ -182,17 +182,41 @@ void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *tex
   }
 }
 
+/* The text of a joined one is in an arena. */
+static void keep_again(pd__pending *given, bool joined) {
+  pd__pending *copy = given;
+  pd_status status = joined ? pd__pending_prepare(given, &copy, NULL) : PD_OK;
+  if (joined) pd__pending_drop(given);
+  if (status == PD_OK) pd__pending_keep(copy);
+}
+
+/* Returns true if the second of two uses on a command line adds to the list. */
+static bool continues(const pd__pending *first, const pd__pending *second) {
+  bool both = second && first->text && second->text;
+  return both && first->origin.source == PD_SOURCE_ARGV && second->origin.source == PD_SOURCE_ARGV;
+}
+
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
   pd__pending *list = gather_all(pd__flag_def(flag));
-  bool kept = false;
+  bool kept = false, grows = flag->defined && pd__flag_def(flag)->multi;
+  size_t room = 0;
   while (list) {
     pd__pending *given = list;
     list = given->following;
+    bool joined = room > 0;
+    if (grows && continues(given, list)) {
+      char *text = pd__lists_join(&operation->arena, given->text, list->text, &room);
+      if (!text) pd__report_memory(report);
+      if (text) list->text = text;
+      pd__pending_drop(given);
+      continue;
+    }
+    room = 0;
     if (flag->defined && !pd__deferred_validator(flag)) {
       apply(operation, flag, given, report);
       pd__pending_drop(given);
     } else { /* undefined while a validator ran, or its validator can't be called here */
-      pd__pending_keep(given);
+      keep_again(given, joined);
       kept = true;
     }
   }

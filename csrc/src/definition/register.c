@@ -6,14 +6,16 @@
 #include "../registry/hook.h"
 #include "definition.h"
 
+enum { USED = 5 }; /* addresses in images that a definition may need */
+
 /* A definition made by pd_flag_register, allocated in one block with its texts except name and
  * file. These are stored for good: the names of many flags lie close together, which makes searches
  * faster, and the flags of one file share its path. */
 typedef struct registered {
   pd__cell cell;
   pd_flag_def def;
-  pd_module *modules[4];   /* those of its variable and its code; NULL for none */
-  struct registered *next; /* in the list of those that may leave */
+  pd_module *modules[USED]; /* those of its variable and its code; NULL for none */
+  struct registered *next;  /* in the list of those that may leave */
 } registered;
 
 static registered *leaving; /* those that may leave, the newest first */
@@ -53,12 +55,12 @@ static bool store_texts(registered *made, bool comes_once) {
  * if it has none. */
 static uintptr_t address_of(const pd_flag_def *def, size_t i) {
   const uintptr_t used[] = {(uintptr_t)def->cell, (uintptr_t)def->validate, (uintptr_t)def->watch,
-                            (uintptr_t)def->access};
+                            (uintptr_t)def->access, (uintptr_t)def->convert};
   return used[i];
 }
 
-static void let_go(pd__operation *operation, pd_module *const modules[4]) {
-  for (size_t i = 0; i < 4; i++) pd__module_unregister(operation, modules[i]);
+static void let_go(pd__operation *operation, pd_module *const modules[USED]) {
+  for (size_t i = 0; i < USED; i++) pd__module_unregister(operation, modules[i]);
 }
 
 /* Returns true if the flag already has a cell for the variable, or needs none. */
@@ -71,7 +73,7 @@ static bool follows(const pd_flag *flag, const void *address) {
 /* A definition on its way into the registry. */
 typedef struct arrival {
   const pd_flag_def *def;
-  pd_module *modules[4];
+  pd_module *modules[USED];
   bool stays;           /* all of its modules do */
   bool replaces;        /* a definition of the name makes way for it, and so do `hooks` */
   const pd_hook *hooks; /* borrowed */
@@ -87,7 +89,7 @@ static registered *keep(const arrival *at) {
   pd_module *const *modules = at->modules;
   memcpy(made->modules, modules, sizeof made->modules);
   if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* stored for good */
-  pd_module *code = modules[1] ? modules[1] : modules[2];
+  pd_module *code = modules[1] ? modules[1] : modules[2] ? modules[2] : modules[4];
   if (!code) code = modules[0];
   made->cell.module = code ? code->number : 0; /* keeps the code while it runs */
   return made;
@@ -200,7 +202,7 @@ static pd_status arrive(arrival *at, const pd_flag_def *def, pd_flag **out, pd_e
   if (status == PD_OK) status = pd__def_check(&read, true, err);
   if (status != PD_OK) return status;
   at->stays = true;
-  for (size_t i = 0; i < 4; i++) { /* the loader mustn't be called with the lock held */
+  for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
     at->modules[i] = pd__module_register(address_of(&read, i));
     at->stays &= !at->modules[i] || at->modules[i]->stays;
   }
@@ -241,8 +243,8 @@ pd_status pd__do_flag_unregister(pd_flag *flag, pd_error *err) {
 
 static bool uses(const registered *one, const pd_module *module) {
   size_t i = 0;
-  while (i < 4 && !pd__module_has(module, address_of(&one->def, i))) i++;
-  return i < 4;
+  while (i < USED && !pd__module_has(module, address_of(&one->def, i))) i++;
+  return i < USED;
 }
 
 void pd__registered_leave(pd__operation *operation, const pd_module *module) {

@@ -57,10 +57,14 @@ static const char *meaning_of(const char *name, size_t length) {
   return NULL;
 }
 
+static bool is_allowed(const char *name, size_t length) {
+  return pd__name_valid(name, length) && !meaning_of(name, length);
+}
+
 static pd_status check_name(const pd__naming *of, pd_error *err) {
   char quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "";
   const char *meaning = meaning_of(of->name, of->length);
-  if (pd__name_valid(of->name, of->length) && !meaning) return PD_OK;
+  if (is_allowed(of->name, of->length)) return PD_OK;
   pd__quote_part(quoted, of->name, of->length);
   if (of->kind != PD__NAME_OWN) {
     const char *what = of->kind == PD__NAME_ALIAS ? "alias" : "old name";
@@ -131,7 +135,7 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   if (def->type == PD_TYPE_string && !def->default_value.str) {
     return refuse(def, err, PD_ERR_VALUE, "the default is NULL, expected text");
   }
-  pd_status status = pd__value_check(def, def->default_value);
+  pd_status status = def->optional ? PD_OK : pd__value_check(def, def->default_value);
   if (status == PD_OK) return PD_OK;
   const char *text = pd__value_text(def->type, def->default_value, number);
   pd__value_complaint(def, text, complaint, sizeof complaint);
@@ -188,6 +192,10 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   if (def->required && def->read_only) {
     why = "it is required and read-only: no value would be taken";
   }
+  if (def->multi && !def->list) why = "it is multi, but not a list";
+  if (def->convert && !pd__type_is_text(def->type)) {
+    why = "it has a converter, but is not a string";
+  }
   return why ? refuse(def, err, PD_ERR_ARGUMENT, "%s", why) : PD_OK;
 }
 
@@ -200,10 +208,8 @@ static bool is_simple(const pd_flag_def *def) {
   return pd__value_fits((pd_type)def->type, def->default_value);
 }
 
-pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err) {
-  if (is_simple(def)) {
-    return check_name(&(pd__naming){def, PD__NAME_OWN, def->name, strlen(def->name), NULL}, err);
-  }
+static __attribute__((noinline)) pd_status check_all(const pd_flag_def *def, bool defines,
+                                                     pd_error *err) {
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
   if (status == PD_OK) status = check_access(def, err);
@@ -216,6 +222,11 @@ pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err) {
   if (status == PD_OK) status = check_range(def, err);
   if (status == PD_OK) status = check_choices(def, err);
   return status == PD_OK ? check_default(def, err) : status;
+}
+
+pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err) {
+  if (is_simple(def) && is_allowed(def->name, strlen(def->name))) return PD_OK;
+  return check_all(def, defines, err);
 }
 
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {

@@ -1,4 +1,5 @@
 /* The command line: which tokens are flags, which are their values, and which are arguments. */
+#include <stdio.h>
 #include <string.h>
 
 #include "../base/sized.h"
@@ -15,6 +16,7 @@ typedef struct parse {
   bool last_negated;     /* it was given as --noname */
   int last_at;           /* index of the last of its tokens */
   bool *argument;        /* for each token: true if it is neither a flag nor the value of one */
+  unsigned arguments;    /* how many of them so far */
   char **fresh;          /* where the new line is built: argv itself, unless it is reordered */
   const pd_parse_options *options;
   pd__files files;
@@ -148,10 +150,70 @@ static void read_tokens(parse *run) {
       read_flag(run, text);
     } else {
       run->argument[run->at] = true;
+      if (run->arguments++ < run->options->commands) continue;
       if (run->options->no_arguments) refuse_argument(run);
       flags &= !run->options->stop_at_argument;
     }
   }
+}
+
+/* ---- Looking ---- */
+
+static int find_argument(const parse *run, int wanted) {
+  int at = 1;
+  while (at < run->argc && (!run->argument[at] || wanted-- > 0)) at++;
+  return at < run->argc ? at : run->argc;
+}
+
+/* Returns the texts that the source of `last`, the last one in the list, gives the flag. */
+static const char *join_texts(parse *run, const pd__changes *changes, const pd__change *last) {
+  pd__arena *arena = &run->reader.operation->arena;
+  const char *joined = last->text;
+  if (!pd__flag_def(last->flag)->list) return pd__intern(joined);
+  for (const pd__change *each = last; joined && each-- > changes->items;) {
+    if (each->action != PD__ASSIGN || each->origin.source != last->origin.source) continue;
+    size_t before = strlen(each->text), size = before + strlen(joined) + 2;
+    char *both = pd__arena_take(arena, size);
+    if (both) snprintf(both, size, "%s%s%s", each->text, *joined && before ? "," : "", joined);
+    joined = both;
+  }
+  return joined ? pd__intern(joined) : NULL;
+}
+
+/* Returns the assignment that decides on the wanted flag, or NULL. */
+static const pd__change *find_last(const pd__changes *changes) {
+  pd_flag_entry now = {.size = sizeof now};
+  const pd__change *last = changes->count > 0 ? &changes->items[changes->count - 1] : NULL;
+  if (!last || last->action != PD__ASSIGN) return NULL;
+  if (pd__flag_entry(last->flag, 0, &now, NULL) != PD_OK) return NULL;
+  bool hidden = pd__source_rank(now.origin.source) > pd__source_rank(last->origin.source);
+  return hidden ? NULL : last;
+}
+
+static pd_status begin_look(parse *run, pd_error *err) {
+  pd_flag *flag = (pd_flag *)run->options->look->flag;
+  run->reader.changes.looks = true;
+  if (!flag) return PD_OK;
+  run->reader.changes.wanted = pd__flag_meant(flag);
+  pd_status status = pd__flag_check_defined(run->reader.operation, flag, err);
+  if (status != PD_OK || !pd__flag_def(pd__flag_meant(flag))->sensitive) return status;
+  return pd__fail(err, PD_ERR_ARGUMENT, "options->look: %s is sensitive", flag->name);
+}
+
+static pd_status give_look(parse *run, pd_error *err) {
+  pd_parse_look *asked = run->options->look;
+  pd_parse_look look = {.size = sizeof look, .flag = asked->flag, .argument = asked->argument};
+  const pd__change *last = find_last(&run->reader.changes);
+  look.index = find_argument(run, look.argument);
+  if (last) {
+    look.text = join_texts(run, &run->reader.changes, last);
+    look.origin = last->origin;
+    if (look.origin.place) look.origin.place = pd__intern(look.origin.place);
+  }
+  bool whole = !last || (look.text && (look.origin.place || !last->origin.place));
+  if (!whole || run->reader.operation->arena.failed) return pd__fail_memory(err);
+  pd__sized_give(asked, &look, sizeof look);
+  return PD_OK;
 }
 
 static pd_status give_help(const parse *run, pd_help *help, pd_error *err) {
@@ -169,6 +231,7 @@ static pd_status read_line(parse *run, pd_error *err) {
   if (options->config) pd__config_give(options->config, reader);
   if (prefix) pd__environment_read(prefix, &reader->changes);
   read_tokens(run);
+  if (options->look) return give_look(run, err);
   if (pd__option_help(reader, &help)) return give_help(run, &help, err);
   reader->changes.ask_all = true;
   pd_status status = pd__reader_finish(reader);
@@ -226,6 +289,10 @@ static pd_status take_options(const pd_parse_options *options, pd_parse_options 
   if (!options) return PD_OK;
   size_t least = PD__SIZE_UP_TO(pd_parse_options, errors);
   pd_status status = pd__sized_take(options, least, known, sizeof *known, "options", err);
+  if (status == PD_OK && known->look) {
+    size_t looks = PD__SIZE_UP_TO(pd_parse_look, origin);
+    status = pd__sized_check(known->look, looks, "options->look", err);
+  }
   if (status != PD_OK || !known->help) return status;
   return pd__sized_check(known->help, PD__SIZE_UP_TO(pd_help, pattern), "options->help", err);
 }
@@ -238,7 +305,7 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   pd_status status = take_options(options, &known, err);
   if (status == PD_OK) status = check_arguments(argc, argv, &known, err);
   if (status != PD_OK) return status;
-  pd__report report = {.list = known.errors, .first = err};
+  pd__report report = {.list = known.look ? NULL : known.errors, .first = known.look ? NULL : err};
   parse run = {.argc = *argc, .argv = argv, .options = &known};
   PD__OPERATION(operation);
   run.argument = pd__arena_take(&operation.arena, (size_t)*argc + 1);
@@ -257,7 +324,8 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   run.reader.sources = &run.files;
   run.reader.program = *argc > 0 ? argv[0] : NULL;
   run.reader.allow_pending = known.allow_pending;
-  status = read_line(&run, err);
-  if (status == PD_OK) arrange(&run, argc);
+  if (known.look) status = begin_look(&run, err);
+  if (status == PD_OK) status = read_line(&run, err);
+  if (status == PD_OK && !known.look) arrange(&run, argc);
   return pd__operation_return(&operation, status);
 }

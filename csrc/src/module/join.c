@@ -23,11 +23,17 @@ static pd_module *find_waiting(const pd__platform_image *image) {
   return NULL;
 }
 
+static void forget_errors(pd__membership *member) {
+  pd__do_error_list_free(member->errors);
+  pd__do_error_list_free(member->refused);
+  member->errors = member->refused = NULL;
+}
+
 pd_module *pd__member_add(const pd__platform_image *image) {
   pd_module *module = find_waiting(image);
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
-  if (module->membership) pd__do_error_list_free(module->membership->errors);
+  if (module->membership) forget_errors(module->membership);
   if (!module->membership) module->membership = pd__forever(sizeof *module->membership);
   if (!module->membership) return NULL;
   *module->membership = (pd__membership){.errors = NULL};
@@ -78,6 +84,25 @@ static bool define(pd__operation *operation, pd_module *module, const pd_module_
   return defined;
 }
 
+/* Keeps the errors from the one at `first` on for pd_modules_check, as nobody else returns them,
+ * and warns of the first refusal in a module. */
+static void note_refusal(const pd_module *module, size_t first) {
+  pd__membership *member = module->membership;
+  const pd_error *why = pd__do_error_list_at(member->errors, first), *each = why;
+  bool again = member->refused != NULL;
+  if (!again) member->refused = pd__do_error_list_new();
+  pd__report kept = {.list = member->refused};
+  while (each) {
+    pd__report_add(&kept, each);
+    each = pd__do_error_list_at(member->errors, ++first);
+  }
+  if (again || !why) return;
+  pd__fail(pd__warning_add(PD_WARNING_REFUSED), PD_OK,
+           "%s: %s refused, and its own code sees only %s: %s", pd__tail(module->path, 160),
+           member->status == PD_OK ? "a flag was" : "was",
+           member->status == PD_OK ? "the default" : "defaults", why->message);
+}
+
 /* Defines what was added since the module joined. During the pd_module_load in which the module
  * joined, a refusal undefines the whole module; later, only the new definitions are refused. */
 static void join_late(pd__operation *operation, pd_module *module, const pd__loading *load) {
@@ -85,13 +110,17 @@ static void join_late(pd__operation *operation, pd_module *module, const pd__loa
   pd_error err = {.status = member->status, .message = "its module was refused"};
   pd__lates lates = pd__lates_of(member->record, module->high, false);
   pd__report refused = {.list = member->errors, .first = &err};
+  size_t before = pd__do_error_list_count(member->errors);
   if (lates.first == lates.end) return;
   if (member->status != PD_OK) {
     pd__lates_settle(lates, NULL, &err);
     return;
   }
   if (define(operation, module, NULL, lates, &refused)) return;
-  if (!load || member->joined_in != load) return;
+  if (!load || member->joined_in != load) {
+    note_refusal(module, before);
+    return;
+  }
   pd__member_undefine(operation, module);
   member->status = refused.status;
 }
@@ -127,7 +156,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   member->withdrawn_with = NULL;
   bool asked_for = load && pd__platform_is_path(load->path, path);
   module->name_space = asked_for ? load->name_space : "";
-  pd__do_error_list_free(member->errors);
+  forget_errors(member);
   member->errors = pd__do_error_list_new();
   pd__report refused = {.list = member->errors, .first = &first};
   if (status == PD_OK) {
@@ -137,6 +166,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
     pd__report_add(&refused, &err);
   }
   member->status = refused.status;
+  if (!load && refused.status != PD_OK) note_refusal(module, 0);
 }
 
 /* ---- The functions of pd_host ---- */

@@ -194,6 +194,16 @@ static pd_flag *find_flag(const pd_module *module, size_t index, size_t *count) 
   return found;
 }
 
+pd_status pd__do_modules_check(pd_error_list *errors, pd_error *err) {
+  pd__report report = {.list = errors, .first = err};
+  pd__platform_lock();
+  for (pd_module *each = NULL; (each = pd__module_next(each));) {
+    if (each->present && each->membership) pd__report_add_all(&report, each->membership->refused);
+  }
+  pd__platform_unlock();
+  return report.status;
+}
+
 pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   pd_module_info found = {.size = sizeof found};

@@ -50,6 +50,7 @@ typedef struct pd__membership {
   pd__defs *defs;                  /* a list; those of the record come first */
   pd_status status;                /* why it was refused */
   pd_error_list *errors;           /* owned; from joining; may be NULL */
+  pd_error_list *refused;          /* owned; those of them that no pd_module_load returns */
   const pd__loading *joined_in;    /* the pd_module_load under way in which it joined, or NULL */
   const pd_module *withdrawn_with; /* the refused module that it came with, or NULL */
 } pd__membership;

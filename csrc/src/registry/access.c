@@ -40,7 +40,7 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
   for (;;) {
     uint32_t before = __atomic_load_n(&flag->generation, __ATOMIC_ACQUIRE);
     uint8_t state = __atomic_load_n(&flag->state, __ATOMIC_ACQUIRE);
-    if ((state & 0xf) != type) {
+    if ((state & PD__STATE_TYPE) != type) {
       if (!err) return state ? PD_ERR_TYPE : PD_ERR_UNDEFINED;
       return get_locked((pd_flag *)flag, type, value, err);
     }
@@ -104,14 +104,29 @@ pd_status pd__do_flag_set_from_string(pd_flag *flag, const char *text, pd_error 
   return set(flag, text, PD_TYPE_string, (pd_value){0}, &pd__at_run_time, err);
 }
 
-pd_status pd__do_flag_set_by_name(const char *name, const char *text, pd_error *err) {
-  if (!name) return pd__fail_null(err, "name");
-  if (!text) return pd__fail_null(err, "text");
+/* Returns false if the set needs an operation, or one must end to do what is due. */
+static bool set_at_once(const char *name, const char *text) {
+  pd__platform_lock();
+  pd_flag *node = pd__names_find(name, strlen(name));
+  bool set = node && pd__assign_at_once(node, text, (pd_value){0}, &pd__at_run_time);
+  pd__platform_unlock();
+  return set && !pd__is_due(PD__DUE_ANY);
+}
+
+/* Not inlined, so that set_at_once doesn't pay for the stack of an operation. */
+static __attribute__((noinline)) pd_status set_in_operation(const char *name, const char *text,
+                                                            pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_flag *node = pd__resolve(name, strlen(name));
   pd_status status = node ? pd__assign(&operation, node, text, (pd_value){0}, &pd__at_run_time, err)
                           : pd__fail_undefined(name, err);
   return pd__operation_return(&operation, status);
+}
+
+pd_status pd__do_flag_set_by_name(const char *name, const char *text, pd_error *err) {
+  if (!name) return pd__fail_null(err, "name");
+  if (!text) return pd__fail_null(err, "text");
+  return set_at_once(name, text) ? PD_OK : set_in_operation(name, text, err);
 }
 
 pd_status pd__do_flag_set_default(pd_flag *flag, const char *text, pd_error *err) {

@@ -36,8 +36,38 @@ static void add(pd__changes *changes) {
   changes->hooked |= pd__hooks_concern(flag);
 }
 
+/* ---- Lists that grow ---- */
+
+/* Returns true if the value of `change` is added to that of `other`: both are uses of one flag on a
+ * command line, or in a file that isn't structured. */
+static bool continues(const pd__change *change, const pd__change *other) {
+  const pd_origin *here = &change->origin, *there = &other->origin;
+  bool used = other->action == PD__ASSIGN && other->text && !other->literal;
+  if (!used || other->flag != change->flag || here->source != there->source) return false;
+  bool same_file = here->place && there->place && !strcmp(here->place, there->place);
+  return here->source == PD_SOURCE_ARGV || (here->source == PD_SOURCE_FILE && same_file);
+}
+
+/* Takes over the items of the previous use, which then does nothing. */
+static pd_status take_over(const pd__changes *changes, pd__change *change, pd_error *err) {
+  if (change->action != PD__ASSIGN || !change->text || change->literal) return PD_OK;
+  for (size_t i = changes->count; i > 0; i--) {
+    pd__change *other = &changes->items[i - 1];
+    if (!continues(change, other)) continue;
+    size_t room = other->room;
+    char *text = pd__lists_join(&changes->operation->arena, other->text, change->text, &room);
+    if (!text) return pd__fail_memory(err);
+    other->action = PD__IDLE;
+    change->text = change->value.str = text;
+    change->room = room;
+    break;
+  }
+  return PD_OK;
+}
+
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                           const pd_origin *origin, uint32_t literal, pd_error *err) {
+  if (changes->looks && pd__flag_meant(node) != changes->wanted) return PD_OK;
   pd__change *change = next(changes);
   if (!change) return pd__fail_memory(err);
   *change = (pd__change){.flag = pd__flag_meant(node),
@@ -47,6 +77,8 @@ pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text,
                          .origin = *origin,
                          .literal = (uint8_t)literal};
   pd_status status = pd__prepare(change, changes, err);
+  bool grows = status == PD_OK && !change->flag->simple && pd__flag_def(change->flag)->multi;
+  if (grows) status = take_over(changes, change, err);
   if (status == PD_OK && change->action != PD__IDLE) add(changes);
   return status;
 }
@@ -56,21 +88,6 @@ void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_v
   pd_error err;
   pd_status status = pd__changes_try(changes, node, text, value, origin, literal, &err);
   if (status != PD_OK) pd__report_add(changes->report, &err);
-}
-
-void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_t count,
-                         const pd_origin *origin) {
-  pd__changes_reserve(changes, count);
-  for (size_t i = 0; i < count; i++) {
-    pd_error err;
-    pd_flag *flag = items[i].flag;
-    const char *text = items[i].text;
-    pd_status status = pd__flag_check_handle(changes->operation, flag, text, items[i].type, &err);
-    if (status == PD_OK) {
-      status = pd__changes_try(changes, flag, text, items[i].value, origin, 0, &err);
-    }
-    if (status != PD_OK) pd__report_add(changes->report, &err);
-  }
 }
 
 /* ---- Changes without a new value ---- */
@@ -92,6 +109,38 @@ static bool is_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin
   return false;
 }
 
+static bool can_be_unset(const pd__changes *changes, const pd_flag *flag, const pd_origin *origin) {
+  bool now = changes->pushes || origin->source == PD_SOURCE_RUNTIME;
+  return flag && flag->defined && flag->optional && now;
+}
+
+/* An override has the default then; without one, this is a reset. */
+static void unset(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
+  if (!is_open(changes, flag, origin)) return;
+  pd__change change = {.flag = flag, .origin = *origin, .resets = true};
+  pd__prepare_reset(&change, changes->pushes);
+  add_plain(changes, &change);
+}
+
+void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_t count,
+                         const pd_origin *origin) {
+  pd__changes_reserve(changes, count);
+  for (size_t i = 0; i < count; i++) {
+    pd_error err;
+    pd_flag *flag = items[i].flag;
+    const char *text = items[i].text;
+    if (!text && !items[i].type && can_be_unset(changes, flag, origin)) {
+      unset(changes, flag, origin);
+      continue;
+    }
+    pd_status status = pd__flag_check_handle(changes->operation, flag, text, items[i].type, &err);
+    if (status == PD_OK) {
+      status = pd__changes_try(changes, flag, text, items[i].value, origin, 0, &err);
+    }
+    if (status != PD_OK) pd__report_add(changes->report, &err);
+  }
+}
+
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
@@ -106,7 +155,7 @@ void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
   } else if (is_open(changes, flag, &pd__at_run_time)) {
     pd__change change = {.flag = flag, .action = (uint8_t)action, .origin = pd__at_run_time};
     change.resets = action == PD__RESET;
-    pd__prepare_reset(&change);
+    pd__prepare_reset(&change, false);
     add_plain(changes, &change);
   }
 }
@@ -126,12 +175,13 @@ pd_status pd__changes_ask(pd__changes *changes) {
   pd__report *report = changes->report;
   pd_error err;
   bool asks = changes->hooked || (changes->ask_all && pd__hooks_ask());
-  if (report->status != PD_OK || !asks || changes->forced) return report->status;
-  if (pd__hooks_check_depth(&err) == PD_OK) {
-    pd__validate(changes);
-  } else {
+  if (!asks || changes->forced) return report->status;
+  if (pd__hooks_check_depth(&err) != PD_OK) {
     pd__report_add(report, &err);
+    return report->status;
   }
+  if (changes->hooked) pd__convert(changes); /* reports its errors together with earlier ones */
+  if (report->status == PD_OK) pd__validate(changes);
   return report->status;
 }
 
@@ -147,17 +197,14 @@ pd_status pd__changes_finish(pd__changes *changes) {
   return pd__changes_commit(changes);
 }
 
-/* Most assignments are of a number to a flag without validators and watchers. They need no memory,
- * so parsing and storing the value is all there is to do. */
-static bool assign_at_once(pd_flag *flag, const char *text, pd_value value,
-                           const pd_origin *origin) {
+bool pd__assign_at_once(pd_flag *flag, const char *text, pd_value value, const pd_origin *origin) {
   if (!flag->simple || flag->frozen || flag->assignable || flag->extended) return false;
   if (flag->type == PD_TYPE_string || origin->place || pd__hooks_concern(flag)) return false;
   if (text && pd__value_parse(flag->type, text, &value) != PD_OK) return false;
   return pd__history_renew(flag, value, origin);
 }
 
-/* Apart from assign_at_once, which is faster without the list on its stack. */
+/* Apart from pd__assign, which is faster without the list on its stack. */
 static __attribute__((noinline)) pd_status assign_in_stages(pd__operation *operation, pd_flag *node,
                                                             const char *text, pd_value value,
                                                             const pd_origin *origin,
@@ -172,6 +219,6 @@ static __attribute__((noinline)) pd_status assign_in_stages(pd__operation *opera
 
 pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin, pd_error *err) {
-  if (assign_at_once(node, text, value, origin)) return PD_OK;
+  if (pd__assign_at_once(node, text, value, origin)) return PD_OK;
   return assign_in_stages(operation, node, text, value, origin, err);
 }

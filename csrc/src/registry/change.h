@@ -1,5 +1,6 @@
 /* The only way to change a value: resolve the name (resolve.c), parse and check the value
- * (prepare.c), call the validators (validate.c), commit (commit.c), notify the watchers (notify.c).
+ * (prepare.c), convert texts (convert.c), call the validators (validate.c), commit (commit.c),
+ * notify the watchers (notify.c).
  * Changes that are made together go through each stage together, so either all of them take effect
  * or none does.
  *
@@ -27,6 +28,8 @@ typedef struct pd__change {
   pd_origin origin;           /* for PD__DROP: its source */
   pd__overridden *overridden; /* for PD__POP */
   uint32_t generation;        /* of the definition that the change was prepared for */
+  size_t room;                /* of the buffer in the arena that `text` is in; 0: in none */
+  uint32_t converted;         /* the generation whose converter has made `value`; 0: none */
   uint8_t action;             /* pd__action */
   uint8_t type;               /* of the flag when the change was prepared */
   uint8_t literal;            /* how a file wrote the value, as in pd_config_add; 0: as text */
@@ -35,13 +38,15 @@ typedef struct pd__change {
 
 typedef struct pd__changes {
   pd__operation *operation;
-  pd__report *report;   /* collects the errors; borrowed */
-  pd_override override; /* with `pushes`: the number of the new override */
-  bool pushes;          /* the values make up a new override */
-  bool early;           /* the flag is being defined: it may change although startup is over */
-  bool forced;          /* call no validators */
-  bool ask_all;         /* call all validators, also those of flags that don't change */
-  bool hooked;          /* there may be a validator to call or a watcher to notify */
+  pd__report *report;    /* collects the errors; borrowed */
+  pd_override override;  /* with `pushes`: the number of the new override */
+  bool pushes;           /* the values make up a new override */
+  bool early;            /* the flag is being defined: it may change although startup is over */
+  bool forced;           /* call no validators */
+  bool ask_all;          /* call all validators, also those of flags that don't change */
+  bool looks;            /* nothing will be committed: only changes of `wanted` are prepared */
+  const pd_flag *wanted; /* or NULL: of no flag */
+  bool hooked;           /* there may be a validator to call or a watcher to notify */
   size_t count, capacity;
   pd__change *items;
   pd__change single; /* holds the items while there is at most one */
@@ -80,7 +85,12 @@ pd_status pd__changes_ask(pd__changes *changes);
 pd_status pd__changes_commit(pd__changes *changes);
 pd_status pd__changes_finish(pd__changes *changes);
 
-/* Assigns one value, through all stages. */
+/* Assigns a number to a flag without validators and watchers, which is what most assignments do.
+ * That needs no memory and runs no callback, so it needs no operation. Returns false, and changes
+ * nothing, if the flag, the value or the origin needs the stages. */
+bool pd__assign_at_once(pd_flag *node, const char *text, pd_value value, const pd_origin *origin);
+
+/* Assigns one value, through all stages where they are needed. */
 pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin, pd_error *err);
 
@@ -89,8 +99,13 @@ pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, 
 /* Parses the value and checks that the flag accepts it. Stores nothing in the flag. */
 pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err);
 
-/* Decides what a reset does: drop the values, or assign the default if the flag has an override. */
-void pd__prepare_reset(pd__change *change);
+/* Checks the value that the converter has made of `text`. */
+pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, const char *text,
+                                pd_error *err);
+
+/* Decides what a reset does: drop the values, or assign the default if the flag has an override or
+ * gets one. */
+void pd__prepare_reset(pd__change *change, bool pushes);
 
 /* Checks everything again after the lock was released; changes that were prepared for another
  * definition are prepared anew. Errors go to the report. */
@@ -126,7 +141,10 @@ static inline uint32_t pd__change_drops(const pd__change *change) {
   return change->action == PD__DROP ? PD__SOURCE_BIT(change->origin.source) : 0;
 }
 
-/* ---- Later stages (validate.c, commit.c, notify.c) ---- */
+/* ---- Later stages (convert.c, validate.c, commit.c, notify.c) ---- */
+
+/* Replaces texts by their canonical form. Rejections go to the report. */
+void pd__convert(pd__changes *changes);
 
 /* Rejections go to the report. */
 void pd__validate(pd__changes *changes);

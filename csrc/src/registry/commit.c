@@ -91,7 +91,7 @@ static void assign(const pd__changes *changes, const pd__change *change) {
     return;
   }
   pd_override number = changes->pushes ? changes->override : top->number;
-  pd__override_give(flag, number, change->value, &change->origin);
+  pd__override_give(flag, number, change->value, &change->origin, change->resets);
   pd__flag_store(flag, change->value);
 }
 

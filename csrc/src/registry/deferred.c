@@ -44,6 +44,7 @@ void pd__deferred_in_child(void) {
 
 bool pd__deferred_validator(const pd_flag *flag) {
   if (!pd__loader_now.within) return false;
+  if (flag->defined && pd__flag_def(flag)->convert) return true;
   const pd__target *at = pd__hooks_of(flag);
   while (at && (at->hook->watches || !at->hook->waits)) at = at->next;
   return at != NULL;

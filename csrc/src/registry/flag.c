@@ -22,17 +22,44 @@ pd_value pd__flag_base(const pd_flag *flag) {
   return pd__flag_override(flag) ? flag->extra->base : pd__flag_value(flag);
 }
 
+pd_status pd__fail_gone(const pd_flag *flag, pd_error *err) {
+  return pd__fail(err, PD_ERR_UNDEFINED, "%s: %s", flag->name,
+                  flag->withdrawn ? "its definition was taken back"
+                                  : "the module that defined it has been unloaded");
+}
+
 /* ---- Publishing ---- */
 
-void pd__flag_store(pd_flag *flag, pd_value value) {
-  pd__cell_store(flag->type, pd__flag_address(flag, flag->type), value);
-  if (flag->single) {
-    if (flag->variable) pd__cell_store(flag->type, flag->variable, value);
-    return;
-  }
+static void store_everywhere(pd_flag *flag, pd_value value) {
+  void *second = flag->single ? flag->variable : NULL;
+  pd__cells_store(flag->type, pd__flag_address(flag, flag->type), second, value);
+  if (flag->single) return;
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->cell && cell->def->type == flag->type) pd__variable_store(cell->def, value);
   }
+}
+
+static bool is_unset(const pd_flag *flag) {
+  const pd__overridden *top = pd__flag_override(flag);
+  return !(top ? top->values->origin.source != PD_SOURCE_DEFAULT : flag->assigned);
+}
+
+static void store_state(pd_flag *flag) {
+  uint8_t state = (uint8_t)(flag->type | pd__flag_def(flag)->list << 4);
+  if (flag->assignable) state |= PD__STATE_ASSIGNABLE;
+  if (flag->optional && is_unset(flag)) state |= PD_STATE_UNSET;
+  __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
+}
+
+/* A reader without the lock, which looks at the state first, must not take the default of an
+ * optional flag for a value: the state changes before the value when that goes, and after it when
+ * it comes. */
+void pd__flag_store(pd_flag *flag, pd_value value) {
+  bool may_be_unset = flag->optional && flag->defined && flag->state;
+  bool unset = may_be_unset && is_unset(flag);
+  if (unset) store_state(flag);
+  store_everywhere(flag, value);
+  if (may_be_unset && !unset) store_state(flag);
 }
 
 void pd__flag_publish(pd_flag *flag) {
@@ -41,9 +68,7 @@ void pd__flag_publish(pd_flag *flag) {
   pd_value value = flag->assigned ? pd__flag_value(flag) : pd__def_default(def);
   if (top) value = top->values->value;
   pd__flag_store(flag, value);
-  uint8_t state = (uint8_t)(flag->type | def->list << 4);
-  if (flag->assignable) state |= PD__STATE_ASSIGNABLE;
-  __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
+  store_state(flag);
 }
 
 void pd__flag_look_again(pd_flag *flag) {

@@ -19,16 +19,19 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   const pd_flag_def *def = pd__flag_def(flag);
   pd_module *module = pd__cell_module(flag->cells);
   bool stored = true;
+  pd__entry given;
   info->name = lasting(def->name, &stored);
   info->type = def->type;
   info->source = flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
-  if (pd__flag_override(flag)) info->source = PD_SOURCE_OVERRIDE;
+  const pd__overridden *top = pd__flag_override(flag);
+  if (top) info->source = top->values->origin.source;
   info->help = lasting(def->help, &stored);
   info->file = lasting(def->file, &stored);
   info->line = def->line;
   info->module = lasting(def->module || !module ? def->module : module->path, &stored);
   PD_TEXT_MAP(COPY_TEXT)
   PD_MARK_MAP(COPY_MARK)
+  info->optional = def->optional && !pd__history_find(flag, PD_SOURCE_DEFAULT, &given);
   info->frozen = flag->frozen || (def->startup_only && pd__startup_over);
   info->owner = flag->cells->registered ? NULL : module;
   info->default_value = pd__flag_default(flag);

@@ -28,7 +28,9 @@ static struct {
 
 static char fold(char c) { return c == '-' ? '_' : c; }
 
-static bool same_folded(const char *stored, const char *name, size_t length) {
+/* Few names are spelled with a `-`: not inlined, so that the others don't need its registers. */
+static __attribute__((noinline)) bool same_folded(const char *stored, const char *name,
+                                                  size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (fold(stored[i]) != fold(name[i])) return false;
   }
@@ -44,9 +46,10 @@ bool pd__name_valid(const char *name, size_t length) {
   static const bool inner[256] = {['-'] = true, ['.'] = true, ['_'] = true, FIVE('0'),
                                   FIVE('5'),    LETTERS('A'), LETTERS('a')};
   if (length == 0 || length > PD_NAME_MAX || (unsigned char)*name < 'A') return false;
-  size_t i = 0;
-  while (i < length && inner[(unsigned char)name[i]]) i++;
-  return i == length;
+  bool valid = true;
+#pragma GCC unroll 8
+  for (size_t i = 0; i < length; i++) valid &= inner[(unsigned char)name[i]];
+  return valid;
 }
 
 /* ---- The table ---- */
@@ -59,7 +62,7 @@ pd_flag *pd__names_at(uint32_t index) { return index < names.count ? node_at(ind
 
 uint32_t pd__names_count(void) { return names.count; }
 
-static bool same_name(uint32_t item, const void *key) {
+static inline bool same_name(uint32_t item, const void *key) {
   const pd__sought *wanted = key;
   const pd_flag *node = node_at(item - 1);
   if (node->length != wanted->length) return false;
@@ -75,7 +78,7 @@ static uint32_t hash_of(const char *name, size_t length) {
   return pd__hash_text(folded, length);
 }
 
-static pd_flag *find(const char *name, size_t length, uint32_t hash) {
+static inline pd_flag *find(const char *name, size_t length, uint32_t hash) {
   pd__sought wanted = {name, (uint32_t)length, hash};
   uint32_t item = pd__table_find(&names.table, hash, same_name, &wanted);
   return item ? node_at(item - 1) : NULL;
@@ -87,11 +90,15 @@ pd__sought pd__names_seek(const char *name, size_t length) {
   return wanted;
 }
 
+static __attribute__((noinline)) pd_flag *find_folded(const char *name, size_t length) {
+  return memchr(name, '-', length) ? find(name, length, hash_of(name, length)) : NULL;
+}
+
 /* Few names have a `-`, so first try the name as it is spelled. */
 pd_flag *pd__names_find(const char *name, size_t length) {
   if (length > PD_NAME_MAX) return NULL;
   pd_flag *node = find(name, length, pd__hash_text(name, length));
-  return node || !memchr(name, '-', length) ? node : find(name, length, hash_of(name, length));
+  return node ? node : find_folded(name, length);
 }
 
 bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, count); }

@@ -19,8 +19,10 @@ pd_override pd__override_new(size_t count) {
   return number;
 }
 
-void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin) {
+void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
+                       bool resets) {
   pd_origin place = {PD_SOURCE_OVERRIDE, origin->line, origin->place, origin->column};
+  if (resets && flag->optional) place.source = PD_SOURCE_DEFAULT; /* then it has no value */
   pd__extra *extra = pd__flag_extra(flag); /* can't fail: made before the commit */
   pd__overridden *top = extra->overrides;
   if (!top || top->number != number) {
@@ -32,6 +34,7 @@ void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const 
     extra->overrides = top = fresh;
   }
   pd__entries_push(&top->values, pd__entry_take(value, &place));
+  if (top->values->next) top->values->next->replaced = true;
 }
 
 /* The caller publishes the value below, unless the flag is undefined. */

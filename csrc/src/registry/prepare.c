@@ -79,10 +79,18 @@ static pd_status check_literal(const pd__change *change, pd_error *err) {
 
 /* ---- Parsing ---- */
 
+/* Choices are checked after the conversion, which may make a value one of them. */
+static pd_status check_value(const pd_flag_def *def, pd_value value) {
+  pd_flag_def open = *def;
+  if (!def->convert) return pd__value_check(def, value);
+  open.choices = NULL;
+  return pd__value_check(&open, value);
+}
+
 static pd_status read_value(const pd_flag *flag, const char *text, pd_value *value) {
   if (flag->simple && text) return pd__value_parse(flag->type, text, value);
   pd_status status = text ? pd__value_read(pd__flag_def(flag), text, value) : PD_OK;
-  return status == PD_OK ? pd__value_check(pd__flag_def(flag), *value) : status;
+  return status == PD_OK ? check_value(pd__flag_def(flag), *value) : status;
 }
 
 static pd_status read_and_check(pd__change *change, pd_error *err) {
@@ -99,12 +107,16 @@ static pd_status read_and_check(pd__change *change, pd_error *err) {
   return pd__fail_value(status, flag, change->node->name, text, &change->origin, err);
 }
 
+/* Returns true if the flag has the value of the change. */
+static bool is_kept(const pd__change *change) {
+  const pd_flag *flag = change->flag;
+  return pd__value_same(pd__flag_def(flag), change->value, pd__flag_value(flag));
+}
+
 /* After startup, a startup-only flag still accepts the value that it has, which changes nothing: a
  * forked child or the initializer of a pool may set everything again. */
 static pd_status read_late(pd__change *change, pd_error *err) {
-  const pd_flag *flag = change->flag;
-  bool kept = read_and_check(change, NULL) == PD_OK &&
-              pd__value_same(pd__flag_def(flag), change->value, pd__flag_value(flag));
+  bool kept = read_and_check(change, NULL) == PD_OK && is_kept(change);
   change->action = PD__IDLE;
   return kept ? PD_OK : fail_late(change->node->name, &change->origin, err);
 }
@@ -124,15 +136,27 @@ pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *
     if (def->retired || def->deprecated) pd__warn_of_flag(flag, &change->origin);
     if (def->retired) change->action = PD__IDLE;
     bool late = is_late(flag) && !changes->early && !def->retired;
-    if (late) return read_late(change, err);
+    if (late && !def->convert) return read_late(change, err);
   }
   return change->action == PD__IDLE ? PD_OK : read_and_check(change, err);
 }
 
-void pd__prepare_reset(pd__change *change) {
+pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, const char *text,
+                                pd_error *err) {
+  const pd_flag *flag = change->flag;
+  pd_status status = pd__value_check(pd__flag_def(flag), change->value);
+  if (status != PD_OK) {
+    return pd__fail_value(status, flag, change->node->name, text, &change->origin, err);
+  }
+  if (!is_late(flag) || changes->early) return PD_OK;
+  change->action = PD__IDLE;
+  return is_kept(change) ? PD_OK : fail_late(change->node->name, &change->origin, err);
+}
+
+void pd__prepare_reset(pd__change *change, bool pushes) {
   pd_flag *flag = change->flag;
   if (!change->resets) return;
-  change->action = pd__flag_override(flag) ? PD__ASSIGN : PD__RESET;
+  change->action = pushes || pd__flag_override(flag) ? PD__ASSIGN : PD__RESET;
   change->type = flag->type;
   change->value = pd__flag_default(flag);
 }
@@ -141,7 +165,7 @@ void pd__prepare_reset(pd__change *change) {
 
 static pd_status check_again(pd__change *change, const pd__changes *changes, pd_error *err) {
   pd_flag *flag = change->flag;
-  if (flag->defined) pd__prepare_reset(change); /* overrides may have changed */
+  if (flag->defined) pd__prepare_reset(change, changes->pushes); /* overrides may have changed */
   if (change->action == PD__ASSIGN && !change->resets && change->generation != flag->generation) {
     pd_status typed = PD_OK; /* text suits every type */
     if (!change->text) typed = pd__flag_check_type(changes->operation, flag, change->type, err);
@@ -151,7 +175,8 @@ static pd_status check_again(pd__change *change, const pd__changes *changes, pd_
   change->generation = flag->generation;
   if (status != PD_OK || change->action == PD__IDLE) return status;
   status = check_open(flag, change->node->name, &change->origin, err);
-  bool late = status == PD_OK && is_late(flag) && !changes->early;
+  bool converts = change->action == PD__ASSIGN && pd__flag_def(flag)->convert;
+  bool late = status == PD_OK && is_late(flag) && !changes->early && !converts;
   return late ? fail_late(change->node->name, &change->origin, err) : status;
 }
 

@@ -104,7 +104,8 @@ struct pd_flag {
   bool defined : 1;     /* the first cell has the definition */
   bool single : 1;      /* there is one cell; its variable, if any, is `variable` */
   bool simple : 1;      /* the definition accepts all values of its type from all sources */
-  bool hooked : 1;      /* the definition has a validator or a watcher */
+  bool hooked : 1;      /* the definition has a validator, a watcher or a converter */
+  bool optional : 1;    /* its default stands for no value */
   bool frozen : 1;      /* by pd_flag_freeze; outlives the definition */
   bool assignable : 1;  /* a module may assign to its variable */
   bool warned : 1;      /* a warning about its use was added */
@@ -389,6 +390,7 @@ void pd__pins_take(pd__operation *operation);
 
 /* ---- The value of a flag (flag.c) ---- */
 
+#define PD__STATE_TYPE 0x07
 #define PD__STATE_ASSIGNABLE 0x80
 
 /* Returns the address of the registry's own copy of the value, while the flag has that type. Valid
@@ -484,7 +486,8 @@ void pd__entries_push(pd__entry **list, pd__entry *fresh);
 pd_override pd__override_new(size_t count);
 
 /* Gives a flag a value of the override being made, or of its topmost override. */
-void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin);
+void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
+                       bool resets);
 
 /* Returns what the override does to each of its *count flags; `flag` is NULL where it no longer
  * does anything. Valid until pd__override_forget. Returns NULL if there is no such override. */

@@ -24,12 +24,6 @@ pd__meaning pd__resolve_negated(const char *name, size_t length) {
   return (pd__meaning){flag, flag, flag != NULL};
 }
 
-pd_status pd__fail_gone(const pd_flag *flag, pd_error *err) {
-  return pd__fail(err, PD_ERR_UNDEFINED, "%s: %s", flag->name,
-                  flag->withdrawn ? "its definition was taken back"
-                                  : "the module that defined it has been unloaded");
-}
-
 pd_status pd__fail_undefined(const char *name, pd_error *err) {
   char quoted[PD__QUOTE_SIZE], suggestion[PD__SUGGESTION_SIZE];
   if (!err) return PD_ERR_UNDEFINED;

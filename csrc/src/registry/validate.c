@@ -82,7 +82,8 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
   if (!best || pd__source_rank(out->origin.source) > rank) return;
   out->value = best->value;
   out->origin = best->origin;
-  out->origin.source = pd__change_source(best);
+  bool unset = best->resets && flag->optional;
+  out->origin.source = unset ? PD_SOURCE_DEFAULT : pd__change_source(best);
   out->replaced = false;
 }
 

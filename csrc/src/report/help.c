@@ -30,8 +30,13 @@ static void add_name(helper *help, const char *name, size_t length, bool negated
 /* Writes the placeholder of the value: "INT32", "{fast,best}", "BYTES", "INT32,...". */
 static void write_holder(const pd_flag_info *info, pd__out *out) {
   const char *what = *info->unit ? info->unit : pd__type_name(info->list ? info->list : info->type);
-  bool choices = *info->choices && strlen(info->choices) <= WIDEST_CHOICES;
+  bool named = *info->metavar != '\0';
+  bool choices = !named && *info->choices && strlen(info->choices) <= WIDEST_CHOICES;
   pd__out_clear(out);
+  if (named) {
+    pd__out_text(out, info->metavar);
+    return;
+  }
   if (choices) pd__out_text(out, "{");
   for (const char *at = choices ? info->choices : what; *at; at++) {
     bool lower = !choices && *at >= 'a' && *at <= 'z';
@@ -135,7 +140,7 @@ static void write_origin(const pd_origin *origin, pd__out *out) {
 
 static void add_values(helper *help, const pd__row *row) {
   pd__out *note;
-  if (!row->info.required) { /* a required flag never has its default */
+  if (!row->info.required && !row->info.optional) { /* a required flag never has its default */
     note = begin_note(help, "[default: ");
     pd__row_value(row, row->info.default_value, note);
     add_note(help, PD__FAINT);
@@ -150,7 +155,8 @@ static void add_values(helper *help, const pd__row *row) {
 
 /* Help doesn't show "hidden" and "sensitive", and shows "required" first. */
 static bool is_quiet_mark(const char *words) {
-  return !strcmp(words, "hidden") || !strcmp(words, "sensitive") || !strcmp(words, "required");
+  return !strcmp(words, "hidden") || !strcmp(words, "sensitive") || !strcmp(words, "required") ||
+         !strcmp(words, "optional") || !strcmp(words, "multi");
 }
 
 #define ADD_MARK(name, words, about)                                                               \
@@ -160,7 +166,8 @@ static void add_notes(helper *help, const pd__row *row) {
   const pd_flag_info *info = &row->info;
   if (info->required) add_mark(help, PD__WARNING, "[required");
   /* Short lists of choices are shown in place of the value. */
-  if (strlen(info->choices) > WIDEST_CHOICES) add_items(help, info->choices, true);
+  bool long_choices = strlen(info->choices) > WIDEST_CHOICES;
+  if (long_choices || *info->metavar) add_items(help, info->choices, true);
   add_range(help, row);
   add_values(help, row);
   add_items(help, info->aliases, false);
@@ -213,6 +220,7 @@ static void collect_built_ins(pd__rows *rows, bool full) {
                                                      .unit = item->holder,
                                                      .aliases = letter ? "h" : "",
                                                      .choices = "",
+                                                     .metavar = "",
                                                      .module = "common",
                                                      .category = ""};
   }

@@ -183,11 +183,6 @@ static void add_bool(json *to, const char *key, bool value) {
   pd__out_text(to->out, value ? "true" : "false");
 }
 
-static void add_value(json *to, const char *key, const pd_flag_info *info, pd_value value) {
-  begin_key(to, key);
-  write_value(to, info, value);
-}
-
 /* Writes null if only the type limits the value: `natural` is its bound. */
 static void add_bound(json *to, const char *key, const pd_flag_info *info, pd_value bound,
                       pd_value natural) {
@@ -232,10 +227,20 @@ static void add_place(json *to, const pd_origin *origin) {
   add_optional(to, "place", place->text ? place->text : "");
 }
 
+/* Writes null if an optional flag has no value. */
+static void write_given(json *to, const pd_flag_info *info, const pd_flag_entry *entry) {
+  if (info->optional && entry->origin.source == PD_SOURCE_DEFAULT) {
+    pd__out_text(to->out, "null");
+  } else {
+    write_value(to, info, entry->value);
+  }
+}
+
 static void write_entry(json *to, const pd_flag_info *info, const pd_flag_entry *entry) {
   begin_item(to);
   open(to, "{");
-  add_value(to, "value", info, entry->value);
+  begin_key(to, "value");
+  write_given(to, info, entry);
   add_text(to, "source", pd__source_name(entry->origin.source));
   add_place(to, &entry->origin);
   add_bool(to, "replaced", entry->replaced);
@@ -255,8 +260,11 @@ static void add_history(json *to, const pd__rows *rows, const pd__row *row) {
 static void add_values(json *to, const pd__row *row) {
   const pd_flag_info *info = &row->info;
   const pd__type *type = pd__type_of(info->type);
-  add_value(to, "value", info, row->entry.value);
-  add_value(to, "default", info, info->default_value);
+  begin_key(to, "value");
+  write_given(to, info, &row->entry);
+  pd_flag_entry base = {.value = info->default_value, .origin = {.source = PD_SOURCE_DEFAULT}};
+  begin_key(to, "default");
+  write_given(to, info, &base);
   add_text(to, "source", pd__source_name(row->entry.origin.source));
   add_place(to, &row->entry.origin);
   add_bound(to, "min", info, info->min, type->min);

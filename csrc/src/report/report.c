@@ -32,11 +32,12 @@ static pd_status take_options(const pd_report_options *from, pd_report_options *
 
 /* `rows` has every flag; those that the help doesn't list are removed. */
 static void write_flags(pd__rows *rows, const pd_report_options *options, pd__out *out) {
+  pd__rows_leave_out(rows, options->without);
   pd__rows_choose(rows, options->help->kind, options->help->pattern, options->program);
   if (options->help->kind == PD_HELP_XML) {
     pd__xml_write(rows, options, out);
   } else {
-    pd__rows_group(rows, options->program);
+    pd__rows_group(rows, options->first, options->program);
     pd__help_write(rows, options, out);
   }
 }
@@ -68,7 +69,7 @@ pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_er
   PD__OPERATION(operation);
   pd__out out = {.arena = &operation.arena};
   if (!pd__rows_collect(&rows, false, &operation.arena)) return pd__fail_memory(err);
-  pd__rows_group(&rows, "");
+  pd__rows_group(&rows, NULL, "");
   pd__flagfile_write(&rows, all, &out);
   return pd__out_finish(&out, &operation, write, context, err);
 }

@@ -45,7 +45,7 @@ typedef struct pd__row {
   pd_flag_info info;
   pd_flag_entry entry; /* the current value */
   size_t index;        /* in the order of definition */
-  size_t module;       /* the least index in its module, plus 1; 0 for the program */
+  size_t module;       /* the least index in its module, behind those that come first */
   size_t group;        /* the least index in its category there, plus 1; 0 for none */
   size_t first_other;  /* index of its next value in the others of pd__rows */
   size_t others;       /* how many */
@@ -62,9 +62,13 @@ typedef struct pd__rows {
  * Takes the lock. */
 bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena);
 
-/* Sorts by module and category: the program's module first, flags without a category before others,
- * and otherwise in the order of definition. */
-void pd__rows_group(pd__rows *rows, const char *program);
+/* Sorts by module and category: the modules in the list `first` (or NULL), the program's module,
+ * then the others; flags without a category before others, and otherwise in the order of
+ * definition. */
+void pd__rows_group(pd__rows *rows, const char *first, const char *program);
+
+/* Removes the flags of the modules in the list `without` (or NULL). */
+void pd__rows_leave_out(pd__rows *rows, const char *without);
 
 /* Returns true if the row at `index` is the first of its module and category. */
 bool pd__rows_begins_group(const pd__rows *rows, size_t index);

@@ -73,17 +73,38 @@ bool pd__rows_begins_group(const pd__rows *rows, size_t index) {
          strcmp(row[-1].info.category, row->info.category) != 0;
 }
 
+/* Returns the index of a module in a list; the number of its items if it isn't there. */
+static size_t find_module(const char *list, const char *module) {
+  size_t index = 0, length = strlen(module);
+  for (const char *cursor = pd__list_begin(list); cursor; index++) {
+    const char *item = cursor;
+    if (pd__list_next(&cursor) == length && !memcmp(item, module, length)) return index;
+  }
+  return index;
+}
+
+void pd__rows_leave_out(pd__rows *rows, const char *without) {
+  size_t kept = 0, none = find_module(without, "|"); /* no item is that */
+  for (size_t i = 0; none > 0 && i < rows->count; i++) {
+    bool stays = find_module(without, rows->items[i].info.module) == none;
+    if (stays) rows->items[kept++] = rows->items[i];
+  }
+  if (none > 0) rows->count = kept;
+}
+
 /* Sorted by module, each row inherits its group from the row before it and its module's least index
  * so far. The last row of a module then has the least index of all, which the second loop carries
  * back. */
-void pd__rows_group(pd__rows *rows, const char *program) {
+void pd__rows_group(pd__rows *rows, const char *first, const char *program) {
   pd__row *items = rows->items;
+  size_t none = find_module(first, "|");
   if (rows->count == 0) return;
   qsort(items, rows->count, sizeof *items, by_module);
   for (size_t i = 0; i < rows->count; i++) {
     pd__row *row = &items[i];
     bool own = !strcmp(pd__base_name(row->info.module), program);
-    row->module = own ? 0 : row->index + 1;
+    row->module = find_module(first, row->info.module);
+    if (row->module == none && !own) row->module = row->index + none + 1;
     row->group = pd__rows_begins_group(rows, i) ? row->index + 1 : row[-1].group;
     if (!*row->info.category) row->group = 0;
     bool later = i > 0 && same_module(row - 1, row) && row[-1].module < row->module;

@@ -67,15 +67,27 @@ static void write_heading(const pd__row *row, pd__out *out) {
   pd__out_text(out, "\n");
 }
 
+/* The names of pending values are what somebody wrote. */
+static void write_pending(pd__out *out) {
+  char quoted[PD__QUOTE_SIZE];
+  pd_pending_info info = {.size = sizeof info};
+  for (size_t i = 0; pd__do_pending_get(i, &info, NULL) == PD_OK; i++) {
+    if (i == 0) pd__out_text(out, out->length ? "\n# pending\n" : "# pending\n");
+    pd__out_format(out, "# --%s: left out, not defined\n", pd__quote(quoted, info.name));
+  }
+}
+
 void pd__flagfile_write(pd__rows *rows, bool all, pd__out *out) {
   size_t kept = 0;
   for (size_t i = 0; i < rows->count; i++) {
     bool given = rows->items[i].entry.origin.source != PD_SOURCE_DEFAULT;
-    if (all || given) rows->items[kept++] = rows->items[i];
+    bool unset = rows->items[i].info.optional && !given;
+    if ((all && !unset) || given) rows->items[kept++] = rows->items[i];
   }
   rows->count = kept;
   for (size_t i = 0; i < kept; i++) {
     if (pd__rows_begins_group(rows, i)) write_heading(&rows->items[i], out);
     write_row(&rows->items[i], out);
   }
+  write_pending(out);
 }

@@ -22,18 +22,29 @@ pd_value pd__cell_load(pd_type type, void *cell) {
 }
 
 /* Doesn't store a value that is already there: that would take the cache line from its readers, and
- * unshare a page that the kernel shares with the file. */
-#define STORE(name, number, ctype, member)                                                         \
-  case PD_TYPE_##name: {                                                                           \
-    cell_of_##name fresh = (ctype)value.member, found;                                             \
+ * unshare a page that the kernel shares with the file. The bits of a double say whether it is
+ * another. */
+#define DEFINE_STORE(name, number, ctype, member)                                                  \
+  static inline void store_##name(void *cell, ctype value) {                                       \
+    cell_of_##name fresh = value, found;                                                           \
     __atomic_load((cell_of_##name *)cell, &found, __ATOMIC_RELAXED);                               \
-    if (!memcmp(&fresh, &found, sizeof fresh)) return;                                             \
+    if (!memcmp(&fresh, &found, sizeof fresh)) return; /* NOLINT */                                \
     __atomic_store((cell_of_##name *)cell, &fresh, __ATOMIC_RELEASE);                              \
-    return;                                                                                        \
   }
+PD_TYPE_MAP(DEFINE_STORE)
+
+#define STORE(name, number, ctype, member)                                                         \
+  case PD_TYPE_##name:                                                                             \
+    store_##name(cell, (ctype)value.member);                                                       \
+    if (second) store_##name(second, (ctype)value.member);                                         \
+    return;
+
+void pd__cells_store(pd_type type, void *cell, void *second, pd_value value) {
+  switch (type) { PD_TYPE_MAP(STORE) }
+}
 
 void pd__cell_store(pd_type type, void *cell, pd_value value) {
-  switch (type) { PD_TYPE_MAP(STORE) } /* NOLINT: the bits of a double say whether it is another */
+  pd__cells_store(type, cell, NULL, value);
 }
 
 void pd__variable_store(const pd_flag_def *def, pd_value value) {

@@ -28,8 +28,9 @@ static bool has_whole_range(const pd_flag_def *def) {
 bool pd__def_plain(const pd_flag_def *def) {
   uintptr_t texts = (uintptr_t)def->unit | (uintptr_t)def->choices | (uintptr_t)def->deprecated |
                     (uintptr_t)def->retired;
-  uintptr_t code = (uintptr_t)def->validate | (uintptr_t)def->watch | (uintptr_t)def->access;
-  bool closed = def->read_only | def->startup_only | def->required;
+  uintptr_t code = (uintptr_t)def->validate | (uintptr_t)def->watch | (uintptr_t)def->access |
+                   (uintptr_t)def->convert;
+  bool closed = def->read_only | def->startup_only | def->required | def->multi | def->optional;
   return !texts && !code && !closed && !def->list && has_whole_range(def);
 }
 

@@ -36,3 +36,17 @@ pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size
   if (length) *length = whole;
   return PD_OK;
 }
+
+char *pd__lists_join(pd__arena *arena, const char *first, const char *second, size_t *room) {
+  size_t before = strlen(first), length = strlen(second), all = before + length + 2;
+  char *joined = (char *)first; /* a buffer of ours if there is room */
+  if (all > *room) {
+    joined = pd__arena_take(arena, 2 * all);
+    if (!joined) return NULL;
+    *room = 2 * all;
+    memcpy(joined, first, before + 1);
+  }
+  if (length > 0 && before > 0) joined[before++] = ',';
+  memcpy(joined + before, second, length + 1);
+  return joined;
+}

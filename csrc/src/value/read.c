@@ -130,16 +130,21 @@ static bool is_list(uint32_t literal) { return literal % 16 == PD_TYPE_string; }
 
 bool pd__literal_known(uint32_t literal) {
   bool items = literal >= 16 && is_list(literal);
-  return literal == 0 || pd__type_known(items ? literal / 16 : literal);
+  bool single = literal == 0 || literal == PD_LITERAL_DATE;
+  return single || pd__type_known(items ? literal / 16 : literal);
 }
 
 /* A bare number where text is expected may have changed when the file was parsed: 1.10 became
  * 1.1. */
 const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal) {
   bool list = is_list(literal);
+  if (literal == PD_LITERAL_DATE && !def->convert) {
+    return "a date is not a value of the flag; to give it as text, quote it";
+  }
   bool bare = list ? literal >= 16 && literal / 16 != PD_TYPE_string : literal != 0;
   if (list && !def->list) return "expected one value, not a list";
   if (!bare || !pd__type_is_text(def->type)) return NULL;
+  if (def->convert && literal != PD_TYPE_bool) return NULL; /* the file's reader keeps its text */
   if (def->list && !pd__type_is_text(def->list)) return NULL;
   return list ? "expected items of text; write them in quotes"
               : "expected text; write it in quotes";

@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "../base/arena.h"
 #include "../base/error.h"
 
 /* ---- Types: type.c ---- */
@@ -133,6 +134,9 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
 pd_value pd__cell_load(pd_type type, void *cell);
 void pd__cell_store(pd_type type, void *cell, pd_value value);
 
+/* Stores the value in two cells; the second may be NULL. */
+void pd__cells_store(pd_type type, void *cell, void *second, pd_value value);
+
 /* The same for the variable of a definition, which must have one. */
 pd_value pd__variable_load(const pd_flag_def *def);
 void pd__variable_store(const pd_flag_def *def, pd_value value);
@@ -146,6 +150,10 @@ const char *pd__list_begin(const char *list);
 /* Returns the length of the item at *cursor and moves *cursor to the next one; NULL after the
  * last. */
 size_t pd__list_next(const char **cursor);
+
+/* Joins the texts of two lists, of which `first` has room for `room` bytes, or is no buffer.
+ * Returns NULL if memory is out. */
+char *pd__lists_join(pd__arena *arena, const char *first, const char *second, size_t *room);
 
 /* Implements pd_list_get: an item of a comma list. */
 pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,

@@ -1,0 +1,144 @@
+"""Lists and dicts of types of Python, as types of flags: in C they are lists of text."""
+
+from __future__ import annotations
+
+from _collections_abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from paddle_flags._core import lists
+from paddle_flags._core.types import REJECTIONS, Type, Unfit
+from paddle_flags.errors import FlagTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class _ListType(Type[Any]):
+    """Tuples of values of one type."""
+
+    __slots__ = ("item",)
+
+    def __init__(self, item: Type[Any]) -> None:
+        super().__init__(self._parse, self._text, expected=item.expected, choices=item.choices)
+        self.item = item
+        self.item_type = "string"
+        self.metavar = f"{item.metavar},..." if item.metavar else ""
+
+    def _parse(self, text: str) -> tuple[Any, ...]:
+        return tuple(
+            _numbered(number, self.item.read, each)
+            for number, each in enumerate(lists.split(text), 1)
+        )
+
+    def _text(self, values: Any) -> str:
+        items = values if isinstance(values, tuple) else tuple(lists.items_of(values) or ())
+        texts = [_numbered(number, self._item, each) for number, each in enumerate(items, 1)]
+        return lists.encode(tuple(texts))
+
+    def _item(self, value: Any) -> str:
+        if isinstance(value, str) and not self.item.accepts(value):
+            return str(self.item.canonical(value))
+        if not self.item.accepts(value):
+            message = f"expected {self.item.expected}, not {type(value).__name__}"
+            raise Unfit(message)
+        return str(self.item.write(value))
+
+    def accepts(self, value: object) -> bool:
+        """Return whether it is a sequence other than text."""
+        return lists.items_of(value) is not None
+
+
+def _numbered(number: int, function: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return function(value)
+    except REJECTIONS as error:
+        message = f"item {number}: {error}"
+        raise Unfit(message) from error
+
+
+def list_type(item: Type[Any]) -> Type[Any]:
+    """Return the type of lists whose items have a type that is a string in C."""
+    if item.native != "string" or item.item_type:
+        message = f"a list of {item.metavar}: expected items that are text in C"
+        raise FlagTypeError(message)
+    return _ListType(item)
+
+
+class FrozenDict(dict[str, Any]):
+    """The value of a flag, which all readers share: it can't be changed."""
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        message = "the value of a flag can't be changed: assign another dict to the flag"
+        raise TypeError(message)
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse  # pyright: ignore[reportAssignmentType]
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
+        return dict, (dict(self),)
+
+    def __copy__(self) -> dict[str, Any]:
+        return dict(self)
+
+    def __deepcopy__(self, memo: object) -> dict[str, Any]:
+        return dict(self)  # of scalars
+
+
+class _DictType(Type[Any]):
+    """Dicts of scalars; their text is `a=1,b=2`."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, key: Type[Any], value: Type[Any]) -> None:
+        expected = f"KEY=VALUE, and each value {value.expected}"
+        super().__init__(self._parse, self._text, expected=expected)
+        self.key = key
+        self.value = value
+        self.item_type = "string"
+        self.metavar = f"KEY={value.metavar or 'VALUE'},..."
+        self.takes_tables = True
+
+    def _parse(self, text: str) -> FrozenDict:
+        pairs = (_numbered(n, self._pair, each) for n, each in enumerate(lists.split(text), 1))
+        return FrozenDict(pairs)
+
+    def _pair(self, text: str) -> tuple[Any, Any]:
+        key, equals, value = text.partition("=")
+        if not equals:
+            message = f"expected {self.metavar.partition(',')[0]}"
+            raise Unfit(message)
+        return self.key.read(key), self.value.read(value)
+
+    def _text(self, values: Mapping[Any, Any]) -> str:
+        items = [_numbered(n, self._item, each) for n, each in enumerate(values.items(), 1)]
+        return lists.encode(tuple(items))
+
+    def _item(self, pair: tuple[Any, Any]) -> str:
+        key = _scalar(self.key, pair[0])
+        if "=" in key:
+            message = f"expected a key without '=', not {key!r}"
+            raise Unfit(message)
+        return f"{key}={_scalar(self.value, pair[1])}"
+
+    def accepts(self, value: object) -> bool:
+        """Return whether it is a mapping."""
+        return isinstance(value, Mapping)
+
+
+def _scalar(kind: Type[Any], value: Any) -> str:
+    exact = not isinstance(value, bool) or kind.python is bool
+    if kind.python is float and isinstance(value, int) and exact:
+        value = float(value)
+    if not exact or not kind.accepts(value):
+        message = f"expected {kind.expected}, not {type(value).__name__}"
+        raise Unfit(message)
+    return str(kind.write(value))
+
+
+def dict_type(key: Type[Any], value: Type[Any]) -> Type[Any]:
+    """Return the type of dicts with such keys and values."""
+    for each in (key, value):
+        if each.native != "string" or each.item_type:
+            message = f"a dict of {each.metavar}: expected keys and values that are text in C"
+            raise FlagTypeError(message)
+    return _DictType(key, value)

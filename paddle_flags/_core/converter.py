@@ -1,0 +1,109 @@
+"""Types of Python as converters in the registry: it refuses bad text wherever that comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.hooks import CALLED, CONVERT, held, name_of, reaches_a_call
+from paddle_flags._core.status import leave_failure, to_text
+from paddle_flags._core.types import Unfit
+from paddle_flags._core.unraisable import report
+from paddle_flags._fast import drop_hook, new_hook
+from paddle_flags._native import ffi
+from paddle_flags.errors import FlagValueError
+
+if TYPE_CHECKING:
+    from paddle_flags._core.flag import Flag
+    from paddle_flags._core.types import Type
+
+# The addresses of the flags with a converter, and what the library has as its context.
+_contexts: dict[int, int] = {}
+
+
+class _Converter:
+    def __init__(self, name: str, type_: Type[Any], *, sensitive: bool) -> None:
+        self._name = name
+        self._type = type_
+        self._sensitive = sensitive
+
+    def answer(self, address: int, native: bool) -> tuple[bool, bytes] | None:  # from C
+        """Return None to leave the text as it is; True and other text; or False and why not."""
+        text = to_text(ffi.cast("char *", address))
+        accepted = True
+        try:
+            result = self._type.canonical(text)
+        except Unfit as error:
+            accepted = False
+            result = self._expected() if self._sensitive else str(error)
+        except BaseException as error:  # noqa: BLE001 - raised again where C was called
+            accepted = False
+            result = self._tell(error, native=native)
+        if accepted and result == text:
+            return None
+        return accepted, result.replace("\0", " ").encode("utf-8", "surrogateescape")
+
+    def _expected(self) -> str:
+        return f"expected {self._type.expected}"
+
+    def _tell(self, error: BaseException, *, native: bool) -> str:
+        if self._sensitive and isinstance(error, Exception):
+            return self._expected()
+        function = self._type.parse
+        if reaches_a_call(native=native):
+            leave_failure(error)
+        else:
+            report(error, f"Exception ignored in the type of flag {self._name!r}", function)
+        failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
+        return f"its type {name_of(function)} failed: {failure}"
+
+
+CALLED.add(_Converter.answer.__code__)
+
+
+def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
+    """Add a converter to a `pd_flag_def *`; return what `keep` or `drop` takes."""
+    context = new_hook()
+    held[context] = _Converter(name, type_, sensitive=sensitive).answer
+    definition.convert = CONVERT
+    definition.context = ffi.cast("void *", context)
+    return context
+
+
+def keep(flag: Flag[Any], context: int, *, replaced: bool) -> None:
+    """Use the converter, 0 for none, for a flag that was defined with it or defined again.
+
+    If the definition isn't a new one, the registry still has the context of the first.
+    """
+    address = int(ffi.cast("uintptr_t", flag.handle))
+    if replaced:
+        known = _contexts.pop(address, 0)
+        held.pop(known, None)  # its hook stays: a thread may be about to call it
+        if context:
+            _contexts[address] = context
+            _check_text(flag)
+    elif context:
+        known = _contexts.setdefault(address, context)
+        if known != context:
+            held[known] = held[context]
+            drop(context)
+
+
+def _check_text(flag: Flag[Any]) -> None:
+    """Reset a flag whose value is from a former definition and not one of this type."""
+    try:
+        _ = flag.value
+    except FlagValueError:
+        flag.reset()
+        raise
+
+
+def check_numbers(flag: Flag[Any]) -> None:
+    """Let a type whose values C holds as numbers refuse those that it doesn't take."""
+    flag.validate(lambda _: True)  # which gets the value that the type has made
+    _check_text(flag)  # it may be from before the validator was there
+
+
+def drop(context: int) -> None:
+    """Forget a converter that the library doesn't have."""
+    del held[context]
+    drop_hook(context)

@@ -1,0 +1,309 @@
+"""What defines one flag: a pd_flag_def, and the type that its default or a type of Python means."""
+
+from __future__ import annotations
+
+from _collections_abc import Iterable  # as collections.abc, without what that imports
+from _weakref import ref  # as weakref, without what that imports
+
+from paddle_flags._core import lists
+from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.header import MARKS, TEXTS
+from paddle_flags._core.status import (
+    expect,
+    new_error,
+    settle,
+    shown,
+    to_bytes,
+    to_exception,
+    to_switch,
+)
+from paddle_flags._core.values import (
+    BY_NAME,
+    LISTS,
+    REDACTED,
+    ValueType,
+    fits,
+    plain,
+    plain_type,
+    to_python,
+    typed,
+)
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagTypeError, FlagValueError
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+    from paddle_flags._core.type_table import Meaning
+
+    Place = tuple[str, str, int]  # module, file and line
+
+_INFERRED = {bool: "bool", int: "int64", float: "double", str: "string"}
+
+
+def converter() -> Any:
+    """Return the module of the converters."""
+    from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
+
+    return converter
+
+
+class Definition:
+    """A pd_flag_def and the memory it points to."""
+
+    def __init__(self, name: str, kind: ValueType, *, sensitive: bool) -> None:
+        self._about = f"definition of {shown(name)}"
+        self._name = name
+        self._kind = kind
+        self._sensitive = sensitive
+        self._kept: list[Any] = []
+        self.pointer = ffi.new("pd_flag_def *")
+        lib.pd_flag_def_init(self.pointer, ffi.sizeof("pd_flag_def"), kind.number)
+        item = kind.item
+        if kind.via is not None and kind.via.item_type:
+            item = BY_NAME[kind.via.item_type]
+        self.pointer.list = item.number if item else 0
+        self.set_switch("sensitive", sensitive)
+        self.set_text("name", name)
+
+    def _keep(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
+        kept = ffi.new("char[]", to_bytes(text, what, sensitive=sensitive))
+        self._kept.append(kept)
+        return kept
+
+    def set_text(self, field: str, text: str) -> None:
+        setattr(self.pointer, field, self._keep(text, f"{self._about}: {field}: "))
+
+    def set_switch(self, field: str, value: bool) -> None:
+        setattr(self.pointer, field, to_switch(f"{self._about}: {field}", value))
+
+    def set_list(self, field: str, texts: Iterable[object]) -> None:
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
+            what = type(texts).__name__
+            message = f"{self._about}: {field}: {shown(texts)}: expected a list, not {what}"
+            raise FlagTypeError(message)
+        items = [str(plain(text)) for text in texts]
+        for item in items:
+            if "|" in item:
+                message = f"{self._about}: {field}: {shown(item)}: expected text without '|'"
+                raise FlagValueError(message)
+        if items:
+            self.set_text(field, "|".join(items))
+
+    def set_default(self, default: object) -> None:
+        if default is None and self.pointer.optional:
+            if self._kind.member == "str":
+                self.pointer.default_value.str = self._keep("")
+            return
+        self._set("default", self.pointer.default_value, default)
+
+    def set_bound(self, field: str, bound: object) -> None:
+        if bound is None:
+            return
+        if self._kind.python in (bool, str, tuple):
+            what = "list" if self._kind.item else self._kind.name
+            message = f"{self._about}: {field}: a {what} has no range, expected a number"
+            raise FlagTypeError(message)
+        self._set(field, getattr(self.pointer, field), bound)
+
+    def _set(self, field: str, target: Any, value: object) -> None:
+        about = f"{self._about}: {field}"
+        wanted = to_python(about, self._kind, value, sensitive=self._sensitive)
+        if not fits(self._kind, wanted):
+            seen = REDACTED if self._sensitive else shown(wanted)
+            message = (
+                f"{about} {seen}: expected an integer in"
+                f" [{self._kind.smallest}, {self._kind.largest}]"
+            )
+            raise FlagValueError(message)
+        if self._kind.member == "str":
+            text = lists.encode(wanted) if self._kind.item else wanted
+            wanted = self._keep(text, f"{about}=", sensitive=self._sensitive)
+        setattr(target, self._kind.member, wanted)
+
+    def set_place(self, place: Place) -> None:
+        """Record the place of the definition."""
+        module, file, self.pointer.line = place
+        self.set_text("module", module)
+        self.set_text("file", file)
+
+    def register(self, frame: FrameType | None, *, replace: bool) -> Flag[Any]:
+        """Define the flag, for the code of `frame`, which may define it again; None for nobody's."""
+        context = self._begin_conversion()
+        handle = ffi.new("pd_flag **")
+        try:
+            return self._register(handle, frame, context, replace=replace)
+        finally:
+            if context and not handle[0]:
+                converter().drop(context)
+
+    def _register(
+        self, handle: Any, frame: FrameType | None, context: int, *, replace: bool
+    ) -> Flag[Any]:
+        err = new_error()
+        status = lib.PD_ERR_CONFLICT
+        if not replace:
+            status = lib.pd_flag_register(self.pointer, handle, err)
+        mine = frame is None or (bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame))
+        if frame and not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
+            from paddle_flags._core.redefine import explain, redefine  # noqa: PLC0415 - seldom used
+
+            def take(flag: Flag[Any]) -> None:
+                self._take(flag, context, replaced=True)
+
+            again = redefine(self.pointer, handle, frame, take, asked=replace)
+            if again is not None:
+                return again
+            if status == lib.PD_ERR_CONFLICT:
+                raise explain(to_exception(err), self.pointer)
+        if not handle[0]:
+            raise to_exception(err)
+        flag = flag_of(handle[0])
+        if self._kind.via is not None:
+            self._take(flag, context, replaced=False)
+        expect(status, err)
+        settle(flag)
+        return flag
+
+    def _begin_conversion(self) -> int:
+        via = self._kind.via
+        if via is None or self._kind.member != "str":
+            return 0
+        return converter().begin(self.pointer, self._name, via, sensitive=self._sensitive)
+
+    def _take(self, flag: Flag[Any], context: int, *, replaced: bool) -> None:
+        """Let the flag have the type of this definition."""
+        via = self._kind.via
+        known = flag._type is not None and not replaced  # noqa: SLF001 - of the package
+        if via is None and flag._type is None:  # noqa: SLF001
+            return
+        flag._type = via  # noqa: SLF001 - made here
+        flag._look_again()  # noqa: SLF001
+        converter().keep(flag, context, replaced=replaced)
+        if via is not None and not context and not known:
+            converter().check_numbers(flag)
+
+
+def _is_defined_by(flag: Flag[Any], frame: FrameType) -> bool:
+    """Return whether the code of `frame` defined the flag, or did so now, as nobody else has."""
+    if flag._code is None:  # noqa: SLF001 - internal to Flag
+        flag._code = ref(frame.f_code)  # noqa: SLF001
+    return flag._code() is frame.f_code  # noqa: SLF001
+
+
+def _list_kind(about: str, seen: str, default: object, items: type | str | None) -> ValueType:
+    """Return the type of a list whose items are `items`, or as those of the default."""
+    if isinstance(items, str) and items in LISTS:
+        return LISTS[items]
+    if items is not None:
+        if isinstance(items, type) and items in _INFERRED:
+            return LISTS[_INFERRED[items]]
+        message = f"{about}: items {shown(items)}: expected bool, int, float or str"
+        raise FlagTypeError(message)
+    kinds = {plain_type(item) or type(item) for item in lists.items_of(default) or ()} or {str}
+    if kinds == {int, float}:
+        kinds = {float}
+    kind = kinds.pop()
+    if kinds or kind not in _INFERRED:
+        message = f"{about}: default {seen}: expected items that are all bool, int, float or str"
+        raise FlagTypeError(message)
+    return LISTS[_INFERRED[kind]]
+
+
+def plain_kind(
+    about: str, seen: str, default: object, type_name: Any, items: Any
+) -> ValueType | None:
+    """Return the type of a flag that has the values of C; None if a type of Python decides.
+
+    Messages show its default as `seen`.
+    """
+    if type_name is not None and not isinstance(type_name, str):
+        return None
+    if type_name is not None and type_name not in BY_NAME:
+        message = f"{about}: type {shown(type_name)}: expected one of {', '.join(BY_NAME)}"
+        raise FlagTypeError(message)
+    if items is not None and items not in _INFERRED and not isinstance(items, str):
+        return None
+    values = lists.items_of(default)
+    if items is None and any(_is_enum(item) or plain_type(item) is None for item in values or ()):
+        return None
+    if items is not None or (type_name is None and values is not None):
+        if type_name in (None, "string"):
+            return _list_kind(about, seen, default, items)
+        message = (
+            f"{about}: type {shown(type_name)}: a list has the type 'string', and its items `items`"
+        )
+        raise FlagTypeError(message)
+    if type_name:
+        return None if default is None else BY_NAME[type_name]
+    inferred = None if _is_enum(default) else plain_type(default) or type(default)
+    return BY_NAME[_INFERRED[inferred]] if inferred in _INFERRED else None
+
+
+def kind_of_meaning(meaning: Meaning) -> ValueType:
+    """Return the type of flags with this meaning."""
+    base = LISTS[meaning.item] if meaning.item and meaning.type is None else BY_NAME[meaning.native]
+    return base if meaning.type is None else typed(base, meaning.type)
+
+
+def with_meaning(
+    meaning: Meaning, default: object, marks: tuple[bool, ...], texts: tuple[Any, ...]
+) -> tuple[tuple[bool, ...], tuple[Any, ...]]:
+    """Return the attributes with those that the type brings."""
+    mark_of, text_of = dict(zip(MARKS, marks)), dict(zip(TEXTS, texts))
+    if default is None:
+        mark_of["optional"] = True
+    text_of["choices"] = text_of["choices"] or meaning.choices
+    if meaning.type is not None:
+        text_of["metavar"] = text_of["metavar"] or meaning.type.metavar or None
+        text_of["unit"] = text_of["unit"] or meaning.type.unit
+    return tuple(mark_of.values()), tuple(text_of.values())
+
+
+def _is_enum(value: object) -> bool:
+    return hasattr(type(value), "__members__")  # without the module enum
+
+
+def place_of(frame: FrameType) -> Place:
+    """Return module, file and line of the code that a frame runs."""
+    module = str(frame.f_globals.get("__name__", "__main__"))
+    file = frame.f_code.co_filename
+    return file if module == "__main__" else module, file, frame.f_lineno
+
+
+def define_at(
+    place: Place,
+    name: str,
+    default: Any,
+    help: str,
+    *,
+    items: str | None = None,
+    min: Any = None,
+    max: Any = None,
+    choices: Iterable[object] = (),
+    category: str = "",
+    aliases: Iterable[str] = (),
+    hidden: bool = False,
+    required: bool = False,
+) -> Flag[Any]:
+    """Define a flag as `define` does, for code that has said it elsewhere, at `place`."""
+    about = f"definition of {shown(name)}"
+    kind = plain_kind(about, shown(default), default, None, items)
+    if kind is None:
+        message = f"{about}: default {shown(default)}: expected bool, int, float, str or a list"
+        raise FlagTypeError(message)
+    made = Definition(name, kind, sensitive=False)
+    made.set_default(default)
+    made.set_bound("min", min)
+    made.set_bound("max", max)
+    made.set_text("help", help)
+    made.set_list("choices", choices)
+    made.set_list("aliases", aliases)
+    if category:
+        made.set_text("category", category)
+    made.set_switch("hidden", hidden)
+    made.set_switch("required", required)
+    made.set_place(place)
+    return made.register(None, replace=False)

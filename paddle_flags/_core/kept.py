@@ -1,0 +1,47 @@
+"""Values that a flag kept when it was defined again: validators that are added then check them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.status import check, new_error, to_bytes
+from paddle_flags._native import ffi, lib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from paddle_flags._core.flag import Flag
+
+# The addresses of flags that may have such values.
+_flags: set[int] = set()
+
+
+def note(flag: Flag[Any]) -> None:
+    """Let validators that are added from now on check the value that the flag has."""
+    _flags.add(flag._address)  # noqa: SLF001 - internal to Flag
+
+
+def check_kept(flags: Iterable[Flag[Any]]) -> None:
+    """Ask the validators of the flags; a value that they reject is dropped, and raises."""
+    if not _flags:
+        return
+    for flag in flags:
+        if flag._address in _flags and flag.defined and not flag.frozen:  # noqa: SLF001
+            _ask(flag)
+
+
+def _ask(flag: Flag[Any]) -> None:
+    """Set the flag to the value that it has, from where it has it."""
+    entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
+    err = new_error()
+    check(lib.pd_flag_get_entry(flag.handle, 0, entry, err), err)
+    if entry.origin.source in (lib.PD_SOURCE_DEFAULT, lib.PD_SOURCE_OVERRIDE):
+        return
+    text = ffi.new("char[]", to_bytes(flag.text))
+    item = ffi.new("pd_assignment *", {"flag": flag.handle, "text": text})
+    origin = ffi.addressof(entry, "origin")
+    status = lib.pd_batch_set(item, 1, origin, ffi.NULL, err)
+    if status == lib.PD_ERR_REFUSED:
+        lib.pd_flag_reset(flag.handle, ffi.NULL)
+    if status in (lib.PD_OK, lib.PD_ERR_REFUSED):  # otherwise another thread has changed the flag
+        check(status, err)

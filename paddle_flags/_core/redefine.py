@@ -1,0 +1,127 @@
+"""Flags that are undefined, or defined again: by request, or because their own code runs again."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Callable
+from weakref import ref
+
+from paddle_flags._core import added, implied, kept
+from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.frames import public
+from paddle_flags._core.hooks import forget_hooks
+from paddle_flags._core.registry import find
+from paddle_flags._core.status import expect, new_error, settle, shown, to_text
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagError, FlagTypeError
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+def _module_of(flag: Flag[Any]) -> str:
+    """Return the name of the Python module that defined the flag."""
+    return "__main__" if flag.module == flag.file else flag.module
+
+
+def _runs_again(flag: Flag[Any], frame: FrameType) -> bool:
+    """Return whether the module that defined the flag defines it in another run of its code.
+
+    That is a module that is reloaded, and any code of an interactive session: each line of a
+    REPL and each statement of a cell is compiled anew.
+    """
+    code, last = frame.f_code, flag._code  # noqa: SLF001 - internal to Flag
+    if last is None or last() is code or frame.f_globals.get("__name__") != _module_of(flag):
+        return False
+    if _module_of(flag) == "__main__" and hasattr(sys, "ps1"):
+        return True
+    before = last()  # None: that run is over
+    again = before is None or before.co_name == "<module>"
+    own = flag.file == code.co_filename == frame.f_globals.get("__file__")  # no text for exec()
+    return again and own and code.co_name == "<module>"
+
+
+def _found(pointer: Any) -> Flag[Any] | None:
+    """Return the flag that has the name of a `pd_flag_def *`, not as an alias."""
+    handle = ffi.new("pd_flag **")
+    if lib.pd_flag_find(pointer.name, handle, ffi.NULL) != lib.PD_OK:
+        return None
+    flag, name = flag_of(handle[0]), to_text(pointer.name)
+    return flag if flag.name.replace("-", "_") == name.replace("-", "_") else None
+
+
+def redefine(
+    pointer: Any,
+    handle: Any,
+    frame: FrameType,
+    take: Callable[[Flag[Any]], None],
+    *,
+    asked: bool,
+) -> Flag[Any] | None:
+    """Let the `pd_flag_def *` take the place of the definition that its name has.
+
+    Sets the `pd_flag **`, and calls `take` with the flag once it has the definition. Return
+    None if nobody asked for that and the code of `frame` isn't that of the flag.
+    """
+    old = _found(pointer)
+    if not asked and (old is None or not _runs_again(old, frame)):
+        return None
+    hooks = [] if old is None else added.hooks_of(old, _module_of(old))
+    handle[0] = ffi.NULL
+    err = new_error()
+    status = lib.pd_flag_replace(pointer, hooks, len(hooks), handle, err)
+    if not handle[0]:
+        expect(status, err)
+    flag = flag_of(handle[0])
+    flag._code = ref(frame.f_code)  # noqa: SLF001 - internal to Flag
+    flag._look_again()  # noqa: SLF001 - the new definition may be sensitive
+    _forget(flag, hooks)
+    take(flag)
+    expect(status, err)
+    settle(flag)
+    return flag
+
+
+def explain(error: FlagError, pointer: Any) -> FlagError:
+    """Return the error of a definition whose name is taken; say how to take it, if that works."""
+    old = _found(pointer)
+    if old is not None and not old._info().owner:  # noqa: SLF001 - internal to Flag
+        error.args = (f"{error}; to define it again, pass replace=True",)
+    return error
+
+
+def _forget(flag: Flag[Any], hooks: list[int]) -> None:
+    forget_hooks(hooks)
+    kept.note(flag)
+    implied.forget(flag.name)
+
+
+@public
+def undefine(flag: Flag[Any] | str) -> None:
+    """Undefine a flag, given by name or as Flag, that Python code or a C program defined.
+
+    Its validators, watchers and rules go with it, also rules about several flags. Until its
+    name is defined again, the Flag raises UndefinedFlagError. Values that were given on the
+    command line, in the environment, in a file or by an assignment wait for that, and so do
+    overrides that have not ended; a default of `set_default` does not. Native code that
+    imports the flag has its own default meanwhile. Any thread may call this, while others
+    read and set the flag.
+
+    Raises UndefinedFlagError; FlagConflictError for a flag of a plugin or of another native
+    module, which stays until that is unloaded.
+    """
+    if not isinstance(flag, (Flag, str)):
+        message = f"{shown(flag)}: expected the name of a flag, not {type(flag).__name__}"
+        raise FlagTypeError(message)
+    known = flag if isinstance(flag, Flag) else find(flag)
+    hooks = added.hooks_of(known)
+    err = new_error()
+    expect(lib.pd_flag_unregister(known.handle, err), err)
+    known._code = None  # noqa: SLF001 - internal to Flag
+    if known._type is not None:  # noqa: SLF001
+        from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
+
+        converter.keep(known, 0, replaced=True)
+        known._type = None  # noqa: SLF001
+    _forget(known, hooks)
+    settle()

@@ -1,0 +1,104 @@
+"""Values of flags for the duration of a `with` block or of a function call."""
+
+from __future__ import annotations
+
+from paddle_flags._core.assign import push
+from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.status import expect, new_error, settle, take_interrupt
+from paddle_flags._native import lib
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+    from typing import Any, TypeVar
+
+    from paddle_flags._core.assign import Assignment
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+
+@public_class
+class Scope:
+    """What `override` and `Flag.override` return: values that hold until they end."""
+
+    def __init__(self, assignments: list[Assignment], where: tuple[str, int]) -> None:
+        self._assignments = assignments
+        self._where = where
+        self._pushed: list[int] = []
+
+    def __enter__(self) -> None:
+        self._push()
+        try:
+            settle()
+        except BaseException as error:  # the block does not begin
+            self._pop()
+            interrupt = take_interrupt()
+            if interrupt is not None and isinstance(error, Exception):
+                raise interrupt from None
+            raise
+
+    def _wanted(self) -> list[Assignment]:
+        return self._assignments
+
+    def _push(self) -> None:
+        self._pushed.append(push(self._wanted(), self._where))
+
+    def _pop(self) -> None:
+        err = new_error()
+        expect(lib.pd_override_pop(self._pushed.pop(), err), err)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self._pushed:
+            message = "this override has already ended, or has not begun"
+            raise FlagArgumentError(message)
+        self._pop()
+        settle()
+
+    def __call__(self, function: F) -> F:
+        """Decorate a function: the values hold during each of its calls."""
+        if isinstance(function, type):
+            message = f"override decorates functions, and {function.__name__} is a class"
+            raise FlagTypeError(message)
+        return decorated(self, function, "override")  # type: ignore[no-any-return]
+
+
+def decorated(scope: AbstractContextManager[Any], function: Any, what: str) -> Any:
+    """Return a function that enters `scope` for each call: a plain or async one, or a generator.
+
+    Errors call the scope `what`.
+    """
+    import functools  # noqa: PLC0415 - seldom used
+    import inspect  # noqa: PLC0415
+
+    @public
+    @functools.wraps(function)
+    def plain(*args: Any, **named: Any) -> Any:
+        with scope:
+            return function(*args, **named)
+
+    @functools.wraps(function)
+    def generator(*args: Any, **named: Any) -> Any:
+        with scope:
+            return (yield from function(*args, **named))
+
+    @functools.wraps(function)
+    async def coroutine(*args: Any, **named: Any) -> Any:
+        with scope:
+            return await function(*args, **named)
+
+    if inspect.isasyncgenfunction(function):
+        message = (
+            f"{what} cannot decorate an asynchronous generator: use 'with {what}(...)' inside it"
+        )
+        raise FlagTypeError(message)
+    if inspect.iscoroutinefunction(function):
+        return coroutine
+    return generator if inspect.isgeneratorfunction(function) else plain

@@ -1,0 +1,242 @@
+"""Which type of flags a type of Python is: the one place that decides."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import enum
+import pathlib
+import sys
+from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from paddle_flags._core import types
+from paddle_flags._core.containers import dict_type, list_type
+from paddle_flags._core.enums import enum_type
+from paddle_flags._core.lists import items_of
+from paddle_flags._core.types import Type
+from paddle_flags._core.values import plain_type
+from paddle_flags.errors import FlagTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+if sys.version_info >= (3, 10):
+    from types import UnionType
+
+    _UNIONS: tuple[Any, ...] = (Union, UnionType)
+else:
+    _UNIONS = (Union,)
+
+_LISTS = (list, tuple, Sequence, MutableSequence)
+_DICTS = (dict, Mapping, MutableMapping)
+
+_NATIVE = {bool: "bool", int: "int64", float: "double", str: "string"}
+_CLASSES: dict[Any, Type[Any]] = {
+    dt.datetime: types.DATE_TIME,
+    dt.date: types.DATE,
+    dt.time: types.TIME,
+    dt.timedelta: types.DURATION,
+    decimal.Decimal: types.DECIMAL,
+}
+_SCALARS = {bool: types.BOOL, int: types.INT, float: types.FLOAT, str: types.TEXT}
+
+_EXPECTED = (
+    "bool, int, float, str, an Enum, Path, Decimal, datetime, date, time, timedelta,"
+    " Literal, Optional, a list or dict of these, or a Type"
+)
+
+
+class Meaning(NamedTuple):
+    """What a type of Python is as a flag."""
+
+    native: str  # type in C
+    item: str | None = None  # type in C of a list's items
+    type: Type[Any] | None = None  # None: the values are those of C
+    choices: tuple[Any, ...] = ()
+    optional: bool = False  # it includes None
+
+
+def meaning_of(  # noqa: PLR0911 - a table
+    hint: Any, *, case_sensitive: bool = True
+) -> Meaning:
+    """Return what a type means; raise FlagTypeError if it is none of a flag."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hasattr(hint, "__metadata__"):  # Annotated
+        return meaning_of(hint.__origin__, case_sensitive=case_sensitive)
+    if origin in _UNIONS:
+        return _optional(hint, arguments, case_sensitive=case_sensitive)
+    if origin is Literal:
+        return _literal(arguments, case_sensitive=case_sensitive)
+    if (origin or hint) in _LISTS:
+        return _list(hint, arguments, case_sensitive=case_sensitive)
+    if (origin or hint) in _DICTS:
+        key, value = arguments or (str, str)
+        return _by(dict_type(scalar(key), scalar(value, case_sensitive=case_sensitive)))
+    if hint in _NATIVE:
+        return Meaning(_NATIVE[hint])
+    return _by(_typed(hint, case_sensitive=case_sensitive))
+
+
+def scalar(hint: Any, *, case_sensitive: bool = True) -> Type[Any]:
+    """Return the Type of a value that is text in C, as an item of a list or dict is."""
+    if hint in _SCALARS:
+        return _SCALARS[hint]
+    meaning = meaning_of(hint, case_sensitive=case_sensitive)
+    if meaning.optional or meaning.item:
+        raise _refuse(hint)
+    if meaning.type:
+        return meaning.type
+    values = {str(choice): choice for choice in meaning.choices}
+    return types.choice_type(None, values, {}, case_sensitive=case_sensitive)
+
+
+def _typed(hint: Any, *, case_sensitive: bool) -> Type[Any]:
+    if isinstance(hint, Type):
+        return hint
+    if hint in _CLASSES:
+        return _CLASSES[hint]
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return enum_type(hint, case_sensitive=case_sensitive)
+    if isinstance(hint, type) and issubclass(hint, pathlib.PurePath):
+        return types.path_type(hint)
+    raise _refuse(hint)
+
+
+def _by(type_: Type[Any]) -> Meaning:
+    return Meaning(type_.native, type_.item_type, type_, type_.choices)
+
+
+def _refuse(hint: Any) -> FlagTypeError:
+    name = hint.__name__ if isinstance(hint, type) else repr(hint)
+    return FlagTypeError(f"type {name}: expected {_EXPECTED}")
+
+
+def _optional(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
+    others = [each for each in arguments if each is not type(None)]
+    if len(others) != 1 or len(others) == len(arguments):
+        raise _refuse(hint)
+    return meaning_of(others[0], case_sensitive=case_sensitive)._replace(optional=True)
+
+
+def _literal(values: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
+    optional = None in values
+    some = tuple(value for value in values if value is not None)
+    kinds = {type(value) for value in some}
+    texts = {_text_of(value): value for value in some}
+    if len(texts) < len(some) or not some:
+        message = f"type Literal{list(values)}: expected values of which each has another text"
+        raise FlagTypeError(message)
+    native = _NATIVE.get(next(iter(kinds)), "") if len(kinds) == 1 else ""
+    if native in ("int64", "string") and case_sensitive and "|" not in "".join(texts):
+        return Meaning(native, choices=some, optional=optional)
+    type_ = types.choice_type(object, texts, {}, case_sensitive=case_sensitive)
+    return _by(type_)._replace(optional=optional)
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, str)):
+        return str(value)
+    message = f"type Literal: {value!r}: expected text, an integer, a bool or a member of an Enum"
+    raise FlagTypeError(message)
+
+
+def _list(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
+    item = arguments[0] if arguments else str
+    if get_origin(hint) is tuple and arguments[1:] != (...,):
+        raise _refuse(hint)
+    return list_of(item, case_sensitive=case_sensitive)
+
+
+def list_of(item: Any, *, case_sensitive: bool = True) -> Meaning:
+    """Return what a list of a type means."""
+    if item in _NATIVE:
+        return Meaning("string", _NATIVE[item])
+    inner = meaning_of(item, case_sensitive=case_sensitive)
+    if inner.optional or inner.item:
+        raise _refuse(item)
+    if inner.type is None:
+        return Meaning("string", inner.native, None, inner.choices)
+    return _by(list_type(inner.type))
+
+
+# ---- Types of defaults ----
+
+
+def hint_of(default: object) -> Any:
+    """Return the type of a default that isn't plain; raise FlagTypeError if there is none."""
+    if isinstance(default, enum.Enum):
+        return type(default)
+    if isinstance(default, pathlib.PurePath):
+        return pathlib.Path if isinstance(default, pathlib.Path) else type(default)
+    for python in _CLASSES:  # datetime before date, of which it is a subclass
+        if isinstance(default, python):
+            return python
+    if isinstance(default, Mapping):
+        key, value = _common(default), _common(default.values())
+        return dict[key, value]  # type: ignore[valid-type]
+    items = items_of(default)
+    if items is not None:
+        return list[_common(items)]  # type: ignore[misc]
+    message = f"expected {_EXPECTED}, not {type(default).__name__}"
+    raise FlagTypeError(message)
+
+
+def _common(values: Iterable[object]) -> Any:
+    hints = {_hint(value) for value in values} or {str}
+    if hints == {int, float}:
+        return float
+    if len(hints) > 1:
+        message = "expected items of one type"
+        raise FlagTypeError(message)
+    return hints.pop()
+
+
+def _hint(value: object) -> Any:
+    own = None if isinstance(value, enum.Enum) else plain_type(value)
+    return own or hint_of(value)
+
+
+# ---- Definitions ----
+
+
+def find(  # noqa: PLR0913 - all that decides
+    about: str,
+    default: object,
+    hint: Any,
+    items: Any,
+    choices: Iterable[Any],
+    *,
+    case_sensitive: bool,
+) -> Meaning:
+    """Return what the type of a definition means, or that of the items or of the default."""
+    try:
+        if isinstance(hint, str):
+            meaning = Meaning(hint)
+        elif items is not None:
+            meaning = list_of(items, case_sensitive=case_sensitive)
+        elif hint is not None or default is not None:
+            wanted = _hint(default) if hint is None else hint
+            meaning = meaning_of(wanted, case_sensitive=case_sensitive)
+        else:
+            message = "expected `type`, as the default is None"
+            raise FlagTypeError(message)  # noqa: TRY301 - as those that are called raise
+        return meaning if case_sensitive or meaning.type else _in_any_case(meaning, choices)
+    except FlagTypeError as error:
+        message = f"{about}: {error}"
+        raise FlagTypeError(message) from None
+
+
+def _in_any_case(meaning: Meaning, choices: Iterable[Any]) -> Meaning:
+    if meaning.native != "string" or meaning.item not in (None, "string") or not choices:
+        message = "case_sensitive: expected a flag of text with choices"
+        raise FlagTypeError(message)
+    names = [str(choice) for choice in choices]
+    type_ = types.choice_type(str, dict(zip(names, names)), {}, case_sensitive=False)
+    if meaning.item:
+        type_ = list_type(type_)
+    return meaning._replace(type=type_, item=type_.item_type)

@@ -1,0 +1,338 @@
+"""Types of Python for flags: between the value in Python and the one in C."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import os
+import re
+from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar, cast
+
+from paddle_flags._core import lists
+from paddle_flags._core.frames import public_class
+from paddle_flags._core.values import BY_NAME, plain
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+T = TypeVar("T")
+
+REJECTIONS = (ValueError, TypeError, ArithmeticError, LookupError)
+"""What a function may raise for a value that it doesn't take."""
+
+
+class Unfit(ValueError):  # noqa: N818 - says why a value is one
+    """A value that a type doesn't take; the message says all that was expected."""
+
+
+@public_class
+class Type(Generic[T]):
+    """How flags hold values of a type of Python, as `define(..., type=...)` takes it.
+
+        Address = pf.Type(ipaddress.ip_address)
+        host = pf.define("host", ipaddress.ip_address("::1"), type=Address)
+
+    `parse` makes a value of text, and raises ValueError for text that is none, with the
+    reason: such a value is refused wherever it comes from. `format` makes text of a
+    value; it is the text that C sees and that reports show, and `parse` must make an
+    equal value of it.
+
+    `native` is the type of C. If it isn't `"string"`, `parse` takes and `format` returns
+    a number or a bool in place of text.
+
+    `metavar` stands for a value in help. `expected` says in messages what a value is, as
+    in "an address of IPv4 or IPv6". `choices` are the only values, as text.
+
+    A value is parsed once and then shared by all who read the flag, so it should not be
+    changed. Both functions may be called on any thread.
+
+    Raises FlagTypeError if `parse` or `format` can't be called, and FlagArgumentError for
+    another `native`.
+    """
+
+    __slots__ = (
+        "choices", "expected", "format", "item_type", "metavar", "native", "parse", "python",
+        "takes_tables", "unit",
+    )  # fmt: skip
+
+    def __init__(  # noqa: PLR0913 - all that makes a type
+        self,
+        parse: Callable[[Any], T],
+        format: Callable[[T], Any] = str,  # noqa: A002 - as in the docs
+        native: str = "string",
+        *,
+        metavar: str | None = None,
+        expected: str | None = None,
+        choices: Iterable[str] = (),
+    ) -> None:
+        for function in (parse, format):
+            if not callable(function):
+                message = f"Type: {function!r}: expected a function"
+                raise FlagTypeError(message)
+        if native not in BY_NAME:
+            message = f"Type: native {native!r}: expected one of {', '.join(BY_NAME)}"
+            raise FlagArgumentError(message)
+        name = getattr(parse, "__name__", None) or type(parse).__name__
+        self.parse = parse
+        self.format = format
+        self.native = native
+        self.metavar = metavar or name.strip("<>").upper()
+        self.expected = expected or f"a value that {name} takes"
+        self.choices = tuple(choices)
+        self.python: Any = parse if isinstance(parse, type) else None
+        self.item_type: str | None = None  # in C, of a list
+        self.unit: str | None = None
+        self.takes_tables = False  # of files
+
+    def __repr__(self) -> str:
+        return f"<Type {self.metavar}: {self.native}>"
+
+    def read(self, value: Any) -> T:
+        """Return the value of one in C; raise Unfit."""
+        try:
+            return self.parse(value)
+        except REJECTIONS as error:
+            raise self._unfit(error) from error
+
+    def write(self, value: T) -> Any:
+        """Return what C gets for a value; raise Unfit."""
+        try:
+            native = self.format(value)
+        except REJECTIONS as error:
+            raise self._unfit(error) from error
+        kind = BY_NAME[self.native].python
+        if not isinstance(native, kind):
+            message = (
+                f"{self.metavar}: format returned {type(native).__name__}, expected {kind.__name__}"
+            )
+            raise FlagTypeError(message)
+        return plain(native)
+
+    def canonical(self, value: Any) -> Any:
+        """Return the form in which C keeps a value of C; raise Unfit."""
+        return self.write(self.read(value))
+
+    def accepts(self, value: object) -> bool:
+        """Return whether a value of Python may be a value of this type."""
+        return self.python is None or isinstance(value, self.python)
+
+    def _unfit(self, error: Exception) -> Unfit:
+        if isinstance(error, Unfit):
+            return error
+        reason = error.args[0] if isinstance(error, KeyError) and error.args else error
+        return Unfit(f"expected {self.expected}" + (f": {reason}" if str(reason) else ""))
+
+
+def made(  # noqa: PLR0913 - all that makes a type
+    python: Any,
+    parse: Callable[[Any], Any],
+    format: Callable[[Any], Any],  # noqa: A002 - as in Type
+    metavar: str,
+    expected: str,
+    *,
+    native: str = "string",
+    choices: Iterable[str] = (),
+) -> Type[Any]:
+    """Return a type of this package, whose parser says by Unfit or by None what it refuses."""
+
+    def strict(value: Any) -> Any:
+        try:
+            result = parse(value)
+        except Unfit:
+            raise
+        except REJECTIONS:
+            result = None
+        if result is None:
+            message = f"expected {expected}"
+            raise Unfit(message)
+        return result
+
+    type_ = Type(strict, format, native, metavar=metavar, expected=expected, choices=choices)
+    type_.python = python
+    return type_
+
+
+# ---- Scalars: also the items of lists and dicts ----
+
+_WORDS = {
+    "1": True, "t": True, "true": True, "y": True, "yes": True,
+    "0": False, "f": False, "false": False, "n": False, "no": False,
+}  # fmt: skip
+_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)")
+
+
+def _integer(text: str) -> int | None:
+    if not _INTEGER.fullmatch(text):
+        return None
+    return int(text, 16) if "x" in text.lower() else int(text)
+
+
+def _float(text: str) -> float | None:
+    if text != text.strip() or "_" in text or not text.isascii():
+        return None
+    return float.fromhex(text) if "x" in text.lower() else float(text)
+
+
+def _decimal(text: str) -> decimal.Decimal | None:
+    if text != text.strip() or "_" in text or not text.isascii():
+        return None
+    value = decimal.Decimal(text)
+    return None if value.is_snan() else value
+
+
+BOOL = made(bool, lambda text: _WORDS[text.lower()], lambda v: str(v).lower(), "BOOL",
+            "true or false")  # fmt: skip
+INT = made(int, _integer, lists.integer_text, "INT", "an integer")
+FLOAT = made(float, _float, repr, "FLOAT", "a number")
+TEXT = made(str, str, str, "TEXT", "text")
+DECIMAL = made(decimal.Decimal, _decimal, str, "DECIMAL", "a decimal number, as in 0.10")
+
+
+def path_type(python: type[os.PathLike[str]]) -> Type[Any]:
+    """Return the type of paths of a class of pathlib."""
+    return made(python, cast("Any", python), os.fspath, "PATH", "a path")
+
+
+# ---- Dates and times ----
+
+_DATE = r"(\d{4})-(\d\d)-(\d\d)"
+_TIME = (
+    r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?"
+    r" ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d)(?::?(\d\d)(?:\.(\d{6}))?)?)?)?"
+)
+_DATE_ONLY = re.compile(_DATE, re.ASCII)
+_TIME_ONLY = re.compile(_TIME, re.ASCII)
+_DATE_TIME = re.compile(rf"{_DATE}(?:[Tt ]{_TIME})?", re.ASCII)
+
+
+def _zone(groups: tuple[str | None, ...]) -> dt.tzinfo | None:
+    utc, sign, *parts = groups
+    if utc:
+        return dt.timezone.utc
+    if not sign:
+        return None
+    hours, minutes, seconds, micro = (int(part or 0) for part in parts)
+    if minutes > 59 or seconds > 59:  # noqa: PLR2004
+        raise ValueError
+    offset = dt.timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=micro)
+    return dt.timezone(offset if sign == "+" else -offset)
+
+
+def _clock(groups: tuple[str | None, ...]) -> dt.time:
+    parts, zone = groups[:3], groups[4:]
+    hour, minute, second = (int(part or 0) for part in parts)
+    return dt.time(hour, minute, second, int((groups[3] or "").ljust(6, "0")), _zone(zone))
+
+
+def _date(text: str) -> dt.date | None:
+    found = _DATE_ONLY.fullmatch(text)
+    return dt.date(*map(int, found.groups())) if found else None
+
+
+def _time(text: str) -> dt.time | None:
+    found = _TIME_ONLY.fullmatch(text)
+    return _clock(found.groups()) if found else None
+
+
+def _date_time(text: str) -> dt.datetime | None:
+    found = _DATE_TIME.fullmatch(text)
+    if not found:
+        return None
+    year, month, day = map(int, found.groups()[:3])
+    return dt.datetime.combine(dt.date(year, month, day), _clock(found.groups()[3:]))
+
+
+DATE_TIME = made(
+    dt.datetime, _date_time, dt.datetime.isoformat, "DATETIME",
+    "a date and time, as in 2026-01-31T12:30 or 2026-01-31T12:30:00Z",
+)  # fmt: skip
+DATE = made(dt.date, _date, dt.date.isoformat, "DATE", "a date, as in 2026-01-31")
+TIME = made(dt.time, _time, dt.time.isoformat, "TIME", "a time, as in 12:30")
+
+
+def _seconds(value: dt.timedelta) -> float:
+    seconds = value.total_seconds()
+    if _duration(seconds) != value:
+        message = "expected a duration whose microseconds a double of seconds can hold"
+        raise Unfit(message)
+    return seconds
+
+
+def _duration(seconds: float) -> dt.timedelta:
+    return dt.timedelta(seconds=seconds)
+
+
+DURATION = made(
+    dt.timedelta,
+    _duration,
+    _seconds,
+    "DURATION",
+    "a duration of less than 10**9 days",
+    native="double",
+)
+DURATION.unit = "seconds"
+
+
+# ---- One of several ----
+
+
+def nearest(text: str, names: Iterable[str]) -> str:
+    """Return a question for the name that may be meant, or ""."""
+    import difflib  # noqa: PLC0415 - for errors only
+
+    by_fold = {name.casefold(): name for name in names}
+    found = difflib.get_close_matches(text.casefold()[:100], by_fold, 1)
+    return f"; did you mean '{by_fold[found[0]]}'?" if found else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    text = ""
+    for name in names:
+        if len(text) > 200:  # noqa: PLR2004 - a line or two
+            return text + ", ..."
+        text += (", " if text else "") + (name or '""')
+    return text
+
+
+def choice_type(
+    python: Any,
+    choices: Mapping[str, Any],
+    also: Mapping[str, Any],
+    *,
+    case_sensitive: bool = True,
+    metavar: str | None = None,
+) -> Type[Any]:
+    """Return a type whose values have these names; `also` has other texts for them."""
+    expected = f"one of {_listed(choices)}"
+    texts = {**also, **choices}
+    folded: dict[str, Any] = {}
+    for text, value in () if case_sensitive else texts.items():
+        if text in choices or text.casefold() not in folded:
+            other = folded.setdefault(text.casefold(), value)
+            if other != value and text in choices:
+                message = f"choices {text!r} and others differ only in case"
+                raise FlagArgumentError(message)
+
+    def parse(text: str) -> Any:
+        if text in texts:
+            return texts[text]
+        if not case_sensitive and text.casefold() in folded:
+            return folded[text.casefold()]
+        message = f"expected {expected}{nearest(text, choices)}"
+        raise Unfit(message)
+
+    names = [(value, name) for name, value in choices.items()]
+
+    def name_of(value: Any) -> str:
+        for other, name in names:
+            if other is value or (type(other) is type(value) and other == value):
+                return name
+        message = f"expected {expected}"
+        raise Unfit(message)
+
+    shown = () if any("|" in name or not name for name in choices) else choices
+    made_type: Type[Any] = Type(parse, name_of, choices=shown, expected=expected)
+    made_type.metavar = metavar or ""
+    made_type.python = python
+    return made_type

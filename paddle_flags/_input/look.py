@@ -1,0 +1,46 @@
+"""Looking at a command line before it is parsed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags._core.status import expect, new_error, to_text
+from paddle_flags._input.options import Call, Options, check_tokens
+from paddle_flags._native import ffi
+
+if TYPE_CHECKING:
+    from paddle_flags._core.flag import Flag
+
+
+class Look(NamedTuple):
+    """What a command line says before it is parsed."""
+
+    at: int
+    """Of the argument that was asked for, in the tokens; their number: there are fewer."""
+    text: str | None
+    """What the line or the environment gives the flag that was asked for; None: nothing."""
+    place: str
+    """Of that value, as `file:line`."""
+
+
+def look(
+    tokens: list[str],
+    options: Options,
+    *,
+    argument: int = 0,
+    flag: Flag[Any] | None = None,
+    config: Any = ffi.NULL,
+) -> Look:
+    """Find an argument and the value of a flag in a command line, which changes nothing."""
+    asked = ffi.new("pd_parse_look *", {"size": ffi.sizeof("pd_parse_look"), "argument": argument})
+    if flag is not None:
+        asked.flag = flag.handle
+    err = new_error()
+    status = Call(options, asked).run(tokens, config, err)
+    if status is None:
+        check_tokens(tokens)
+    if isinstance(status, int):
+        expect(status, err)
+    text = to_text(asked.text) if asked.text else None
+    place = to_text(asked.origin.place) if asked.origin.place else ""
+    return Look(asked.index, text, f"{place}:{asked.origin.line}" if asked.origin.line else place)

@@ -1,0 +1,71 @@
+"""The configuration files of a command line: those of the program and those that the user names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags import errors
+from paddle_flags._core import lists
+from paddle_flags._core.define import define
+from paddle_flags._core.registry import FLAGS
+from paddle_flags._core.status import shown
+from paddle_flags._input.config import ConfigFiles, fail, new_config
+from paddle_flags._input.look import look
+from paddle_flags._input.options import Options
+from paddle_flags._native import lib
+
+if TYPE_CHECKING:
+    from paddle_flags._core.flag import Flag
+
+_HELP = "Read flags from these files, of which later ones win; ?FILE may be missing"
+
+
+def config_flag(options: Options) -> Flag[Any]:
+    """Return the flag that names files; define it if the program has not."""
+    name = options.config_flag or ""
+    flag: Flag[Any] = (
+        FLAGS[name] if name in FLAGS else define(name, (), _HELP, items=str, multi=True)
+    )
+    if flag.type != "string" or flag.items not in (None, "string") or flag.sensitive:
+        message = f"config_flag: {shown(name)}: expected a flag for text or for a list of texts"
+        raise errors.FlagArgumentError(message)
+    return flag
+
+
+def find(tokens: list[str], options: Options) -> ConfigFiles | None:
+    """Return the files, those that the user names last; None if the program has none."""
+    named: list[str] = []
+    if options.config_flag is not None:
+        named = _named(tokens, options)
+    elif options.config is None:
+        return None
+    return ConfigFiles(
+        () if options.config is None else options.config,
+        named,
+        tokens[0] if tokens else "",
+        allow_pending=options.allow_pending,
+        env_prefix=options.env_prefix,
+        flag_in_file=options.flag_in_file,
+    )
+
+
+def _named(tokens: list[str], options: Options) -> list[str]:
+    flag = config_flag(options)
+    text = look(tokens, options, flag=flag).text
+    if text is None:  # nothing new: what the flag has
+        return list(flag.value) if flag.items else [flag.value][: len(flag.value)]
+    return list(lists.decode(str, text)) if flag.items else [text][: len(text)]
+
+
+def read(files: ConfigFiles | None, options: Options) -> Any:
+    """Return a `pd_config *` with what the files have, and with the errors of the program."""
+    config = files.read() if files else new_config()
+    if options.config_flag is not None:
+        flag = config_flag(options)
+        found = look([""], Options(), flag=flag, config=config)
+        if found.text is not None:
+            why = "a configuration file cannot name others"
+            fail(config, f"{found.place}: --{flag.name}: {why}")
+    for problem in options.problems:
+        fail(config, problem, lib.PD_ERR_ARGV)
+    return config

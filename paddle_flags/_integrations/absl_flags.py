@@ -1,0 +1,355 @@
+"""`bridge_absl`: the flags of absl are flags here, and ours are flags there.
+
+The bridge changes the class of one FlagValues object and of its flags; absl itself stays as it
+is. A value is stored once, in our registry; absl's flags have the Python objects made from it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from absl import flags
+
+from paddle_flags._core.definition import define_at, place_of
+from paddle_flags._core.registry import FLAGS, all_flags
+from paddle_flags._input.argv import after_reading
+from paddle_flags._integrations.absl_link import Link, OurLink, TheirLink, inside, outside
+from paddle_flags._integrations.absl_values import Codec
+from paddle_flags._integrations.line import Inputs, Line, find_token
+from paddle_flags._report import facts
+from paddle_flags.errors import FlagConflictError, FlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from paddle_flags._core.definition import Place
+    from paddle_flags._core.flag import Flag
+
+
+flags.disclaim_key_flags()  # absl looks for the module that defines a flag behind this one
+
+
+class Bridge:
+    """Two registries as one."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+        self.inputs = Inputs()
+        self.left_out: dict[str, str] = {}
+        self.reading: list[str] | None = None  # the command line that absl reads now
+        self._links: dict[str, Link] = {}
+        self._ours: set[str] = set()  # names of flags that absl has got from us
+
+    # ---- absl's flags, here ----
+
+    def take_all(self) -> None:
+        """Define all flags of absl here."""
+        for name, flag in list(self._flags().items()):
+            if name == flag.name:
+                self.take(flag)
+
+    def take(self, flag: Any) -> None:
+        """Define a flag of absl here; FlagConflictError if the name means something else."""
+        if isinstance(getattr(flag, "link", None), Link):
+            return
+        if type(flag).__name__ == "_FlagAlias":  # of flags.DEFINE_alias
+            self.left_out[flag.name] = "is an alias of another flag of absl"
+            return
+        codec = Codec(flag)
+        try:
+            ours = self._define(flag, codec)
+        except FlagError as error:
+            if isinstance(error, FlagConflictError) and flag.name in FLAGS:
+                raise
+            self.left_out[flag.name] = str(error)
+            return
+        value = flag.value
+        link = TheirLink(self._values, flag, ours, codec)
+        using_default, present = flag.using_default_value, flag.present
+        link.join()
+        self._links[flag.name] = link
+        link.hook()
+        if not using_default or present:
+            if value is not None:
+                flag.value = value
+            flag.__dict__["using_default_value"] = using_default
+
+    def _define(self, flag: Any, codec: Codec) -> Flag[Any]:
+        default = codec.to_ours(flag.default)
+        known: dict[str, Any] = {
+            "items": codec.items,
+            "aliases": [flag.short_name] if flag.short_name else [],
+            **codec.limits(default),
+        }
+        place = self._place(flag.name)
+        try:
+            return define_at(place, flag.name, default, flag.help, **known)
+        except FlagConflictError:
+            if not known["aliases"]:
+                raise
+            known["aliases"] = []  # the letter may be what has another meaning here
+            return define_at(place, flag.name, default, flag.help, **known)
+
+    def _place(self, name: str) -> Place:
+        module = self._values.find_module_defining_flag(name)
+        if module is None:  # it is being defined
+            return place_of(outside())
+        file = getattr(sys.modules.get(module), "__file__", None) or module
+        return os.path.abspath(module) if module == sys.argv[0] else module, file, 0
+
+    # ---- our flags, there ----
+
+    def _flags(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._values._flags()  # noqa: SLF001 - all of absl's own use it
+        return found
+
+    def give_all(self) -> None:
+        """Let absl have all our flags, and only those."""
+        for name in [name for name in self._ours if not self._links[name].ours.defined]:
+            self._withdraw(name)
+        for flag in all_flags():
+            if flag.name not in self._links:
+                self._give(flag)
+
+    def give(self, name: str) -> None:
+        """Let absl have a flag of ours, if there is one of this name."""
+        if name in FLAGS and not name.startswith("__"):
+            flag = FLAGS[name]
+            if flag.name not in self._links:
+                self._give(flag)
+
+    def _give(self, flag: Flag[Any]) -> None:
+        about = facts.Snapshot(flag)
+        made = _made(about)
+        link = OurLink(self._values, made, flag)
+        made.__dict__["default"] = link.to_theirs(about.default)
+        if not about.sensitive:
+            made.default_as_str = repr(facts.shown(about, about.default))
+        flags_there = self._flags()
+        for name in (flag.name, *about.aliases, *flag.old_names):
+            flags_there.setdefault(name, made)
+        module = flag.module
+        if not about.hidden and about.retired is None:
+            main = sys.argv[0] if sys.argv else ""
+            if main and os.path.abspath(main) == os.path.abspath(module):
+                module = main
+            self._values.register_flag_by_module(module, made)
+        link.join()
+        self._links[flag.name] = link
+        self._ours.add(flag.name)
+
+    def _withdraw(self, name: str) -> None:
+        """Take away a flag whose plugin has left."""
+        link = self._links.pop(name)
+        self._ours.discard(name)
+        for each in [each for each, flag in self._flags().items() if flag is link.theirs]:
+            del self._flags()[each]
+        self._values._cleanup_unregistered_flag_from_module_dicts(link.theirs)  # noqa: SLF001
+
+    def release(self, name: str) -> None:
+        """Stop linking a flag that absl has dropped; ours stays."""
+        link = self._links.get(name)
+        if link is not None and name not in self._ours:
+            del self._links[name]
+            link.leave()
+
+    # ---- command lines ----
+
+    def read(self, argv: Sequence[str], read: Any, *, known_only: bool) -> list[str]:
+        """Let absl read a command line; set all flags at its end, or none."""
+        if self.reading is not None:  # a validator reads another one
+            return read(argv, known_only)  # type: ignore[no-any-return]
+        self.give_all()
+        self.reading = list(argv)
+        try:
+            return read(argv, known_only)  # type: ignore[no-any-return]
+        finally:
+            self.reading = None
+            for link in self._given():
+                link.forget()
+
+    def _given(self) -> list[Link]:
+        return [link for link in self._links.values() if link.given is not None]
+
+    def finish(self) -> None:
+        """Set what absl has read, as `parse` does; raise flags.IllegalFlagValueError."""
+        tokens, self.reading = self.reading, None
+        if tokens is None:
+            return
+        tokens = tokens[1:]
+        line = Line(len(tokens))
+        given = self._given()
+        for link in given:
+            line.add(link.ours.name, link.given, self._place_in(tokens, link))
+        with inside():
+            line.read(self.inputs)
+        for link in given:
+            if isinstance(link, TheirLink):
+                link.keep()
+            else:
+                link.forget()
+
+    @staticmethod
+    def _place_in(tokens: list[str], link: Link) -> int | None:
+        """Return the index of the last token that gives the flag; of a flagfile's, that token."""
+        names = [link.theirs.name, link.theirs.short_name or link.theirs.name]
+        words = [f"{dash}{no}{each}" for each in names for dash in ("--", "-") for no in ("", "no")]
+        for index in range(len(tokens) - 1, -1, -1):
+            if tokens[index].partition("=")[0] in words:
+                return index
+        return find_token(tokens, 0, "--flagfile")
+
+
+def _made(about: facts.Snapshot) -> Any:
+    """Return a flag of absl for one of ours."""
+    letters = [name for name in about.aliases if len(name) == 1]
+    return flags.Flag(
+        _Parser(about),
+        _Serializer(),
+        about.name,
+        None,
+        " ".join([about.help, *(f"[{note}]" for note in facts.notes(about))]).strip(),
+        short_name=letters[0] if letters else None,
+        boolean=about.type == "bool",
+    )
+
+
+class _Parser(flags.ArgumentParser):  # type: ignore[type-arg, unused-ignore] # generic in some
+    """Describes the values of a flag of ours; our registry reads them."""
+
+    def __init__(self, about: facts.Snapshot) -> None:
+        self._about = facts.type_of(about)
+        self.syntactic_help = self._about
+
+    def parse(self, argument: Any) -> Any:
+        """Return the value unchanged."""
+        return argument
+
+    def flag_type(self) -> str:
+        """Return the type for help."""
+        return self._about
+
+
+class _Serializer(flags.ArgumentSerializer):  # type: ignore[type-arg, unused-ignore] # as above
+    def serialize(self, value: Any) -> str:
+        """Return the text of a value."""
+        return facts.plain(tuple(value) if isinstance(value, list) else value)
+
+
+def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with its methods
+    """Return the class of FlagValues that a bridge has been added to."""
+
+    class Values(kind):  # type: ignore[misc]
+        """absl's FlagValues with our flags."""
+
+        def _find(self, name: str) -> None:
+            if name not in self.__dict__["__flags"]:
+                bridge.give(name)
+
+        def __getattr__(self, name: str) -> Any:
+            self._find(name)
+            return super().__getattr__(name)
+
+        def __getitem__(self, name: str) -> Any:
+            self._find(name)
+            return super().__getitem__(name)
+
+        def __contains__(self, name: str) -> bool:
+            self._find(name)
+            return bool(super().__contains__(name))
+
+        def __setitem__(self, name: str, flag: Any) -> None:
+            if not isinstance(name, str) or not isinstance(flag, flags.Flag):
+                super().__setitem__(name, flag)  # which raises
+                return
+            self._find(name)
+            before = self.__dict__["__flags"].get(flag.name)
+            if isinstance(getattr(before, "link", None), OurLink):
+                ours = before.link.ours
+                message = f"--{name} is already defined at {ours.file}:{ours.line}"
+                raise flags.DuplicateFlagError(message)
+            super().__setitem__(name, flag)
+            if self.__dict__["__flags"].get(flag.name) is flag and before is not flag:
+                if before is not None:
+                    bridge.release(flag.name)
+                try:
+                    bridge.take(flag)
+                except FlagConflictError as error:
+                    super().__delattr__(name)
+                    raise flags.DuplicateFlagError(str(error)) from error
+
+        def __delattr__(self, name: str) -> None:
+            flag = self.__dict__["__flags"].get(name)
+            super().__delattr__(name)
+            if flag is not None and flag.name == name:
+                bridge.release(name)
+
+        def _set_attributes(self, **attributes: Any) -> None:
+            for name in attributes:
+                self._find(name)
+            super()._set_attributes(**attributes)
+
+        def set_default(self, name: str, value: Any) -> None:
+            self._find(name)
+            super().set_default(name, value)
+
+        def __iter__(self) -> Iterator[str]:
+            bridge.give_all()
+            return iter(list(super().__iter__()))
+
+        def __len__(self) -> int:
+            bridge.give_all()
+            return int(super().__len__())
+
+        def __dir__(self) -> list[str]:
+            bridge.give_all()
+            return list(super().__dir__())
+
+        def flag_values_dict(self) -> dict[str, Any]:
+            bridge.give_all()
+            return dict(super().flag_values_dict())
+
+        def get_help(self, prefix: str = "", include_special_flags: bool = True) -> str:  # noqa: FBT002
+            bridge.give_all()
+            return str(super().get_help(prefix, include_special_flags))
+
+        def get_flags_for_module(self, module: Any) -> list[Any]:
+            bridge.give_all()
+            return list(super().get_flags_for_module(module))
+
+        def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:  # noqa: FBT002
+            if isinstance(argv, (str, bytes)):
+                return super().__call__(argv, known_only)  # type: ignore[no-any-return]
+            return bridge.read(argv, super().__call__, known_only=known_only)
+
+        def mark_as_parsed(self) -> None:
+            bridge.finish()
+            super().mark_as_parsed()
+
+        def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+            import copy  # noqa: PLC0415
+
+            made: Any = object.__new__(kind)
+            made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+            return made
+
+    Values.__name__, Values.__qualname__ = kind.__name__, kind.__qualname__
+    Values.__module__ = kind.__module__
+    Values.bridge = bridge
+    return Values
+
+
+def bridge(values: Any, inputs: Inputs) -> dict[str, str]:
+    """Join absl's FlagValues, those of `flags.FLAGS` by default, with our registry."""
+    values = flags.FLAGS if values is None else values
+    found = getattr(type(values), "bridge", None)
+    if not isinstance(found, Bridge):
+        found = Bridge(values)
+        object.__setattr__(values, "__class__", _class_for(type(values), found))
+        after_reading.append(values.mark_as_parsed)
+    found.inputs.update(inputs)
+    found.take_all()
+    found.give_all()
+    return found.left_out

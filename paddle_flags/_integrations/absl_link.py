@@ -1,0 +1,433 @@
+"""A flag of absl and a flag of ours that have one value."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from absl import flags
+
+from paddle_flags._core.assign import assign
+from paddle_flags._core.hooks import add_validator
+from paddle_flags._core.status import check, new_error, to_bytes
+from paddle_flags._integrations.texts import set_texts
+from paddle_flags._native import lib
+from paddle_flags.errors import FlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from paddle_flags._core.flag import Flag
+    from paddle_flags._integrations.absl_values import Codec
+
+_UNKNOWN = object()
+
+
+class State(threading.local):
+    """What a thread is doing with the flags of absl."""
+
+    inside = False  # absl sets a value, and will ask its validators itself
+    source = lib.PD_SOURCE_RUNTIME
+
+
+state = State()
+
+
+class Link:
+    """The value of both flags is that of ours; absl's has an object made from it."""
+
+    def __init__(self, values: Any, theirs: Any, ours: Flag[Any]) -> None:
+        self.values = values
+        self.theirs = theirs
+        self.ours = ours
+        self.kind: Any = type(theirs)  # as it was
+        self.given: str | None = None  # text from a command line that is being read
+        self._seen: Any = _UNKNOWN  # value of ours that absl's value was made from
+        self._hooked = False
+        self.alone = False  # the value was parsed outside of a command line
+        self._before: Any = _UNKNOWN  # the value before absl set one
+
+    def join(self) -> None:
+        """Let absl's flag use the value of ours."""
+        members = {name: vars(Bridged)[name] for name in _MEMBERS}
+        members.update(link=self, __module__=self.kind.__module__)
+        # One base, as Python changes the class of an object only among classes of one layout.
+        self.theirs.__class__ = type(self.kind.__name__, (self.kind,), members)
+        for validator in self.theirs.validators:
+            self.watch_over(validator)
+        if self.kind.value is not flags.Flag.value:  # something follows from a change
+            self.ours.watch(lambda _: self.get())
+
+    def leave(self) -> None:
+        """Make absl's flag what it was."""
+        value = self.theirs.value
+        self.theirs.__class__ = self.kind
+        self.theirs.value = value
+
+    # ---- conversions, which the two kinds of links do in their way ----
+
+    def to_ours(self, value: Any) -> Any:
+        """Return a value of absl as one of ours."""
+        return tuple(value) if isinstance(value, list) else value
+
+    def to_theirs(self, value: Any) -> Any:
+        """Return a value of ours as one of absl; raise ValueError if it doesn't suit."""
+        return list(value) if isinstance(value, tuple) else value
+
+    def parse(self, argument: Any, parse: Any) -> None:
+        """Take what a command line gives; `parse` is absl's own method."""
+        raise NotImplementedError
+
+    # ---- the value ----
+
+    def get(self) -> Any:
+        """Return absl's value."""
+        if self.given is None:
+            now = self.ours.value
+            if self._seen is _UNKNOWN or now != self._seen:
+                self.kind.value.fset(self.theirs, self.to_theirs(now))
+                self._seen = now
+        return self.kind.value.fget(self.theirs)
+
+    def set(self, value: Any) -> None:
+        """Set both values."""
+        if self.given is None:
+            with _Inside():
+                self._assign(value)
+            self._seen = self.ours.value
+        self.kind.value.fset(self.theirs, value)
+
+    def _assign(self, value: Any) -> None:
+        if value is None and self.accepts_none:
+            self.ours.reset()
+            return
+        wanted = self.to_ours(value)
+        if state.source == lib.PD_SOURCE_RUNTIME and self._restore(wanted):
+            return
+        assign([(self.ours, wanted)], _where(), source=state.source)
+
+    accepts_none = False
+
+    def _remember(self) -> None:
+        if self.ours.source not in ("run time", "argv"):
+            self._before = self.ours.value
+
+    def _restore(self, wanted: Any) -> bool:
+        """Drop what was set last if `wanted` was there before, as flagsaver sets it again."""
+        source = self.ours.source
+        if source != "run time" and not (source == "argv" and self.alone):
+            self._before = self.ours.value
+            return False
+        if self._before != wanted:
+            return False
+        number = lib.PD_SOURCE_RUNTIME if source == "run time" else lib.PD_SOURCE_ARGV
+        err = new_error()
+        check(lib.pd_flag_drop(self.ours.handle, number, err), err)
+        return bool(self.ours.value == wanted)  # unless a file or the like was read meanwhile
+
+    def forget(self) -> None:
+        """Take absl's value from ours again."""
+        self.given = None
+        self._seen = _UNKNOWN
+
+    def keep(self) -> None:
+        """Keep absl's value, which ours has now, too."""
+        self.given = None
+        self.alone = False
+        self._seen = self.ours.value
+
+    def reset(self) -> None:
+        """Drop all values but the default."""
+        with suppress(flags.IllegalFlagValueError), _Inside():
+            self.ours.reset()
+        self.forget()
+
+    # ---- validators ----
+
+    def watch_over(self, validator: Any) -> None:
+        """Let a validator of absl check what is set on our side."""
+        names = list(validator.get_flags_names())
+        if len(names) == 1:
+            self.hook()
+            return
+        links = [getattr(self.values[name], "link", None) for name in names]
+        if names[0] != self.theirs.name or None in links:
+            return  # another of the flags asks for it
+
+        def accept(*values: Any) -> bool:
+            if not state.inside:
+                _verify(validator, self.values, dict(zip(names, map(_proposed, links, values))))
+            return True
+
+        add_validator([link.ours for link in links if link], accept, "")
+
+    def hook(self) -> None:
+        """Check what is set on our side, from now on."""
+        if not self._hooked:
+            self._hooked = True
+            add_validator([self.ours], self._accept, "")
+
+    def _accept(self, value: Any) -> bool:
+        proposed = _proposed(self, value)
+        if not state.inside:
+            for validator in list(self.theirs.validators):
+                if list(validator.get_flags_names()) == [self.theirs.name]:
+                    _verify(validator, self.values, {self.theirs.name: proposed})
+        return True
+
+
+def _proposed(link: Link | None, value: Any) -> Any:
+    return link.to_theirs(value) if link else value
+
+
+class _Proposal:
+    """Looks to a validator like absl's FlagValues with values that are not set yet."""
+
+    def __init__(self, values: Any, proposed: dict[str, Any]) -> None:
+        self._values = values
+        self._proposed = proposed
+
+    def __getitem__(self, name: str) -> Any:
+        return _Value(self._proposed[name]) if name in self._proposed else self._values[name]
+
+
+class _Value:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _verify(validator: Any, values: Any, proposed: dict[str, Any]) -> None:
+    try:
+        validator.verify(_Proposal(values, proposed))
+    except flags.ValidationError as error:
+        raise ValueError(str(error)) from error
+
+
+class _Inside:
+    """absl sets a value: what our registry refuses is an error of absl's."""
+
+    def __enter__(self) -> None:
+        self._before = state.inside
+        state.inside = True
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        state.inside = self._before
+        if isinstance(error, FlagError):
+            raise flags.IllegalFlagValueError(str(error)) from error
+
+
+inside = _Inside
+
+
+def outside() -> FrameType:
+    """Return the frame of the code that called absl."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+    while frame.f_back and _is_between(str(frame.f_globals.get("__name__"))):
+        frame = frame.f_back
+    return frame
+
+
+def _where() -> tuple[str, int]:
+    frame = outside()
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _is_between(name: str) -> bool:
+    return name.startswith(("paddle_flags.", "absl.")) or name == "contextlib"
+
+
+class TheirLink(Link):
+    """A flag that absl has defined."""
+
+    accepts_none = True
+
+    def __init__(self, values: Any, theirs: Any, ours: Flag[Any], codec: Codec) -> None:
+        super().__init__(values, theirs, ours)
+        self._codec = codec
+
+    def to_ours(self, value: Any) -> Any:
+        """Return a value of absl as one of ours."""
+        return self._codec.to_ours(value)
+
+    def to_theirs(self, value: Any) -> Any:
+        """Return a value of ours as one of absl; for the default, absl's, which may be None."""
+        if value == self.to_ours(self.theirs.default):
+            return self.theirs.default
+        return self._codec.to_theirs(value)
+
+    def parse(self, argument: Any, parse: Any) -> None:
+        """Take what a command line gives, as absl's parser reads it."""
+        if not reading(self):
+            self._remember()
+            with _FromArgv():
+                parse(argument)
+                self.set(self.get())  # a list may have grown in place
+            self.alone = True
+            return
+        before = self.given
+        self.given = before or ""
+        try:
+            if before is None and isinstance(self.theirs, flags.MultiFlag):
+                self.theirs.__dict__["_value"] = list(self.theirs.__dict__["_value"] or ())
+            parse(argument)
+            self.given = self._codec.text(self.theirs.__dict__["_value"])
+        except BaseException:
+            self.given = before
+            raise
+
+    def set_default(self) -> None:
+        """Give our flag the default that absl's has now."""
+        with _Inside():
+            self.ours.set_default(self.to_ours(self.theirs.default))
+        self.forget()
+
+
+class OurLink(Link):
+    """A flag of ours, which absl has a copy of."""
+
+    def parse(self, argument: Any, parse: Any) -> None:  # noqa: ARG002 - as above
+        """Take what a command line gives, which our registry reads."""
+        if reading(self):
+            self.given = argument
+            self.theirs.__dict__["_value"] = argument
+        else:
+            self._remember()
+            with _FromArgv(), _Inside():
+                self._set_text(argument)
+            self.alone = True
+            self.forget()
+        self.theirs.present += 1
+
+    def _set_text(self, argument: Any) -> None:
+        if not isinstance(argument, str):
+            self.set(argument)
+            return
+        set_texts([(self.ours.name, argument)])
+
+    def set_default(self, value: Any) -> None:
+        """Give our flag another default."""
+        with _Inside():
+            if isinstance(value, str) and self.ours.type != "string":
+                err = new_error()
+                check(lib.pd_flag_set_default(self.ours.handle, to_bytes(value), err), err)
+            else:
+                self.ours.set_default(self.to_ours(value))
+        self.forget()
+
+
+class _FromArgv:
+    """What absl parses outside of a command line comes from one all the same."""
+
+    def __enter__(self) -> None:
+        state.source = lib.PD_SOURCE_ARGV
+
+    def __exit__(self, *exception: object) -> None:
+        state.source = lib.PD_SOURCE_RUNTIME
+
+
+def reading(link: Link) -> bool:
+    """Return whether the FlagValues of a link are reading a command line."""
+    return bool(type(link.values).bridge.reading)
+
+
+# ---- absl's flags ----
+
+
+class _Validators(list):  # type: ignore[type-arg]
+    """The validators of a flag: each that is added also checks what our side sets."""
+
+    def __init__(self, link: Link, known: Iterator[Any]) -> None:
+        super().__init__(known)
+        self._link = link
+
+    def append(self, validator: Any) -> None:
+        super().append(validator)
+        self._link.watch_over(validator)
+
+
+class Bridged:
+    """The members that the class of a linked flag of absl has of its own."""
+
+    link: Any
+    default: Any
+    present: int
+
+    @property
+    def value(self) -> Any:
+        """The value of both flags."""
+        return self.link.get()
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.link.set(value)
+
+    @property
+    def using_default_value(self) -> bool:
+        """Whether nothing has set the flag, on either side."""
+        return bool(
+            self.__dict__["using_default_value"]
+            and self.link.ours.source in ("default", "override")
+        )
+
+    @using_default_value.setter
+    def using_default_value(self, value: bool) -> None:
+        self.__dict__["using_default_value"] = value
+
+    @property
+    def validators(self) -> list[Any]:
+        """Those of absl."""
+        found = self.__dict__["validators"]
+        if not isinstance(found, _Validators):  # flagsaver restores a plain list
+            found = self.__dict__["validators"] = _Validators(self.link, found)
+        return found
+
+    @validators.setter
+    def validators(self, known: list[Any]) -> None:
+        self.__dict__["validators"] = known
+
+    def parse(self, argument: Any) -> None:
+        """Parse a text, and set the value."""
+        self.link.parse(argument, lambda text: self.link.kind.parse(self, text))
+
+    def unparse(self) -> None:
+        """Drop the value."""
+        self.link.reset()
+        self.using_default_value = True
+        self.present = 0
+
+    def _set_default(self, value: Any) -> None:
+        if isinstance(self.link, OurLink):
+            self.link.set_default(value)
+            self.__dict__["default"] = self.link.to_theirs(self.link.ours.default)
+            return
+        was = self.__dict__["using_default_value"]
+        self.__dict__["using_default_value"] = False  # the value follows from ours
+        try:
+            self.link.kind._set_default(self, value)  # noqa: SLF001 - absl's own way
+        finally:
+            self.__dict__["using_default_value"] = was
+        self.link.set_default()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Return a flag of absl alone."""
+        import copy  # noqa: PLC0415
+
+        value = self.value
+        made = object.__new__(self.link.kind)
+        made.__dict__ = copy.deepcopy({**self.__dict__, "validators": list(self.validators)}, memo)
+        made.__dict__["_value"] = copy.deepcopy(value, memo)
+        return made
+
+
+_MEMBERS = (
+    "value",
+    "using_default_value",
+    "validators",
+    "parse",
+    "unparse",
+    "_set_default",
+    "__deepcopy__",
+)

@@ -1,0 +1,96 @@
+"""Values of absl's flags as values of ours, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from absl import flags
+
+from paddle_flags._report.facts import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_EMPTY: dict[str | None, Any] = {"bool": False, "int64": 0, "double": 0.0, "string": ""}
+_PYTHON: dict[str, Callable[[Any], Any]] = {"bool": bool, "double": float}
+
+
+class Codec:
+    """How the values of a flag of absl are stored: its type in C, and the conversions."""
+
+    def __init__(self, flag: Any) -> None:
+        self._flag = flag
+        self._parser: Any = flag.parser
+        self._is_multi = isinstance(flag, flags.MultiFlag)
+        self._is_list = self._is_multi or isinstance(self._parser, flags.BaseListParser)
+        self.kind = _kind(self._parser, boolean=flag.boolean)
+        self._is_exact = (
+            self.kind != "string"
+            or type(self._parser) in _TEXTS
+            or (self._is_list and not self._is_multi)
+        )
+        self.items = self.kind if self._is_list else None
+
+    def to_ours(self, value: Any) -> Any:
+        """Return the value for our flag; None stands for nothing."""
+        if value is None:
+            return () if self._is_list else _EMPTY[self.kind]
+        if self._is_list:
+            several = [value] if isinstance(value, str) else value
+            return tuple(self._item_to_ours(each) for each in several)
+        return self._item_to_ours(value)
+
+    def _item_to_ours(self, value: Any) -> Any:
+        if self._is_exact or isinstance(value, str):
+            if self.kind == "double" and isinstance(value, int):
+                return float(value)
+            return value
+        serializer = self._flag.serializer
+        if serializer is None:
+            return str(value)
+        return str(serializer.serialize([value] if self._is_multi else value))
+
+    def to_theirs(self, value: Any) -> Any:
+        """Return the value for absl's flag; raise ValueError if its parser refuses it."""
+        if not self._is_list:
+            return self._item_to_theirs(value)
+        return [self._item_to_theirs(each) for each in value]
+
+    def _item_to_theirs(self, value: Any) -> Any:
+        if self._is_list and not self._is_multi:
+            return value
+        try:
+            return self._parser.parse(value)
+        except (TypeError, OverflowError) as error:
+            raise ValueError(str(error)) from error
+
+    def text(self, value: Any) -> str:
+        """Return the text of a value as our command line reads it."""
+        return plain(self.to_ours(value))
+
+    def limits(self, default: Any) -> dict[str, Any]:
+        """Return range and choices, if they suit the default; absl's parser knows them, too."""
+        if self._is_list:
+            return {}
+        lowest = getattr(self._parser, "lower_bound", None)
+        highest = getattr(self._parser, "upper_bound", None)
+        if self.kind in ("int64", "double"):
+            low = lowest is None or lowest <= default
+            high = highest is None or default <= highest
+            return {"min": lowest, "max": highest} if low and high else {}
+        choices = getattr(self._parser, "enum_values", None)
+        if choices and getattr(self._parser, "case_sensitive", True) and default in choices:
+            return {} if any("|" in each for each in choices) else {"choices": choices}
+        return {}
+
+
+_TEXTS = (flags.ArgumentParser, flags.EnumParser)
+
+
+def _kind(parser: Any, *, boolean: bool) -> str:
+    """Return the type in C of a value, or of an item; text for all that has no other."""
+    if boolean or type(parser) is flags.BooleanParser:
+        return "bool"
+    if type(parser) is flags.IntegerParser:
+        return "int64"
+    return "double" if type(parser) is flags.FloatParser else "string"

@@ -1,0 +1,467 @@
+"""`adopt` for argparse: a flag for each option of a parser, by its dest."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.definition import define_at
+from paddle_flags._core.lists import encode
+from paddle_flags._core.registry import FLAGS
+from paddle_flags._core.status import shown
+from paddle_flags._core.validators import mutually_exclusive
+from paddle_flags._integrations.argparse_parser import bridge_of, mark_adopted
+from paddle_flags._report.facts import plain
+from paddle_flags.errors import FlagConflictError, FlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paddle_flags._core.definition import Place
+    from paddle_flags._core.flag import Flag
+    from paddle_flags._integrations.line import Inputs
+
+
+def _classes() -> dict[type, str]:
+    """Return the names of argparse's own actions, whose classes are private."""
+    parser = argparse.ArgumentParser(add_help=False)
+    made: dict[type, str] = {}
+    for name, known in _ACTIONS.items():
+        made[type(parser.add_argument(f"--{name}", action=name, **known))] = name
+    made[argparse.BooleanOptionalAction] = "boolean_optional"
+    return made
+
+
+_ACTIONS: dict[str, dict[str, Any]] = {
+    "store": {},
+    "store_const": {"const": 1},
+    "store_true": {},
+    "store_false": {},
+    "append": {},
+    "append_const": {"const": 1},
+    "extend": {},
+    "count": {},
+    "help": {},
+    "version": {"version": "1"},
+}
+_KINDS = _classes()
+_SWITCHES = {"store_true", "store_false", "boolean_optional"}
+_LISTS = {"append", "append_const", "extend"}
+_PLAIN: dict[Any, str] = {None: "string", str: "string", int: "int64", float: "double"}
+_ITEMS = {str: "string", int: "int64", float: "double"}
+_EMPTY: dict[str, Any] = {"string": "", "int64": 0, "double": 0.0}
+_MOST_CHOICES = 10  # a longer range of numbers becomes a range
+
+
+class _Unfit(Exception):  # noqa: N818 - a reason, which adopt() returns
+    """Why an option cannot be a flag."""
+
+
+class _Pair:
+    """A value of a type of the program's own, and the text it was made from."""
+
+    def __init__(self, text: str, value: Any) -> None:
+        self.text = text
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:  # argparse looks for it in `choices`
+        return bool(self.value == other)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class _Typed:
+    """A type of the program's own that remembers the text."""
+
+    def __init__(self, convert: Callable[[str], Any]) -> None:
+        self._convert = convert
+        self.__name__ = getattr(convert, "__name__", repr(convert))  # for messages
+
+    def __call__(self, text: str) -> _Pair:
+        return _Pair(text, self._convert(text))
+
+
+class _NotGiven(list):  # type: ignore[type-arg]
+    """Stands in a namespace for an option that the command line may give.
+
+    `append`, `extend` and `count` begin with what they find in the namespace.
+    """
+
+    def __init__(self, default: Any) -> None:
+        super().__init__()
+        self.default = default
+
+    def __copy__(self) -> list[Any]:
+        return list(self.default) if isinstance(self.default, (list, tuple)) else []
+
+    def __add__(self, number: Any) -> Any:
+        return (self.default or 0) + number
+
+
+class Adopted:
+    """A flag that stands for a dest of a parser."""
+
+    def __init__(self, parser: argparse.ArgumentParser, actions: list[argparse.Action]) -> None:
+        self._parser = parser
+        self._actions = actions
+        self._first = actions[0]
+        self.dest = self._first.dest
+        self._kind = _kind(actions)
+        self._item = _item(actions, self._kind)
+        self._custom = self._item == "custom"
+        self.spellings = [each for action in actions for each in action.option_strings]
+        self.required = [action for action in actions if action.required]
+        self._types: list[Any] = [action.type for action in actions]
+        self._default = self._value(self._plain_default())
+        self._before: Any = None
+        self._had = False
+        self.flag: Flag[Any]
+
+    # ---- the definition ----
+
+    def define(self, place: Place, category: str) -> None:
+        """Define the flag."""
+        lowest, highest, choices, check = self._limits()
+        if self._kind == "count":
+            lowest = 0
+        known: dict[str, Any] = {
+            "items": self._flag_item() if self._kind == "list" else None,
+            "min": lowest,
+            "max": highest,
+            "choices": choices,
+            "category": category,
+            "hidden": all(action.help == argparse.SUPPRESS for action in self._actions),
+            "required": bool(self.required),
+        }
+        name = self.dest.replace("-", "_")
+        try:
+            self.flag = define_at(
+                place, name, self._default, self._help(), aliases=self._aliases(), **known
+            )
+        except FlagConflictError:  # it may be about an alias, which is a mere convenience
+            if not self._aliases():
+                raise
+            self.flag = define_at(place, name, self._default, self._help(), **known)
+        self._add_checks(check)
+
+    def _flag_item(self) -> str:
+        return "string" if self._custom else self._item
+
+    def _aliases(self) -> list[str]:
+        """Return the other long names; those of options that store a constant mean more."""
+        names = [
+            spelling.lstrip(self._parser.prefix_chars).replace("-", "_")
+            for action in self._actions
+            if _KINDS[type(action)] in ("store", "store_true", "append", "extend", "count")
+            for spelling in action.option_strings
+        ]
+        name = self.dest.replace("-", "_")
+        return [each for each in dict.fromkeys(names) if len(each) > 1 and each != name]
+
+    def _help(self) -> str:
+        texts = [action.help for action in self._actions if action.help]
+        text = next((each for each in texts if each != argparse.SUPPRESS), "")
+        try:
+            known = {**vars(self._first), "prog": self._parser.prog}
+            kind = self._first.type
+            known["type"] = getattr(kind, "__name__", kind)
+            return text % known
+        except (KeyError, TypeError, ValueError):
+            return text
+
+    def _plain_default(self) -> Any:
+        """Return argparse's default, a text of it as its type makes it."""
+        default = self._parser.get_default(self.dest)
+        if isinstance(default, str) and self._item not in ("string", "custom"):
+            try:
+                convert: Any = self._first.type
+                return convert(default)
+            except (TypeError, ValueError):
+                return None
+        return default
+
+    def _value(self, value: Any) -> Any:
+        """Return a value of the namespace as one of the flag; None, as nothing."""
+        if value is None or value is argparse.SUPPRESS:
+            return {"bool": False, "list": (), "count": 0}.get(self._kind) or self._empty()
+        if self._kind == "bool":
+            return bool(value)
+        if self._kind == "list":
+            several = value if isinstance(value, (list, tuple)) else [value]
+            return tuple(self._scalar(each) for each in several)
+        return self._scalar(value)
+
+    def _empty(self) -> Any:
+        if self._kind in ("bool", "list"):
+            return False if self._kind == "bool" else ()
+        return _EMPTY.get(self._item, "")
+
+    def _scalar(self, value: Any) -> Any:
+        if isinstance(value, _Pair):
+            return value.text
+        wanted = {"int64": int, "double": float}.get(self._item)
+        if wanted is None:
+            return str(value)
+        try:
+            return wanted(value)
+        except (TypeError, ValueError):
+            return _EMPTY[self._item]
+
+    def _limits(self) -> tuple[Any, Any, list[Any], Callable[[Any], None] | None]:
+        """Return range and choices, or a function that checks what those cannot say."""
+        known = [action.choices for action in self._actions if action.choices is not None]
+        if not known:
+            return None, None, [], None
+        choices = known[0]
+        if self._custom:
+            return None, None, [], None  # _add_checks() asks the type, and then them
+        if isinstance(choices, range) and choices.step == 1 and len(choices) > _MOST_CHOICES:
+            lowest, highest = choices[0], choices[-1]
+            if self._kind == "scalar" and lowest <= self._default <= highest:
+                return lowest, highest, [], None
+        texts = [plain(self._scalar(each)) for each in choices]
+        defaults = self._default if self._kind == "list" else [self._default]
+        if all(plain(each) in texts for each in defaults) and not any("|" in t for t in texts):
+            return None, None, texts, None
+
+        def check(value: Any) -> None:
+            for each in value if self._kind == "list" else [value]:
+                if plain(each) not in texts:
+                    message = f"expected one of {', '.join(texts)}"
+                    raise ValueError(message)
+
+        return None, None, [], check
+
+    def _add_checks(self, check: Callable[[Any], None] | None) -> None:
+        counts = {action.nargs for action in self._actions if self._kind == "list"}
+        count = counts.pop() if len(counts) == 1 else None
+        opens = any(isinstance(kind, argparse.FileType) for kind in self._types)
+        converts = self._custom and not opens
+        if check is None and not converts and (count in (None, "*") or self._is_append()):
+            return
+
+        def accept(value: Any) -> bool:
+            if value == self._default:  # which may stand for None
+                return True
+            if check:
+                check(value)
+            if not self._is_append():
+                _check_count(value, count)
+            if converts:
+                self._converted(value)
+            return True
+
+        self.flag.validate(accept)
+
+    def _is_append(self) -> bool:
+        return any(_KINDS[type(action)] in _LISTS for action in self._actions)
+
+    def _converted(self, value: Any) -> Any:
+        """Return a value of the flag as argparse stores it; raise ValueError if it doesn't suit."""
+        if self._kind == "list":
+            return [self._convert(each) for each in value]
+        return self._convert(value)
+
+    def _convert(self, value: Any) -> Any:
+        if not self._custom:
+            return value
+        convert: Any = next(kind for kind in self._types if kind is not None)
+        try:
+            made = convert(value)
+        except argparse.ArgumentTypeError as error:
+            raise ValueError(str(error)) from None
+        except (TypeError, ValueError):
+            message = f"expected a value for {getattr(convert, '__name__', repr(convert))}()"
+            raise ValueError(message) from None
+        choices = self._first.choices
+        if choices is not None and made not in choices:
+            message = f"expected one of {', '.join(map(str, choices))}"
+            raise ValueError(message)
+        return made
+
+    # ---- a command line: begin, end, given, fill ----
+
+    def begin(self, namespace: Any) -> None:
+        """Make the namespace tell whether the command line gives the option."""
+        self._had = hasattr(namespace, self.dest)
+        self._before = getattr(namespace, self.dest, None)
+        start = self._before if self._had else self._parser.get_default(self.dest)
+        setattr(namespace, self.dest, _NotGiven(start))
+        for action, kind in zip(self._actions, self._types):
+            if self._custom and kind is not None:
+                action.type = _Typed(kind)
+            action.required = False
+
+    def end(self) -> None:
+        """Leave the options as they were."""
+        for action, kind in zip(self._actions, self._types):
+            action.type = kind
+        for action in self.required:
+            action.required = True
+
+    def given(self, namespace: Any) -> str | None:
+        """Return the value that the command line gave, as text; None if it gave none."""
+        value = getattr(namespace, self.dest, None)
+        if isinstance(value, _NotGiven):
+            return None
+        wanted = self._value(value)
+        return encode(wanted) if self._kind == "list" else plain(wanted)
+
+    def fill(self, namespace: Any) -> None:
+        """Let the namespace have the value that the flag has."""
+        value = getattr(namespace, self.dest)
+        given = not isinstance(value, _NotGiven)
+        source = self.flag.source
+        if given and source == "argv":
+            setattr(namespace, self.dest, _without_pairs(value))
+        elif source == "default" and self.flag.default == self._default:
+            self._fill_default(namespace)
+        else:
+            try:
+                setattr(namespace, self.dest, self._converted(self.flag.value))
+            except ValueError as error:
+                message = f"{self.flag.source}: {shown(self.flag.text)}: {error}"
+                raise argparse.ArgumentError(self._first, message) from None
+
+    def _fill_default(self, namespace: Any) -> None:
+        """Let the namespace have the default as argparse gives it."""
+        default = self._before if self._had else self._parser.get_default(self.dest)
+        if not self._had and default is argparse.SUPPRESS:
+            delattr(namespace, self.dest)
+            return
+        convert = next((kind for kind in self._types if kind is not None), None)
+        if isinstance(default, str) and convert is not None and not self._had:
+            try:
+                default = convert(default)
+            except (TypeError, ValueError, argparse.ArgumentTypeError):
+                name = getattr(convert, "__name__", repr(convert))
+                message = f"invalid {name} value: {default!r}"
+                raise argparse.ArgumentError(self._first, message) from None
+        setattr(namespace, self.dest, default)
+
+
+def _without_pairs(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_pairs(each) for each in value]
+    return value.value if isinstance(value, _Pair) else value
+
+
+def _check_count(value: Sequence[Any], count: int | str | None) -> None:
+    if isinstance(count, int) and len(value) != count:
+        message = f"expected {count} items"
+        raise ValueError(message)
+    if count == "+" and not value:
+        message = "expected one item or more"
+        raise ValueError(message)
+
+
+def _kind(actions: list[argparse.Action]) -> str:
+    """Return "bool", "count", "list" or "scalar"; raise _Unfit."""
+    kinds = {_KINDS.get(type(action), "") for action in actions}
+    if "" in kinds:
+        action = next(each for each in actions if type(each) not in _KINDS)
+        message = f"has an action of the program's own, {type(action).__name__}"
+        raise _Unfit(message)
+    if kinds <= _SWITCHES:
+        return "bool"
+    if kinds == {"count"}:
+        return "count"
+    lists = {action.nargs not in (None, "?") for action in actions if _takes_value(action)}
+    if kinds <= _LISTS:
+        if "append" in kinds and any(
+            _KINDS[type(action)] == "append" and action.nargs is not None for action in actions
+        ):
+            message = "appends lists to a list"
+            raise _Unfit(message)
+        return "list"
+    if kinds <= {"store", "store_const"} and lists in (set(), {False}):
+        return "scalar"
+    if kinds == {"store"} and lists == {True}:
+        if any(action.nargs in ("A...", "...", "==SUPPRESS==") for action in actions):
+            message = "takes the rest of the command line"
+            raise _Unfit(message)
+        return "list"
+    message = f"shares {actions[0].dest!r} with options of other kinds: {', '.join(sorted(kinds))}"
+    raise _Unfit(message)
+
+
+def _takes_value(action: argparse.Action) -> bool:
+    return _KINDS[type(action)] in ("store", "append", "extend")
+
+
+def _item(actions: list[argparse.Action], kind: str) -> str:
+    """Return the type in C of a value or of an item, or "custom"."""
+    if kind in ("bool", "count"):
+        return "int64"
+    items = {_PLAIN.get(action.type, "custom") for action in actions if _takes_value(action)}
+    consts = {
+        _ITEMS.get(type(action.const), "object")
+        for action in actions
+        if not _takes_value(action) or action.nargs == "?"
+    }
+    found = (items or consts) if items != {"custom"} else {"custom"}
+    if len(found) == 1 and "object" not in found and (consts <= found or not consts):
+        return found.pop()
+    message = "has constants that are not values of its type"
+    raise _Unfit(message)
+
+
+# ---- all options of a parser ----
+
+
+def _by_dest(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]:
+    found: dict[str, list[argparse.Action]] = {}
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public list
+        kind = _KINDS.get(type(action))
+        if action.option_strings and kind not in ("help", "version"):
+            found.setdefault(action.dest, []).append(action)
+    return found
+
+
+def _categories(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Return the title of the group of each dest, without argparse's own titles."""
+    plain_titles = {group.title for group in argparse.ArgumentParser()._action_groups}  # noqa: SLF001
+    return {
+        action.dest: group.title or ""
+        for group in parser._action_groups  # noqa: SLF001 - as above
+        if group.title not in plain_titles
+        for action in group._group_actions  # noqa: SLF001
+    }
+
+
+def _add_groups(parser: argparse.ArgumentParser, made: dict[str, Adopted]) -> None:
+    """Make mutually exclusive groups rules of the registry."""
+    for group in parser._mutually_exclusive_groups:  # noqa: SLF001 - as above
+        dests = {action.dest for action in group._group_actions}  # noqa: SLF001
+        if len(dests) > 1 and dests <= made.keys():
+            flags = [made[dest].flag for dest in sorted(dests)]
+            mutually_exclusive(*flags, required=group.required)
+            group.required = False
+
+
+def adopt(parser: argparse.ArgumentParser, inputs: Inputs, place: Place) -> dict[str, str]:
+    """Define a flag for each option; return why others were left out."""
+    bridge = bridge_of(parser)
+    bridge.inputs.update(inputs)
+    categories = _categories(parser)
+    left_out: dict[str, str] = {}
+    made: dict[str, Adopted] = {}
+    for dest, actions in _by_dest(parser).items():
+        if dest in bridge.adopted or bridge.is_own(actions[0]):
+            continue
+        try:
+            adopted = Adopted(parser, actions)
+            adopted.define(place, categories.get(dest, ""))
+        except (_Unfit, FlagError) as error:
+            if isinstance(error, FlagConflictError) and dest in FLAGS:
+                raise
+            left_out[dest] = str(error)
+            continue
+        made[dest] = bridge.adopted[dest] = adopted
+        mark_adopted(adopted.flag.name)
+    _add_groups(parser, made)
+    return left_out

@@ -1,0 +1,283 @@
+"""`add_to` and `adopt` for argparse: one command line for a parser and for the registry.
+
+A parser reads its command line in `parse_known_args`, which all its other methods call. The
+bridge stands in front of that method. What it reads is set at the end, all or nothing, as by a
+command line of `parse`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._integrations.line import Inputs, Line, find_token
+from paddle_flags._integrations.options import Option, options
+from paddle_flags.cli.parse import print_warnings
+from paddle_flags.errors import FlagArgumentError, FlagConflictError, FlagParseError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Callable
+
+    from paddle_flags._integrations.argparse_adopt import Adopted
+    from paddle_flags._integrations.options import Only
+
+    Parsed = tuple[Any, list[str]]
+    Parse = Callable[..., Parsed]
+
+
+class _FlagAction(argparse.Action):
+    """An option for a flag: its value goes to the registry, not to the namespace."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **known: Any) -> None:
+        self._option: Option = known.pop("option")
+        super().__init__(option_strings, dest, **known)
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - as argparse calls it
+        namespace: argparse.Namespace,  # noqa: ARG002
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        spelling = option_string or self.option_strings[0]
+        value = None if self._option.is_bool else values
+        assert _reading is not None  # noqa: S101 - parse_known_args is the only way here
+        _reading.take(self._option.flag.name, spelling, self._option.text(spelling, value))
+
+
+class _Reading:
+    """A command line that is being read, by a parser and perhaps its sub-parsers."""
+
+    def __init__(self, args: list[str]) -> None:
+        self._args = args
+        self._line = Line(len(args))
+        self._at = -1  # the token that was taken last
+        self.bridges: list[Bridge] = []
+
+    def enter(self, bridge: Bridge, args: list[str]) -> None:
+        """Go on with a parser, which reads the last of the tokens."""
+        if bridge not in self.bridges:
+            self.bridges.append(bridge)
+        first = len(self._args) - len(args)
+        if first > self._at and self._args[first:] == args:
+            self._at = first - 1
+
+    def take(self, name: str, spelling: str, text: str) -> None:
+        """Take the value of an option that is met now."""
+        at = find_token(self._args, self._at + 1, spelling)
+        if at is None and self._at >= 0:
+            at = self._at  # one token with several letters
+        self._line.add(name, text, at)
+        if at is not None:
+            self._at = at
+
+    def add(self, name: str, spellings: Sequence[str], text: str) -> None:
+        """Take a value whose option was met somewhere."""
+        found = [find_token(self._args[::-1], 0, each) for each in spellings]
+        behind = [each for each in found if each is not None]
+        self._line.add(name, text, len(self._args) - 1 - min(behind) if behind else None)
+
+    def keep_pending(self, rest: list[str]) -> list[str]:
+        """Take the tokens that may be flags which are defined later; return the others."""
+        end = rest.index("--") if "--" in rest else len(rest)
+        others = []
+        for token in rest[:end]:
+            if token.startswith("--"):
+                self._line.add_token(token, find_token(self._args, 0, token.partition("=")[0]))
+            else:
+                others.append(token)
+        return others + rest[end:]
+
+    def read(self, inputs: Inputs, *, allow_pending: bool) -> None:
+        """Set the flags; raise FlagParseError if a value is refused."""
+        self._line.read(inputs, allow_pending=allow_pending)
+
+
+_lock = threading.RLock()  # held while a parser with a bridge reads: types of actions are replaced
+_reading: _Reading | None = None
+
+
+class Bridge:
+    """What was added to a parser, and what was adopted from it."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self.parser = parser
+        self.inputs = Inputs()
+        self.adopted: dict[str, Adopted] = {}  # by dest
+        self._allow_pending = False
+        self._added: set[str] = set()
+        self._groups: dict[str, Any] = {}
+        self._wanted: list[Only] = []
+        known, intermixed = parser.parse_known_args, parser.parse_known_intermixed_args
+        self._wrap("parse_known_args", self._reader(known))
+        self._wrap("parse_known_intermixed_args", self._reader(intermixed))
+        for name in ("format_help", "format_usage"):
+            self._wrap(name, self._formatter(getattr(parser, name)))
+
+    def _wrap(self, name: str, method: Callable[..., Any]) -> None:
+        method.bridge = self  # type: ignore[attr-defined]
+        setattr(self.parser, name, method)
+
+    # ---- flags as options ----
+
+    def add(self, only: Only, *, allow_pending: bool) -> None:
+        """Add options for flags; those that are defined later follow before the next reading."""
+        self._allow_pending |= allow_pending
+        self._add(only)
+        self._wanted.append(only)
+
+    def _add(self, only: Only) -> None:
+        for heading, members in options(only).items():
+            for option in members:
+                name = option.flag.name
+                if name in self._added or name in _adopted_names:
+                    continue
+                if heading not in self._groups:
+                    self._groups[heading] = self.parser.add_argument_group(heading)
+                self._add_option(self._groups[heading], option)
+                self._added.add(name)
+
+    def _add_option(self, group: Any, option: Option) -> None:
+        shown = argparse.SUPPRESS if option.hidden else option.help.replace("%", "%%")
+        for letter in option.letters:
+            if self._try_to_add(group, option, [letter, option.name, option.no], shown):
+                break
+        else:
+            if not self._try_to_add(group, option, [option.name, option.no], shown):
+                message = (
+                    f"--{option.flag.name}: the parser already has this option;"
+                    " expected another name for one of them, or `only` without this flag"
+                )
+                raise FlagConflictError(message)
+        for spelling in (*option.others, *option.other_denials):
+            self._try_to_add(group, option, [spelling], argparse.SUPPRESS)
+
+    @staticmethod
+    def _try_to_add(group: Any, option: Option, spellings: list[str], shown: str) -> bool:
+        """Add an option; return whether the parser has no other one of that spelling."""
+        try:
+            group.add_argument(
+                *filter(None, spellings),
+                action=_FlagAction,
+                option=option,
+                nargs=0 if option.is_bool else None,
+                metavar=option.metavar or None,
+                help=shown,
+                dest=argparse.SUPPRESS,
+                default=argparse.SUPPRESS,
+            )
+        except argparse.ArgumentError:
+            return False
+        return True
+
+    @staticmethod
+    def is_own(action: argparse.Action) -> bool:
+        """Return whether `add` made an option."""
+        return isinstance(action, _FlagAction)
+
+    # ---- reading ----
+
+    def _reader(self, parse: Parse) -> Parse:
+        def read(args: Sequence[str] | None = None, namespace: Any = None) -> Parsed:
+            with _lock:
+                return self._read(parse, list(sys.argv[1:] if args is None else args), namespace)
+
+        return read
+
+    def _read(self, parse: Parse, args: list[str], namespace: Any) -> Parsed:
+        global _reading  # noqa: PLW0603 - under the lock
+        if _reading is not None:  # a sub-parser: the parser that called it sets the flags
+            return self._read_part(parse, args, namespace)
+        _reading = _Reading(args)
+        try:
+            for only in self._wanted:
+                self._add(only)
+            namespace, rest = self._read_part(parse, args, namespace)
+            if any(bridge._allow_pending for bridge in _reading.bridges):  # noqa: SLF001
+                rest = _reading.keep_pending(rest)
+            self._finish(_reading, namespace)
+        finally:
+            _reading = None
+        return namespace, rest
+
+    def _read_part(self, parse: Parse, args: list[str], namespace: Any) -> Parsed:
+        assert _reading is not None  # noqa: S101 - by _read
+        if self in _reading.bridges:  # parse_known_intermixed_args calls parse_known_args
+            return parse(args, namespace)
+        _reading.enter(self, args)
+        namespace = argparse.Namespace() if namespace is None else namespace
+        for each in self.adopted.values():
+            each.begin(namespace)
+        try:
+            return parse(args, namespace)
+        finally:
+            for each in self.adopted.values():
+                each.end()
+
+    def _finish(self, reading: _Reading, namespace: Any) -> None:
+        """Set the flags, and let the namespace show the values that they have then."""
+        adopted = [each for bridge in reading.bridges for each in bridge.adopted.values()]
+        for each in adopted:
+            text = each.given(namespace)
+            if text is not None:
+                reading.add(each.flag.name, each.spellings, text)
+        inputs = Inputs()
+        for bridge in reading.bridges:
+            inputs.update(bridge.inputs)
+        pending = any(bridge._allow_pending for bridge in reading.bridges)  # noqa: SLF001
+        try:
+            reading.read(inputs, allow_pending=pending)
+            for each in adopted:
+                each.fill(namespace)
+        except (FlagParseError, argparse.ArgumentError) as error:
+            self._fail(error)
+        print_warnings(self.parser.prog)
+
+    def _fail(self, error: Exception) -> None:
+        print_warnings(self.parser.prog)
+        if self.parser.exit_on_error:
+            self.parser.error(str(error))
+        raise argparse.ArgumentError(None, str(error)) from error
+
+    def _formatter(self, show: Callable[[], str]) -> Callable[[], str]:
+        def text() -> str:
+            marked = [action for each in self.adopted.values() for action in each.required]
+            before = [action.required for action in marked]
+            for action in marked:
+                action.required = True
+            try:
+                return show()
+            finally:
+                for action, was in zip(marked, before):
+                    action.required = was
+
+        return text
+
+
+_adopted_names: set[str] = set()
+
+
+def bridge_of(parser: argparse.ArgumentParser) -> Bridge:
+    """Return the bridge of a parser, made at the first call."""
+    if "-" not in parser.prefix_chars:
+        message = f"parser: prefix_chars={parser.prefix_chars!r}: expected '-' among them"
+        raise FlagArgumentError(message)
+    found = getattr(parser.parse_known_args, "bridge", None)
+    return found if isinstance(found, Bridge) else Bridge(parser)
+
+
+def add(
+    parser: argparse.ArgumentParser, only: Only, inputs: Inputs, *, allow_pending: bool
+) -> None:
+    """Add options for flags to a parser."""
+    bridge = bridge_of(parser)
+    bridge.inputs.update(inputs)
+    bridge.add(only, allow_pending=allow_pending)
+
+
+def mark_adopted(name: str) -> None:
+    """Keep `add_to` from adding an option for a flag that comes from an option."""
+    _adopted_names.add(name)

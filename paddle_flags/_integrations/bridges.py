@@ -1,0 +1,203 @@
+"""`add_to` and `adopt`: flags and options of other parsers on one command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.definition import place_of
+from paddle_flags._core.frames import public
+from paddle_flags._core.status import shown, to_switch
+from paddle_flags._integrations.line import Inputs
+from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    from absl.flags import FlagValues
+    from click import Command
+
+    from paddle_flags._input.config import Path
+    from paddle_flags._integrations.options import Only
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+
+@public
+def add_to(
+    parser: argparse.ArgumentParser | Command,
+    *,
+    only: Only = None,
+    env_prefix: str | None = None,
+    config: Path | Sequence[Path] | None = None,
+    allow_pending: bool = False,
+) -> None:
+    """Add the flags to a parser of argparse, or to a command of click, as options.
+
+    `only` is a name or a list of names; `alpha.*` stands for all names that match.
+    By default, all flags are added, for argparse also those that are defined until it
+    reads a command line. Hidden flags are left out of its help. Calling this again adds
+    the flags that are new.
+
+    The parser reads the command line as always. At its end, the values are set as `parse`
+    sets them: all or none, and with `env_prefix` and `config` as there. What is refused is
+    an error of that parser, such as `ArgumentParser.error`. The values are in `FLAGS`, not
+    in the parser's own result.
+
+    `allow_pending=True`, for argparse, keeps `--name=value`, `--name` and `--noname` that
+    nothing else claims until a plugin or `define` defines the flag.
+
+    With click, values from a command line hold until its outermost command ends.
+
+    Raises FlagConflictError if the parser has an option of the name already; the flags
+    before it have been added then. Not to be called while a command line is being read.
+    """
+    inputs = Inputs(env_prefix, config)
+    to_switch("allow_pending", allow_pending)
+    if isinstance(parser, argparse.ArgumentParser):
+        from paddle_flags._integrations.argparse_parser import add  # noqa: PLC0415 - seldom used
+
+        add(parser, only, inputs, allow_pending=allow_pending)
+        return
+    if "click" in sys.modules:
+        from paddle_flags._integrations import click_command  # noqa: PLC0415
+
+        if click_command.is_command(parser):
+            click_command.add(parser, only, inputs)
+            return
+    if type(parser).__module__.partition(".")[0] == "typer":
+        message = f"parser: {shown(parser)}: this version of typer has a click of its own"
+        raise FlagUnsupportedError(message)
+    raise _not_a(parser, "an ArgumentParser or a click.Command")
+
+
+def _not_a(found: object, expected: str) -> FlagTypeError:
+    return FlagTypeError(f"parser: {shown(found)}: expected {expected}, not {type(found).__name__}")
+
+
+@public
+def adopt(
+    parser: argparse.ArgumentParser,
+    *,
+    env_prefix: str | None = None,
+    config: Path | Sequence[Path] | None = None,
+) -> dict[str, str]:
+    """Define a flag for each option of a parser of argparse.
+
+    The name of the flag is the option's `dest`. Type, default, choices, help, group and
+    `required` become those of the flag, and mutually exclusive groups the same rule. The
+    environment, configuration files, `override` and plugins can then set what the option
+    sets, and `parse_args` returns the values that the flags have at its end: what the
+    command line gives is set with source argv, and for an option that nothing has set
+    the namespace has argparse's own default. What is refused is an error of the parser.
+
+    An option with a `type` of its own becomes a flag of text, which the type must accept;
+    each value is converted again. Positional arguments and sub-parsers are left alone;
+    adopt a sub-parser by a call of its own.
+
+    Returns what was left out: the reason for each such dest. Raises FlagConflictError if
+    a name is taken. Calling this again adopts the options that are new.
+    """
+    inputs = Inputs(env_prefix, config)
+    if not isinstance(parser, argparse.ArgumentParser):
+        raise _not_a(parser, "an ArgumentParser")
+    from paddle_flags._integrations import argparse_adopt  # noqa: PLC0415 - seldom used
+
+    return argparse_adopt.adopt(parser, inputs, _place())
+
+
+def _place() -> Any:
+    """Return the place of the code that called this package."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
+        frame = frame.f_back
+    return place_of(frame)
+
+
+@public
+def click_options(
+    *names: str,
+    env_prefix: str | None = None,
+    config: Path | Sequence[Path] | None = None,
+) -> Callable[[F], F]:
+    """Decorate a command of click, or the function below `@click.command`, to have the flags.
+
+        @click.command()
+        @pf.click_options("alpha.*", env_prefix="APP_")
+        def main() -> None: ...
+
+    `names` are the flags that become options, of those that are defined now; by default
+    all of them. `alpha.*` stands for all names that match. `add_to` does the same for a
+    command that exists, and adds flags that have been defined since.
+
+    The flags are set before the body of the command runs: all or none, and with
+    `env_prefix` and `config` as in `parse`. What is refused is a `click.UsageError`. When
+    the outermost command ends, the values from its command line are dropped.
+
+    Raises FlagConflictError if the command has an option of the name already, and
+    ImportError if click is missing.
+    """
+    inputs = Inputs(env_prefix, config)
+    only = list(names) or None
+    click_command = _click()
+
+    def add(command: Any) -> Any:
+        if click_command.is_command(command):
+            click_command.add(command, only, inputs)
+            return command
+        if not callable(command):
+            raise _not_a(command, "a function or a click.Command")
+        return click_command.decorate(command, only, inputs)
+
+    return add
+
+
+@public
+def bridge_absl(
+    flag_values: FlagValues | None = None,
+    *,
+    env_prefix: str | None = None,
+    config: Path | Sequence[Path] | None = None,
+) -> dict[str, str]:
+    """Join absl's flags with those of this registry, in both directions.
+
+    From now on, each flag of `flag_values`, by default `absl.flags.FLAGS`, is a flag here,
+    and each flag here is one of absl, also those that either side defines later. Both have
+    one value: what one side sets, the other sees, and the validators of both check it.
+    `app.run` and `FLAGS(argv)` read a command line for both. They set all flags at its end
+    or none, and with `env_prefix` and `config` as in `parse`. What is refused is a
+    `flags.IllegalFlagValueError`. If `parse` reads a command line, absl's flags are parsed
+    as well.
+
+    A flag of absl that is None is empty here: `""`, 0, False or (). Values that have no
+    type in C, such as members of an Enum, are text here.
+
+    Returns what was left out: the reason for each such flag of absl; it is updated when
+    absl defines others. Raises FlagConflictError if a name has another meaning here, and
+    ImportError if absl-py is missing. Calling this again does no harm.
+    """
+    inputs = Inputs(env_prefix, config)
+    try:
+        from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise _missing(error, "absl", "absl-py", "absl") from None
+    return absl_flags.bridge(flag_values, inputs)
+
+
+def _click() -> Any:
+    try:
+        from paddle_flags._integrations import click_command  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise _missing(error, "click", "click", "click") from None
+    return click_command
+
+
+def _missing(error: ModuleNotFoundError, module: str, package: str, extra: str) -> ImportError:
+    """Return the error for a package that is not installed."""
+    if (error.name or "").partition(".")[0] != module:
+        return error
+    return ImportError(
+        f"the package {package} is missing: pip install 'paddle_flags[{extra}]'", name=module
+    )

@@ -1,0 +1,72 @@
+"""What another parser has read, as a command line of ours, which sets all flags or none."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from paddle_flags._input.argv import Options, read_argv
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paddle_flags._input.config import Path
+
+
+class Inputs:
+    """Where values come from besides the other parser's command line; as in `parse`."""
+
+    def __init__(
+        self, env_prefix: str | None = None, config: Path | Sequence[Path] | None = None
+    ) -> None:
+        self.env_prefix = env_prefix
+        self.config = config
+        Options(env_prefix=env_prefix).check()
+
+    def update(self, other: Inputs) -> None:
+        """Take what a later call says."""
+        if other.env_prefix is not None:
+            self.env_prefix = other.env_prefix
+        if other.config is not None:
+            self.config = other.config
+
+
+class Line:
+    """A command line whose other tokens are left empty, so that places in it are right."""
+
+    def __init__(self, size: int) -> None:
+        self._tokens = [""] * size
+
+    def add(self, name: str, text: str | None, at: int | None) -> None:
+        """Add a value; `at` is the index of its token, or None if that is unknown.
+
+        A text that is None stands for --name or --noname.
+        """
+        self.add_token(f"--{name}" if text is None else f"--{name}={text}", at)
+
+    def add_token(self, token: str, at: int | None) -> None:
+        """Add a token as it is."""
+        if at is None or not 0 <= at < len(self._tokens) or self._tokens[at]:
+            self._tokens.append(token)
+        else:
+            self._tokens[at] = token
+
+    def read(self, inputs: Inputs, *, allow_pending: bool = False) -> None:
+        """Set the flags; raise FlagParseError, and set none, if a value is refused."""
+        options = Options(
+            env_prefix=inputs.env_prefix, config=inputs.config, allow_pending=allow_pending
+        )
+        read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
+
+
+def find_token(tokens: Sequence[str], start: int, option: str) -> int | None:
+    """Return the index of the token that gives an option, written as `option` or shorter."""
+    for index in range(start, len(tokens)):
+        written = tokens[index].partition("=")[0]
+        if written == option:
+            return index
+        if len(option) == 2 and written.startswith(option):  # noqa: PLR2004 - -p80
+            return index
+        if len(written) > 2 and option.startswith(written):  # noqa: PLR2004 - an abbreviation
+            return index
+    return None

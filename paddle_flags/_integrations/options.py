@@ -1,0 +1,92 @@
+"""Flags as other parsers offer them: spellings and help of an option."""
+
+from __future__ import annotations
+
+import os
+import sys
+from _collections_abc import Iterable  # as collections.abc, without what that imports
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from paddle_flags._core.registry import all_flags, find
+from paddle_flags._core.status import shown
+from paddle_flags._report import facts
+from paddle_flags.errors import FlagTypeError
+
+if TYPE_CHECKING:
+    from typing import Union
+
+    Only = Union[str, Iterable[str], None]
+
+
+class Option:
+    """A flag, and what stands for it on a command line."""
+
+    def __init__(self, flag: facts.Snapshot) -> None:
+        self.flag = flag
+        self.hidden = flag.hidden or flag.retired is not None
+        self.is_bool = flag.type == "bool"
+        self.metavar = facts.holder(flag)
+        names = [flag.name, *flag.aliases, *flag.flag.old_names]
+        self.letters = [f"-{name}" for name in names if len(name) == 1]
+        self.name = f"--{flag.name}"
+        self.no = f"--no{flag.name}" if self.is_bool else ""
+        words = [word for name in names for word in _spellings(name)]
+        self.others = [f"--{word}" for word in words if f"--{word}" != self.name]
+        denials = [f"--no{dash}{word}" for word in words for dash in ("", "-")] * self.is_bool
+        self.other_denials = [word for word in denials if word != self.no]
+
+    @property
+    def help(self) -> str:
+        """The help with notes in brackets, as that of `parse` has it."""
+        flag = self.flag
+        notes = facts.notes(flag)
+        if "required" not in notes:
+            notes.append(f"default: {facts.shown(flag, flag.default)}")
+        return " ".join([flag.help, *(f"[{note}]" for note in notes)]).strip()
+
+    def text(self, spelling: str, value: str | None) -> str:
+        """Return the text of a value that was given behind a spelling of the option."""
+        if not self.is_bool or value is not None:
+            return value or ""
+        return "false" if spelling == self.no or spelling in self.other_denials else "true"
+
+
+def _spellings(name: str) -> list[str]:
+    """Return a name of more than one letter as it may be written: with _ or with -."""
+    if len(name) == 1:
+        return []
+    return list(dict.fromkeys([name, name.replace("_", "-")]))
+
+
+def options(only: Only) -> dict[str, list[Option]]:
+    """Return the flags under the headings of help: all, or those that are named.
+
+    Raises UndefinedFlagError for a name without a wildcard that no flag has.
+    """
+    wanted = _patterns(only)
+    flags = [
+        flag
+        for flag in facts.each(all_flags(), facts.Snapshot)
+        if wanted is None or any(fnmatchcase(flag.name, pattern) for pattern in wanted)
+    ]
+    program = os.path.basename(sys.argv[0]) if sys.argv else ""
+    grouped = facts.groups(flags, program)
+    return {heading: [Option(flag) for flag in flags] for heading, flags in grouped.items()}
+
+
+def _patterns(only: Only) -> list[str] | None:
+    if only is None:
+        return None
+    if not isinstance(only, Iterable):
+        message = f"only: {shown(only)}: expected names of flags, not {type(only).__name__}"
+        raise FlagTypeError(message)
+    names = [only] if isinstance(only, str) else list(only)
+    return [_pattern(name) for name in names]
+
+
+def _pattern(name: str) -> str:
+    if not isinstance(name, str):
+        message = f"only: {shown(name)}: expected the name of a flag, not {type(name).__name__}"
+        raise FlagTypeError(message)
+    return name if any(character in name for character in "*?[") else find(name).name

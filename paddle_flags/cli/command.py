@@ -1,0 +1,126 @@
+"""One command of a program: the function behind it, its arguments and its documentation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Callable, NamedTuple
+
+from paddle_flags import errors
+from paddle_flags._core.status import shown
+
+Table = Mapping[str, Any]
+
+_EXPECTED = "expected a function, a module, 'module:function', or a dict of further commands"
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Command(NamedTuple):
+    """A command that can be called."""
+
+    function: Callable[..., Any]
+    module: str
+    about: str
+    """Its docstring."""
+    parameters: list[str]
+    """Those that take an argument each."""
+    least: int
+    """How many of them must have one."""
+    most: int | None
+    """How many arguments there can be; None: any number."""
+    usage: str
+    """The arguments, as in `SOURCE [TARGET]`."""
+
+
+def command_of(names: list[str], value: object) -> Command | Table:
+    """Return the command behind a name, or the table; this may import a module."""
+    if isinstance(value, str):
+        module, _, function = value.partition(":")
+        if not all(part.isidentifier() for part in [*module.split("."), function or "main"]):
+            message = f"command {' '.join(names)}: {shown(value)}: {_EXPECTED}"
+            raise errors.FlagArgumentError(message)
+        value = getattr(import_module(module), function or "main")
+    if isinstance(value, ModuleType):
+        value = value.main
+    if isinstance(value, Mapping):
+        return value
+    if not callable(value):
+        message = f"command {' '.join(names)}: {shown(value)}: {_EXPECTED}"
+        raise errors.FlagArgumentError(message)
+    return _describe(value)
+
+
+def _describe(function: Callable[..., Any]) -> Command:
+    module = str(getattr(function, "__module__", ""))
+    about = _doc_of(function)
+    try:
+        every = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # of a built-in function
+        return Command(function, module, about, [], 0, None, "[ARGUMENT ...]")
+    taken = [each for each in every if each.kind in _POSITIONAL]
+    open_ended = [each for each in every if each.kind is inspect.Parameter.VAR_POSITIONAL]
+    needed = [each.name for each in taken if each.default is inspect.Parameter.empty]
+    shown = [
+        each.name.upper() if each.name in needed else f"[{each.name.upper()}]" for each in taken
+    ]
+    shown += [f"[{each.name.upper()} ...]" for each in open_ended]
+    most = None if open_ended else len(taken)
+    names = [each.name for each in taken]
+    return Command(function, module, about, names, len(needed), most, " ".join(shown))
+
+
+def _doc_of(function: object) -> str:
+    return inspect.getdoc(function) or ""
+
+
+# ---- What can be said without importing ----
+
+
+def modules_of(table: Table) -> list[str]:
+    """Return the modules of the commands in a table and in the tables below it."""
+    found: list[str] = []
+    for value in table.values():
+        if isinstance(value, Mapping):
+            found += modules_of(value)
+        elif isinstance(value, str):
+            found.append(value.partition(":")[0])
+        elif isinstance(value, ModuleType):
+            found.append(value.__name__)
+        else:
+            found.append(str(getattr(value, "__module__", "")))
+    return list(dict.fromkeys(found))
+
+
+def summary_of(value: object) -> str:
+    """Return the first line about a command, for a list; nothing is imported for it."""
+    if isinstance(value, Mapping):
+        return ", ".join(value)
+    if isinstance(value, str):
+        text = _doc_in_source(*value.partition(":")[::2])
+    elif isinstance(value, ModuleType):
+        text = _doc_of(getattr(value, "main", None)) or _doc_of(value)
+    else:
+        text = _doc_of(value)
+    return text.strip().partition("\n")[0]
+
+
+def _doc_in_source(module: str, function: str) -> str:
+    """Return the docstring of a function, or of its module, as the source file has it."""
+    import ast  # noqa: PLC0415 - help alone needs it
+    import importlib.util  # noqa: PLC0415
+    import tokenize  # noqa: PLC0415
+
+    try:
+        found = importlib.util.find_spec(module)  # which imports the packages around it
+        if found is None or not found.has_location or found.origin is None:
+            return ""
+        with tokenize.open(found.origin) as file:
+            tree = ast.parse(file.read())
+    except (ImportError, OSError, SyntaxError, ValueError):
+        return ""
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == (function or "main"):
+            return ast.get_docstring(node) or ast.get_docstring(tree) or ""
+    return ast.get_docstring(tree) or ""

@@ -1,0 +1,104 @@
+/* Converters of definitions, lists that grow, and flags without a value. */
+#include <ctype.h>
+#include <stdio.h>
+
+#include "check.h"
+
+/* Accepts letters, and makes them lower case. */
+static bool lower(const char *text, void *context, pd_writer write, void *out, char *why,
+                  size_t size) {
+  for (const char *at = text; *at; at++) {
+    if (isalpha((unsigned char)*at)) continue;
+    snprintf(why, size, "expected letters, not %c", *at);
+    return false;
+  }
+  for (const char *at = text; *at; at++) {
+    char c = (char)tolower((unsigned char)*at);
+    write(&c, 1, out); /* in parts */
+  }
+  if (context) ++*(int *)context;
+  return true;
+}
+
+static pd_flag *define(const char *name, const char *choices, int *calls) {
+  pd_flag_def def = definition(PD_TYPE_string, name);
+  pd_flag *flag = NULL;
+  def.default_value.str = "fast";
+  def.convert = lower;
+  def.context = calls;
+  def.choices = choices;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  return flag;
+}
+
+static const char *read_text(const pd_flag *flag) {
+  const char *text = NULL;
+  CHECK_OK(pd_flag_get_string(flag, &text, &err));
+  return text;
+}
+
+TEST(texts_are_stored_in_their_canonical_form_and_choices_are_checked_then) {
+  int calls = 0;
+  pd_flag *flag = define("mode", "fast|best", &calls);
+  CHECK_OK(pd_flag_set_from_string(flag, "BEST", &err));
+  CHECK(!strcmp(read_text(flag), "best"));
+  CHECK_OK(pd_flag_set_string(flag, "Fast", &err));
+  CHECK(!strcmp(read_text(flag), "fast"));
+  CHECK(calls == 2);
+  CHECK_STATUS(pd_flag_set_from_string(flag, "WORST", &err), PD_ERR_CHOICE,
+               "mode=WORST: expected one of fast, best");
+  CHECK_STATUS(pd_flag_set_from_string(flag, "b3st", &err), PD_ERR_VALUE,
+               "mode=b3st: expected letters, not 3");
+  CHECK(!strcmp(read_text(flag), "fast"));
+}
+
+TEST(all_errors_of_a_command_line_are_reported_together) {
+  char words[][16] = {"program", "--other=1", "--nope", "--other=X"};
+  char *argv[] = {words[0], words[1], words[2], words[3], NULL};
+  int argc = 4;
+  pd_flag *flag = define("other", NULL, NULL);
+  pd_error_list *errors = pd_error_list_new();
+  pd_parse_options options = {.size = sizeof options, .errors = errors};
+  CHECK(pd_parse_argv(&argc, argv, &options, &err) == PD_ERR_UNDEFINED);
+  CHECK(pd_error_list_count(errors) == 2);
+  CHECK(!strcmp(pd_error_list_at(errors, 1)->message, "--other=1: expected letters, not 1"));
+  pd_error_list_free(errors);
+  CHECK(!strcmp(read_text(flag), "fast"));
+}
+
+TEST(pending_values_are_converted) {
+  CHECK_OK(pd_pending_set("late", "BEST", NULL, &err));
+  CHECK(!strcmp(read_text(define("late", "fast|best", NULL)), "best"));
+}
+
+TEST(only_strings_have_converters_and_only_lists_grow) {
+  pd_flag_def number = definition(PD_TYPE_int32, "number"), many = number;
+  number.convert = lower;
+  CHECK(pd_flag_register(&number, NULL, &err) == PD_ERR_ARGUMENT);
+  many.multi = true;
+  CHECK(pd_flag_register(&many, NULL, &err) == PD_ERR_ARGUMENT);
+}
+
+TEST(an_optional_flag_has_no_value_until_one_is_given) {
+  pd_flag_def def = definition(PD_TYPE_int32, "count");
+  pd_flag *flag = NULL;
+  pd_override number;
+  def.optional = true;
+  def.min.i64 = 1;
+  def.default_value.i64 = -1; /* stands for none: outside of the range */
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  const uint8_t *state = pd_flag_get_state(flag);
+  int32_t value = 0;
+  CHECK(*state == (PD_TYPE_int32 | PD_STATE_UNSET));
+  CHECK_OK(pd_flag_get_int32(flag, &value, &err));
+  CHECK(value == -1);
+  CHECK_OK(pd_flag_set_int32(flag, 5, &err));
+  CHECK(*state == PD_TYPE_int32);
+  pd_assignment none = {.flag = flag}; /* neither text nor a type */
+  CHECK_OK(pd_override_push(&none, 1, NULL, NULL, &number, &err));
+  CHECK(*state & PD_STATE_UNSET);
+  CHECK_OK(pd_override_pop(number, &err));
+  CHECK(*state == PD_TYPE_int32);
+  CHECK_OK(pd_batch_set(&none, 1, NULL, NULL, &err));
+  CHECK(*state & PD_STATE_UNSET);
+}

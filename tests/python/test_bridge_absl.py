@@ -1,0 +1,332 @@
+"""absl's flags and ours as one set of flags."""
+
+from __future__ import annotations
+
+import copy
+import enum
+import os
+import sys
+from typing import Any
+
+import pytest
+from support import package, run, write
+
+import paddle_flags as pf
+
+flags = package("absl.flags", "absl-py")
+flagsaver = package("absl.testing.flagsaver", "absl-py")
+FLAGS = flags.FLAGS
+
+
+@pytest.fixture(autouse=True, scope="module")
+def bridge() -> None:
+    pf.bridge_absl(env_prefix="ABSL_")
+    FLAGS.mark_as_parsed()
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+def test_a_flag_of_absl_is_one_of_ours(name: str) -> None:
+    flags.DEFINE_integer(name, 3, "How far", lower_bound=0, upper_bound=9)
+    flag = pf.FLAGS[name]
+    assert (flag.type, flag.value, flag.min, flag.max) == ("int64", 3, 0, 9)
+    assert (flag.help, flag.file, flag.source) == ("How far", __file__, "default")
+    FLAGS[name].value = 4
+    assert (flag.value, flag.source) == (4, "run time")
+    flag.value = 5
+    assert getattr(FLAGS, name) == 5
+    with pf.override({name: 6}):
+        assert getattr(FLAGS, name) == 6
+    setattr(FLAGS, name, 7)
+    assert flag.value == 7
+    assert str(flag.place).startswith(f"{__file__}:")
+
+
+def test_a_flag_of_ours_is_one_of_absl(name: str) -> None:
+    flag = pf.define(name, 6, "Level", min=1, max=9)
+    assert getattr(FLAGS, name) == 6
+    assert name in FLAGS
+    setattr(FLAGS, name, 7)
+    assert (flag.value, flag.source) == (7, "run time")
+    with pytest.raises(flags.IllegalFlagValueError, match=r"expected an integer in \[1, 9\]"):
+        setattr(FLAGS, name, 0)
+    assert flag.value == 7
+    assert f"--{name}: Level [1 to 9]" in FLAGS.get_help()
+
+
+def test_a_flag_of_a_plugin_is_one_of_absl(name: str, plugin: Any) -> None:
+    path = plugin(f'PD_DEFINE_int32({name}, 6, "Level");\n', name)
+    loaded = pf.load_plugin(path)
+    assert getattr(FLAGS, name) == 6
+    FLAGS(["prog", f"--{name}=7"])
+    assert pf.get(name) == 7
+    loaded.unload()
+    assert name not in list(FLAGS)
+    pf.load_plugin(path)
+    assert getattr(FLAGS, name) == 7
+
+
+def test_each_kind_of_flag_has_its_values_on_both_sides(name: str) -> None:
+    flags.DEFINE_bool(f"{name}_bool", None, "")
+    flags.DEFINE_float(f"{name}_float", 1, "")
+    flags.DEFINE_string(f"{name}_string", None, "")
+    flags.DEFINE_enum(f"{name}_enum", "a", ["a", "b"], "")
+    flags.DEFINE_enum_class(f"{name}_class", Color.RED, Color, "")
+    flags.DEFINE_list(f"{name}_list", ["a"], "")
+    flags.DEFINE_multi_integer(f"{name}_multi", [1], "")
+    flags.DEFINE_multi_enum_class(f"{name}_colors", None, Color, "")
+
+    def both() -> dict[str, tuple[Any, Any]]:
+        names = [each for each in pf.FLAGS if each.startswith(name)]
+        return {each[len(name) + 1 :]: (FLAGS[each].value, pf.get(each)) for each in names}
+
+    assert both() == {
+        "bool": (None, False),
+        "float": (1.0, 1.0),
+        "string": (None, ""),
+        "enum": ("a", "a"),
+        "class": (Color.RED, "red"),
+        "list": (["a"], ("a",)),
+        "multi": ([1], (1,)),
+        "colors": (None, ()),
+    }
+    line = "--@_bool --@_float=2 --@_string=s --@_enum=b --@_class=BLUE --@_list=b,c --@_multi=2"
+    line += " --@_multi=3 --@_colors=red --@_colors=blue"
+    FLAGS(["prog", *line.replace("@", name).split()])
+    after = {
+        "bool": (True, True),
+        "float": (2.0, 2.0),
+        "string": ("s", "s"),
+        "enum": ("b", "b"),
+        "class": (Color.BLUE, "blue"),
+        "list": (["b", "c"], ("b", "c")),
+        "multi": ([2, 3], (2, 3)),
+        "colors": ([Color.RED, Color.BLUE], ("red", "blue")),
+    }
+    assert both() == after
+    assert pf.FLAGS[f"{name}_enum"].choices == ("a", "b")
+    assert {pf.FLAGS[f"{name}_{key}"].source for key in after} == {"argv"}
+    pf.FLAGS.update({f"{name}_class": "red", f"{name}_multi": [9], f"{name}_colors": ["blue"]})
+    assert FLAGS[f"{name}_class"].value is Color.RED
+    assert FLAGS[f"{name}_multi"].value == [9]
+    assert FLAGS[f"{name}_colors"].value == [Color.BLUE]
+    with pytest.raises(pf.FlagValueError, match="value should be one of"):
+        pf.set(f"{name}_class", "green")
+
+
+def test_none_drops_the_value(name: str) -> None:
+    flags.DEFINE_integer(name, None, "")
+    pf.set(name, 5)
+    setattr(FLAGS, name, None)
+    assert (getattr(FLAGS, name), pf.get(name), pf.FLAGS[name].source) == (None, 0, "default")
+
+
+def test_a_command_line_sets_flags_of_both_or_none(name: str) -> None:
+    flags.DEFINE_integer(f"{name}_theirs", 1, "", short_name=None)
+    pf.define(f"{name}_ours", 1, min=1)
+    rest = FLAGS(["prog", "x", f"--{name}_theirs", "2", f"--{name}_ours=3", "y"])
+    assert rest == ["prog", "x", "y"]
+    places = [pf.FLAGS[f"{name}_{each}"].place for each in ("theirs", "ours")]
+    assert places == ["argv[2]", "argv[4]"]
+    with pytest.raises(flags.IllegalFlagValueError, match="expected an integer >= 1"):
+        FLAGS(["prog", f"--{name}_theirs=9", f"--{name}_ours=0"])
+    assert (FLAGS[f"{name}_theirs"].value, pf.get(f"{name}_theirs")) == (2, 2)
+    with pytest.raises(flags.UnrecognizedFlagError):
+        FLAGS(["prog", f"--{name}_theirs=9", f"--{name}_other=0"])
+    assert FLAGS[f"{name}_theirs"].value == 2
+
+
+def test_parse_reads_flags_of_absl(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    flags.DEFINE_enum_class(f"{name}_color", None, Color, "")
+    monkeypatch.setenv(f"ABSL_{name}_late", "4")
+    flags.DEFINE_integer(f"{name}_late", 1, "")
+    pf.parse(["prog", f"--{name}_color=blue"], env_prefix="ABSL_")
+    assert FLAGS[f"{name}_color"].value is Color.BLUE
+    assert FLAGS[f"{name}_late"].value == 4
+    assert FLAGS[f"{name}_late"].using_default_value is False
+    with pytest.raises(pf.FlagParseError, match="value should be one of"):
+        pf.parse(["prog", f"--{name}_color=green"], exit=False)
+
+
+def test_validators_of_absl_check_what_our_side_sets(name: str) -> None:
+    flags.DEFINE_integer(name, 1, "")
+    pf.define(f"{name}_ours", 1)
+    for each in (name, f"{name}_ours"):
+        flags.register_validator(each, lambda value: value % 2 == 1, message="must be odd")
+        with pytest.raises(pf.FlagValueError, match="must be odd"):
+            pf.set(each, 2)
+        with pytest.raises(flags.IllegalFlagValueError, match="must be odd"):
+            setattr(FLAGS, each, 2)
+        pf.set(each, 3)
+        assert getattr(FLAGS, each) == 3
+
+
+def test_our_validators_check_what_absl_sets(name: str) -> None:
+    flags.DEFINE_integer(name, 1, "")
+    with pf.FLAGS[name].validate(lambda value: value < 5, "must be small"):
+        with pytest.raises(flags.IllegalFlagValueError, match="must be small"):
+            setattr(FLAGS, name, 9)
+        assert pf.get(name) == getattr(FLAGS, name) == 1
+
+
+def test_validators_of_several_flags_see_all_new_values(name: str) -> None:
+    low, high = f"{name}_low", f"{name}_high"
+    flags.DEFINE_integer(low, 1, "")
+    flags.DEFINE_integer(high, 2, "")
+    flags.register_multi_flags_validator(
+        [low, high], lambda values: values[low] < values[high], message="low must be below high"
+    )
+    pf.FLAGS.update({low: 5, high: 6})
+    with pytest.raises(pf.FlagValueError, match="low must be below high"):
+        pf.set(low, 7)
+    assert (getattr(FLAGS, low), getattr(FLAGS, high)) == (5, 6)
+
+
+def test_a_flag_that_absl_requires_is_required_by_parse(python: Any) -> None:
+    text = (
+        "from absl import flags\nflags.DEFINE_string('name', None, '')\n"
+        "flags.mark_flag_as_required('name')\npf.bridge_absl()\npf.parse()\n"
+        "print(flags.FLAGS.name)"
+    )
+    assert python(text, "--name=x").stdout == "x\n"
+    failed = python(text, check=False)
+    assert failed.returncode == 2
+    assert "Flag --name must have a value other than None." in failed.stderr
+
+
+def test_flagsaver_restores_values_and_sources(name: str) -> None:
+    flags.DEFINE_integer(f"{name}_theirs", 1, "")
+    pf.define(f"{name}_ours", 1)
+    pf.set(f"{name}_ours", 5)
+    with flagsaver.flagsaver(**{f"{name}_theirs": 2, f"{name}_ours": 3}):
+        assert (pf.get(f"{name}_theirs"), pf.get(f"{name}_ours")) == (2, 3)
+    assert (pf.get(f"{name}_theirs"), pf.get(f"{name}_ours")) == (1, 5)
+    assert pf.FLAGS[f"{name}_theirs"].source == "default"
+    with flagsaver.as_parsed(**{f"{name}_theirs": "7"}):
+        assert (pf.get(f"{name}_theirs"), pf.FLAGS[f"{name}_theirs"].source) == (7, "argv")
+    assert (pf.get(f"{name}_theirs"), pf.FLAGS[f"{name}_theirs"].source) == (1, "default")
+
+
+def test_defaults_follow_each_other(name: str) -> None:
+    flags.DEFINE_integer(name, 1, "")
+    FLAGS.set_default(name, 2)
+    assert (pf.get(name), pf.FLAGS[name].default) == (2, 2)
+    pf.FLAGS[name].set_default(3)
+    assert getattr(FLAGS, name) == 3
+    flag = pf.define(f"{name}_ours", 1)
+    FLAGS.set_default(f"{name}_ours", 4)
+    assert (flag.value, flag.source) == (4, "default")
+
+
+def test_flags_are_unparsed_until_a_command_line_is_read(python: Any) -> None:
+    result = python(
+        "from absl import flags\nflags.DEFINE_integer('theirs', 1, '')\npf.define('ours', 1)\n"
+        "pf.bridge_absl()\nfor name in ('theirs', 'ours'):\n"
+        "    try: getattr(flags.FLAGS, name)\n"
+        "    except flags.UnparsedFlagAccessError: print('unparsed', pf.get(name))\n"
+        "pf.parse([''])\nprint(flags.FLAGS.theirs, flags.FLAGS.ours)\n"
+        "flags.FLAGS.unparse_flags()\nprint(flags.FLAGS.is_parsed())"
+    )
+    assert result.stdout == "unparsed 1\nunparsed 1\n1 1\nFalse\n"
+
+
+def test_values_from_before_the_bridge_stay(python: Any) -> None:
+    result = python(
+        "from absl import flags\nF = flags.FLAGS\nflags.DEFINE_integer('a', 1, '')\n"
+        "flags.DEFINE_multi_string('b', None, '')\nF(['p', '--a=2', '--b=x', '--b=y'])\n"
+        "pf.bridge_absl()\nprint(F.a, F.b, pf.FLAGS.a, pf.FLAGS.b)"
+    )
+    assert result.stdout == "2 ['x', 'y'] 2 ('x', 'y')\n"
+
+
+def test_a_name_with_two_meanings_is_a_conflict(name: str) -> None:
+    pf.define(name, 1)
+    with pytest.raises(flags.DuplicateFlagError):
+        flags.DEFINE_string(name, "x", "")
+    assert getattr(FLAGS, name) == 1
+
+
+def test_names_that_our_command_line_uses_are_left_out(python: Any) -> None:
+    result = python(
+        "from absl import app, flags\napp.define_help_flags()\nleft_out = pf.bridge_absl()\n"
+        "print(sorted(left_out))\nassert pf.bridge_absl() is left_out\n"
+        "flags.DEFINE_integer('big', 2 ** 70, '')\nprint(left_out['big'].partition(': ')[2])"
+    )
+    first, second = result.stdout.splitlines()
+    assert "'help'" in first
+    assert "expected an integer in" in second
+
+
+def test_a_copy_is_a_set_of_flags_of_absl_alone(name: str) -> None:
+    flags.DEFINE_integer(name, 1, "")
+    made = copy.deepcopy(FLAGS)
+    made[name].value = 5
+    assert (pf.get(name), made[name].value, type(made)) == (1, 5, flags.FlagValues)
+
+
+def test_a_deleted_flag_of_absl_stays_ours(name: str) -> None:
+    flags.DEFINE_integer(name, 1, "")
+    theirs = FLAGS[name]
+    delattr(FLAGS, name)
+    theirs.value = 5
+    assert (pf.get(name), theirs.value) == (1, 5)
+
+
+def test_a_sensitive_value_is_not_shown(name: str) -> None:
+    pf.define(name, "hunter2", sensitive=True)
+    assert "hunter2" not in FLAGS.get_help()
+
+
+APP = (
+    "from absl import app, flags\nimport paddle_flags as pf\n"
+    "flags.DEFINE_string('echo', None, 'Text to echo.')\n"
+    "pf.define('times', 1, 'How often', min=1)\n"
+    "def main(argv):\n    print(argv[1:], flags.FLAGS.echo, flags.FLAGS.times, pf.FLAGS.echo)\n"
+    "if __name__ == '__main__':\n    pf.bridge_absl(env_prefix='ECHO_')\n    app.run(main)\n"
+)
+
+
+def test_app_run_reads_flags_of_both(tmp_path: Any) -> None:
+    script = write(tmp_path / "echo.py", APP)
+
+    def start(*args: str, **variables: str) -> Any:
+        env = {**os.environ, **variables}
+        return run(sys.executable, script, *args, check=False, env=env)
+
+    assert start("--echo=a", "--times", "3", "x").stdout == "['x'] a 3 a\n"
+    assert start("--times=2", ECHO_echo="b").stdout == "[] b 2 b\n"
+    assert start("--echo=a", ECHO_echo="b").stdout == "[] a 1 a\n"
+    text = start("--help").stdout
+    assert "--times: How often [at least 1]" in text
+    assert "--echo: Text to echo." in text
+    failed = start("--times=0")
+    assert failed.returncode == 1
+    assert "FATAL Flags parsing error: --times=0: expected an integer >= 1" in failed.stderr
+    assert "Did you mean: times" in start("--tims=1").stderr
+
+
+def test_absltest_runs_with_flags_of_both(tmp_path: Any) -> None:
+    script = write(
+        tmp_path / "some_test.py",
+        "from absl import flags\nfrom absl.testing import absltest, flagsaver\n"
+        "import paddle_flags as pf\n"
+        "level = pf.define('level', 1)\n"
+        "class SomeTest(absltest.TestCase):\n"
+        "    @flagsaver.flagsaver(level=5)\n"
+        "    def test_a(self): self.assertEqual(level.value, 5)\n"
+        "    def test_b(self): self.assertEqual(level.value, 2)\n"
+        "    def test_c(self): self.assertEqual(pf.FLAGS.test_random_seed, 7)\n"
+        "if __name__ == '__main__':\n    pf.bridge_absl()\n    absltest.main()\n",
+    )
+    ended = run(sys.executable, script, "--level=2", "--test_random_seed=7")
+    assert "Ran 3 tests" in ended.stderr
+
+
+def test_a_missing_package_is_named(python: Any) -> None:
+    result = python("sys.modules['absl'] = None\npf.bridge_absl()", check=False)
+    assert "ImportError: the package absl-py is missing: pip install 'paddle_flags[absl]'" in (
+        result.stderr
+    )
