@@ -12,10 +12,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from paddle_flags._core import former
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import flag_of
 from paddle_flags._core.frames import public_class
-from paddle_flags._core.hooks import active_hooks, restore_hooks
+from paddle_flags._core.hooks import active_hooks, add_removed, remove_new
+from paddle_flags._core.redefine import withdraw
 from paddle_flags._core.registry import FLAGS, Registry, by_flag, named_values
 from paddle_flags._core.scope import decorated
 from paddle_flags._core.status import check, expect, new_error, to_text
@@ -49,6 +51,13 @@ class State:
         self._hooks = active_hooks()
         self._modules = set(sys.modules)
         self._input = argv.environment_prefix(), config.last()
+        self._former: dict[Flag[Any], former.Former] = {}
+        former.keepers.add(self)
+
+    def keep(self, flag: Flag[Any]) -> None:
+        """Keep the definition of a flag, which is about to go, unless it is a new one."""
+        if flag.defined and flag not in self._former and flag not in self.definitions():
+            self._former[flag] = former.Former(flag)
 
     def changes(self) -> list[Flag[Any]]:
         """Return the flags that have another value, or one from another source."""
@@ -66,8 +75,14 @@ class State:
 
     def restore(self) -> None:
         """Put everything back, and forget what was defined since."""
-        restore_hooks(self._hooks, self._stays)
-        _forget([flag for flag in self.definitions() if not self._stays(flag.module)])
+        former.keepers.discard(self)
+        remove_new(self._hooks, self._stays)
+        new = self.definitions()
+        _forget([f for f in new if f not in self._former and not self._stays(f.module)])
+        for flag, before in self._former.items():
+            if flag in new or not flag.defined:
+                before.put_back(flag)
+        add_removed(self._hooks)
         self.restore_values()
 
     def restore_values(self) -> None:
@@ -90,7 +105,7 @@ def _forget(flags: list[Flag[Any]]) -> None:
     native = _native_modules() if flags else ()
     for flag in flags:
         if flag.module not in native:
-            lib.pd_flag_unregister(flag.handle, ffi.NULL)
+            withdraw(flag, ffi.NULL)
 
 
 def _native_modules() -> set[str]:

@@ -105,12 +105,16 @@ def active_hooks() -> _Ours:
     return dict(_ours)
 
 
-def restore_hooks(before: _Ours, keeps: Callable[[str], bool]) -> None:
-    """Remove the hooks that were added since, unless `keeps(module)`; add those removed."""
+def remove_new(before: _Ours, keeps: Callable[[str], bool]) -> None:
+    """Remove the hooks that were added since, unless `keeps(module)`."""
     old = {hook for hook, _ in before.values()}
     for hook, _ in active_hooks().values():
         if hook not in old and not keeps(hook.module):
             hook.remove()
+
+
+def add_removed(before: _Ours) -> None:
+    """Add the hooks again that were removed since."""
     for hook, add in before.values():
         if not hook._number:  # noqa: SLF001 - of this file
             with suppress(FlagError, ReferenceError):  # its flag or weak callback may be gone

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import enum
+import json
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -344,3 +347,105 @@ def test_a_sensitive_value_returns_and_is_not_shown(name):
     with pytest.raises(pf.FlagTypeError) as caught, isolated(**{name: 12345}):
         pass
     assert "12345" not in str(caught.value)
+
+
+# ---- Definitions of before ----
+
+
+class Mode(enum.Enum):
+    FAST = 1
+    SLOW = 2
+
+
+def facts(flag: pf.Flag) -> object:
+    (found,) = (
+        each for each in json.loads(pf.describe("json"))["flags"] if each["name"] == flag.name
+    )
+    return found
+
+
+def test_a_flag_that_the_block_undefines_is_defined_again(name):
+    flag = pf.define(
+        name, 3, "Help", min=1, max=9, aliases=[f"{name}_away"], category="C", unit="bytes"
+    )
+    flag.value = 5
+    before = facts(flag)
+    with isolated():
+        pf.undefine(name)
+        assert name not in pf.FLAGS
+    assert facts(flag) == before
+    assert pf.FLAGS[f"{name}_away"] is flag
+    assert (flag.value, flag.source) == (5, "run time")
+    with pytest.raises(pf.FlagValueError):
+        flag.value = 10
+
+
+def test_a_flag_that_the_block_replaces_has_its_own_definition_again(name):
+    flag = pf.define(name, "text", sensitive=True)
+    with isolated():
+        pf.define(name, 7, replace=True)
+        assert pf.FLAGS[name].value == 7
+    assert (flag.value, flag.default, flag.sensitive, flag.type) == ("text", "text", True, "string")
+
+
+def test_a_flag_that_the_block_undefines_and_defines_otherwise_is_as_before(name):
+    flag = pf.define(name, 1)
+    with isolated(), isolated():
+        pf.undefine(name)
+        pf.define(f"{name}_both", 2, aliases=[name])
+        pf.undefine(f"{name}_both")
+        pf.define(name, [1.5])
+    assert (flag.value, flag.items) == (1, None)
+    assert f"{name}_both" not in pf.FLAGS
+
+
+def test_a_type_of_python_comes_back_with_the_definition(name):
+    flag = pf.define(name, Mode.FAST)
+    flag.value = Mode.SLOW
+    with isolated():
+        pf.define(name, pathlib.Path("a"), replace=True)
+        assert flag.value == pathlib.Path("SLOW")
+    assert flag.value is Mode.SLOW
+    flag.set_from_string("FAST")
+    assert flag.value is Mode.FAST
+    with pytest.raises(pf.FlagValueError):
+        flag.set_from_string("neither")
+
+
+def test_a_name_may_have_another_type_of_python_in_each_block(name):
+    for default, text in (
+        (Mode.FAST, "SLOW"),
+        (1, "2"),
+        (pathlib.Path("a"), "b"),
+        (Mode.SLOW, "FAST"),
+    ):
+        with isolated():
+            flag = pf.define(name, default)
+            pf.parse(["program", f"--{name}={text}"])
+            assert type(flag.value) in (type(default), type(pathlib.Path()))
+    assert name not in pf.FLAGS
+
+
+def test_hooks_that_went_with_a_definition_come_back_for_the_module_that_added_them(name):
+    flag = pf.define(name, 1)
+    seen = []
+    hook = flag.validate(lambda value: value < 5)
+    flag.watch(lambda changed: seen.append(changed.value))
+    with isolated():
+        pf.define(name, 2, replace=True)
+        flag.value = 9
+        assert repr(hook) == "<Hook: removed>"
+    with pytest.raises(pf.FlagValueError):
+        flag.value = 6
+    flag.value = 4
+    assert seen == [1, 4]
+    pf.define(name, 2, replace=True)
+    flag.value = 9  # they are those of this module again, and have gone with the definition
+    assert seen == [1, 4]
+
+
+def test_a_definition_of_the_block_that_was_undefined_in_it_does_not_come_back(name):
+    with isolated():
+        pf.define(name, 1)
+        pf.undefine(name)
+    assert name not in pf.FLAGS
