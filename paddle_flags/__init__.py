@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from paddle_flags.cli.parse import parse
 
 
-def _module_of(name: str) -> object:  # noqa: C901, PLR0911 - a branch for each module
+def _module_of(name: str) -> object:  # noqa: C901, PLR0911, PLR0912 - a branch for each module
     """Import the module of a name on first use: many programs never need these.
 
     Import statements, not import_module(), lead PyInstaller and other tools to the modules.

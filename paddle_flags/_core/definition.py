@@ -130,7 +130,7 @@ class Definition:
         self.set_text("file", file)
 
     def register(self, frame: FrameType | None, *, replace: bool) -> Flag[Any]:
-        """Define the flag, for the code of `frame`, which may define it again; None for nobody's."""
+        """Define the flag, for the code of `frame`, which may do it again; None for nobody's."""
         context = self._begin_conversion()
         handle = ffi.new("pd_flag **")
         try:
@@ -171,7 +171,8 @@ class Definition:
         via = self._kind.via
         if via is None or self._kind.member != "str":
             return 0
-        return converter().begin(self.pointer, self._name, via, sensitive=self._sensitive)
+        context: int = converter().begin(self.pointer, self._name, via, sensitive=self._sensitive)
+        return context
 
     def _take(self, flag: Flag[Any], context: int, *, replaced: bool) -> None:
         """Let the flag have the type of this definition."""
@@ -273,7 +274,7 @@ def place_of(frame: FrameType) -> Place:
     return file if module == "__main__" else module, file, frame.f_lineno
 
 
-def define_at(
+def define_at(  # noqa: PLR0913 - as define()
     place: Place,
     name: str,
     default: Any,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from paddle_flags._input.argv import Options, read_argv
+from paddle_flags._input.argv import read_argv
+from paddle_flags._input.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -76,13 +76,16 @@ def test_a_value_comes_back_equal_from_c_and_from_text(kind, data):
 def test_any_text_is_a_value_or_refused(kind, text):
     flag = FLAGS[kind]
     flag.reset()
+    refusal = ""
     try:
         flag.set_from_string(text)
     except pf.FlagValueError as error:
-        assert "expected" in str(error)
+        refusal = str(error)
+    if refusal:
+        assert "expected" in refusal
         assert flag.value is None
-    else:
-        again = flag.text
-        value = flag.value
-        flag.set_from_string(again)
-        assert (flag.text, flag.value == value or value != value) == (again, True)  # noqa: PLR0124
+        return
+    again = flag.text
+    value = flag.value
+    flag.set_from_string(again)
+    assert (flag.text, flag.value == value or value != value) == (again, True)  # noqa: PLR0124

@@ -184,10 +184,12 @@ void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *tex
 
 /* The text of a joined one is in an arena. */
 static void keep_again(pd__pending *given, bool joined) {
-  pd__pending *copy = given;
-  pd_status status = joined ? pd__pending_prepare(given, &copy, NULL) : PD_OK;
-  if (joined) pd__pending_drop(given);
-  if (status == PD_OK) pd__pending_keep(copy);
+  pd__pending *copy = joined ? NULL : given;
+  if (joined) {
+    pd__pending_prepare(given, &copy, NULL);
+    pd__pending_drop(given);
+  }
+  if (copy) pd__pending_keep(copy);
 }
 
 /* Returns true if the second of two uses on a command line adds to the list. */

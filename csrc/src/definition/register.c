@@ -72,7 +72,7 @@ static bool follows(const pd_flag *flag, const void *address) {
 
 /* A definition on its way into the registry. */
 typedef struct arrival {
-  const pd_flag_def *def;
+  pd_flag_def def;
   pd_module *modules[USED];
   bool stays;           /* all of its modules do */
   bool replaces;        /* a definition of the name makes way for it, and so do `hooks` */
@@ -84,7 +84,7 @@ typedef struct arrival {
 
 /* Returns the copy that the registry keeps; NULL if memory is out. */
 static registered *keep(const arrival *at) {
-  registered *made = copy(at->def);
+  registered *made = copy(&at->def);
   if (!made) return NULL;
   pd_module *const *modules = at->modules;
   memcpy(made->modules, modules, sizeof made->modules);
@@ -99,7 +99,7 @@ static registered *keep(const arrival *at) {
  * replaces, if any. */
 static bool accept(pd__operation *operation, const arrival *at, registered *made,
                    const pd_flag *old, pd__report *refused) {
-  const pd_flag *node = pd__names_find(at->def->name, strlen(at->def->name));
+  const pd_flag *node = pd__names_find(at->def.name, strlen(at->def.name));
   bool comes_once = at->stays && !(node && node->known);
   bool accepted = old ? pd__define_check_again(operation, &made->cell, refused)
                       : pd__define_check(operation, &made->cell, 1, refused);
@@ -157,7 +157,7 @@ static void enter(pd__operation *operation, arrival *at, registered *made, pd_fl
 /* The caller holds the lock. Defines the flag, or finds the one that the same definition made
  * before. */
 static pd_status register_one(pd__operation *operation, arrival *at, pd_error *err) {
-  const pd_flag_def *def = at->def;
+  const pd_flag_def *def = &at->def;
   pd_flag *flag = pd__names_find(def->name, strlen(def->name));
   if (flag && !flag->defined) flag = NULL;
   if (flag && !at->replaces && pd__def_same(pd__flag_def(flag), def) && follows(flag, def->cell)) {
@@ -179,7 +179,7 @@ static pd_status register_one(pd__operation *operation, arrival *at, pd_error *e
 
 /* Watchers that stay are notified if the value is another one afterwards. */
 static pd_status replace_one(pd__operation *operation, arrival *at, pd_error *err) {
-  pd_flag *flag = pd__names_find(at->def->name, strlen(at->def->name));
+  pd_flag *flag = pd__names_find(at->def.name, strlen(at->def.name));
   if (!flag || !flag->defined) return register_one(operation, at, err);
   if (flag->assignable) pd__flag_adopt(operation, flag);
   pd__changes changes = {.operation = operation};
@@ -196,14 +196,12 @@ static pd_status replace_one(pd__operation *operation, arrival *at, pd_error *er
 
 static pd_status arrive(arrival *at, const pd_flag_def *def, pd_flag **out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
-  pd_flag_def read;
-  at->def = &read;
-  pd_status status = pd__def_convert(def, &read, err);
-  if (status == PD_OK) status = pd__def_check(&read, true, err);
+  pd_status status = pd__def_convert(def, &at->def, err);
+  if (status == PD_OK) status = pd__def_check(&at->def, true, err);
   if (status != PD_OK) return status;
   at->stays = true;
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
-    at->modules[i] = pd__module_register(address_of(&read, i));
+    at->modules[i] = pd__module_register(address_of(&at->def, i));
     at->stays &= !at->modules[i] || at->modules[i]->stays;
   }
   PD__LOCKED_OPERATION(operation);
