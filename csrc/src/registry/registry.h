@@ -472,7 +472,8 @@ pd__entry *pd__entry_take(pd_value value, const pd_origin *origin);
 void pd__entry_free(pd__entry *entry);
 
 /* Replace the values of a flag, `current` and those after it (NULL: none), and the values of a list
- * by copies of `values`. Both need room from pd__history_reserve. The caller publishes the result. */
+ * by copies of `values`. Both need room from pd__history_reserve. The caller publishes the result.
+ */
 void pd__history_put(pd_flag *flag, const pd__entry *current);
 void pd__entries_put(pd__entry **list, const pd__entry *values);
 
