@@ -173,14 +173,20 @@ class isolated:  # noqa: N801 - reads as a statement
 
     def __call__(self, target: F) -> F:
         """Decorate a function or a class: each call or test is isolated."""
-        if not isinstance(target, type):
-            return decorated(self, target, "isolated")  # type: ignore[no-any-return]
-        unittest = sys.modules.get("unittest")
-        if unittest is not None and issubclass(target, unittest.TestCase):
-            wanted = {"run": getattr(target, "run")}  # noqa: B009 - F is any class
-        else:
-            methods = {name: each for name, each in vars(target).items() if callable(each)}
-            wanted = {name: each for name, each in methods.items() if name.startswith("test")}
-        for name, method in wanted.items():
-            setattr(target, name, decorated(self, method, "isolated"))
-        return target
+        if isinstance(target, type):
+            _isolate_tests(self, target)
+            return target  # pyright: ignore[reportReturnType] - it is the same class
+        return decorated(self, target, "isolated")  # type: ignore[no-any-return]
+
+
+def _isolate_tests(scope: isolated, target: Any) -> None:
+    """Let each test of a class be isolated."""
+    wanted: dict[str, Any]
+    unittest = sys.modules.get("unittest")
+    if unittest is not None and issubclass(target, unittest.TestCase):
+        wanted = {"run": target.run}
+    else:
+        methods = {name: each for name, each in vars(target).items() if callable(each)}
+        wanted = {name: each for name, each in methods.items() if name.startswith("test")}
+    for name, method in wanted.items():
+        setattr(target, name, decorated(scope, method, "isolated"))

@@ -39,7 +39,7 @@ class Session:
         self._problems: dict[str, tuple[str, str]] = {}  # of names: place and message
         for number, entry in enumerate(config.getini("pf_flags"), 1):
             self._set(entry, self._ini, number, lib.PD_SOURCE_FILE)
-        for number, entry in enumerate(config.getoption("pf_flag"), 1):
+        for number, entry in enumerate(config.getoption("pf_flag") or (), 1):
             self._set(entry, OPTION, number, lib.PD_SOURCE_ARGV)
 
     def _set(self, entry: str, place: str, number: int, source: int) -> None:
@@ -77,8 +77,9 @@ class Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Report the names that no flag ever had."""
-        if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["pf_unclaimed"] = self._unclaimed()
+        output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output["pf_unclaimed"] = self._unclaimed()
             return
         problems = self._reported[0] if self._reported else self._unclaimed()
         for other in self._reported:  # of the workers, one may have the flag
@@ -198,7 +199,7 @@ class _Seen:
 
 def begin(request: pytest.FixtureRequest) -> Guard:
     """Begin a test."""
-    guard = Guard(request.node, strict=request.config.getoption("pf_strict"))
+    guard = Guard(request.node, strict=bool(request.config.getoption("pf_strict")))
     request.addfinalizer(guard.end)
     markers = list(request.node.iter_markers("pf_flags"))
     if markers:

@@ -37,7 +37,8 @@ def suite(tmp_path: Path) -> Run:
 
 
 def pytest_in(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "no:asyncio", *options]
     environment = {**os.environ, "COLUMNS": "120"}
     environment.pop("PYTEST_ADDOPTS", None)
     return subprocess.run(
@@ -319,6 +320,8 @@ async def test_it(seen):
 def test_after():
     assert level.value == 3
 """,
+        "-p",
+        "asyncio",
         "-o",
         "asyncio_default_fixture_loop_scope=function",
     )
