@@ -50,6 +50,7 @@ from paddle_flags.errors import (
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
+    from paddle_flags import testing as testing
     from paddle_flags._core.checks import check_modules, check_pending, check_values
     from paddle_flags._core.history import FlagEntry
     from paddle_flags._core.hooks import Hook
@@ -166,6 +167,10 @@ def _report_of(name: str) -> object:
 
 @_public
 def __getattr__(name: str) -> object:
+    if name == "testing":
+        import paddle_flags.testing as found_testing  # not `from`, which would ask here again
+
+        return found_testing
     module = _module_of(name)
     if module is None:
         message = f"module {__name__!r} has no attribute {name!r}"

@@ -718,6 +718,32 @@ PD_API pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *e
 PD_API pd_status pd_pending_check(pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------
+ * Snapshots, so that a test leaves no trace
+ */
+
+/* What all flags have, with sources and histories: values, defaults set by pd_flag_set_default,
+ * values of overrides, and whether they are frozen. Also the pending values, whether startup is
+ * over, the environment prefix, and which warnings of deprecated names were given. Owned by the
+ * caller; pd_snapshot_free accepts NULL. */
+typedef struct pd_snapshot pd_snapshot;
+PD_API pd_status pd_snapshot_take(pd_snapshot **out, pd_error *err);
+PD_API void pd_snapshot_free(pd_snapshot *snapshot);
+
+/* Make everything what it was, at once, as often as you like. Watchers are notified; validators
+ * are not called, since they have accepted these values before. Hooks, definitions and loaded
+ * modules stay. An override that began later loses its values, and you can still pop it; one that
+ * was popped stays so. A flag that was defined later gets what it would get if it were defined now.
+ * If another definition has replaced that of a flag, it keeps the values that suit it. Values
+ * that pd_flag_wipe has overwritten are empty. PD_ERR_MEMORY: nothing has changed. */
+PD_API pd_status pd_snapshot_restore(const pd_snapshot *snapshot, pd_error *err);
+
+/* The flags whose value or its source differs from the snapshot, and the flags that were defined
+ * later. Both are used like pd_flag_next. */
+PD_API pd_flag *pd_snapshot_next_change(const pd_snapshot *snapshot, const pd_flag *previous);
+PD_API pd_flag *pd_snapshot_next_definition(const pd_snapshot *snapshot,
+                                            const pd_flag *previous);
+
+/* ------------------------------------------------------------------------
  * Configuration: the values of files, collected first and applied together
  */
 

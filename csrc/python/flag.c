@@ -317,6 +317,7 @@ static PyObject *get_type(PyObject *self, void *Py_UNUSED(closure)) {
 static int set_type(PyObject *object, PyObject *type, void *Py_UNUSED(closure)) {
   flag_object *self = (flag_object *)object;
   PyObject *old, *made;
+  if (type == Py_None) type = NULL;
   Py_XINCREF(type);
   FAST_BEGIN_SECTION(self);
   old = self->type;

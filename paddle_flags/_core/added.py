@@ -17,7 +17,7 @@ _by_flag: dict[int, dict[int, str]] = {}
 _by_hook: dict[int, tuple[int, ...]] = {}
 
 
-def _caller() -> str:
+def adder() -> str:
     """Return the name of the module that has called this package."""
     frame = sys._getframe()  # noqa: SLF001 - the documented way
     while frame.f_back and is_ours(frame):
@@ -25,9 +25,8 @@ def _caller() -> str:
     return str(frame.f_globals.get("__name__"))
 
 
-def note(number: int, addresses: tuple[int, ...]) -> None:
-    """Remember a hook of some flags."""
-    module = _caller()
+def note(number: int, addresses: tuple[int, ...], module: str) -> None:
+    """Remember a hook of some flags that a module has added."""
     _by_hook[number] = addresses
     for address in addresses:
         _by_flag.setdefault(address, {})[number] = module

@@ -74,18 +74,25 @@ def keep(flag: Flag[Any], context: int, *, replaced: bool) -> None:
 
     If the definition isn't a new one, the registry still has the context of the first.
     """
-    address = int(ffi.cast("uintptr_t", flag.handle))
     if replaced:
-        known = _contexts.pop(address, 0)
-        held.pop(known, None)  # its hook stays: a thread may be about to call it
+        put(flag, context)
         if context:
-            _contexts[address] = context
             _check_text(flag)
     elif context:
+        address = int(ffi.cast("uintptr_t", flag.handle))
         known = _contexts.setdefault(address, context)
         if known != context:
             held[known] = held[context]
             drop(context)
+
+
+def put(flag: Flag[Any], context: int) -> None:
+    """Use the converter, 0 for none, for a flag in place of the one that it had, if any."""
+    address = int(ffi.cast("uintptr_t", flag.handle))
+    known = _contexts.pop(address, 0)
+    held.pop(known, None)  # its hook stays: a thread may be about to call it
+    if context:
+        _contexts[address] = context
 
 
 def _check_text(flag: Flag[Any]) -> None:

@@ -7,6 +7,7 @@ import functools
 import os
 import sys
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
 from paddle_flags._core import added, kept
@@ -31,10 +32,10 @@ from paddle_flags._fast import (
     others_in_gate,
 )
 from paddle_flags._native import ffi, lib
-from paddle_flags.errors import FlagTypeError
+from paddle_flags.errors import FlagError, FlagTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from paddle_flags._core.flag import Flag
 
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
 # with the address of the entries or of the flag, and whether only native code waits for the call.
 held: dict[int, Callable[[int, bool], Any]] = {}
 
-# The hooks that call Python.
-_ours: set[int] = set()
+# The hooks that were added here, by their numbers, with what has added each.
+_Ours = dict[int, "tuple[Hook, Callable[[], int]]"]
+_ours: _Ours = {}
 
 
 @public_class
@@ -54,20 +56,38 @@ class Hook:
     removed at the end of the `with` block.
     """
 
-    __slots__ = ("_number",)
+    __slots__ = ("_flags", "_number", "module")
 
-    def __init__(self, number: int) -> None:
-        self._number = number
+    module: str
+    """The name of the Python module that added it."""
+
+    def __init__(self, add: Callable[[], int] | None, flags: tuple[int, ...]) -> None:
+        self._number = 0
+        self._flags = flags  # their addresses; empty for all flags
+        self.module = added.adder()
+        if add is not None:
+            self._begin(add)
+
+    def _begin(self, add: Callable[[], int]) -> None:
+        """Call a function that adds the hook and returns its number."""
+        self._number = add()
+        _ours[self._number] = self, add
+        added.note(self._number, self._flags, self.module)
+
+    def _forget(self) -> int:
+        """Return the number of the hook, which is active no longer; 0 if it wasn't."""
+        number, self._number = self._number, 0
+        _ours.pop(number, None)
+        added.forget(number)
+        return number
 
     def remove(self) -> None:
         """Remove it. No call begins after this; calls on other threads may still be running.
 
         Removing it again does nothing.
         """
-        number, self._number = self._number, 0
+        number = self._forget()
         if number:
-            _ours.discard(number)
-            added.forget(number)
             lib.pd_hook_remove(number, ffi.NULL)
 
     def __enter__(self) -> Hook:  # noqa: PYI034 - typing.Self is too new for Python 3.9
@@ -78,6 +98,35 @@ class Hook:
 
     def __repr__(self) -> str:
         return f"<Hook {self._number}>" if self._number else "<Hook: removed>"
+
+
+def active_hooks() -> _Ours:
+    """Return the hooks that are active now."""
+    return dict(_ours)
+
+
+def remove_new(before: _Ours, keeps: Callable[[str], bool]) -> None:
+    """Remove the hooks that were added since, unless `keeps(module)`."""
+    old = {hook for hook, _ in before.values()}
+    for hook, _ in active_hooks().values():
+        if hook not in old and not keeps(hook.module):
+            hook.remove()
+
+
+def add_removed(before: _Ours) -> None:
+    """Add the hooks again that were removed since."""
+    for hook, add in before.values():
+        if not hook._number:  # noqa: SLF001 - of this file
+            with suppress(FlagError, ReferenceError):  # its flag or weak callback may be gone
+                hook._begin(add)  # noqa: SLF001
+
+
+def forget_hooks(numbers: Iterable[int]) -> None:
+    """Forget hooks that have gone with the definition of their flag."""
+    for number in numbers:
+        found = _ours.get(number)
+        if found is not None:
+            found[0]._forget()  # noqa: SLF001 - of this file
 
 
 def _add(
@@ -96,17 +145,9 @@ def _add(
         del held[context]
         drop_hook(context)
     expect(status, err)
-    _keep(number[0])
+    # It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
+    lib.pd_hook_defer(number[0], ffi.NULL)
     return int(number[0])
-
-
-def _keep(number: int) -> None:
-    """Defer the hook while modules are loaded.
-
-    It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
-    """
-    lib.pd_hook_defer(number, ffi.NULL)
-    _ours.add(number)
 
 
 # ---- Validators ----
@@ -253,8 +294,9 @@ def add_validator(
         what = f"message: {shown(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
     made = _Validator(flags, function, message)
-    hook = Hook(_add(made.answer, lib.pd_validator_add, handles(flags), len(flags), _VALIDATE))
-    added.note(hook._number, addresses(flags))  # noqa: SLF001 - made here
+    wanted = handles(flags), len(flags), _VALIDATE
+    add = functools.partial(_add, made.answer, lib.pd_validator_add, *wanted)
+    hook = Hook(add, addresses(flags))
     kept.check_kept(flags)
     return hook
 
@@ -269,6 +311,10 @@ class _Watcher:
     def __init__(self, get: Callable[[], Any], flag_of: Callable[[Any], Flag[Any]]) -> None:
         self._get = get
         self._flag_of = flag_of
+
+    def is_gone(self) -> bool:
+        """Return whether the callback was weak and is gone."""
+        return self._get() is None
 
     def answer(self, handle: int, native: bool) -> None:  # from C
         """Call the callback, unless it was weak and is gone."""
@@ -315,11 +361,15 @@ def add_watcher(
     """
     _check_callable(callback)
     to_switch("weak", weak)
-    hook = Hook(0)
+    hook = Hook(None, (int(ffi.cast("uintptr_t", handle)),) if handle else ())
     made = _Watcher(_reference(callback, hook, weak=weak), flag_of)
-    hook._number = _add(made.answer, lib.pd_watcher_add, handle, _WATCH)  # noqa: SLF001 - made here
-    if handle:
-        added.note(hook._number, (int(ffi.cast("uintptr_t", handle)),))  # noqa: SLF001
+
+    def add() -> int:
+        if made.is_gone():
+            raise ReferenceError
+        return _add(made.answer, lib.pd_watcher_add, handle, _WATCH)
+
+    hook._begin(add)  # noqa: SLF001 - made here
     return hook
 
 

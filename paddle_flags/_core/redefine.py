@@ -6,9 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable
 from weakref import ref
 
-from paddle_flags._core import added, implied, kept
+from paddle_flags._core import added, former, implied, kept
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
+from paddle_flags._core.hooks import forget_hooks
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import expect, new_error, settle, shown, to_text
 from paddle_flags._native import ffi, lib
@@ -66,6 +67,8 @@ def redefine(
     if not asked and (old is None or not _runs_again(old, frame)):
         return None
     hooks = [] if old is None else added.hooks_of(old, _module_of(old))
+    if old is not None:
+        former.note(old)
     handle[0] = ffi.NULL
     err = new_error()
     status = lib.pd_flag_replace(pointer, hooks, len(hooks), handle, err)
@@ -75,6 +78,7 @@ def redefine(
     flag._code = ref(frame.f_code)  # noqa: SLF001 - internal to Flag
     flag._look_again()  # noqa: SLF001 - the new definition may be sensitive
     _forget(flag, hooks)
+    kept.note(flag)
     take(flag)
     expect(status, err)
     settle(flag)
@@ -90,9 +94,7 @@ def explain(error: FlagError, pointer: Any) -> FlagError:
 
 
 def _forget(flag: Flag[Any], hooks: list[int]) -> None:
-    for number in hooks:
-        added.forget(number)
-    kept.note(flag)
+    forget_hooks(hooks)
     implied.forget(flag.name)
 
 
@@ -114,14 +116,24 @@ def undefine(flag: Flag[Any] | str) -> None:
         message = f"{shown(flag)}: expected the name of a flag, not {type(flag).__name__}"
         raise FlagTypeError(message)
     known = flag if isinstance(flag, Flag) else find(flag)
-    hooks = added.hooks_of(known)
+    former.note(known)
     err = new_error()
-    expect(lib.pd_flag_unregister(known.handle, err), err)
-    known._code = None  # noqa: SLF001 - internal to Flag
-    if known._type is not None:  # noqa: SLF001
+    expect(withdraw(known, err), err)
+    kept.note(known)
+    settle()
+
+
+def withdraw(flag: Flag[Any], err: Any) -> int:
+    """Undefine a flag for `undefine` and others; return the status."""
+    hooks = added.hooks_of(flag)
+    status: int = lib.pd_flag_unregister(flag.handle, err)
+    if status != lib.PD_OK:
+        return status
+    flag._code = None  # noqa: SLF001 - internal to Flag
+    if flag._type is not None:  # noqa: SLF001
         from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
 
-        converter.keep(known, 0, replaced=True)
-        known._type = None  # noqa: SLF001
-    _forget(known, hooks)
-    settle()
+        converter.put(flag, 0)
+        flag._type = None  # noqa: SLF001
+    _forget(flag, hooks)
+    return status

@@ -128,7 +128,7 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
 
         Raises the exception of the first value that is refused; its `errors` has all.
         """
-        assign(_by_flag(_named(values, named)), caller(1))
+        assign(by_flag(named_values(values, named)), caller(1))
 
 
 # ---- what RegistryBase leaves to Python ----
@@ -158,7 +158,7 @@ def _contains(name: object) -> bool:
     return bool(lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) == lib.PD_OK)
 
 
-def _named(values: Values | None, named: dict[str, object]) -> Values:
+def named_values(values: Values | None, named: dict[str, object]) -> Values:
     if values is None:
         return named
     if isinstance(values, Mapping):
@@ -168,7 +168,7 @@ def _named(values: Values | None, named: dict[str, object]) -> Values:
     raise FlagTypeError(message)
 
 
-def _by_flag(values: Values) -> list[Assignment]:
+def by_flag(values: Values) -> list[Assignment]:
     return [(_find_or_error(key), value) for key, value in values.items()]
 
 
@@ -232,8 +232,8 @@ class override(Scope):  # noqa: N801 - reads as a statement
     """
 
     def __init__(self, values: Values | None = None, /, **named: object) -> None:
-        self._values = _named(values, named)
+        self._values = named_values(values, named)
         super().__init__([], caller(1))
 
     def _wanted(self) -> list[Assignment]:
-        return _by_flag(self._values)
+        return by_flag(self._values)

@@ -11,6 +11,7 @@ from paddle_flags.errors import FlagArgumentError, FlagTypeError
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Any, TypeVar
 
@@ -66,10 +67,14 @@ class Scope:
         if isinstance(function, type):
             message = f"override decorates functions, and {function.__name__} is a class"
             raise FlagTypeError(message)
-        return _decorated(self, function)  # type: ignore[no-any-return]
+        return decorated(self, function, "override")  # type: ignore[no-any-return]
 
 
-def _decorated(scope: Scope, function: Any) -> Any:
+def decorated(scope: AbstractContextManager[Any], function: Any, what: str) -> Any:
+    """Return a function that enters `scope` for each call: a plain or async one, or a generator.
+
+    Errors call the scope `what`.
+    """
     import functools  # noqa: PLC0415 - seldom used
     import inspect  # noqa: PLC0415
 
@@ -91,7 +96,7 @@ def _decorated(scope: Scope, function: Any) -> Any:
 
     if inspect.isasyncgenfunction(function):
         message = (
-            "override cannot decorate an asynchronous generator: use 'with override(...)' inside it"
+            f"{what} cannot decorate an asynchronous generator: use 'with {what}(...)' inside it"
         )
         raise FlagTypeError(message)
     if inspect.iscoroutinefunction(function):

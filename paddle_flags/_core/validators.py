@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
-from paddle_flags._core import added
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
 from paddle_flags._core.hooks import Hook, add_validator, add_watcher, addresses, handles
@@ -67,11 +66,14 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
 
 def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
     flags = _flags_of(wanted, least)
-    number = ffi.new("pd_hook *")
-    err = new_error()
-    expect(lib.pd_group_add(kind, handles(flags), len(flags), number, err), err)
-    added.note(number[0], addresses(flags))
-    return Hook(number[0])
+
+    def add() -> int:
+        number = ffi.new("pd_hook *")
+        err = new_error()
+        expect(lib.pd_group_add(kind, handles(flags), len(flags), number, err), err)
+        return int(number[0])
+
+    return Hook(add, addresses(flags))
 
 
 @public

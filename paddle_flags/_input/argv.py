@@ -44,8 +44,11 @@ def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
     if not isinstance(rest, list):
         raise call.found.gather(err, errors.FlagParseError)
     if files:
-        files.remember()
-    _remember_prefix(options.env_prefix)
+        from paddle_flags._input.config import remember  # noqa: PLC0415 - many programs have none
+
+        remember(files)
+    if options.env_prefix is not None:
+        remember_prefix(options.env_prefix)
     for function in after_reading:
         function()
     return rest
@@ -60,10 +63,10 @@ after_reading: list[Callable[[], None]] = []
 _prefix = "FLAGS_"
 
 
-def _remember_prefix(prefix: str | None) -> None:
+def remember_prefix(prefix: str) -> None:
+    """Let this be the prefix of environment variables that was used last."""
     global _prefix  # noqa: PLW0603 - one command line, one process
-    if prefix is not None:
-        _prefix = prefix
+    _prefix = prefix
 
 
 def environment_prefix() -> str:

@@ -84,11 +84,6 @@ class ConfigFiles:
                 self._read_file(config, file)
         return config
 
-    def remember(self) -> None:
-        """Let `reload` read these files."""
-        global _last  # noqa: PLW0603 - one command line, one process
-        _last = self
-
     def _read_file(self, config: Any, file: _File) -> None:
         reading = files.read(file.path, Reading(file.given, file.table, self._env_prefix))
         if not (file.optional or reading.has_table or reading.problems):
@@ -129,6 +124,12 @@ _last: ConfigFiles | None = None
 def last() -> ConfigFiles | None:
     """Return the files of the last command line that had any."""
     return _last
+
+
+def remember(files: ConfigFiles | None) -> None:
+    """Let `reload` read these files."""
+    global _last  # noqa: PLW0603 - one command line, one process
+    _last = files
 
 
 def new_config() -> Any:

@@ -22,8 +22,8 @@ from paddle_flags._core import hooks
 @pytest.fixture(autouse=True)
 def _ends_without_hooks():
     yield
-    for number in list(hooks._ours):  # noqa: SLF001 - all that this test added
-        hooks.Hook(number).remove()
+    for hook, _ in list(hooks._ours.values()):  # noqa: SLF001 - all that this test added
+        hook.remove()
 
 
 @pytest.fixture(scope="module")

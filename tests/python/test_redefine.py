@@ -425,3 +425,14 @@ def test_a_program_does_not_define_again_by_itself(cell, monkeypatch):
     monkeypatch.delattr(sys, "ps1")
     with pytest.raises(pf.FlagConflictError, match="replace=True"):
         cell("pf.define('NAME', 4)")
+
+
+def test_a_flag_of_a_type_of_python_may_have_a_plain_type_next(name):
+    flag = pf.define(name, Path("a"))
+    pf.undefine(flag)
+    pf.define(name, "b")
+    assert flag.value == "b"
+    pf.define(name, Path("c"), replace=True)
+    pf.define(name, "d", replace=True)
+    flag.value = "e"
+    assert flag.value == "e"

@@ -140,7 +140,14 @@ PD__BEGIN_C
   S(flag_replace,                                                                                  \
     (const pd_flag_def *def, const pd_hook *hooks, size_t count, pd_flag **out, pd_error *err),    \
     (def, hooks, count, out, err))                                                                 \
-  S(modules_check, (pd_error_list *errors, pd_error *err), (errors, err))
+  S(modules_check, (pd_error_list *errors, pd_error *err), (errors, err))                          \
+  S(snapshot_take, (pd_snapshot **out, pd_error *err), (out, err))                                 \
+  S(snapshot_restore, (const pd_snapshot *snapshot, pd_error *err), (snapshot, err))               \
+  V(snapshot_free, (pd_snapshot * snapshot), (snapshot))                                           \
+  R(pd_flag *, snapshot_next_change, (const pd_snapshot *snapshot, const pd_flag *previous),       \
+    (snapshot, previous))                                                                          \
+  R(pd_flag *, snapshot_next_definition, (const pd_snapshot *snapshot, const pd_flag *previous),   \
+    (snapshot, previous))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;

@@ -7,9 +7,7 @@
 #include "definition.h"
 #include "pending.h"
 
-static pd__late_source *late_source;
-
-void pd__define_from(pd__late_source *source) { late_source = source; }
+pd__late_source pd__define_source;
 
 pd_flag *pd__cell_flag(const pd__cell *cell) {
   return cell->flag ? pd__names_at(cell->flag - 1) : NULL;
@@ -226,8 +224,8 @@ typedef struct awaited {
   struct awaited *next; /* of those that have values to check */
 } awaited;
 
-static bool is_there(const awaited *each) {
-  return each->flag->defined && each->flag->generation == each->generation;
+static bool is_there(const pd_flag *flag, uint32_t generation) {
+  return flag->defined && flag->generation == generation;
 }
 
 /* Asks the validators about the values of a former definition, and drops them if they are rejected.
@@ -236,26 +234,29 @@ static void check_kept(pd__operation *operation, const awaited *each, pd__report
   pd_flag *flag = each->flag;
   pd__report own = {waiting->list, waiting->status == PD_OK ? waiting->first : NULL, PD_OK};
   pd__changes changes;
-  if (!is_there(each) || pd__deferred_validator(flag)) return;
+  if (!is_there(flag, each->generation) || pd__deferred_validator(flag)) return;
   pd__changes_begin(&changes, operation, &own);
   pd__changes_keep(&changes, flag);
   if (pd__changes_finish(&changes) == PD_OK) return;
   if (waiting->status == PD_OK) waiting->status = own.status;
-  if (!is_there(each)) return;
+  if (!is_there(flag, each->generation)) return;
   while (pd__flag_override(flag)) pd__override_drop(flag->extra->overrides);
   pd__history_drop(flag, ~PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
   pd__flag_publish(flag);
 }
 
-static void apply_waiting(pd__operation *operation, const awaited *each, pd__report *waiting) {
-  pd_flag *flag = each->flag;
-  if (late_source && is_there(each)) late_source(operation, flag, waiting);
-  if (is_there(each)) pd__pending_apply(operation, flag, waiting);
+void pd__define_settle(pd__operation *operation, pd_flag *flag, uint32_t generation,
+                       pd__report *waiting) {
+  const pd__late_source *late = &pd__define_source;
+  if (late->apply && is_there(flag, generation)) {
+    late->apply(operation, late->prefix, flag, waiting);
+  }
+  if (is_there(flag, generation)) pd__pending_apply(operation, flag, waiting);
 }
 
 void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd__report *waiting) {
   size_t found = 0;
-  bool may_wait = late_source || pd__pending_any();
+  bool may_wait = pd__define_source.apply || pd__pending_any();
   awaited *all = may_wait ? pd__arena_take(&operation->arena, (count + 1) * sizeof *all) : NULL;
   if (may_wait && !all) pd__report_memory(waiting);
   awaited *kept = NULL;
@@ -270,7 +271,9 @@ void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd
     if (each) kept = each;
   }
   for (; kept; kept = kept->next) check_kept(operation, kept, waiting);
-  for (size_t i = 0; i < found; i++) apply_waiting(operation, &all[i], waiting);
+  for (size_t i = 0; i < found; i++) {
+    pd__define_settle(operation, all[i].flag, all[i].generation, waiting);
+  }
 }
 
 /* ---- Undefining ---- */

@@ -109,9 +109,17 @@ void pd__undefine(pd__operation *operation, pd__cell *cells, size_t count);
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
 
 /* A source of values for new flags other than pending values: the environment, once it is enabled.
- * There is one; NULL removes it. */
-typedef void pd__late_source(pd__operation *operation, pd_flag *flag, pd__report *report);
-void pd__define_from(pd__late_source *source);
+ * There is one; without a function there is none. */
+typedef struct pd__late_source {
+  void (*apply)(pd__operation *operation, const char *prefix, pd_flag *flag, pd__report *report);
+  char prefix[PD_NAME_MAX + 1];
+} pd__late_source;
+extern pd__late_source pd__define_source;
+
+/* Applies the values that wait for a flag if it still has the definition of that generation. May
+ * release the lock to run validators. */
+void pd__define_settle(pd__operation *operation, pd_flag *flag, uint32_t generation,
+                       pd__report *waiting);
 
 /* ---- Hooks and values deferred within constructors and destructors (resume.c) ---- */
 

@@ -242,8 +242,7 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   return pd__operation_return(&operation, status);
 }
 
-/* Iterates over all pending values: NULL returns the first. */
-static const pd__pending *next(const pd__pending *previous) {
+const pd__pending *pd__pending_next(const pd__pending *previous) {
   if (previous && previous->following) return previous->following;
   pd_flag *node = previous ? previous->node : NULL;
   while ((node = pd__names_next(node))) {
@@ -266,8 +265,8 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_pending_info, origin), "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
-  const pd__pending *at = next(NULL);
-  for (size_t left = index; at && left > 0; left--) at = next(at);
+  const pd__pending *at = pd__pending_next(NULL);
+  for (size_t left = index; at && left > 0; left--) at = pd__pending_next(at);
   bool shown = at && show(at, &found);
   pd__platform_unlock();
   if (!at) {
@@ -293,7 +292,7 @@ pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   size_t count = 0;
   pd__platform_lock();
-  for (const pd__pending *at = next(NULL); at; at = next(at)) {
+  for (const pd__pending *at = pd__pending_next(NULL); at; at = pd__pending_next(at)) {
     bool claimed = at->negated || pd__flag_meant(at->node)->defined; /* waits for a validator */
     if (!at->excused && !claimed && count++ < UNCLAIMED_SHOWN) report_unclaimed(at, &report);
   }

@@ -42,7 +42,11 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
 void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
                         const pd_origin *origin, pd__report *report);
 
-/* Drops the pending values of `source`, and the values of that source that undefined flags keep. */
+/* Iterates over all pending values, name by name: NULL gives the first. */
+const pd__pending *pd__pending_next(const pd__pending *previous);
+
+/* Drops the pending values of `source` (all of them for the default), and the values of that source
+ * that undefined flags keep. */
 void pd__pending_forget(pd_source source);
 
 #endif /* PD__PENDING_H */

@@ -4,8 +4,6 @@
 
 #include "input.h"
 
-static char later_prefix[PD_NAME_MAX + 1]; /* for later definitions */
-
 /* ---- Variables ---- */
 
 static char fold(char c) { return c == '-' || c == '.' ? '_' : c; }
@@ -122,11 +120,11 @@ static void warn(pd_flag *flag, const found *from) {
 }
 
 /* Applies the environment to a flag that is being defined. */
-static void apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
+static void apply(pd__operation *operation, const char *prefix, pd_flag *flag, pd__report *report) {
   found from;
   pd_origin origin;
   if (flag->frozen) return; /* it keeps the value that it was frozen with */
-  if (look_up(later_prefix, flag, &from) != PD_OK) pd__report_add(report, &from.err);
+  if (look_up(prefix, flag, &from) != PD_OK) pd__report_add(report, &from.err);
   if (!from.node || !take(operation, &from, &origin, report)) return;
   pd__report own = {report->list, report->status == PD_OK ? report->first : NULL, PD_OK};
   pd__pending_settle(operation, from.node, from.variable.text, &origin, &own);
@@ -135,8 +133,9 @@ static void apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
 }
 
 void pd__environment_use(const char *prefix) {
-  if (prefix) strcpy(later_prefix, prefix); /* pd__environment_check made sure that it fits */
-  pd__define_from(prefix ? apply : NULL);
+  pd__late_source *late = &pd__define_source;
+  if (prefix) strcpy(late->prefix, prefix); /* pd__environment_check made sure that it fits */
+  late->apply = prefix ? apply : NULL;
 }
 
 void pd__environment_read(const char *prefix, pd__changes *changes) {

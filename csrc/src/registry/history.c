@@ -181,6 +181,27 @@ void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *co
   if (!kept) promote(flag);
 }
 
+/* ---- Putting back what was copied ---- */
+
+void pd__entries_put(pd__entry **list, const pd__entry *values) {
+  while (*list) free_at(list);
+  for (; values; values = values->next) {
+    pd__entry *made = pd__entry_take(values->value, &values->origin);
+    made->replaced = values->replaced;
+    *list = made;
+    list = &made->next;
+  }
+}
+
+void pd__history_put(pd_flag *flag, const pd__entry *current) {
+  pd__entries_put(&flag->history, current ? current->next : NULL);
+  flag->assigned = current != NULL;
+  flag->source = PD_SOURCE_DEFAULT;
+  if (!current) return;
+  set_origin(flag, &current->origin);
+  set_base(flag, current->value, false);
+}
+
 /* ---- Lookup ---- */
 
 /* Returns the current value below the overrides as an entry in front of the list. The flag must be

@@ -471,6 +471,12 @@ void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__keeps *keeps, void 
 pd__entry *pd__entry_take(pd_value value, const pd_origin *origin);
 void pd__entry_free(pd__entry *entry);
 
+/* Replace the values of a flag, `current` and those after it (NULL: none), and the values of a list
+ * by copies of `values`. Both need room from pd__history_reserve. The caller publishes the result.
+ */
+void pd__history_put(pd_flag *flag, const pd__entry *current);
+void pd__entries_put(pd__entry **list, const pd__entry *values);
+
 /* Puts `fresh` on top of a list of values of one source. Of the replaced values a limited number is
  * kept. If the top value has the same origin, it only gets the new value, and `fresh` is freed. */
 void pd__entries_push(pd__entry **list, pd__entry *fresh);

@@ -1,0 +1,98 @@
+"""The plugin for pytest of paddle_flags.
+
+It stands outside of the package, because pytest loads it in every project: paddle_flags itself is
+imported by the project, or when the plugin is used.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from paddle_flags._core.registry import Registry
+    from paddle_flags._integrations import pytest_support
+
+
+def _support() -> Any:  # noqa: ANN401 - a module that mypy need not follow
+    from paddle_flags._integrations import pytest_support  # noqa: PLC0415 - see above
+
+    return pytest_support
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("paddle_flags", "flags of paddle_flags")
+    group.addoption(
+        "--pf-flag",
+        action="append",
+        default=[],
+        dest="pf_flag",
+        metavar="NAME=VALUE",
+        help="set a flag for all tests, also one that is defined later; may be repeated",
+    )
+    group.addoption(
+        "--pf-strict",
+        action="store_true",
+        dest="pf_strict",
+        help="a test that leaves a flag changed is an error, not only a warning",
+    )
+    parser.addini("pf_flags", "flags for all tests, NAME=VALUE each", type="linelist", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the flags of the session."""
+    config.addinivalue_line(
+        "markers",
+        "pf_flags(values, /, **named): set flags of paddle_flags for a test, and put all back"
+        " afterwards.",
+    )
+    if config.getoption("pf_flag") or config.getini("pf_flags"):
+        config.pluginmanager.register(_support().Session(config), "paddle_flags_session")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let a guard surround the tests. An autouse fixture would cost time in every project."""
+    if "paddle_flags" not in sys.modules:
+        items = [item for item in items if _wants_flags(item)]
+    if not items:
+        return
+    config.pluginmanager.register(_support().Reports(), "paddle_flags_reports")
+    for item in items:
+        names = getattr(item, "fixturenames", None)
+        if names is not None:
+            while _GUARD in names:  # that of pf_flags, or of another parameter of the test
+                names.remove(_GUARD)
+            names.insert(_after_wider_scopes(item, names), _GUARD)
+
+
+def _wants_flags(item: pytest.Item) -> bool:
+    """Return whether a test uses flags that nobody has imported yet."""
+    fixtures = getattr(item, "fixturenames", ())
+    return "pf_flags" in fixtures or item.get_closest_marker("pf_flags") is not None
+
+
+_GUARD = "_pf_guard"
+
+
+def _after_wider_scopes(item: Any, names: list[str]) -> int:  # noqa: ANN401 - it has fixtures
+    """Return the place of the first fixture of the test itself."""
+    known = item._fixtureinfo.name2fixturedefs  # noqa: SLF001 - there is no other way
+    for place, name in enumerate(names):
+        if name in known and known[name][-1].scope == "function":
+            return place
+    return len(names)
+
+
+@pytest.fixture
+def _pf_guard(request: pytest.FixtureRequest) -> pytest_support.Guard:
+    """Begin before the other fixtures of a test, and end after them."""
+    return _support().begin(request)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def pf_flags(_pf_guard: pytest_support.Guard) -> Registry:
+    """All flags, `paddle_flags.FLAGS`. What the test does to them is undone at its end."""
+    return _pf_guard.isolate()

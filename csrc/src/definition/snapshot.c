@@ -1,0 +1,343 @@
+/* Snapshots: what all flags have, to be put back after a test. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../registry/hook.h"
+#include "definition.h"
+#include "pending.h"
+
+/* What a name had. */
+typedef struct kept {
+  uint32_t generation;
+  uint8_t type;
+  bool known; /* it was a flag or an alias; otherwise the rest is 0 */
+  bool defined;
+  bool assigned;
+  bool frozen;
+  bool warned;
+  pd__entry current;         /* if assigned: the value below the overrides, and those after it */
+  pd__overridden *overrides; /* only number, values and below */
+} kept;
+
+struct pd_snapshot {
+  pd__arena arena; /* has everything below but the pending values */
+  kept *names;     /* by the index of their nodes */
+  uint32_t count;
+  size_t entries;       /* of all histories and overrides */
+  pd__pending *pending; /* prepared copies, in the order of arrival */
+  bool startup_over;
+  pd__late_source source;
+};
+
+/* ---- Taking. The arena says whether memory was out. ---- */
+
+static pd__entry *copy_entries(pd_snapshot *snapshot, const pd__entry *from) {
+  pd__entry *first = NULL, **end = &first;
+  for (; from; from = from->next) {
+    pd__entry *made = pd__arena_take(&snapshot->arena, sizeof *made);
+    if (!made) break;
+    *made = *from;
+    made->next = NULL;
+    *end = made;
+    end = &made->next;
+    snapshot->entries++;
+  }
+  return first;
+}
+
+static pd__overridden *copy_overrides(pd_snapshot *snapshot, const pd__overridden *from) {
+  pd__overridden *first = NULL, **end = &first;
+  for (; from; from = from->below) {
+    pd__overridden *made = pd__arena_take(&snapshot->arena, sizeof *made);
+    if (!made) break;
+    made->number = from->number;
+    made->values = copy_entries(snapshot, from->values);
+    *end = made;
+    end = &made->below;
+  }
+  return first;
+}
+
+static void copy_name(pd_snapshot *snapshot, const pd_flag *node, kept *out) {
+  *out = (kept){.generation = node->generation,
+                .type = node->type,
+                .known = true,
+                .defined = node->defined,
+                .assigned = node->assigned,
+                .frozen = node->frozen,
+                .warned = node->warned};
+  out->overrides = copy_overrides(snapshot, pd__flag_override(node));
+  if (!node->assigned) return;
+  out->current.value = pd__flag_base(node);
+  out->current.origin = pd__flag_origin(node);
+  out->current.next = copy_entries(snapshot, node->history);
+  snapshot->entries++;
+}
+
+static int by_arrival(const void *a, const void *b) {
+  uint64_t first = (*(pd__pending *const *)a)->order, second = (*(pd__pending *const *)b)->order;
+  return first < second ? -1 : first > second;
+}
+
+/* Prepares a copy of each pending value of a list in order of arrival. */
+static pd_status copy_list(const pd__pending *const *from, size_t count, pd__pending **out,
+                           pd_error *err) {
+  for (size_t i = 0; i < count; i++) {
+    pd_status status = pd__pending_prepare(from[i], out, err);
+    if (status != PD_OK) return status;
+    out = &(*out)->following;
+    *out = NULL;
+  }
+  return PD_OK;
+}
+
+static pd_status copy_pending(pd_snapshot *snapshot, pd__arena *arena, pd_error *err) {
+  size_t count = 0;
+  const pd__pending **all, *at = NULL;
+  while ((at = pd__pending_next(at))) count++;
+  all = pd__arena_take(arena, (count + 1) * sizeof *all);
+  if (!all) return pd__fail_memory(err);
+  count = 0;
+  while ((at = pd__pending_next(at))) all[count++] = at;
+  qsort(all, count, sizeof *all, by_arrival);
+  return copy_list(all, count, &snapshot->pending, err);
+}
+
+static void drop_list(pd__pending *list) {
+  while (list) {
+    pd__pending *gone = list;
+    list = gone->following;
+    pd__pending_drop(gone);
+  }
+}
+
+static pd_status fill(pd_snapshot *snapshot, pd__arena *arena, pd_error *err) {
+  snapshot->startup_over = pd__startup_over;
+  snapshot->source = pd__define_source;
+  snapshot->count = pd__names_count();
+  snapshot->names = pd__arena_take(&snapshot->arena, (snapshot->count + 1) * sizeof(kept));
+  if (!snapshot->names) return pd__fail_memory(err);
+  for (uint32_t i = 0; i < snapshot->count; i++) {
+    const pd_flag *node = pd__names_at(i);
+    if (node->known) copy_name(snapshot, node, &snapshot->names[i]);
+  }
+  if (snapshot->arena.failed) return pd__fail_memory(err);
+  return pd__pending_any() ? copy_pending(snapshot, arena, err) : PD_OK;
+}
+
+static void release(pd_snapshot *snapshot) {
+  drop_list(snapshot->pending);
+  pd__arena_free(&snapshot->arena);
+  free(snapshot);
+}
+
+pd_status pd__do_snapshot_take(pd_snapshot **out, pd_error *err) {
+  if (!out) return pd__fail_null(err, "out");
+  PD__LOCKED_OPERATION(operation);
+  pd__adopt_all(&operation);
+  pd_snapshot *made = calloc(1, sizeof *made);
+  pd_status status = made ? fill(made, &operation.arena, err) : pd__fail_memory(err);
+  if (status == PD_OK) *out = made;
+  if (status != PD_OK && made) release(made);
+  return pd__operation_return(&operation, status);
+}
+
+void pd__do_snapshot_free(pd_snapshot *snapshot) {
+  if (!snapshot) return;
+  PD__LOCKED_OPERATION(operation);
+  release(snapshot);
+  pd__operation_end(&operation);
+}
+
+/* ---- Comparing ---- */
+
+static bool same_origin(const pd_origin *a, const pd_origin *b) {
+  return a->source == b->source && a->line == b->line && a->column == b->column &&
+         a->place == b->place;
+}
+
+static bool same_entries(pd_type type, const pd__entry *a, const pd__entry *b) {
+  for (; a && b; a = a->next, b = b->next) {
+    if (a->replaced != b->replaced || !same_origin(&a->origin, &b->origin)) return false;
+    if (!pd__value_equal(type, a->value, b->value)) return false;
+  }
+  return a == b;
+}
+
+static bool same_overrides(pd_type type, const pd__overridden *a, const pd__overridden *b) {
+  for (; a && b; a = a->below, b = b->below) {
+    if (a->number != b->number || !same_entries(type, a->values, b->values)) return false;
+  }
+  return a == b;
+}
+
+/* What the snapshot has of a node. */
+static const kept *kept_of(const pd_snapshot *snapshot, const pd_flag *node) {
+  static const kept nothing;
+  return node->index < snapshot->count ? &snapshot->names[node->index] : &nothing;
+}
+
+static bool is_same(const pd_flag *flag, const kept *old) {
+  if (flag->generation != old->generation || flag->type != old->type) return false;
+  if (flag->assigned != old->assigned) return false;
+  if (!same_overrides((pd_type)old->type, pd__flag_override(flag), old->overrides)) return false;
+  if (!flag->assigned) return true;
+  pd__entry now = {pd__flag_base(flag), pd__flag_origin(flag), false, flag->history};
+  return same_entries((pd_type)old->type, &now, &old->current);
+}
+
+/* Returns whether another value holds, or one from another source. */
+static bool is_changed(const pd_flag *flag, const kept *old) {
+  if (!old->defined || flag->generation != old->generation) return false;
+  pd_flag_entry now;
+  pd__entry was = {.value = pd__def_default(pd__flag_def(flag))};
+  if (old->assigned) was = old->current;
+  if (old->overrides) was = *old->overrides->values;
+  return !pd__history_at(flag, 0, &now) || now.origin.source != was.origin.source ||
+         !pd__value_equal((pd_type)flag->type, now.value, was.value);
+}
+
+static bool is_new(const pd_flag *flag, const kept *old) {
+  return flag->generation != old->generation;
+}
+
+typedef bool test(const pd_flag *flag, const kept *old);
+
+static pd_flag *next(const pd_snapshot *snapshot, const pd_flag *previous, test *suits) {
+  pd_flag *flag = NULL;
+  if (!snapshot) return NULL;
+  PD__LOCKED_OPERATION(operation);
+  while ((flag = pd__names_listed(flag ? flag : previous))) {
+    if (flag->assignable) pd__flag_adopt(&operation, flag);
+    if (flag->defined && suits(flag, kept_of(snapshot, flag))) break;
+  }
+  pd__operation_end(&operation);
+  return flag;
+}
+
+pd_flag *pd__do_snapshot_next_change(const pd_snapshot *snapshot, const pd_flag *previous) {
+  return next(snapshot, previous, is_changed);
+}
+
+pd_flag *pd__do_snapshot_next_definition(const pd_snapshot *snapshot, const pd_flag *previous) {
+  return next(snapshot, previous, is_new);
+}
+
+/* ---- Restoring: first everything that can fail ---- */
+
+typedef struct restoring {
+  const pd_snapshot *snapshot;
+  pd__operation *operation;
+  pd__pending *pending; /* prepared copies */
+  pd__notice **notices;
+} restoring;
+
+static pd_status prepare_pending(restoring *run, pd_error *err) {
+  pd__pending **out = &run->pending;
+  for (const pd__pending *at = run->snapshot->pending; at; at = at->following) {
+    pd_status status = copy_list(&at, 1, out, err);
+    if (status != PD_OK) return status;
+    out = &(*out)->following;
+  }
+  return PD_OK;
+}
+
+static pd_status prepare(restoring *run, pd_error *err) {
+  pd__changes changes = {.operation = run->operation};
+  if (!pd__history_reserve(run->snapshot->entries)) return pd__fail_memory(err);
+  pd_status status = prepare_pending(run, err);
+  run->notices = pd__notices_begin(run->operation);
+  for (pd_flag *flag = NULL; status == PD_OK && (flag = pd__names_listed(flag));) {
+    if (!flag->defined || !pd__hooks_concern(flag)) continue;
+    if (!is_same(flag, kept_of(run->snapshot, flag))) {
+      status = pd__notices_add(&changes, flag, err);
+    }
+  }
+  return status;
+}
+
+/* ---- Then everything that takes effect ---- */
+
+static void put_overrides(pd_flag *flag, const kept *old) {
+  for (pd__overridden *at = pd__flag_override(flag); at;) {
+    pd__overridden *below = at->below;
+    const pd__overridden *was = old->overrides;
+    while (was && was->number != at->number) was = was->below;
+    if (was) pd__entries_put(&at->values, was->values);
+    if (!was) pd__override_drop(at);
+    at = below;
+  }
+}
+
+static bool is_given(pd_flag *flag, pd__entry *entry, bool current, void *context) {
+  (void)flag, (void)current, (void)context;
+  return entry->origin.source != PD_SOURCE_DEFAULT;
+}
+
+/* The values are of the old type; another definition keeps those that suit it, and has a default of
+ * its own. */
+static void put_values(pd_flag *flag, const kept *old) {
+  pd__report refused = {.first = NULL};
+  uint8_t now = flag->type, was = old->known ? old->type : now;
+  bool replaced = flag->generation != old->generation;
+  bool assigned = old->assigned && !(replaced && old->current.origin.source == PD_SOURCE_DEFAULT);
+  put_overrides(flag, old);
+  __atomic_store_n(&flag->type, was, __ATOMIC_RELAXED);
+  pd__history_put(flag, assigned ? &old->current : NULL);
+  if (replaced) pd__entries_filter(&flag->history, flag, is_given, NULL);
+  if (flag->defined) __atomic_store_n(&flag->type, now, __ATOMIC_RELAXED);
+  if (flag->defined && replaced) pd__flag_review(flag, (pd_type)was, &refused);
+  if (flag->defined) pd__flag_publish(flag);
+}
+
+static void put_name(pd_flag *node, const kept *old) {
+  if (!node->known) return;
+  if (!is_same(node, old)) put_values(node, old);
+  node->frozen = old->frozen;
+  node->warned = old->warned;
+}
+
+static void put_pending(pd__pending *list) {
+  if (pd__pending_any()) pd__pending_forget(PD_SOURCE_DEFAULT);
+  while (list) {
+    pd__pending *next = list->following;
+    pd__pending_keep(list);
+    list = next;
+  }
+}
+
+/* Gives flags that are defined anew what waits for their definition. */
+static void settle(const restoring *run) {
+  pd__report refused = {.first = NULL};
+  if (!pd__define_source.apply && !pd__pending_any()) return;
+  for (pd_flag *flag = NULL; (flag = pd__names_listed(flag));) {
+    if (!flag->defined || kept_of(run->snapshot, flag)->generation == flag->generation) continue;
+    pd__define_settle(run->operation, flag, flag->generation, &refused);
+  }
+}
+
+static void commit(const restoring *run) {
+  for (pd_flag *node = NULL; (node = pd__names_next(node));) {
+    put_name(node, kept_of(run->snapshot, node));
+  }
+  put_pending(run->pending);
+  pd__startup_over = run->snapshot->startup_over;
+  pd__define_source = run->snapshot->source;
+  pd__notices_post(run->operation, run->notices);
+  settle(run);
+}
+
+pd_status pd__do_snapshot_restore(const pd_snapshot *snapshot, pd_error *err) {
+  if (!snapshot) return pd__fail_null(err, "snapshot");
+  PD__LOCKED_OPERATION(operation);
+  pd__adopt_all(&operation);
+  restoring run = {.snapshot = snapshot, .operation = &operation};
+  pd_status status = prepare(&run, err);
+  if (status == PD_OK) {
+    commit(&run);
+  } else {
+    drop_list(run.pending);
+    if (run.notices) pd__notices_discard(&operation, run.notices);
+  }
+  return pd__operation_return(&operation, status);
+}

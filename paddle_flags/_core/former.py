@@ -1,0 +1,86 @@
+"""Definitions that are undefined or replaced: kept for who puts them back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from paddle_flags._native import ffi, lib
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from paddle_flags._core.flag import Flag
+
+    class Keeper(Protocol):
+        """An object that is told before a definition goes."""
+
+        def keep(self, flag: Flag[Any]) -> None:
+            """Keep the definition of the flag if it will be put back."""
+
+
+keepers: WeakSet[Keeper] = WeakSet()
+
+
+def note(flag: Flag[Any]) -> None:
+    """Tell the keepers that the definition of a flag is about to go."""
+    for keeper in list(keepers):
+        keeper.keep(flag)
+
+
+# What a pd_flag_def and a pd_flag_info have in common.
+_VALUES = ("default_value", "min", "max")
+_FIELDS = {
+    name
+    for name, _ in ffi.typeof("pd_flag_def").fields
+    if name not in ("size", "reserved", *_VALUES)
+} & {name for name, _ in ffi.typeof("pd_flag_info").fields}
+
+
+class Former:
+    """The definition that a flag has now, and its type of Python."""
+
+    def __init__(self, flag: Flag[Any]) -> None:
+        info = flag._info()  # noqa: SLF001 - of the package
+        self._kept: list[Any] = []
+        self._name = flag.name
+        self._sensitive = bool(info.sensitive)
+        self._type = flag._type  # noqa: SLF001
+        self._code = flag._code  # noqa: SLF001
+        self._definition = ffi.new("pd_flag_def *")
+        lib.pd_flag_def_init(self._definition, ffi.sizeof("pd_flag_def"), info.type)
+        for field in sorted(_FIELDS):
+            value = getattr(info, field)
+            if not isinstance(value, ffi.CData):
+                setattr(self._definition, field, value)
+            elif value and (ffi.string(value) or field in ("name", "help")):
+                setattr(self._definition, field, self._copy(value))
+        for field in _VALUES:
+            setattr(self._definition, field, getattr(info, field))
+        if info.type == lib.PD_TYPE_string:
+            self._definition.default_value.str = self._copy(info.default_value.str)
+
+    def _copy(self, text: Any) -> Any:
+        made = ffi.new("char[]", ffi.string(text))
+        self._kept.append(made)
+        return made
+
+    def put_back(self, flag: Flag[Any]) -> None:
+        """Define the flag again, in place of what it is now, if no other flag has its names."""
+        from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
+
+        context = 0
+        if self._type is not None and self._definition.type == lib.PD_TYPE_string:
+            context = converter.begin(
+                self._definition, self._name, self._type, sensitive=self._sensitive
+            )
+        handle = ffi.new("pd_flag **")
+        lib.pd_flag_replace(self._definition, ffi.NULL, 0, handle, ffi.NULL)
+        if not handle[0]:
+            if context:
+                converter.drop(context)
+            return
+        flag._code = self._code  # noqa: SLF001
+        flag._type = self._type  # noqa: SLF001
+        flag._look_again()  # noqa: SLF001
+        converter.put(flag, context)

@@ -1,0 +1,192 @@
+"""Tests of code that reads flags: each begins with the same values, and leaves none behind.
+
+class TestServer(unittest.TestCase):
+    @pf.testing.isolated(port=0)
+    def test_starts(self): ...
+
+With pytest, use the fixture and the marker `pf_flags` of the plugin that comes with this package.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from paddle_flags._core import former
+from paddle_flags._core.assign import assign, caller
+from paddle_flags._core.flag import flag_of
+from paddle_flags._core.frames import public_class
+from paddle_flags._core.hooks import active_hooks, add_removed, remove_new
+from paddle_flags._core.redefine import withdraw
+from paddle_flags._core.registry import FLAGS, Registry, by_flag, named_values
+from paddle_flags._core.scope import decorated
+from paddle_flags._core.status import check, expect, new_error, to_text
+from paddle_flags._input import argv, config
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import TracebackType
+
+    from paddle_flags._core.flag import Flag
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+__all__ = ["FlagChangedWarning", "isolated"]
+
+
+class FlagChangedWarning(UserWarning):
+    """A test has left a flag changed. The plugin for pytest has put the value back."""
+
+
+class State:
+    """What flags, hooks and command lines were when this object was made."""
+
+    def __init__(self) -> None:
+        made = ffi.new("pd_snapshot **")
+        err = new_error()
+        expect(lib.pd_snapshot_take(made, err), err)
+        self._snapshot = ffi.gc(made[0], lib.pd_snapshot_free)
+        self._hooks = active_hooks()
+        self._modules = set(sys.modules)
+        self._input = argv.environment_prefix(), config.last()
+        self._former: dict[Flag[Any], former.Former] = {}
+        former.keepers.add(self)
+
+    def keep(self, flag: Flag[Any]) -> None:
+        """Keep the definition of a flag, which is about to go, unless it is a new one."""
+        if flag.defined and flag not in self._former and flag not in self.definitions():
+            self._former[flag] = former.Former(flag)
+
+    def changes(self) -> list[Flag[Any]]:
+        """Return the flags that have another value, or one from another source."""
+        return list(self._each(lib.pd_snapshot_next_change))
+
+    def definitions(self) -> list[Flag[Any]]:
+        """Return the flags that were defined since."""
+        return list(self._each(lib.pd_snapshot_next_definition))
+
+    def _each(self, following: Callable[[Any, Any], Any]) -> Iterator[Flag[Any]]:
+        handle = following(self._snapshot, ffi.NULL)
+        while handle:
+            yield flag_of(handle)
+            handle = following(self._snapshot, handle)
+
+    def restore(self) -> None:
+        """Put everything back, and forget what was defined since."""
+        former.keepers.discard(self)
+        remove_new(self._hooks, self._stays)
+        new = self.definitions()
+        _forget([f for f in new if f not in self._former and not self._stays(f.module)])
+        for flag, before in self._former.items():
+            if flag in new or not flag.defined:
+                before.put_back(flag)
+        add_removed(self._hooks)
+        self.restore_values()
+
+    def restore_values(self) -> None:
+        """Put the values back."""
+        argv.remember_prefix(self._input[0])
+        config.remember(self._input[1])
+        err = new_error()
+        check(lib.pd_snapshot_restore(self._snapshot, err), err)
+
+    def _stays(self, module: str) -> bool:
+        """Return whether a module was first imported since, and will not be again.
+
+        What it defined while it was imported must stay, too.
+        """
+        return module not in self._modules and module in sys.modules
+
+
+def _forget(flags: list[Flag[Any]]) -> None:
+    """Undefine flags; those of native modules stay."""
+    native = _native_modules() if flags else ()
+    for flag in flags:
+        if flag.module not in native:
+            withdraw(flag, ffi.NULL)
+
+
+def _native_modules() -> set[str]:
+    paths: set[str] = set()
+    info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
+    handle = lib.pd_module_next(ffi.NULL)
+    while handle:
+        if lib.pd_module_get_info(handle, info, ffi.NULL) == lib.PD_OK:
+            paths.add(to_text(info.path))
+        handle = lib.pd_module_next(handle)
+    return paths
+
+
+@public_class
+class isolated:  # noqa: N801 - reads as a statement
+    """Undo whatever a `with` block, a function or the tests of a class do to flags.
+
+        with isolated() as flags: flags.level = 3
+
+        @isolated({"beta.port": 80}, level=3)
+        def test_port(): ...  # or async def, or a class
+
+    At the end, values return with their sources and histories, and so do defaults, pending
+    values, what is frozen, and whether startup is over. Hooks that were added are removed, and
+    those that were removed are added again. Flags that Python code has defined are undefined,
+    unless a module did so that was imported for the first time: it stays imported. Native
+    libraries stay loaded, and their flags stay defined, without the values that they were given.
+    An override that is still open ends. Watchers are notified of what changes back; validators
+    are not asked.
+
+    The values, if any, are set at the beginning, all or none, as set at run time; if one is
+    refused, its exception is raised and its `errors` has all of them. Of a `unittest.TestCase`,
+    each test is isolated together with its setUp and tearDown; of another class, each method
+    whose name begins with `test`.
+
+    Flags are the same for all threads: tests that run at once in one process cannot be isolated
+    from each other. Isolated blocks nest.
+    """
+
+    def __init__(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
+        self._values = named_values(values, named)
+        self._where = caller(1)
+        self._states: list[State] = []
+
+    def __enter__(self) -> Registry:  # noqa: D105 - the class tells
+        state = State()
+        try:
+            assign(by_flag(self._values), self._where)
+        except BaseException:  # the block does not begin
+            state.restore()
+            raise
+        self._states.append(state)
+        return FLAGS
+
+    def __exit__(  # noqa: D105 - as above
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self._states:
+            message = "this isolated block has already ended, or has not begun"
+            raise FlagArgumentError(message)
+        self._states.pop().restore()
+
+    def __call__(self, target: F) -> F:
+        """Decorate a function or a class: each call or test is isolated."""
+        if isinstance(target, type):
+            _isolate_tests(self, target)
+            return target  # pyright: ignore[reportReturnType] - it is the same class
+        return decorated(self, target, "isolated")  # type: ignore[no-any-return]
+
+
+def _isolate_tests(scope: isolated, target: Any) -> None:
+    """Let each test of a class be isolated."""
+    wanted: dict[str, Any]
+    unittest = sys.modules.get("unittest")
+    if unittest is not None and issubclass(target, unittest.TestCase):
+        wanted = {"run": target.run}
+    else:
+        methods = {name: each for name, each in vars(target).items() if callable(each)}
+        wanted = {name: each for name, each in methods.items() if name.startswith("test")}
+    for name, method in wanted.items():
+        setattr(target, name, decorated(scope, method, "isolated"))
