@@ -194,7 +194,7 @@ class _Seen:
         source = f"{flag.source}, {facts.one_line(place)}" if place else flag.source
         self.name = flag.name
         self.value = flag.value
-        self.text = f"{facts.shown(flag, flag.value)} [{source}]"
+        self.text = f"{facts.value_text(flag, flag.value)} [{source}]"
 
 
 def begin(request: pytest.FixtureRequest) -> Guard:
@@ -250,4 +250,4 @@ def _row(flag: Flag[Any]) -> tuple[str, ...]:
     if flag.source == "default":
         return ()
     place = facts.one_line(flag.place or "")
-    return flag.name, facts.shown(flag, flag.value), flag.source, place
+    return flag.name, facts.value_text(flag, flag.value), flag.source, place

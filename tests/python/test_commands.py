@@ -204,7 +204,7 @@ def test_a_file_has_a_table_for_each_command(place, prog):
     assert prog("--config=a.json eval").stdout == "eval 8\n"
     assert "train d () 0.5 1 False a.json:1:" in prog("train d --config a.json").stdout
     status, said = outcome(prog("remote add x --config=a.json"))
-    assert (status, said) == (2, "prog.py remote add: error: a.json:1:102: nothing: no such flag\n")
+    assert (status, said) == (2, "prog.py remote add: error: a.json:1:91: nothing: no such flag\n")
 
 
 # ---- in this process ----

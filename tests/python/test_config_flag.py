@@ -297,7 +297,7 @@ def test_errors_in_a_table_have_their_lines_and_others_are_left_alone(here, name
     write(here / "a.toml", f"x = 1979-01-01\n[tool]\n{name} = 'x'\n{name}x = 1979-01-01\n")
     assert refusals("--config=a.toml#tool") == [
         f"a.toml:3:{len(name) + 4}: --{name}=x: expected a 64-bit integer",
-        f"a.toml:4:{len(name) + 5}: {name}x: no such flag; did you mean '{name}'?",
+        f"a.toml:4:1: {name}x: no such flag; did you mean '{name}'?",
     ]
 
 
