@@ -56,7 +56,7 @@ class State:
 
     def keep(self, flag: Flag[Any]) -> None:
         """Keep the definition of a flag, which is about to go, unless it is a new one."""
-        if flag.defined and flag not in self._former and flag not in self.definitions():
+        if flag not in self._former and flag not in self.definitions():
             self._former[flag] = former.Former(flag)
 
     def changes(self) -> list[Flag[Any]]:
@@ -128,13 +128,13 @@ class isolated:  # noqa: N801 - reads as a statement
         @isolated({"beta.port": 80}, level=3)
         def test_port(): ...  # or async def, or a class
 
-    At the end, values return with their sources and histories, and so do defaults, pending
-    values, what is frozen, and whether startup is over. Hooks that were added are removed, and
-    those that were removed are added again. Flags that Python code has defined are undefined,
-    unless a module did so that was imported for the first time: it stays imported. Native
-    libraries stay loaded, and their flags stay defined, without the values that they were given.
-    An override that is still open ends. Watchers are notified of what changes back; validators
-    are not asked.
+    At the end, values return with their sources and histories, and so do defaults, pending values,
+    what is frozen, and whether startup is over. Hooks that were added are removed, and those that
+    were removed are added again. Flags that were undefined or replaced have their definitions
+    again, and those that Python code has defined are undefined, unless a module did so that was
+    imported for the first time: it stays imported. Native libraries stay loaded, and their flags
+    stay defined, without the values that they were given. An override that is still open ends.
+    Watchers are notified of what changes back; validators are not asked.
 
     The values, if any, are set at the beginning, all or none, as set at run time; if one is
     refused, its exception is raised and its `errors` has all of them. Of a `unittest.TestCase`,

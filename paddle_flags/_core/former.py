@@ -23,9 +23,10 @@ keepers: WeakSet[Keeper] = WeakSet()
 
 
 def note(flag: Flag[Any]) -> None:
-    """Tell the keepers that the definition of a flag is about to go."""
-    for keeper in list(keepers):
-        keeper.keep(flag)
+    """Tell the keepers that the definition of a flag is about to go, unless a module has it."""
+    if keepers and flag.defined and not flag._info().owner:  # noqa: SLF001 - of the package
+        for keeper in list(keepers):
+            keeper.keep(flag)
 
 
 # What a pd_flag_def and a pd_flag_info have in common.

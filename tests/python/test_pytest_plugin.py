@@ -415,7 +415,7 @@ def test_marker():
     assert count(ended) == "2 passed"
 
 
-@pytest.mark.parametrize("options", [["-n2"], ["-n2", "--dist=loadscope", "--pf-strict"], []])
+@pytest.mark.parametrize("options", [["-n2", "--dist=loadscope", "--pf-strict"], []])
 def test_the_example_passes(tmp_path, options):
     folder = shutil.copytree(ROOT / "examples" / "pytest", tmp_path / "project")
     ended = pytest_in(folder, *options)
