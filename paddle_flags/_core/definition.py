@@ -225,7 +225,8 @@ def plain_kind(
     if type_name is not None and type_name not in BY_NAME:
         message = f"{about}: type {shown(type_name)}: expected one of {', '.join(BY_NAME)}"
         raise FlagTypeError(message)
-    if items is not None and items not in _INFERRED and not isinstance(items, str):
+    known = isinstance(items, str) or (isinstance(items, type) and items in _INFERRED)
+    if items is not None and not known:
         return None
     values = lists.items_of(default)
     if items is None and any(_is_enum(item) or plain_type(item) is None for item in values or ()):
@@ -258,6 +259,10 @@ def with_meaning(
         mark_of["optional"] = True
     text_of["choices"] = text_of["choices"] or meaning.choices
     if meaning.type is not None:
+        if isinstance(text_of["choices"], Iterable):
+            text_of["choices"] = [
+                each.name if _is_enum(each) else each for each in text_of["choices"]
+            ]
         text_of["metavar"] = text_of["metavar"] or meaning.type.metavar or None
         text_of["unit"] = text_of["unit"] or meaning.type.unit
     return tuple(mark_of.values()), tuple(text_of.values())

@@ -14,6 +14,7 @@ from paddle_flags._core import types
 from paddle_flags._core.containers import dict_type, list_type
 from paddle_flags._core.enums import enum_type
 from paddle_flags._core.lists import items_of
+from paddle_flags._core.status import shown
 from paddle_flags._core.types import Type
 from paddle_flags._core.values import plain_type
 from paddle_flags.errors import FlagTypeError
@@ -68,19 +69,24 @@ def meaning_of(  # noqa: PLR0911 - a table
         return _optional(hint, arguments, case_sensitive=case_sensitive)
     if origin is Literal:
         return _literal(arguments, case_sensitive=case_sensitive)
-    if (origin or hint) in _LISTS:
+    if _is_one_of(origin or hint, _LISTS):
         return _list(hint, arguments, case_sensitive=case_sensitive)
-    if (origin or hint) in _DICTS:
+    if _is_one_of(origin or hint, _DICTS):
         key, value = arguments or (str, str)
         return _by(dict_type(scalar(key), scalar(value, case_sensitive=case_sensitive)))
-    if hint in _NATIVE:
+    if isinstance(hint, type) and hint in _NATIVE:
         return Meaning(_NATIVE[hint])
     return _by(_typed(hint, case_sensitive=case_sensitive))
 
 
+def _is_one_of(hint: object, classes: tuple[Any, ...]) -> bool:
+    """Return whether the hint is one of the classes, without asking it: its == may be anything."""
+    return any(hint is each for each in classes)
+
+
 def scalar(hint: Any, *, case_sensitive: bool = True) -> Type[Any]:
     """Return the Type of a value that is text in C, as an item of a list or dict is."""
-    if hint in _SCALARS:
+    if isinstance(hint, type) and hint in _SCALARS:
         return _SCALARS[hint]
     meaning = meaning_of(hint, case_sensitive=case_sensitive)
     if meaning.optional or meaning.item:
@@ -94,7 +100,7 @@ def scalar(hint: Any, *, case_sensitive: bool = True) -> Type[Any]:
 def _typed(hint: Any, *, case_sensitive: bool) -> Type[Any]:
     if isinstance(hint, Type):
         return hint
-    if hint in _CLASSES:
+    if isinstance(hint, type) and hint in _CLASSES:
         return _CLASSES[hint]
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return enum_type(hint, case_sensitive=case_sensitive)
@@ -108,7 +114,7 @@ def _by(type_: Type[Any]) -> Meaning:
 
 
 def _refuse(hint: Any) -> FlagTypeError:
-    name = hint.__name__ if isinstance(hint, type) else repr(hint)
+    name = hint.__name__ if isinstance(hint, type) else shown(hint)
     return FlagTypeError(f"type {name}: expected {_EXPECTED}")
 
 
@@ -154,7 +160,7 @@ def _list(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Mea
 
 def list_of(item: Any, *, case_sensitive: bool = True) -> Meaning:
     """Return what a list of a type means."""
-    if item in _NATIVE:
+    if isinstance(item, type) and item in _NATIVE:
         return Meaning("string", _NATIVE[item])
     inner = meaning_of(item, case_sensitive=case_sensitive)
     if inner.optional or inner.item:
@@ -227,7 +233,8 @@ def find(  # noqa: PLR0913 - all that decides
             raise FlagTypeError(message)  # noqa: TRY301 - as those that are called raise
         return meaning if case_sensitive or meaning.type else _in_any_case(meaning, choices)
     except FlagTypeError as error:
-        message = f"{about}: {error}"
+        told = str(error) if items is None else str(error).replace("type ", "items ", 1)
+        message = f"{about}: {told}"
         raise FlagTypeError(message) from None
 
 

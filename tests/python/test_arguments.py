@@ -18,9 +18,10 @@ import paddle_flags as pf
         ({"sensitive": "no"}, "sensitive: 'no': expected bool, not str"),
         ({"choices": 5}, "choices: 5: expected a list, not int"),
         ({"aliases": None}, "aliases: None: expected a list, not NoneType"),
-        ({"type": int}, "type <class 'int'>: expected one of bool, int32"),
-        ({"type": []}, "type []: expected one of bool, int32"),
-        ({"items": []}, "items []: expected bool, int, float or str"),
+        ({"type": bytes}, "type bytes: expected bool, int, float, str, an Enum"),
+        ({"type": "int"}, "type 'int': expected one of bool, int32"),
+        ({"type": []}, "type []: expected bool, int, float, str, an Enum"),
+        ({"items": []}, "items []: expected bool, int, float, str, an Enum"),
     ],
 )
 def test_a_definition_names_the_attribute_that_it_refuses(name, attributes, message):

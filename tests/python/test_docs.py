@@ -44,7 +44,7 @@ def check_console(block: Block, folder: Path) -> None:
             command,
             shell=True,
             cwd=folder,
-            env={**os.environ, "PATH": path, "COLUMNS": "80"},
+            env={**os.environ, "PATH": path, "COLUMNS": "80", "PYTEST_ADDOPTS": "-p no:asyncio"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -107,17 +107,23 @@ def test_a_member_of_an_enumeration_is_stored_as_its_value(name, value, plain):
 @pytest.mark.parametrize(("value", "plain"), VALUES, ids=lambda value: type(value).__name__)
 def test_a_member_of_an_enumeration_is_a_default_and_a_choice(name, value, plain):
     flag = pf.define(name, value, choices=[value])
+    items = pf.define(name + "_list", [value, value], choices=(value,))
+    if isinstance(value, enum.Enum):
+        assert flag.value is flag.default is value
+        assert (items.value, items.choices, flag.choices) == ((value, value), *[(value.name,)] * 2)
+        return
     assert (flag.value, flag.default, type(flag.value)) == (plain, plain, type(plain))
     assert flag.choices == (str(plain),)
-    items = pf.define(name + "_list", [value, plain], choices=(value,))
     assert (items.value, items.choices) == ((plain, plain), (str(plain),))
     assert items.items == {str: "string", int: "int64", float: "double"}[type(plain)]
 
 
 def test_all_members_of_an_enumeration_are_choices(name):
     flag = pf.define(name, Mode.FAST, choices=Mode)
-    assert flag.choices == ("fast", "best")
-    with pytest.raises(pf.FlagValueError, match="expected one of fast, best"):
+    assert flag.choices == ("FAST", "BEST")
+    text = pf.define(name + "_text", "fast", choices=Mode)
+    assert (text.value, text.choices) == ("fast", ("fast", "best"))
+    with pytest.raises(pf.FlagValueError, match="expected one of FAST, BEST"):
         flag.value = "Mode.FAST"
 
 
