@@ -31,7 +31,6 @@ class FlagBase(Generic[_T]):
     def _name(self) -> str: ...
     _type: Any
     _kind: Any
-    _cell: Any
     _code: Callable[[], CodeType | None] | None
     _number: int
     _sensitive: bool

@@ -22,13 +22,12 @@ typedef struct flag_object {
   PyObject *module;
   PyObject *weak_references;
   PyObject *name;
-  PyObject *kind; /* this and the next three fields cache what Python knows of the flag */
-  PyObject *cell; /* cffi's view of the value's memory */
+  PyObject *kind; /* this and the next four fields are what Python knows of the flag */
   PyObject *code; /* a weak reference to the code that defined it; or NULL */
   PyObject *type; /* the Type that makes values of those of C; or NULL */
   PyObject *made; /* the value that was made of the one in C whose bits are `bits`; or NULL */
   uint64_t bits;
-  unsigned char number; /* the state for which kind and cell are valid; 0: none */
+  unsigned char number; /* the state for which `kind` is valid; 0: none */
   unsigned char shape;  /* the state for which `made` is valid */
   char sensitive;
 } flag_object;
@@ -289,7 +288,6 @@ static void dealloc(PyObject *object) {
   Py_XDECREF(self->module);
   Py_XDECREF(self->name);
   Py_XDECREF(self->kind);
-  Py_XDECREF(self->cell);
   Py_XDECREF(self->code);
   Py_XDECREF(self->type);
   Py_XDECREF(self->made);
@@ -350,7 +348,6 @@ static PyGetSetDef getset[] = {
 static PyMemberDef members[] = {
     {"_name", T_OBJECT, offsetof(flag_object, name), READONLY, "The name."},
     {"_kind", T_OBJECT, offsetof(flag_object, kind), 0, "The ValueType; None: not known yet."},
-    {"_cell", T_OBJECT, offsetof(flag_object, cell), 0, "C's memory: a value of that type."},
     {"_code", T_OBJECT, offsetof(flag_object, code), 0, "A weak reference to what defined it."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(flag_object, weak_references), READONLY, NULL},
     {"_number", T_UBYTE, offsetof(flag_object, number), 0, "The state that _kind is for."},

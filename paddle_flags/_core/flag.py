@@ -407,7 +407,6 @@ class Flag(FlagBase[T]):
         info = self._info()
         known = (self._number, self._sensitive)
         self._kind = self._kind_of(info)
-        self._cell = ffi.cast(self._kind.pointer, lib.pd_flag_get_address(self.handle))
         self._number = self._kind.state
         self._sensitive = bool(info.sensitive)
         return known != (self._number, self._sensitive)
@@ -415,17 +414,18 @@ class Flag(FlagBase[T]):
     # ---- what FlagBase leaves to Python ----
 
     def _read(self) -> Any:
-        """Return the value of a list, or of a flag of an older host; raise if it is undefined."""
-        # The state tells whether the memory that we know, if any, still holds the value.
-        if self._number == 0 or self._state != self._number:
-            self._look_again()
-        info = self._info()
-        if info.optional and info.source == lib.PD_SOURCE_DEFAULT:
-            return None
-        value = self._cell[0]
-        decode = BY_NAME[self._kind.name].decode if self._type else self._kind.decode
-        value = value if decode is None else decode(value)
-        return self._decode(self._number, value) if self._type else value
+        """Return the value if C's part can't: it may be undefined, or another type by now."""
+        status = lib.PD_ERR_TYPE
+        while status != lib.PD_OK:
+            info = self._info()  # raises if the flag is undefined
+            if info.optional and info.source == lib.PD_SOURCE_DEFAULT:
+                return None
+            kind = kind_of(info)
+            value = ffi.new(kind.pointer)
+            status = getattr(lib, f"pd_flag_get_{kind.name}")(self.handle, value, ffi.NULL)
+        plain = BY_NAME[kind.name] if self._type else kind
+        found = value[0] if plain.decode is None else plain.decode(value[0])
+        return self._decode(kind.state, found) if self._type else found
 
     def _decode(self, state: int, value: Any) -> Any:
         """Return the value that the Type makes of one in C, or the tuple of a list's text."""
