@@ -415,14 +415,15 @@ class Flag(FlagBase[T]):
 
     def _read(self) -> Any:
         """Return the value if C's part can't: it may be undefined, or another type by now."""
-        status = lib.PD_ERR_TYPE
-        while status != lib.PD_OK:
+        while True:
             info = self._info()  # raises if the flag is undefined
             if info.optional and info.source == lib.PD_SOURCE_DEFAULT:
                 return None
             kind = kind_of(info)
             value = ffi.new(kind.pointer)
-            status = getattr(lib, f"pd_flag_get_{kind.name}")(self.handle, value, ffi.NULL)
+            get = getattr(lib, f"pd_flag_get_{kind.name}")
+            if get(self.handle, value, ffi.NULL) == lib.PD_OK:
+                break
         plain = BY_NAME[kind.name] if self._type else kind
         found = value[0] if plain.decode is None else plain.decode(value[0])
         return self._decode(kind.state, found) if self._type else found
