@@ -35,7 +35,7 @@ PyObject *fast_split_list(PyObject *Py_UNUSED(module), PyObject *text) {
     buffer = PyMem_Malloc((size_t)length + 1);
     items = buffer ? PyList_New(0) : PyErr_NoMemory();
   }
-  if (items && !append_items(items, list, buffer, (size_t)length + 1)) Py_CLEAR(items);
+  if (items && buffer && !append_items(items, list, buffer, (size_t)length + 1)) Py_CLEAR(items);
   PyMem_Free(buffer);
   Py_DECREF(bytes);
   return items;
