@@ -20,7 +20,7 @@ FIND = "  S(flag_find, (const char *name, pd_flag **out, pd_error *err), (name, 
 STATUS = "  pd_status status;     /* PD_OK"
 CHOICES = "  X(choices,"
 END_OF_TABLE = "\n/* clang-format on */"
-LAST_MARK = '"a command line without a value for it is an error")'
+LAST_MARK = '"a list to which each use on a command line adds")'
 VERSION = "PD_API const char *pd_version(void);\n"
 
 # Edits of the sources, each a file, a text and its replacement; and what the guard names.
@@ -37,8 +37,8 @@ BREAKS = {
         ["pd_flag_def.more: is new at byte 40", "pd_flag_def.choices: was at byte 40, is at 48"],
     ),
     "a field in the padding of a struct": (
-        [(HEADER, "} pd_report_options;", "  bool more;\n} pd_report_options;")],
-        ["pd_report_options.more: is new at byte 45", "bytes that nobody cleared"],
+        [(HEADER, "} pd_flag_entry;", "  bool more;\n} pd_flag_entry;")],
+        ["pd_flag_entry.more: is new at byte 41", "bytes that nobody cleared"],
     ),
     "a removed field": (
         [(HEADER, "  bool replaced;", "//")],
