@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
     from paddle_flags._core.types import Type
 
-# The addresses of the flags with a converter, and what the library has as its context.
-_contexts: dict[int, int] = {}
-
 
 class _Converter:
     def __init__(self, name: str, type_: Type[Any], *, sensitive: bool) -> None:
@@ -61,7 +58,11 @@ CALLED.add(_Converter.answer.__code__)
 
 
 def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
-    """Add a converter to a `pd_flag_def *`; return what `keep` or `drop` takes."""
+    """Add a converter to a `pd_flag_def *`; return what `drop` takes.
+
+    It stays for good once the library has the definition: a thread may be about to call it
+    even if another one has replaced the definition since.
+    """
     context = new_hook()
     held[context] = _Converter(name, type_, sensitive=sensitive).answer
     definition.convert = CONVERT
@@ -69,33 +70,7 @@ def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> i
     return context
 
 
-def keep(flag: Flag[Any], context: int, *, replaced: bool) -> None:
-    """Use the converter, 0 for none, for a flag that was defined with it or defined again.
-
-    If the definition isn't a new one, the registry still has the context of the first.
-    """
-    if replaced:
-        put(flag, context)
-        if context:
-            _check_text(flag)
-    elif context:
-        address = int(ffi.cast("uintptr_t", flag.handle))
-        known = _contexts.setdefault(address, context)
-        if known != context:
-            held[known] = held[context]
-            drop(context)
-
-
-def put(flag: Flag[Any], context: int) -> None:
-    """Use the converter, 0 for none, for a flag in place of the one that it had, if any."""
-    address = int(ffi.cast("uintptr_t", flag.handle))
-    known = _contexts.pop(address, 0)
-    held.pop(known, None)  # its hook stays: a thread may be about to call it
-    if context:
-        _contexts[address] = context
-
-
-def _check_text(flag: Flag[Any]) -> None:
+def check_text(flag: Flag[Any]) -> None:
     """Reset a flag whose value is from a former definition and not one of this type."""
     try:
         _ = flag.value
@@ -107,7 +82,7 @@ def _check_text(flag: Flag[Any]) -> None:
 def check_numbers(flag: Flag[Any]) -> None:
     """Let a type whose values C holds as numbers refuse those that it doesn't take."""
     flag.validate(lambda _: True)  # which gets the value that the type has made
-    _check_text(flag)  # it may be from before the validator was there
+    check_text(flag)  # it may be from before the validator was there
 
 
 def drop(context: int) -> None:

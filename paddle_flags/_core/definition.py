@@ -182,7 +182,8 @@ class Definition:
             return
         flag._type = via  # noqa: SLF001 - made here
         flag._look_again()  # noqa: SLF001
-        converter().keep(flag, context, replaced=replaced)
+        if replaced and context:
+            converter().check_text(flag)
         if via is not None and not context and not known:
             converter().check_numbers(flag)
 

@@ -84,4 +84,3 @@ class Former:
         flag._code = self._code  # noqa: SLF001
         flag._type = self._type  # noqa: SLF001
         flag._look_again()  # noqa: SLF001
-        converter.put(flag, context)

@@ -130,10 +130,6 @@ def withdraw(flag: Flag[Any], err: Any) -> int:
     if status != lib.PD_OK:
         return status
     flag._code = None  # noqa: SLF001 - internal to Flag
-    if flag._type is not None:  # noqa: SLF001
-        from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
-
-        converter.put(flag, 0)
-        flag._type = None  # noqa: SLF001
+    flag._type = None  # noqa: SLF001
     _forget(flag, hooks)
     return status
