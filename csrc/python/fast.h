@@ -182,12 +182,12 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments);
 /* in_hook(): true within a call of a hook on this thread. */
 PyObject *fast_in_hook(PyObject *module, PyObject *nothing);
 
-/* close_gate(): no new call of a hook reaches Python from now on. */
-PyObject *fast_close_gate(PyObject *module, PyObject *nothing);
+/* close_gates(): no new call of a hook reaches this interpreter from now on, and no interpreter if
+ * it is the main one. Waits for the calls that have begun, on other threads. */
+PyObject *fast_close_gates(PyObject *module, PyObject *nothing);
 
-/* others_in_gate(): returns how many threads wait for the GIL to call a hook, and how many calls of
- * other threads run Python code. */
-PyObject *fast_others_in_gate(PyObject *module, PyObject *nothing);
+/* has_ended(): true once the main interpreter has called close_gates(). */
+PyObject *fast_has_ended(PyObject *module, PyObject *nothing);
 
 /* after_fork(): in the child, forgets the calls of threads that it doesn't have. */
 PyObject *fast_after_fork(PyObject *module, PyObject *nothing);

@@ -4,9 +4,11 @@
  * Each interpreter has a gate, through which every call passes. When Python ends, or the
  * interpreter, the gate is closed: later calls do nothing, as if the hooks had been removed.
  * Threads that were waiting for the GIL by then are let in first, because no thread may ask for the
- * GIL of an interpreter that is gone. */
+ * GIL of an interpreter that is gone. With the main interpreter all gates are closed: Python ends
+ * the interpreters that are left later, and some versions abort if a thread is in one of them. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fast.h"
 
@@ -18,7 +20,12 @@ struct fast_gate {
   size_t waiting;    /* threads on their way in */
   size_t inside;     /* calls that run Python code */
   size_t references; /* of the module and of each hook */
+  fast_gate *next;   /* of another interpreter */
 };
+
+/* Guarded by the GIL. */
+static fast_gate *gates; /* of all interpreters that are there */
+static bool ended;       /* the main interpreter has closed them, as Python ends */
 
 /* What the library has as the context of a hook. */
 typedef struct hook {
@@ -225,7 +232,8 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
   *made = (fast_gate){
       .interpreter = PyInterpreterState_Get(), .held = held, .follows = follows, .references = 1};
   fast_gate_clear(state);
-  state->gate = made;
+  made->next = gates;
+  gates = state->gate = made;
   return Py_BuildValue("KKKK", (unsigned long long)(uintptr_t)validate,
                        (unsigned long long)(uintptr_t)watch, (unsigned long long)(uintptr_t)convert,
                        (unsigned long long)(uintptr_t)release);
@@ -236,13 +244,6 @@ PyObject *fast_in_hook(PyObject *module, PyObject *nothing) {
   return PyBool_FromLong(innermost != NULL);
 }
 
-PyObject *fast_close_gate(PyObject *module, PyObject *nothing) {
-  (void)nothing;
-  fast_state *state = PyModule_GetState(module);
-  if (state->gate) __atomic_store_n(&state->gate->closed, true, __ATOMIC_SEQ_CST);
-  Py_RETURN_NONE;
-}
-
 /* Counts the calls of this thread that run Python code. */
 static size_t inside_here(const fast_gate *gate) {
   size_t count = 0;
@@ -250,21 +251,57 @@ static size_t inside_here(const fast_gate *gate) {
   return count;
 }
 
-PyObject *fast_others_in_gate(PyObject *module, PyObject *nothing) {
+/* Whether the gate closes when the interpreter with the gate `own`, or none, ends. */
+static bool ends_with(const fast_gate *gate, const fast_gate *own) { return gate == own || ended; }
+
+/* Counts the threads that wait for the GIL to call a hook, and the calls of other threads. */
+static void count_others(const fast_gate *own, size_t *waiting, size_t *inside) {
+  *waiting = *inside = 0;
+  for (const fast_gate *each = gates; each; each = each->next) {
+    if (!ends_with(each, own)) continue;
+    *waiting += __atomic_load_n(&each->waiting, __ATOMIC_SEQ_CST); /* first: it becomes inside */
+    *inside += __atomic_load_n(&each->inside, __ATOMIC_SEQ_CST) - inside_here(each);
+  }
+}
+
+/* Lets threads in that wait, and waits for the calls; if Python ends, for a second at most, because
+ * a hook may be waiting for what won't come. No other interpreter can end before they have. */
+static void wait_for_others(const fast_gate *own) {
+  enum { step = 500, patience = 1000000 / step }; /* µs */
+  size_t waiting, inside;
+  for (int i = 0; count_others(own, &waiting, &inside), waiting + inside > 0; i++) {
+    if (ended && waiting == 0 && i > patience) return;
+    Py_BEGIN_ALLOW_THREADS;
+    nanosleep(&(struct timespec){.tv_nsec = step * 1000L}, NULL);
+    Py_END_ALLOW_THREADS;
+    if (PyErr_CheckSignals() == 0) continue;
+    PyErr_Clear();
+    i = patience;
+  }
+}
+
+PyObject *fast_close_gates(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  fast_gate *gate = ((fast_state *)PyModule_GetState(module))->gate;
-  if (!gate) return Py_BuildValue("KK", 0ULL, 0ULL);
-  unsigned long long waiting = __atomic_load_n(&gate->waiting, __ATOMIC_SEQ_CST);
-  unsigned long long inside = __atomic_load_n(&gate->inside, __ATOMIC_SEQ_CST) - inside_here(gate);
-  return Py_BuildValue("KK", waiting, inside);
+  const fast_gate *own = ((fast_state *)PyModule_GetState(module))->gate;
+  if (ended) Py_RETURN_NONE; /* from now on, who lets go of the GIL doesn't get it again */
+  ended = PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
+  for (fast_gate *each = gates; each; each = each->next) {
+    if (ends_with(each, own)) __atomic_store_n(&each->closed, true, __ATOMIC_SEQ_CST);
+  }
+  wait_for_others(own);
+  Py_RETURN_NONE;
+}
+
+PyObject *fast_has_ended(PyObject *module, PyObject *nothing) {
+  (void)module, (void)nothing;
+  return PyBool_FromLong(ended);
 }
 
 PyObject *fast_after_fork(PyObject *module, PyObject *nothing) {
-  (void)nothing;
-  fast_gate *gate = ((fast_state *)PyModule_GetState(module))->gate;
-  if (gate) {
-    gate->waiting = 0;
-    gate->inside = inside_here(gate);
+  (void)module, (void)nothing;
+  for (fast_gate *each = gates; each; each = each->next) {
+    each->waiting = 0;
+    each->inside = inside_here(each);
   }
   Py_RETURN_NONE;
 }
@@ -280,6 +317,9 @@ void fast_gate_clear(fast_state *state) {
   fast_gate *gate = state->gate;
   state->gate = NULL;
   if (!gate) return;
+  fast_gate **place = &gates;
+  while (*place != gate) place = &(*place)->next;
+  *place = gate->next;
   __atomic_store_n(&gate->closed, true, __ATOMIC_SEQ_CST);
   Py_CLEAR(gate->held);
   let_go(gate);

@@ -30,11 +30,6 @@ static PyObject *connect(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-/* True in the main interpreter, whose end is the end of Python. */
-static PyObject *is_main(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing)) {
-  return PyBool_FromLong(PyInterpreterState_GetID(PyInterpreterState_Get()) == 0);
-}
-
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, const char *name) {
   PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
   if (!type) return NULL;
@@ -116,7 +111,6 @@ static void release(void *module) {
 }
 
 static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
-                                {"is_main", is_main, METH_NOARGS, NULL},
                                 {"attach", fast_attach, METH_VARARGS, NULL},
                                 {"make", fast_make, METH_VARARGS, NULL},
                                 {"define", fast_define, METH_VARARGS, NULL},
@@ -133,8 +127,8 @@ static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
                                 {"is_setting", fast_is_setting, METH_NOARGS, NULL},
                                 {"open_gate", fast_open_gate, METH_VARARGS, NULL},
                                 {"in_hook", fast_in_hook, METH_NOARGS, NULL},
-                                {"close_gate", fast_close_gate, METH_NOARGS, NULL},
-                                {"others_in_gate", fast_others_in_gate, METH_NOARGS, NULL},
+                                {"close_gates", fast_close_gates, METH_NOARGS, NULL},
+                                {"has_ended", fast_has_ended, METH_NOARGS, NULL},
                                 {"after_fork", fast_after_fork, METH_NOARGS, NULL},
                                 {"new_hook", fast_new_hook, METH_NOARGS, NULL},
                                 {"drop_hook", fast_drop_hook, METH_O, NULL},

@@ -23,13 +23,11 @@ from paddle_flags._core.status import (
 from paddle_flags._core.unraisable import report
 from paddle_flags._fast import (
     after_fork,
-    close_gate,
     drop_hook,
-    is_main,
+    has_ended,
     is_setting,
     new_hook,
     open_gate,
-    others_in_gate,
 )
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
@@ -404,30 +402,11 @@ def _report_left(hook: _Validator | _Watcher) -> None:
         hook.report(error)
 
 
-_PATIENCE = 1  # second
-
-
 def _end() -> None:
-    """Remove all hooks when Python ends: native code may still set flags.
-
-    Threads that have begun to call a hook are let in, because none may ask for the GIL later.
-    Then wait for the hooks that run, but not for ever: one may be waiting for something that
-    will not come. Another interpreter than the main one can't end before they have.
-    """
-    import time  # noqa: PLC0415 - seldom used
-
-    for number in list(_ours):
-        lib.pd_hook_remove(number, ffi.NULL)
-    close_gate()
-    limit = time.monotonic() + _PATIENCE
-    while True:
-        waiting, running = others_in_gate()
-        if not waiting and (not running or (time.monotonic() > limit and is_main())):
-            return
-        try:
-            time.sleep(0.0005)
-        except KeyboardInterrupt:
-            limit = 0
+    """Remove all hooks of an interpreter that ends: native code may still set flags."""
+    if not has_ended():
+        for number in list(_ours):
+            lib.pd_hook_remove(number, ffi.NULL)
 
 
 _VALIDATE, _WATCH, CONVERT, _RELEASE = map(

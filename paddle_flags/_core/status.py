@@ -7,7 +7,7 @@ import sys
 from _thread import get_ident  # without what `threading` brings along
 
 from paddle_flags import errors
-from paddle_flags._fast import in_hook, is_waiting, listen, take_deferred
+from paddle_flags._fast import close_gates, in_hook, is_waiting, listen, take_deferred
 from paddle_flags._fast import take_warnings as take_native_warnings
 from paddle_flags._native import ffi, lib
 
@@ -358,9 +358,14 @@ class ErrorList:
 
 
 def _end() -> None:
-    """Stop listening when Python ends: native code may still use deprecated flags."""
+    """Stop listening when Python ends: native code may still use deprecated and watched flags.
+
+    This is registered here, and not with the hooks, because the end of the main interpreter also
+    closes the gates of others, which may have hooks when it has none.
+    """
     listen(None)
     warn()
+    close_gates()
 
 
 atexit.register(_end)

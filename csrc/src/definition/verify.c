@@ -63,8 +63,8 @@ static bool is_allowed(const char *name, size_t length) {
 
 static pd_status check_name(const pd__naming *of, pd_error *err) {
   char quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "";
-  const char *meaning = meaning_of(of->name, of->length);
   if (is_allowed(of->name, of->length)) return PD_OK;
+  const char *meaning = meaning_of(of->name, of->length);
   pd__quote_part(quoted, of->name, of->length);
   if (of->kind != PD__NAME_OWN) {
     const char *what = of->kind == PD__NAME_ALIAS ? "alias" : "old name";
