@@ -57,7 +57,11 @@ class FlagOption(click.Option):
     ) -> None:
         self.flag = option.flag.name
         plain = re.sub(r"\W", "_", self.flag)
-        kind: dict[str, Any] = {"type": _Text(option), "metavar": option.metavar}
+        kind: dict[str, Any] = {
+            "type": _Text(option),
+            "metavar": option.metavar,
+            "multiple": "multi" in option.flag.marks,
+        }
         if option.is_bool:
             kind = {"is_flag": True, **known}
         super().__init__(
@@ -148,8 +152,10 @@ def _collect(ctx: click.Context, param: Any, value: Any) -> None:
     values = ctx.meta.setdefault(_KEY, _Values())
     values.waiting.add(id(ctx))
     if ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
-        text = str(value).lower() if param.is_flag else value
-        values.given.append((param.flag, text, [*param.opts, *param.secondary_opts]))
+        spellings = [*param.opts, *param.secondary_opts]
+        for each in value if param.multiple else [value]:
+            text = str(each).lower() if param.is_flag else each
+            values.given.append((param.flag, text, spellings))
 
 
 def _setting(function: Callable[..., Any], inputs: Inputs) -> Callable[..., Any]:
@@ -201,9 +207,12 @@ def _read(values: _Values, inputs: Inputs) -> None:
     """Set what the whole command line gives, as `parse` does."""
     tokens = sys.argv[1:]
     line = Line(len(tokens))
+    start: dict[str, int] = {}  # of flags: where to look for the next use
     for name, text, spellings in values.given:
-        found = [find_token(tokens, 0, each) for each in spellings]
-        line.add(name, text, min((at for at in found if at is not None), default=None))
+        found = [find_token(tokens, start.get(name, 0), each) for each in spellings]
+        at = min((at for at in found if at is not None), default=None)
+        line.add(name, text, at)
+        start[name] = len(tokens) if at is None else at + 1
     line.read(inputs)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import enum
+import io
 import os
 import sys
 from typing import Any
@@ -278,6 +280,67 @@ def test_a_deleted_flag_of_absl_stays_ours(name: str) -> None:
 def test_a_sensitive_value_is_not_shown(name: str) -> None:
     pf.define(name, "hunter2", sensitive=True)
     assert "hunter2" not in FLAGS.get_help()
+
+
+def test_a_sensitive_value_is_not_written(name: str) -> None:
+    flag = pf.define(name, "hunter1", sensitive=True)
+    FLAGS(["prog", f"--{name}=hunter2"])
+    xml = io.StringIO()
+    FLAGS.write_help_in_xml_format(xml)
+    assert name in xml.getvalue()
+    for text in (xml.getvalue(), FLAGS.flags_into_string(), FLAGS[name].serialize()):
+        assert "hunter" not in text
+    assert "redacted" not in FLAGS.flags_into_string()
+    assert "hunter" not in FLAGS[name].serializer.serialize(flag.value)
+    flags.register_validator(name, lambda value: value != "hunter3", message="too short")
+    with pytest.raises(flags.IllegalFlagValueError, match=f"--{name}=<redacted>: too short"):
+        setattr(FLAGS, name, "hunter3")
+    assert flag.value == "hunter2"
+
+
+def test_each_use_of_a_multi_flag_adds_to_it(name: str) -> None:
+    pf.define(name, ["a"], multi=True)
+    pf.define(f"{name}_dict", {"a": 1}, multi=True)
+    pf.define(f"{name}_last", ["a"])
+    line = "--@=x --@ y,z --@_dict=b=2 --@_dict=c=3 --@_last=x --@_last=y".replace("@", name)
+    FLAGS(["prog", *line.split()])
+    assert FLAGS[name].value == ["x", "y", "z"]
+    assert FLAGS[f"{name}_dict"].value == pf.get(f"{name}_dict") == {"b": 2, "c": 3}
+    assert pf.get(f"{name}_last") == ("y",)
+    places = {entry.place for entry in pf.FLAGS[name].history[:-1]}
+    assert places <= {"argv[1]", "argv[2]"}
+
+
+def test_what_absl_writes_can_be_read_again(name: str, tmp_path: Any) -> None:
+    values = {
+        "color": (Color.RED, Color.BLUE),
+        "colors": ([Color.RED], (Color.BLUE, Color.RED)),
+        "table": ({"a": 1}, {"b": 2, "c": 3}),
+        "pause": (dt.timedelta(1), dt.timedelta(hours=2, seconds=0.5)),
+        "names": (["a"], ("b,c", "d")),
+        "loud": (True, False),
+        "text": ("", "x y"),
+    }
+    for key, (default, _) in values.items():
+        pf.define(f"{name}_{key}", default)
+    pf.define(f"{name}_fixed", 1, read_only=True)
+    pf.define(f"{name}_count", None, type=int)
+    pf.FLAGS.update({f"{name}_{key}": value for key, (_, value) in values.items()})
+    lines = [each for each in FLAGS.flags_into_string().splitlines() if name in each]
+    assert f"--{name}_color=BLUE" in lines
+    for key in values:
+        pf.FLAGS[f"{name}_{key}"].reset()
+    FLAGS(["prog", f"--flagfile={write(tmp_path / 'saved', chr(10).join(lines))}"])
+    assert {key: pf.get(f"{name}_{key}") for key in values} == {
+        key: value for key, (_, value) in values.items()
+    }
+
+
+def test_absl_reads_a_value_as_our_side_has_stored_it(name: str) -> None:
+    pf.define(name, Color.RED)
+    assert FLAGS[name].default is Color.RED
+    setattr(FLAGS, name, "BLUE")
+    assert getattr(FLAGS, name) is pf.get(name) is Color.BLUE
 
 
 APP = (
