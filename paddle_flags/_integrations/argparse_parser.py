@@ -56,6 +56,7 @@ class _Reading:
         self._line = Line(len(args))
         self._at = -1  # the token that was taken last
         self.bridges: list[Bridge] = []
+        self.adopted: list[Adopted] = []
 
     def enter(self, bridge: Bridge, args: list[str]) -> None:
         """Go on with a parser, which reads the last of the tokens."""
@@ -209,18 +210,19 @@ class Bridge:
             return parse(args, namespace)
         _reading.enter(self, args)
         namespace = argparse.Namespace() if namespace is None else namespace
-        for each in self.adopted.values():
+        adopted = [each for each in self.adopted.values() if each.stands]
+        _reading.adopted += adopted
+        for each in adopted:
             each.begin(namespace)
         try:
             return parse(args, namespace)
         finally:
-            for each in self.adopted.values():
+            for each in adopted:
                 each.end()
 
     def _finish(self, reading: _Reading, namespace: Any) -> None:
         """Set the flags, and let the namespace show the values that they have then."""
-        adopted = [each for bridge in reading.bridges for each in bridge.adopted.values()]
-        for each in adopted:
+        for each in reading.adopted:
             text = each.given(namespace)
             if text is not None:
                 reading.add(each.flag.name, each.spellings, text)
@@ -230,7 +232,7 @@ class Bridge:
         pending = any(bridge._allow_pending for bridge in reading.bridges)  # noqa: SLF001
         try:
             reading.read(inputs, allow_pending=pending)
-            for each in adopted:
+            for each in reading.adopted:
                 each.fill(namespace)
         except (FlagParseError, argparse.ArgumentError) as error:
             self._fail(error)
