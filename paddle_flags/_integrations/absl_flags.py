@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
+from paddle_flags._core import former
 from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.registry import FLAGS, all_flags
 from paddle_flags._core.values import REDACTED, native
@@ -22,6 +23,7 @@ from paddle_flags._integrations.absl_link import (
     Proposal,
     TheirLink,
     inside,
+    meaning_of,
     outside,
 )
 from paddle_flags._integrations.absl_values import Codec
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 flags.disclaim_key_flags()  # absl looks for the module that defines a flag behind this one
 
 
-class Bridge:
+class Bridge(former.Listener):
     """Two registries as one."""
 
     def __init__(self, values: Any) -> None:
@@ -49,6 +51,9 @@ class Bridge:
         self.reading: list[str] | None = None  # the command line that absl reads now
         self._links: dict[str, Link] = {}
         self._ours: set[str] = set()  # names of flags that absl has got from us
+        # By name and meaning: links, and where absl had their flags.
+        self._withdrawn: dict[tuple[str, Any], tuple[Link, list[str], list[list[Any]]]] = {}
+        former.listeners.add(self)
 
     # ---- absl's flags, here ----
 
@@ -149,12 +154,45 @@ class Bridge:
         self._ours.add(flag.name)
 
     def _withdraw(self, name: str) -> None:
-        """Take away a flag whose plugin has left."""
+        """Take away a flag that is no longer what it was."""
         link = self._links.pop(name)
         self._ours.discard(name)
-        for each in [each for each, flag in self._flags().items() if flag is link.theirs]:
-            del self._flags()[each]
-        self._values._cleanup_unregistered_flag_from_module_dicts(link.theirs)  # noqa: SLF001
+        link.unhook()
+        found, values = self._flags(), self._values
+        names = [each for each, flag in found.items() if flag is link.theirs]
+        for each in names:
+            del found[each]
+        known = (
+            values.flags_by_module_dict(),
+            values.flags_by_module_id_dict(),
+            values.key_flags_by_module_dict(),
+        )
+        lists = [each for by in known for each in by.values() if link.theirs in each]
+        values._cleanup_unregistered_flag_from_module_dicts(link.theirs)  # noqa: SLF001
+        if not former.keepers:  # nobody puts definitions back
+            self._withdrawn.clear()
+        self._withdrawn.setdefault((name, link.meaning), (link, names, lists))
+
+    def gone(self, flag: Flag[Any]) -> None:
+        """Forget what a definition was; absl asks for the new one, if there is one."""
+        if flag.name in self._links:
+            self._withdraw(flag.name)
+
+    def back(self, flag: Flag[Any]) -> None:
+        """Let absl have the flag again that stood for a former definition."""
+        self.gone(flag)
+        known = self._withdrawn.get((flag.name, meaning_of(flag)))
+        if known is None:
+            return
+        link, names, lists = known
+        for each in names:
+            self._flags().setdefault(each, link.theirs)
+        for flags_of_module in lists:
+            flags_of_module.append(link.theirs)
+        link.forget()
+        self._links[flag.name] = link
+        if isinstance(link, OurLink):
+            self._ours.add(flag.name)
 
     def release(self, name: str) -> None:
         """Stop linking a flag that absl has dropped; ours stays."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from paddle_flags._core.flag import Flag
+    from paddle_flags._core.hooks import Hook
     from paddle_flags._integrations.absl_values import Codec
 
 _UNKNOWN = object()
@@ -48,6 +49,8 @@ class Link:
         self.given: list[str] | None = None  # texts from a command line that is being read
         self._seen: Any = _UNKNOWN  # value of ours that absl's value was made from
         self._hooked = False
+        self._hooks: list[Hook] = []
+        self.meaning = meaning_of(ours)
         self.alone = False  # the value was parsed outside of a command line
         self._before: Any = _UNKNOWN  # the value before absl set one
 
@@ -60,7 +63,12 @@ class Link:
         for validator in self.theirs.validators:
             self.watch_over(validator)
         if self.kind.value is not flags.Flag.value:  # something follows from a change
-            self.ours.watch(lambda _: self.get())
+            self._hooks.append(self.ours.watch(lambda _: self.get()))
+
+    def unhook(self) -> None:
+        """Leave what our side sets unchecked."""
+        for hook in self._hooks:
+            hook.remove()
 
     def leave(self) -> None:
         """Make absl's flag what it was."""
@@ -163,13 +171,14 @@ class Link:
                 _verify(validator, self.values, dict(zip(names, map(_proposed, links, values))))
             return True
 
-        add_validator([link.ours for link in links if link], accept, "")
+        flags_here = [link.ours for link in links if link]
+        self._hooks.append(add_validator(flags_here, accept, ""))
 
     def hook(self) -> None:
         """Check what is set on our side, from now on."""
         if not self._hooked:
             self._hooked = True
-            add_validator([self.ours], self._accept, "")
+            self._hooks.append(add_validator([self.ours], self._accept, ""))
 
     def _accept(self, value: Any) -> bool:
         proposed = _proposed(self, value)
@@ -178,6 +187,11 @@ class Link:
                 if list(validator.get_flags_names()) == [self.theirs.name]:
                     _verify(validator, self.values, {self.theirs.name: proposed})
         return True
+
+
+def meaning_of(flag: Flag[Any]) -> tuple[Any, ...]:
+    """Return what tells the definition of a flag from another of the same name."""
+    return flag.type, flag.items, flag.module, flag.file, flag.line
 
 
 def _proposed(link: Link | None, value: Any) -> Any:

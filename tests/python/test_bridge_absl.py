@@ -343,6 +343,72 @@ def test_absl_reads_a_value_as_our_side_has_stored_it(name: str) -> None:
     assert getattr(FLAGS, name) is pf.get(name) is Color.BLUE
 
 
+def test_a_flag_that_is_undefined_leaves_absl_too(name: str) -> None:
+    pf.define(f"{name}_ours", 1)
+    flags.DEFINE_enum_class(f"{name}_theirs", Color.RED, Color, "")
+    for each in (f"{name}_ours", f"{name}_theirs"):
+        assert each in FLAGS
+        flags.register_validator(each, bool)
+        pf.undefine(each)
+        assert each not in FLAGS
+        assert each not in FLAGS.get_help()
+        assert each not in FLAGS.flags_into_string()
+        with pytest.raises(AttributeError):
+            getattr(FLAGS, each)
+        with pytest.raises(flags.UnrecognizedFlagError):
+            FLAGS(["prog", f"--{each}=2"])
+        flags.DEFINE_string(each, "x", "")
+        assert getattr(FLAGS, each) == pf.get(each) == "x"
+
+
+def test_a_flag_that_is_replaced_has_its_new_definition_in_absl(name: str) -> None:
+    pf.define(f"{name}_ours", Color.RED)
+    flags.DEFINE_list(f"{name}_theirs", ["a"], "")
+    for each in (f"{name}_ours", f"{name}_theirs"):
+        assert each in FLAGS
+        flags.register_validator(each, lambda value: value is not None)
+        flag = pf.define(each, False, "Loudly", replace=True)
+        assert f"--[no]{each}: Loudly" in FLAGS.get_help()
+        FLAGS(["prog", f"--{each}"])
+        assert getattr(FLAGS, each) is flag.value is True
+        setattr(FLAGS, each, False)
+        assert flag.value is False
+
+
+def test_isolated_leaves_no_definition_in_absl(name: str) -> None:
+    with pf.testing.isolated():
+        pf.define(f"{name}_ours", 1)
+        assert f"{name}_ours" in FLAGS
+        flags.DEFINE_string(f"{name}_theirs", "a", "")
+        assert pf.get(f"{name}_theirs") == "a"
+    assert f"{name}_ours" not in FLAGS
+    assert f"{name}_theirs" not in FLAGS
+    flags.DEFINE_string(f"{name}_theirs", "b", "")
+    assert getattr(FLAGS, f"{name}_theirs") == "b"
+
+
+def test_isolated_brings_definitions_of_absl_back(name: str) -> None:
+    flags.DEFINE_enum_class(f"{name}_theirs", Color.RED, Color, "")
+    pf.define(f"{name}_ours", 1)
+    for each in (f"{name}_theirs", f"{name}_ours"):
+        flags.register_validator(each, lambda value: value not in ("x", 2), message="no 2")
+        theirs = FLAGS[each]
+        with pf.testing.isolated():
+            pf.undefine(each)
+            assert each not in FLAGS
+        assert FLAGS[each] is theirs
+        with pf.testing.isolated():
+            pf.define(each, 3, replace=True)
+            assert getattr(FLAGS, each) == 3
+        assert FLAGS[each] is theirs
+    assert getattr(FLAGS, f"{name}_theirs") is Color.RED
+    assert theirs in FLAGS.get_flags_for_module(__name__)
+    FLAGS(["prog", f"--{name}_theirs=blue", f"--{name}_ours=4"])
+    assert getattr(FLAGS, f"{name}_theirs") is Color.BLUE
+    with pytest.raises(pf.FlagValueError, match="no 2"):
+        pf.set(f"{name}_ours", 2)
+
+
 APP = (
     "from absl import app, flags\nimport paddle_flags as pf\n"
     "flags.DEFINE_string('echo', None, 'Text to echo.')\n"
