@@ -16,10 +16,10 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from paddle_flags._core.registry import find
+from paddle_flags._core.registry import FLAGS, find
 from paddle_flags._core.status import check, new_error, take_warnings
 from paddle_flags._integrations.line import Line, find_token
-from paddle_flags._integrations.options import Option, options
+from paddle_flags._integrations.options import Option, options, patterns
 from paddle_flags._integrations.texts import set_texts
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagConflictError, FlagError
@@ -106,9 +106,12 @@ def is_command(value: object) -> bool:
 
 
 def add(command: click.Command, only: Only, inputs: Inputs) -> None:
-    """Add options for flags to a command."""
-    have = {param.flag for param in command.params if isinstance(param, FlagOption)}
-    command.params.extend(_made(only, command.params, have))
+    """Add options for flags to a command, in place of those it has for them."""
+    members = _options(only)
+    renewed = {option.flag.name for option in members}
+    params = command.params
+    params[:] = [param for param in params if not _is_old(param, renewed)]
+    params.extend(_made(members, params))
     callback = command.callback
     command.callback = _setting(callback or (lambda **_: None), inputs)
 
@@ -118,19 +121,23 @@ def decorate(function: Callable[..., Any], only: Only, inputs: Inputs) -> Callab
     wrapper = _setting(function, inputs)
     before = list(getattr(function, "__click_params__", []))
     have = {param.flag for param in before if isinstance(param, FlagOption)}
-    wrapper.__click_params__ = before + _made(only, before, have)[::-1]  # type: ignore[attr-defined]
+    members = [option for option in _options(only) if option.flag.name not in have]
+    wrapper.__click_params__ = before + _made(members, before)[::-1]  # type: ignore[attr-defined]
     return wrapper
 
 
-def _made(only: Only, params: list[Any], have: set[str]) -> list[FlagOption]:
+def _options(only: Only) -> list[Option]:
+    return [option for group in options(patterns(only)).values() for option in group]
+
+
+def _is_old(param: Any, renewed: set[str]) -> bool:
+    is_own = isinstance(param, FlagOption)
+    return is_own and (param.flag in renewed or param.flag not in FLAGS)
+
+
+def _made(members: list[Option], params: list[Any]) -> list[FlagOption]:
     taken = {word for param in params for word in (*param.opts, *param.secondary_opts)}
-    return [
-        made
-        for members in options(only).values()
-        for option in members
-        if option.flag.name not in have
-        for made in _options_for(option, taken)
-    ]
+    return [made for option in members for made in _options_for(option, taken)]
 
 
 # ---- reading ----

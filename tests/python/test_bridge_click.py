@@ -186,6 +186,20 @@ def test_an_existing_command_gets_the_flags(name: str) -> None:
     assert invoke(show, f"--{name}=2", f"--{name}_more=3", "--own=4").output == "4 [2, 3]\n"
 
 
+def test_adding_again_renews_the_options_of_a_flag(name: str) -> None:
+    pf.define(name, 6, "Level")
+    pf.define(f"{name}_gone", 6)
+    made = command(name)
+    pf.define(name, False, "Loudly", replace=True)
+    pf.undefine(f"{name}_gone")
+    pf.add_to(made, only=name)
+    assert invoke(made, f"--{name}").output == "=true from argv\n"
+    text = invoke(made, "--help").output
+    assert "Loudly" in text
+    assert "Level" not in text
+    assert f"{name}_gone" not in text
+
+
 def test_an_option_of_the_command_is_not_replaced(name: str) -> None:
     pf.define(name, 1)
 
