@@ -295,7 +295,6 @@ def test_a_sensitive_value_is_not_written(name: str) -> None:
     flags.register_validator(name, lambda value: value != "hunter3", message="too short")
     with pytest.raises(flags.IllegalFlagValueError, match=f"--{name}=<redacted>: too short"):
         setattr(FLAGS, name, "hunter3")
-    assert flag.value == "hunter2"
 
 
 def test_each_use_of_a_multi_flag_adds_to_it(name: str) -> None:

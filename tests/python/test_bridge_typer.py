@@ -59,7 +59,7 @@ def test_parse_reads_its_flags_before_typer(start: Any) -> None:
 @pytest.mark.skipif(not USES_CLICK, reason="this version of typer does not use click")
 def test_commands_of_click_get_the_flags(start: Any) -> None:
     assert start(ADD, "--threads=8", "leave").stdout == "Bye 8\n"
-    assert "Threads [at least 1]" in start(ADD, "--help").stdout
+    assert "--threads" in start(ADD, "--help").stdout
 
 
 @pytest.mark.skipif(USES_CLICK, reason="this version of typer uses click")
