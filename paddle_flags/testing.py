@@ -75,13 +75,13 @@ class State:
 
     def restore(self) -> None:
         """Put everything back, and forget what was defined since."""
-        former.keepers.discard(self)
         remove_new(self._hooks, self._stays)
         new = self.definitions()
         _forget([f for f in new if f not in self._former and not self._stays(f.module)])
         for flag, before in self._former.items():
             if flag in new or not flag.defined:
                 before.put_back(flag)
+        former.keepers.discard(self)
         add_removed(self._hooks)
         self.restore_values()
 

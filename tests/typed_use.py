@@ -1,11 +1,14 @@
 """What type checkers make of the package: they read this file, nobody runs it."""
 
+import argparse
 import datetime as dt
 import enum
 import ipaddress
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
+
+import click
 
 import paddle_flags as pf
 
@@ -116,3 +119,35 @@ if TYPE_CHECKING:
     kind = pf.define("kind", "a", type=Literal["a", "b"])  # pyright: ignore[reportCallIssue, reportArgumentType]
     assert_type(kind.value, Literal["a", "b"])  # pyright: ignore[reportAssertTypeFailure]
     pf.FLAGS["out"].value = Path("b")
+
+    # Other parsers, and commands.
+    parser = argparse.ArgumentParser()
+    pf.add_to(parser, only="alpha.*", env_prefix="APP_", config=Path("app.toml"))
+    pf.add_to(parser, only=["level", "mode"], config=["a.toml", Path("b.toml")])
+    assert_type(pf.adopt(parser, env_prefix="APP_"), dict[str, str])
+    assert_type(pf.bridge_absl(config="app.toml"), dict[str, str])
+
+    @pf.click_options("level", env_prefix="APP_")
+    def body(number: int) -> str:
+        return str(number)
+
+    assert_type(body(1), str)
+
+    @click.command()
+    @pf.click_options()
+    def command() -> None: ...
+
+    assert_type(command, click.Command)
+    pf.add_to(command, only=("level",))
+    assert_type(pf.click_options()(command), click.Command)
+
+    def train(*arguments: str) -> int:
+        return len(arguments)
+
+    pf.commands({"train": train, "serve": "app.serve:main", "data": {"clean": "app.clean"}})
+    pf.commands({"train": train}, ["prog", "train"], env_prefix="APP_", exit=False)
+    pf.commands({"train": train}, config=[Path("app.toml")], config_flag="config", exit="gflags")
+    pf.add_to("level")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    pf.adopt(command)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    pf.click_options(level=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    pf.commands(["train"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

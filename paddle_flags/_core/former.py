@@ -29,6 +29,25 @@ def note(flag: Flag[Any]) -> None:
             keeper.keep(flag)
 
 
+class Listener:
+    """An object that is told what happens to definitions, once it has happened."""
+
+    def gone(self, flag: Flag[Any]) -> None:
+        """A definition is no longer that of the flag."""
+
+    def back(self, flag: Flag[Any]) -> None:
+        """A flag has a former definition again."""
+
+
+listeners: WeakSet[Listener] = WeakSet()
+
+
+def gone(flag: Flag[Any]) -> None:
+    """Tell the listeners that a definition has gone."""
+    for each in list(listeners):
+        each.gone(flag)
+
+
 # What a pd_flag_def and a pd_flag_info have in common.
 _VALUES = ("default_value", "min", "max")
 _FIELDS = {
@@ -84,3 +103,5 @@ class Former:
         flag._code = self._code  # noqa: SLF001
         flag._type = self._type  # noqa: SLF001
         flag._look_again()  # noqa: SLF001
+        for each in list(listeners):
+            each.back(flag)

@@ -80,6 +80,7 @@ def redefine(
     _forget(flag, hooks)
     kept.note(flag)
     take(flag)
+    former.gone(flag)
     expect(status, err)
     settle(flag)
     return flag
@@ -132,4 +133,5 @@ def withdraw(flag: Flag[Any], err: Any) -> int:
     flag._code = None  # noqa: SLF001 - internal to Flag
     flag._type = None  # noqa: SLF001
     _forget(flag, hooks)
+    former.gone(flag)
     return status
