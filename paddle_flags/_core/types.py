@@ -52,8 +52,8 @@ class Type(Generic[T]):
     """
 
     __slots__ = (
-        "choices", "expected", "format", "item_type", "metavar", "native", "parse", "python",
-        "takes_tables", "unit",
+        "choices", "expected", "format", "item", "item_type", "metavar", "native", "parse",
+        "python", "takes_tables", "unit",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - all that makes a type
@@ -81,6 +81,7 @@ class Type(Generic[T]):
         self.expected = expected or f"a value that {name} takes"
         self.choices = tuple(choices)
         self.python: Any = parse if isinstance(parse, type) else None
+        self.item: Type[Any] | None = None  # of a list or dict
         self.item_type: str | None = None  # in C, of a list
         self.unit: str | None = None
         self.takes_tables = False  # of files
@@ -116,6 +117,12 @@ class Type(Generic[T]):
     def accepts(self, value: object) -> bool:
         """Return whether a value of Python may be a value of this type."""
         return self.python is None or isinstance(value, self.python)
+
+    def reads(self, value: object) -> bool:
+        """Return whether a value of Python is text to be read, as on a command line."""
+        if not isinstance(value, str) or self.native != "string":
+            return False
+        return self.python is str or not self.accepts(value)
 
     def _unfit(self, error: Exception) -> Unfit:
         if isinstance(error, Unfit):
@@ -295,6 +302,17 @@ def _listed(names: Iterable[str]) -> str:
     return text
 
 
+def _folded(texts: Mapping[str, Any], choices: Mapping[str, Any]) -> dict[str, Any]:
+    folded: dict[str, Any] = {}
+    for text, value in texts.items():
+        if text in choices or text.casefold() not in folded:
+            other = folded.setdefault(text.casefold(), value)
+            if other != value and text in choices:
+                message = f"choices {text!r} and others differ only in case"
+                raise FlagArgumentError(message)
+    return folded
+
+
 def choice_type(
     python: Any,
     choices: Mapping[str, Any],
@@ -306,13 +324,7 @@ def choice_type(
     """Return a type whose values have these names; `also` has other texts for them."""
     expected = f"one of {_listed(choices)}"
     texts = {**also, **choices}
-    folded: dict[str, Any] = {}
-    for text, value in () if case_sensitive else texts.items():
-        if text in choices or text.casefold() not in folded:
-            other = folded.setdefault(text.casefold(), value)
-            if other != value and text in choices:
-                message = f"choices {text!r} and others differ only in case"
-                raise FlagArgumentError(message)
+    folded = {} if case_sensitive else _folded(texts, choices)
 
     def parse(text: str) -> Any:
         if text in texts:
@@ -328,6 +340,8 @@ def choice_type(
         for other, name in names:
             if other is value or (type(other) is type(value) and other == value):
                 return name
+        if isinstance(value, str):  # read as on a command line
+            return name_of(parse(str.__str__(value)))
         message = f"expected {expected}"
         raise Unfit(message)
 

@@ -440,6 +440,69 @@ def test_choices_in_any_case_are_kept_as_they_are_defined(name):
         pf.define(f"{name}_number", 1, choices=[1], case_sensitive=False)
 
 
+CHOICES = {
+    "path": (pathlib.Path("a/b"), None, ["a//b", pathlib.Path("c")], ("a/b", "c"), "a//b"),
+    "decimal": (None, Decimal, ["1e3", Decimal("1.0")], ("1E+3", "1.0"), "1e3"),
+    "datetime": (None, dt.datetime, [DAY], ("2026-01-31T00:00:00",), "2026-01-31 00:00:00"),
+    "timedelta": (dt.timedelta(1), None, [dt.timedelta(1), dt.timedelta(2)], ("86400", "172800"),
+                  "24h"),
+    "text of a timedelta": (dt.timedelta(1), None, ["1d"], ("1d",), "24h"),
+    "enum": (Mode.FAST, None, ["2", Mode.FAST], ("BEST", "FAST"), "GOOD"),
+    "optional enum": (None, Optional[Mode], [Mode.BEST], ("BEST",), "2"),
+    "paths": ([pathlib.Path("a/b")], None, ["a//b"], ("a/b",), "a//b,a/b"),
+    "dict": ({"a": 1}, None, ["a=01"], ("a=1",), "a=0x1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+def test_choices_of_a_type_of_python_are_values_of_it_or_text(name, kind):
+    default, type_, choices, shown, text = CHOICES[kind]
+    flag = pf.define(name, default, type=type_, choices=choices)
+    assert flag.choices == shown
+    parse(f"--{name}={text}")
+    assert flag.source == "argv"
+    if kind not in ("paths", "dict", "text of a timedelta"):
+        flag.value = choices[0]
+
+
+def test_a_choice_that_is_no_value_of_the_type_is_refused(name):
+    with pytest.raises(pf.FlagValueError, match=r"choices='fst': .*; did you mean 'FAST'"):
+        pf.define(name, None, type=Mode, choices=["fst"])
+    with pytest.raises(pf.FlagTypeError, match="choices=5: expected one of FAST, BEST"):
+        pf.define(name, None, type=Mode, choices=[5])
+    with pytest.raises(pf.FlagValueError, match="choices='a': expected KEY=INT"):
+        pf.define(name, {"a": 1}, choices=["a"])
+    with pytest.raises(pf.FlagTypeError, match=r"choices: .*expected a list"):
+        pf.define(name, Mode.FAST, choices="FAST")
+    assert name not in pf.FLAGS
+
+
+ANY_CASE: dict[str, tuple[Any, Any, Any, Any, Any]] = {
+    "text": ("Info", None, ["Info", "Error"], "ERROR", "Error"),
+    "texts": (["info"], None, ["Info", "Error"], ["ERROR"], ("Error",)),
+    "enums": ([Mode.FAST], None, None, ["best"], (Mode.BEST,)),
+    "choices of an enum": (Mode.FAST, None, ["fast", "BEST"], "Best", Mode.BEST),
+    "literal": ("x", Literal["x", "y"], None, "Y", "y"),
+    "mixed literal": ("x", Literal["x", 1, "y"], None, "Y", "y"),
+    "literals": (["x"], list[Literal["x", "y"]], None, ["Y"], ("y",)),
+    "dict of enums": ({"k": Mode.FAST}, None, None, {"k": "best"}, {"k": Mode.BEST}),
+    "dict of literals": ({"k": "x"}, dict[str, Literal["x", "y"]], None, {"k": "Y"}, {"k": "y"}),
+}
+
+
+@pytest.mark.parametrize("kind", ANY_CASE)
+def test_text_in_any_case_is_assigned_as_it_is_parsed(name, kind):
+    default, type_, choices, given, value = ANY_CASE[kind]
+    flag = pf.define(name, default, type=type_, choices=choices, case_sensitive=False)
+    flag.value = given
+    assert flag.value == value
+    flag.reset()
+    with flag.override(given):
+        assert flag.value == value
+    flag.set_default(given)
+    assert (flag.value, flag.source) == (value, "default")
+
+
 def test_help_shows_the_type_and_the_choices(name):
     pf.define(f"{name}m", Mode.FAST, "How")
     pf.define(f"{name}p", pathlib.Path("a"), "Where")
