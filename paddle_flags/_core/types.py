@@ -250,12 +250,26 @@ def _date_time(text: str) -> dt.datetime | None:
     return dt.datetime.combine(dt.date(year, month, day), _clock(found.groups()[3:]))
 
 
+def _date_text(value: dt.date) -> str:
+    if isinstance(value, dt.datetime):
+        message = "expected a date, not a datetime, whose time would be lost"
+        raise Unfit(message)
+    return value.isoformat()
+
+
+def _time_text(value: dt.time) -> str:
+    if value.tzinfo and value.utcoffset() is None:
+        message = "expected a time whose zone has one offset on all dates"
+        raise Unfit(message)
+    return value.isoformat()
+
+
 DATE_TIME = made(
     dt.datetime, _date_time, dt.datetime.isoformat, "DATETIME",
     "a date and time, as in 2026-01-31T12:30 or 2026-01-31T12:30:00Z",
 )  # fmt: skip
-DATE = made(dt.date, _date, dt.date.isoformat, "DATE", "a date, as in 2026-01-31")
-TIME = made(dt.time, _time, dt.time.isoformat, "TIME", "a time, as in 12:30")
+DATE = made(dt.date, _date, _date_text, "DATE", "a date, as in 2026-01-31")
+TIME = made(dt.time, _time, _time_text, "TIME", "a time, as in 12:30")
 
 
 def _seconds(value: dt.timedelta) -> float:

@@ -419,6 +419,34 @@ def test_files_give_tables_dates_and_numbers_as_they_are_written(name, suffix, t
     assert paths.value == (pathlib.Path("a"), pathlib.Path("b"))
 
 
+def test_no_part_of_a_date_or_time_is_dropped(name):
+    day = pf.define(f"{name}_day", dt.date(2026, 1, 31))
+    with pytest.raises(pf.FlagValueError, match="expected a date, not a datetime"):
+        day.value = DAY
+    with pytest.raises(pf.FlagValueError, match="expected a date, not a datetime"):
+        pf.define(name, DAY, type=dt.date)
+    with pytest.raises(pf.FlagValueError, match="item 1: expected a date, not a datetime"):
+        pf.define(name, [DAY], type=list[dt.date])
+
+    class Berlin(dt.tzinfo):
+        def utcoffset(self, at: dt.datetime | None) -> dt.timedelta | None:
+            return at and dt.timedelta(hours=1 + (3 < at.month < 11))
+
+        def dst(self, _: dt.datetime | None) -> None:
+            return None
+
+        def tzname(self, _: dt.datetime | None) -> str:
+            return "Europe/Berlin"
+
+    clock = pf.define(f"{name}_clock", dt.time(1, tzinfo=dt.timezone.utc))
+    assert clock.value == dt.time(1, tzinfo=dt.timezone.utc)
+    with pytest.raises(pf.FlagValueError, match="expected a time whose zone has one offset"):
+        clock.value = dt.time(1, tzinfo=Berlin())
+    when = pf.define(f"{name}_when", DAY)
+    when.value = DAY.replace(month=7, tzinfo=Berlin())
+    assert when.text == "2026-07-31T00:00:00+02:00"
+
+
 # ---- Choices ----
 
 
