@@ -419,6 +419,68 @@ def test_files_give_tables_dates_and_numbers_as_they_are_written(name, suffix, t
     assert paths.value == (pathlib.Path("a"), pathlib.Path("b"))
 
 
+def errors_of_file(path: pathlib.Path, text: str) -> list[str]:
+    path.write_text(text)
+    with pytest.raises(pf.FlagParseError) as caught:
+        pf.parse(["program"], config=path, exit=False)
+    assert all(isinstance(each, pf.FlagValueError) for each in caught.value.errors)
+    return [str(each).replace(str(path), path.name) for each in caught.value.errors]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        ("toml", "%s = {}\n"),
+        ("toml", "[ %s ]\n\n[other]\n"),
+        ("json", '{"other": {}, "%s": {}}'),
+        ("yaml", "%s: {}\n"),
+    ],
+)
+def test_an_empty_table_is_an_empty_dict(name, suffix, text, tmp_path):
+    flag = pf.define(name, {"a": 1})
+    path = tmp_path / f"c.{suffix}"
+    path.write_text(text % name)
+    if suffix == "yaml":
+        pytest.importorskip("ruamel.yaml")
+    pf.parse(["program"], config=path, exit=False)
+    assert (flag.value, flag.source) == ({}, "file")
+
+
+NO_DICT = {
+    "an empty list": ("%s = []", "1:{}: --%s: expected a table, not a list"),
+    "a list": ('%s = ["a=1"]', "1:{}: --%s: expected a table, not a list"),
+    "a number": ("%s = 5", "1:{}: --%s: expected a table, not an integer"),
+    "text in it": ('[%s]\na = 1\nb = "x"', "3:5: --%s.b=x: expected an integer"),
+    "a list in it": ("[%s]\na = [1]", "2:5: --%s.a: expected an integer, not a list"),
+    "a table in it": ("[%s]\na = {}", "2:5: --%s.a: expected an integer, not a table"),
+    "an equals sign": ('[%s]\n"a=b" = 1', "2:9: --%s.a=b: expected a key without '='"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_DICT)
+def test_what_is_wrong_in_the_table_of_a_dict_is_named_with_its_place(name, kind, tmp_path):
+    flag = pf.define(name, {"x": 1})
+    text, message = NO_DICT[kind]
+    expected = message.format(len(name) + 4) % name
+    assert errors_of_file(tmp_path / "c.toml", text % name) == [f"c.toml:{expected}"]
+    assert flag.source == "default"
+
+
+def test_all_errors_in_the_table_of_a_dict_are_reported(name, tmp_path):
+    pf.define(name, {"x": Mode.FAST})
+    text = '{"%s": {"a": "fsat",\n "b": "BEST",\n "c": ["x"]}}'
+    one, two = errors_of_file(tmp_path / "c.json", text % name)
+    assert one.endswith("a=fsat: expected one of FAST, BEST; did you mean 'FAST'?")
+    assert two == f"c.json:3:7: --{name}.c: expected one of FAST, BEST, not a list"
+
+
+def test_the_table_of_a_secret_stays_out_of_messages(name, tmp_path):
+    pf.define(name, {"x": 1}, sensitive=True)
+    (error,) = errors_of_file(tmp_path / "c.toml", f'{name} = {{hunter1 = "hunter2"}}')
+    assert "hunter" not in error
+    assert error.endswith(f"--{name}=<redacted>: expected KEY=VALUE, and each value an integer")
+
+
 def test_no_part_of_a_date_or_time_is_dropped(name):
     day = pf.define(f"{name}_day", dt.date(2026, 1, 31))
     with pytest.raises(pf.FlagValueError, match="expected a date, not a datetime"):
