@@ -51,13 +51,19 @@ class State:
         self._hooks = active_hooks()
         self._modules = set(sys.modules)
         self._input = argv.environment_prefix(), config.last()
+        self._reloaded: set[str] = set()
         self._former: dict[Flag[Any], former.Former] = {}
         former.keepers.add(self)
 
     def keep(self, flag: Flag[Any]) -> None:
         """Keep the definition of a flag, which is about to go, unless it is a new one."""
-        if flag not in self._former and flag not in self.definitions():
+        is_old = flag not in self.definitions() or flag.module in self._reloaded
+        if flag not in self._former and is_old:
             self._former[flag] = former.Former(flag)
+
+    def reloaded(self, module: str) -> None:
+        """Let what a module defines stay that is being reloaded: its variables stay, too."""
+        self._reloaded.add(module)
 
     def changes(self) -> list[Flag[Any]]:
         """Return the flags that have another value, or one from another source."""
@@ -79,10 +85,10 @@ class State:
         new = self.definitions()
         _forget([f for f in new if f not in self._former and not self._stays(f.module)])
         for flag, before in self._former.items():
-            if flag in new or not flag.defined:
+            if not flag.defined or (flag in new and flag.module not in self._reloaded):
                 before.put_back(flag)
         former.keepers.discard(self)
-        add_removed(self._hooks)
+        add_removed(self._hooks, self._reloaded.__contains__)
         self.restore_values()
 
     def restore_values(self) -> None:
@@ -93,11 +99,12 @@ class State:
         check(lib.pd_snapshot_restore(self._snapshot, err), err)
 
     def _stays(self, module: str) -> bool:
-        """Return whether a module was first imported since, and will not be again.
+        """Return whether a module was first imported since, and will not be again, or reloaded.
 
         What it defined while it was imported must stay, too.
         """
-        return module not in self._modules and module in sys.modules
+        imported = module not in self._modules and module in sys.modules
+        return imported or module in self._reloaded
 
 
 def _forget(flags: list[Flag[Any]]) -> None:
@@ -132,9 +139,9 @@ class isolated:  # noqa: N801 - reads as a statement
     what is frozen, and whether startup is over. Hooks that were added are removed, and those that
     were removed are added again. Flags that were undefined or replaced have their definitions
     again, and those that Python code has defined are undefined, unless a module did so that was
-    imported for the first time: it stays imported. Native libraries stay loaded, and their flags
-    stay defined, without the values that they were given. An override that is still open ends.
-    Watchers are notified of what changes back; validators are not asked.
+    imported for the first time or reloaded: it stays imported. Native libraries stay loaded, and
+    their flags stay defined, without the values that they were given. An override that is still
+    open ends. Watchers are notified of what changes back; validators are not asked.
 
     The values, if any, are set at the beginning, all or none, as set at run time; if one is
     refused, its exception is raised and its `errors` has all of them. Of a `unittest.TestCase`,

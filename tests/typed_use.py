@@ -99,6 +99,8 @@ if TYPE_CHECKING:
     assert_type(pf.define("price", Decimal(1)).value, Decimal)
     assert_type(pf.define("paths", [Path("a")]), pf.Flag[tuple[Path, ...]])
     assert_type(pf.define("paths", [], items=Path), pf.Flag[tuple[Path, ...]])
+    pf.define("copies", Path("a"), choices=[Path("a"), "b//c"])
+    pf.define("chosen", None, type=Mode, choices=[Mode.FAST, "BEST"])
     assert_type(pf.define("modes", (Mode.FAST,), items=Mode), pf.Flag[tuple[Mode, ...]])
     assert_type(pf.define("sizes", [], type=list[int], multi=True), pf.Flag[tuple[int, ...]])
     assert_type(pf.define("options", {"a": 1}), pf.Flag[dict[str, int]])

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
         def keep(self, flag: Flag[Any]) -> None:
             """Keep the definition of the flag if it will be put back."""
 
+        def reloaded(self, module: str) -> None:
+            """Note that a module runs again, so its definitions before that are of no use."""
+
 
 keepers: WeakSet[Keeper] = WeakSet()
 
@@ -27,6 +30,12 @@ def note(flag: Flag[Any]) -> None:
     if keepers and flag.defined and not flag._info().owner:  # noqa: SLF001 - of the package
         for keeper in list(keepers):
             keeper.keep(flag)
+
+
+def note_reload(module: str) -> None:
+    """Tell the keepers that a module is being reloaded."""
+    for keeper in list(keepers):
+        keeper.reloaded(module)
 
 
 class Listener:

@@ -111,10 +111,10 @@ def remove_new(before: _Ours, keeps: Callable[[str], bool]) -> None:
             hook.remove()
 
 
-def add_removed(before: _Ours) -> None:
-    """Add the hooks again that were removed since."""
+def add_removed(before: _Ours, drops: Callable[[str], bool]) -> None:
+    """Add the hooks again that were removed since, unless `drops(module)`."""
     for hook, add in before.values():
-        if not hook._number:  # noqa: SLF001 - of this file
+        if not (hook._number or drops(hook.module)):  # noqa: SLF001 - of this file
             with suppress(FlagError, ReferenceError):  # its flag or weak callback may be gone
                 hook._begin(add)  # noqa: SLF001
 

@@ -64,10 +64,13 @@ def redefine(
     None if nobody asked for that and the code of `frame` isn't that of the flag.
     """
     old = _found(pointer)
-    if not asked and (old is None or not _runs_again(old, frame)):
+    again = old is not None and _runs_again(old, frame)
+    if not asked and not again:
         return None
     hooks = [] if old is None else added.hooks_of(old, _module_of(old))
-    if old is not None:
+    if old is not None and again and _module_of(old) != "__main__":
+        former.note_reload(_module_of(old))
+    elif old is not None:
         former.note(old)
     handle[0] = ffi.NULL
     err = new_error()

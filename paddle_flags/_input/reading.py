@@ -36,7 +36,7 @@ class FileValue(NamedTuple):
 
     name: str
     text: str
-    kind: str  # "text", "integer", "number", "bool" or "date"; of a list, its items'
+    kind: str  # of a Scalar; of a list, its items'; or "table", which is an empty one
     is_list: bool
     at: Place
     key: Place | None = None
@@ -103,6 +103,12 @@ class Reading:
     def repeated(self, keys: Sequence[str], at: Place, first: Place) -> None:
         """Record an error for a key that was at `first` before."""
         self.refuse(keys, at, f"is given twice, first on line {first.line}")
+
+    def add_empty(self, keys: Sequence[str], at: Place) -> None:
+        """Take an empty table: the value of a flag if that is a dict."""
+        if self.wants(keys):
+            name = ".".join(keys[len(self.table) :])
+            self.values.append(FileValue(name, "", "table", is_list=False, at=at))
 
     def add(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
         """Take the value, which stands at `at`, of a key that was claimed."""

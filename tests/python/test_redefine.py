@@ -343,6 +343,40 @@ def test_a_kept_value_is_checked_by_the_validator_of_the_reloaded_module(name, r
     assert pf.get(name) == 3
 
 
+RELOADED = """
+import enum
+import paddle_flags as pf
+class Mode(enum.Enum):
+    FAST = 1
+    BEST = 2
+mode = pf.define("NAME", Mode.FAST)
+@mode.validate
+def is_mine(value):
+    return value is None or isinstance(value, Mode)
+"""
+
+
+def test_a_definition_that_a_reload_made_stays_after_an_isolated_block(name, run):
+    module = run(RELOADED)
+    old = module.Mode
+    module.mode.value = old.BEST
+    with pf.testing.isolated():
+        module.mode.value = old.FAST
+        run(RELOADED)
+        assert module.Mode is not old
+    assert (module.mode.value, module.mode.source) == (module.Mode.BEST, "run time")
+    module.mode.value = module.Mode.FAST
+    run(RELOADED + "extra = pf.define('NAME_extra', 1)\n")
+    with pf.testing.isolated():
+        pf.define(name, "x", replace=True)
+    assert module.mode.value is module.Mode.FAST
+    with pf.testing.isolated():
+        run(RELOADED)
+        pf.define(name, "x", replace=True)
+    assert module.mode.value is module.Mode.FAST
+    module.mode.value = module.Mode.BEST
+
+
 def test_watchers_of_other_modules_stay_when_one_is_reloaded(name, run):
     run("flag = pf.define('NAME', 3)\n")
     heard: list[Any] = []
