@@ -116,8 +116,11 @@ def _given(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
             given.values[flag.name] = flag.text
 
     each(all_flags(), look)
-    for name, text in _waiting().items():
-        given.values[name] = text
+    for name, value in _waiting().items():
+        if value.sensitive and not sensitive:
+            left_out[name] = "is sensitive"
+        else:
+            given.values[name] = value.text
     return given, left_out
 
 
@@ -128,13 +131,25 @@ def _has_new_default(flag: Any) -> bool:
     return older and not flag.optional
 
 
-def _waiting() -> Values:
-    """Return the values that wait for their flags."""
-    values: Values = {}
+class _Waiting(NamedTuple):
+    """A value that waits for its flag."""
+
+    text: str | None
+    sensitive: bool
+    rank: int
+
+
+def _waiting() -> dict[str, _Waiting]:
+    """Return the values that flags will have when they are defined."""
+    values: dict[str, _Waiting] = {}
     info = ffi.new("pd_pending_info *", {"size": ffi.sizeof("pd_pending_info")})
     index = 0
     while lib.pd_pending_get(index, info, ffi.NULL) == lib.PD_OK:
-        values[to_text(info.name)] = to_text(info.text) if info.text else None
+        name, text = to_text(info.name), to_text(info.text) if info.text else None
+        sensitive = bool(info.sensitive) or (name in values and values[name].sensitive)
+        rank = lib.pd_source_rank(info.origin.source)
+        if name not in values or rank >= values[name].rank:
+            values[name] = _Waiting(text, sensitive, rank)
         index += 1
     return values
 

@@ -145,6 +145,18 @@ pf.check_pending()
     )
 
 
+def test_check_pending_names_values_of_flags_that_were_undefined(name):
+    with pf.testing.isolated():
+        flag = pf.define(name, 1, sensitive=True)
+        pf.parse(["prog", f"--{name}=7"], exit=False)
+        pf.undefine(flag)
+        with pytest.raises(pf.UndefinedFlagError, match=f"^--{name}: the flag is not defined"):
+            pf.check_pending()
+        pf.define(name, 1)
+        pf.check_pending()
+    pf.check_pending()
+
+
 def test_without_permission_unknown_flags_are_errors(name):
     with pytest.raises(pf.FlagParseError, match="no such flag"):
         pf.parse(["prog", f"--{name}=1"], exit=False)

@@ -33,6 +33,9 @@ def late(_):
 def state(name):
     return pf.FLAGS[name].value, pf.FLAGS[name].source
 
+def secret(_):
+    return pf.define("secret", "", sensitive=True).value
+
 def late_size(_):
     return pf.define("late_size", None, type=int).value
 
@@ -96,6 +99,21 @@ with multiprocessing.get_context("spawn").Pool(1) as pool:
     print(size.value, pool.map(late_size, [0]))
 """
     assert program(tmp_path, text) == "None [None]\n"
+
+
+def test_values_of_flags_that_were_undefined_wait_in_a_child(tmp_path):
+    text = """
+pf.define("late", 1).value = 7
+pf.define("secret", "", sensitive=True).value = "hunter2"
+pf.undefine("late")
+pf.undefine("secret")
+print(pf.propagate())
+with multiprocessing.get_context("spawn").Pool(1) as pool:
+    print(pool.map(late, [0]), pool.map(secret, [0]))
+print(child("print(pf.define('late', 1).value, pf.define('secret', '').value)"))
+"""
+    shown = program(tmp_path, text).splitlines()
+    assert shown == ["{'secret': 'is sensitive'}", "[7] ['hunter2']", "7"]
 
 
 def test_other_programs_have_the_default_of_set_default(tmp_path):
