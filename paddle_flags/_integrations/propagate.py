@@ -6,11 +6,10 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from paddle_flags._core.define import define
 from paddle_flags._core.frames import public
-from paddle_flags._core.redefine import undefine
 from paddle_flags._core.registry import FLAGS, all_flags
 from paddle_flags._core.status import check, leave_warning, new_error, to_bytes, to_text
+from paddle_flags._core.waiting import drop_waiting, waiting
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import Options
 from paddle_flags._native import ffi, lib
@@ -142,15 +141,12 @@ class _Waiting(NamedTuple):
 def _waiting() -> dict[str, _Waiting]:
     """Return the values that flags will have when they are defined."""
     values: dict[str, _Waiting] = {}
-    info = ffi.new("pd_pending_info *", {"size": ffi.sizeof("pd_pending_info")})
-    index = 0
-    while lib.pd_pending_get(index, info, ffi.NULL) == lib.PD_OK:
+    for info in waiting():
         name, text = to_text(info.name), to_text(info.text) if info.text else None
         sensitive = bool(info.sensitive) or (name in values and values[name].sensitive)
         rank = lib.pd_source_rank(info.origin.source)
         if name not in values or rank >= values[name].rank:
             values[name] = _Waiting(text, sensitive, rank)
-        index += 1
     return values
 
 
@@ -159,25 +155,16 @@ def _waiting() -> dict[str, _Waiting]:
 
 def _take_back(names: list[str]) -> None:
     """Let flags have their defaults; values that wait for one of them are dropped."""
-    waiting = _waiting()
+    known = _waiting()
     for name in names:
         try:
             if name in FLAGS:
                 if FLAGS[name].source != "default":
                     FLAGS[name].reset()
-            elif name in waiting:
-                _drop_waiting(name)
+            elif name in known:
+                drop_waiting(name)
         except FlagError as error:
             leave_warning(FlagWarning(f"{_PARENT}: {error}"))
-
-
-def _drop_waiting(name: str) -> None:
-    """Let a flag take the values that wait for it, and go."""
-    try:
-        define(name, "").reset()
-    finally:
-        if name in FLAGS:
-            undefine(name)
 
 
 def _apply(values: Values, source: int, place: str) -> None:
