@@ -21,7 +21,7 @@ from paddle_flags._input.reading import Reading
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from paddle_flags._input.reading import FileValue, Place
 
@@ -90,14 +90,20 @@ class ConfigFiles:
             fail(config, f"{reading.path}: has no table {'.'.join(file.table)}")
         place = ffi.new("char[]", to_bytes(reading.path))
         origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FILE, "place": place})
-        for value in with_dicts(self._renamed(reading.values)):
+        for value in with_dicts(self._renamed(reading, config)):
             _add(config, value, origin)
         for problem in reading.problems:
             fail(config, problem)
 
-    def _renamed(self, values: Iterable[FileValue]) -> Iterator[FileValue]:
-        for value in values:
-            name = self._flag_in_file(value.name)
+    def _renamed(self, reading: Reading, config: Any) -> Iterator[FileValue]:
+        for value in reading.values:
+            try:
+                name = self._flag_in_file(value.name)
+            except errors.UndefinedFlagError as error:
+                at = value.key or value.at
+                place = f"{reading.path}:{at.line}:{at.column}"
+                fail(config, f"{place}: {error}", lib.PD_ERR_UNDEFINED)
+                continue
             if name is not None:
                 yield value._replace(name=name)
 
