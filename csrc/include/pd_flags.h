@@ -708,13 +708,15 @@ typedef struct pd_pending_info {
   const char *name; /* as written */
   const char *text; /* NULL: none, as in --name and --noname */
   pd_origin origin;
+  bool sensitive;   /* the flag was, before pd_flag_unregister; false if it is not known */
 } pd_pending_info;
 
-/* The pending values; `index` counts from 0. PD_ERR_ARGUMENT: it is too big. */
+/* The pending values, and those that wait since pd_flag_unregister; `index` counts from 0.
+ * PD_ERR_ARGUMENT: it is too big. */
 PD_API pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err);
 
-/* PD_ERR_UNDEFINED: there are pending values, for names that are not defined. Each is an error in
- * `errors` (may be NULL) that suggests the nearest known flag. */
+/* PD_ERR_UNDEFINED: values wait for names that are not defined. Each is an error in `errors` (may be
+ * NULL) that suggests the nearest known flag. */
 PD_API pd_status pd_pending_check(pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------

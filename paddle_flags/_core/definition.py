@@ -6,7 +6,7 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 from _weakref import ref  # as weakref, without what that imports
 
 from paddle_flags._core import lists
-from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.flag import Flag, flag_of, names_in
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
     expect,
@@ -139,6 +139,10 @@ class Definition:
     def register(self, frame: FrameType | None, *, replace: bool) -> Flag[Any]:
         """Define the flag, for the code of `frame`, which may do it again; None for nobody's."""
         context = self._begin_conversion()
+        if self._kind.via is not None and self._kind.via.takes_tables:
+            from paddle_flags._core.waiting import join_tables  # noqa: PLC0415 - seldom used
+
+            join_tables(self._names())
         handle = ffi.new("pd_flag **")
         try:
             return self._register(handle, frame, context, replace=replace)
@@ -173,6 +177,10 @@ class Definition:
         expect(status, err)
         settle(flag)
         return flag
+
+    def _names(self) -> list[str]:
+        others = self.pointer.aliases, self.pointer.old_names
+        return [self._name, *(name for names in others if names for name in names_in(names))]
 
     def _begin_conversion(self) -> int:
         via = self._kind.via

@@ -21,7 +21,7 @@ from paddle_flags._input.reading import Reading
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from paddle_flags._input.reading import FileValue, Place
 
@@ -94,14 +94,20 @@ class ConfigFiles:
         def refuse(at: Place, why: str) -> None:
             fail(config, f"{reading.path}:{at.line}:{at.column}: {why}", lib.PD_ERR_VALUE)
 
-        for value in with_dicts(self._renamed(reading.values), refuse):
+        for value in with_dicts(self._renamed(reading, config), refuse):
             _add(config, value, origin)
         for problem in reading.problems:
             fail(config, problem)
 
-    def _renamed(self, values: Iterable[FileValue]) -> Iterator[FileValue]:
-        for value in values:
-            name = self._flag_in_file(value.name)
+    def _renamed(self, reading: Reading, config: Any) -> Iterator[FileValue]:
+        for value in reading.values:
+            try:
+                name = self._flag_in_file(value.name)
+            except errors.UndefinedFlagError as error:
+                at = value.key or value.at
+                place = f"{reading.path}:{at.line}:{at.column}"
+                fail(config, f"{place}: {error}", lib.PD_ERR_UNDEFINED)
+                continue
             if name is not None:
                 yield value._replace(name=name)
 

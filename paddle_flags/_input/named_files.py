@@ -26,8 +26,15 @@ def config_flag(options: Options) -> Flag[Any]:
     flag: Flag[Any] = (
         FLAGS[name] if name in FLAGS else define(name, (), _HELP, items=str, multi=True)
     )
-    if flag.type != "string" or flag.items not in (None, "string") or flag.sensitive:
-        message = f"config_flag: {shown(name)}: expected a flag for text or for a list of texts"
+    why = ""
+    type_ = flag._type  # noqa: SLF001 - of the package
+    is_table = type_ is not None and type_.takes_tables
+    if flag.type != "string" or flag.items not in (None, "string") or is_table:
+        why = "expected a flag for text or for a list of texts"
+    elif flag.sensitive:
+        why = "is sensitive, and messages name the files"
+    if why:
+        message = f"config_flag: {shown(name)}: {why}"
         raise errors.FlagArgumentError(message)
     return flag
 
@@ -53,7 +60,7 @@ def _named(tokens: list[str], options: Options) -> list[str]:
     flag = config_flag(options)
     text = look(tokens, options, flag=flag).text
     if text is None:  # nothing new: what the flag has
-        return list(flag.value) if flag.items else [flag.value][: len(flag.value)]
+        text = flag.text
     return list(lists.decode(str, text)) if flag.items else [text][: len(text)]
 
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.missing import needs_extra
-from paddle_flags._input.reading import Place, Places, Reading, Scalar, Stop, number_text, quote
+from paddle_flags._input.reading import Place, Places, Reading, Scalar, Stop, number_text
 from paddle_flags._input.tree import Tree
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ _LONGEST = 1000  # digits; no number has as many
 
 # Line breaks, tabs and properties of nodes that only one of the two parsers knows or places.
 _UNLIKE = re.compile("[\t\r\x85\u2028\u2029\ufeff!&*%?|>]")
+
+_HANDLE = re.compile("(undefined tag handle) .*")
 
 
 def read(text: str, reading: Reading, *, pure: bool = False) -> None:
@@ -110,7 +112,7 @@ class _EventReader:
                 self._stop("expected a name before the colon")
             is_table = isinstance(event, events.MappingStartEvent)
             if event.tag not in (None, "!", _TABLE if is_table else _LIST):
-                self._refuse_tag(event)
+                self._refuse_tag()
             self._tree.begin(self._last, is_table=is_table)
         elif isinstance(event, events.CollectionEndEvent):
             self._tree.end()
@@ -152,13 +154,15 @@ class _EventReader:
             tag = event.tag
         # str() of a tag is slow, and most tags are their suffix.
         kind = _KINDS.get(getattr(tag, "suffix", None) or "") or _KINDS.get(str(tag))
-        return kind or self._refuse_tag(event)
+        return kind or self._refuse_tag()
 
-    def _refuse_tag(self, event: Any) -> NoReturn:
-        self._stop(f"the tag {quote(str(event.tag))} is not supported, expected a plain value")
+    def _refuse_tag(self) -> NoReturn:
+        # The tag may be a secret that begins with an exclamation mark.
+        self._stop("tags (!name) are not supported, expected the value itself")
 
 
 def _reason(error: Any) -> str:
-    """Return what a MarkedYAMLError says, on one line."""
+    """Return what a MarkedYAMLError says, on one line, without a tag, which may be a secret."""
     parts = [part for part in (error.context, error.problem) if part]
-    return ", ".join(" ".join(str(part).split()) for part in parts)
+    text = ", ".join(" ".join(str(part).split()) for part in parts)
+    return _HANDLE.sub(r"\1", text)

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.registry import all_flags
+from paddle_flags._core.registry import FLAGS, all_flags
 from paddle_flags._core.status import check, leave_warning, new_error, to_bytes, to_text
+from paddle_flags._core.waiting import drop_waiting, waiting
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import Options
 from paddle_flags._native import ffi, lib
 from paddle_flags._report.facts import each
 from paddle_flags.errors import FlagError, FlagWarning
 
-if TYPE_CHECKING:
-    from collections.abc import Container
-
 VARIABLE = "PADDLE_FLAGS_PARENT"
 """The environment variable with the values of the parent, as a JSON object of texts."""
 
+_PARENT = "parent process"  # the place of its values
 _KEY = "paddle_flags"  # in what multiprocessing hands to each child
 
 Values = dict[str, "str | None"]
+
+
+class _Given(NamedTuple):
+    """What a child gets."""
+
+    values: Values
+    defaults: list[str]
+    """Flags that have their default, or no value: a child resets them."""
 
 
 @public
@@ -37,17 +44,20 @@ def propagate() -> dict[str, str]:
     `PADDLE_FLAGS_PARENT`. Call `propagate` again after a change.
 
     In a child of multiprocessing by spawn or forkserver, a value has the source
-    "run time"; in another program, "environment", so that its command line takes
-    precedence. Values for flags that the child has not defined wait for them. If such a
-    value does not suit its flag, the definition raises FlagValueError. If the flag is
-    defined already, the child issues a FlagWarning and keeps its own value.
+    "run time", and a flag that has its default here is reset, whatever the child's
+    command line says. In another program, a value has the source "environment", so that
+    its command line takes precedence. A default of `set_default` is passed on as a value.
+
+    Values for flags that the child has not defined wait for them. If such a value does
+    not suit its flag, the definition raises FlagValueError. If the flag is defined
+    already, the child issues a FlagWarning and keeps its own value.
 
     Returns the flags that were left out of the variable, each with the reason.
     """
     import multiprocessing  # noqa: PLC0415 - seldom used
 
-    values, left_out = _values(sensitive=False)
-    os.environ[VARIABLE] = json.dumps(values)
+    given, left_out = _given(sensitive=False)
+    os.environ[VARIABLE] = json.dumps(given.values)
     # Each new Process copies this dictionary, and is pickled with it unless it is forked.
     config = multiprocessing.current_process()._config  # type: ignore[attr-defined]  # noqa: SLF001
     config[_KEY] = _Carrier()
@@ -58,15 +68,14 @@ class _Carrier:
     """Turns into a call of `_receive`, with the values of the moment, when it is pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A flag that has gone back to its default must not keep what the variable says.
-        told = json.loads(os.environ.get(VARIABLE, "{}"))
-        values, _ = _values(sensitive=True, defaults=told)
-        return _receive, (values,)
+        given, _ = _given(sensitive=True)
+        return _receive, tuple(given)
 
 
-def _receive(values: Values) -> _Carrier:
+def _receive(values: Values, defaults: list[str]) -> _Carrier:
     """Set the values in a child of multiprocessing, whose own children get them, too."""
-    _apply(values, lib.PD_SOURCE_RUNTIME, "parent process")
+    _take_back(defaults)
+    _apply(values, lib.PD_SOURCE_RUNTIME, _PARENT)
     return _Carrier()
 
 
@@ -90,33 +99,72 @@ def _is_value(text: object) -> bool:
 # ---- the parent ----
 
 
-def _values(*, sensitive: bool, defaults: Container[str] = ()) -> tuple[Values, dict[str, str]]:
-    """Return values as text, and why other flags are left out.
-
-    Defaults are not among them, except those of the flags in `defaults`.
-    """
-    values: Values = {}
+def _given(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
+    """Return what a child gets, and why other flags are left out."""
+    given = _Given({}, [])
     left_out: dict[str, str] = {}
 
     def look(flag: Any) -> None:
-        is_default = flag.source == "default" and flag.name not in defaults
-        if is_default or flag.read_only or flag.retired is not None:
+        if flag.read_only or flag.retired is not None:
             return
-        if flag.sensitive and not sensitive:
+        if flag.source == "default" and not _has_new_default(flag):
+            given.defaults.append(flag.name)
+        elif flag.sensitive and not sensitive:
             left_out[flag.name] = "is sensitive"
         else:
-            values[flag.name] = flag.text
+            given.values[flag.name] = flag.text
 
     each(all_flags(), look)
-    info = ffi.new("pd_pending_info *", {"size": ffi.sizeof("pd_pending_info")})
-    index = 0
-    while lib.pd_pending_get(index, info, ffi.NULL) == lib.PD_OK:
-        values[to_text(info.name)] = to_text(info.text) if info.text else None
-        index += 1
-    return values, left_out
+    for name, value in _waiting().items():
+        if value.sensitive and not sensitive:
+            left_out[name] = "is sensitive"
+        else:
+            given.values[name] = value.text
+    return given, left_out
+
+
+def _has_new_default(flag: Any) -> bool:
+    """Return whether `set_default` gave a flag, which has its default, that default."""
+    entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
+    older = lib.pd_flag_get_entry(flag.handle, 1, entry, ffi.NULL) == lib.PD_OK
+    return older and not flag.optional
+
+
+class _Waiting(NamedTuple):
+    """A value that waits for its flag."""
+
+    text: str | None
+    sensitive: bool
+    rank: int
+
+
+def _waiting() -> dict[str, _Waiting]:
+    """Return the values that flags will have when they are defined."""
+    values: dict[str, _Waiting] = {}
+    for info in waiting():
+        name, text = to_text(info.name), to_text(info.text) if info.text else None
+        sensitive = bool(info.sensitive) or (name in values and values[name].sensitive)
+        rank = lib.pd_source_rank(info.origin.source)
+        if name not in values or rank >= values[name].rank:
+            values[name] = _Waiting(text, sensitive, rank)
+    return values
 
 
 # ---- the child ----
+
+
+def _take_back(names: list[str]) -> None:
+    """Let flags have their defaults; values that wait for one of them are dropped."""
+    known = _waiting()
+    for name in names:
+        try:
+            if name in FLAGS:
+                if FLAGS[name].source != "default":
+                    FLAGS[name].reset()
+            elif name in known:
+                drop_waiting(name)
+        except FlagError as error:
+            leave_warning(FlagWarning(f"{_PARENT}: {error}"))
 
 
 def _apply(values: Values, source: int, place: str) -> None:

@@ -10,9 +10,10 @@ from paddle_flags._core.missing import needs_extra
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import shown, to_prefix, to_switch, to_text
 from paddle_flags._core.values import native
+from paddle_flags._core.waiting import waiting
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
-from paddle_flags._native import ffi, lib
+from paddle_flags._native import lib
 from paddle_flags._report.facts import each, one_line
 from paddle_flags._report.help import collect
 from paddle_flags.errors import (
@@ -63,13 +64,7 @@ def _look(flag: Flag[Any], *, all: bool) -> _Current | _LeftOut | None:
 
 def _pending() -> dict[str, str]:
     """Return the names of pending values, which a child or a later process would not take."""
-    names: dict[str, str] = {}
-    info = ffi.new("pd_pending_info *", {"size": ffi.sizeof("pd_pending_info")})
-    index = 0
-    while lib.pd_pending_get(index, info, ffi.NULL) == lib.PD_OK:
-        names[to_text(info.name)] = "is not defined"
-        index += 1
-    return names
+    return {to_text(info.name): "is not defined" for info in waiting()}
 
 
 # ---- arguments and variables ----

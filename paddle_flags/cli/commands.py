@@ -129,6 +129,7 @@ class _Line:
     def choose(self, tokens: list[str]) -> list[str]:
         """Find the command; return what is to be parsed, and add errors to the options."""
         self._program = tokens[0] if tokens else ""
+        helps = False
         while not self.command:
             at = look(tokens, self._options, argument=len(self.names)).at
             if at == len(tokens):
@@ -139,6 +140,7 @@ class _Line:
             name = tokens[at]
             if name == "help" and not self.names and name not in self.table:
                 tokens = [*tokens[:at], *tokens[at + 1 :], "--help"]
+                helps = True
             elif name in self.table:
                 self._enter(name)
             else:
@@ -148,8 +150,18 @@ class _Line:
                 self._options.commands = len(self.names)
                 return tokens[:at]  # what is behind it may belong to it
         self._options.commands = len(self.names)
+        if helps:
+            return self._without_arguments(tokens)
         self._check_arguments(tokens)
         return tokens
+
+    def _without_arguments(self, tokens: list[str]) -> list[str]:
+        """Return the tokens up to an argument behind the names, which is an error."""
+        at = look(tokens, self._options, argument=len(self.names)).at
+        if at < len(tokens):
+            why = f"expected no argument after help {' '.join(self.names)}"
+            self._options.problems.append(f"{tokens[at]}: {why}")
+        return tokens[:at]
 
     def _enter(self, name: str) -> None:
         before = set(all_flags())
@@ -190,9 +202,22 @@ class _Line:
         while len(parts) > 1 and isinstance(table, Mapping) and parts[0] in table:
             table = table[parts[0]]
             used.append(parts.pop(0))
-        if not used or name in FLAGS:
-            return name
-        return ".".join(parts) if used == self.names[: len(used)] else None
+        if used != self.names[: len(used)] and name not in FLAGS:
+            return None
+        if len(parts) > 1 and isinstance(table, Mapping):
+            self._refuse_misspelt(name, used, parts, table)
+        return name if not used or name in FLAGS else ".".join(parts)
+
+    def _refuse_misspelt(self, name: str, used: list[str], parts: list[str], table: Table) -> None:
+        """Raise an error for a name in the table of a misspelt command, unless flags begin so."""
+        near = nearest(parts[0], table)
+        if not near or self._options.allow_pending:
+            return
+        starts = (f"{parts[0]}.", ".".join([*used, parts[0], ""]))
+        if not any(f"{flag}.".startswith(starts) for flag in FLAGS):
+            meant = ".".join([*used, near, *parts[1:]])
+            message = f"{name}: no such flag; did you mean '{meant}'?"
+            raise errors.UndefinedFlagError(message)
 
     # ---- Help and completion ----
 

@@ -70,6 +70,25 @@ TEST(no_flag_is_undefined_for_NULL) {
   CHECK_STATUS(pd_flag_replace(&def, NULL, 1, NULL, &err), PD_ERR_ARGUMENT, "hooks is NULL");
 }
 
+TEST(the_values_of_an_undefined_flag_are_listed_with_those_that_wait) {
+  pd_pending_info info = {.size = sizeof info};
+  pd_flag_def def = definition(PD_TYPE_int64, "level");
+  pd_flag *flag;
+  def.sensitive = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  assign(flag, "5", &argv3);
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  CHECK_OK(pd_pending_get(0, &info, &err));
+  CHECK_STR(info.name, "level");
+  CHECK_STR(info.text, "5");
+  CHECK(info.origin.source == PD_SOURCE_ARGV && info.sensitive);
+  CHECK(pd_pending_get(1, &info, NULL) == PD_ERR_ARGUMENT);
+  CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED, "--level: the flag is not defined");
+  define_int("level", 3);
+  CHECK_OK(pd_pending_check(NULL, &err));
+  CHECK(pd_pending_get(0, &info, NULL) == PD_ERR_ARGUMENT);
+}
+
 TEST(the_next_definition_gets_the_handle_and_the_values_that_were_given) {
   pd_flag *flag = define_int("level", 3);
   assign(flag, "5", &argv3);

@@ -127,6 +127,11 @@ def test_required_flags_are_asked_for_at_the_end_alone(prog):
             "remote add a b c",
             "prog.py remote add: error: expected at most 2 arguments: NAME [URL]\n",
         ),
+        (
+            "help remote add x y",
+            "prog.py remote add: error: x: expected no argument after help remote add\n",
+        ),
+        ("help eval x", "prog.py eval: error: x: expected no argument after help eval\n"),
         ("remote drop a b", "prog.py remote drop: error: expected at most 1 argument: NAME\n"),
         (
             "--lr 0.1 train",
@@ -207,6 +212,26 @@ def test_a_file_has_a_table_for_each_command(place, prog):
     assert (status, said) == (2, "prog.py remote add: error: a.json:1:91: nothing: no such flag\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            '{"trian": {"lr": 0.5}}',
+            "a.json:1:12: trian.lr: no such flag; did you mean 'train.lr'?\n",
+        ),
+        ('{"seeds": {"a": 1}}', "a.json:1:12: seeds.a: no such flag\n"),
+        (
+            '{"remote": {"ad": {"seed": 1}}}',
+            "a.json:1:20: remote.ad.seed: no such flag; did you mean 'remote.add.seed'?\n",
+        ),
+    ],
+)
+def test_a_table_of_a_misspelt_command_is_an_error_with_its_name(place, prog, text, said):
+    write(place / "a.json", text)
+    ended = prog("remote add x --config=a.json")
+    assert outcome(ended) == (2, f"prog.py remote add: error: {said}")
+
+
 # ---- in this process ----
 
 
@@ -261,6 +286,23 @@ def test_a_command_may_take_the_flags_of_others_as_they_are(name):
     line = (f"--{name}=2", "wrap", f"--{name}=3", "prog", f"--{name}=4", "--other")
     assert call({"wrap": wrap}, *line, stop_at_argument=True) == ("prog", f"--{name}=4", "--other")
     assert flag.value == 3
+
+
+def test_a_table_of_a_flag_or_of_one_that_may_come_is_not_that_of_a_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pf.testing.isolated():
+        tried = pf.define("trian", {"a": 1})
+        pf.define("evil.a", 1)
+        Path("a.json").write_text('{"trian": {"b": 2}, "evil": {"b": 1}, "remot": {"c": 1}}')
+        options = {"config": "a.json", "allow_pending": True}
+        table = {"train": lambda: tried.value, "evil2": print, "remote": print}
+        assert call(table, "train", **options) == {"b": 2}
+        with pytest.raises(pf.FlagParseError) as refused:
+            call(table, "train", config="a.json")
+    assert [str(error) for error in refused.value.errors] == [
+        "a.json:1:49: remot.c: no such flag; did you mean 'remote.c'?",
+        "a.json:1:30: evil.b: no such flag; did you mean 'evil.a'?",
+    ]
 
 
 def test_a_command_named_help_is_the_programs_own():

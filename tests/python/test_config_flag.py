@@ -117,6 +117,29 @@ def test_the_default_of_the_flag_names_files_too(here, python):
     assert said == "2\n"
 
 
+@pytest.mark.parametrize(
+    ("definition", "level"),
+    [
+        ("None, type=str", 1),
+        ("None, type=Path", 1),
+        ("None, type=List[str]", 1),
+        ("Path('a.json')", 2),
+        ("[Path('a.json')]", 2),
+    ],
+)
+def test_the_default_of_the_flag_may_be_none_or_paths(here, python, definition, level):
+    write(here / "a.json", '{"level": 2}')
+    said = python(
+        "from pathlib import Path\nfrom typing import List\n"
+        "level = pf.define('level', 1)\n"
+        f"pf.define('conf', {definition})\n"
+        "pf.parse(config_flag='conf')\n"
+        "print(level.value)",
+        cwd=here,
+    ).stdout
+    assert said == f"{level}\n"
+
+
 def test_a_flag_for_one_text_names_one_file(here, python):
     write(here / "a,b.json", '{"level": 2}')
     said = python(
@@ -153,6 +176,16 @@ def test_another_type_of_flag_is_a_mistake_of_the_program(name):
     for wrong, error in ((5, TypeError), ("a\0", ValueError), ("-x", pf.FlagNameError)):
         with pytest.raises(error):
             pf.parse(["prog"], config_flag=wrong, exit=False)
+
+
+def test_a_dict_or_a_sensitive_flag_cannot_name_files():
+    with pf.testing.isolated():
+        pf.define("secret", "", sensitive=True)
+        pf.define("table", {"a": "b"})
+        with pytest.raises(pf.FlagArgumentError, match="secret': is sensitive, and messages"):
+            pf.parse(["prog"], config_flag="secret", exit=False)
+        with pytest.raises(pf.FlagArgumentError, match="table': expected a flag for text"):
+            pf.parse(["prog"], config_flag="table", exit=False)
 
 
 def test_a_file_may_be_optional(here, name):

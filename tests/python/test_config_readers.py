@@ -155,6 +155,34 @@ def test_yaml_has_the_same_places_with_libyaml_and_without(text):
     assert read_yaml(yaml_reader.read, text) == read_yaml(yaml_reader.read, text, pure=True)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "!hunter2",
+        "!hunter2 x",
+        "!!hunter2 x",
+        "!<hunter2> x",
+        "!hunter2!b x",
+        "!hunter2 [a]",
+        "!hunter2 {a: 1}",
+        "&hunter2 x",
+        "*hunter2",
+        "%hunter2",
+        "|hunter2",
+        '"hunter2',
+        "hunter2: x",
+        "[hunter2, {a: b}]",
+        '"\\U11111111hunter2"',
+    ],
+)
+def test_an_error_in_yaml_does_not_show_the_value_which_may_be_a_secret(value):
+    reading = Reading("a.yaml")
+    with suppress(Stop):
+        yaml_reader.read(f"password: {value}\n", reading)
+    assert reading.problems or value == "&hunter2 x"
+    assert "hunter" not in "".join(reading.problems)
+
+
 texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=12)
 VALUES = {
     "bool": st.booleans(),

@@ -362,6 +362,17 @@ def test_what_is_left_out_of_any_form_comes_with_its_reason(python, form):
     assert "'turbo': 'is retired'" in more
 
 
+def test_values_of_flags_that_were_undefined_are_left_out(python):
+    text = (
+        "pf.define('level', 1).value = 7\npf.define('same', 1)\nfound = {}\n"
+        "pf.undefine('level')\npf.undefine('same')\n"
+        "print(pf.dump('argv', left_out=found), found)\nprint(pf.dump(), end='')"
+    )
+    assert python(text).stdout == (
+        "[] {'level': 'is not defined'}\n# pending\n# --level: left out, not defined\n"
+    )
+
+
 def test_comments_name_what_is_left_out(python):
     assert dump_with_pending(python, "print(pf.dump('toml'))").startswith(
         "# left out: token is sensitive\n"

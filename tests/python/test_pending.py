@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
+from support import package, write
 
 import paddle_flags as pf
+
+if sys.version_info < (3, 11):
+    package("tomli")
 
 
 def give(*words: str) -> list[str]:
@@ -145,6 +150,18 @@ pf.check_pending()
     )
 
 
+def test_check_pending_names_values_of_flags_that_were_undefined(name):
+    with pf.testing.isolated():
+        flag = pf.define(name, 1, sensitive=True)
+        pf.parse(["prog", f"--{name}=7"], exit=False)
+        pf.undefine(flag)
+        with pytest.raises(pf.UndefinedFlagError, match=f"^--{name}: the flag is not defined"):
+            pf.check_pending()
+        pf.define(name, 1)
+        pf.check_pending()
+    pf.check_pending()
+
+
 def test_without_permission_unknown_flags_are_errors(name):
     with pytest.raises(pf.FlagParseError, match="no such flag"):
         pf.parse(["prog", f"--{name}=1"], exit=False)
@@ -232,3 +249,39 @@ def test_imports_keep_their_names_in_a_namespace(plugin, name):
     loaded = pf.load_plugin(plugin(source), namespace="ns")
     assert list(loaded.flags) == [f"ns.{name}_x"]
     loaded.unload()
+
+
+@pytest.mark.parametrize(
+    ("files", "value", "place"),
+    [
+        (["[late]\nb = 5\nc = 6\n"], {"b": 5, "c": 6}, "1.toml:2:1"),
+        (["late.c = 6\nlate.b = 5\n"], {"c": 6, "b": 5}, "1.toml:1:1"),
+        (["[late]\nb = 1\nc = 2\n", "[late]\nb = 3\n"], {"b": 3}, "2.toml:2:1"),
+        (["[old-late]\nb = 5\n"], {"b": 5}, "1.toml:2:1"),
+    ],
+)
+def test_a_table_waits_for_a_flag_that_is_a_dict(python, tmp_path, files, value, place):
+    for number, text in enumerate(files, 1):
+        write(tmp_path / f"{number}.toml", text)
+    paths = [f"{number}.toml" for number in range(1, len(files) + 1)]
+    text = f"""
+pf.parse(config={paths}, allow_pending=True)
+late = pf.define("late", {{"a": 1}}, aliases=["old_late"])
+print(late.value, late.source, late.place, pf.reload())
+pf.check_pending()
+"""
+    assert python(text, cwd=tmp_path).stdout == f"{value} file {place} []\n"
+
+
+def test_a_bad_value_in_a_table_that_waited_is_an_error_of_the_definition(python, tmp_path):
+    write(tmp_path / "a.toml", "[late]\nb = 5\nc = 'x'\n")
+    text = """
+pf.parse(config="a.toml", allow_pending=True)
+try:
+    pf.define("late", {"a": 1})
+except pf.FlagValueError as error:
+    print(error)
+"""
+    said = python(text, cwd=tmp_path).stdout
+    assert said.startswith("a.toml:2:1: --late=")
+    assert "item 2: expected an integer" in said

@@ -20,6 +20,8 @@ import paddle_flags as pf
 pf.define("level", 1)
 pf.define("mode", "fast", startup_only=True)
 pf.define("token", "", sensitive=True)
+pf.define("size", None, type=int)
+pf.define("rate", 1.5)
 pf.parse()
 
 def work(_):
@@ -27,6 +29,15 @@ def work(_):
 
 def late(_):
     return pf.define("late", 1).value
+
+def state(name):
+    return pf.FLAGS[name].value, pf.FLAGS[name].source
+
+def secret(_):
+    return pf.define("secret", "", sensitive=True).value
+
+def late_size(_):
+    return pf.define("late_size", None, type=int).value
 
 def child(text):
     ended = subprocess.run([sys.executable, "-c", "import paddle_flags as pf\\n" + text],
@@ -60,6 +71,58 @@ with ProcessPoolExecutor(1, mp_context=context) as executor:
     shown = program(tmp_path, text, "--mode=best", "--level=4").splitlines()
     expected = [f"{{({level}, 'best', 'hunter2')}}" for level in (5, 6)]
     assert shown == [*expected, "(1, 'best', 'hunter2')"]
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("parts", [("pf.propagate()", ""), ("", "pf.propagate()")])
+def test_a_child_takes_back_the_values_that_its_parent_took_back(method, parts, tmp_path):
+    text = f"""
+{parts[0]}
+pf.reset("level")
+pf.FLAGS.size = None
+pf.FLAGS["rate"].set_default(2.5)
+{parts[1]}
+with multiprocessing.get_context("{method}").Pool(1) as pool:
+    print(pool.map(state, ["level", "size", "rate"]))
+"""
+    shown = program(tmp_path, text, "--level=4", "--size=7")
+    assert shown == "[(1, 'default'), (None, 'default'), (2.5, 'run time')]\n"
+
+
+def test_a_flag_without_a_value_has_none_when_a_child_defines_it_later(tmp_path):
+    text = """
+pf.parse(["", "--late_size=7"], allow_pending=True)
+pf.propagate()
+size = pf.define("late_size", None, type=int)
+size.value = None
+with multiprocessing.get_context("spawn").Pool(1) as pool:
+    print(size.value, pool.map(late_size, [0]))
+"""
+    assert program(tmp_path, text) == "None [None]\n"
+
+
+def test_values_of_flags_that_were_undefined_wait_in_a_child(tmp_path):
+    text = """
+pf.define("late", 1).value = 7
+pf.define("secret", "", sensitive=True).value = "hunter2"
+pf.undefine("late")
+pf.undefine("secret")
+print(pf.propagate())
+with multiprocessing.get_context("spawn").Pool(1) as pool:
+    print(pool.map(late, [0]), pool.map(secret, [0]))
+print(child("print(pf.define('late', 1).value, pf.define('secret', '').value)"))
+"""
+    shown = program(tmp_path, text).splitlines()
+    assert shown == ["{'secret': 'is sensitive'}", "[7] ['hunter2']", "7"]
+
+
+def test_other_programs_have_the_default_of_set_default(tmp_path):
+    text = """
+pf.FLAGS["level"].set_default(5)
+pf.propagate()
+print(child("print(pf.define('level', 1).value, pf.define('size', None, type=int).value)"))
+"""
+    assert program(tmp_path, text) == "5 None\n"
 
 
 def test_values_for_flags_that_a_child_defines_later_wait(tmp_path):

@@ -251,6 +251,34 @@ const pd__pending *pd__pending_next(const pd__pending *previous) {
   return NULL;
 }
 
+/* A value that waits for a definition: a pending one, or the one that a flag has kept. */
+typedef struct waiting_value {
+  pd_flag *node; /* NULL: begin with the first */
+  const pd__pending *pending;
+  pd_flag_entry kept; /* if `pending` is NULL */
+} waiting_value;
+
+/* Returns whether the flag, which pd_flag_unregister has undefined, has a value. */
+static bool has_kept(pd_flag *flag, pd_flag_entry *out) {
+  bool given = flag->assigned || pd__flag_override(flag);
+  if (!flag->withdrawn || !given || pd__flag_meant(flag)->defined) return false;
+  return pd__history_at(flag, 0, out) && out->origin.source != PD_SOURCE_DEFAULT;
+}
+
+/* Goes to the next value, that of a flag before those that came later for its name. */
+static bool next_waiting(waiting_value *at) {
+  pd_flag *node = at->node;
+  const pd__pending *following = at->pending ? at->pending->following : NULL;
+  if (node && !at->pending && node->extra) following = node->extra->pending;
+  at->pending = following;
+  while (!at->pending && (node = pd__names_next(node))) {
+    at->node = node;
+    if (has_kept(node, &at->kept)) return true;
+    at->pending = node->extra ? node->extra->pending : NULL;
+  }
+  return at->pending;
+}
+
 /* Interns the texts, as the caller may keep them for as long as it likes. */
 static bool show(const pd__pending *at, pd_pending_info *info) {
   info->name = pd__intern(at->name);
@@ -260,16 +288,29 @@ static bool show(const pd__pending *at, pd_pending_info *info) {
   return info->name && (info->text || !at->text) && (info->origin.place || !at->origin.place);
 }
 
+/* The text of a string is stored for good, and may be a secret. */
+static bool show_kept(const waiting_value *at, pd_pending_info *info) {
+  char buffer[PD__NUMBER_SIZE];
+  pd_type type = (pd_type)at->node->type;
+  const char *text = pd__value_text(type, at->kept.value, buffer);
+  info->name = pd__intern(at->node->name);
+  info->text = type == PD_TYPE_string ? text : pd__intern(text);
+  info->origin = at->kept.origin;
+  info->sensitive = at->node->was_secret;
+  return info->name && info->text;
+}
+
 pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
   pd_pending_info found = {.size = sizeof found};
+  waiting_value at = {.node = NULL};
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_pending_info, origin), "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
-  const pd__pending *at = pd__pending_next(NULL);
-  for (size_t left = index; at && left > 0; left--) at = pd__pending_next(at);
-  bool shown = at && show(at, &found);
+  bool is_there = next_waiting(&at);
+  for (size_t left = index; is_there && left > 0; left--) is_there = next_waiting(&at);
+  bool shown = is_there && (at.pending ? show(at.pending, &found) : show_kept(&at, &found));
   pd__platform_unlock();
-  if (!at) {
+  if (!is_there) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no pending value %zu", index);
   }
   if (!shown) return pd__fail_memory(err);
@@ -278,11 +319,21 @@ pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err)
 }
 
 /* Leaves the value out: it may be a secret, and only the definition would say so. */
-static void report_unclaimed(const pd__pending *at, pd__report *report) {
+static void report_unclaimed(const waiting_value *at, pd__report *report) {
   char source[PD__SOURCE_SIZE], suggestion[PD__SUGGESTION_SIZE];
-  pd__suggest(at->name, strlen(at->name), "", suggestion);
+  const char *name = at->pending ? at->pending->name : at->node->name;
+  const pd_origin *origin = at->pending ? &at->pending->origin : &at->kept.origin;
+  pd__suggest(name, strlen(name), "", suggestion);
   pd__report_fail(report, PD_ERR_UNDEFINED, "%s: the flag is not defined%s",
-                  pd__source_of(at->name, &at->origin, source), suggestion);
+                  pd__source_of(name, origin, source), suggestion);
+}
+
+/* Returns whether nobody wants the value, and that isn't excused. */
+static bool is_unclaimed(const waiting_value *at) {
+  const pd__pending *given = at->pending;
+  if (!given) return true;
+  bool claimed = given->negated || pd__flag_meant(given->node)->defined; /* waits for a validator */
+  return !given->excused && !claimed;
 }
 
 /* The suggestion for each one costs a search through all names. */
@@ -290,11 +341,11 @@ static void report_unclaimed(const pd__pending *at, pd__report *report) {
 
 pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
+  waiting_value at = {.node = NULL};
   size_t count = 0;
   pd__platform_lock();
-  for (const pd__pending *at = pd__pending_next(NULL); at; at = pd__pending_next(at)) {
-    bool claimed = at->negated || pd__flag_meant(at->node)->defined; /* waits for a validator */
-    if (!at->excused && !claimed && count++ < UNCLAIMED_SHOWN) report_unclaimed(at, &report);
+  while (next_waiting(&at)) {
+    if (is_unclaimed(&at) && count++ < UNCLAIMED_SHOWN) report_unclaimed(&at, &report);
   }
   if (count > UNCLAIMED_SHOWN) {
     pd__report_fail(&report, PD_ERR_UNDEFINED,

@@ -233,6 +233,7 @@ pd_status pd__do_flag_unregister(pd_flag *flag, pd_error *err) {
   if (status != PD_OK) return pd__operation_return(&operation, status);
   for (const pd__target *at; (at = pd__hooks_of(flag));) pd__hook_remove(at->hook);
   registered *gone = definitions_of(flag);
+  flag->was_secret = pd__flag_def(flag)->sensitive;
   for (registered *each = gone; each; each = each->next) pd__undefine(&operation, &each->cell, 1);
   flag->withdrawn = true;
   free_all(&operation, gone);

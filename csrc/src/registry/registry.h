@@ -111,6 +111,7 @@ struct pd_flag {
   bool warned : 1;      /* a warning about its use was added */
   bool known : 1;       /* was ever defined as a flag or an alias: there may be handles */
   bool withdrawn : 1;   /* was last undefined by pd_flag_unregister */
+  bool was_secret : 1;  /* and sensitive until then */
   bool old_name : 1;    /* as an alias: deprecated */
   bool extended : 1;    /* there is `extra` */
   bool placed : 1;      /* line, column or place of the origin isn't 0 */

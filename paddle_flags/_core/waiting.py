@@ -1,0 +1,80 @@
+"""Values that wait for their flags, which are not defined yet, or not any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.lists import encode
+from paddle_flags._core.status import check, new_error, to_bytes, to_text
+from paddle_flags._native import ffi, lib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def waiting() -> Iterator[Any]:
+    """Yield a `pd_pending_info *` for each value that waits."""
+    index = 0
+    while True:
+        info = ffi.new("pd_pending_info *", {"size": ffi.sizeof("pd_pending_info")})
+        if lib.pd_pending_get(index, info, ffi.NULL) != lib.PD_OK:
+            return
+        yield info
+        index += 1
+
+
+def drop_waiting(name: str) -> None:
+    """Drop the values that wait for a name: a definition takes them, and goes again."""
+    text, empty = ffi.new("char[]", to_bytes(name)), ffi.new("char[]", b"")
+    made = ffi.new("pd_flag_def *")
+    lib.pd_flag_def_init(made, ffi.sizeof("pd_flag_def"), lib.PD_TYPE_string)
+    made.name, made.help, made.default_value.str = text, empty, empty
+    handle = ffi.new("pd_flag **")
+    lib.pd_flag_register(made, handle, ffi.NULL)
+    if handle[0]:
+        lib.pd_flag_reset(handle[0], ffi.NULL)
+        lib.pd_flag_unregister(handle[0], ffi.NULL)
+
+
+def join_tables(names: Iterable[str]) -> None:
+    """Make one value of a table in a file whose keys wait as flags: a flag takes it whole."""
+    for name in names:
+        table = _take_table(name.replace("-", "_") + ".")
+        if not table:
+            continue
+        items = tuple(f"{key}={to_text(info.text)}" for key, info in table)
+        origin = ffi.addressof(table[0][1], "origin")
+        err = new_error()
+        status = lib.pd_pending_set(to_bytes(name), to_bytes(encode(items)), origin, err)
+        check(status, err)
+
+
+def _take_table(start: str) -> list[tuple[str, Any]]:
+    """Remove the values of files that wait for names with this start.
+
+    Return those of the last file, with the rest of their names.
+    """
+    every: dict[str, list[Any]] = {}
+    for info in waiting():
+        name = to_text(info.name)
+        begins = name.replace("-", "_").startswith(start)
+        if begins and info.text and info.origin.source == lib.PD_SOURCE_FILE:
+            every.setdefault(name, []).append(info)
+    for name in every:
+        drop_waiting(name)
+    last = _last_place(every.values())
+    table = [
+        (name[len(start) :], info)
+        for name, found in every.items()
+        for info in found
+        if info.origin.place == last
+    ]
+    return sorted(table, key=lambda one: (one[1].origin.line, one[1].origin.column))
+
+
+def _last_place(every: Iterable[list[Any]]) -> Any:
+    """Return the file that was read last: values of one name are in the order of arrival."""
+    places = [[info.origin.place for info in found] for found in every]
+    older = {one for found in places for one, other in zip(found, found[1:]) if one != other}
+    known = [place for found in places for place in found]
+    return ([place for place in known if place not in older] or known or [None])[-1]
