@@ -16,7 +16,7 @@ from paddle_flags._core import former
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import flag_of
 from paddle_flags._core.frames import public_class
-from paddle_flags._core.hooks import active_hooks, add_removed, remove_new
+from paddle_flags._core.hooks import active_hooks, add_removed, hooks_on, remove_new
 from paddle_flags._core.redefine import withdraw
 from paddle_flags._core.registry import FLAGS, Registry, by_flag, named_values
 from paddle_flags._core.scope import decorated
@@ -37,7 +37,7 @@ __all__ = ["FlagChangedWarning", "isolated"]
 
 
 class FlagChangedWarning(UserWarning):
-    """A test has left a flag changed. The plugin for pytest has put the value back."""
+    """A test has left a flag changed or undefined. The plugin for pytest has put it back."""
 
 
 class State:
@@ -73,6 +73,10 @@ class State:
         """Return the flags that were defined since."""
         return list(self._each(lib.pd_snapshot_next_definition))
 
+    def redefined(self) -> list[Flag[Any]]:
+        """Return the flags that were undefined, or that have another definition."""
+        return [flag for flag, before in self._former.items() if not before.is_of(flag)]
+
     def _each(self, following: Callable[[Any, Any], Any]) -> Iterator[Flag[Any]]:
         handle = following(self._snapshot, ffi.NULL)
         while handle:
@@ -89,6 +93,18 @@ class State:
                 before.put_back(flag)
         former.keepers.discard(self)
         add_removed(self._hooks, self._reloaded.__contains__)
+        self.restore_values()
+
+    def restore_flags(self, flags: list[Flag[Any]]) -> None:
+        """Put the definitions of these flags back, with their hooks; and all values."""
+        former.keepers.discard(self)
+        old = {hook for hook, _ in self._hooks.values()}
+        for hook, _ in hooks_on(active_hooks(), flags).values():
+            if hook not in old:
+                hook.remove()
+        for flag in flags:
+            self._former[flag].put_back(flag)
+        add_removed(hooks_on(self._hooks, flags))
         self.restore_values()
 
     def restore_values(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from paddle_flags._core.values import kind_of
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -93,6 +94,21 @@ class Former:
         made = ffi.new("char[]", ffi.string(text))
         self._kept.append(made)
         return made
+
+    def is_of(self, flag: Flag[Any]) -> bool:
+        """Return whether the flag has this definition; its code may have run again."""
+        return flag.defined and Former(flag).facts() == self.facts()
+
+    def facts(self) -> list[Any]:
+        """Return all that the definition says."""
+        kind = kind_of(self._definition)
+        found = [getattr(self._definition, field) for field in sorted(_FIELDS)]
+        values = _VALUES if kind.member != "str" else _VALUES[:1]  # text has no range
+        found += [getattr(getattr(self._definition, field), kind.member) for field in values]
+        return [
+            ffi.string(each) if isinstance(each, ffi.CData) and each else repr(each)
+            for each in found
+        ]
 
     def put_back(self, flag: Flag[Any]) -> None:
         """Define the flag again, in place of what it is now, if no other flag has its names."""

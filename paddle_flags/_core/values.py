@@ -201,19 +201,25 @@ def choice_text(name: str, kind: ValueType, choice: object, *, sensitive: bool) 
 def _by_type(
     name: str, type_: Type[Any], value: object, *, sensitive: bool, is_text: bool = False
 ) -> Any:
-    """Return what C gets for a value. Text for another type is read as on a command line."""
+    """Return what C gets for a value. Text for another type is read as on a command line.
+
+    The error for a sensitive value has no cause and no context: they may quote the value.
+    """
     try:
         if is_text or type_.reads(value):
             return type_.canonical(plain(value))
         if type_.accepts(value):
             return type_.write(value)
-    except ValueError as error:  # Unfit
-        seen = REDACTED if sensitive else shown(value)
+    except Exception as error:
+        if not sensitive and not isinstance(error, ValueError):  # Unfit is one
+            raise
         reason = f"expected {type_.expected}" if sensitive else str(error)
-        refused = FlagValueError(f"{name}={seen}: {reason}")
-        refused.status = "PD_ERR_VALUE"
-        raise refused from (None if sensitive else error.__cause__)
-    raise _refuse(f"{name}=", type_.expected, value, sensitive=sensitive)
+        cause = None if sensitive else error.__cause__
+    else:
+        raise _refuse(f"{name}=", type_.expected, value, sensitive=sensitive)
+    refused = FlagValueError(f"{name}={REDACTED if sensitive else shown(value)}: {reason}")
+    refused.status = "PD_ERR_VALUE"
+    raise refused from cause
 
 
 def _scalar(what: str, kind: ValueType, value: object, expected: str, *, sensitive: bool) -> Any:

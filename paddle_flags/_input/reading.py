@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core.lists import encode
+from paddle_flags._core.missing import importing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from typing import NoReturn
 
 DEPTH = 32
@@ -71,6 +73,10 @@ class Reading:
         """Record an error that makes the rest of the file unreadable, and raise Stop."""
         self.fail(at, why)
         raise Stop
+
+    def importing(self, what: str, package: str, extra: str) -> AbstractContextManager[None]:
+        """Surround the import of what reads the file; without it, the file is unreadable."""
+        return importing(what, package, extra, lambda why: self.stop(None, why))
 
     def enter(self, keys: Sequence[str]) -> None:
         """Note that the file has the table that the keys lead to."""

@@ -10,7 +10,6 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.missing import needs_extra
 from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, number_text
 
 if TYPE_CHECKING:
@@ -86,13 +85,11 @@ def _value_at(data: Any, keys: list[str]) -> Any:
 
 
 def _library(reading: Reading) -> ModuleType:
-    try:
+    with reading.importing("reading TOML on this Python", "tomli", "toml"):
         if sys.version_info >= (3, 11):
             import tomllib  # noqa: PLC0415 - seldom used
         else:
             import tomli as tomllib  # noqa: PLC0415 - an extra
-    except ImportError:
-        reading.stop(None, needs_extra("reading TOML on this Python", "tomli", "toml"))
     return tomllib
 
 

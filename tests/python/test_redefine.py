@@ -251,6 +251,51 @@ def test_a_flag_that_has_become_sensitive_hides_its_values(name):
     assert "hunter3" not in str(error.value)
 
 
+def shown_of(flag: pf.Flag[Any]) -> str:
+    entries = f"{flag!r} {flag} {flag:>20} {flag.history}"
+    reports = [pf.describe(form) for form in ("text", "xml", "json", "markdown", "man")]
+    saved = [str(pf.dump(form)) for form in ("flagfile", "argv", "environment", "json", "toml")]
+    return "\n".join([entries, pf.explain(flag.name), *reports, *saved])
+
+
+def define_in_place(name: str) -> pf.Flag[str]:
+    return pf.define(name, "", replace=True)
+
+
+def define_after_undefine(name: str) -> pf.Flag[str]:
+    pf.undefine(name)
+    return pf.define(name, "")
+
+
+@pytest.mark.parametrize("again", [define_in_place, define_after_undefine])
+def test_what_a_flag_got_while_it_was_sensitive_stays_secret_until_it_is_reset(
+    name: str, again: Callable[[str], pf.Flag[str]]
+):
+    flag = pf.define(name, "", sensitive=True)
+    pf.parse(["prog", f"--{name}=hunter2"])
+    flag.value = "hunter3"
+    with pf.override({name: "hunter4"}):
+        flag = again(name)
+        assert (flag.value, flag.sensitive) == ("hunter4", True)
+        assert "hunter" not in shown_of(flag)
+    assert flag.value == "hunter3"
+    assert "hunter" not in shown_of(flag)
+    with pytest.raises(pf.FlagValueError) as error:
+        flag.validate(lambda value: value != "hunter3", "is known to others")
+    assert "hunter" not in str(error.value)
+    flag.reset()
+    flag.value = "plain"
+    assert not flag.sensitive
+    assert "plain" in repr(flag)
+
+
+def test_a_flag_without_values_is_sensitive_only_if_its_definition_says_so(name):
+    pf.define(name, "", sensitive=True)
+    flag = pf.define(name, "", replace=True)
+    flag.value = "plain"
+    assert "plain" in repr(flag)
+
+
 def test_an_override_lasts_over_a_definition(name):
     flag = pf.define(name, 3)
     with pf.override({name: 8}):

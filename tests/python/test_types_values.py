@@ -686,6 +686,58 @@ def test_a_secret_stays_out_of_messages(name):
     assert "horse" not in repr(flag)
 
 
+class Token:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def token_type(failure: type[Exception]) -> pf.Type[Token]:
+    """Return a type whose functions fail for one secret, and name it."""
+
+    def parse(text: str) -> Token:
+        if text == "hunter2":
+            message = f"{text} is known to others"
+            raise failure(message)
+        return Token(text)
+
+    made: Any = pf.Type(parse, lambda token: parse(token.text).text)
+    made.python = Token
+    return made
+
+
+def chain_of(error: BaseException | None) -> str:
+    """Return the messages of an exception and of those behind it."""
+    return f"{error}\n{chain_of(error.__cause__ or error.__context__)}" if error else ""
+
+
+@pytest.mark.parametrize("failure", [ValueError, RuntimeError, OSError, pf.FlagTypeError])
+@pytest.mark.parametrize("shape", [Token, str, dict])
+def test_a_secret_stays_out_of_messages_if_its_type_fails(name, failure, shape):
+    token = token_type(failure)
+    type_: Any = dict[str, token] if shape is dict else token  # type: ignore[valid-type]
+    bad: Any = {Token: Token("hunter2"), str: "hunter2", dict: {"a": Token("hunter2")}}[shape]
+    good: Any = {"a": Token("good")} if shape is dict else Token("good")
+    flag = pf.define(name, good, type=type_, sensitive=True)
+    for use in (
+        lambda: setattr(flag, "value", bad),
+        lambda: flag.set_default(bad),
+        lambda: flag.override(bad).__enter__(),
+        lambda: pf.define(f"{name}_other", bad, type=type_, sensitive=True),
+    ):
+        with pytest.raises(pf.FlagError, match="<redacted>: expected") as caught:
+            use()
+        assert "hunter" not in chain_of(caught.value)
+
+
+@pytest.mark.parametrize("failure", [ValueError, RuntimeError])
+def test_a_secret_of_a_former_definition_that_a_type_fails_for_is_not_shown(name, failure):
+    pf.define(name, "", sensitive=True).value = "hunter2"
+    with pytest.raises(pf.FlagValueError, match="<redacted>: expected") as caught:
+        pf.define(name, Token(""), type=token_type(failure), sensitive=True, replace=True)
+    assert "hunter" not in chain_of(caught.value)
+    assert pf.FLAGS[name].value.text == ""
+
+
 def test_a_type_of_numbers_refuses_too(name):
     def read(number: int) -> int:
         if number % 2:
