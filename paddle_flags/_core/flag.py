@@ -396,7 +396,7 @@ class Flag(FlagBase[T]):
         value, type_ = plain_value(entry), type_in(entry)
         if value is None or type_ is None:
             return value  # type: ignore[no-any-return]
-        return self._made(type_, value, sensitive=entry.sensitive)
+        return self._made(type_, value, sensitive=entry.sensitive)  # type: ignore[no-any-return]
 
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
