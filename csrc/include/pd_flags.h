@@ -52,8 +52,8 @@
  *   module leaves when no thread, the one that unloads it included, runs one of its validators or
  *   watchers.
  * - A signal handler may call pd_flag_get_<type> with NULL for `err`, pd_flag_get_address,
- *   pd_flag_get_state, pd_status_name and similar functions: they take no lock. It may call no
- *   other function.
+ *   pd_flag_get_state, pd_flag_get_generation, pd_status_name and similar functions: they take no
+ *   lock. It may call no other function.
  * - In the child of a fork every flag can be read and set, whatever other threads did at that
  *   moment, and the validators and watchers of the program and of modules that pd_module_load
  *   opened run. What needs the loader (loading, unloading, the hooks of modules that came by
@@ -225,6 +225,11 @@ typedef struct pd_flag_entry {
   pd_value value;
   pd_origin origin;
   bool replaced; /* by a later value of the same source */
+  pd_type type;  /* of `value` */
+  pd_type list;  /* of an item; 0: no list */
+  void *context; /* of the definition */
+  bool unset;    /* the default of an optional flag, which stands for no value */
+  bool sensitive;
 } pd_flag_entry;
 
 /* A validator accepts or rejects the values that flags are about to get. entries[i] is the new
@@ -440,6 +445,8 @@ typedef struct pd_flag_info {
   PD__LATER_MARK_FIELDS
   PD_FIRST_TEXTS(PD__TEXT_FIELD)
   PD_LATER_TEXTS(PD__TEXT_FIELD)
+  void *context;          /* of the definition */
+  uint32_t generation;    /* as pd_flag_get_generation says */
 } pd_flag_info;
 
 /* PD_ERR_UNDEFINED: the module of the flag has left. */
@@ -499,6 +506,11 @@ PD_API const void *pd_flag_get_address(const pd_flag *flag);
  * number may. */
 #define PD_STATE_UNSET 8
 PD_API const uint8_t *pd_flag_get_state(const pd_flag *flag);
+
+/* The address of the number of the flag's definition, which is never 0 and another one after each
+ * change of the definition; NULL for NULL. You can read it until the process ends. If it is the
+ * same before and after you read the value, the value is one of that definition. */
+PD_API const uint32_t *pd_flag_get_generation(const pd_flag *flag);
 
 /* Set the flag at run time. When the call returns, every cell of the flag has the value.
  * PD_ERR_TYPE, PD_ERR_RANGE, PD_ERR_CHOICE, PD_ERR_VALUE (text that is not a list),

@@ -17,18 +17,19 @@ enum { TYPE_BITS = 0x7, ITEM_SHIFT = 4 };
  * through a flag also runs through the globals of a module, and ends with them. */
 typedef struct flag_object {
   PyObject_HEAD pd_flag *handle;
-  const uint8_t *state;      /* as of pd_flag_get_state; NULL if the host is an older version */
+  const uint8_t *state; /* as of pd_flag_get_state; NULL if the host is an older version */
+  const uint32_t
+      *generation; /* as of pd_flag_get_generation; NULL if the host is an older version */
   const void *cells[PLACES]; /* borrowed, valid forever; NULL: not fetched yet */
   PyObject *module;
   PyObject *weak_references;
   PyObject *name;
-  PyObject *kind; /* this and the next four fields are what Python knows of the flag */
   PyObject *code; /* a weak reference to the code that defined it; or NULL */
+  PyObject *kind; /* this and the next fields are of the definition `known`; NULL: not looked up */
   PyObject *type; /* the Type that makes values of those of C; or NULL */
   PyObject *made; /* the value that was made of the one in C whose bits are `bits`; or NULL */
   uint64_t bits;
-  unsigned char number; /* the state for which `kind` is valid; 0: none */
-  unsigned char shape;  /* the state for which `made` is valid */
+  uint32_t known; /* a generation */
   char sensitive;
 } flag_object;
 
@@ -65,24 +66,64 @@ static bool is_list(uint8_t state) {
   return (state & TYPE_BITS) == PD_TYPE_string && item >= 1 && item <= FAST_TYPES;
 }
 
+/* ---- What is known of the definition ---- */
+
+static uint32_t load_generation(const flag_object *self) {
+  return self->generation ? __atomic_load_n(self->generation, __ATOMIC_ACQUIRE) : 0;
+}
+
+static uint32_t load_known(const flag_object *self) {
+  return __atomic_load_n(&self->known, __ATOMIC_ACQUIRE);
+}
+
+/* Takes over what is known of the definition with that number. Returns false if that is what was
+ * known. */
+static bool know(flag_object *self, uint32_t generation, PyObject *kind, PyObject *type,
+                 bool sensitive) {
+  bool fresh;
+  PyObject *old_kind, *old_type, *made = NULL;
+  Py_XINCREF(kind);
+  Py_XINCREF(type);
+  FAST_BEGIN_SECTION(self);
+  fresh = self->known != generation || self->type != type;
+  old_kind = self->kind;
+  old_type = self->type;
+  if (fresh) {
+    made = self->made;
+    self->made = NULL;
+  }
+  self->kind = kind;
+  self->type = type;
+  self->sensitive = sensitive;
+  __atomic_store_n(&self->known, generation, __ATOMIC_RELEASE);
+  FAST_END_SECTION();
+  Py_XDECREF(old_kind);
+  Py_XDECREF(old_type);
+  Py_XDECREF(made);
+  return fresh;
+}
+
 /* Returns the value that is kept for the one in C; a new reference, or NULL. */
-static PyObject *kept_value(flag_object *self, uint8_t state, uint64_t bits) {
+static PyObject *kept_value(flag_object *self, uint32_t generation, uint64_t bits) {
   PyObject *value = NULL;
   FAST_BEGIN_SECTION(self);
-  if (self->bits == bits && self->shape == state) value = self->made;
+  if (self->bits == bits && self->known == generation) value = self->made;
   Py_XINCREF(value);
   FAST_END_SECTION();
   return value;
 }
 
-static void keep_value(flag_object *self, uint8_t state, uint64_t bits, PyObject *value) {
-  PyObject *old;
+static void keep_value(flag_object *self, uint32_t generation, PyObject *made_by, uint64_t bits,
+                       PyObject *value) {
+  PyObject *old = value;
   Py_INCREF(value);
   FAST_BEGIN_SECTION(self);
-  old = self->made;
-  self->made = value;
-  self->bits = bits;
-  self->shape = state;
+  PyObject *type = self->type ? self->type : Py_None;
+  if (self->known == generation && type == made_by && !self->sensitive) {
+    old = self->made;
+    self->made = value;
+    self->bits = bits;
+  }
   FAST_END_SECTION();
   Py_XDECREF(old);
 }
@@ -97,21 +138,61 @@ static bool get_info(const flag_object *self, pd_flag_info *info) {
   return status == PD_OK;
 }
 
+/* Returns true if the fields for the current definition are valid. Releases the GIL. */
+static bool look_again(flag_object *self) {
+  pd_flag_info info;
+  if (!get_info(self, &info)) return false;
+  if (!info.context) { /* no definition of a Type is without one */
+    know(self, info.generation, NULL, NULL, info.sensitive);
+  } else {
+    PyObject *done = PyObject_CallMethod((PyObject *)self, "_look_again", NULL);
+    if (!done) PyErr_Clear();
+    Py_XDECREF(done);
+  }
+  return load_known(self) == load_generation(self);
+}
+
+static inline bool is_known(flag_object *self) {
+  return load_known(self) == load_generation(self) || look_again(self);
+}
+
+/* Returns None if the values are those of C; NULL if that isn't known of the definition. */
+static PyObject *type_in(flag_object *self, uint32_t generation) {
+  PyObject *type = NULL;
+  FAST_BEGIN_SECTION(self);
+  if (self->known == generation) type = self->type ? self->type : Py_None;
+  Py_XINCREF(type);
+  FAST_END_SECTION();
+  return type;
+}
+
+static PyObject *make_value(flag_object *self, uint32_t generation, uint8_t state, uint64_t bits) {
+  PyObject *value = NULL, *made_by = type_in(self, generation);
+  if (!made_by) return NULL;
+  pd_type type = (pd_type)(state & TYPE_BITS);
+  PyObject *plain = type == PD_TYPE_string ? fast_text((const char *)(uintptr_t)bits)
+                                           : fast_from_cell(type, &bits);
+  if (plain) {
+    value = PyObject_CallMethod((PyObject *)self, "_decode", "iOO", state, plain, made_by);
+  }
+  if (value == Py_NotImplemented) Py_CLEAR(value);
+  if (value) keep_value(self, generation, made_by, bits, value);
+  Py_XDECREF(plain);
+  Py_DECREF(made_by);
+  return value;
+}
+
 /* The text at an address never changes, so what was made of it, or of a number, is valid while the
  * flag has that value, whoever sets it. Only the text of a sensitive flag may be overwritten, so
  * that no copy of it is left: nothing is kept of that. */
-static PyObject *read_made(flag_object *self, uint8_t state, const void *cell) {
-  pd_type type = (pd_type)(state & TYPE_BITS);
-  uint64_t bits = fast_bits(type, cell);
-  PyObject *value = kept_value(self, state, bits);
+static PyObject *read_made(flag_object *self, uint32_t generation, uint8_t whole,
+                           const void *cell) {
+  uint8_t state = whole & (uint8_t)~PD_STATE_UNSET;
+  uint64_t bits = fast_bits((pd_type)(state & TYPE_BITS), cell);
+  if (load_whole_state(self) != whole || load_generation(self) != generation) return NULL;
+  PyObject *value = kept_value(self, generation, bits);
   if (value) return value;
-  PyObject *plain = type == PD_TYPE_string ? fast_text((const char *)(uintptr_t)bits)
-                                           : fast_from_cell(type, &bits);
-  if (plain) value = PyObject_CallMethod((PyObject *)self, "_decode", "iO", state, plain);
-  Py_XDECREF(plain);
-  pd_flag_info info;
-  if (value && get_info(self, &info) && !info.sensitive) keep_value(self, state, bits, value);
-  return value;
+  return make_value(self, generation, state, bits);
 }
 
 PyObject *fast_flag_read(PyObject *flag) {
@@ -122,9 +203,12 @@ PyObject *fast_flag_read(PyObject *flag) {
   if (whole & PD_STATE_UNSET) Py_RETURN_NONE;
   const void *cell = cell_of(self, state);
   if (!cell) return NULL;
-  PyObject *value =
-      list || self->type ? read_made(self, state, cell) : fast_from_cell((pd_type)state, cell);
-  if (load_whole_state(self) != whole) Py_CLEAR(value); /* another thread has changed the type */
+  if (!is_known(self)) return NULL;
+  uint32_t generation = load_known(self);
+  if (list || self->type) return read_made(self, generation, whole, cell);
+  PyObject *value = fast_from_cell((pd_type)state, cell);
+  /* Another thread may have changed the definition. */
+  if (load_whole_state(self) != whole || load_generation(self) != generation) Py_CLEAR(value);
   return value;
 }
 
@@ -211,7 +295,7 @@ bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assig
                     PyObject **holder) {
   if (Py_TYPE(flag) != state->flag_type) return false;
   flag_object *self = (flag_object *)flag;
-  if (self->type) return false;
+  if (!is_known(self) || self->type) return false;
   *item = (pd_assignment){.flag = self->handle, .type = (pd_type)load_state(self)};
   return fast_to_value(item->type, value, &item->value, holder);
 }
@@ -223,7 +307,8 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value) {
   pd_origin origin = {.source = PD_SOURCE_RUNTIME};
   pd_assignment item = {.flag = self->handle, .type = (pd_type)load_state(self)};
   PyObject *holder;
-  if (!state || !frame || self->type || !fast_place(state, frame, &origin.place, &origin.line) ||
+  if (!state || !frame || !is_known(self) || self->type ||
+      !fast_place(state, frame, &origin.place, &origin.line) ||
       !fast_to_value(item.type, value, &item.value, &holder)) {
     return FAST_NOT_PLAIN;
   }
@@ -253,6 +338,7 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
   if (!self) return NULL;
   self->handle = handle;
   self->state = pd_flag_get_state(handle);
+  self->generation = pd_flag_get_generation(handle);
   self->sensitive = sensitive;
   Py_INCREF(module);
   self->module = module;
@@ -304,28 +390,28 @@ static PyObject *get_state(PyObject *self, void *Py_UNUSED(closure)) {
   return PyLong_FromLong(load_state((flag_object *)self));
 }
 
-static PyObject *get_type(PyObject *self, void *Py_UNUSED(closure)) {
-  PyObject *type = ((flag_object *)self)->type;
-  if (!type) type = Py_None;
-  Py_INCREF(type);
+static PyObject *get_type(PyObject *object, void *Py_UNUSED(closure)) {
+  flag_object *self = (flag_object *)object;
+  is_known(self);
+  PyObject *type = type_in(self, load_known(self));
+  if (!type) Py_RETURN_NONE; /* another one has come on another thread */
   return type;
 }
 
-/* What was made with another type is not valid any more. */
-static int set_type(PyObject *object, PyObject *type, void *Py_UNUSED(closure)) {
+static PyObject *get_stale(PyObject *object, void *Py_UNUSED(closure)) {
   flag_object *self = (flag_object *)object;
-  PyObject *old, *made;
+  return PyBool_FromLong(!self->kind || load_known(self) != load_generation(self));
+}
+
+/* _know(generation, kind, type, sensitive): see know(). */
+static PyObject *know_method(PyObject *self, PyObject *arguments) {
+  unsigned long generation;
+  PyObject *kind, *type;
+  int sensitive;
+  if (!PyArg_ParseTuple(arguments, "kOOp:_know", &generation, &kind, &type, &sensitive))
+    return NULL;
   if (type == Py_None) type = NULL;
-  Py_XINCREF(type);
-  FAST_BEGIN_SECTION(self);
-  old = self->type;
-  made = self->made;
-  self->type = type;
-  self->made = NULL;
-  FAST_END_SECTION();
-  Py_XDECREF(old);
-  Py_XDECREF(made);
-  return 0;
+  return PyBool_FromLong(know((flag_object *)self, (uint32_t)generation, kind, type, sensitive));
 }
 
 static PyGetSetDef getset[] = {
@@ -340,22 +426,23 @@ static PyGetSetDef getset[] = {
     {"source", get_source, NULL,
      "Where the value comes from, such as `\"default\"` or `\"argv\"`; see `FlagEntry.source`.",
      NULL},
-    {"_type", get_type, set_type, "The Type, or None.", NULL},
+    {"_type", get_type, NULL, "The Type, or None.", NULL},
+    {"_stale", get_stale, NULL, "Whether _kind and _sensitive are of a former definition.", NULL},
     {"_address", get_address, NULL, "The pd_flag, as a number.", NULL},
     {"_state", get_state, NULL, "The result of pd_flag_get_state, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef members[] = {
     {"_name", T_OBJECT, offsetof(flag_object, name), READONLY, "The name."},
-    {"_kind", T_OBJECT, offsetof(flag_object, kind), 0, "The ValueType; None: not known yet."},
+    {"_kind", T_OBJECT, offsetof(flag_object, kind), READONLY, "The ValueType, if not _stale."},
     {"_code", T_OBJECT, offsetof(flag_object, code), 0, "A weak reference to what defined it."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(flag_object, weak_references), READONLY, NULL},
-    {"_number", T_UBYTE, offsetof(flag_object, number), 0, "The state that _kind is for."},
-    {"_sensitive", T_BOOL, offsetof(flag_object, sensitive), 0, "Withhold its values."},
+    {"_sensitive", T_BOOL, offsetof(flag_object, sensitive), READONLY, "Withhold its values."},
     {NULL, 0, 0, 0, NULL}};
 
 /* Flag[int], for type annotations. */
 static PyMethodDef methods[] = {{"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, NULL},
+                                {"_know", know_method, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {

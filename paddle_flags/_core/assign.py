@@ -65,12 +65,23 @@ def _not_pushed(err: int, errors: int) -> None:
         raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
 
 
-def _fill(made: Assignments, index: int, flag: Flag[Any] | FlagError, value: object) -> None:
+def _takes_none(flag: Flag[Any], source: int) -> bool:
+    """Return whether the flag can have no value; if `source` is default, by its definition."""
+    if flag.optional or source != lib.PD_SOURCE_DEFAULT:
+        return flag.optional
+    from paddle_flags._core.history import began_unset  # noqa: PLC0415 - seldom used
+
+    return began_unset(flag.handle)
+
+
+def _fill(
+    made: Assignments, index: int, flag: Flag[Any] | FlagError, value: object, source: int
+) -> None:
     if isinstance(flag, FlagError):
         raise flag
-    if flag._number == 0 or flag._state not in (0, None, flag._number):  # noqa: SLF001
+    if flag._stale:  # noqa: SLF001 - of the package
         flag._look_again()  # noqa: SLF001
-    optional = value is None and flag.optional
+    optional = value is None and _takes_none(flag, source)
     kind, sensitive = flag._kind, flag._sensitive  # noqa: SLF001
     made.fill(index, flag.name, kind, value, sensitive=sensitive, optional=optional)
     made.items[index].flag = flag.handle
@@ -89,7 +100,7 @@ def _assign_once(wanted: list[Assignment], at: tuple[Any, Any], *, push: bool) -
     refused: list[FlagError] = []  # C refuses the same, as they have no flag there
     for index, (flag, value) in enumerate(wanted):
         try:
-            _fill(made, index, flag, value)
+            _fill(made, index, flag, value, origin.source)
         except FlagError as error:
             refused.append(error)
     number = ffi.new("pd_override *")

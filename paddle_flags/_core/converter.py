@@ -8,9 +8,10 @@ from paddle_flags._core.hooks import CALLED, CONVERT, held, name_of, reaches_a_c
 from paddle_flags._core.status import leave_failure, to_text
 from paddle_flags._core.types import Unfit
 from paddle_flags._core.unraisable import report
+from paddle_flags._core.values import types_of_contexts
 from paddle_flags._fast import drop_hook, new_hook
-from paddle_flags._native import ffi
-from paddle_flags.errors import FlagValueError
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagConflictError, FlagValueError
 
 if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
@@ -58,22 +59,25 @@ CALLED.add(_Converter.answer.__code__)
 
 
 def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
-    """Add a converter to a `pd_flag_def *`; return what `drop` takes.
+    """Give a `pd_flag_def *` its Type, and a converter if it is of text; return what `drop` takes.
 
     It stays for good once the library has the definition: a thread may be about to call it
     even if another one has replaced the definition since.
     """
     context = new_hook()
     held[context] = _Converter(name, type_, sensitive=sensitive).answer
-    definition.convert = CONVERT
+    types_of_contexts[context] = type_
+    if definition.type == lib.PD_TYPE_string:
+        definition.convert = CONVERT
     definition.context = ffi.cast("void *", context)
     return context
 
 
 def check_text(flag: Flag[Any]) -> None:
     """Reset a flag whose value is from a former definition and not one of this type."""
+    entry = flag._entry()  # noqa: SLF001 - of the package
     try:
-        _ = flag.value
+        flag.from_entry(entry)
     except FlagValueError:
         flag.reset()
         raise
@@ -85,7 +89,22 @@ def check_numbers(flag: Flag[Any]) -> None:
     check_text(flag)  # it may be from before the validator was there
 
 
+def renew(flag: Flag[Any], info: Any, context: int) -> None:
+    """Let the flag of a `pd_flag_info *` have the Type of a second definition that is the same.
+
+    It may be of a class that is defined anew.
+    """
+    first = int(ffi.cast("uintptr_t", info.context))
+    if not first:
+        message = f"{flag.name!r} is already defined, without the type of this definition"
+        raise FlagConflictError(message)
+    types_of_contexts[first] = types_of_contexts[context]
+    if first in held:  # it isn't if another interpreter has it
+        held[first] = held[context]
+    flag._look_again()  # noqa: SLF001 - of the package
+
+
 def drop(context: int) -> None:
     """Forget a converter that the library doesn't have."""
-    del held[context]
+    del held[context], types_of_contexts[context]
     drop_hook(context)

@@ -155,6 +155,7 @@ class Definition:
     ) -> Flag[Any]:
         err = new_error()
         status = lib.PD_ERR_CONFLICT
+        before = _generation_of(self.pointer.name) if context else 0
         if not replace:
             status = lib.pd_flag_register(self.pointer, handle, err)
         mine = frame is None or (bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame))
@@ -162,7 +163,7 @@ class Definition:
             from paddle_flags._core.redefine import explain, redefine  # noqa: PLC0415 - seldom used
 
             def take(flag: Flag[Any]) -> None:
-                self._take(flag, context, replaced=True)
+                self._take(flag, context)
 
             again = redefine(self.pointer, handle, frame, take, asked=replace)
             if again is not None:
@@ -172,8 +173,7 @@ class Definition:
         if not handle[0]:
             raise to_exception(err)
         flag = flag_of(handle[0])
-        if self._kind.via is not None:
-            self._take(flag, context, replaced=False)
+        self._take(flag, context, before)
         expect(status, err)
         settle(flag)
         return flag
@@ -184,23 +184,36 @@ class Definition:
 
     def _begin_conversion(self) -> int:
         via = self._kind.via
-        if via is None or self._kind.member != "str":
+        if via is None:
             return 0
         context: int = converter().begin(self.pointer, self._name, via, sensitive=self._sensitive)
         return context
 
-    def _take(self, flag: Flag[Any], context: int, *, replaced: bool) -> None:
-        """Let the flag have the type of this definition."""
-        via = self._kind.via
-        known = flag._type is not None and not replaced  # noqa: SLF001 - of the package
-        if via is None and flag._type is None:  # noqa: SLF001
+    def _take(self, flag: Flag[Any], context: int, before: int | None = None) -> None:
+        """Let the Type of this definition check the value that the flag has.
+
+        `before` is the generation of a definition that may be the same; None if this one
+        replaces it.
+        """
+        info = flag._info() if context else None  # noqa: SLF001 - of the package
+        if info is None:
             return
-        flag._type = via  # noqa: SLF001 - made here
-        flag._look_again()  # noqa: SLF001
-        if replaced and context:
-            converter().check_text(flag)
-        if via is not None and not context and not known:
+        if info.generation == before:
+            converter().renew(flag, info, context)
+        elif info.context != self.pointer.context:
+            return  # it is already another one
+        elif self._kind.member != "str":
             converter().check_numbers(flag)
+        elif before is None:
+            converter().check_text(flag)
+
+
+def _generation_of(name: Any) -> int:
+    """Return the number of the definition that a name has; 0 if it has none."""
+    handle = ffi.new("pd_flag **")
+    if lib.pd_flag_find(name, handle, ffi.NULL) != lib.PD_OK:
+        return 0
+    return int(lib.pd_flag_get_generation(handle[0])[0])
 
 
 def _is_defined_by(flag: Flag[Any], frame: FrameType) -> bool:

@@ -18,7 +18,15 @@ from paddle_flags._core.status import (
     to_text,
     warnings_left,
 )
-from paddle_flags._core.values import BY_NAME, REDACTED, decode_list, from_c, kind_of, typed
+from paddle_flags._core.values import (
+    REDACTED,
+    decode_list,
+    from_c,
+    kind_of,
+    plain_value,
+    type_in,
+    typed_kind_of,
+)
 from paddle_flags._fast import FlagBase, connect
 from paddle_flags._fast import make as _make
 from paddle_flags._native import ffi, lib
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 
     from paddle_flags._core.history import FlagEntry
     from paddle_flags._core.hooks import Hook
+    from paddle_flags._core.types import Type
     from paddle_flags._core.values import ValueType
 
     T = TypeVar("T")
@@ -143,8 +152,9 @@ class Flag(FlagBase[T]):
         """Give the flag another default, which it keeps while any module defines it.
 
         A value from any other source, such as the command line, takes precedence, whether
-        it is set before or after. `reset` returns to this default. Raises the same errors
-        as an assignment to `value`; the default is then unchanged.
+        it is set before or after. `reset` returns to this default. None gives a flag that is
+        defined without a value that default again. Raises the same errors as an assignment
+        to `value`; the default is then unchanged.
         """
         assign([(self, value)], caller(1), source=lib.PD_SOURCE_DEFAULT)
 
@@ -187,8 +197,7 @@ class Flag(FlagBase[T]):
         """
         from paddle_flags._core.history import history_of  # noqa: PLC0415 - seldom used
 
-        info = self._info()
-        return history_of(self.handle, info, self._kind_of(info))
+        return history_of(self.handle)
 
     # ---- validators and watchers ----
 
@@ -255,20 +264,20 @@ class Flag(FlagBase[T]):
     def default(self) -> T:
         """The value that the flag has if no other is set."""
         info = self._info()
-        return None if info.optional else from_c(self._kind_of(info), info.default_value)  # type: ignore[return-value]
+        return None if info.optional else from_c(typed_kind_of(info), info.default_value)  # type: ignore[return-value]
 
     @property
     def min(self) -> T | None:
         """The smallest value allowed; None if only the type limits it."""
         info = self._info()
-        kind = self._kind_of(info)
+        kind = typed_kind_of(info)
         return bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
 
     @property
     def max(self) -> T | None:
         """The largest value allowed; None if only the type limits it."""
         info = self._info()
-        kind = self._kind_of(info)
+        kind = typed_kind_of(info)
         return bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
 
     @property
@@ -384,10 +393,10 @@ class Flag(FlagBase[T]):
 
     def from_entry(self, entry: Any) -> T:
         """Return the value of a `pd_flag_entry *` of this flag."""
-        if self._number == 0 or self._state != self._number:
-            self._look_again()
-        unset = entry.origin.source == lib.PD_SOURCE_DEFAULT and self.optional
-        return None if unset else from_c(self._kind, entry.value)  # type: ignore[return-value]
+        value, type_ = plain_value(entry), type_in(entry)
+        if value is None or type_ is None:
+            return value  # type: ignore[no-any-return]
+        return self._made(type_, value, sensitive=entry.sensitive)  # type: ignore[no-any-return]
 
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
@@ -395,50 +404,62 @@ class Flag(FlagBase[T]):
         expect(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
 
-    def _kind_of(self, info: Any) -> ValueType:
-        kind = kind_of(info)
-        return typed(kind, self._type) if self._type else kind
+    def _entry(self) -> Any:
+        """Return the current value, with all that it takes to read it, as a `pd_flag_entry *`."""
+        entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
+        err = new_error()
+        expect(lib.pd_flag_get_entry(self.handle, 0, entry, err), err)
+        return entry
 
     def _look_again(self) -> bool:
-        """Look up type and address: a plugin may come back in another version.
-
-        Returns whether the type is new.
-        """
+        """Look up the definition: it may be another one. Returns whether it is."""
         info = self._info()
-        known = (self._number, self._sensitive)
-        self._kind = self._kind_of(info)
-        self._number = self._kind.state
-        self._sensitive = bool(info.sensitive)
-        return known != (self._number, self._sensitive)
+        kind = typed_kind_of(info)
+        return self._know(info.generation, kind, kind.via, info.sensitive)
 
     # ---- what FlagBase leaves to Python ----
 
     def _read(self) -> Any:
         """Return the value if C's part can't: it may be undefined, or another type by now."""
-        while True:
-            info = self._info()  # raises if the flag is undefined
-            if info.optional and info.source == lib.PD_SOURCE_DEFAULT:
-                return None
-            kind = kind_of(info)
-            value = ffi.new(kind.pointer)
-            get = getattr(lib, f"pd_flag_get_{kind.name}")
-            if get(self.handle, value, ffi.NULL) == lib.PD_OK:
-                break
-        plain = BY_NAME[kind.name] if self._type else kind
-        found = value[0] if plain.decode is None else plain.decode(value[0])
-        return self._decode(kind.state, found) if self._type else found
+        from paddle_flags._core.kept import is_unchecked  # noqa: PLC0415 - seldom used
 
-    def _decode(self, state: int, value: Any) -> Any:
-        """Return the value that the Type makes of one in C, or the tuple of a list's text."""
-        if not self._type:
+        while True:
+            entry = self._entry()  # raises if the flag is undefined
+            try:
+                return self.from_entry(entry)
+            except FlagValueError:  # C has the value from before this definition
+                if is_unchecked(self):
+                    return self.default  # which replaces it
+                now = self._entry()
+                if (now.context, plain_value(now)) == (entry.context, plain_value(entry)):
+                    raise
+
+    def _native(self) -> Any:
+        """Return the value as C holds it; None if the flag has none."""
+        return plain_value(self._entry())
+
+    def _decode(self, state: int, value: Any, type_: Type[Any] | None) -> Any:
+        """Return the value that the Type makes of one in C, or the tuple of a list's text.
+
+        Returns NotImplemented for a value that the Type doesn't take.
+        """
+        if type_ is None:
             return decode_list(state, value)
         try:
-            return self._type.read(value)
-        except Exception as error:  # C has it from before this definition
+            return type_.read(value)
+        except Exception as error:
             if not self._sensitive and not isinstance(error, ValueError):
                 raise
-            reason = f"expected {self._type.expected}" if self._sensitive else error
-        seen = REDACTED if self._sensitive else shown(value)
+            return NotImplemented
+
+    def _made(self, type_: Type[Any], value: Any, *, sensitive: bool) -> Any:
+        try:
+            return type_.read(value)
+        except Exception as error:
+            if not sensitive and not isinstance(error, ValueError):
+                raise
+            reason = f"expected {type_.expected}" if sensitive else error
+        seen = REDACTED if sensitive else shown(value)
         message = f"{self._name}={seen}: {reason}"
         raise FlagValueError(message)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from paddle_flags._core.values import kind_of
+from paddle_flags._core.values import kind_of, type_in
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ _VALUES = ("default_value", "min", "max")
 _FIELDS = {
     name
     for name, _ in ffi.typeof("pd_flag_def").fields
-    if name not in ("size", "reserved", *_VALUES)
+    if name not in ("size", "reserved", "context", *_VALUES)
 } & {name for name, _ in ffi.typeof("pd_flag_info").fields}
 
 
@@ -75,7 +75,7 @@ class Former:
         self._kept: list[Any] = []
         self._name = flag.name
         self._sensitive = bool(info.sensitive)
-        self._type = flag._type  # noqa: SLF001
+        self._type = type_in(info)
         self._code = flag._code  # noqa: SLF001
         self._definition = ffi.new("pd_flag_def *")
         lib.pd_flag_def_init(self._definition, ffi.sizeof("pd_flag_def"), info.type)
@@ -115,7 +115,7 @@ class Former:
         from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
 
         context = 0
-        if self._type is not None and self._definition.type == lib.PD_TYPE_string:
+        if self._type is not None:
             context = converter.begin(
                 self._definition, self._name, self._type, sensitive=self._sensitive
             )
@@ -126,7 +126,5 @@ class Former:
                 converter.drop(context)
             return
         flag._code = self._code  # noqa: SLF001
-        flag._type = self._type  # noqa: SLF001
-        flag._look_again()  # noqa: SLF001
         for each in list(listeners):
             each.back(flag)

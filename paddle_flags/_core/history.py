@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.status import (
     expect,
@@ -10,8 +11,11 @@ from paddle_flags._core.status import (
     shown,
     to_text,
 )
-from paddle_flags._core.values import REDACTED, ValueType, from_c
+from paddle_flags._core.values import REDACTED, from_c, plain_value, typed_kind_of
 from paddle_flags._native import ffi, lib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class FlagEntry(NamedTuple):
@@ -39,22 +43,37 @@ def place_of(origin: Any) -> str | None:
     return ":".join(str(part) for part in parts if part)
 
 
-def _value_of(entry: Any, info: Any, kind: ValueType) -> Any:
-    if info.optional and entry.origin.source == lib.PD_SOURCE_DEFAULT:
+def _value_of(entry: Any) -> Any:
+    if entry.unset:
         return None
-    return from_c(kind, entry.value)
+    try:
+        return from_c(typed_kind_of(entry), entry.value)
+    except ValueError:  # it is from before this definition, whose type doesn't take it
+        return plain_value(entry)
 
 
-def history_of(handle: Any, info: Any, kind: ValueType) -> list[FlagEntry]:
-    """Return the values of a `pd_flag *`, of which `info` is the `pd_flag_info *`."""
+def _entries(handle: Any) -> Iterator[Any]:
+    """Yield the values of a `pd_flag *`, each in the same `pd_flag_entry *`."""
     entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
     err = new_error()
-    found: list[FlagEntry] = []
-    while True:
-        status = lib.pd_flag_get_entry(handle, len(found), entry, err)
+    for index in count():
+        status = lib.pd_flag_get_entry(handle, index, entry, err)
         if status == lib.PD_ERR_ARGUMENT:
-            return found
+            return
         expect(status, err)
+        yield entry
+
+
+def history_of(handle: Any) -> list[FlagEntry]:
+    """Return the values of a `pd_flag *`."""
+    found: list[FlagEntry] = []
+    for entry in _entries(handle):
         source = to_text(lib.pd_source_name(entry.origin.source))
-        value = REDACTED if info.sensitive else _value_of(entry, info, kind)
+        value = REDACTED if entry.sensitive else _value_of(entry)
         found.append(FlagEntry(value, source, place_of(entry.origin), bool(entry.replaced)))
+    return found
+
+
+def began_unset(handle: Any) -> bool:
+    """Return whether the default in the definition of a `pd_flag *` stands for no value."""
+    return bool([entry.unset for entry in _entries(handle)][-1])

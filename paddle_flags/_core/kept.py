@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.status import check, new_error, to_bytes
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from paddle_flags._core.flag import Flag
 
@@ -19,6 +20,27 @@ _flags: set[int] = set()
 def note(flag: Flag[Any]) -> None:
     """Let validators that are added from now on check the value that the flag has."""
     _flags.add(flag._address)  # noqa: SLF001 - internal to Flag
+
+
+# The addresses of flags that are being defined again: once for each thread that does that.
+_unchecked: list[int] = []
+
+
+@contextmanager
+def unchecked(flag: Flag[Any] | None) -> Iterator[None]:
+    """Note that the flag may have a value that its new definition doesn't take."""
+    addresses = [] if flag is None else [flag._address]  # noqa: SLF001 - internal to Flag
+    _unchecked.extend(addresses)
+    try:
+        yield
+    finally:
+        for address in addresses:
+            _unchecked.remove(address)
+
+
+def is_unchecked(flag: Flag[Any]) -> bool:
+    """Return whether the flag may have a value that its definition doesn't take."""
+    return flag._address in _unchecked  # noqa: SLF001 - internal to Flag
 
 
 def check_kept(flags: Iterable[Flag[Any]]) -> None:

@@ -74,15 +74,15 @@ def redefine(
         former.note(old)
     handle[0] = ffi.NULL
     err = new_error()
-    status = lib.pd_flag_replace(pointer, hooks, len(hooks), handle, err)
-    if not handle[0]:
-        expect(status, err)
-    flag = flag_of(handle[0])
-    flag._code = ref(frame.f_code)  # noqa: SLF001 - internal to Flag
-    flag._look_again()  # noqa: SLF001 - the new definition may be sensitive
-    _forget(flag, hooks)
-    kept.note(flag)
-    take(flag)
+    with kept.unchecked(old):
+        status = lib.pd_flag_replace(pointer, hooks, len(hooks), handle, err)
+        if not handle[0]:
+            expect(status, err)
+        flag = flag_of(handle[0])
+        flag._code = ref(frame.f_code)  # noqa: SLF001 - internal to Flag
+        _forget(flag, hooks)
+        kept.note(flag)
+        take(flag)
     former.gone(flag)
     expect(status, err)
     settle(flag)
@@ -134,7 +134,6 @@ def withdraw(flag: Flag[Any], err: Any) -> int:
     if status != lib.PD_OK:
         return status
     flag._code = None  # noqa: SLF001 - internal to Flag
-    flag._type = None  # noqa: SLF001
     _forget(flag, hooks)
     former.gone(flag)
     return status

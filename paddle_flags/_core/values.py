@@ -80,9 +80,35 @@ LISTS: dict[str, ValueType] = {kind.name: _list_type(kind) for kind in _SCALARS}
 _BY_STATE = {kind.state: kind for kind in (*_SCALARS, *LISTS.values())}
 
 
-def kind_of(info: Any) -> ValueType:
-    """Return the type of the flag that a pd_flag_info is about."""
-    return _BY_STATE[info.type | info.list << 4]
+def kind_of(found: Any) -> ValueType:
+    """Return the type in C of the flag that a pd_flag_info or pd_flag_entry is about."""
+    return _BY_STATE[found.type | found.list << 4]
+
+
+# The Types of definitions, by the `context` that each has: C says which definition a value is
+# of, so no thread takes the Type of another one. They stay, as converters do.
+types_of_contexts: dict[int, Type[Any]] = {}
+
+
+def type_in(found: Any) -> Type[Any] | None:
+    """Return the Type of the definition that a pd_flag_info or pd_flag_entry is about, or None."""
+    if not found.context:
+        return None
+    return types_of_contexts.get(int(ffi.cast("uintptr_t", found.context)))
+
+
+def typed_kind_of(found: Any) -> ValueType:
+    """Return the type of the flag that a pd_flag_info or pd_flag_entry is about."""
+    kind, type_ = kind_of(found), type_in(found)
+    return typed(kind, type_) if type_ else kind
+
+
+def plain_value(entry: Any) -> Any:
+    """Return the value of a pd_flag_entry as C holds it; None if it stands for no value."""
+    if entry.unset:
+        return None
+    kind = kind_of(entry)
+    return from_c(BY_NAME[kind.name] if type_in(entry) else kind, entry.value)
 
 
 def typed(base: ValueType, type_: Type[Any]) -> ValueType:
@@ -102,7 +128,9 @@ def typed(base: ValueType, type_: Type[Any]) -> ValueType:
 def native(flag: Flag[Any], value: Any) -> Any:
     """Return what C holds for a value of the flag; None if that is no value."""
     type_ = flag._type  # noqa: SLF001 - of the package
-    return value if value is None or type_ is None else type_.write(value)
+    if value is None or type_ is None or not type_.accepts(value):
+        return value  # which may be of a former definition
+    return type_.write(value)
 
 
 def decode_list(state: int, text: str) -> tuple[Any, ...]:

@@ -9,7 +9,6 @@ from paddle_flags._core.frames import public
 from paddle_flags._core.missing import importing
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import shown, to_prefix, to_switch, to_text
-from paddle_flags._core.values import native
 from paddle_flags._core.waiting import waiting
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
@@ -58,7 +57,7 @@ def _look(flag: Flag[Any], *, all: bool) -> _Current | _LeftOut | None:
     why = why or ("is read-only" if flag.read_only else "")
     if why:
         return _LeftOut(flag.name, why)
-    value = native(flag, flag.value)
+    value = flag._native()  # noqa: SLF001 - of the package
     return None if value is None else _Current(flag.name, flag.text, value)
 
 

@@ -110,6 +110,53 @@ TEST(a_default_that_was_set_goes_with_the_definition) {
   CHECK_STR(text_of(flag), "4");
 }
 
+TEST(an_entry_says_how_to_read_its_value) {
+  pd_flag_def def = definition(PD_TYPE_string, "level");
+  def.list = PD_TYPE_int32;
+  def.optional = true;
+  def.context = &def;
+  pd_flag *flag = NULL;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag_entry entry = entry_of(flag, 0);
+  CHECK(entry.type == PD_TYPE_string && entry.list == PD_TYPE_int32 && entry.unset);
+  CHECK(entry.context == &def && !entry.sensitive);
+  CHECK_OK(pd_flag_set_default(flag, "1,2", &err));
+  CHECK(!entry_of(flag, 0).unset && entry_of(flag, 1).unset);
+  pd_flag_def fresh = definition(PD_TYPE_double, "level");
+  fresh.sensitive = true;
+  CHECK_OK(pd_flag_replace(&fresh, NULL, 0, &flag, &err));
+  entry = entry_of(flag, 0);
+  CHECK(entry.type == PD_TYPE_double && !entry.list && !entry.unset);
+  CHECK(!entry.context && entry.sensitive);
+}
+
+TEST(each_definition_has_a_generation) {
+  pd_flag *flag = define_int("level", 3);
+  const uint32_t *generation = pd_flag_get_generation(flag);
+  uint32_t first = *generation;
+  CHECK(first && define_int("level", 3) == flag && *generation == first);
+  pd_flag_def def = definition(PD_TYPE_int64, "level");
+  CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
+  uint32_t second = *generation;
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK(second != first && info.generation == second);
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  CHECK(*generation != first && *generation != second);
+  CHECK(!pd_flag_get_generation(NULL));
+}
+
+TEST(a_default_is_taken_back_by_no_value) {
+  pd_flag_def def = definition(PD_TYPE_int64, "level");
+  def.optional = true;
+  pd_flag *flag = NULL;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_set_default(flag, "5", &err));
+  pd_origin origin = {.source = PD_SOURCE_DEFAULT};
+  CHECK_OK(pd_batch_set(&(pd_assignment){.flag = flag}, 1, &origin, NULL, &err));
+  CHECK(entry_of(flag, 0).unset && *pd_flag_get_state(flag) & PD_STATE_UNSET);
+}
+
 TEST(a_value_that_the_next_definition_rejects_is_dropped_and_reported) {
   pd_flag *flag = define_int("level", 3);
   assign(flag, "50", &argv3);

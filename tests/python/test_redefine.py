@@ -7,6 +7,8 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
+from datetime import timedelta
+from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable
@@ -18,6 +20,12 @@ import paddle_flags as pf
 from paddle_flags._core.implied import imply
 
 Run = Callable[..., ModuleType]
+
+
+class Mode(Enum):
+    """A class of values."""
+
+    FAST = 1
 
 
 @pytest.fixture
@@ -351,6 +359,74 @@ def test_threads_use_a_flag_while_another_defines_it_again(name):
         thread.join()
     assert failures == []
     pf.define(name, 3, replace=True)
+
+
+def test_a_value_is_read_by_the_definition_that_it_is_of(name, run):
+    defaults: list[Any] = [
+        {"a": 1},
+        ["x"],
+        "x",
+        Path("x"),
+        timedelta(seconds=2),
+        3,
+        None,
+        Mode.FAST,
+    ]
+    flag: pf.Flag[Any] = pf.define(name, defaults[0])
+    seen: list[Any] = []
+    flags = run("def watch(flag, see): flag.watch(lambda flag: see(flag))", of="other")
+    flags.watch(flag, lambda flag: seen.append((flag.value, pf.FLAGS[name].default)))
+    for default in defaults[1:]:  # watchers run before define() returns
+        pf.define(name, default, type=int if default is None else None, replace=True)
+        assert flag.value == flag.history[0].value == flag.default
+    assert (("x",), ("x",)) in seen
+    assert (Path("x"), Path("x")) in seen or len(seen) < len(defaults)
+    assert all(value == default for value, default in seen)
+
+
+READERS = """
+import sys, threading, time
+import paddle_flags as pf
+sys.setswitchinterval(1e-5)
+defaults = [{"a": 1}, ["x"], "y", 3]
+values = [{"a": 1}, ("x",), "y", 3]
+flag = pf.define("f", defaults[0])
+end = time.time() + 2
+failures = set()
+def read():
+    while time.time() < end:
+        try:
+            history = [entry.value for entry in flag.history]
+            for value in (flag.value, pf.FLAGS.f, flag.default, *history):
+                if value not in values:
+                    failures.add(repr(value))
+            pf.explain("f"), pf.dump("json", all=True)
+        except Exception as error:
+            failures.add(repr(error))
+threads = [threading.Thread(target=read) for _ in range(2)]
+[thread.start() for thread in threads]
+while time.time() < end:
+    for default in defaults:
+        pf.define("f", default, replace=True)
+[thread.join() for thread in threads]
+print(sorted(failures))
+"""
+
+
+def test_readers_see_the_old_value_or_the_new_one(python):
+    assert python(READERS).stdout == "[]\n"
+
+
+def test_readers_get_the_new_default_in_place_of_a_value_that_does_not_fit(name, run):
+    flag: pf.Flag[Any] = pf.define(name, "a")
+    flag.value = "slow"
+    seen: list[Any] = []
+    see: Any = lambda flag: seen.append(flag.value)  # noqa: E731
+    run("def watch(flag, see): flag.watch(see)", of="other").watch(flag, see)
+    with pytest.raises(pf.FlagValueError, match="slow"):
+        pf.define(name, {"a": 1}, replace=True)
+    assert flag.value == {"a": 1}
+    assert all(value == {"a": 1} for value in seen)
 
 
 # ---- importlib.reload ----

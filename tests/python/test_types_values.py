@@ -309,11 +309,26 @@ def test_none_is_refused_where_the_default_is_a_value(name):
     flag = pf.define(name, 5, type=Optional[int])
     with pytest.raises(pf.FlagTypeError, match="NoneType"):
         flag.value = None
-    optional = pf.define(f"{name}_optional", None, type=int)
-    with pytest.raises(pf.FlagTypeError):
-        optional.set_default(None)
+    with pytest.raises(pf.FlagTypeError, match="expected int for a flag of type int64"):
+        flag.set_default(None)
     with pytest.raises(pf.FlagTypeError, match="as the default is None"):
         pf.define(f"{name}_other", None)
+
+
+def test_set_default_gives_and_takes_the_default_of_a_flag_without_one(name):
+    flag = pf.define(name, None, type=int)
+    seen: list[Any] = []
+    with flag.validate(lambda value: seen.append(value) or True):
+        flag.set_default(5)
+        assert (flag.value, flag.default, flag.source) == (5, 5, "default")
+        flag.set_default(None)
+        assert (flag.value, flag.default, len(flag.history)) == (None, None, 1)
+        flag.set_default(None)
+    assert seen == [5, None]
+    with pf.override({name: 1}):
+        flag.set_default(None)
+        assert flag.value == 1
+    assert flag.value is None
 
 
 def test_validators_see_none_for_a_value_that_goes(name):

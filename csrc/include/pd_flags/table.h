@@ -147,7 +147,8 @@ PD__BEGIN_C
   R(pd_flag *, snapshot_next_change, (const pd_snapshot *snapshot, const pd_flag *previous),       \
     (snapshot, previous))                                                                          \
   R(pd_flag *, snapshot_next_definition, (const pd_snapshot *snapshot, const pd_flag *previous),   \
-    (snapshot, previous))
+    (snapshot, previous))                                                                          \
+  R(const uint32_t *, flag_get_generation, (const pd_flag *flag), (flag))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;

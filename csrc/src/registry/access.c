@@ -83,6 +83,10 @@ const void *pd__do_flag_get_address(const pd_flag *flag) {
 
 const uint8_t *pd__do_flag_get_state(const pd_flag *flag) { return flag ? &flag->state : NULL; }
 
+const uint32_t *pd__do_flag_get_generation(const pd_flag *flag) {
+  return flag ? &flag->generation : NULL;
+}
+
 /* ---- Setting ---- */
 
 static pd_status set(pd_flag *flag, const char *text, pd_type type, pd_value value,

@@ -230,6 +230,15 @@ static const pd__entry *step(const pd__entry *entry, size_t *left) {
   return entry;
 }
 
+/* Sets what a caller needs to read the values of the flag. */
+static void describe(const pd_flag *flag, pd_flag_entry *out) {
+  const pd_flag_def *def = pd__flag_def(flag);
+  out->type = flag->type;
+  out->list = def ? def->list : 0;
+  out->context = def ? def->context : NULL;
+  out->sensitive = flag->sensitive;
+}
+
 bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
   size_t left = index;
   const pd__entry *found = NULL;
@@ -237,13 +246,17 @@ bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
   for (const pd__overridden *at = pd__flag_override(flag); at && !found; at = at->below) {
     found = step(at->values, &left);
   }
-  if (!found && flag->assigned) found = step(&own, &left);
+  bool below = !found;
+  if (below && flag->assigned) found = step(&own, &left);
+  bool given = below && found;
   if (!found && left > 0) return false;
   if (!found) own = default_entry(pd__flag_def(flag));
   if (!found) found = &own;
   out->value = found->value;
   out->origin = found->origin;
   out->replaced = found->replaced;
+  out->unset = flag->optional && !given && found->origin.source == PD_SOURCE_DEFAULT;
+  describe(flag, out);
   return true;
 }
 

@@ -43,6 +43,8 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
     info->cells += cell->def->cell && cell->def->type == def->type;
   }
   info->list = def->list;
+  info->context = def->context;
+  info->generation = flag->generation;
   return stored;
 }
 

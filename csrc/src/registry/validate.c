@@ -75,8 +75,7 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
     rank = pd__source_rank(source);
   }
   bool goes = true;
-  for (size_t index = 0; goes; index++) {
-    pd__history_at(flag, index, out);
+  for (size_t index = 0; goes && pd__history_at(flag, index, out); index++) {
     goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source);
   }
   if (!best || pd__source_rank(out->origin.source) > rank) return;
@@ -85,6 +84,7 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
   bool unset = best->resets && flag->optional;
   out->origin.source = unset ? PD_SOURCE_DEFAULT : pd__change_source(best);
   out->replaced = false;
+  out->unset = unset;
 }
 
 /* ---- Collecting the validators ---- */
