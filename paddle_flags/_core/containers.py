@@ -23,7 +23,7 @@ class _ListType(Type[Any]):
 
     def __init__(self, item: Type[Any]) -> None:
         super().__init__(self._parse, self._text, expected=item.expected, choices=item.choices)
-        self.item = item
+        self.item = item  # pyright: ignore[reportIncompatibleVariableOverride]
         self.item_type = "string"
         self.metavar = f"{item.metavar},..." if item.metavar else ""
 

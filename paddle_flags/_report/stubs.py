@@ -55,8 +55,6 @@ def stub_text(what: str, command: str) -> str:
 
 
 _SCALARS = {"bool": "bool", "double": "float", "string": "str"}
-
-
 _ANY = "_typing.Any"
 
 
@@ -66,7 +64,7 @@ def _alias(module: str) -> str:
 
 def _home_of(python: Any) -> str | None:
     """Return the module from which a class can be imported by its name."""
-    if not isinstance(python, type) or python is object or getattr(python, "__parameters__", ()):
+    if not isinstance(python, type) or python is object or getattr(python, "__parameters__", None):
         return None
     full = python.__module__
     for module in (full.partition("._")[0], full):  # Path may be of pathlib._local
