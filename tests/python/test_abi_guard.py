@@ -38,7 +38,7 @@ BREAKS = {
     ),
     "a field in the padding of a struct": (
         [(HEADER, "} pd_flag_entry;", "  bool more;\n} pd_flag_entry;")],
-        ["pd_flag_entry.more: is new at byte 41", "bytes that nobody cleared"],
+        ["pd_flag_entry.more: is new at byte 66", "bytes that nobody cleared"],
     ),
     "a removed field": (
         [(HEADER, "  bool replaced;", "//")],
