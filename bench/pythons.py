@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from bench.works import Sizes
 
-PACKAGES = ("absl-py", "click")
+PACKAGES = ("absl-py", "click", "pydantic-settings")
 IMPORTS = {
     "empty Python": "pass",
     "ours": "import paddle_flags",
     "absl-py": "from absl import flags",
     "argparse": "import argparse",
     "click": "import click",
+    "pydantic-settings": "from pydantic_settings import BaseSettings, CliApp",
 }
 MODULES = {  # in bench/python
     "plain": "plain_py",
@@ -31,16 +32,17 @@ MODULES = {  # in bench/python
     "absl-py": "absl_py",
     "argparse": "argparse_py",
     "click": "click_py",
+    "pydantic-settings": "pydantic_py",
 }
 # Which works each has; the others have those that everybody has.
-PARSERS = ("ours", "absl-py", "argparse", "click")
+PARSERS = ("ours", "absl-py", "argparse", "click", "pydantic-settings")
 WHO = {
-    "get": ("ours", "absl-py"),  # the others return values and keep none
+    "get": ("ours", "absl-py", "pydantic-settings"),  # the others return values and keep none
     "value": ("ours", "absl-py"),
-    "list": ("plain", "ours", "absl-py"),
+    "list": ("plain", "ours", "absl-py", "pydantic-settings"),
     "contains": ("ours", "absl-py"),
     "source": ("plain", "ours"),
-    "assign": ("ours", "absl-py"),
+    "assign": ("ours", "absl-py", "pydantic-settings"),
     "override": ("ours", "absl-py"),
     "define": PARSERS,
     "parse": PARSERS,

@@ -62,7 +62,7 @@ class Table:
 
 
 NATIVE = ("ours", "ours, record", "gflags", "abseil", "LLVM", "c10", "Paddle")
-PYTHON = ("ours", "absl-py", "argparse", "click")
+PYTHON = ("ours", "absl-py", "argparse", "click", "pydantic-settings")
 
 DESCRIBED = "20,000"
 # Of describe(): what rows call it, and its most times what json.dumps takes for the same facts.

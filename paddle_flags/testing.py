@@ -16,7 +16,7 @@ from paddle_flags._core import former
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import flag_of
 from paddle_flags._core.frames import public_class
-from paddle_flags._core.hooks import active_hooks, add_removed, remove_new
+from paddle_flags._core.hooks import active_hooks, add_removed, hooks_on, remove_new
 from paddle_flags._core.redefine import withdraw
 from paddle_flags._core.registry import FLAGS, Registry, by_flag, named_values
 from paddle_flags._core.scope import decorated
@@ -37,7 +37,7 @@ __all__ = ["FlagChangedWarning", "isolated"]
 
 
 class FlagChangedWarning(UserWarning):
-    """A test has left a flag changed. The plugin for pytest has put the value back."""
+    """A test has left a flag changed or undefined. The plugin for pytest has put it back."""
 
 
 class State:
@@ -51,13 +51,19 @@ class State:
         self._hooks = active_hooks()
         self._modules = set(sys.modules)
         self._input = argv.environment_prefix(), config.last()
+        self._reloaded: set[str] = set()
         self._former: dict[Flag[Any], former.Former] = {}
         former.keepers.add(self)
 
     def keep(self, flag: Flag[Any]) -> None:
         """Keep the definition of a flag, which is about to go, unless it is a new one."""
-        if flag not in self._former and flag not in self.definitions():
+        is_old = flag not in self.definitions() or flag.module in self._reloaded
+        if flag not in self._former and is_old:
             self._former[flag] = former.Former(flag)
+
+    def reloaded(self, module: str) -> None:
+        """Let what a module defines stay that is being reloaded: its variables stay, too."""
+        self._reloaded.add(module)
 
     def changes(self) -> list[Flag[Any]]:
         """Return the flags that have another value, or one from another source."""
@@ -67,6 +73,10 @@ class State:
         """Return the flags that were defined since."""
         return list(self._each(lib.pd_snapshot_next_definition))
 
+    def redefined(self) -> list[Flag[Any]]:
+        """Return the flags that were undefined, or that have another definition."""
+        return [flag for flag, before in self._former.items() if not before.is_of(flag)]
+
     def _each(self, following: Callable[[Any, Any], Any]) -> Iterator[Flag[Any]]:
         handle = following(self._snapshot, ffi.NULL)
         while handle:
@@ -75,14 +85,26 @@ class State:
 
     def restore(self) -> None:
         """Put everything back, and forget what was defined since."""
-        former.keepers.discard(self)
         remove_new(self._hooks, self._stays)
         new = self.definitions()
         _forget([f for f in new if f not in self._former and not self._stays(f.module)])
         for flag, before in self._former.items():
-            if flag in new or not flag.defined:
+            if not flag.defined or (flag in new and flag.module not in self._reloaded):
                 before.put_back(flag)
-        add_removed(self._hooks)
+        former.keepers.discard(self)
+        add_removed(self._hooks, self._reloaded.__contains__)
+        self.restore_values()
+
+    def restore_flags(self, flags: list[Flag[Any]]) -> None:
+        """Put the definitions of these flags back, with their hooks; and all values."""
+        former.keepers.discard(self)
+        old = {hook for hook, _ in self._hooks.values()}
+        for hook, _ in hooks_on(active_hooks(), flags).values():
+            if hook not in old:
+                hook.remove()
+        for flag in flags:
+            self._former[flag].put_back(flag)
+        add_removed(hooks_on(self._hooks, flags))
         self.restore_values()
 
     def restore_values(self) -> None:
@@ -93,11 +115,12 @@ class State:
         check(lib.pd_snapshot_restore(self._snapshot, err), err)
 
     def _stays(self, module: str) -> bool:
-        """Return whether a module was first imported since, and will not be again.
+        """Return whether a module was first imported since, and will not be again, or reloaded.
 
         What it defined while it was imported must stay, too.
         """
-        return module not in self._modules and module in sys.modules
+        imported = module not in self._modules and module in sys.modules
+        return imported or module in self._reloaded
 
 
 def _forget(flags: list[Flag[Any]]) -> None:
@@ -132,9 +155,9 @@ class isolated:  # noqa: N801 - reads as a statement
     what is frozen, and whether startup is over. Hooks that were added are removed, and those that
     were removed are added again. Flags that were undefined or replaced have their definitions
     again, and those that Python code has defined are undefined, unless a module did so that was
-    imported for the first time: it stays imported. Native libraries stay loaded, and their flags
-    stay defined, without the values that they were given. An override that is still open ends.
-    Watchers are notified of what changes back; validators are not asked.
+    imported for the first time or reloaded: it stays imported. Native libraries stay loaded, and
+    their flags stay defined, without the values that they were given. An override that is still
+    open ends. Watchers are notified of what changes back; validators are not asked.
 
     The values, if any, are set at the beginning, all or none, as set at run time; if one is
     refused, its exception is raised and its `errors` has all of them. Of a `unittest.TestCase`,

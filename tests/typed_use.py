@@ -1,11 +1,14 @@
 """What type checkers make of the package: they read this file, nobody runs it."""
 
+import argparse
 import datetime as dt
 import enum
 import ipaddress
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
+
+import click
 
 import paddle_flags as pf
 
@@ -96,6 +99,8 @@ if TYPE_CHECKING:
     assert_type(pf.define("price", Decimal(1)).value, Decimal)
     assert_type(pf.define("paths", [Path("a")]), pf.Flag[tuple[Path, ...]])
     assert_type(pf.define("paths", [], items=Path), pf.Flag[tuple[Path, ...]])
+    pf.define("copies", Path("a"), choices=[Path("a"), "b//c"])
+    pf.define("chosen", None, type=Mode, choices=[Mode.FAST, "BEST"])
     assert_type(pf.define("modes", (Mode.FAST,), items=Mode), pf.Flag[tuple[Mode, ...]])
     assert_type(pf.define("sizes", [], type=list[int], multi=True), pf.Flag[tuple[int, ...]])
     assert_type(pf.define("options", {"a": 1}), pf.Flag[dict[str, int]])
@@ -116,3 +121,35 @@ if TYPE_CHECKING:
     kind = pf.define("kind", "a", type=Literal["a", "b"])  # pyright: ignore[reportCallIssue, reportArgumentType]
     assert_type(kind.value, Literal["a", "b"])  # pyright: ignore[reportAssertTypeFailure]
     pf.FLAGS["out"].value = Path("b")
+
+    # Other parsers, and commands.
+    parser = argparse.ArgumentParser()
+    pf.add_to(parser, only="alpha.*", env_prefix="APP_", config=Path("app.toml"))
+    pf.add_to(parser, only=["level", "mode"], config=["a.toml", Path("b.toml")])
+    assert_type(pf.adopt(parser, env_prefix="APP_"), dict[str, str])
+    assert_type(pf.bridge_absl(config="app.toml"), dict[str, str])
+
+    @pf.click_options("level", env_prefix="APP_")
+    def body(number: int) -> str:
+        return str(number)
+
+    assert_type(body(1), str)
+
+    @click.command()
+    @pf.click_options()
+    def command() -> None: ...
+
+    assert_type(command, click.Command)
+    pf.add_to(command, only=("level",))
+    assert_type(pf.click_options()(command), click.Command)
+
+    def train(*arguments: str) -> int:
+        return len(arguments)
+
+    pf.commands({"train": train, "serve": "app.serve:main", "data": {"clean": "app.clean"}})
+    pf.commands({"train": train}, ["prog", "train"], env_prefix="APP_", exit=False)
+    pf.commands({"train": train}, config=[Path("app.toml")], config_flag="config", exit="gflags")
+    pf.add_to("level")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    pf.adopt(command)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    pf.click_options(level=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    pf.commands(["train"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

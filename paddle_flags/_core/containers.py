@@ -6,7 +6,8 @@ from _collections_abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags._core import lists
-from paddle_flags._core.types import REJECTIONS, Type, Unfit
+from paddle_flags._core.types import REJECTIONS, Type, Unfit, made
+from paddle_flags._core.values import plain
 from paddle_flags._fast import split_list
 from paddle_flags.errors import FlagTypeError
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 class _ListType(Type[Any]):
     """Tuples of values of one type."""
 
-    __slots__ = ("item",)
+    __slots__ = ()
+    item: Type[Any]
 
     def __init__(self, item: Type[Any]) -> None:
         super().__init__(self._parse, self._text, expected=item.expected, choices=item.choices)
@@ -37,8 +39,8 @@ class _ListType(Type[Any]):
         return lists.encode(tuple(texts))
 
     def _item(self, value: Any) -> str:
-        if isinstance(value, str) and not self.item.accepts(value):
-            return str(self.item.canonical(value))
+        if self.item.reads(value):
+            return str(self.item.canonical(plain(value)))
         if not self.item.accepts(value):
             message = f"expected {self.item.expected}, not {type(value).__name__}"
             raise Unfit(message)
@@ -95,6 +97,7 @@ class _DictType(Type[Any]):
         super().__init__(self._parse, self._text, expected=expected)
         self.key = key
         self.value = value
+        self.item = made(tuple, self._pair, self._item, "KEY=VALUE", expected)
         self.item_type = "string"
         self.metavar = f"KEY={value.metavar or 'VALUE'},..."
         self.takes_tables = True
@@ -127,6 +130,8 @@ class _DictType(Type[Any]):
 
 
 def _scalar(kind: Type[Any], value: Any) -> str:
+    if kind.reads(value) and kind.python not in (bool, int, float):
+        return str(kind.canonical(plain(value)))
     exact = not isinstance(value, bool) or kind.python is bool
     if kind.python is float and isinstance(value, int) and exact:
         value = float(value)

@@ -140,6 +140,7 @@ def define(  # pyright: ignore[reportOverlappingOverload] - met first
     help: str = ...,
     *,
     type: type[_E] | None = ...,
+    choices: Iterable[_E | str] | None = ...,
     case_sensitive: bool = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[_E]: ...
@@ -198,6 +199,7 @@ def define(
     type: type[_V] | None = ...,
     min: _V | None = ...,
     max: _V | None = ...,
+    choices: Iterable[_V | str] | None = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[_V]: ...
 @overload
@@ -253,6 +255,7 @@ def define(
     *,
     type: type[list[_T] | tuple[_T, ...]] | None = ...,
     items: type[_T] | Type[_T] | None = ...,
+    choices: Iterable[_T | str] | None = ...,
     case_sensitive: bool = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[tuple[_T, ...]]: ...
@@ -318,6 +321,7 @@ def define(
     help: str = ...,
     *,
     type: type[list[_T] | tuple[_T, ...]],
+    choices: Iterable[_T | str] | None = ...,
     case_sensitive: bool = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[tuple[_T, ...] | None]: ...
@@ -328,6 +332,7 @@ def define(
     help: str = ...,
     *,
     type: type[_T] | Type[_T],
+    choices: Iterable[_T | str] | None = ...,
     case_sensitive: bool = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[_T | None]: ...
@@ -338,6 +343,7 @@ def define(
     help: str = ...,
     *,
     type: _Form,
+    choices: Iterable[object] | None = ...,
     case_sensitive: bool = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[Any]: ...
@@ -348,6 +354,7 @@ def define(
     help: str = ...,
     *,
     type: Type[_T],
+    choices: Iterable[_T | str] | None = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[_T]: ...
 @overload
@@ -357,6 +364,7 @@ def define(
     help: str = ...,
     *,
     type: type[_T] | _Form,
+    choices: Iterable[object] | None = ...,
     case_sensitive: bool = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[_T]: ...

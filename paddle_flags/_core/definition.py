@@ -22,6 +22,7 @@ from paddle_flags._core.values import (
     LISTS,
     REDACTED,
     ValueType,
+    choice_text,
     fits,
     plain,
     plain_type,
@@ -84,13 +85,19 @@ class Definition:
             what = type(texts).__name__
             message = f"{self._about}: {field}: {shown(texts)}: expected a list, not {what}"
             raise FlagTypeError(message)
-        items = [str(plain(text)) for text in texts]
+        items = [self._text_of(field, each) for each in texts]
         for item in items:
             if "|" in item:
                 message = f"{self._about}: {field}: {shown(item)}: expected text without '|'"
                 raise FlagValueError(message)
         if items:
             self.set_text(field, "|".join(items))
+
+    def _text_of(self, field: str, value: object) -> str:
+        if field != "choices":
+            return str(plain(value))
+        about = f"{self._about}: choices"
+        return choice_text(about, self._kind, value, sensitive=self._sensitive)
 
     def set_default(self, default: object) -> None:
         if default is None and self.pointer.optional:
@@ -268,10 +275,6 @@ def with_meaning(
         mark_of["optional"] = True
     text_of["choices"] = text_of["choices"] or meaning.choices
     if meaning.type is not None:
-        if isinstance(text_of["choices"], Iterable):
-            text_of["choices"] = [
-                each.name if _is_enum(each) else each for each in text_of["choices"]
-            ]
         text_of["metavar"] = text_of["metavar"] or meaning.type.metavar or None
         text_of["unit"] = text_of["unit"] or meaning.type.unit
     return tuple(mark_of.values()), tuple(text_of.values())

@@ -434,11 +434,13 @@ class Flag(FlagBase[T]):
             return decode_list(state, value)
         try:
             return self._type.read(value)
-        except ValueError as error:  # C has it from before this definition
-            seen = REDACTED if self._sensitive else shown(value)
+        except Exception as error:  # C has it from before this definition
+            if not self._sensitive and not isinstance(error, ValueError):
+                raise
             reason = f"expected {self._type.expected}" if self._sensitive else error
-            message = f"{self._name}={seen}: {reason}"
-            raise FlagValueError(message) from None
+        seen = REDACTED if self._sensitive else shown(value)
+        message = f"{self._name}={seen}: {reason}"
+        raise FlagValueError(message)
 
     def _source(self) -> str:
         return to_text(lib.pd_source_name(self._info().source))

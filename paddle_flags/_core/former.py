@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from paddle_flags._core.values import kind_of
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
         def keep(self, flag: Flag[Any]) -> None:
             """Keep the definition of the flag if it will be put back."""
 
+        def reloaded(self, module: str) -> None:
+            """Note that a module runs again, so its definitions before that are of no use."""
+
 
 keepers: WeakSet[Keeper] = WeakSet()
 
@@ -27,6 +31,31 @@ def note(flag: Flag[Any]) -> None:
     if keepers and flag.defined and not flag._info().owner:  # noqa: SLF001 - of the package
         for keeper in list(keepers):
             keeper.keep(flag)
+
+
+def note_reload(module: str) -> None:
+    """Tell the keepers that a module is being reloaded."""
+    for keeper in list(keepers):
+        keeper.reloaded(module)
+
+
+class Listener:
+    """An object that is told what happens to definitions, once it has happened."""
+
+    def gone(self, flag: Flag[Any]) -> None:
+        """A definition is no longer that of the flag."""
+
+    def back(self, flag: Flag[Any]) -> None:
+        """A flag has a former definition again."""
+
+
+listeners: WeakSet[Listener] = WeakSet()
+
+
+def gone(flag: Flag[Any]) -> None:
+    """Tell the listeners that a definition has gone."""
+    for each in list(listeners):
+        each.gone(flag)
 
 
 # What a pd_flag_def and a pd_flag_info have in common.
@@ -66,6 +95,21 @@ class Former:
         self._kept.append(made)
         return made
 
+    def is_of(self, flag: Flag[Any]) -> bool:
+        """Return whether the flag has this definition; its code may have run again."""
+        return flag.defined and Former(flag).facts() == self.facts()
+
+    def facts(self) -> list[Any]:
+        """Return all that the definition says."""
+        kind = kind_of(self._definition)
+        found = [getattr(self._definition, field) for field in sorted(_FIELDS)]
+        values = _VALUES if kind.member != "str" else _VALUES[:1]  # text has no range
+        found += [getattr(getattr(self._definition, field), kind.member) for field in values]
+        return [
+            ffi.string(each) if isinstance(each, ffi.CData) and each else repr(each)
+            for each in found
+        ]
+
     def put_back(self, flag: Flag[Any]) -> None:
         """Define the flag again, in place of what it is now, if no other flag has its names."""
         from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
@@ -84,3 +128,5 @@ class Former:
         flag._code = self._code  # noqa: SLF001
         flag._type = self._type  # noqa: SLF001
         flag._look_again()  # noqa: SLF001
+        for each in list(listeners):
+            each.back(flag)

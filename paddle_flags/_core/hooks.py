@@ -103,6 +103,16 @@ def active_hooks() -> _Ours:
     return dict(_ours)
 
 
+def hooks_on(hooks: _Ours, flags: Iterable[Flag[Any]]) -> _Ours:
+    """Return those of the hooks that are about one of the flags."""
+    addresses = {flag._address for flag in flags}  # noqa: SLF001 - internal to Flag
+    return {
+        number: found
+        for number, found in hooks.items()
+        if not addresses.isdisjoint(found[0]._flags)  # noqa: SLF001 - of this file
+    }
+
+
 def remove_new(before: _Ours, keeps: Callable[[str], bool]) -> None:
     """Remove the hooks that were added since, unless `keeps(module)`."""
     old = {hook for hook, _ in before.values()}
@@ -111,10 +121,10 @@ def remove_new(before: _Ours, keeps: Callable[[str], bool]) -> None:
             hook.remove()
 
 
-def add_removed(before: _Ours) -> None:
-    """Add the hooks again that were removed since."""
+def add_removed(before: _Ours, drops: Callable[[str], bool]) -> None:
+    """Add the hooks again that were removed since, unless `drops(module)`."""
     for hook, add in before.values():
-        if not hook._number:  # noqa: SLF001 - of this file
+        if not (hook._number or drops(hook.module)):  # noqa: SLF001 - of this file
             with suppress(FlagError, ReferenceError):  # its flag or weak callback may be gone
                 hook._begin(add)  # noqa: SLF001
 

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
-def needs_extra(what: str, package: str, extra: str) -> str:
-    """Return the message for a package that is not installed."""
-    return f"{what} requires {package}: pip install 'paddle_flags[{extra}]'"
+@contextmanager
+def importing(
+    what: str, package: str, extra: str, refuse: Callable[[str], BaseException] = ImportError
+) -> Iterator[None]:
+    """Let the import statements of the block say what needs the package, and what installs it.
+
+    They are statements so that PyInstaller and type checkers see them. `refuse` makes an
+    exception of the message, or raises one itself.
+    """
+    try:
+        yield
+    except ImportError as error:
+        if str(error.name).partition(".")[0] == "paddle_flags":
+            raise  # our own
+        why = f"{what} requires {package}: pip install 'paddle_flags[{extra}]'"
+        raise refuse(why) from error
 
 
 def explain_import(error: ImportError, package: str) -> ImportError:

@@ -64,10 +64,13 @@ def redefine(
     None if nobody asked for that and the code of `frame` isn't that of the flag.
     """
     old = _found(pointer)
-    if not asked and (old is None or not _runs_again(old, frame)):
+    again = old is not None and _runs_again(old, frame)
+    if not asked and not again:
         return None
     hooks = [] if old is None else added.hooks_of(old, _module_of(old))
-    if old is not None:
+    if old is not None and again and _module_of(old) != "__main__":
+        former.note_reload(_module_of(old))
+    elif old is not None:
         former.note(old)
     handle[0] = ffi.NULL
     err = new_error()
@@ -80,6 +83,7 @@ def redefine(
     _forget(flag, hooks)
     kept.note(flag)
     take(flag)
+    former.gone(flag)
     expect(status, err)
     settle(flag)
     return flag
@@ -132,4 +136,5 @@ def withdraw(flag: Flag[Any], err: Any) -> int:
     flag._code = None  # noqa: SLF001 - internal to Flag
     flag._type = None  # noqa: SLF001
     _forget(flag, hooks)
+    former.gone(flag)
     return status

@@ -52,8 +52,8 @@ class Type(Generic[T]):
     """
 
     __slots__ = (
-        "choices", "expected", "format", "item_type", "metavar", "native", "parse", "python",
-        "takes_tables", "unit",
+        "choices", "expected", "format", "item", "item_type", "metavar", "native", "parse",
+        "python", "takes_tables", "unit",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - all that makes a type
@@ -81,6 +81,7 @@ class Type(Generic[T]):
         self.expected = expected or f"a value that {name} takes"
         self.choices = tuple(choices)
         self.python: Any = parse if isinstance(parse, type) else None
+        self.item: Type[Any] | None = None  # of a list or dict
         self.item_type: str | None = None  # in C, of a list
         self.unit: str | None = None
         self.takes_tables = False  # of files
@@ -116,6 +117,12 @@ class Type(Generic[T]):
     def accepts(self, value: object) -> bool:
         """Return whether a value of Python may be a value of this type."""
         return self.python is None or isinstance(value, self.python)
+
+    def reads(self, value: object) -> bool:
+        """Return whether a value of Python is text to be read, as on a command line."""
+        if not isinstance(value, str) or self.native != "string":
+            return False
+        return self.python is str or not self.accepts(value)
 
     def _unfit(self, error: Exception) -> Unfit:
         if isinstance(error, Unfit):
@@ -243,12 +250,26 @@ def _date_time(text: str) -> dt.datetime | None:
     return dt.datetime.combine(dt.date(year, month, day), _clock(found.groups()[3:]))
 
 
+def _date_text(value: dt.date) -> str:
+    if isinstance(value, dt.datetime):
+        message = "expected a date, not a datetime, whose time would be lost"
+        raise Unfit(message)
+    return value.isoformat()
+
+
+def _time_text(value: dt.time) -> str:
+    if value.tzinfo and value.utcoffset() is None:
+        message = "expected a time whose zone has one offset on all dates"
+        raise Unfit(message)
+    return value.isoformat()
+
+
 DATE_TIME = made(
     dt.datetime, _date_time, dt.datetime.isoformat, "DATETIME",
     "a date and time, as in 2026-01-31T12:30 or 2026-01-31T12:30:00Z",
 )  # fmt: skip
-DATE = made(dt.date, _date, dt.date.isoformat, "DATE", "a date, as in 2026-01-31")
-TIME = made(dt.time, _time, dt.time.isoformat, "TIME", "a time, as in 12:30")
+DATE = made(dt.date, _date, _date_text, "DATE", "a date, as in 2026-01-31")
+TIME = made(dt.time, _time, _time_text, "TIME", "a time, as in 12:30")
 
 
 def _seconds(value: dt.timedelta) -> float:
@@ -295,6 +316,17 @@ def _listed(names: Iterable[str]) -> str:
     return text
 
 
+def _folded(texts: Mapping[str, Any], choices: Mapping[str, Any]) -> dict[str, Any]:
+    folded: dict[str, Any] = {}
+    for text, value in texts.items():
+        if text in choices or text.casefold() not in folded:
+            other = folded.setdefault(text.casefold(), value)
+            if other != value and text in choices:
+                message = f"choices {text!r} and others differ only in case"
+                raise FlagArgumentError(message)
+    return folded
+
+
 def choice_type(
     python: Any,
     choices: Mapping[str, Any],
@@ -306,13 +338,7 @@ def choice_type(
     """Return a type whose values have these names; `also` has other texts for them."""
     expected = f"one of {_listed(choices)}"
     texts = {**also, **choices}
-    folded: dict[str, Any] = {}
-    for text, value in () if case_sensitive else texts.items():
-        if text in choices or text.casefold() not in folded:
-            other = folded.setdefault(text.casefold(), value)
-            if other != value and text in choices:
-                message = f"choices {text!r} and others differ only in case"
-                raise FlagArgumentError(message)
+    folded = {} if case_sensitive else _folded(texts, choices)
 
     def parse(text: str) -> Any:
         if text in texts:
@@ -328,6 +354,8 @@ def choice_type(
         for other, name in names:
             if other is value or (type(other) is type(value) and other == value):
                 return name
+        if isinstance(value, str):  # read as on a command line
+            return name_of(parse(str.__str__(value)))
         message = f"expected {expected}"
         raise Unfit(message)
 

@@ -170,7 +170,7 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
     except text, or an array of NumPy or PyTorch.
     """
     if kind.via is not None:
-        return _by_type(name, kind, kind.via, value, sensitive=sensitive)
+        return _by_type(name, kind.via, value, sensitive=sensitive)
     if kind.item is None:
         expected = f"{kind.python.__name__} for a flag of type {kind.name}"
         return _scalar(f"{name}=", kind, value, expected, sensitive=sensitive)
@@ -185,23 +185,41 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
     )
 
 
+def choice_text(name: str, kind: ValueType, choice: object, *, sensitive: bool) -> str:
+    """Return the text in C of a choice, which is a value or text."""
+    if kind.via is None:
+        return str(plain(choice))
+    type_ = kind.via.item or kind.via
+    if not isinstance(choice, str) or type_.native == "string":
+        is_text = isinstance(choice, str) and type_.python is None
+        choice = _by_type(name, type_, choice, sensitive=sensitive, is_text=is_text)
+    if isinstance(choice, float):
+        return repr(choice).removesuffix(".0")
+    return lists.encode((choice,)) if isinstance(choice, bool) else str(plain(choice))
+
+
 def _by_type(
-    name: str, kind: ValueType, type_: Type[Any], value: object, *, sensitive: bool
+    name: str, type_: Type[Any], value: object, *, sensitive: bool, is_text: bool = False
 ) -> Any:
-    """Return what C gets for a value. Text for another type is read as on a command line."""
-    is_text = isinstance(value, str) and kind.member == "str"
+    """Return what C gets for a value. Text for another type is read as on a command line.
+
+    The error for a sensitive value has no cause and no context: they may quote the value.
+    """
     try:
-        if is_text and (type_.python is str or not type_.accepts(value)):
+        if is_text or type_.reads(value):
             return type_.canonical(plain(value))
         if type_.accepts(value):
             return type_.write(value)
-    except ValueError as error:  # Unfit
-        seen = REDACTED if sensitive else shown(value)
+    except Exception as error:
+        if not sensitive and not isinstance(error, ValueError):  # Unfit is one
+            raise
         reason = f"expected {type_.expected}" if sensitive else str(error)
-        refused = FlagValueError(f"{name}={seen}: {reason}")
-        refused.status = "PD_ERR_VALUE"
-        raise refused from (None if sensitive else error.__cause__)
-    raise _refuse(f"{name}=", type_.expected, value, sensitive=sensitive)
+        cause = None if sensitive else error.__cause__
+    else:
+        raise _refuse(f"{name}=", type_.expected, value, sensitive=sensitive)
+    refused = FlagValueError(f"{name}={REDACTED if sensitive else shown(value)}: {reason}")
+    refused.status = "PD_ERR_VALUE"
+    raise refused from cause
 
 
 def _scalar(what: str, kind: ValueType, value: object, expected: str, *, sensitive: bool) -> Any:

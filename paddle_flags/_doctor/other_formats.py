@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.missing import needs_extra
+from paddle_flags._core.missing import importing
 from paddle_flags._doctor.markers import MARKERS
 from paddle_flags.errors import FlagArgumentError
 
@@ -53,10 +53,10 @@ def read_other(source: Source, magic: bytes) -> Other:
         limit = f"{path}: a {name} file of more than {_SIZE_MAX >> 20} MiB isn't looked at"
         return Other(kind, remarks=(limit,))
     try:
-        import lief  # noqa: PLC0415 - an extra
-    except ImportError:
-        remark = f"{path}: {needs_extra(f'reading a {name} file', 'LIEF', 'doctor')}"
-        return Other(kind, remarks=(remark,))
+        with importing(f"{path}: reading a {name} file", "LIEF", "doctor"):
+            import lief  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        return Other(kind, remarks=(str(error),))
     lief.logging.disable()
     parsed: Any = lief.parse(source.read(0, source.size))
     if parsed is None or str(parsed.format).rpartition(".")[2] != kind:

@@ -90,7 +90,11 @@ class ConfigFiles:
             fail(config, f"{reading.path}: has no table {'.'.join(file.table)}")
         place = ffi.new("char[]", to_bytes(reading.path))
         origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FILE, "place": place})
-        for value in with_dicts(self._renamed(reading, config)):
+
+        def refuse(at: Place, why: str) -> None:
+            fail(config, f"{reading.path}:{at.line}:{at.column}: {why}", lib.PD_ERR_VALUE)
+
+        for value in with_dicts(self._renamed(reading, config), refuse):
             _add(config, value, origin)
         for problem in reading.problems:
             fail(config, problem)

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.flag import flags_made
 from paddle_flags._core.lists import encode
 from paddle_flags._core.status import to_bytes
-from paddle_flags._input.reading import FileValue
+from paddle_flags._core.values import REDACTED
+from paddle_flags._input.reading import FileValue, quote
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from paddle_flags._core.flag import Flag
+    from paddle_flags._input.reading import Place
+
+_KINDS = {
+    "text": "text",
+    "integer": "an integer",
+    "number": "a number",
+    "bool": "a bool",
+    "date": "a date",
+    "table": "a table",
+}
 
 
 def _address_of(name: str) -> int:
@@ -22,34 +35,68 @@ def _address_of(name: str) -> int:
     return int(ffi.cast("uintptr_t", handle[0]))
 
 
-def _takes_tables(name: str) -> bool:
-    flag = flags_made.get(_address_of(name))
-    type_ = None if flag is None else flag._type  # noqa: SLF001 - of the package
-    return type_ is not None and type_.takes_tables
+def _owner_of(name: str) -> tuple[str, Flag[Any]] | None:
+    """Return the flag with a dict that the name, or the beginning of a dotted one, is of."""
+    ends = [at for at, sign in enumerate(name) if sign == "."]
+    for end in [None] if _address_of(name) else ends:
+        flag = flags_made.get(_address_of(name[:end]))
+        type_ = None if flag is None else flag._type  # noqa: SLF001 - of the package
+        if flag is not None and type_ is not None and type_.takes_tables:
+            return name[:end], flag
+    return None
 
 
-def _owner_of(name: str) -> str | None:
-    """Return the beginning of a dotted name that is the name of a flag with a dict."""
-    parts = name.split(".")
-    starts = [".".join(parts[:end]) for end in range(1, len(parts))]
-    owner = next(filter(_takes_tables, starts), None)
-    return None if owner is None or _address_of(name) else owner
+def _refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
+    """Return why a value cannot be that of the flag, or of a key of its dict; None if it can."""
+    type_: Any = flag._type  # noqa: SLF001 - of the package
+    kind = "a list" if value.is_list else _KINDS[value.kind]
+    if key is None:
+        fits = kind in (_KINDS["text"], _KINDS["table"])
+        return None if fits else f"--{quote(value.name)}: expected a table, not {kind}"
+    from paddle_flags._core import types  # noqa: PLC0415 - seldom used
+
+    if "=" in key:
+        why = ": expected a key without '='"
+    elif value.is_list or value.kind == "table":
+        why = f": expected {type_.value.expected}, not {kind}"
+    else:
+        try:
+            type_.key.read(key)
+            type_.value.read(value.text)
+        except types.Unfit as error:
+            why = f"={quote(value.text)}: {error}"
+        except Exception:  # noqa: BLE001 - the converter of the flag reports it
+            return None
+        else:
+            return None
+    if flag.sensitive:
+        return f"--{flag.name}={REDACTED}: expected {type_.expected}"
+    return f"--{quote(value.name)}{why}"
 
 
-def with_dicts(values: Iterable[FileValue]) -> list[FileValue]:
+def with_dicts(
+    values: Iterable[FileValue], refuse: Callable[[Place, str], None]
+) -> list[FileValue]:
     """Return the values, with one in place of all that are in the table of a dict."""
     found: list[FileValue] = []
     tables: dict[str, tuple[int, list[str]]] = {}  # owner: index in `found`, items
     for value in values:
-        owner = None if value.is_list or "." not in value.name else _owner_of(value.name)
-        if owner is None:
-            found.append(value)
+        owned = _owner_of(value.name)
+        if owned is None:
+            found += [] if value.kind == "table" else [value]
             continue
-        at, items = tables.setdefault(owner, (len(found), []))
-        items.append(f"{value.name[len(owner) + 1 :]}={value.text}")
-        whole = FileValue(owner, encode(tuple(items)), "text", is_list=True, at=value.at)
-        if len(items) == 1:
-            found.append(whole)
+        owner, flag = owned
+        key = None if value.name == owner else value.name[len(owner) + 1 :]
+        why = None if flag.retired else _refusal(flag, key, value)
+        if why:
+            refuse(value.at, why)
+        elif key is None and value.kind != "table":
+            found.append(value)
         else:
-            found[at] = whole._replace(at=found[at].at)
+            at, items = tables.setdefault(owner, (len(found), []))
+            found += [value] if at == len(found) else []
+            items += [] if key is None else [f"{key}={value.text}"]
+    for owner, (at, items) in tables.items():
+        text = encode(tuple(items))
+        found[at] = FileValue(owner, text, "text", is_list=True, at=found[at].at)
     return found

@@ -16,12 +16,9 @@ if TYPE_CHECKING:
 
 def read(text: str, reading: Reading) -> None:
     """Read the text of a file."""
-    try:
+    with reading.importing("reading variables", "python-dotenv", "dotenv"):
         from dotenv.parser import parse_stream  # noqa: PLC0415 - an extra
         from dotenv.variables import parse_variables  # noqa: PLC0415
-    except ImportError:
-        why = "reading variables requires python-dotenv: pip install 'paddle_flags[dotenv]'"
-        reading.stop(None, why)
     if reading.prefix is None:
         reading.stop(None, "expected parse(env_prefix=...), which says what variables are flags")
     names = _names_by_variable(flag_names())

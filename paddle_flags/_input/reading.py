@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core.lists import encode
+from paddle_flags._core.missing import importing
 from paddle_flags._core.registry import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from typing import NoReturn
 
 DEPTH = 32
@@ -37,7 +39,7 @@ class FileValue(NamedTuple):
 
     name: str
     text: str
-    kind: str  # "text", "integer", "number", "bool" or "date"; of a list, its items'
+    kind: str  # of a Scalar; of a list, its items'; or "table", which is an empty one
     is_list: bool
     at: Place
     key: Place | None = None
@@ -73,6 +75,10 @@ class Reading:
         self.fail(at, why)
         raise Stop
 
+    def importing(self, what: str, package: str, extra: str) -> AbstractContextManager[None]:
+        """Surround the import of what reads the file; without it, the file is unreadable."""
+        return importing(what, package, extra, lambda why: self.stop(None, why))
+
     def enter(self, keys: Sequence[str]) -> None:
         """Note that the file has the table that the keys lead to."""
         self.has_table |= list(keys) == self.table
@@ -104,6 +110,12 @@ class Reading:
     def repeated(self, keys: Sequence[str], at: Place, first: Place) -> None:
         """Record an error for a key that was at `first` before."""
         self.refuse(keys, at, f"is given twice, first on line {first.line}")
+
+    def add_empty(self, keys: Sequence[str], at: Place) -> None:
+        """Take an empty table: the value of a flag if that is a dict."""
+        if self.wants(keys):
+            name = ".".join(keys[len(self.table) :])
+            self.values.append(FileValue(name, "", "table", is_list=False, at=at))
 
     def add(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
         """Take the value, which stands at `at`, of a key that was claimed."""

@@ -86,6 +86,6 @@ def _changes(before: dict[Flag[Any], _Held]) -> list[FlagChange]:
         same = old.value == new.value or repr(old.value) == repr(new.value)
         if same or "file" not in (old.source, new.source):
             continue
-        shown = (REDACTED, REDACTED) if new.sensitive else (old.value, new.value)
+        shown = (REDACTED, REDACTED) if old.sensitive or new.sensitive else (old.value, new.value)
         changes.append(FlagChange(flag.name, *shown))
     return changes

@@ -10,7 +10,6 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.missing import needs_extra
 from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, number_text
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ class _Found(NamedTuple):
     key: Place
     value: Place
     raw: str  # the beginning of the value, or all of a number
+    is_header: bool = False
 
 
 class _Lost(Exception):  # noqa: N818 - the library says what is wrong
@@ -63,7 +63,7 @@ def read(text: str, reading: Reading) -> None:
         found.extend(_Walk(text, reading, library).pairs())
     except _Lost:
         lost = True
-    if sum(not reading.claim(one.keys, one.key) for one in found):
+    if sum(not (one.is_header or reading.claim(one.keys, one.key)) for one in found):
         return  # TOML forbids it too, but says it less well
     try:
         data = library.loads(text, parse_float=_Number)
@@ -85,13 +85,11 @@ def _value_at(data: Any, keys: list[str]) -> Any:
 
 
 def _library(reading: Reading) -> ModuleType:
-    try:
+    with reading.importing("reading TOML on this Python", "tomli", "toml"):
         if sys.version_info >= (3, 11):
             import tomllib  # noqa: PLC0415 - seldom used
         else:
             import tomli as tomllib  # noqa: PLC0415 - an extra
-    except ImportError:
-        reading.stop(None, needs_extra("reading TOML on this Python", "tomli", "toml"))
     return tomllib
 
 
@@ -105,7 +103,9 @@ def _explain(text: str, message: str) -> tuple[Place, str]:
 
 def _add(reading: Reading, one: _Found, value: Any) -> None:
     if isinstance(value, dict):
-        return  # its own keys are there too
+        if not value:  # otherwise its own keys are there too
+            reading.add_empty(one.keys, one.value)
+        return
     if not isinstance(value, list):
         reading.add(one.keys, _scalar(value, one.raw), one.value)
     elif any(isinstance(item, (list, dict)) for item in value):
@@ -135,7 +135,7 @@ class _Walk:
         self._at = 0
 
     def pairs(self) -> Iterator[_Found]:
-        """Return the wanted keys that have values, inline tables among these; raise _Lost."""
+        """Return the wanted keys that have values, and headers; raise _Lost."""
         tables: list[list[str]] = [[]]  # of the last header, then inline ones
         while True:
             self._take(_BLANK)
@@ -143,7 +143,10 @@ class _Walk:
             if not mark:
                 return
             if mark == "[":
+                at = self._place(self._at)
                 tables = [self._header()]
+                if self._reading.wants(tables[0]):
+                    yield _Found(tables[0], at, at, "", is_header=True)
             elif mark == "}" and len(tables) > 1:
                 tables.pop()
                 self._at += 1

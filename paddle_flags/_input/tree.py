@@ -82,6 +82,8 @@ class Tree:
         ended = self._open.pop()
         if not self._open:
             return
+        if ended.is_table and self._open[-1].is_table and not (ended.keys or ended.refused):
+            self._reading.add_empty(self._names, ended.at)
         if not ended.is_table and self._open[-1].is_table and not ended.refused:
             self._add(ended.items, ended.at)
         elif self._open[-1].is_table:

@@ -14,7 +14,6 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.missing import needs_extra
 from paddle_flags._input.reading import Place, Places, Reading, Scalar, Stop, number_text
 from paddle_flags._input.tree import Tree
 
@@ -55,10 +54,8 @@ _HANDLE = re.compile("(undefined tag handle) .*")
 
 def read(text: str, reading: Reading, *, pure: bool = False) -> None:
     """Read the text of a file; `pure` does without libyaml."""
-    try:
+    with reading.importing("reading YAML", "ruamel.yaml", "yaml"):
         import ruamel.yaml  # noqa: PLC0415 - an extra
-    except ImportError:
-        reading.stop(None, needs_extra("reading YAML", "ruamel.yaml", "yaml"))
     if not pure and _UNLIKE.search(text) is None:
         trial = Reading(reading.path, reading.table)
         with suppress(Stop):

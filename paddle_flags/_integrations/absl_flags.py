@@ -12,17 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
+from paddle_flags._core import former
 from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.registry import FLAGS, all_flags
+from paddle_flags._core.values import REDACTED, native
 from paddle_flags._input.argv import after_reading
-from paddle_flags._integrations.absl_link import Link, OurLink, TheirLink, inside, outside
+from paddle_flags._integrations.absl_link import (
+    Link,
+    OurLink,
+    Proposal,
+    TheirLink,
+    inside,
+    meaning_of,
+    outside,
+)
 from paddle_flags._integrations.absl_values import Codec
 from paddle_flags._integrations.line import Inputs, Line, find_token
 from paddle_flags._report import facts
 from paddle_flags.errors import FlagConflictError, FlagError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from paddle_flags._core.definition import Place
     from paddle_flags._core.flag import Flag
@@ -31,7 +41,7 @@ if TYPE_CHECKING:
 flags.disclaim_key_flags()  # absl looks for the module that defines a flag behind this one
 
 
-class Bridge:
+class Bridge(former.Listener):
     """Two registries as one."""
 
     def __init__(self, values: Any) -> None:
@@ -41,6 +51,9 @@ class Bridge:
         self.reading: list[str] | None = None  # the command line that absl reads now
         self._links: dict[str, Link] = {}
         self._ours: set[str] = set()  # names of flags that absl has got from us
+        # By name and meaning: links, and where absl had their flags.
+        self._withdrawn: dict[tuple[str, Any], tuple[Link, list[str], list[list[Any]]]] = {}
+        former.listeners.add(self)
 
     # ---- absl's flags, here ----
 
@@ -124,7 +137,7 @@ class Bridge:
         about = facts.Snapshot(flag)
         made = _made(about)
         link = OurLink(self._values, made, flag)
-        made.__dict__["default"] = link.to_theirs(about.default)
+        made.__dict__["default"] = link.to_theirs(flag.default)
         if not about.sensitive:
             made.default_as_str = repr(facts.value_text(about, about.default))
         flags_there = self._flags()
@@ -141,12 +154,45 @@ class Bridge:
         self._ours.add(flag.name)
 
     def _withdraw(self, name: str) -> None:
-        """Take away a flag whose plugin has left."""
+        """Take away a flag that is no longer what it was."""
         link = self._links.pop(name)
         self._ours.discard(name)
-        for each in [each for each, flag in self._flags().items() if flag is link.theirs]:
-            del self._flags()[each]
-        self._values._cleanup_unregistered_flag_from_module_dicts(link.theirs)  # noqa: SLF001
+        link.unhook()
+        found, values = self._flags(), self._values
+        names = [each for each, flag in found.items() if flag is link.theirs]
+        for each in names:
+            del found[each]
+        known = (
+            values.flags_by_module_dict(),
+            values.flags_by_module_id_dict(),
+            values.key_flags_by_module_dict(),
+        )
+        lists = [each for by in known for each in by.values() if link.theirs in each]
+        values._cleanup_unregistered_flag_from_module_dicts(link.theirs)  # noqa: SLF001
+        if not former.keepers:  # nobody puts definitions back
+            self._withdrawn.clear()
+        self._withdrawn.setdefault((name, link.meaning), (link, names, lists))
+
+    def gone(self, flag: Flag[Any]) -> None:
+        """Forget what a definition was; absl asks for the new one, if there is one."""
+        if flag.name in self._links:
+            self._withdraw(flag.name)
+
+    def back(self, flag: Flag[Any]) -> None:
+        """Let absl have the flag again that stood for a former definition."""
+        self.gone(flag)
+        known = self._withdrawn.get((flag.name, meaning_of(flag)))
+        if known is None:
+            return
+        link, names, lists = known
+        for each in names:
+            self._flags().setdefault(each, link.theirs)
+        for flags_of_module in lists:
+            flags_of_module.append(link.theirs)
+        link.forget()
+        self._links[flag.name] = link
+        if isinstance(link, OurLink):
+            self._ours.add(flag.name)
 
     def release(self, name: str) -> None:
         """Stop linking a flag that absl has dropped; ours stays."""
@@ -154,6 +200,13 @@ class Bridge:
         if link is not None and name not in self._ours:
             del self._links[name]
             link.leave()
+
+    def redacting(self, validator: Any) -> Any:
+        """Return the validator, or one whose message shows no sensitive value."""
+        names = validator.get_flags_names()
+        links = {name: getattr(self._flags().get(name), "link", None) for name in names}
+        sensitive = {name for name, link in links.items() if link and link.ours.sensitive}
+        return _Redacting(validator, sensitive) if sensitive else validator
 
     # ---- command lines ----
 
@@ -182,7 +235,10 @@ class Bridge:
         line = Line(len(tokens))
         given = self._given()
         for link in given:
-            line.add(link.ours.name, link.given, self._place_in(tokens, link))
+            texts = link.given or []
+            texts = texts if link.ours.multi else texts[-1:]
+            for text, place in zip(texts, self._places_in(tokens, link, len(texts))):
+                line.add(link.ours.name, text, place)
         with inside():
             line.read(self.inputs)
         for link in given:
@@ -192,14 +248,14 @@ class Bridge:
                 link.forget()
 
     @staticmethod
-    def _place_in(tokens: list[str], link: Link) -> int | None:
-        """Return the index of the last token that gives the flag; of a flagfile's, that token."""
+    def _places_in(tokens: list[str], link: Link, count: int) -> list[int | None]:
+        """Return the indices of the last tokens that give the flag; a flagfile's have one."""
         names = [link.theirs.name, link.theirs.short_name or link.theirs.name]
         words = [f"{dash}{no}{each}" for each in names for dash in ("--", "-") for no in ("", "no")]
-        for index in range(len(tokens) - 1, -1, -1):
-            if tokens[index].partition("=")[0] in words:
-                return index
-        return find_token(tokens, 0, "--flagfile")
+        own = [index for index, each in enumerate(tokens) if each.partition("=")[0] in words]
+        if len(own) >= count:
+            return [*own[-count:]]
+        return [find_token(tokens, 0, "--flagfile")] + [None] * (count - 1)
 
 
 def _made(about: facts.Snapshot) -> Any:
@@ -207,7 +263,7 @@ def _made(about: facts.Snapshot) -> Any:
     letters = [name for name in about.aliases if len(name) == 1]
     return flags.Flag(
         _Parser(about),
-        _Serializer(),
+        _Serializer(about.flag),
         about.name,
         None,
         " ".join([about.help, *(f"[{note}]" for note in facts.notes(about))]).strip(),
@@ -233,9 +289,30 @@ class _Parser(flags.ArgumentParser):  # type: ignore[type-arg, unused-ignore] # 
 
 
 class _Serializer(flags.ArgumentSerializer):  # type: ignore[type-arg, unused-ignore] # as above
+    def __init__(self, flag: Flag[Any]) -> None:
+        self._flag = flag
+
     def serialize(self, value: Any) -> str:
-        """Return the text of a value."""
-        return facts.argument_text(tuple(value) if isinstance(value, list) else value)
+        """Return the text of a value as a command line reads it; not that of a secret."""
+        if self._flag.sensitive:
+            return str(REDACTED)
+        plain = tuple(value) if isinstance(value, list) else value
+        return facts.argument_text(native(self._flag, plain))
+
+
+class _Redacting:
+    """Looks to absl like a validator, whose message shows no sensitive value."""
+
+    def __init__(self, validator: Any, sensitive: set[str]) -> None:
+        self.insertion_index = validator.insertion_index
+        self.verify = validator.verify
+        self._validator = validator
+        self._shown = dict.fromkeys(sensitive, REDACTED)
+
+    def print_flags_with_values(self, values: Any) -> str:
+        """Return names and values."""
+        shown = Proposal(values, self._shown)
+        return str(self._validator.print_flags_with_values(shown))
 
 
 def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with its methods
@@ -318,6 +395,18 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
         def get_flags_for_module(self, module: Any) -> list[Any]:
             bridge.give_all()
             return list(super().get_flags_for_module(module))
+
+        def write_help_in_xml_format(self, outfile: Any = None) -> None:
+            bridge.give_all()
+            super().write_help_in_xml_format(outfile)
+
+        def flags_into_string(self) -> str:
+            bridge.give_all()
+            text = str(super().flags_into_string())
+            return "".join(line for line in text.splitlines(keepends=True) if line.strip())
+
+        def _assert_validators(self, validators: Iterable[Any]) -> None:
+            super()._assert_validators([bridge.redacting(each) for each in validators])
 
         def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:  # noqa: FBT002
             if isinstance(argv, (str, bytes)):

@@ -12,6 +12,7 @@ from absl import flags
 from paddle_flags._core.assign import assign
 from paddle_flags._core.hooks import add_validator
 from paddle_flags._core.status import check, new_error, to_bytes
+from paddle_flags._core.values import REDACTED
 from paddle_flags._integrations.texts import set_texts
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from paddle_flags._core.flag import Flag
+    from paddle_flags._core.hooks import Hook
     from paddle_flags._integrations.absl_values import Codec
 
 _UNKNOWN = object()
@@ -44,9 +46,11 @@ class Link:
         self.theirs = theirs
         self.ours = ours
         self.kind: Any = type(theirs)  # as it was
-        self.given: str | None = None  # text from a command line that is being read
+        self.given: list[str] | None = None  # texts from a command line that is being read
         self._seen: Any = _UNKNOWN  # value of ours that absl's value was made from
         self._hooked = False
+        self._hooks: list[Hook] = []
+        self.meaning = meaning_of(ours)
         self.alone = False  # the value was parsed outside of a command line
         self._before: Any = _UNKNOWN  # the value before absl set one
 
@@ -59,7 +63,12 @@ class Link:
         for validator in self.theirs.validators:
             self.watch_over(validator)
         if self.kind.value is not flags.Flag.value:  # something follows from a change
-            self.ours.watch(lambda _: self.get())
+            self._hooks.append(self.ours.watch(lambda _: self.get()))
+
+    def unhook(self) -> None:
+        """Leave what our side sets unchecked."""
+        for hook in self._hooks:
+            hook.remove()
 
     def leave(self) -> None:
         """Make absl's flag what it was."""
@@ -162,13 +171,14 @@ class Link:
                 _verify(validator, self.values, dict(zip(names, map(_proposed, links, values))))
             return True
 
-        add_validator([link.ours for link in links if link], accept, "")
+        flags_here = [link.ours for link in links if link]
+        self._hooks.append(add_validator(flags_here, accept, ""))
 
     def hook(self) -> None:
         """Check what is set on our side, from now on."""
         if not self._hooked:
             self._hooked = True
-            add_validator([self.ours], self._accept, "")
+            self._hooks.append(add_validator([self.ours], self._accept, ""))
 
     def _accept(self, value: Any) -> bool:
         proposed = _proposed(self, value)
@@ -179,11 +189,16 @@ class Link:
         return True
 
 
+def meaning_of(flag: Flag[Any]) -> tuple[Any, ...]:
+    """Return what tells the definition of a flag from another of the same name."""
+    return flag.type, flag.items, flag.module, flag.file, flag.line
+
+
 def _proposed(link: Link | None, value: Any) -> Any:
     return link.to_theirs(value) if link else value
 
 
-class _Proposal:
+class Proposal:
     """Looks to a validator like absl's FlagValues with values that are not set yet."""
 
     def __init__(self, values: Any, proposed: dict[str, Any]) -> None:
@@ -201,7 +216,7 @@ class _Value:
 
 def _verify(validator: Any, values: Any, proposed: dict[str, Any]) -> None:
     try:
-        validator.verify(_Proposal(values, proposed))
+        validator.verify(Proposal(values, proposed))
     except flags.ValidationError as error:
         raise ValueError(str(error)) from error
 
@@ -268,12 +283,12 @@ class TheirLink(Link):
             self.alone = True
             return
         before = self.given
-        self.given = before or ""
+        self.given = before or []
         try:
             if before is None and isinstance(self.theirs, flags.MultiFlag):
                 self.theirs.__dict__["_value"] = list(self.theirs.__dict__["_value"] or ())
             parse(argument)
-            self.given = self._codec.text(self.theirs.__dict__["_value"])
+            self.given = [self._codec.text(self.theirs.__dict__["_value"])]
         except BaseException:
             self.given = before
             raise
@@ -288,10 +303,16 @@ class TheirLink(Link):
 class OurLink(Link):
     """A flag of ours, which absl has a copy of."""
 
+    def set(self, value: Any) -> None:
+        """Set both values; absl's is what ours makes of it."""
+        super().set(value)
+        if self.given is None:
+            self.forget()
+
     def parse(self, argument: Any, parse: Any) -> None:  # noqa: ARG002 - as above
         """Take what a command line gives, which our registry reads."""
         if reading(self):
-            self.given = argument
+            self.given = [*(self.given or ()), argument]
             self.theirs.__dict__["_value"] = argument
         else:
             self._remember()
@@ -392,6 +413,20 @@ class Bridged:
         """Parse a text, and set the value."""
         self.link.parse(argument, lambda text: self.link.kind.parse(self, text))
 
+    def serialize(self) -> str:
+        """Return the tokens that set the value again; none if it is secret or cannot be set."""
+        if self.link.ours.sensitive or self.link.ours.read_only:
+            return ""
+        return str(self.link.kind.serialize(self))
+
+    def _create_xml_dom_element(self, doc: Any, module_name: str, is_key: bool = False) -> Any:  # noqa: FBT002
+        element = self.link.kind._create_xml_dom_element(self, doc, module_name, is_key)  # noqa: SLF001 - absl's own way
+        if self.link.ours.sensitive:
+            for name in ("default", "current"):
+                for text in (t for e in element.getElementsByTagName(name) for t in e.childNodes):
+                    text.data = str(REDACTED)
+        return element
+
     def unparse(self) -> None:
         """Drop the value."""
         self.link.reset()
@@ -427,6 +462,8 @@ _MEMBERS = (
     "using_default_value",
     "validators",
     "parse",
+    "serialize",
+    "_create_xml_dom_element",
     "unparse",
     "_set_default",
     "__deepcopy__",

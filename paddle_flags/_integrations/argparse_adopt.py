@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.definition import define_at
@@ -12,7 +14,7 @@ from paddle_flags._core.status import shown
 from paddle_flags._core.validators import mutually_exclusive
 from paddle_flags._integrations.argparse_parser import bridge_of, mark_adopted
 from paddle_flags._report.facts import argument_text
-from paddle_flags.errors import FlagConflictError, FlagError
+from paddle_flags.errors import FlagConflictError, FlagError, UndefinedFlagError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -146,7 +148,15 @@ class Adopted:
             if not self._aliases():
                 raise
             self.flag = define_at(place, name, self._default, self._help(), **known)
+        self._meaning = _meaning(self.flag)
         self._add_checks(check)
+
+    @property
+    def stands(self) -> bool:
+        """Whether the flag is still the one that was defined for the options."""
+        with suppress(UndefinedFlagError):
+            return _meaning(self.flag) == self._meaning
+        return False
 
     def _flag_item(self) -> str:
         return "string" if self._custom else self._item
@@ -203,6 +213,8 @@ class Adopted:
     def _scalar(self, value: Any) -> Any:
         if isinstance(value, _Pair):
             return value.text
+        if self._custom and isinstance(value, Enum):
+            return self._text_of_member(value)
         wanted = {"int64": int, "double": float}.get(self._item)
         if wanted is None:
             return str(value)
@@ -210,6 +222,19 @@ class Adopted:
             return wanted(value)
         except (TypeError, ValueError):
             return _EMPTY[self._item]
+
+    def _text_of_member(self, member: Enum) -> str:
+        """Return the text that the type of the options makes this member of."""
+        texts = [str(member), str(member.value), member.name]
+        for text in texts:
+            with suppress(ValueError, TypeError, KeyError, argparse.ArgumentTypeError):
+                if self._made_by_type(text) is member:
+                    return text
+        return texts[0]
+
+    def _made_by_type(self, text: str) -> Any:
+        convert: Any = next(kind for kind in self._types if kind is not None)
+        return convert(text)
 
     def _limits(self) -> tuple[Any, Any, list[Any], Callable[[Any], None] | None]:
         """Return range and choices, or a function that checks what those cannot say."""
@@ -271,9 +296,9 @@ class Adopted:
     def _convert(self, value: Any) -> Any:
         if not self._custom:
             return value
-        convert: Any = next(kind for kind in self._types if kind is not None)
+        convert = next(kind for kind in self._types if kind is not None)
         try:
-            made = convert(value)
+            made = self._made_by_type(value)
         except argparse.ArgumentTypeError as error:
             raise ValueError(str(error)) from None
         except (TypeError, ValueError):
@@ -344,6 +369,10 @@ class Adopted:
                 message = f"invalid {name} value: {default!r}"
                 raise argparse.ArgumentError(self._first, message) from None
         setattr(namespace, self.dest, default)
+
+
+def _meaning(flag: Flag[Any]) -> tuple[Any, ...]:
+    return flag.type, flag.items, flag.file, flag.line
 
 
 def _without_pairs(value: Any) -> Any:

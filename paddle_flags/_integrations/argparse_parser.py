@@ -12,8 +12,9 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.registry import FLAGS
 from paddle_flags._integrations.line import Inputs, Line, find_token
-from paddle_flags._integrations.options import Option, options
+from paddle_flags._integrations.options import Option, options, patterns
 from paddle_flags.cli.parse import print_warnings
 from paddle_flags.errors import FlagArgumentError, FlagConflictError, FlagParseError
 
@@ -32,7 +33,7 @@ class _FlagAction(argparse.Action):
     """An option for a flag: its value goes to the registry, not to the namespace."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **known: Any) -> None:
-        self._option: Option = known.pop("option")
+        self.option: Option = known.pop("option")
         super().__init__(option_strings, dest, **known)
 
     def __call__(
@@ -43,9 +44,13 @@ class _FlagAction(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         spelling = option_string or self.option_strings[0]
-        value = None if self._option.is_bool else values
+        value = None if self.option.is_bool else values
         assert _reading is not None  # noqa: S101 - parse_known_args is the only way here
-        _reading.take(self._option.flag.name, spelling, self._option.text(spelling, value))
+        _reading.take(self.option.flag.name, spelling, self.option.text(spelling, value))
+
+
+def _shown(option: Option) -> str:
+    return argparse.SUPPRESS if option.hidden else option.help.replace("%", "%%")
 
 
 class _Reading:
@@ -56,6 +61,7 @@ class _Reading:
         self._line = Line(len(args))
         self._at = -1  # the token that was taken last
         self.bridges: list[Bridge] = []
+        self.adopted: list[Adopted] = []
 
     def enter(self, bridge: Bridge, args: list[str]) -> None:
         """Go on with a parser, which reads the last of the tokens."""
@@ -108,9 +114,9 @@ class Bridge:
         self.inputs = Inputs()
         self.adopted: dict[str, Adopted] = {}  # by dest
         self._allow_pending = False
-        self._added: set[str] = set()
+        self._added: dict[str, Option] = {}
         self._groups: dict[str, Any] = {}
-        self._wanted: list[Only] = []
+        self._wanted: list[list[str] | None] = []
         known, intermixed = parser.parse_known_args, parser.parse_known_intermixed_args
         self._wrap("parse_known_args", self._reader(known))
         self._wrap("parse_known_intermixed_args", self._reader(intermixed))
@@ -126,22 +132,57 @@ class Bridge:
     def add(self, only: Only, *, allow_pending: bool) -> None:
         """Add options for flags; those that are defined later follow before the next reading."""
         self._allow_pending |= allow_pending
-        self._add(only)
-        self._wanted.append(only)
+        wanted = patterns(only)
+        self._add(wanted)
+        self._wanted.append(wanted)
 
-    def _add(self, only: Only) -> None:
-        for heading, members in options(only).items():
+    def _renew(self) -> None:
+        """Let the options be those of the flags that are defined now."""
+        for name in [name for name in self._added if name not in FLAGS]:
+            self._remove(name)
+        for wanted in self._wanted:
+            self._add(wanted)
+
+    def _add(self, wanted: list[str] | None) -> None:
+        for heading, members in options(wanted).items():
             for option in members:
                 name = option.flag.name
-                if name in self._added or name in _adopted_names:
+                if name in _adopted_names or not self._is_new(option):
                     continue
                 if heading not in self._groups:
                     self._groups[heading] = self.parser.add_argument_group(heading)
                 self._add_option(self._groups[heading], option)
-                self._added.add(name)
+                self._added[name] = option
+
+    def _is_new(self, option: Option) -> bool:
+        """Return whether a flag needs options; those that it has follow its definition."""
+        name = option.flag.name
+        before = self._added.get(name)
+        if before is None:
+            return True
+        if before.form != option.form:
+            self._remove(name)
+            return True
+        for action in self._actions_of(name):
+            action.option, action.metavar = option, option.metavar or None
+            if option.name in action.option_strings:
+                action.help = _shown(option)
+        return False
+
+    def _actions_of(self, name: str) -> list[_FlagAction]:
+        actions = self.parser._actions  # noqa: SLF001 - argparse has no public list
+        own = [each for each in actions if isinstance(each, _FlagAction)]
+        return [each for each in own if each.option.flag.name == name]
+
+    def _remove(self, name: str) -> None:
+        del self._added[name]
+        for action in self._actions_of(name):
+            for spelling in action.option_strings:
+                del self.parser._option_string_actions[spelling]  # noqa: SLF001 - as above
+            action.container._remove_action(action)  # type: ignore[attr-defined]  # noqa: SLF001
 
     def _add_option(self, group: Any, option: Option) -> None:
-        shown = argparse.SUPPRESS if option.hidden else option.help.replace("%", "%%")
+        shown = _shown(option)
         for letter in option.letters:
             if self._try_to_add(group, option, [letter, option.name, option.no], shown):
                 break
@@ -193,8 +234,6 @@ class Bridge:
             return self._read_part(parse, args, namespace)
         _reading = _Reading(args)
         try:
-            for only in self._wanted:
-                self._add(only)
             namespace, rest = self._read_part(parse, args, namespace)
             if any(bridge._allow_pending for bridge in _reading.bridges):  # noqa: SLF001
                 rest = _reading.keep_pending(rest)
@@ -208,19 +247,21 @@ class Bridge:
         if self in _reading.bridges:  # parse_known_intermixed_args calls parse_known_args
             return parse(args, namespace)
         _reading.enter(self, args)
+        self._renew()
         namespace = argparse.Namespace() if namespace is None else namespace
-        for each in self.adopted.values():
+        adopted = [each for each in self.adopted.values() if each.stands]
+        _reading.adopted += adopted
+        for each in adopted:
             each.begin(namespace)
         try:
             return parse(args, namespace)
         finally:
-            for each in self.adopted.values():
+            for each in adopted:
                 each.end()
 
     def _finish(self, reading: _Reading, namespace: Any) -> None:
         """Set the flags, and let the namespace show the values that they have then."""
-        adopted = [each for bridge in reading.bridges for each in bridge.adopted.values()]
-        for each in adopted:
+        for each in reading.adopted:
             text = each.given(namespace)
             if text is not None:
                 reading.add(each.flag.name, each.spellings, text)
@@ -230,7 +271,7 @@ class Bridge:
         pending = any(bridge._allow_pending for bridge in reading.bridges)  # noqa: SLF001
         try:
             reading.read(inputs, allow_pending=pending)
-            for each in adopted:
+            for each in reading.adopted:
                 each.fill(namespace)
         except (FlagParseError, argparse.ArgumentError) as error:
             self._fail(error)
@@ -244,6 +285,7 @@ class Bridge:
 
     def _formatter(self, show: Callable[[], str]) -> Callable[[], str]:
         def text() -> str:
+            self._renew()
             marked = [action for each in self.adopted.values() for action in each.required]
             before = [action.required for action in marked]
             for action in marked:

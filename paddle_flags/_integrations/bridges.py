@@ -68,9 +68,21 @@ def add_to(
             click_command.add(parser, only, inputs)
             return
     if type(parser).__module__.partition(".")[0] == "typer":
-        message = f"parser: {shown(parser)}: this version of typer has a click of its own"
-        raise FlagUnsupportedError(message)
+        raise _not_for_typer(parser)
     raise _not_a(parser, "an ArgumentParser or a click.Command")
+
+
+def _not_for_typer(parser: object) -> FlagTypeError | FlagUnsupportedError:
+    """Return the error for an app of typer, or for a command of its own click."""
+    from typer.core import TyperCommand  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
+
+    if any(base.__module__.partition(".")[0] == "click" for base in TyperCommand.__mro__):
+        return _not_a(parser, "typer.main.get_command(app)")
+    message = (
+        f"parser: {shown(parser)}: this version of typer does not use click;"
+        " read the flags first: app(paddle_flags.parse(known_only=True))"
+    )
+    return FlagUnsupportedError(message)
 
 
 def _not_a(found: object, expected: str) -> FlagTypeError:

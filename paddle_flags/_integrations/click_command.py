@@ -16,10 +16,10 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from paddle_flags._core.registry import find
+from paddle_flags._core.registry import FLAGS, find
 from paddle_flags._core.status import check, new_error, take_warnings
 from paddle_flags._integrations.line import Line, find_token
-from paddle_flags._integrations.options import Option, options
+from paddle_flags._integrations.options import Option, options, patterns
 from paddle_flags._integrations.texts import set_texts
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagConflictError, FlagError
@@ -57,7 +57,11 @@ class FlagOption(click.Option):
     ) -> None:
         self.flag = option.flag.name
         plain = re.sub(r"\W", "_", self.flag)
-        kind: dict[str, Any] = {"type": _Text(option), "metavar": option.metavar}
+        kind: dict[str, Any] = {
+            "type": _Text(option),
+            "metavar": option.metavar,
+            "multiple": "multi" in option.flag.marks,
+        }
         if option.is_bool:
             kind = {"is_flag": True, **known}
         super().__init__(
@@ -102,9 +106,12 @@ def is_command(value: object) -> bool:
 
 
 def add(command: click.Command, only: Only, inputs: Inputs) -> None:
-    """Add options for flags to a command."""
-    have = {param.flag for param in command.params if isinstance(param, FlagOption)}
-    command.params.extend(_made(only, command.params, have))
+    """Add options for flags to a command, in place of those it has for them."""
+    members = _options(only)
+    renewed = {option.flag.name for option in members}
+    params = command.params
+    params[:] = [param for param in params if not _is_old(param, renewed)]
+    params.extend(_made(members, params))
     callback = command.callback
     command.callback = _setting(callback or (lambda **_: None), inputs)
 
@@ -114,19 +121,23 @@ def decorate(function: Callable[..., Any], only: Only, inputs: Inputs) -> Callab
     wrapper = _setting(function, inputs)
     before = list(getattr(function, "__click_params__", []))
     have = {param.flag for param in before if isinstance(param, FlagOption)}
-    wrapper.__click_params__ = before + _made(only, before, have)[::-1]  # type: ignore[attr-defined]
+    members = [option for option in _options(only) if option.flag.name not in have]
+    wrapper.__click_params__ = before + _made(members, before)[::-1]  # type: ignore[attr-defined]
     return wrapper
 
 
-def _made(only: Only, params: list[Any], have: set[str]) -> list[FlagOption]:
+def _options(only: Only) -> list[Option]:
+    return [option for group in options(patterns(only)).values() for option in group]
+
+
+def _is_old(param: Any, renewed: set[str]) -> bool:
+    is_own = isinstance(param, FlagOption)
+    return is_own and (param.flag in renewed or param.flag not in FLAGS)
+
+
+def _made(members: list[Option], params: list[Any]) -> list[FlagOption]:
     taken = {word for param in params for word in (*param.opts, *param.secondary_opts)}
-    return [
-        made
-        for members in options(only).values()
-        for option in members
-        if option.flag.name not in have
-        for made in _options_for(option, taken)
-    ]
+    return [made for option in members for made in _options_for(option, taken)]
 
 
 # ---- reading ----
@@ -148,8 +159,10 @@ def _collect(ctx: click.Context, param: Any, value: Any) -> None:
     values = ctx.meta.setdefault(_KEY, _Values())
     values.waiting.add(id(ctx))
     if ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
-        text = str(value).lower() if param.is_flag else value
-        values.given.append((param.flag, text, [*param.opts, *param.secondary_opts]))
+        spellings = [*param.opts, *param.secondary_opts]
+        for each in value if param.multiple else [value]:
+            text = str(each).lower() if param.is_flag else each
+            values.given.append((param.flag, text, spellings))
 
 
 def _setting(function: Callable[..., Any], inputs: Inputs) -> Callable[..., Any]:
@@ -201,9 +214,12 @@ def _read(values: _Values, inputs: Inputs) -> None:
     """Set what the whole command line gives, as `parse` does."""
     tokens = sys.argv[1:]
     line = Line(len(tokens))
+    start: dict[str, int] = {}  # of flags: where to look for the next use
     for name, text, spellings in values.given:
-        found = [find_token(tokens, 0, each) for each in spellings]
-        line.add(name, text, min((at for at in found if at is not None), default=None))
+        found = [find_token(tokens, start.get(name, 0), each) for each in spellings]
+        at = min((at for at in found if at is not None), default=None)
+        line.add(name, text, at)
+        start[name] = len(tokens) if at is None else at + 1
     line.read(inputs)
 
 

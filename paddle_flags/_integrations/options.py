@@ -35,6 +35,8 @@ class Option:
         self.others = [f"--{word}" for word in words if f"--{word}" != self.name]
         denials = [f"--no{dash}{word}" for word in words for dash in ("", "-")] * self.is_bool
         self.other_denials = [word for word in denials if word != self.no]
+        spellings = (self.letters, self.name, self.no, self.others, self.other_denials)
+        self.form = (spellings, flag.module, flag.category)  # what options are made by
 
     @property
     def help(self) -> str:
@@ -59,12 +61,8 @@ def _spellings(name: str) -> list[str]:
     return list(dict.fromkeys([name, name.replace("_", "-")]))
 
 
-def options(only: Only) -> dict[str, list[Option]]:
-    """Return the flags under the headings of help: all, or those that are named.
-
-    Raises UndefinedFlagError for a name without a wildcard that no flag has.
-    """
-    wanted = _patterns(only)
+def options(wanted: list[str] | None) -> dict[str, list[Option]]:
+    """Return the flags under the headings of help: all, or those that a pattern matches."""
     flags = [
         flag
         for flag in facts.each(all_flags(), facts.Snapshot)
@@ -75,7 +73,11 @@ def options(only: Only) -> dict[str, list[Option]]:
     return {heading: [Option(flag) for flag in flags] for heading, flags in grouped.items()}
 
 
-def _patterns(only: Only) -> list[str] | None:
+def patterns(only: Only) -> list[str] | None:
+    """Return patterns of names, or None for all.
+
+    Raises UndefinedFlagError for a name without a wildcard that no flag has.
+    """
     if only is None:
         return None
     if not isinstance(only, Iterable):

@@ -151,14 +151,15 @@ class Guard:
         self._state.restore()
 
     def _check_changes(self) -> None:
-        changed = self._state.changes()
-        if not changed:
+        changed, redefined = self._state.changes(), self._state.redefined()
+        if not changed and not redefined:
             return
         after = facts.each(changed, _Seen)
-        self._state.restore_values()
+        lines = [f"{flag.name}: {_definition_of(flag)}" for flag in redefined]
+        self._state.restore_flags(redefined)
         before = {seen.name: seen for seen in facts.each(changed, _Seen)}
         # Only a new source, as monkeypatch leaves one behind, is nobody's mistake.
-        lines = [
+        lines += [
             f"{seen.name}: {before[seen.name].text} -> {seen.text}"
             for seen in after
             if repr(seen.value) != repr(before[seen.name].value)
@@ -168,6 +169,13 @@ class Guard:
         message = _leaves(self._item.nodeid, lines)
         if self._strict or _is_error(FlagChangedWarning(message), _place_of(self._item)):
             pytest.fail(message, pytrace=False)
+
+
+def _definition_of(flag: Flag[Any]) -> str:
+    """Say what has become of the definition of a flag."""
+    if not flag.defined:
+        return "was undefined"
+    return facts.one_line(f"was defined at {flag.file}:{flag.line}")
 
 
 def _is_error(warning: Warning, place: tuple[str, int]) -> bool:

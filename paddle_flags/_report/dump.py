@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Union, overload
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.missing import needs_extra
+from paddle_flags._core.missing import importing
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import shown, to_prefix, to_switch, to_text
 from paddle_flags._core.values import native
@@ -147,11 +147,8 @@ def _to_json(current: Iterable[_Current], _: str) -> str:
 
 
 def _to_toml(current: Iterable[_Current]) -> str:
-    try:
+    with importing("writing TOML", "tomli-w", "toml", FlagArgumentError):
         import tomli_w  # noqa: PLC0415 - an extra
-    except ImportError:
-        message = needs_extra("writing TOML", "tomli-w", "toml")
-        raise FlagArgumentError(message) from None
 
     def plain(flag: _Current) -> Any:
         return _plain(flag, "TOML", lambda value: not isinstance(value, int) or value <= _LARGEST)

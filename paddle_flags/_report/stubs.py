@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import keyword
+import sys
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.registry import Registry, all_flags
@@ -12,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from paddle_flags._core.flag import Flag
+    from paddle_flags._core.types import Type
 
 # A flag may be named like a type, so the types have other names here.
 _HEAD = '''\
 """The flags of {what}. Made by `{command}`."""
 
-import builtins as _builtins
-import typing as _typing
+{imports}
 from collections.abc import Iterator as _Iterator
 from collections.abc import Mapping as _Mapping
 
@@ -47,22 +48,66 @@ def stub_text(what: str, command: str) -> str:
     `what` names the modules that define them, and `command` what makes the stub.
     """
     flags = [flag for flag in all_flags() if flag.retired is None]
-    head = _HEAD.format(what=what, command=command)
+    modules = {"builtins", "typing"}.union(*(_modules_of(flag._type) for flag in flags))  # noqa: SLF001 - of the package
+    imports = "\n".join(f"import {name} as {_alias(name)}" for name in sorted(modules))
+    head = _HEAD.format(what=what, command=command, imports=imports)
     return head + "\n".join([*_attributes(flags), *_items(flags)]) + _TAIL
 
 
 _SCALARS = {"bool": "bool", "double": "float", "string": "str"}
 
 
+_ANY = "_typing.Any"
+
+
+def _alias(module: str) -> str:
+    return "_" + module.replace(".", "_")
+
+
+def _home_of(python: Any) -> str | None:
+    """Return the module from which a class can be imported by its name."""
+    if not isinstance(python, type) or python is object or getattr(python, "__parameters__", ()):
+        return None
+    full = python.__module__
+    for module in (full.partition("._")[0], full):  # Path may be of pathlib._local
+        found: Any = sys.modules.get(module) if module != "__main__" else None
+        for part in python.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is python:
+            return module
+    return None
+
+
+def _parts_of(type_: Type[Any]) -> list[Type[Any]]:
+    """Return the types of a dict's keys and values, or of a list's items, or the type itself."""
+    if type_.takes_tables:
+        return [type_.key, type_.value]  # type: ignore[attr-defined]
+    return [type_.item or type_]
+
+
+def _modules_of(type_: Type[Any] | None) -> set[str]:
+    if type_ is None:
+        return set()
+    return {home for part in _parts_of(type_) if (home := _home_of(part.python))}
+
+
+def _typed(type_: Type[Any]) -> str:
+    names: list[str] = []
+    for part in _parts_of(type_):
+        home = _home_of(part.python)
+        names.append(f"{_alias(home)}.{part.python.__qualname__}" if home else _ANY)
+    if type_.takes_tables:
+        return f"_builtins.dict[{', '.join(names)}]"
+    return f"_builtins.tuple[{names[0]}, ...]" if type_.item else names[0]
+
+
 def _type_of(flag: Flag[Any]) -> str:
+    scalar = f"_builtins.{_SCALARS.get(flag.items or flag.type, 'int')}"
     if flag._type is not None:  # noqa: SLF001 - of the package
-        return "_typing.Any"
-    items = {"bool": "bool", "double": "float", "string": "str", None: ""}.get(flag.items, "int")
-    if items:
-        return f"_builtins.tuple[_builtins.{items}, ...]"
-    if flag.optional:
-        return f"_typing.Optional[_builtins.{_SCALARS.get(flag.type, 'int')}]"
-    return f"_builtins.{type(flag.default).__name__}"
+        kind = _typed(flag._type)  # noqa: SLF001
+    else:
+        kind = f"_builtins.tuple[{scalar}, ...]" if flag.items else scalar
+    return f"_typing.Optional[{kind}]" if flag.optional and kind != _ANY else kind
 
 
 def _attributes(flags: list[Flag[Any]]) -> Iterator[str]:
@@ -70,10 +115,11 @@ def _attributes(flags: list[Flag[Any]]) -> Iterator[str]:
         name, kind = flag.name, _type_of(flag)
         if not name.isidentifier() or keyword.iskeyword(name) or hasattr(Registry, name):
             continue  # only FLAGS["name"] reaches it
+        why = "  # a type that cannot be imported" if _ANY in kind else ""
         if flag.read_only:
-            yield f"    @_builtins.property\n    def {name}(self) -> {kind}: ..."
+            yield f"    @_builtins.property\n    def {name}(self) -> {kind}: ...{why}"
         else:
-            yield f"    {name}: {kind}"
+            yield f"    {name}: {kind}{why}"
 
 
 def _items(flags: list[Flag[Any]]) -> Iterator[str]:

@@ -171,7 +171,7 @@ _TAGS = "tag:yaml.org,2002:"
 
 def to_yaml(tree: Mapping) -> str:
     """Return YAML: a block for each mapping, lists of scalars on one line."""
-    with needing("YAML", "ruamel.yaml"):
+    with needing("writing YAML", "ruamel.yaml"):
         import ruamel.yaml.nodes  # noqa: PLC0415 - an extra
         import ruamel.yaml.representer  # noqa: PLC0415
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.missing import importing
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.errors import FlagError, FlagUnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from contextlib import AbstractContextManager
 
     from paddle_flags.gen.model import Place
 
@@ -30,14 +31,9 @@ class GenerateError(FlagError, ValueError):
     """The same with places."""
 
 
-@contextmanager
-def needing(what: str, package: str) -> Iterator[None]:
-    """Say in place of an ImportError what a package is needed for, and how to install it."""
-    try:
-        yield
-    except ImportError as error:
-        why = f"{what} needs {package}: pip install 'paddle_flags[gen]'"
-        raise FlagUnsupportedError(why) from error
+def needing(what: str, package: str) -> AbstractContextManager[None]:
+    """Surround the import of a package that the generator needs."""
+    return importing(what, package, "gen", FlagUnsupportedError)
 
 
 class Problems:

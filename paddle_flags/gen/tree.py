@@ -131,7 +131,7 @@ def _decode(path: str, data: bytes) -> str:
 
 class _TreeReader:
     def __init__(self, path: str, text: str) -> None:
-        with needing("YAML", "ruamel.yaml"):
+        with needing("reading YAML", "ruamel.yaml"):
             import ruamel.yaml.error  # noqa: PLC0415 - an extra
             import ruamel.yaml.events  # noqa: PLC0415
         self._yaml = ruamel.yaml

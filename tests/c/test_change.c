@@ -191,6 +191,20 @@ TEST(a_startup_only_flag_accepts_the_value_that_it_has_from_every_source) {
   CHECK(entry.origin.source == PD_SOURCE_DEFAULT); /* the history has one value, as before */
 }
 
+TEST(a_startup_only_flag_accepts_the_default_that_it_has_and_no_other) {
+  pd_flag_def def = definition(PD_TYPE_int32, "threads"), none = definition(PD_TYPE_int32, "limit");
+  pd_flag *flag, *unset;
+  def.startup_only = none.startup_only = none.optional = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_register(&none, &unset, &err));
+  CHECK_OK(pd_flag_set_int32(flag, 16, &err));
+  end_startup();
+  CHECK_OK(pd_flag_set_default(flag, "0", &err));
+  CHECK_STATUS(pd_flag_set_default(flag, "16", &err), PD_ERR_FROZEN,
+               "threads: can be set at startup only, and the command line has been parsed");
+  CHECK(pd_flag_set_int32(unset, 0, &err) == PD_ERR_FROZEN); /* it has no value */
+}
+
 TEST(a_frozen_flag_does_not_accept_the_value_that_it_has) {
   pd_flag_def def = definition(PD_TYPE_int32, "threads");
   pd_flag *flag;

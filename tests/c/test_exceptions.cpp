@@ -76,8 +76,8 @@ static bool call_throws(Call call) {
 
 static const char *plugin(const char *name);
 
-TEST(the_watchers_behind_one_that_throws_are_not_left_to_the_loader) {
-  alarm(20);
+/* Sets two flags at once; the watcher of the first throws. */
+static void leave_the_second_of_two_to_be_told() {
   pd_flag *flags[] = {define_flag(PD_TYPE_int64, "first"), define_flag(PD_TYPE_int64, "second")};
   for (pd_flag *each : flags) {
     CHECK_OK(pd_watcher_add(each, always_throws, nullptr, nullptr, nullptr, &err));
@@ -89,11 +89,25 @@ TEST(the_watchers_behind_one_that_throws_are_not_left_to_the_loader) {
   }
   CHECK(call_throws([&] { pd_batch_set(items, 2, nullptr, nullptr, &err); }));
   CHECK(told == 1);
+}
+
+TEST(the_watchers_behind_one_that_throws_are_not_left_to_the_loader) {
+  alarm(20);
+  leave_the_second_of_two_to_be_told();
   void *library = dlopen(plugin("calling"), RTLD_NOW | RTLD_LOCAL); /* has the loader's lock */
   CHECK(library && told == 1);
   CHECK(!dlclose(library) && told == 1);
   CHECK(call_throws([] { pd_flag_find("first", &flag, &err); }));
   CHECK(told == 2);
+}
+
+TEST(the_watchers_behind_one_that_throws_are_told_by_the_next_set_of_another_flag) {
+  alarm(20);
+  pd_flag *other = define_flag(PD_TYPE_int64, "other");
+  leave_the_second_of_two_to_be_told();
+  CHECK(call_throws([] { pd_flag_set_by_name("other", "7", &err); }));
+  CHECK(told == 2);
+  CHECK_STR(text_of(other), "7");
 }
 
 static const char *plugin(const char *name) {

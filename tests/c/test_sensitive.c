@@ -212,6 +212,41 @@ TEST(a_wipe_whose_default_a_validator_refuses_changes_nothing) {
   CHECK_STR(hidden, "first");
 }
 
+static pd_flag_info info_of_key(void) {
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  return info;
+}
+
+TEST(a_flag_stays_sensitive_with_another_definition_until_it_is_wiped) {
+  begin();
+  define_choice();
+  const char *former = published("first");
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
+  CHECK_STR(text_of(flag), "first");
+  CHECK(info_of_key().sensitive);
+  CHECK_OK(pd_flag_wipe(flag, &err));
+  CHECK_STR(former, "");
+  CHECK(!info_of_key().sensitive);
+}
+
+TEST(a_snapshot_that_is_restored_keeps_values_secret) {
+  pd_snapshot *snapshot;
+  begin();
+  define_choice();
+  published("first");
+  CHECK_OK(pd_snapshot_take(&snapshot, &err));
+  CHECK_OK(pd_flag_reset(flag, &err));
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
+  CHECK(!info_of_key().sensitive);
+  CHECK_OK(pd_snapshot_restore(snapshot, &err));
+  CHECK_STR(text_of(flag), "first");
+  CHECK(info_of_key().sensitive);
+  pd_snapshot_free(snapshot);
+}
+
 TEST(only_a_sensitive_flag_is_wiped) {
   begin();
   flag = define_flag(PD_TYPE_string, "plain");

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import enum
+import io
 import os
 import sys
 from typing import Any
@@ -278,6 +280,132 @@ def test_a_deleted_flag_of_absl_stays_ours(name: str) -> None:
 def test_a_sensitive_value_is_not_shown(name: str) -> None:
     pf.define(name, "hunter2", sensitive=True)
     assert "hunter2" not in FLAGS.get_help()
+
+
+def test_a_sensitive_value_is_not_written(name: str) -> None:
+    flag = pf.define(name, "hunter1", sensitive=True)
+    FLAGS(["prog", f"--{name}=hunter2"])
+    xml = io.StringIO()
+    FLAGS.write_help_in_xml_format(xml)
+    assert name in xml.getvalue()
+    for text in (xml.getvalue(), FLAGS.flags_into_string(), FLAGS[name].serialize()):
+        assert "hunter" not in text
+    assert "redacted" not in FLAGS.flags_into_string()
+    assert "hunter" not in FLAGS[name].serializer.serialize(flag.value)
+    flags.register_validator(name, lambda value: value != "hunter3", message="too short")
+    with pytest.raises(flags.IllegalFlagValueError, match=f"--{name}=<redacted>: too short"):
+        setattr(FLAGS, name, "hunter3")
+
+
+def test_each_use_of_a_multi_flag_adds_to_it(name: str) -> None:
+    pf.define(name, ["a"], multi=True)
+    pf.define(f"{name}_dict", {"a": 1}, multi=True)
+    pf.define(f"{name}_last", ["a"])
+    line = "--@=x --@ y,z --@_dict=b=2 --@_dict=c=3 --@_last=x --@_last=y".replace("@", name)
+    FLAGS(["prog", *line.split()])
+    assert FLAGS[name].value == ["x", "y", "z"]
+    assert FLAGS[f"{name}_dict"].value == pf.get(f"{name}_dict") == {"b": 2, "c": 3}
+    assert pf.get(f"{name}_last") == ("y",)
+    places = {entry.place for entry in pf.FLAGS[name].history[:-1]}
+    assert places <= {"argv[1]", "argv[2]"}
+
+
+def test_what_absl_writes_can_be_read_again(name: str, tmp_path: Any) -> None:
+    values = {
+        "color": (Color.RED, Color.BLUE),
+        "colors": ([Color.RED], (Color.BLUE, Color.RED)),
+        "table": ({"a": 1}, {"b": 2, "c": 3}),
+        "pause": (dt.timedelta(1), dt.timedelta(hours=2, seconds=0.5)),
+        "names": (["a"], ("b,c", "d")),
+        "loud": (True, False),
+        "text": ("", "x y"),
+    }
+    for key, (default, _) in values.items():
+        pf.define(f"{name}_{key}", default)
+    pf.define(f"{name}_fixed", 1, read_only=True)
+    pf.define(f"{name}_count", None, type=int)
+    pf.FLAGS.update({f"{name}_{key}": value for key, (_, value) in values.items()})
+    lines = [each for each in FLAGS.flags_into_string().splitlines() if name in each]
+    assert f"--{name}_color=BLUE" in lines
+    for key in values:
+        pf.FLAGS[f"{name}_{key}"].reset()
+    FLAGS(["prog", f"--flagfile={write(tmp_path / 'saved', chr(10).join(lines))}"])
+    assert {key: pf.get(f"{name}_{key}") for key in values} == {
+        key: value for key, (_, value) in values.items()
+    }
+
+
+def test_absl_reads_a_value_as_our_side_has_stored_it(name: str) -> None:
+    pf.define(name, Color.RED)
+    assert FLAGS[name].default is Color.RED
+    setattr(FLAGS, name, "BLUE")
+    assert getattr(FLAGS, name) is pf.get(name) is Color.BLUE
+
+
+def test_a_flag_that_is_undefined_leaves_absl_too(name: str) -> None:
+    pf.define(f"{name}_ours", 1)
+    flags.DEFINE_enum_class(f"{name}_theirs", Color.RED, Color, "")
+    for each in (f"{name}_ours", f"{name}_theirs"):
+        assert each in FLAGS
+        flags.register_validator(each, bool)
+        pf.undefine(each)
+        assert each not in FLAGS
+        assert each not in FLAGS.get_help()
+        assert each not in FLAGS.flags_into_string()
+        with pytest.raises(AttributeError):
+            getattr(FLAGS, each)
+        with pytest.raises(flags.UnrecognizedFlagError):
+            FLAGS(["prog", f"--{each}=2"])
+        flags.DEFINE_string(each, "x", "")
+        assert getattr(FLAGS, each) == pf.get(each) == "x"
+
+
+def test_a_flag_that_is_replaced_has_its_new_definition_in_absl(name: str) -> None:
+    pf.define(f"{name}_ours", Color.RED)
+    flags.DEFINE_list(f"{name}_theirs", ["a"], "")
+    for each in (f"{name}_ours", f"{name}_theirs"):
+        assert each in FLAGS
+        flags.register_validator(each, lambda value: value is not None)
+        flag = pf.define(each, False, "Loudly", replace=True)
+        assert f"--[no]{each}: Loudly" in FLAGS.get_help()
+        FLAGS(["prog", f"--{each}"])
+        assert getattr(FLAGS, each) is flag.value is True
+        setattr(FLAGS, each, False)
+        assert flag.value is False
+
+
+def test_isolated_leaves_no_definition_in_absl(name: str) -> None:
+    with pf.testing.isolated():
+        pf.define(f"{name}_ours", 1)
+        assert f"{name}_ours" in FLAGS
+        flags.DEFINE_string(f"{name}_theirs", "a", "")
+        assert pf.get(f"{name}_theirs") == "a"
+    assert f"{name}_ours" not in FLAGS
+    assert f"{name}_theirs" not in FLAGS
+    flags.DEFINE_string(f"{name}_theirs", "b", "")
+    assert getattr(FLAGS, f"{name}_theirs") == "b"
+
+
+def test_isolated_brings_definitions_of_absl_back(name: str) -> None:
+    flags.DEFINE_enum_class(f"{name}_theirs", Color.RED, Color, "")
+    pf.define(f"{name}_ours", 1)
+    for each in (f"{name}_theirs", f"{name}_ours"):
+        flags.register_validator(each, lambda value: value not in ("x", 2), message="no 2")
+        theirs = FLAGS[each]
+        with pf.testing.isolated():
+            pf.undefine(each)
+            assert each not in FLAGS
+        assert FLAGS[each] is theirs
+        with pf.testing.isolated():
+            pf.define(each, 3, replace=True)
+            assert getattr(FLAGS, each) == 3
+        assert FLAGS[each] is theirs
+    assert getattr(FLAGS, f"{name}_theirs") is Color.RED
+    assert theirs in FLAGS.get_flags_for_module(__name__)
+    FLAGS(["prog", f"--{name}_theirs=blue", f"--{name}_ours=4"])
+    assert getattr(FLAGS, f"{name}_theirs") is Color.BLUE
+    with pytest.raises(pf.FlagValueError, match="no 2"):
+        pf.set(f"{name}_ours", 2)
 
 
 APP = (

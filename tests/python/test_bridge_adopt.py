@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import enum
 from pathlib import Path
 from typing import Any
 
@@ -326,3 +327,44 @@ def test_types_are_restored_after_an_error(name: str) -> None:
     pf.adopt(made)
     failing(made, ["--n=x"])
     assert getattr(made.parse_args(["--out=a"]), name) == Path("a")
+
+
+class Mode(enum.Enum):
+    FAST = "fast"
+    BEST = "best"
+
+
+def test_the_text_of_a_member_of_an_enum_is_what_the_type_reads(name: str) -> None:
+    made = parser()
+    made.add_argument(f"--{name}", type=Mode, default=Mode.FAST)
+    made.add_argument(f"--{name}_named", type=lambda text: Mode[text], default=Mode.FAST)
+    made.add_argument(f"--{name}_list", type=Mode, nargs="*", default=[Mode.FAST])
+    assert pf.adopt(made) == {}
+    assert (pf.get(name), pf.get(f"{name}_named")) == ("fast", "FAST")
+    assert pf.get(f"{name}_list") == ("fast",)
+    tokens = [each for each in pf.dump("argv", all=True) if each.startswith(f"--{name}")]
+    read = made.parse_args(tokens)
+    assert values(made, name, tokens)["named"] is Mode.FAST
+    assert (getattr(read, name), getattr(read, f"{name}_list")) == (Mode.FAST, [Mode.FAST])
+    pf.FLAGS.update({name: "best", f"{name}_list": ["best"]})
+    assert getattr(made.parse_args([]), name) is Mode.BEST
+
+
+def test_an_option_whose_flag_has_gone_is_one_of_the_parser_alone(name: str) -> None:
+    made = parser()
+    made.add_argument(f"--{name}", type=Mode, default=Mode.FAST)
+    made.add_argument(f"--{name}_port", type=int, required=True)
+    pf.adopt(made)
+    line = [f"--{name}_port=80"]
+    for change in (pf.undefine, lambda each: pf.define(each, 3, replace=True)):
+        with pf.testing.isolated():
+            change(name)
+            assert getattr(made.parse_args(line), name) is Mode.FAST
+            assert getattr(made.parse_args([*line, f"--{name}=best"]), name) is Mode.BEST
+            assert pf.FLAGS.get(name) is None or pf.get(name) == 3
+        assert getattr(made.parse_args([*line, f"--{name}=best"]), name) is Mode.BEST
+        assert pf.get(name) == "best"
+        pf.FLAGS[name].reset()
+    pf.undefine(f"{name}_port")
+    with pytest.raises((argparse.ArgumentError, SystemExit)):  # by versions of Python
+        made.parse_args([])

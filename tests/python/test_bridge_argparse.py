@@ -155,6 +155,44 @@ def test_flags_defined_before_parsing_are_options(name: str) -> None:
     assert pf.get(f"{name}_more") == 2
 
 
+def test_options_follow_a_new_definition_of_their_flag(name: str) -> None:
+    other = f"{name}_z"
+    pf.define(name, 6, "Level")
+    pf.define(other, 6, "Other")
+    made = parser()
+    pf.add_to(made, only=[name, other])
+    pf.define(name, False, "Loudly", replace=True)
+    pf.FLAGS[other].set_default(9)
+    text = made.format_help()
+    assert "Loudly [default: false]" in text
+    assert "Level" not in text
+    assert "Other [default: 9]" in text
+    made.parse_args([f"--{name}", f"--{other}=1"])
+    assert (pf.get(name), pf.get(other)) == (True, 1)
+    made.parse_args([f"--no{name}"])
+    assert pf.get(name) is False
+    pf.FLAGS[name].reset()
+    pf.define(name, "a", "Name", replace=True)
+    made.parse_args([f"--{name}", "b"])
+    assert pf.get(name) == "b"
+    assert made.parse_known_args([f"--no{name}"])[1] == [f"--no{name}"]
+
+
+def test_an_undefined_flag_leaves_the_parser(name: str) -> None:
+    pf.define(name, 6, "Level")
+    made = parser()
+    pf.add_to(made, only=name)
+    sub = made.add_subparsers().add_parser("sub")
+    pf.add_to(sub, only=name)
+    pf.undefine(name)
+    assert made.parse_known_args(["sub", f"--{name}=7"])[1] == [f"--{name}=7"]
+    assert f"--{name}" not in made.format_help()
+    assert made.parse_known_args([f"--{name}=7"])[1] == [f"--{name}=7"]
+    pf.define(name, 5)
+    assert made.parse_args([f"--{name}=7"])
+    assert pf.get(name) == 7
+
+
 def test_values_wait_for_plugins(name: str) -> None:
     made = parser()
     made.add_argument("file")

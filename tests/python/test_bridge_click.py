@@ -78,6 +78,18 @@ def test_the_last_of_several_spellings_counts(name: str) -> None:
     assert invoke(command(name), no, yes).output == "=true from argv\n"
 
 
+def test_each_use_of_a_multi_flag_adds_to_it(name: str) -> None:
+    pf.define(name, ["a"], multi=True)
+    pf.define(f"{name}_last", ["a"])
+    pf.define(f"{name}_table", {"a": 1}, multi=True)
+    line = "--@=x --@ y,z --@_last=x --@_last=y --@_table b=2 --@_table=c=3".replace("@", name)
+    result = invoke(command(name), *line.split())
+    assert result.output == ("=x,y,z from argv\n_last=y from argv\n_table=b=2,c=3 from argv\n")
+    assert pf.get(name) == ("a",)
+    refused = invoke(command(name), f"--{name}_table=b=2", f"--{name}_table=c")
+    assert "item 2: expected KEY=INT" in refused.output
+
+
 def test_errors_are_usage_errors_and_no_flag_changes(name: str) -> None:
     pf.define(name, 6, min=1, max=9)
     pf.define(f"{name}_mode", "fast", choices=["fast", "best"])
@@ -129,6 +141,23 @@ def test_groups_and_their_commands_share_the_flags(name: str) -> None:
     assert (failed.exit_code, "expected a 64-bit integer" in failed.output) == (2, True)
 
 
+def test_a_group_and_its_command_may_both_add_to_a_multi_flag(name: str) -> None:
+    pf.define(name, ["a"], multi=True)
+
+    @click.group()
+    @pf.click_options(name)
+    def group() -> None:
+        click.echo(pf.FLAGS[name].text)
+
+    @group.command()
+    @pf.click_options(name)
+    def child() -> None:
+        click.echo(pf.FLAGS[name].text)
+
+    line = f"--{name}=x --{name}=y child --{name}=z"
+    assert invoke(group, *line.split()).output == "x,y\nx,y,z\n"
+
+
 def test_required_flags_of_a_command_may_follow_its_group(python: Any) -> None:
     text = (
         "import click\npf.define('a', 0, required=True)\npf.define('b', 0, required=True)\n"
@@ -155,6 +184,20 @@ def test_an_existing_command_gets_the_flags(name: str) -> None:
     pf.define(f"{name}_more", 1)
     pf.add_to(show, only=f"{name}*")  # adds what is new
     assert invoke(show, f"--{name}=2", f"--{name}_more=3", "--own=4").output == "4 [2, 3]\n"
+
+
+def test_adding_again_renews_the_options_of_a_flag(name: str) -> None:
+    pf.define(name, 6, "Level")
+    pf.define(f"{name}_gone", 6)
+    made = command(name)
+    pf.define(name, False, "Loudly", replace=True)
+    pf.undefine(f"{name}_gone")
+    pf.add_to(made, only=name)
+    assert invoke(made, f"--{name}").output == "=true from argv\n"
+    text = invoke(made, "--help").output
+    assert "Loudly" in text
+    assert "Level" not in text
+    assert f"{name}_gone" not in text
 
 
 def test_an_option_of_the_command_is_not_replaced(name: str) -> None:

@@ -75,3 +75,21 @@ def test_a_sensitive_default_is_shown_to_none(name):
     flag.set_default("hunter2")
     assert flag.value == "hunter2"
     assert "hunter2" not in pf.explain(name) + repr(flag) + pf.describe("json")
+
+
+LATE = """
+flag = pf.define("late", 1, startup_only=True)
+none = pf.define("none", None, type=int, startup_only=True)
+pf.parse(["program", "--late=2"], exit=False)
+flag.set_default(1)
+for change in lambda: flag.set_default(2), lambda: setattr(none, "value", 0):
+    try:
+        change()
+    except pf.FrozenFlagError:
+        print("refused")
+print(flag.value, flag.default, none.value)
+"""
+
+
+def test_a_startup_only_flag_accepts_only_the_default_that_it_has_once_it_was_parsed(python):
+    assert python(LATE).stdout.splitlines() == ["refused", "refused", "2 1 None"]

@@ -418,3 +418,10 @@ def test_list_reports_what_a_form_without_comments_leaves_out(plugin, form):
     assert ended.stderr.endswith(": left out: token is sensitive\n")
     assert ended.stderr.count("\n") == 1
     assert run(*command, f"--format={form}").stderr == ""
+
+
+def test_a_writer_that_is_missing_is_named_with_its_remedy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tomli_w", None)
+    remedy = r"writing TOML requires tomli-w: pip install 'paddle_flags\[toml\]'"
+    with pytest.raises(pf.FlagArgumentError, match=remedy):
+        pf.dump("toml")

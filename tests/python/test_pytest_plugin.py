@@ -266,6 +266,50 @@ def test_a_test_that_leaves_a_flag_changed_is_warned(suite):
     assert "geheim" not in ended.stdout
 
 
+def test_a_test_that_leaves_another_definition_is_warned(suite):
+    ended = suite("""
+level.validate(lambda value: value != 8, "no eight")
+port.value = 81
+
+def test_gone():
+    pf.undefine(level)
+
+def test_other():
+    assert level.value == 3
+    pf.define("server.port", "any", replace=True).validate(lambda text: text != "x")
+    port.value = "all"
+
+def test_is_back():
+    assert (port.value, port.source) == (81, "run time")
+    with pytest.raises(pf.FlagValueError, match="no eight"):
+        level.value = 8
+
+def define(help):
+    return pf.define("again", 1, help, replace=True)
+
+again = define("")
+
+def test_it_runs_again():
+    again.watch(print)
+    define("")
+
+def test_with_other_arguments():
+    define("other")
+
+def test_itself():
+    assert again.help == ""
+    with pf.testing.isolated():
+        pf.undefine(again)
+""")
+    assert count(ended) == "6 passed, 3 warnings"
+    assert "::test_gone left a flag changed: level: was undefined (it was" in ended.stdout
+    assert re.search(
+        r"::test_other left a flag changed: server.port: was defined at \S*test_it.py:\d+ \(",
+        ended.stdout,
+    )
+    assert "::test_with_other_arguments left a flag changed: again: was defi" in ended.stdout
+
+
 @pytest.mark.parametrize("option", ["--pf-strict", "-Werror"])
 def test_with_an_option_that_is_an_error(suite, option):
     ended = suite(LEAKS, option)

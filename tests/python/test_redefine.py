@@ -251,6 +251,51 @@ def test_a_flag_that_has_become_sensitive_hides_its_values(name):
     assert "hunter3" not in str(error.value)
 
 
+def shown_of(flag: pf.Flag[Any]) -> str:
+    entries = f"{flag!r} {flag} {flag:>20} {flag.history}"
+    reports = [pf.describe(form) for form in ("text", "xml", "json", "markdown", "man")]
+    saved = [str(pf.dump(form)) for form in ("flagfile", "argv", "environment", "json", "toml")]
+    return "\n".join([entries, pf.explain(flag.name), *reports, *saved])
+
+
+def define_in_place(name: str) -> pf.Flag[str]:
+    return pf.define(name, "", replace=True)
+
+
+def define_after_undefine(name: str) -> pf.Flag[str]:
+    pf.undefine(name)
+    return pf.define(name, "")
+
+
+@pytest.mark.parametrize("again", [define_in_place, define_after_undefine])
+def test_what_a_flag_got_while_it_was_sensitive_stays_secret_until_it_is_reset(
+    name: str, again: Callable[[str], pf.Flag[str]]
+):
+    flag = pf.define(name, "", sensitive=True)
+    pf.parse(["prog", f"--{name}=hunter2"])
+    flag.value = "hunter3"
+    with pf.override({name: "hunter4"}):
+        flag = again(name)
+        assert (flag.value, flag.sensitive) == ("hunter4", True)
+        assert "hunter" not in shown_of(flag)
+    assert flag.value == "hunter3"
+    assert "hunter" not in shown_of(flag)
+    with pytest.raises(pf.FlagValueError) as error:
+        flag.validate(lambda value: value != "hunter3", "is known to others")
+    assert "hunter" not in str(error.value)
+    flag.reset()
+    flag.value = "plain"
+    assert not flag.sensitive
+    assert "plain" in repr(flag)
+
+
+def test_a_flag_without_values_is_sensitive_only_if_its_definition_says_so(name):
+    pf.define(name, "", sensitive=True)
+    flag = pf.define(name, "", replace=True)
+    flag.value = "plain"
+    assert "plain" in repr(flag)
+
+
 def test_an_override_lasts_over_a_definition(name):
     flag = pf.define(name, 3)
     with pf.override({name: 8}):
@@ -341,6 +386,40 @@ def test_a_kept_value_is_checked_by_the_validator_of_the_reloaded_module(name, r
     with pytest.raises(pf.FlagValueError, match=f"{name}=50: big"):
         run(code.replace("LIMIT", "10"))
     assert pf.get(name) == 3
+
+
+RELOADED = """
+import enum
+import paddle_flags as pf
+class Mode(enum.Enum):
+    FAST = 1
+    BEST = 2
+mode = pf.define("NAME", Mode.FAST)
+@mode.validate
+def is_mine(value):
+    return value is None or isinstance(value, Mode)
+"""
+
+
+def test_a_definition_that_a_reload_made_stays_after_an_isolated_block(name, run):
+    module = run(RELOADED)
+    old = module.Mode
+    module.mode.value = old.BEST
+    with pf.testing.isolated():
+        module.mode.value = old.FAST
+        run(RELOADED)
+        assert module.Mode is not old
+    assert (module.mode.value, module.mode.source) == (module.Mode.BEST, "run time")
+    module.mode.value = module.Mode.FAST
+    run(RELOADED + "extra = pf.define('NAME_extra', 1)\n")
+    with pf.testing.isolated():
+        pf.define(name, "x", replace=True)
+    assert module.mode.value is module.Mode.FAST
+    with pf.testing.isolated():
+        run(RELOADED)
+        pf.define(name, "x", replace=True)
+    assert module.mode.value is module.Mode.FAST
+    module.mode.value = module.Mode.BEST
 
 
 def test_watchers_of_other_modules_stay_when_one_is_reloaded(name, run):

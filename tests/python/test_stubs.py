@@ -19,15 +19,52 @@ PD_DEFINE_string(alpha_old, "", "Gone", .retired = "not needed");
 PD_DEFINE_string(str, "a", "A flag that is called like a type");
 PD_DEFINE_double(update, 1, "A flag that is called like a method");
 """
+DEMO = """
+import datetime, decimal, enum, pathlib
+from typing import Literal
+import paddle_flags as pf
+class Mode(enum.Enum):
+    FAST = 1
+def local():
+    class Hidden(enum.Enum):
+        A = 1
+    return Hidden
+pf.define('demo.rate', 0.5)
+pf.define('out', pathlib.Path('a'))
+pf.define('price', decimal.Decimal(1))
+pf.define('since', None, type=datetime.datetime)
+pf.define('wait', datetime.timedelta(1))
+pf.define('mode', Mode.FAST)
+pf.define('paths', [pathlib.Path('a')])
+pf.define('limits', {'a': Mode.FAST})
+pf.define('sizes', None, type=list[int])
+pf.define('count', None, type=int)
+pf.define('case', 'a', choices=['a'], case_sensitive=False)
+pf.define('hidden', None, type=local())
+"""
 RIGHT = """
+import datetime
+import decimal
+import pathlib
+from typing import Optional
+import demo
 from flags import FLAGS
 
 def use() -> int:
     FLAGS.alpha_check = True
     FLAGS.update(alpha_level=7)
+    out: pathlib.Path = FLAGS.out / FLAGS["out"].value
+    price: decimal.Decimal = FLAGS.price
+    since: Optional[datetime.datetime] = FLAGS.since
+    mode: demo.Mode = FLAGS.mode
+    paths: tuple[pathlib.Path, ...] = FLAGS.paths
+    limits: dict[str, demo.Mode] = FLAGS.limits
+    counts = [*(FLAGS.sizes or ()), FLAGS.count or 0, FLAGS.wait.days, len(FLAGS.case)]
+    FLAGS.sizes = FLAGS.count = FLAGS.since = FLAGS.hidden = None
     text: str = FLAGS.alpha_build + FLAGS.str
     sizes: tuple[int, ...] = FLAGS.alpha_sizes
     rate: float = FLAGS["update"].value + FLAGS["demo.rate"].value
+    print(out, price, since, mode, paths, limits, counts)
     return FLAGS.alpha_level + len(text) + len(sizes) + int(rate) + FLAGS["check"].value
 """
 WRONG = [
@@ -37,6 +74,11 @@ WRONG = [
     "FLAGS.alpha_levle",
     "FLAGS.alpha_old",
     "FLAGS['demo.rat']",
+    "FLAGS.out.parts.nothing",
+    "FLAGS.since.year",
+    "FLAGS.sizes[0]",
+    "FLAGS.mode = 'FAST'",
+    "FLAGS.wait = 5",
 ]
 
 
@@ -46,7 +88,7 @@ def stubs(*words: object, **options: object) -> object:
 
 @pytest.fixture
 def written(plugin, tmp_path):
-    write(tmp_path / "demo.py", "import paddle_flags as pf\npf.define('demo.rate', 0.5)\n")
+    write(tmp_path / "demo.py", DEMO)
     made = stubs("-p", plugin(PLUGIN, "alpha"), "-m", "demo", cwd=tmp_path)
     assert made.stderr == ""
     write(tmp_path / "flags.pyi", made.stdout)
@@ -79,6 +121,12 @@ def test_a_stub_says_what_it_is_of_and_how_it_was_made(written):
     head = (written / "flags.pyi").read_text("utf-8").splitlines()[0]
     assert head.startswith('"""The flags of libalpha.so, demo. Made by `')
     assert head.endswith(' -m demo`."""')
+
+
+def test_a_stub_says_which_types_cannot_be_imported(written):
+    text = (written / "flags.pyi").read_text("utf-8")
+    assert "    hidden: _typing.Any  # a type that cannot be imported\n" in text
+    assert "    mode: _demo.Mode\n" in text
 
 
 @pytest.mark.parametrize(

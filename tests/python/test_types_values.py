@@ -419,6 +419,96 @@ def test_files_give_tables_dates_and_numbers_as_they_are_written(name, suffix, t
     assert paths.value == (pathlib.Path("a"), pathlib.Path("b"))
 
 
+def errors_of_file(path: pathlib.Path, text: str) -> list[str]:
+    path.write_text(text)
+    with pytest.raises(pf.FlagParseError) as caught:
+        pf.parse(["program"], config=path, exit=False)
+    assert all(isinstance(each, pf.FlagValueError) for each in caught.value.errors)
+    return [str(each).replace(str(path), path.name) for each in caught.value.errors]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        ("toml", "%s = {}\n"),
+        ("toml", "[ %s ]\n\n[other]\n"),
+        ("json", '{"other": {}, "%s": {}}'),
+        ("yaml", "%s: {}\n"),
+    ],
+)
+def test_an_empty_table_is_an_empty_dict(name, suffix, text, tmp_path):
+    flag = pf.define(name, {"a": 1})
+    path = tmp_path / f"c.{suffix}"
+    path.write_text(text % name)
+    if suffix == "yaml":
+        pytest.importorskip("ruamel.yaml")
+    pf.parse(["program"], config=path, exit=False)
+    assert (flag.value, flag.source) == ({}, "file")
+
+
+NO_DICT = {
+    "an empty list": ("%s = []", "1:{}: --%s: expected a table, not a list"),
+    "a list": ('%s = ["a=1"]', "1:{}: --%s: expected a table, not a list"),
+    "a number": ("%s = 5", "1:{}: --%s: expected a table, not an integer"),
+    "text in it": ('[%s]\na = 1\nb = "x"', "3:5: --%s.b=x: expected an integer"),
+    "a list in it": ("[%s]\na = [1]", "2:5: --%s.a: expected an integer, not a list"),
+    "a table in it": ("[%s]\na = {}", "2:5: --%s.a: expected an integer, not a table"),
+    "an equals sign": ('[%s]\n"a=b" = 1', "2:9: --%s.a=b: expected a key without '='"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_DICT)
+def test_what_is_wrong_in_the_table_of_a_dict_is_named_with_its_place(name, kind, tmp_path):
+    flag = pf.define(name, {"x": 1})
+    text, message = NO_DICT[kind]
+    expected = message.format(len(name) + 4) % name
+    assert errors_of_file(tmp_path / "c.toml", text % name) == [f"c.toml:{expected}"]
+    assert flag.source == "default"
+
+
+def test_all_errors_in_the_table_of_a_dict_are_reported(name, tmp_path):
+    pf.define(name, {"x": Mode.FAST})
+    text = '{"%s": {"a": "fsat",\n "b": "BEST",\n "c": ["x"]}}'
+    one, two = errors_of_file(tmp_path / "c.json", text % name)
+    assert one.endswith("a=fsat: expected one of FAST, BEST; did you mean 'FAST'?")
+    assert two == f"c.json:3:7: --{name}.c: expected one of FAST, BEST, not a list"
+
+
+def test_the_table_of_a_secret_stays_out_of_messages(name, tmp_path):
+    pf.define(name, {"x": 1}, sensitive=True)
+    (error,) = errors_of_file(tmp_path / "c.toml", f'{name} = {{hunter1 = "hunter2"}}')
+    assert "hunter" not in error
+    assert error.endswith(f"--{name}=<redacted>: expected KEY=VALUE, and each value an integer")
+
+
+def test_no_part_of_a_date_or_time_is_dropped(name):
+    day = pf.define(f"{name}_day", dt.date(2026, 1, 31))
+    with pytest.raises(pf.FlagValueError, match="expected a date, not a datetime"):
+        day.value = DAY
+    with pytest.raises(pf.FlagValueError, match="expected a date, not a datetime"):
+        pf.define(name, DAY, type=dt.date)
+    with pytest.raises(pf.FlagValueError, match="item 1: expected a date, not a datetime"):
+        pf.define(name, [DAY], type=list[dt.date])
+
+    class Berlin(dt.tzinfo):
+        def utcoffset(self, at: dt.datetime | None) -> dt.timedelta | None:
+            return at and dt.timedelta(hours=1 + (3 < at.month < 11))
+
+        def dst(self, _: dt.datetime | None) -> None:
+            return None
+
+        def tzname(self, _: dt.datetime | None) -> str:
+            return "Europe/Berlin"
+
+    clock = pf.define(f"{name}_clock", dt.time(1, tzinfo=dt.timezone.utc))
+    assert clock.value == dt.time(1, tzinfo=dt.timezone.utc)
+    with pytest.raises(pf.FlagValueError, match="expected a time whose zone has one offset"):
+        clock.value = dt.time(1, tzinfo=Berlin())
+    when = pf.define(f"{name}_when", DAY)
+    when.value = DAY.replace(month=7, tzinfo=Berlin())
+    assert when.text == "2026-07-31T00:00:00+02:00"
+
+
 # ---- Choices ----
 
 
@@ -438,6 +528,69 @@ def test_choices_in_any_case_are_kept_as_they_are_defined(name):
         pf.define(f"{name}_ab", "a", choices=["a", "A"], case_sensitive=False)
     with pytest.raises(pf.FlagTypeError, match="case_sensitive: expected a flag of text"):
         pf.define(f"{name}_number", 1, choices=[1], case_sensitive=False)
+
+
+CHOICES = {
+    "path": (pathlib.Path("a/b"), None, ["a//b", pathlib.Path("c")], ("a/b", "c"), "a//b"),
+    "decimal": (None, Decimal, ["1e3", Decimal("1.0")], ("1E+3", "1.0"), "1e3"),
+    "datetime": (None, dt.datetime, [DAY], ("2026-01-31T00:00:00",), "2026-01-31 00:00:00"),
+    "timedelta": (dt.timedelta(1), None, [dt.timedelta(1), dt.timedelta(2)], ("86400", "172800"),
+                  "24h"),
+    "text of a timedelta": (dt.timedelta(1), None, ["1d"], ("1d",), "24h"),
+    "enum": (Mode.FAST, None, ["2", Mode.FAST], ("BEST", "FAST"), "GOOD"),
+    "optional enum": (None, Optional[Mode], [Mode.BEST], ("BEST",), "2"),
+    "paths": ([pathlib.Path("a/b")], None, ["a//b"], ("a/b",), "a//b,a/b"),
+    "dict": ({"a": 1}, None, ["a=01"], ("a=1",), "a=0x1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+def test_choices_of_a_type_of_python_are_values_of_it_or_text(name, kind):
+    default, type_, choices, shown, text = CHOICES[kind]
+    flag = pf.define(name, default, type=type_, choices=choices)
+    assert flag.choices == shown
+    parse(f"--{name}={text}")
+    assert flag.source == "argv"
+    if kind not in ("paths", "dict", "text of a timedelta"):
+        flag.value = choices[0]
+
+
+def test_a_choice_that_is_no_value_of_the_type_is_refused(name):
+    with pytest.raises(pf.FlagValueError, match=r"choices='fst': .*; did you mean 'FAST'"):
+        pf.define(name, None, type=Mode, choices=["fst"])
+    with pytest.raises(pf.FlagTypeError, match="choices=5: expected one of FAST, BEST"):
+        pf.define(name, None, type=Mode, choices=[5])
+    with pytest.raises(pf.FlagValueError, match="choices='a': expected KEY=INT"):
+        pf.define(name, {"a": 1}, choices=["a"])
+    with pytest.raises(pf.FlagTypeError, match=r"choices: .*expected a list"):
+        pf.define(name, Mode.FAST, choices="FAST")
+    assert name not in pf.FLAGS
+
+
+ANY_CASE: dict[str, tuple[Any, Any, Any, Any, Any]] = {
+    "text": ("Info", None, ["Info", "Error"], "ERROR", "Error"),
+    "texts": (["info"], None, ["Info", "Error"], ["ERROR"], ("Error",)),
+    "enums": ([Mode.FAST], None, None, ["best"], (Mode.BEST,)),
+    "choices of an enum": (Mode.FAST, None, ["fast", "BEST"], "Best", Mode.BEST),
+    "literal": ("x", Literal["x", "y"], None, "Y", "y"),
+    "mixed literal": ("x", Literal["x", 1, "y"], None, "Y", "y"),
+    "literals": (["x"], list[Literal["x", "y"]], None, ["Y"], ("y",)),
+    "dict of enums": ({"k": Mode.FAST}, None, None, {"k": "best"}, {"k": Mode.BEST}),
+    "dict of literals": ({"k": "x"}, dict[str, Literal["x", "y"]], None, {"k": "Y"}, {"k": "y"}),
+}
+
+
+@pytest.mark.parametrize("kind", ANY_CASE)
+def test_text_in_any_case_is_assigned_as_it_is_parsed(name, kind):
+    default, type_, choices, given, value = ANY_CASE[kind]
+    flag = pf.define(name, default, type=type_, choices=choices, case_sensitive=False)
+    flag.value = given
+    assert flag.value == value
+    flag.reset()
+    with flag.override(given):
+        assert flag.value == value
+    flag.set_default(given)
+    assert (flag.value, flag.source) == (value, "default")
 
 
 def test_help_shows_the_type_and_the_choices(name):
@@ -531,6 +684,58 @@ def test_a_secret_stays_out_of_messages(name):
     flag.value = "correct horse"
     assert flag.value == "correct horse"
     assert "horse" not in repr(flag)
+
+
+class Token:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def token_type(failure: type[Exception]) -> pf.Type[Token]:
+    """Return a type whose functions fail for one secret, and name it."""
+
+    def parse(text: str) -> Token:
+        if text == "hunter2":
+            message = f"{text} is known to others"
+            raise failure(message)
+        return Token(text)
+
+    made: Any = pf.Type(parse, lambda token: parse(token.text).text)
+    made.python = Token
+    return made
+
+
+def chain_of(error: BaseException | None) -> str:
+    """Return the messages of an exception and of those behind it."""
+    return f"{error}\n{chain_of(error.__cause__ or error.__context__)}" if error else ""
+
+
+@pytest.mark.parametrize("failure", [ValueError, RuntimeError, OSError, pf.FlagTypeError])
+@pytest.mark.parametrize("shape", [Token, str, dict])
+def test_a_secret_stays_out_of_messages_if_its_type_fails(name, failure, shape):
+    token = token_type(failure)
+    type_: Any = dict[str, token] if shape is dict else token  # type: ignore[valid-type]
+    bad: Any = {Token: Token("hunter2"), str: "hunter2", dict: {"a": Token("hunter2")}}[shape]
+    good: Any = {"a": Token("good")} if shape is dict else Token("good")
+    flag = pf.define(name, good, type=type_, sensitive=True)
+    for use in (
+        lambda: setattr(flag, "value", bad),
+        lambda: flag.set_default(bad),
+        lambda: flag.override(bad).__enter__(),
+        lambda: pf.define(f"{name}_other", bad, type=type_, sensitive=True),
+    ):
+        with pytest.raises(pf.FlagError, match="<redacted>: expected") as caught:
+            use()
+        assert "hunter" not in chain_of(caught.value)
+
+
+@pytest.mark.parametrize("failure", [ValueError, RuntimeError])
+def test_a_secret_of_a_former_definition_that_a_type_fails_for_is_not_shown(name, failure):
+    pf.define(name, "", sensitive=True).value = "hunter2"
+    with pytest.raises(pf.FlagValueError, match="<redacted>: expected") as caught:
+        pf.define(name, Token(""), type=token_type(failure), sensitive=True, replace=True)
+    assert "hunter" not in chain_of(caught.value)
+    assert pf.FLAGS[name].value.text == ""
 
 
 def test_a_type_of_numbers_refuses_too(name):

@@ -167,7 +167,9 @@ static void unlink_aliases(const pd_flag *flag, const pd_flag_def *def) {
   }
 }
 
-/* The definition is that of the first cell. */
+static bool has_values(const pd_flag *flag) { return flag->assigned || pd__flag_override(flag); }
+
+/* The definition is that of the first cell. Values of a former, sensitive one stay secret. */
 static void set_defined(pd_flag *flag) {
   const pd_flag_def *def = flag->cells->def;
   flag->defined = true;
@@ -176,11 +178,10 @@ static void set_defined(pd_flag *flag) {
   flag->hooked = def->validate || def->watch || def->convert;
   flag->optional = def->optional;
   flag->simple = pd__def_plain(def);
+  flag->sensitive = def->sensitive || (flag->sensitive && has_values(flag));
   __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
   pd__flag_new_generation(flag);
 }
-
-static bool has_values(const pd_flag *flag) { return flag->assigned || pd__flag_override(flag); }
 
 /* Returns true if the module assigned to its variable before the registry saw it. The caller puts
  * that value back afterwards, so that the next call for the flag adopts it. */

@@ -164,7 +164,7 @@ static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *gi
                   "--%s: the value is missing, expected %s; before the flag is defined, only "
                   "--%s=%s is understood",
                   def->name, expected, def->name,
-                  given->next && !def->sensitive ? pd__quote(quoted, given->next) : "VALUE");
+                  given->next && !flag->sensitive ? pd__quote(quoted, given->next) : "VALUE");
 }
 
 bool pd__pending_any(void) { return waiting > 0; }

@@ -15,6 +15,7 @@ typedef struct kept {
   bool assigned;
   bool frozen;
   bool warned;
+  bool sensitive;
   pd__entry current;         /* if assigned: the value below the overrides, and those after it */
   pd__overridden *overrides; /* only number, values and below */
 } kept;
@@ -65,7 +66,8 @@ static void copy_name(pd_snapshot *snapshot, const pd_flag *node, kept *out) {
                 .defined = node->defined,
                 .assigned = node->assigned,
                 .frozen = node->frozen,
-                .warned = node->warned};
+                .warned = node->warned,
+                .sensitive = node->sensitive};
   out->overrides = copy_overrides(snapshot, pd__flag_override(node));
   if (!node->assigned) return;
   out->current.value = pd__flag_base(node);
@@ -295,6 +297,7 @@ static void put_name(pd_flag *node, const kept *old) {
   if (!is_same(node, old)) put_values(node, old);
   node->frozen = old->frozen;
   node->warned = old->warned;
+  node->sensitive = old->sensitive || (node->defined && pd__flag_def(node)->sensitive);
 }
 
 static void put_pending(pd__pending *list) {

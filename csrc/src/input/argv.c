@@ -71,7 +71,7 @@ static void suggest(const parse *run, char out[PD__SUGGESTION_SIZE]) {
  * itself an argument, the value of a flag. */
 static bool may_be_secret(const parse *run) {
   const char *before = run->argv[run->at - 1];
-  if (run->last && pd__flag_def(run->last)->sensitive) return true;
+  if (run->last && run->last->sensitive) return true;
   if (run->at == 1 || is_value(before) || ends_flags(before)) return false;
   bool known = run->last && run->last_at == run->at - 1;
   return !known && !strchr(before, '=');
@@ -196,7 +196,7 @@ static pd_status begin_look(parse *run, pd_error *err) {
   if (!flag) return PD_OK;
   run->reader.changes.wanted = pd__flag_meant(flag);
   pd_status status = pd__flag_check_defined(run->reader.operation, flag, err);
-  if (status != PD_OK || !pd__flag_def(pd__flag_meant(flag))->sensitive) return status;
+  if (status != PD_OK || !pd__flag_meant(flag)->sensitive) return status;
   return pd__fail(err, PD_ERR_ARGUMENT, "options->look: %s is sensitive", flag->name);
 }
 

@@ -65,7 +65,7 @@ static void fail_missing(pd__reader *reader, const pd_flag *flag, const char *na
   char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
   pd__value_expected(pd__flag_def(flag), expected, sizeof expected);
   pd__source_of(name, &token->origin, source);
-  if (token->next && !pd__flag_def(flag)->sensitive) {
+  if (token->next && !flag->sensitive) {
     size_t shown = pd__token_shown_part(token->next);
     pd__reader_fail(reader, NULL, PD_ERR_ARGV,
                     "%s: the value is missing before %s, expected %s; a value that begins with a "

@@ -149,7 +149,7 @@ void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
 }
 
 void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
-  if (action == PD__WIPE && flag->defined && !pd__flag_def(flag)->sensitive) {
+  if (action == PD__WIPE && flag->defined && !flag->sensitive) {
     pd__report_fail(changes->report, PD_ERR_ARGUMENT,
                     "%s: is not sensitive, and only sensitive values are wiped", flag->name);
   } else if (is_open(changes, flag, &pd__at_run_time)) {

@@ -39,8 +39,7 @@ static bool keep_text(pd__change *change) {
     change->value.str = flag->text;
     return true;
   }
-  bool sensitive = flag->defined && pd__flag_def(flag)->sensitive;
-  change->value.str = sensitive ? keep_secret(flag, text) : pd__intern(text);
+  change->value.str = flag->sensitive ? keep_secret(flag, text) : pd__intern(text);
   return change->value.str != NULL;
 }
 
@@ -105,6 +104,8 @@ static void commit_one(const pd__changes *changes, const pd__change *change) {
   }
   if (change->action == PD__POP) pd__override_drop(change->overridden);
   if (dropped) pd__history_drop(flag, dropped);
+  bool resets = change->action == PD__RESET || change->action == PD__WIPE;
+  if (resets && !flag->assigned) flag->sensitive = pd__flag_def(flag)->sensitive;
   if (flag->defined) pd__flag_publish(flag);
 }
 

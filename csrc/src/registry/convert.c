@@ -98,7 +98,7 @@ static void run(pd__operation *operation, conversion *all) {
 static void refuse(const conversion *one, pd__report *report) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   const pd__change *change = one->change;
-  bool sensitive = pd__flag_def(change->flag)->sensitive;
+  bool sensitive = change->flag->sensitive;
   bool silent = !*one->why || (sensitive && *one->text && strstr(one->why, one->text));
   pd__report_fail(report, PD_ERR_VALUE, "%s=%s: %s",
                   pd__source_of(change->node->name, &change->origin, source),

@@ -31,6 +31,7 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   info->module = lasting(def->module || !module ? def->module : module->path, &stored);
   PD_TEXT_MAP(COPY_TEXT)
   PD_MARK_MAP(COPY_MARK)
+  info->sensitive = flag->sensitive;
   info->optional = def->optional && !pd__history_find(flag, PD_SOURCE_DEFAULT, &given);
   info->frozen = flag->frozen || (def->startup_only && pd__startup_over);
   info->owner = flag->cells->registered ? NULL : module;

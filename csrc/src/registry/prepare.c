@@ -57,7 +57,7 @@ pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const c
 /* ---- Errors about a value ---- */
 
 static const char *shown(const pd_flag *flag, const char *text, char quoted[PD__QUOTE_SIZE]) {
-  return pd__flag_def(flag)->sensitive ? PD__REDACTED : pd__quote(quoted, text);
+  return flag->sensitive ? PD__REDACTED : pd__quote(quoted, text);
 }
 
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
@@ -107,10 +107,13 @@ static pd_status read_and_check(pd__change *change, pd_error *err) {
   return pd__fail_value(status, flag, change->node->name, text, &change->origin, err);
 }
 
-/* Returns true if the flag has the value of the change. */
+/* Returns true if the flag has the value of the change, or the default if that is to change. */
 static bool is_kept(const pd__change *change) {
   const pd_flag *flag = change->flag;
-  return pd__value_same(pd__flag_def(flag), change->value, pd__flag_value(flag));
+  bool defaults = change->origin.source == PD_SOURCE_DEFAULT;
+  if (!defaults && flag->state & PD_STATE_UNSET) return false;
+  pd_value value = defaults ? pd__flag_default(flag) : pd__flag_value(flag);
+  return pd__value_same(pd__flag_def(flag), change->value, value);
 }
 
 /* After startup, a startup-only flag still accepts the value that it has, which changes nothing: a

@@ -115,6 +115,7 @@ struct pd_flag {
   bool old_name : 1;    /* as an alias: deprecated */
   bool extended : 1;    /* there is `extra` */
   bool placed : 1;      /* line, column or place of the origin isn't 0 */
+  bool sensitive : 1;   /* the definition is, or a former one since the last reset */
   pd__extra *extra;     /* NULL if none is needed */
   uint32_t generation;  /* of the definition; changes whenever that does */
   uint32_t line;        /* of the origin */

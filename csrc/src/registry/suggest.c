@@ -150,7 +150,7 @@ static const pd_flag *flag_that_takes(char letter, const char *number) {
 bool pd__letter_is_sensitive(char letter) {
   const pd_flag *node = pd__names_find(&letter, 1);
   const pd_flag *flag = node ? pd__flag_meant((pd_flag *)node) : NULL;
-  return flag && flag->defined && pd__flag_def(flag)->sensitive;
+  return flag && flag->defined && flag->sensitive;
 }
 
 /* Returns whether a letter may stand alone on a command line: it is a bool, or -h. */
@@ -189,7 +189,7 @@ void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
   if (!*text || strlen(text) > LONGEST_VALUE || pd__letter_is_sensitive(*name)) return;
   const pd_flag *flag = flag_of_letter(*name);
   if (!flag && *text >= '0' && *text <= '9') flag = flag_that_takes(*name, text);
-  if (flag && !pd__flag_def(flag)->sensitive && is_value_of(flag, text)) {
+  if (flag && !flag->sensitive && is_value_of(flag, text)) {
     snprintf(out, PD__SUGGESTION_SIZE, "; flags are written --name=value, did you mean '--%s=%s'?",
              flag->name, text);
   } else {
@@ -220,7 +220,7 @@ void pd__suggest_value(const pd_flag *flag, const char *text, char *const *argum
   const pd_flag_def *def = pd__flag_def(flag);
   char joined[LONGEST_VALUE + 1];
   out[0] = '\0';
-  if (count == 0 || def->sensitive || !is_value_of(flag, arguments[0])) return;
+  if (count == 0 || flag->sensitive || !is_value_of(flag, arguments[0])) return;
   if (def->list && text) {
     join_items(flag, text, arguments, count, joined);
     snprintf(out, PD__SUGGESTION_SIZE, "; items of a list are separated by commas");

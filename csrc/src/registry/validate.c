@@ -244,7 +244,7 @@ static bool holds(question *all) {
 
 static const char *show_value(const shown *seen, char quoted[PD__QUOTE_SIZE]) {
   char number[PD__NUMBER_SIZE];
-  if (pd__flag_def(seen->flag)->sensitive) return PD__REDACTED;
+  if (seen->flag->sensitive) return PD__REDACTED;
   return pd__quote(quoted, pd__value_text(seen->flag->type, seen->entry.value, number));
 }
 
@@ -281,7 +281,7 @@ static bool gives_away(const asked *one) {
   char number[PD__NUMBER_SIZE];
   for (size_t i = 0; i < one->count; i++) {
     const shown *seen = &one->shown[i];
-    if (!pd__flag_def(seen->flag)->sensitive) continue;
+    if (!seen->flag->sensitive) continue;
     const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
     if (*text && strstr(one->why, text)) return true;
   }
