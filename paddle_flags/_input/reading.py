@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core.lists import encode
 from paddle_flags._core.missing import importing
+from paddle_flags._core.registry import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,6 +126,10 @@ class Reading:
         if not name:
             self.fail(at, "expected the name of a flag before the value")
             return
+        secret = _secret_start(name)
+        if secret and not _takes_tables(secret):
+            self.fail(key or at, f"--{secret}: expected a value, not a table")
+            return
         for scalar in value if isinstance(value, list) else [value]:
             why = _unfit(scalar, in_list=isinstance(value, list))
             if why:
@@ -153,7 +158,22 @@ def quote(text: str) -> str:
 
 def flag(keys: Sequence[str]) -> str:
     """Return the flag that keys lead to, for a message."""
-    return "--" + quote(".".join(keys))
+    name = ".".join(keys)
+    return "--" + (_secret_start(name) or quote(name))
+
+
+def _secret_start(name: str) -> str | None:
+    """Return the sensitive flag that a name begins with: the rest may be its value, in braces."""
+    parts = name.split(".")
+    if len(parts) == 1 or name in FLAGS:
+        return None
+    starts = [".".join(parts[:end]) for end in range(1, len(parts))]
+    return next((each for each in starts if each in FLAGS and FLAGS[each].sensitive), None)
+
+
+def _takes_tables(name: str) -> bool:
+    type_ = FLAGS[name]._type  # noqa: SLF001 - of the package
+    return type_ is not None and type_.takes_tables
 
 
 def _unfit(value: Scalar, *, in_list: bool) -> str | None:

@@ -183,6 +183,33 @@ def test_an_error_in_yaml_does_not_show_the_value_which_may_be_a_secret(value):
     assert "hunter" not in "".join(reading.problems)
 
 
+@pytest.mark.parametrize(
+    ("value", "default"),
+    [
+        ("{hunter2}", ""),
+        ("{hunter2: 1}", ""),
+        ("{hunter2: [{a: b}]}", ""),
+        ("{hunter2}", {"a": 1}),
+        ("{hunter2: 1, hunter2: 2}", {"a": 1}),
+    ],
+)
+def test_a_secret_in_braces_is_not_shown_as_a_name(tmp_path, value, default):
+    (tmp_path / "a.yaml").write_text(f"password: {value}\n")
+    with pf.testing.isolated():
+        pf.define("password", default, sensitive=True)
+        with pytest.raises(pf.FlagParseError, match=": --password: ") as refused:
+            pf.parse(["prog"], config=tmp_path / "a.yaml", allow_pending=True, exit=False)
+    assert "hunter" not in str(refused.value)
+
+
+def test_a_sensitive_dict_may_be_a_table(tmp_path):
+    (tmp_path / "a.yaml").write_text("passwords: {a: 1}\n")
+    with pf.testing.isolated():
+        flag = pf.define("passwords", {"b": 2}, sensitive=True)
+        pf.parse(["prog"], config=tmp_path / "a.yaml", exit=False)
+        assert flag.value == {"a": 1}
+
+
 texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=12)
 VALUES = {
     "bool": st.booleans(),
