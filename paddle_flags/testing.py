@@ -104,7 +104,7 @@ class State:
                 hook.remove()
         for flag in flags:
             self._former[flag].put_back(flag)
-        add_removed(hooks_on(self._hooks, flags))
+        add_removed(hooks_on(self._hooks, flags), self._reloaded.__contains__)
         self.restore_values()
 
     def restore_values(self) -> None:
