@@ -95,14 +95,14 @@ static registered *keep(const arrival *at) {
   return made;
 }
 
-/* Returns whether the definition is accepted and its texts are stored. `old` is the flag that it
- * replaces, if any. */
+/* Returns whether the definition is accepted and its texts are stored. `node` is that of its name,
+ * if there is one. */
 static bool accept(pd__operation *operation, const arrival *at, registered *made,
-                   const pd_flag *old, pd__report *refused) {
-  const pd_flag *node = pd__names_find(at->def.name, strlen(at->def.name));
+                   const pd_flag *node, pd__report *refused) {
   bool comes_once = at->stays && !(node && node->known);
-  bool accepted = old ? pd__define_check_again(operation, &made->cell, refused)
-                      : pd__define_check(operation, &made->cell, 1, refused);
+  bool again = at->replaces && node && node->defined;
+  bool accepted = again ? pd__define_check_again(operation, &made->cell, refused)
+                        : pd__define_check(operation, &made->cell, 1, refused);
   if (!accepted || store_texts(made, comes_once)) return accepted;
   pd__define_refuse(&made->cell, 1);
   pd__report_memory(refused);
@@ -158,8 +158,8 @@ static void enter(pd__operation *operation, arrival *at, registered *made, pd_fl
  * before. */
 static pd_status register_one(pd__operation *operation, arrival *at, pd_error *err) {
   const pd_flag_def *def = &at->def;
-  pd_flag *flag = pd__names_find(def->name, strlen(def->name));
-  if (flag && !flag->defined) flag = NULL;
+  pd_flag *node = pd__names_find(def->name, strlen(def->name));
+  pd_flag *flag = node && node->defined ? node : NULL;
   if (flag && !at->replaces && pd__def_same(pd__flag_def(flag), def) && follows(flag, def->cell)) {
     at->flag = flag;
     return PD_OK;
@@ -169,7 +169,7 @@ static pd_status register_one(pd__operation *operation, arrival *at, pd_error *e
   registered *made = keep(at);
   if (!made) return pd__fail_memory(err);
   pd__report refused = {.first = err}, waiting = {.first = err};
-  if (!accept(operation, at, made, old, &refused)) {
+  if (!accept(operation, at, made, node, &refused)) {
     free(made);
     return refused.status;
   }
