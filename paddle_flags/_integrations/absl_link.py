@@ -262,14 +262,18 @@ class TheirLink(Link):
     def __init__(self, values: Any, theirs: Any, ours: Flag[Any], codec: Codec) -> None:
         super().__init__(values, theirs, ours)
         self._codec = codec
+        self._default = codec.to_ours(theirs.default)
 
     def to_ours(self, value: Any) -> Any:
         """Return a value of absl as one of ours."""
         return self._codec.to_ours(value)
 
     def to_theirs(self, value: Any) -> Any:
-        """Return a value of ours as one of absl; for the default, absl's, which may be None."""
-        if value == self.to_ours(self.theirs.default):
+        """Return a value of ours as one of absl.
+
+        For the default it is absl's, which may be None, or an object that has changed since.
+        """
+        if value == self._default:
             return self.theirs.default
         return self._codec.to_theirs(value)
 
@@ -295,8 +299,9 @@ class TheirLink(Link):
 
     def set_default(self) -> None:
         """Give our flag the default that absl's has now."""
+        self._default = self.to_ours(self.theirs.default)
         with _Inside():
-            self.ours.set_default(self.to_ours(self.theirs.default))
+            self.ours.set_default(self._default)
         self.forget()
 
 

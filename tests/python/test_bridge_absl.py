@@ -8,6 +8,7 @@ import enum
 import io
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -434,6 +435,29 @@ def test_app_run_reads_flags_of_both(tmp_path: Any) -> None:
     assert failed.returncode == 1
     assert "FATAL Flags parsing error: --times=0: expected an integer >= 1" in failed.stderr
     assert "Did you mean: times" in start("--tims=1").stderr
+
+
+CONFIGS = {
+    "dict": ["--my_config_dict.field1=8", "--my_config_dict.nested.field=2.5"],
+    "file": ["--my_config={config}", "--my_config.field1=8", "--my_config.nested.field=2.1"],
+}
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_examples_of_ml_collections_run_with_a_line_more(tmp_path: Any, kind: str) -> None:
+    place = package("ml_collections", "ml-collections").__file__ or ""
+    examples = Path(place).parent / "config_flags" / "examples"
+    example = examples / f"define_config_{kind}_basic.py"
+    source = example.read_text(encoding="utf-8")
+    assert source.count("  app.run(main)\n") == 1
+    line = "  __import__('paddle_flags').bridge_absl(env_prefix='ML_')\n  app.run(main)\n"
+    script = write(tmp_path / "example.py", source.replace("  app.run(main)\n", line))
+    args = [each.format(config=examples / "config.py") for each in CONFIGS[kind]]
+    shown = run(sys.executable, example, *args).stdout
+    assert "field1: 8\n" in shown
+    assert run(sys.executable, script, *args).stdout == shown
+    env = {**os.environ, "ML_verbosity": "high"}
+    assert "ML_verbosity=high" in run(sys.executable, script, *args, check=False, env=env).stderr
 
 
 def test_absltest_runs_with_flags_of_both(tmp_path: Any) -> None:
