@@ -34,6 +34,7 @@ SYSTEM = {
     "include/pd_flags/bridge_gflags.hpp": "dlfcn gflags/gflags",
     "include/pd_flags/gflags_line.hpp": "fnmatch",
     "python/fast.h": "Python",
+    "python/hook.c": "time",
     "python/flag.c": "structmember",
     "python/public.c": "structmember",
 }
