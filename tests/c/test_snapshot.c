@@ -73,6 +73,7 @@ TEST(startup_and_freezing_return) {
   def.startup_only = true;
   pd_flag *early, *flag = before("flag");
   CHECK_OK(pd_flag_register(&def, &early, &err));
+  pd_snapshot_free(snapshot);
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   char *argv[] = {(char[]){"program"}, (char[]){"--early=2"}, NULL};
   int argc = 2;
