@@ -364,8 +364,8 @@ def _end() -> None:
     closes the gates of others, which may have hooks when it has none.
     """
     listen(None)
-    warn()
     close_gates()
+    warn()  # last: it raises if warnings are errors
 
 
 atexit.register(_end)

@@ -399,7 +399,10 @@ def test_another_interpreter_ends_while_native_threads_set_a_flag_with_hooks(set
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_python_ends_while_native_threads_set_a_flag_with_hooks_of_other_interpreters(setter):
+@pytest.mark.parametrize("warned", [False, True])
+def test_python_ends_while_native_threads_set_a_flag_with_hooks_of_other_interpreters(
+    setter, warned
+):
     code = """
     pf.define("watched", 0)
     setter.start(set_by_name, 8)
@@ -413,9 +416,14 @@ def test_python_ends_while_native_threads_set_a_flag_with_hooks_of_other_interpr
         ''')
     time.sleep(0.05)
     """
+    code = INTERPRETERS + textwrap.dedent(code)
+    if warned:  # at the very end, where a warning that is an error is shown
+        code += "pf.define('old', 0, deprecated='no use')\nimport atexit\n"
+        code += "atexit.register(set_once, 'old', '1')\n"
     for _ in range(5):
-        done = run_python(setter, INTERPRETERS + textwrap.dedent(code))
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        done = run_python(setter, code, "-W", "error")
+        assert (done.returncode, done.stdout) == (0, "")
+        assert ("paddle_flags.errors." in done.stderr) == warned, done.stderr
 
 
 def test_another_interpreter_prints_help(setter):
