@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.definition import place_of
 from paddle_flags._core.frames import public
+from paddle_flags._core.missing import importing
 from paddle_flags._core.status import shown, to_switch
 from paddle_flags._integrations.line import Inputs
 from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
@@ -191,25 +192,12 @@ def bridge_absl(
     ImportError if absl-py is missing. Calling this again does no harm.
     """
     inputs = Inputs(env_prefix, config)
-    try:
+    with importing("bridge_absl", "absl-py", "absl"):
         from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        raise _missing(error, "absl", "absl-py", "absl") from None
     return absl_flags.bridge(flag_values, inputs)
 
 
 def _click() -> Any:
-    try:
+    with importing("click_options", "click", "click"):
         from paddle_flags._integrations import click_command  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        raise _missing(error, "click", "click", "click") from None
     return click_command
-
-
-def _missing(error: ModuleNotFoundError, module: str, package: str, extra: str) -> ImportError:
-    """Return the error for a package that is not installed."""
-    if (error.name or "").partition(".")[0] != module:
-        return error
-    return ImportError(
-        f"the package {package} is missing: pip install 'paddle_flags[{extra}]'", name=module
-    )

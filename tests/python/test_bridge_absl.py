@@ -479,6 +479,6 @@ def test_absltest_runs_with_flags_of_both(tmp_path: Any) -> None:
 
 def test_a_missing_package_is_named(python: Any) -> None:
     result = python("sys.modules['absl'] = None\npf.bridge_absl()", check=False)
-    assert "ImportError: the package absl-py is missing: pip install 'paddle_flags[absl]'" in (
+    assert "ImportError: bridge_absl requires absl-py: pip install 'paddle_flags[absl]'" in (
         result.stderr
     )
