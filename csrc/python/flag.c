@@ -398,9 +398,21 @@ static PyObject *get_type(PyObject *object, void *Py_UNUSED(closure)) {
   return type;
 }
 
-static PyObject *get_stale(PyObject *object, void *Py_UNUSED(closure)) {
+/* Returns what is known of the current definition: (kind, sensitive), or None. */
+static PyObject *get_known(PyObject *object, void *Py_UNUSED(closure)) {
   flag_object *self = (flag_object *)object;
-  return PyBool_FromLong(!self->kind || load_known(self) != load_generation(self));
+  uint32_t generation = load_generation(self);
+  PyObject *kind = NULL;
+  bool sensitive = false;
+  FAST_BEGIN_SECTION(self);
+  if (self->known == generation) {
+    kind = self->kind;
+    sensitive = self->sensitive;
+  }
+  Py_XINCREF(kind);
+  FAST_END_SECTION();
+  if (!kind) Py_RETURN_NONE;
+  return Py_BuildValue("(NO)", kind, sensitive ? Py_True : Py_False);
 }
 
 /* _know(generation, kind, type, sensitive): see know(). */
@@ -427,14 +439,14 @@ static PyGetSetDef getset[] = {
      "Where the value comes from, such as `\"default\"` or `\"argv\"`; see `FlagEntry.source`.",
      NULL},
     {"_type", get_type, NULL, "The Type, or None.", NULL},
-    {"_stale", get_stale, NULL, "Whether _kind and _sensitive are of a former definition.", NULL},
+    {"_known", get_known, NULL,
+     "The ValueType, and whether values are secret; None of a former definition.", NULL},
     {"_address", get_address, NULL, "The pd_flag, as a number.", NULL},
     {"_state", get_state, NULL, "The result of pd_flag_get_state, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef members[] = {
     {"_name", T_OBJECT, offsetof(flag_object, name), READONLY, "The name."},
-    {"_kind", T_OBJECT, offsetof(flag_object, kind), READONLY, "The ValueType, if not _stale."},
     {"_code", T_OBJECT, offsetof(flag_object, code), 0, "A weak reference to what defined it."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(flag_object, weak_references), READONLY, NULL},
     {"_sensitive", T_BOOL, offsetof(flag_object, sensitive), READONLY, "Withhold its values."},

@@ -79,10 +79,8 @@ def _fill(
 ) -> None:
     if isinstance(flag, FlagError):
         raise flag
-    if flag._stale:  # noqa: SLF001 - of the package
-        flag._look_again()  # noqa: SLF001
+    kind, sensitive = flag._facts()  # noqa: SLF001 - of the package
     optional = value is None and _takes_none(flag, source)
-    kind, sensitive = flag._kind, flag._sensitive  # noqa: SLF001
     made.fill(index, flag.name, kind, value, sensitive=sensitive, optional=optional)
     made.items[index].flag = flag.handle
 

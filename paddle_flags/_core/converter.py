@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.hooks import CALLED, CONVERT, held, name_of, reaches_a_call
+from paddle_flags._core.hooks import CALLED, CONVERT, add_validator, held, name_of, reaches_a_call
 from paddle_flags._core.status import leave_failure, to_text
 from paddle_flags._core.types import Unfit
 from paddle_flags._core.unraisable import report
-from paddle_flags._core.values import types_of_contexts
+from paddle_flags._core.values import plain_value, type_in, types_of_contexts
 from paddle_flags._fast import drop_hook, new_hook
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagConflictError, FlagValueError
@@ -83,10 +83,15 @@ def check_text(flag: Flag[Any]) -> None:
         raise
 
 
-def check_numbers(flag: Flag[Any]) -> None:
+def check_numbers(flag: Flag[Any], type_: Type[Any]) -> None:
     """Let a type whose values C holds as numbers refuse those that it doesn't take."""
-    flag.validate(lambda _: True)  # which gets the value that the type has made
+    add_validator([flag], lambda _: True, f"expected {type_.expected}", _read)
     check_text(flag)  # it may be from before the validator was there
+
+
+def _read(entry: Any) -> Any:
+    type_ = type_in(entry)
+    return type_ and type_.read(plain_value(entry))
 
 
 def renew(flag: Flag[Any], info: Any, context: int) -> None:

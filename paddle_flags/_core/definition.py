@@ -203,7 +203,7 @@ class Definition:
         elif info.context != self.pointer.context:
             return  # it is already another one
         elif self._kind.member != "str":
-            converter().check_numbers(flag)
+            converter().check_numbers(flag, self._kind.via)
         elif before is None:
             converter().check_text(flag)
 
@@ -318,8 +318,13 @@ def define_at(  # noqa: PLR0913 - as define()
     aliases: Iterable[str] = (),
     hidden: bool = False,
     required: bool = False,
+    frame: FrameType | None = None,
+    replace: bool = False,
 ) -> Flag[Any]:
-    """Define a flag as `define` does, for code that has said it elsewhere, at `place`."""
+    """Define a flag as `define` does, for code that has said it elsewhere, at `place`.
+
+    The code of `frame` may do it again.
+    """
     about = f"definition of {shown(name)}"
     kind = plain_kind(about, shown(default), default, None, items)
     if kind is None:
@@ -337,4 +342,4 @@ def define_at(  # noqa: PLR0913 - as define()
     made.set_switch("hidden", hidden)
     made.set_switch("required", required)
     made.set_place(place)
-    return made.register(None, replace=False)
+    return made.register(frame, replace=replace)

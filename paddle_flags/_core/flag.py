@@ -411,11 +411,19 @@ class Flag(FlagBase[T]):
         expect(lib.pd_flag_get_entry(self.handle, 0, entry, err), err)
         return entry
 
+    def _facts(self) -> tuple[ValueType, bool]:
+        """Return the type of the current definition, and whether it is sensitive."""
+        return self._known or self._look_up()[:2]
+
     def _look_again(self) -> bool:
         """Look up the definition: it may be another one. Returns whether it is."""
+        return self._look_up()[2]
+
+    def _look_up(self) -> tuple[ValueType, bool, bool]:
         info = self._info()
         kind = typed_kind_of(info)
-        return self._know(info.generation, kind, kind.via, info.sensitive)
+        changed = self._know(info.generation, kind, kind.via, info.sensitive)
+        return kind, bool(info.sensitive), changed
 
     # ---- what FlagBase leaves to Python ----
 

@@ -163,9 +163,14 @@ def _add(
 
 class _Validator:
     def __init__(
-        self, flags: Sequence[Flag[Any]], function: Callable[..., object], message: str
+        self,
+        flags: Sequence[Flag[Any]],
+        function: Callable[..., object],
+        message: str,
+        read: Callable[[Any], Any] | None = None,
     ) -> None:
         self._flags = flags
+        self._read = read
         self._function = function
         self._message = message
 
@@ -179,7 +184,9 @@ class _Validator:
     def _why_not(self, entries: Any, *, native: bool) -> str | None:
         leave_failure(None)
         try:
-            values = [flag.from_entry(entries[i]) for i, flag in enumerate(self._flags)]
+            values = [
+                (self._read or flag.from_entry)(entries[i]) for i, flag in enumerate(self._flags)
+            ]
             accepted = self._function(*values)
         except ValueError as error:
             text = str(error) or self._message
@@ -294,14 +301,20 @@ def addresses(flags: Sequence[Flag[Any]]) -> tuple[int, ...]:
 
 
 def add_validator(
-    flags: Sequence[Flag[Any]], function: Callable[..., object], message: str
+    flags: Sequence[Flag[Any]],
+    function: Callable[..., object],
+    message: str,
+    read: Callable[[Any], Any] | None = None,
 ) -> Hook:
-    """Call `function` with the values that the flags are about to get."""
+    """Call `function` with the values that the flags are about to get.
+
+    `read` returns the value of a `pd_flag_entry *` in place of `Flag.from_entry`.
+    """
     _check_callable(function)
     if not isinstance(message, str):
         what = f"message: {shown(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
-    made = _Validator(flags, function, message)
+    made = _Validator(flags, function, message, read)
     wanted = handles(flags), len(flags), _VALIDATE
     add = functools.partial(_add, made.answer, lib.pd_validator_add, *wanted)
     hook = Hook(add, addresses(flags))

@@ -22,25 +22,27 @@ def note(flag: Flag[Any]) -> None:
     _flags.add(flag._address)  # noqa: SLF001 - internal to Flag
 
 
-# The addresses of flags that are being defined again: once for each thread that does that.
-_unchecked: list[int] = []
+# The names of flags that are being defined again: once for each thread that does that.
+_unchecked: list[str] = []
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_")
 
 
 @contextmanager
-def unchecked(flag: Flag[Any] | None) -> Iterator[None]:
-    """Note that the flag may have a value that its new definition doesn't take."""
-    addresses = [] if flag is None else [flag._address]  # noqa: SLF001 - internal to Flag
-    _unchecked.extend(addresses)
+def unchecked(name: str) -> Iterator[None]:
+    """Note that a flag may have a value that its new definition doesn't take."""
+    _unchecked.append(_plain(name))
     try:
         yield
     finally:
-        for address in addresses:
-            _unchecked.remove(address)
+        _unchecked.remove(_plain(name))
 
 
 def is_unchecked(flag: Flag[Any]) -> bool:
     """Return whether the flag may have a value that its definition doesn't take."""
-    return flag._address in _unchecked  # noqa: SLF001 - internal to Flag
+    return bool(_unchecked) and _plain(flag.name) in _unchecked
 
 
 def check_kept(flags: Iterable[Flag[Any]]) -> None:

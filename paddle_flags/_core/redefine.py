@@ -74,7 +74,7 @@ def redefine(
         former.note(old)
     handle[0] = ffi.NULL
     err = new_error()
-    with kept.unchecked(old):
+    with kept.unchecked(to_text(pointer.name)):
         status = lib.pd_flag_replace(pointer, hooks, len(hooks), handle, err)
         if not handle[0]:
             expect(status, err)

@@ -21,7 +21,7 @@ from paddle_flags._input.reading import Reading
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from paddle_flags._input.reading import FileValue, Place
 
@@ -99,7 +99,9 @@ class ConfigFiles:
         for problem in reading.problems:
             fail(config, problem)
 
-    def _renamed(self, reading: Reading, config: Any) -> Iterator[FileValue]:
+    def _renamed(self, reading: Reading, config: Any) -> list[FileValue]:
+        """Return the values by the names of their flags; those of inner tables come last."""
+        found: list[tuple[int, FileValue]] = []
         for value in reading.values:
             try:
                 name = self._flag_in_file(value.name)
@@ -109,7 +111,9 @@ class ConfigFiles:
                 fail(config, f"{place}: {error}", lib.PD_ERR_UNDEFINED)
                 continue
             if name is not None:
-                yield value._replace(name=name)
+                depth = value.name.count(".") - name.count(".")
+                found.append((depth, value._replace(name=name)))
+        return [value for _, value in sorted(found, key=lambda each: each[0])]
 
     def _read_flagfile(self, config: Any, file: _File) -> None:
         path = file.given if os.path.abspath(file.given) == file.path else file.path

@@ -7,7 +7,7 @@ from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.definition import define_at
+from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import shown
@@ -18,8 +18,8 @@ from paddle_flags.errors import FlagConflictError, FlagError, UndefinedFlagError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import FrameType
 
-    from paddle_flags._core.definition import Place
     from paddle_flags._core.flag import Flag
     from paddle_flags._integrations.line import Inputs
 
@@ -125,8 +125,8 @@ class Adopted:
 
     # ---- the definition ----
 
-    def define(self, place: Place, category: str) -> None:
-        """Define the flag."""
+    def define(self, frame: FrameType, category: str, *, replace: bool) -> None:
+        """Define the flag, for the code of the frame."""
         lowest, highest, choices, check = self._limits()
         if self._kind == "count":
             lowest = 0
@@ -138,7 +138,10 @@ class Adopted:
             "category": category,
             "hidden": all(action.help == argparse.SUPPRESS for action in self._actions),
             "required": bool(self.required),
+            "frame": frame,
+            "replace": replace,
         }
+        place = place_of(frame)
         name = self.dest.replace("-", "_")
         try:
             self.flag = define_at(
@@ -474,7 +477,9 @@ def _add_groups(parser: argparse.ArgumentParser, made: dict[str, Adopted]) -> No
             group.required = False
 
 
-def adopt(parser: argparse.ArgumentParser, inputs: Inputs, place: Place) -> dict[str, str]:
+def adopt(
+    parser: argparse.ArgumentParser, inputs: Inputs, frame: FrameType, *, replace: bool
+) -> dict[str, str]:
     """Define a flag for each option; return why others were left out."""
     bridge = bridge_of(parser)
     bridge.inputs.update(inputs)
@@ -486,7 +491,7 @@ def adopt(parser: argparse.ArgumentParser, inputs: Inputs, place: Place) -> dict
             continue
         try:
             adopted = Adopted(parser, actions)
-            adopted.define(place, categories.get(dest, ""))
+            adopted.define(frame, categories.get(dest, ""), replace=replace)
         except (_Unfit, FlagError) as error:
             if isinstance(error, FlagConflictError) and dest in FLAGS:
                 raise

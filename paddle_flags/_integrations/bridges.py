@@ -6,8 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.definition import place_of
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import outside, public
 from paddle_flags._core.missing import importing
 from paddle_flags._core.status import shown, to_switch
 from paddle_flags._integrations.line import Inputs
@@ -96,6 +95,7 @@ def adopt(
     *,
     env_prefix: str | None = None,
     config: Path | Sequence[Path] | None = None,
+    replace: bool = False,
 ) -> dict[str, str]:
     """Define a flag for each option of a parser of argparse.
 
@@ -108,25 +108,20 @@ def adopt(
 
     An option with a `type` of its own becomes a flag of text, which the type must accept;
     each value is converted again. Positional arguments and sub-parsers are left alone;
-    adopt a sub-parser by a call of its own.
+    adopt a sub-parser by a call of its own. Calling this again with the same parser adopts
+    the options that are new. With `replace=True`, and in a REPL or a notebook also without,
+    the options of another parser may take the place of flags that Python code defined.
 
     Returns what was left out: the reason for each such dest. Raises FlagConflictError if
-    a name is taken. Calling this again adopts the options that are new.
+    a name is taken.
     """
     inputs = Inputs(env_prefix, config)
     if not isinstance(parser, argparse.ArgumentParser):
         raise _not_a(parser, "an ArgumentParser")
     from paddle_flags._integrations import argparse_adopt  # noqa: PLC0415 - seldom used
 
-    return argparse_adopt.adopt(parser, inputs, _place())
-
-
-def _place() -> Any:
-    """Return the place of the code that called this package."""
-    frame = sys._getframe(1)  # noqa: SLF001 - the documented way
-    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
-        frame = frame.f_back
-    return place_of(frame)
+    frame = outside(sys._getframe(1))  # noqa: SLF001 - the documented way
+    return argparse_adopt.adopt(parser, inputs, frame, replace=to_switch("replace", replace))
 
 
 @public

@@ -25,10 +25,11 @@ def _fate(entry: FlagEntry, holding: FlagEntry) -> str:
 
 
 def _facts_of(flag: Flag[Any]) -> dict[str, str]:
+    choices = flag.choices
     return {
         "type": facts.type_of(flag),
         "help": flag.help,
-        "allowed": ", ".join(flag.choices) if flag.choices else facts.limits(flag),
+        "allowed": ", ".join(choices) if choices else facts.limits(flag),
         "aliases": ", ".join(flag.aliases),
         "old names": ", ".join(flag.old_names),
         "category": flag.category,

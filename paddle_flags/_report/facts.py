@@ -157,8 +157,9 @@ def holder(flag: Described) -> str:
     if flag.metavar:
         return flag.metavar
     item = (flag.unit or flag.items or flag.type).upper()
-    if flag.choices and len("|".join(flag.choices)) <= _WIDEST_CHOICES:
-        item = "{" + ",".join(flag.choices) + "}"
+    choices = flag.choices
+    if choices and len("|".join(choices)) <= _WIDEST_CHOICES:
+        item = "{" + ",".join(choices) + "}"
     return item + (",..." if flag.items else "")
 
 
@@ -185,8 +186,9 @@ def notes(flag: Described) -> list[str]:
     found = [
         mark for mark in marks(flag) if mark not in ("hidden", "sensitive", "optional", "multi")
     ]
-    if flag.choices and not holder(flag).startswith("{"):
-        found.append("one of: " + ", ".join(choice or '""' for choice in flag.choices))
+    choices = flag.choices
+    if choices and not holder(flag).startswith("{"):
+        found.append("one of: " + ", ".join(choice or '""' for choice in choices))
     found += [limits(flag)] * bool(limits(flag))
     others = [f"--{alias}" for alias in flag.aliases if len(alias) > 1]
     found += [f"also: {', '.join(others)}"] * bool(others)

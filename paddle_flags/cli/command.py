@@ -41,24 +41,34 @@ def command_of(names: list[str], value: object) -> Command | Table:
         if not all(part.isidentifier() for part in [*module.split("."), function or "main"]):
             message = f"command {' '.join(names)}: {shown(value)}: {_EXPECTED}"
             raise errors.FlagArgumentError(message)
-        value = getattr(import_module(module), function or "main")
+        value = _member(names, import_module(module), function or "main")
     if isinstance(value, ModuleType):
-        value = value.main
+        value = _member(names, value, "main")
     if isinstance(value, Mapping):
         return value
     if not callable(value):
         message = f"command {' '.join(names)}: {shown(value)}: {_EXPECTED}"
         raise errors.FlagArgumentError(message)
-    return _describe(value)
+    return _describe(names, value)
 
 
-def _describe(function: Callable[..., Any]) -> Command:
+def _member(names: list[str], module: ModuleType, function: str) -> object:
+    value = getattr(module, function, None)
+    if value is None:
+        what = f"the module {module.__name__} has no function {function!r}"
+        message = f"command {' '.join(names)}: {what}"
+        raise errors.FlagArgumentError(message)
+    return value
+
+
+def _describe(command: list[str], function: Callable[..., Any]) -> Command:
     module = str(getattr(function, "__module__", ""))
     about = _doc_of(function)
     try:
         every = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # of a built-in function
         return Command(function, module, about, [], 0, None, "[ARGUMENT ...]")
+    _check(command, function, every)
     taken = [each for each in every if each.kind in _POSITIONAL]
     open_ended = [each for each in every if each.kind is inspect.Parameter.VAR_POSITIONAL]
     needed = [each.name for each in taken if each.default is inspect.Parameter.empty]
@@ -69,6 +79,23 @@ def _describe(function: Callable[..., Any]) -> Command:
     most = None if open_ended else len(taken)
     names = [each.name for each in taken]
     return Command(function, module, about, names, len(needed), most, " ".join(shown))
+
+
+def _check(
+    command: list[str], function: Callable[..., Any], parameters: list[inspect.Parameter]
+) -> None:
+    """Raise FlagArgumentError for a function that cannot be a command."""
+    about = f"command {' '.join(command)}"
+    if any(map(inspect.iscoroutinefunction, (function, type(function).__call__))):
+        message = f"{about}: expected a plain function, not an async one; call asyncio.run in it"
+        raise errors.FlagArgumentError(message)
+    for each in parameters:
+        if each.kind is inspect.Parameter.KEYWORD_ONLY and each.default is each.empty:
+            message = (
+                f"{about}: its parameter {each.name!r} needs a default, as it is keyword-only"
+                " and arguments of a command line are not"
+            )
+            raise errors.FlagArgumentError(message)
 
 
 def _doc_of(function: object) -> str:

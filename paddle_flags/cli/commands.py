@@ -124,6 +124,7 @@ class _Line:
         self.table: Table = _check_table(table)
         self.command: Command | None = None
         self.is_bare = False  # nothing stands behind the name of a table
+        self.is_unknown = False  # it names a command that there isn't
         self._imported: list[str] = []  # modules that gave flags to the command
 
     def choose(self, tokens: list[str]) -> list[str]:
@@ -148,6 +149,7 @@ class _Line:
                 meant = f"did you mean {near}?" if near else f"expected {_one_of(self.table)}"
                 self._options.problems.append(f"no such command {name or repr(name)}; {meant}")
                 self._options.commands = len(self.names)
+                self.is_unknown = True
                 return tokens[:at]  # what is behind it may belong to it
         self._options.commands = len(self.names)
         if helps:
@@ -258,9 +260,8 @@ class _Line:
         line = self.choose(["", *tokens])
         left_out = self._other_modules()
         if not self.command:
-            known = line == ["", *tokens]  # otherwise it ends before an unknown command
             names = [answer.Candidate(each, summary_of(self.table[each])) for each in self.table]
-            offered = answer.match(names, token) if known else answer.NOTHING
+            offered = answer.NOTHING if self.is_unknown else answer.match(names, token)
             return flags.complete_flags(tokens, token, arguments=offered, left_out=left_out)
         at = look(line, self._options, argument=len(self.names) - 1).at
         return flags.complete_flags(

@@ -71,6 +71,33 @@ TEST(pending_values_are_converted) {
   CHECK(!strcmp(read_text(define("late", "fast|best", NULL)), "best"));
 }
 
+/* Gives the flag `count` another type while values are converted. */
+static bool replace_count(const char *text, void *context, pd_writer write, void *out, char *why,
+                          size_t size) {
+  bool *replaced = context;
+  pd_flag_def def = definition(PD_TYPE_string, "count");
+  (void)text, (void)write, (void)out, (void)why, (void)size;
+  def.default_value.str = "none";
+  def.convert = lower;
+  if (!*replaced) CHECK_OK(pd_flag_replace(&def, NULL, 0, NULL, NULL));
+  *replaced = true;
+  return true;
+}
+
+TEST(a_number_for_a_flag_that_has_become_a_text_is_not_converted) {
+  bool replaced = false;
+  pd_flag_def number = definition(PD_TYPE_int64, "count"), text = definition(PD_TYPE_string, "m");
+  pd_assignment both[] = {{.type = PD_TYPE_string, .value.str = "x"},
+                          {.type = PD_TYPE_int64, .value.i64 = 3}};
+  text.default_value.str = "";
+  text.convert = replace_count;
+  text.context = &replaced;
+  CHECK_OK(pd_flag_register(&number, &both[1].flag, &err));
+  CHECK_OK(pd_flag_register(&text, &both[0].flag, &err));
+  CHECK_STATUS(pd_batch_set(both, 2, NULL, NULL, &err), PD_ERR_TYPE, "count: is string, not int64");
+  CHECK(!strcmp(read_text(both[0].flag), "") && !strcmp(read_text(both[1].flag), "none"));
+}
+
 TEST(only_strings_have_converters_and_only_lists_grow) {
   pd_flag_def number = definition(PD_TYPE_int32, "number"), many = number;
   number.convert = lower;

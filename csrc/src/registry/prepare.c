@@ -186,9 +186,11 @@ static pd_status check_again(pd__change *change, const pd__changes *changes, pd_
 void pd__prepare_again(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     pd_error err;
-    changes->hooked |= pd__hooks_concern(changes->items[i].flag);
-    if (check_again(&changes->items[i], changes, &err) != PD_OK) {
+    pd__change *change = &changes->items[i];
+    changes->hooked |= pd__hooks_concern(change->flag);
+    if (check_again(change, changes, &err) != PD_OK) {
       pd__report_add(changes->report, &err);
+      change->action = PD__IDLE; /* its value may be of another type: it isn't converted */
     }
   }
 }
