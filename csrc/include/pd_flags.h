@@ -607,7 +607,7 @@ PD_API pd_status pd_validator_add(pd_flag *const *flags, size_t count,
                                   pd_error *err);
 
 /* X(name, number, text): a rule for several flags. A flag is given if its value comes from any
- * source but the default. */
+ * source but the default; for AT_MOST_ONE and EXACTLY_ONE, a bool that is false is not given. */
 #define PD_GROUP_MAP(X)                                                        \
   X(AT_MOST_ONE, 0, "at most one of %s can be given")                          \
   X(AT_LEAST_ONE, 1, "at least one of %s must be given")                       \

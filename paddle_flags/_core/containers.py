@@ -62,7 +62,10 @@ def _numbered(number: int, function: Callable[[Any], Any], value: Any) -> Any:
 def list_type(item: Type[Any]) -> Type[Any]:
     """Return the type of lists whose items have a type that is a string in C."""
     if item.native != "string" or item.item_type:
-        message = f"a list of {item.metavar}: expected items that are text in C"
+        message = (
+            f"a list of {item.metavar}: expected items that are text in C, and these are"
+            f" {'a list' if item.item_type else item.native}"
+        )
         raise FlagTypeError(message)
     return _ListType(item)
 

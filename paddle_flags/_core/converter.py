@@ -90,8 +90,8 @@ def check_numbers(flag: Flag[Any], type_: Type[Any]) -> None:
 
 
 def _read(entry: Any) -> Any:
-    type_ = type_in(entry)
-    return type_ and type_.read(plain_value(entry))
+    value, type_ = plain_value(entry), type_in(entry)
+    return value if value is None or type_ is None else type_.read(value)
 
 
 def renew(flag: Flag[Any], info: Any, context: int) -> None:

@@ -110,7 +110,8 @@ class Definition:
         if bound is None:
             return
         if self._kind.python in (bool, str, tuple):
-            what = "list" if self._kind.item else self._kind.name
+            via = self._kind.via
+            what = via.metavar if via else "list" if self._kind.item else self._kind.name
             message = f"{self._about}: {field}: a {what} has no range, expected a number"
             raise FlagTypeError(message)
         self._set(field, getattr(self.pointer, field), bound)
@@ -318,6 +319,7 @@ def define_at(  # noqa: PLR0913 - as define()
     aliases: Iterable[str] = (),
     hidden: bool = False,
     required: bool = False,
+    multi: bool = False,
     frame: FrameType | None = None,
     replace: bool = False,
 ) -> Flag[Any]:
@@ -341,5 +343,6 @@ def define_at(  # noqa: PLR0913 - as define()
         made.set_text("category", category)
     made.set_switch("hidden", hidden)
     made.set_switch("required", required)
+    made.set_switch("multi", multi)
     made.set_place(place)
     return made.register(frame, replace=replace)

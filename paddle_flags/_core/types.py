@@ -74,11 +74,13 @@ class Type(Generic[T]):
             message = f"Type: native {native!r}: expected one of {', '.join(BY_NAME)}"
             raise FlagArgumentError(message)
         name = getattr(parse, "__name__", None) or type(parse).__name__
+        if name == "<lambda>":
+            name = ""
         self.parse = parse
         self.format = format
         self.native = native
-        self.metavar = metavar or name.strip("<>").upper()
-        self.expected = expected or f"a value that {name} takes"
+        self.metavar = metavar or name.upper() or "VALUE"
+        self.expected = expected or (f"a value that {name} takes" if name else "a valid value")
         self.choices = tuple(choices)
         self.python: Any = parse if isinstance(parse, type) else None
         self.item: Type[Any] | None = None  # of a list or dict

@@ -80,9 +80,9 @@ def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
 def mutually_exclusive(*flags: FlagOrName, required: bool = False) -> Hook:
     """Allow at most one of the flags to be given; with `required`, exactly one.
 
-    A flag is given if its value comes from any source but the default. A change that
-    gives a second one raises FlagValueError; `parse` and `check_values` raise if none is
-    given. Returns a Hook to remove the rule.
+    A flag is given if its value comes from any source but the default, and isn't False. A
+    change that gives a second one raises FlagValueError; `parse` and `check_values` raise
+    if none is given. Returns a Hook to remove the rule.
     """
     kind = lib.PD_GROUP_EXACTLY_ONE if required else lib.PD_GROUP_AT_MOST_ONE
     return _group(kind, flags, 2)

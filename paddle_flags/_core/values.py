@@ -206,6 +206,8 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
     expected = kind.item.python.__name__
     if items is None:
         expected = f"a sequence of {expected} for a list of {kind.item.name}"
+        if isinstance(value, str) and not sensitive:
+            expected += f", as in [{shown(value)}]"
         raise _refuse(f"{name}=", expected, value, sensitive=sensitive)
     return tuple(
         _scalar(f"{name}: item {number}: ", kind.item, item, expected, sensitive=sensitive)

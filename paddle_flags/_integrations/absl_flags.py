@@ -93,6 +93,7 @@ class Bridge(former.Listener):
         default = codec.to_ours(flag.default)
         known: dict[str, Any] = {
             "items": codec.items,
+            "multi": codec.multi,
             "aliases": [flag.short_name] if flag.short_name else [],
             **codec.limits(default),
         }

@@ -22,7 +22,11 @@ class Codec:
         self._flag = flag
         self._parser: Any = flag.parser
         self._is_multi = isinstance(flag, flags.MultiFlag)
-        self._is_list = self._is_multi or isinstance(self._parser, flags.BaseListParser)
+        # Our lists have commas; a list with spaces is text.
+        spaces = isinstance(self._parser, flags.WhitespaceSeparatedListParser)
+        self._is_list = self._is_multi or (
+            isinstance(self._parser, flags.BaseListParser) and not spaces
+        )
         self.kind = _kind(self._parser, boolean=flag.boolean)
         self._is_exact = (
             self.kind != "string"
@@ -30,6 +34,7 @@ class Codec:
             or (self._is_list and not self._is_multi)
         )
         self.items = self.kind if self._is_list else None
+        self.multi = self._is_multi
 
     def to_ours(self, value: Any) -> Any:
         """Return the value for our flag; None stands for nothing."""

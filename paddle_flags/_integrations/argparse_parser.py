@@ -45,7 +45,12 @@ class _FlagAction(argparse.Action):
     ) -> None:
         spelling = option_string or self.option_strings[0]
         value = None if self.option.is_bool else values
-        assert _reading is not None  # noqa: S101 - parse_known_args is the only way here
+        if _reading is None:
+            message = (
+                f"{spelling}: add_to was called with a parent of this parser;"
+                " expected a call with the parser that reads the command line"
+            )
+            raise FlagArgumentError(message)
         _reading.take(self.option.flag.name, spelling, self.option.text(spelling, value))
 
 

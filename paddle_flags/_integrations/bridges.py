@@ -148,6 +148,13 @@ def click_options(
     ImportError if click is missing.
     """
     inputs = Inputs(env_prefix, config)
+    for name in names:
+        if not isinstance(name, str):
+            message = (
+                f"click_options: {shown(name)}: expected the name of a flag,"
+                f" not {type(name).__name__}, as in @click_options() or @click_options('port')"
+            )
+            raise FlagTypeError(message)
     only = list(names) or None
     click_command = _click()
 

@@ -217,8 +217,8 @@ class _Line:
             return
         starts = (f"{parts[0]}.", ".".join([*used, parts[0], ""]))
         if not any(f"{flag}.".startswith(starts) for flag in FLAGS):
-            meant = ".".join([*used, near, *parts[1:]])
-            message = f"{name}: no such flag; did you mean '{meant}'?"
+            meant = ".".join([*used, near])
+            message = f"{name}: no such flag; did you mean the table [{meant}]?"
             raise errors.UndefinedFlagError(message)
 
     # ---- Help and completion ----

@@ -363,6 +363,18 @@ TEST(a_group_tells_what_must_be_given_and_what_is) {
               "--a, --b must be given together, or none of them; given: --a=1 (override)", NULL);
 }
 
+TEST(a_bool_that_is_false_excludes_no_other_flag) {
+  pd_flag_def fast = definition(PD_TYPE_bool, "fast"), slow = definition(PD_TYPE_bool, "slow");
+  pd_flag *flags[2];
+  CHECK_OK(pd_flag_register(&fast, &flags[0], &err));
+  CHECK_OK(pd_flag_register(&slow, &flags[1], &err));
+  CHECK_OK(pd_group_add(PD_GROUP_EXACTLY_ONE, flags, 2, NULL, &err));
+  CHECK(pd_flag_set_bool(flags[0], false, &err) == PD_ERR_REFUSED);
+  CHECK_OK(pd_flag_set_bool(flags[1], true, &err));
+  CHECK_OK(pd_flag_set_bool(flags[0], false, &err));
+  CHECK(pd_flag_set_bool(flags[0], true, &err) == PD_ERR_REFUSED);
+}
+
 TEST(a_required_flag_must_be_on_the_line_or_have_a_value_before) {
   pd_flag_def def = definition(PD_TYPE_int32, "port");
   def.required = true;

@@ -56,11 +56,9 @@ TEST(an_undefined_flag_is_found_no_more_and_its_handle_says_why) {
   for (pd_flag *each = NULL; (each = pd_flag_next(each));) CHECK(each != flag);
   int64_t value;
   CHECK_STATUS(pd_flag_get_int64(flag, &value, &err), PD_ERR_UNDEFINED,
-               "level: its definition was taken back");
-  CHECK_STATUS(pd_flag_set_int64(flag, 5, &err), PD_ERR_UNDEFINED,
-               "level: its definition was taken back");
-  CHECK_STATUS(pd_flag_unregister(flag, &err), PD_ERR_UNDEFINED,
-               "level: its definition was taken back");
+               "level: is no longer defined");
+  CHECK_STATUS(pd_flag_set_int64(flag, 5, &err), PD_ERR_UNDEFINED, "level: is no longer defined");
+  CHECK_STATUS(pd_flag_unregister(flag, &err), PD_ERR_UNDEFINED, "level: is no longer defined");
 }
 
 TEST(no_flag_is_undefined_for_NULL) {

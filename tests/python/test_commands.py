@@ -217,12 +217,12 @@ def test_a_file_has_a_table_for_each_command(place, prog):
     [
         (
             '{"trian": {"lr": 0.5}}',
-            "a.json:1:12: trian.lr: no such flag; did you mean 'train.lr'?\n",
+            "a.json:1:12: trian.lr: no such flag; did you mean the table [train]?\n",
         ),
         ('{"seeds": {"a": 1}}', "a.json:1:12: seeds.a: no such flag\n"),
         (
             '{"remote": {"ad": {"seed": 1}}}',
-            "a.json:1:20: remote.ad.seed: no such flag; did you mean 'remote.add.seed'?\n",
+            "a.json:1:20: remote.ad.seed: no such flag; did you mean the table [remote.add]?\n",
         ),
     ],
 )
@@ -300,8 +300,8 @@ def test_a_table_of_a_flag_or_of_one_that_may_come_is_not_that_of_a_command(tmp_
         with pytest.raises(pf.FlagParseError) as refused:
             call(table, "train", config="a.json")
     assert [str(error) for error in refused.value.errors] == [
-        "a.json:1:49: remot.c: no such flag; did you mean 'remote.c'?",
-        "a.json:1:30: evil.b: no such flag; did you mean 'evil.a'?",
+        "a.json:1:49: remot.c: no such flag; did you mean the table [remote]?",
+        "a.json:1:30: evil.b: no such flag; did you mean the table [evil]?",
     ]
 
 

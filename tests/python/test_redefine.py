@@ -72,7 +72,7 @@ def test_an_undefined_flag_is_gone_and_its_object_says_so(name):
     assert name not in pf.FLAGS
     assert name not in list(pf.FLAGS)
     assert repr(flag) == f"<Flag {name}: not defined>"
-    with pytest.raises(pf.UndefinedFlagError, match=f"{name}: its definition was taken back"):
+    with pytest.raises(pf.UndefinedFlagError, match=f"{name}: is no longer defined"):
         flag.value  # noqa: B018
     with pytest.raises(pf.UndefinedFlagError):
         pf.undefine(flag)

@@ -86,7 +86,7 @@ def test_the_text_of_a_list_is_read_as_a_command_line_gives_it(name):
             (1,),
             "1,2",
             pf.FlagTypeError,
-            "='1,2': expected a sequence of int for a list of int64, not",
+            "='1,2': expected a sequence of int for a list of int64, as in ['1,2'], not str",
         ),
         (
             (1,),

@@ -23,9 +23,9 @@ pd_value pd__flag_base(const pd_flag *flag) {
 }
 
 pd_status pd__fail_gone(const pd_flag *flag, pd_error *err) {
-  return pd__fail(err, PD_ERR_UNDEFINED, "%s: %s", flag->name,
-                  flag->withdrawn ? "its definition was taken back"
-                                  : "the module that defined it has been unloaded");
+  return pd__fail(
+      err, PD_ERR_UNDEFINED, "%s: %s", flag->name,
+      flag->withdrawn ? "is no longer defined" : "the module that defined it has been unloaded");
 }
 
 /* ---- Publishing ---- */

@@ -22,9 +22,16 @@ static bool holds(pd_group kind, size_t given, size_t count) {
   return least <= given && given <= most;
 }
 
+/* --nofast and --slow don't exclude each other. */
+static bool is_given(pd_group kind, const pd_flag_entry *entry) {
+  bool excludes = kind == PD_GROUP_AT_MOST_ONE || kind == PD_GROUP_EXACTLY_ONE;
+  if (excludes && entry->type == PD_TYPE_bool && !entry->value.b) return false;
+  return entry->origin.source != PD_SOURCE_DEFAULT;
+}
+
 static size_t count_given(const group *all, const pd_flag_entry *const *entries) {
   size_t given = 0;
-  for (size_t i = 0; i < all->count; i++) given += entries[i]->origin.source != PD_SOURCE_DEFAULT;
+  for (size_t i = 0; i < all->count; i++) given += is_given(all->kind, entries[i]);
   return given;
 }
 
