@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from paddle_flags._core.type_table import Meaning
+    from paddle_flags._core.types import Type
 
     Place = tuple[str, str, int]  # module, file and line
 
@@ -320,18 +321,21 @@ def define_at(  # noqa: PLR0913 - as define()
     hidden: bool = False,
     required: bool = False,
     multi: bool = False,
+    via: Type[Any] | None = None,
     frame: FrameType | None = None,
     replace: bool = False,
 ) -> Flag[Any]:
     """Define a flag as `define` does, for code that has said it elsewhere, at `place`.
 
-    The code of `frame` may do it again.
+    `via` makes the values of those in C. The code of `frame` may do it again.
     """
     about = f"definition of {shown(name)}"
     kind = plain_kind(about, shown(default), default, None, items)
     if kind is None:
         message = f"{about}: default {shown(default)}: expected bool, int, float, str or a list"
         raise FlagTypeError(message)
+    if via is not None:
+        kind = typed(kind, via)
     made = Definition(name, kind, sensitive=False)
     made.set_default(default)
     made.set_bound("min", min)

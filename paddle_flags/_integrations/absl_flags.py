@@ -94,6 +94,7 @@ class Bridge(former.Listener):
         known: dict[str, Any] = {
             "items": codec.items,
             "multi": codec.multi,
+            "via": codec.via,
             "aliases": [flag.short_name] if flag.short_name else [],
             **codec.limits(default),
         }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
+from paddle_flags._core.types import REJECTIONS, Type, Unfit
 from paddle_flags._report.facts import argument_text
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ class Codec:
         )
         self.items = self.kind if self._is_list else None
         self.multi = self._is_multi
+        self.via = None  # or what gives a choice one spelling, whatever sets it
+        if not self._is_list and isinstance(self._parser, _CHOICES):
+            self.via = Type(self._canonical, metavar="STRING")
 
     def to_ours(self, value: Any) -> Any:
         """Return the value for our flag; None stands for nothing."""
@@ -60,6 +64,15 @@ class Codec:
         if not self._is_list:
             return self._item_to_theirs(value)
         return [self._item_to_theirs(each) for each in value]
+
+    def _canonical(self, text: str) -> str:
+        """Return the text that absl writes for the value that it reads in a text."""
+        if text == self.to_ours(self._flag.default):
+            return text
+        try:
+            return str(self._item_to_ours(self._parser.parse(text)))
+        except REJECTIONS as error:
+            raise Unfit(str(error)) from error
 
     def _item_to_theirs(self, value: Any) -> Any:
         if self._is_list and not self._is_multi:
@@ -89,6 +102,7 @@ class Codec:
         return {}
 
 
+_CHOICES = (flags.EnumParser, flags.EnumClassParser)
 _TEXTS = (flags.ArgumentParser, flags.EnumParser)
 
 

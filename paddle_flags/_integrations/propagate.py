@@ -19,6 +19,9 @@ from paddle_flags.errors import FlagError, FlagWarning
 VARIABLE = "PADDLE_FLAGS_PARENT"
 """The environment variable with the values of the parent, as a JSON object of texts."""
 
+# Of a variable with its name: Linux allows 128 KiB, Windows 32,767 characters.
+_LONGEST = (32_767 if os.name == "nt" else 128 * 1024) - len(VARIABLE) - 2
+
 _PARENT = "parent process"  # the place of its values
 _KEY = "paddle_flags"  # in what multiprocessing hands to each child
 
@@ -57,7 +60,7 @@ def propagate() -> dict[str, str]:
     import multiprocessing  # noqa: PLC0415 - seldom used
 
     given, left_out = _given(sensitive=False)
-    os.environ[VARIABLE] = json.dumps(given.values)
+    os.environ[VARIABLE] = _fitting(given.values, left_out)
     # Each new Process copies this dictionary, and is pickled with it unless it is forked.
     config = multiprocessing.current_process()._config  # type: ignore[attr-defined]  # noqa: SLF001
     config[_KEY] = _Carrier()
@@ -121,6 +124,18 @@ def _given(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
         else:
             given.values[name] = value.text
     return given, left_out
+
+
+def _fitting(values: Values, left_out: dict[str, str]) -> str:
+    """Return the text of the variable, without the longest values if it were too long."""
+    by_length = sorted(values, key=lambda name: len(values[name] or ""))
+    text = json.dumps(values)
+    while len(text) > _LONGEST:
+        name = by_length.pop()
+        left_out[name] = "is too long for an environment variable"
+        del values[name]
+        text = json.dumps(values)
+    return text
 
 
 def _has_new_default(flag: Any) -> bool:

@@ -120,6 +120,32 @@ def test_each_kind_of_flag_has_its_values_on_both_sides(name: str) -> None:
         pf.set(f"{name}_class", "green")
 
 
+def test_parse_adds_each_use_of_a_multi_flag_of_absl_and_keeps_spaces_of_lists(name: str) -> None:
+    flags.DEFINE_multi_integer(f"{name}_multi", [1], "")
+    flags.DEFINE_spaceseplist(f"{name}_spaced", "a b", "")
+    line = "prog --@_multi=2 --@_multi=3 --@_spaced=c\td".replace("@", name)
+    pf.parse(line.split(" "), exit=False)
+    assert FLAGS[f"{name}_multi"].value == [2, 3]
+    assert FLAGS[f"{name}_spaced"].value == ["c", "d"]
+    FLAGS(["prog", f"--{name}_multi=4", f"--{name}_multi=5", f"--{name}_spaced=e f"])
+    assert pf.get(f"{name}_multi") == (4, 5)
+    assert pf.get(f"{name}_spaced") == "e f"
+
+
+def test_a_choice_has_one_spelling_whatever_sets_it(name: str) -> None:
+    flags.DEFINE_enum_class(f"{name}_class", Color.RED, Color, "")
+    flags.DEFINE_enum(f"{name}_enum", "slow", ["slow", "fast"], "", case_sensitive=False)
+    for give in (
+        lambda text: FLAGS(["prog", *text]),
+        lambda text: pf.parse(["prog", *text], exit=False),
+        lambda text: [pf.set(*each[2:].split("=")) for each in text],
+    ):
+        give([f"--{name}_class=BLUE", f"--{name}_enum=FAST"])
+        assert (pf.get(f"{name}_class"), pf.get(f"{name}_enum")) == ("blue", "fast")
+        assert (FLAGS[f"{name}_class"].value, FLAGS[f"{name}_enum"].value) == (Color.BLUE, "fast")
+        give([f"--{name}_class=red", f"--{name}_enum=slow"])
+
+
 def test_none_drops_the_value(name: str) -> None:
     flags.DEFINE_integer(name, None, "")
     pf.set(name, 5)

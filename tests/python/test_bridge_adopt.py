@@ -224,6 +224,28 @@ def test_exclusive_options_are_exclusive_flags(name: str, monkeypatch: pytest.Mo
     assert values(made, name, []) == {"json": True, "text": False}
 
 
+def test_an_exclusive_option_that_is_off_leaves_the_choice(name, monkeypatch):
+    made = parser()
+    group = made.add_mutually_exclusive_group(required=True)
+    group.add_argument(f"--{name}_a", action="store_true")
+    group.add_argument(f"--{name}_b", action="store_true")
+    pf.adopt(made, env_prefix="ADOPT_")
+    monkeypatch.setenv(f"ADOPT_{name}_a", "0")
+    assert "must be given" in failing(made, [])
+    assert values(made, name, [f"--{name}_b"]) == {"a": False, "b": True}
+
+
+def test_another_parser_may_replace_what_was_adopted(name):
+    for default in (1, 2):
+        made = parser()
+        made.add_argument(f"--{name}", type=int, default=default)
+        pf.adopt(made, replace=True)
+        assert vars(made.parse_args([])) == {name: default}
+    wrong: Any = 1
+    with pytest.raises(pf.FlagTypeError, match="replace: 1: expected bool"):
+        pf.adopt(made, replace=wrong)
+
+
 def test_types_of_the_program_convert_each_value(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

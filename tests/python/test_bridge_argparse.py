@@ -242,6 +242,16 @@ def test_an_option_of_the_parser_is_not_replaced(name: str) -> None:
         pf.add_to(made, only=name)
 
 
+def test_a_parser_that_got_the_options_from_its_parent_says_what_to_do(name):
+    pf.define(name, 1)
+    parent = argparse.ArgumentParser(add_help=False)
+    pf.add_to(parent, only=[name])
+    parser = argparse.ArgumentParser(parents=[parent])
+    expected = f"--{name}: add_to was called with a parent of this parser"
+    with pytest.raises(pf.FlagArgumentError, match=expected):
+        parser.parse_args([f"--{name}=3"])
+
+
 def test_mistakes_in_the_arguments_are_errors(name: str) -> None:
     wrong: Any
     for wrong in ("prog", None, argparse):

@@ -241,6 +241,9 @@ def test_mistakes_in_the_arguments_are_errors(name: str) -> None:
         pf.click_options(name if name in pf.FLAGS else "*")(wrong)
     with pytest.raises(pf.UndefinedFlagError):
         pf.click_options(name)(lambda: None)
+    undecorated: Any = pf.click_options
+    with pytest.raises(pf.FlagTypeError, match=r"not function, as in @click_options\(\)"):
+        undecorated(lambda: None)
 
 
 def test_a_missing_package_is_named(python: Any) -> None:

@@ -219,6 +219,8 @@ def test_tab_completes(shell, line, words):
         ("./cmds.py --kind x tra", ["--kind", "x", "train"]),
         ("./cmds.py try", ["try-it"]),
         ("./cmds.py remote ren", ["remote", "rename"]),
+        ("./cmds.py help tra", ["help", "train"]),
+        ("./cmds.py help remote ren", ["help", "remote", "rename"]),
         ("./cmds.py --qui", ["--quick"]),
         ("./cmds.py train --ra", ["train", "--rate="]),
         ("./cmds.py train --mode=f", ["train", "--mode=fast"]),

@@ -228,6 +228,18 @@ def _answer(port: int, server: subprocess.Popen[bytes]) -> str:
     return pytest.fail("the server does not answer")
 
 
+def test_values_that_no_variable_can_hold_are_left_out(tmp_path):
+    text = """
+pf.define("long", "")
+pf.define("longer", "")
+pf.FLAGS.update(level=5, long="x" * 70_000, longer="y" * 70_000 + "z")
+print(pf.propagate())
+print(child("print(pf.define('level', 1).value, len(pf.define('long', '').value))"))
+"""
+    reason = "is too long for an environment variable"
+    assert program(tmp_path, text) == f"{{'longer': '{reason}'}}\n5 70000\n"
+
+
 @pytest.mark.extended
 @pytest.mark.parametrize("name", SERVERS)
 def test_workers_of_a_server_have_the_values_of_the_program_that_started_it(name, tmp_path):

@@ -633,7 +633,7 @@ def test_help_shows_the_type_and_the_choices(name):
         (list[Optional[int]], "expected bool, int"),
         (list[list[int]], "expected bool, int"),
         (tuple[int, str], "expected bool, int"),
-        (list[dt.timedelta], "expected items that are text in C"),
+        (list[dt.timedelta], "expected items that are text in C, and these are double"),
         (Literal["1", 1], "each has another text"),
         (enum.Enum("Nothing", []), "expected an enumeration with members"),  # type: ignore[misc]
         ("int16", "expected one of bool, int32"),
