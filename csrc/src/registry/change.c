@@ -49,7 +49,8 @@ static bool continues(const pd__change *change, const pd__change *other) {
 }
 
 /* Takes over the items of the previous use, which then does nothing. */
-static pd_status take_over(const pd__changes *changes, pd__change *change, pd_error *err) {
+static __attribute__((noinline)) pd_status take_over(const pd__changes *changes, pd__change *change,
+                                                     pd_error *err) {
   if (change->action != PD__ASSIGN || !change->text || change->literal) return PD_OK;
   for (size_t i = changes->count; i > 0; i--) {
     pd__change *other = &changes->items[i - 1];
@@ -67,17 +68,15 @@ static pd_status take_over(const pd__changes *changes, pd__change *change, pd_er
 
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                           const pd_origin *origin, uint32_t literal, pd_error *err) {
-  if (changes->looks && pd__flag_meant(node) != changes->wanted) return PD_OK;
+  pd_flag *flag = pd__flag_meant(node);
+  if (changes->looks && flag != changes->wanted) return PD_OK;
   pd__change *change = next(changes);
   if (!change) return pd__fail_memory(err);
-  *change = (pd__change){.flag = pd__flag_meant(node),
-                         .node = node,
-                         .text = text,
-                         .value = value,
-                         .origin = *origin,
-                         .literal = (uint8_t)literal};
+  *change = (pd__change){.flag = flag, .node = node, .text = text, .value = value};
+  change->origin = *origin;
+  change->literal = (uint8_t)literal;
   pd_status status = pd__prepare(change, changes, err);
-  bool grows = status == PD_OK && !change->flag->simple && pd__flag_def(change->flag)->multi;
+  bool grows = status == PD_OK && !flag->simple && pd__flag_def(flag)->multi;
   if (grows) status = take_over(changes, change, err);
   if (status == PD_OK && change->action != PD__IDLE) add(changes);
   return status;

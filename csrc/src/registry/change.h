@@ -25,15 +25,17 @@ typedef struct pd__change {
   pd_flag *node;    /* the flag, or the alias that it was named by */
   const char *text; /* to be parsed; NULL: use `value` */
   pd_value value;
-  pd_origin origin;           /* for PD__DROP: its source */
-  pd__overridden *overridden; /* for PD__POP */
-  uint32_t generation;        /* of the definition that the change was prepared for */
-  size_t room;                /* of the buffer in the arena that `text` is in; 0: in none */
-  uint32_t converted;         /* the generation whose converter has made `value`; 0: none */
-  uint8_t action;             /* pd__action */
-  uint8_t type;               /* of the flag when the change was prepared */
-  uint8_t literal;            /* how a file wrote the value, as in pd_config_add; 0: as text */
-  bool resets;                /* a reset: PD__RESET, or PD__ASSIGN of the default to an override */
+  pd_origin origin; /* for PD__DROP: its source */
+  union {
+    pd__overridden *overridden; /* for PD__POP */
+    size_t room;                /* of the buffer in the arena that `text` is in; 0: in none */
+  };
+  uint32_t generation; /* of the definition that the change was prepared for */
+  uint32_t converted;  /* the generation whose converter has made `value`; 0: none */
+  uint8_t action;      /* pd__action */
+  uint8_t type;        /* of the flag when the change was prepared */
+  uint8_t literal;     /* how a file wrote the value, as in pd_config_add; 0: as text */
+  bool resets;         /* a reset: PD__RESET, or PD__ASSIGN of the default to an override */
 } pd__change;
 
 typedef struct pd__changes {

@@ -54,12 +54,20 @@ static void store_state(pd_flag *flag) {
 /* A reader without the lock, which looks at the state first, must not take the default of an
  * optional flag for a value: the state changes before the value when that goes, and after it when
  * it comes. */
-void pd__flag_store(pd_flag *flag, pd_value value) {
-  bool may_be_unset = flag->optional && flag->defined && flag->state;
-  bool unset = may_be_unset && is_unset(flag);
+static void store_optional(pd_flag *flag, pd_value value) {
+  bool published = flag->defined && flag->state;
+  bool unset = published && is_unset(flag);
   if (unset) store_state(flag);
   store_everywhere(flag, value);
-  if (may_be_unset && !unset) store_state(flag);
+  if (published && !unset) store_state(flag);
+}
+
+void pd__flag_store(pd_flag *flag, pd_value value) {
+  if (flag->optional) {
+    store_optional(flag, value);
+  } else {
+    store_everywhere(flag, value);
+  }
 }
 
 void pd__flag_publish(pd_flag *flag) {
