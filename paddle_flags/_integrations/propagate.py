@@ -128,14 +128,13 @@ def _given(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
 
 def _fitting(values: Values, left_out: dict[str, str]) -> str:
     """Return the text of the variable, without the longest values if it were too long."""
-    by_length = sorted(values, key=lambda name: len(values[name] or ""))
-    text = json.dumps(values)
-    while len(text) > _LONGEST:
-        name = by_length.pop()
-        left_out[name] = "is too long for an environment variable"
-        del values[name]
-        text = json.dumps(values)
-    return text
+    lengths = {name: len(json.dumps({name: text})) for name, text in values.items()}
+    room = _LONGEST
+    for name in sorted(lengths, key=lengths.__getitem__):
+        room -= lengths[name]  # with two braces, which are more than a comma and a blank
+        if room < 0:
+            left_out[name] = "is too long for an environment variable"
+    return json.dumps({name: text for name, text in values.items() if name not in left_out})
 
 
 def _has_new_default(flag: Any) -> bool:
