@@ -58,6 +58,9 @@ class Build(build_ext):
 
     def check(self):
         compiler = self.compiler
+        if not shutil.which(compiler.compiler_cxx[0]):
+            self.warn(f"No C++ compiler: {compiler.compiler_cxx[0]} not found: without bridge()")
+            self.extensions = [each for each in self.extensions if each.language != "c++"]
         if PROFILE not in PROFILES:
             sys.exit(f"PD_PROFILE={PROFILE}: expected one of {', '.join(PROFILES)}")
         if not shutil.which(compiler.compiler_so[0]):
@@ -112,10 +115,11 @@ class Library(Build):
         self.build_library(Path(self.build_lib))
 
 
-def extension(name, sources):
+def extension(name, sources, **options):
     return Extension(
         f"paddle_flags.{name}",
         sources,
+        **options,
         include_dirs=[str(INCLUDE)],
         define_macros=[("Py_LIMITED_API", "0x03090000")] if LIMITED_API else [],
         extra_compile_args=["-fvisibility=hidden", *HARDEN],
@@ -134,6 +138,7 @@ setup(
     ext_modules=[
         extension("_native", []),
         extension("_fast", sorted(map(str, Path("csrc", "python").glob("*.c")))),
+        extension("_bridges", ["csrc/python/bridges.cpp"], language="c++"),
     ],
     cmdclass={"build_ext": Build, "build_library": Library},
     options=options,

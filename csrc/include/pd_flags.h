@@ -256,15 +256,16 @@ typedef void (*pd_writer)(const char *text, size_t length, void *context);
 typedef bool (*pd_converter)(const char *text, void *context, pd_writer write, void *out,
                              char *why, size_t size);
 
-/* How the registry reads and writes the variable of a string flag that is not a const char *:
- * by functions of the module, called with the lock of the registry held. They must not call
- * anything that may call the registry, and must not throw. */
+/* How the registry reads and writes a variable that is not of the C type of the flag, such as a
+ * std::string: by functions of the module, called with the lock of the registry held. They must
+ * not call anything that may call the registry, and must not throw. */
 typedef struct pd_cell_access {
-  size_t size;                               /* of this struct, in bytes */
-  const char *(*get)(void *cell);            /* returns the value, valid until the next call
-                                                for this cell, or NULL if there is none any
-                                                more. May be NULL if no code assigns to it */
-  void (*put)(void *cell, const char *text); /* set it to `text`, which stays valid */
+  size_t size; /* of this struct, in bytes */
+  /* Stores the value in *value; text must stay valid until the next call for this cell. Returns
+   * false if there is none any more. May be NULL if no code assigns to the variable. */
+  bool (*get)(void *cell, pd_value *value);
+  /* Sets the variable. Text stays valid. */
+  void (*put)(void *cell, pd_value value);
 } pd_cell_access;
 
 struct pd_flag;

@@ -57,14 +57,15 @@ static int puts_seen;
 static void raise_it(void) {
   if (raising) raise(SIGUSR1);
 }
-static const char *get(void *cell) {
+static bool get(void *cell, pd_value *value) {
   if (reading) raise_it();
-  return cell;
+  value->str = cell;
+  return true;
 }
-static void put(void *cell, const char *value) {
+static void put(void *cell, pd_value value) {
   puts_seen++;
   raise_it();
-  snprintf(cell, sizeof kept, "%s", value);
+  snprintf(cell, sizeof kept, "%s", value.str);
 }
 static const pd_cell_access access_by_code = {sizeof(pd_cell_access), get, put};
 

@@ -121,18 +121,19 @@ PD__LOCAL inline std::string &text_make(text_cell &cell) {
   return text_of(cell);
 }
 
-PD__LOCAL inline const char *text_get(void *cell) {
-  return text_make(*static_cast<text_cell *>(cell)).c_str();
+PD__LOCAL inline bool text_get(void *cell, pd_value *value) {
+  value->str = text_make(*static_cast<text_cell *>(cell)).c_str();
+  return true;
 }
 
 /* A string that already has the value is left alone, so its c_str() stays valid. If memory is
  * out, the old value stays, and the registry treats it as an assignment. */
-PD__LOCAL inline void text_put(void *cell, const char *value) {
+PD__LOCAL inline void text_put(void *cell, pd_value value) {
 #ifdef __EXCEPTIONS
   try {
 #endif
     std::string &text = text_make(*static_cast<text_cell *>(cell));
-    if (text != value) text = value;
+    if (text != value.str) text = value.str;
 #ifdef __EXCEPTIONS
   } catch (const std::bad_alloc &) {
   }

@@ -1,13 +1,14 @@
 /* A bridge to a real gflags in the process: its flags, for example glog's, become flags of the
  * registry, where you can list, read and set them.
  *
- *     #include <gflags/gflags.h> // the real one
+ *     #include <gflags/gflags.h> // the real one, if this module has a copy of its own
  *     #define PD_HEADER_ONLY     // or link libpd_flags
  *     #include <pd_flags/bridge_gflags.hpp>
  *     static const size_t bridged = pd::bridge_gflags();
  *
- * Do this in one module of the process, which must link gflags. That module, and the libraries
- * that define the flags, must then stay in the process.
+ * It finds every gflags that an image of the process exports, and the one that this module sees if
+ * gflags/gflags.h is included first. A copy of gflags in another module that hides it can't be
+ * found.
  *
  * The variables are gflags' own, so both sides share one value. A value that the registry sets is
  * in FLAGS_x at once. A value that gflags sets, or that the program assigns, is taken over by the
@@ -17,193 +18,162 @@
 #ifndef PD_FLAGS_BRIDGE_GFLAGS_HPP
 #define PD_FLAGS_BRIDGE_GFLAGS_HPP
 
+#include <pd_flags/bridge.hpp>
+
 #include <pd_flags/names_push.h>
 
-#include <gflags/gflags.h>
-#include <pd_flags.h>
 #include <pd_flags/catching.hpp>
 #include <pd_flags/gflags_word_map.h>
-#include <pd_flags/values.hpp>
 
 #ifdef PD_FLAGS_GFLAGS_DEFINE_HPP
 #error "the bridge leads to a real gflags: take include/compat off the include path"
 #endif
 
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#ifndef _WIN32
-#include <dlfcn.h>
-#endif
-
 namespace pd {
-namespace gflags_bridge {
+namespace bridge_detail PD__LOCAL {
 
-namespace gf = ::GFLAGS_NAMESPACE;
-using gf::CommandLineFlagInfo;
+/* As in gflags 2.1 and later. */
+struct gflags_info {
+  std::string name;
+  std::string type;
+  std::string description;
+  std::string current_value;
+  std::string default_value;
+  std::string filename;
+  bool has_validator_fn;
+  bool is_default;
+  const void *flag_ptr;
+};
 
-/* ---- The variables ---- */
+/* The functions of one gflags. */
+struct gflags_calls {
+  void (*all)(std::vector<gflags_info> *);
+  bool (*find)(const char *, gflags_info *);
+  std::string (*set)(const char *, const char *);
+};
+
+struct gflags_flag : foreign {
+  gflags_calls calls;
+};
 
 /* The pd_type for gflags' name of a type, or 0. */
-PD__LOCAL inline uint8_t type_named(const std::string &name) {
+inline uint8_t type_named(const std::string &name) {
 #define PD__BRIDGE_TYPE(type, number, ctype, member) if (name == #type) return number;
   PD_TYPE_MAP(PD__BRIDGE_TYPE)
 #undef PD__BRIDGE_TYPE
   return 0;
 }
 
-PD__LOCAL inline pd_value load(uint8_t type, void *cell) {
-  pd_value value = pd_value();
-  if (type == PD_TYPE_string) {
-    value.str = detail::string_get(cell);
-    return value;
-  }
-#define PD__BRIDGE_LOAD(name, number, ctype, member) \
-  if (type == number) detail::put(value, *static_cast<ctype const *>(cell));
-  PD_TYPE_MAP(PD__BRIDGE_LOAD)
-#undef PD__BRIDGE_LOAD
-  return value;
-}
-
-/* As if the program assigned it: gflags asks no validator. */
-PD__LOCAL inline void store(uint8_t type, void *cell, const pd_value &value) {
-  if (type == PD_TYPE_string) return detail::string_put(cell, value.str);
-#define PD__BRIDGE_STORE(name, number, ctype, member) \
-  if (type == number) *static_cast<ctype *>(cell) = detail::value_type<ctype>::get(value);
-  PD_TYPE_MAP(PD__BRIDGE_STORE)
-#undef PD__BRIDGE_STORE
-}
-
-/* True once the process ends: destructors of other libraries may have destroyed their strings. */
-PD__LOCAL inline std::atomic<bool> &ended() {
-  static std::atomic<bool> value(false);
-  return value;
-}
-
-PD__LOCAL inline void end() { ended() = true; }
-
-PD__LOCAL inline const char *text_get(void *cell) {
-  return ended() ? nullptr : detail::string_get(cell);
-}
-
-PD__LOCAL inline void text_put(void *cell, const char *text) {
-  if (!ended()) detail::string_put(cell, text);
-}
-
-static const pd_cell_access text_access = {sizeof(pd_cell_access), text_get, text_put};
-
-/* ---- Validators ---- */
-
-/* The context of a definition. Never freed. */
-struct bridged {
-  std::string name;
-  uint8_t type;
-  void *cell;
-};
-
-PD__LOCAL inline bool gflags_accepts(const bridged &flag, const pd_value &value) {
-  CommandLineFlagInfo info;
-  if (!gf::GetCommandLineFlagInfo(flag.name.c_str(), &info) || !info.has_validator_fn) return true;
-  pd_value before = load(flag.type, flag.cell);
+inline bool gflags_accepts(const gflags_flag &flag, const pd_value &value) {
+  gflags_info info;
+  pd_value before;
+  const char *name = flag.own_name.c_str();
+  if (!flag.calls.find(name, &info) || !info.has_validator_fn) return true;
+  if (!load(flag, before)) return true;
   std::string kept = flag.type == PD_TYPE_string ? before.str : "";
   if (flag.type == PD_TYPE_string) before.str = kept.c_str();
-  std::string text = detail::value_text(static_cast<pd_type>(flag.type), value);
-  bool accepted = !gf::SetCommandLineOption(flag.name.c_str(), text.c_str()).empty();
-  if (accepted) store(flag.type, flag.cell, before);
+  bool accepted = !flag.calls.set(name, detail::value_text(flag.type, value).c_str()).empty();
+  if (accepted) store(flag, before);
   return accepted;
 }
-PD__LOCAL inline bool is_accepted(const pd_flag_entry *const *entries, void *context, char *why,
-                            size_t size) {
-  const bridged &flag = *static_cast<const bridged *>(context);
+
+inline bool is_accepted(const pd_flag_entry *const *entries, void *context, char *why,
+                        size_t size) {
+  const gflags_flag &flag = *static_cast<const gflags_flag *>(context);
   return detail::ask_catching(why, size,
                               [&] { return gflags_accepts(flag, entries[0]->value); });
 }
 
-/* ---- Registering ---- */
-
 /* gflags' built-in flags, which our command lines handle themselves. */
-PD__LOCAL inline bool is_word(const std::string &name) {
+inline bool is_word(const std::string &name) {
 #define PD__BRIDGE_WORD(kind, word, ...) if (name == #word) return true;
   PD__GFLAGS_WORD_MAP(PD__BRIDGE_WORD)
 #undef PD__BRIDGE_WORD
   return false;
 }
 
-PD__LOCAL inline bool is_known(const CommandLineFlagInfo &flag) {
-  pd_flag *known = nullptr;
-  pd_cell_info cell = detail::sized<pd_cell_info>();
-  if (pd_flag_find(flag.name.c_str(), &known, nullptr) != PD_OK) return false;
-  for (size_t i = 0; pd_flag_get_cell(known, i, &cell, nullptr) == PD_OK; i++) {
-    if (cell.address == flag.flag_ptr) return true;
+inline void add_gflags(const gflags_calls &calls, const std::string &name_space, outcome &out) {
+  std::vector<gflags_info> all;
+  out.registries++;
+  calls.all(&all);
+  for (const gflags_info &info : all) {
+    uint8_t type = type_named(info.type);
+    if (is_word(info.name) || !type) continue;
+    std::unique_ptr<gflags_flag> flag(new gflags_flag);
+    flag->calls = calls;
+    flag->name = name_space + info.name;
+    flag->own_name = info.name;
+    flag->help = info.description;
+    flag->file = info.filename;
+    flag->fallback = info.default_value;
+    flag->type = static_cast<pd_type>(type);
+    flag->cell = const_cast<void *>(info.flag_ptr);
+    flag->access = type == PD_TYPE_string ? &text_access : nullptr;
+    flag->validate = is_accepted;
+    flag->is_default = info.is_default;
+    join(std::move(flag), out);
   }
-  return false;
 }
 
-/* The default is the current value at first, so that the variable keeps it. */
-PD__LOCAL inline pd_status register_flag(const CommandLineFlagInfo &info, pd_error *err) {
-  pd_flag_def def;
-  pd_flag *flag = nullptr;
-  uint8_t type = type_named(info.type);
-  pd_flag_def_init(&def, sizeof def, static_cast<pd_type>(type));
-  bridged *made = new bridged{info.name, type, const_cast<void *>(info.flag_ptr)};
-  std::string text = type == PD_TYPE_string ? detail::string_get(made->cell) : "";
-  def.name = made->name.c_str();
-  def.help = info.description.c_str();
-  def.file = info.filename.c_str();
-  def.cell = made->cell;
-  def.assignable = true;
-  def.access = type == PD_TYPE_string ? &text_access : nullptr;
-  def.validate = is_accepted;
-  def.context = made;
-  def.default_value = load(type, made->cell);
-  if (type == PD_TYPE_string) def.default_value.str = text.c_str();
-  text = detail::value_text(static_cast<pd_type>(type), def.default_value);
-  pd_status status = pd_flag_register(&def, &flag, err);
-  if (!flag) {
-    delete made;
-    return status;
-  }
-  pd_origin origin = {PD_SOURCE_RUNTIME, 0, nullptr, 0};
-  pd_flag_entry now = detail::sized<pd_flag_entry>();
-  bool waited = pd_flag_get_entry(flag, 0, &now, nullptr) == PD_OK &&
-                now.origin.source != PD_SOURCE_DEFAULT;
-  pd_assignment given = {flag, text.c_str(), PD_TYPE_string, {}};
-  if (!info.is_default && !waited) pd_batch_set(&given, 1, &origin, nullptr, nullptr);
-  if (!info.is_default) pd_flag_set_default(flag, info.default_value.c_str(), nullptr);
-  return status;
-}
-
-/* Keep this module loaded: the registry calls its code. */
-PD__LOCAL inline void stay() {
-#ifndef _WIN32
+/* The gflags of the image that exports GetAllFlags at this address. */
+inline bool find_calls(void *all, const std::string &scope, gflags_calls *calls) {
   Dl_info here;
-  if (dladdr(reinterpret_cast<const void *>(&text_access), &here) && here.dli_fname) {
-    dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  }
-#endif
+  void *image = dladdr(all, &here) ? dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  if (!image) image = dlopen(nullptr, RTLD_LAZY);
+  std::string text = "_ZN6" + scope;
+  void *find = dlsym(image, (text + "22GetCommandLineFlagInfoEPKcPNS_19CommandLineFlagInfoE").c_str());
+  void *set = dlsym(image, (text + "20SetCommandLineOptionB5cxx11EPKcS1_").c_str());
+  calls->all = function_at<decltype(calls->all)>(all);
+  calls->find = function_at<decltype(calls->find)>(find);
+  calls->set = function_at<decltype(calls->set)>(set);
+  if (image) dlclose(image);
+  return find && set;
 }
 
-}  // namespace gflags_bridge
-
-/* Register those flags of the real gflags that aren't registered yet, and return their number.
- * Call it again after loading libraries with more flags. `errors` (NULL allowed) receives an error
- * for each flag that was refused, since its name is taken, and for each rejected pending value. */
-PD__LOCAL inline size_t bridge_gflags(std::vector<std::string> *errors = nullptr) {
-  size_t count = 0;
-  std::vector<gflags_bridge::CommandLineFlagInfo> all;
-  ::GFLAGS_NAMESPACE::GetAllFlags(&all);
-  gflags_bridge::stay();
-  std::atexit(gflags_bridge::end); /* runs before the destructors of the flags found now */
-  for (const gflags_bridge::CommandLineFlagInfo &info : all) {
-    pd_error err;
-    if (gflags_bridge::is_word(info.name) || gflags_bridge::is_known(info)) continue;
-    if (gflags_bridge::register_flag(info, &err) != PD_OK && errors) errors->push_back(err.message);
-    count += gflags_bridge::is_known(info);
+inline outcome gflags_flags(const std::string &name_space = "",
+                            const gflags_calls *own = nullptr) {
+  static const char all[] = "11GetAllFlagsEPSt6vectorINS_19CommandLineFlagInfoESaIS1_EE";
+  outcome out;
+  begin();
+  if (own) add_gflags(*own, name_space, out);
+  for (const char *scope : {"google", "gflags"}) {
+    for (void *each : exported(std::string("_ZN6") + scope + all)) {
+      gflags_calls calls;
+      if (own && each == reinterpret_cast<void *>(own->all)) continue;
+      if (find_calls(each, scope, &calls)) add_gflags(calls, name_space, out);
+    }
   }
-  return count;
+  finish(out);
+  return out;
+}
+
+#ifdef GFLAGS_GFLAGS_H_
+/* The gflags that this module sees, which need not be exported. */
+inline const gflags_calls *own_gflags() {
+  using theirs = ::GFLAGS_NAMESPACE::CommandLineFlagInfo;
+  static_assert(sizeof(theirs) == sizeof(gflags_info) &&
+                    offsetof(theirs, flag_ptr) == offsetof(gflags_info, flag_ptr),
+                "this gflags describes its flags in another way: expected 2.1 or later");
+  static const gflags_calls calls = {
+      reinterpret_cast<decltype(gflags_calls::all)>(&::GFLAGS_NAMESPACE::GetAllFlags),
+      reinterpret_cast<decltype(gflags_calls::find)>(&::GFLAGS_NAMESPACE::GetCommandLineFlagInfo),
+      &::GFLAGS_NAMESPACE::SetCommandLineOption};
+  return &calls;
+}
+#else
+inline const gflags_calls *own_gflags() { return nullptr; }
+#endif
+
+}  // namespace bridge_detail
+
+/* Registers those flags of the real gflags that aren't registered yet, and returns their number.
+ * Call it again after loading libraries with more flags. `name_space` goes in front of their names,
+ * such as "glog.". `errors` (NULL allowed) receives an error for each flag that was refused, since
+ * its name is taken, and for each rejected pending value. */
+PD__LOCAL inline size_t bridge_gflags(std::vector<std::string> *errors = nullptr,
+                                      const std::string &name_space = "") {
+  return bridge_detail::report(
+      bridge_detail::gflags_flags(name_space, bridge_detail::own_gflags()), errors);
 }
 
 }  // namespace pd

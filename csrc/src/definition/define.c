@@ -188,7 +188,7 @@ static void set_defined(pd_flag *flag) {
 static bool is_assigned(const pd__cell *cell, pd_value *value) {
   const pd_flag_def *def = cell->def;
   if (!def->assignable || !def->cell || cell->registered) return false;
-  *value = pd__variable_load(def);
+  if (!pd__variable_load(def, value)) return false;
   if (pd__value_equal((pd_type)def->type, *value, def->default_value)) return false;
   if (def->type == PD_TYPE_string) value->str = pd__intern(value->str);
   return def->type != PD_TYPE_string || value->str;

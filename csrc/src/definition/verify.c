@@ -154,10 +154,8 @@ static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
 
 static pd_status check_access(const pd_flag_def *def, pd_error *err) {
   const pd_cell_access *access = def->access;
-  bool whole = access && def->type == PD_TYPE_string && access->put;
-  if (!access || (whole && access->size >= sizeof *access)) return PD_OK;
-  return refuse(def, err, PD_ERR_ARGUMENT,
-                "its access is not one of a string: expected a size of %zu, and put",
+  if (!access || (access->put && access->size >= sizeof *access)) return PD_OK;
+  return refuse(def, err, PD_ERR_ARGUMENT, "its access: expected a size of %zu, and put",
                 sizeof *access);
 }
 

@@ -9,8 +9,7 @@ static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     const pd_flag_def *def = cell->def;
     if (!def->assignable || !def->cell || def->type != flag->type) continue;
-    *value = pd__variable_load(def);
-    if (flag->type == PD_TYPE_string && !value->str) continue; /* an access function has none */
+    if (!pd__variable_load(def, value)) continue;
     if (!pd__value_equal(flag->type, *value, pd__flag_value(flag))) return cell;
   }
   return NULL;

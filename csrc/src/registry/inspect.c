@@ -116,9 +116,9 @@ static pd_status find_cell(const pd_flag *flag, size_t index, view *found, pd_er
   info->type = (pd_type)def->type;
   info->module = cell->registered ? NULL : pd__cell_module(cell);
   info->address = def->cell;
-  info->in_step =
-      !def->cell || (def->type == flag->type &&
-                     pd__value_equal(flag->type, pd__variable_load(def), pd__flag_value(flag)));
+  pd_value value;
+  info->in_step = !def->cell || (def->type == flag->type && pd__variable_load(def, &value) &&
+                                 pd__value_equal(flag->type, value, pd__flag_value(flag)));
   return PD_OK;
 }
 

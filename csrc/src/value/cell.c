@@ -49,13 +49,14 @@ void pd__cell_store(pd_type type, void *cell, pd_value value) {
 
 void pd__variable_store(const pd_flag_def *def, pd_value value) {
   if (def->access) {
-    def->access->put(def->cell, value.str);
+    def->access->put(def->cell, value);
   } else {
     pd__cell_store((pd_type)def->type, def->cell, value);
   }
 }
 
-pd_value pd__variable_load(const pd_flag_def *def) {
-  if (def->access && def->access->get) return (pd_value){.str = def->access->get(def->cell)};
-  return pd__cell_load((pd_type)def->type, def->cell);
+bool pd__variable_load(const pd_flag_def *def, pd_value *value) {
+  if (def->access) return def->access->get && def->access->get(def->cell, value);
+  *value = pd__cell_load((pd_type)def->type, def->cell);
+  return true;
 }

@@ -137,8 +137,9 @@ void pd__cell_store(pd_type type, void *cell, pd_value value);
 /* Stores the value in two cells; the second may be NULL. */
 void pd__cells_store(pd_type type, void *cell, void *second, pd_value value);
 
-/* The same for the variable of a definition, which must have one. */
-pd_value pd__variable_load(const pd_flag_def *def);
+/* The same for the variable of a definition, which must have one. The load returns false if it has
+ * no value any more. */
+bool pd__variable_load(const pd_flag_def *def, pd_value *value);
 void pd__variable_store(const pd_flag_def *def, pd_value value);
 
 /* ---- Lists: list.c ---- */

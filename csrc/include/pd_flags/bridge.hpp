@@ -1,0 +1,243 @@
+/* What the bridges to other flag libraries share: how they find a library in the process, and how
+ * they add its flags to the registry. For ELF systems, with libstdc++, whose std::string is that
+ * of these libraries. */
+#ifndef PD_FLAGS_BRIDGE_HPP
+#define PD_FLAGS_BRIDGE_HPP
+
+#include <pd_flags/names_push.h>
+
+#if !defined(__ELF__)
+#error "bridges to other flag libraries are for ELF systems, such as Linux"
+#endif
+
+#include <pd_flags.h>
+#include <pd_flags/values.hpp>
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pd {
+namespace bridge_detail PD__LOCAL {
+
+/* ---- Finding a library ---- */
+
+inline int add_path(dl_phdr_info *info, size_t, void *context) {
+  static_cast<std::vector<std::string> *>(context)->push_back(info->dlpi_name);
+  return 0;
+}
+
+/* Keeps the image that holds the address in the process. */
+inline void keep(const void *address) {
+  Dl_info here;
+  if (!dladdr(address, &here) || !here.dli_fname) return;
+  dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* The different addresses of a symbol that images of this process export, also those that were
+ * loaded with RTLD_LOCAL. These images stay. */
+inline std::vector<void *> exported(const std::string &symbol) {
+  std::vector<std::string> paths;
+  std::vector<void *> found;
+  dl_iterate_phdr(add_path, &paths);
+  for (const std::string &path : paths) {
+    void *image = dlopen(path.empty() ? nullptr : path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    void *address = image ? dlsym(image, symbol.c_str()) : nullptr;
+    if (address && std::find(found.begin(), found.end(), address) == found.end()) {
+      keep(address);
+      found.push_back(address);
+    }
+    if (image) dlclose(image);
+  }
+  return found;
+}
+
+template <class Function>
+Function function_at(void *address) {
+  return reinterpret_cast<Function>(address);
+}
+
+/* The first exported function of this name, or NULL. */
+template <class Function>
+Function find_function(const std::string &symbol) {
+  std::vector<void *> found = exported(symbol);
+  return function_at<Function>(found.empty() ? nullptr : found[0]);
+}
+
+/* ---- A flag of another library ---- */
+
+/* The context of its definition: freed only if the definition is refused. */
+struct foreign {
+  std::string name;     /* its library's name for it, below a namespace */
+  std::string own_name; /* its library's name for it */
+  std::string help;
+  std::string file;     /* of its definition, or "" */
+  std::string fallback; /* its library's default, as text */
+  pd_type type;
+  void *cell;                   /* its variable, or what `access` takes for it */
+  const pd_cell_access *access; /* NULL: the variable of a number */
+  pd_validator validate;        /* NULL: its library has none */
+  pd_watcher watch;
+  const char *category;
+  const char *module;  /* NULL: the image that holds the variable */
+  bool is_default;     /* its value is the library's default */
+  pd_origin origin;    /* of its value, if it is not */
+  virtual ~foreign() {}
+
+ protected:
+  foreign()
+      : type(PD_TYPE_bool), cell(nullptr), access(nullptr), validate(nullptr), watch(nullptr),
+        category(nullptr), module(nullptr), is_default(true),
+        origin{PD_SOURCE_RUNTIME, 0, nullptr, 0} {}
+};
+
+/* A flag whose value is a plain variable, a std::string for text. */
+struct plain : foreign {};
+
+/* What a call of a bridge has done. */
+struct outcome {
+  size_t registries; /* of the library, found in this process */
+  std::vector<std::string> joined;
+  std::vector<std::pair<std::string, std::string>> left_out; /* the flag, and the reason */
+  std::vector<std::string> rejected; /* errors: pending values of flags that have joined */
+  outcome() : registries(0) {}
+  void leave_out(const std::string &name, const std::string &reason) {
+    left_out.emplace_back(name, reason);
+  }
+};
+
+/* True once the process ends: destructors of other libraries may have destroyed their strings. */
+inline std::atomic<bool> &ended() {
+  static std::atomic<bool> value(false);
+  return value;
+}
+
+inline void end() { ended() = true; }
+
+inline bool text_get(void *cell, pd_value *value) {
+  return !ended() && detail::string_get(cell, value);
+}
+
+inline void text_put(void *cell, pd_value value) {
+  if (ended() || *static_cast<std::string *>(cell) == value.str) return;
+  detail::string_put(cell, value);
+}
+
+static const pd_cell_access text_access __attribute__((unused)) = {sizeof(pd_cell_access),
+                                                                   text_get, text_put};
+
+template <class T>
+void load_as(const void *cell, pd_value &value) {
+  detail::put(value, *static_cast<const T *>(cell));
+}
+
+inline bool load(const foreign &flag, pd_value &value) {
+  value = pd_value();
+  if (flag.access) return flag.access->get(flag.cell, &value);
+#define PD__BRIDGE_LOAD(name, number, ctype, member) \
+  case PD_TYPE_##name: load_as<ctype>(flag.cell, value); break;
+  switch (flag.type) { PD_TYPE_MAP(PD__BRIDGE_LOAD) }
+#undef PD__BRIDGE_LOAD
+  return true;
+}
+
+/* As if the program assigned it: nothing is asked or notified. */
+inline void store(const foreign &flag, const pd_value &value) {
+  if (flag.access) return flag.access->put(flag.cell, value);
+#define PD__BRIDGE_STORE(name, number, ctype, member) \
+  case PD_TYPE_##name: *static_cast<ctype *>(flag.cell) = detail::value_type<ctype>::get(value); break;
+  switch (flag.type) { PD_TYPE_MAP(PD__BRIDGE_STORE) }
+#undef PD__BRIDGE_STORE
+}
+
+/* ---- Adding it to the registry ---- */
+
+/* True if the last change of the flag is one that its library has made itself. */
+inline bool is_theirs(const pd_flag *flag, const foreign &theirs) {
+  pd_flag_entry now = detail::sized<pd_flag_entry>();
+  pd_flag_info info = detail::sized<pd_flag_info>();
+  if (pd_flag_get_entry(flag, 0, &now, nullptr) != PD_OK || !now.origin.place) return false;
+  if (now.origin.source != PD_SOURCE_RUNTIME || now.origin.line) return false;
+  if (pd_flag_get_info(flag, &info, nullptr) != PD_OK || !info.module) return false;
+  return std::string(now.origin.place) == info.module && theirs.cell;
+}
+
+inline bool is_known(const foreign &flag) {
+  pd_flag *known = nullptr;
+  pd_cell_info cell = detail::sized<pd_cell_info>();
+  if (pd_flag_find(flag.name.c_str(), &known, nullptr) != PD_OK) return false;
+  for (size_t i = 0; pd_flag_get_cell(known, i, &cell, nullptr) == PD_OK; i++) {
+    if (cell.address == flag.cell) return true;
+  }
+  return false;
+}
+
+/* The definition had the current value as its default, so that the variable kept it. */
+inline void settle(const foreign &theirs, pd_flag *flag, const std::string &text) {
+  pd_flag_entry now = detail::sized<pd_flag_entry>();
+  bool waited = pd_flag_get_entry(flag, 0, &now, nullptr) == PD_OK &&
+                now.origin.source != PD_SOURCE_DEFAULT;
+  pd_assignment given = {flag, text.c_str(), PD_TYPE_string, {}};
+  if (theirs.is_default) return;
+  if (!waited) pd_batch_set(&given, 1, &theirs.origin, nullptr, nullptr);
+  pd_flag_set_default(flag, theirs.fallback.c_str(), nullptr);
+}
+
+inline void join(std::unique_ptr<foreign> theirs, outcome &out) {
+  pd_flag_def def;
+  pd_flag *flag = nullptr;
+  pd_error err;
+  if (is_known(*theirs)) return;
+  pd_flag_def_init(&def, sizeof def, theirs->type);
+  if (!load(*theirs, def.default_value)) return;
+  std::string text = detail::value_text(theirs->type, def.default_value);
+  if (theirs->type == PD_TYPE_string) def.default_value.str = text.c_str();
+  def.name = theirs->name.c_str();
+  def.help = theirs->help.c_str();
+  def.file = theirs->file.empty() ? nullptr : theirs->file.c_str();
+  def.module = theirs->module;
+  def.category = theirs->category;
+  def.cell = theirs->cell;
+  def.access = theirs->access;
+  def.assignable = true;
+  def.validate = theirs->validate;
+  def.watch = theirs->watch;
+  def.context = theirs.get();
+  bool accepted = pd_flag_register(&def, &flag, &err) == PD_OK;
+  if (!flag) return out.leave_out(theirs->name, err.message);
+  if (!accepted) out.rejected.push_back(err.message);
+  settle(*theirs, flag, text);
+  out.joined.push_back(theirs->name);
+  theirs.release();
+}
+
+/* The registry calls code of this module, so it stays. */
+inline void begin() { keep(reinterpret_cast<const void *>(&text_access)); }
+
+/* This runs before the destructors of the flags found now. */
+inline void finish(const outcome &out) {
+  if (!out.joined.empty()) std::atexit(end);
+}
+
+/* What the public functions return. */
+inline size_t report(const outcome &out, std::vector<std::string> *errors) {
+  if (errors) {
+    for (const auto &each : out.left_out) errors->push_back(each.second);
+    errors->insert(errors->end(), out.rejected.begin(), out.rejected.end());
+  }
+  return out.joined.size();
+}
+
+}  // namespace bridge_detail
+}  // namespace pd
+
+#include <pd_flags/names_pop.h>
+
+#endif /* PD_FLAGS_BRIDGE_HPP */

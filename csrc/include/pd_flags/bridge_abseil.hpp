@@ -1,0 +1,391 @@
+/* A bridge to Abseil's C++ flags: those of ABSL_FLAG become flags of the registry, where you can
+ * list, read, set and watch them.
+ *
+ *     #define PD_HEADER_ONLY // or link libpd_flags
+ *     #include <pd_flags/bridge_abseil.hpp>
+ *     size_t bridged = pd::bridge_abseil();
+ *
+ * It finds Abseil in the process by its exported symbols, whatever version it is, in any number of
+ * copies: nothing of Abseil is included or linked. Numbers, bools and strings have their types
+ * here; flags of another type (absl::Duration, a list, an enum) are text, which Abseil checks.
+ *
+ * The value is in Abseil's flag. A value that the registry sets is there when the call returns, and
+ * Abseil's callbacks have run. A value that Abseil sets is taken over by the registry's next call
+ * about the flag, as set at run time. Any thread may call it. */
+#ifndef PD_FLAGS_BRIDGE_ABSEIL_HPP
+#define PD_FLAGS_BRIDGE_ABSEIL_HPP
+
+#include <pd_flags/bridge.hpp>
+
+#include <pd_flags/names_push.h>
+
+#include <pd_flags/catching.hpp>
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace pd {
+namespace bridge_detail PD__LOCAL {
+
+/* ---- Abseil's functions ---- */
+
+/* absl::string_view or std::string_view: two words, whose order differs. */
+struct text_view {
+  uintptr_t words[2];
+};
+
+/* An absl::CommandLineFlag. */
+struct absl_opaque;
+
+/* Those of one Abseil. `flag` is an absl::CommandLineFlag, which is a FlagImpl. */
+struct absl_calls {
+  bool pointer_first; /* in a text_view */
+  const void *table;  /* the first function in FlagImpl's vtable */
+  void (*for_each)(std::function<void(absl_opaque &)>);
+  text_view (*name)(const void *flag);
+  std::string (*file)(const void *flag);
+  std::string (*help)(const void *flag);
+  std::string (*fallback)(const void *flag);
+  std::string (*current)(const void *flag);
+  const void *(*type)(const void *flag);
+  void (*read)(const void *flag, void *out);
+  bool (*accepts)(const void *flag, text_view);
+  bool (*parse)(void *flag, text_view, std::string *error);
+};
+
+inline text_view view_of(const absl_calls &calls, const char *text) {
+  uintptr_t first = reinterpret_cast<uintptr_t>(text), length = std::strlen(text);
+  return calls.pointer_first ? text_view{{first, length}} : text_view{{length, first}};
+}
+
+inline std::string text_of(const absl_calls &calls, text_view view) {
+  size_t first = calls.pointer_first ? 0 : 1;
+  return std::string(reinterpret_cast<const char *>(view.words[first]), view.words[1 - first]);
+}
+
+/* ---- Finding it ---- */
+
+static const char absl_for_each[] = "14flags_internal11ForEachFlagESt8functionIFvR";
+
+/* Adds the scope of each Abseil that an image exports, "_ZN4absl12lts_20240722", from the names of
+ * its symbols. */
+inline int add_scopes(dl_phdr_info *info, size_t, void *context) {
+  const char *names = nullptr, *found;
+  size_t size = 0;
+  for (size_t i = 0; i < info->dlpi_phnum; i++) {
+    if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    for (auto *each = reinterpret_cast<const ElfW(Dyn) *>(at); each->d_tag; each++) {
+      if (each->d_tag == DT_STRSZ) size = each->d_un.d_val;
+      /* glibc stores an address here, musl an offset. */
+      if (each->d_tag != DT_STRTAB) continue;
+      uintptr_t where = each->d_un.d_ptr;
+      names = reinterpret_cast<const char *>(where < info->dlpi_addr ? where + info->dlpi_addr
+                                                                      : where);
+    }
+  }
+  while (names && (found = static_cast<const char *>(
+                       memmem(names, size, absl_for_each, sizeof absl_for_each - 1)))) {
+    const char *first = found;
+    while (first > names && first[-1]) first--;
+    std::string scope(first, found);
+    if (scope.compare(0, 8, "_ZN4absl") == 0) {
+      static_cast<std::set<std::string> *>(context)->insert(scope);
+    }
+    size -= static_cast<size_t>(found + 1 - names);
+    names = found + 1;
+  }
+  return 0;
+}
+
+/* Finds the functions of the Abseil of this scope whose ForEachFlag is at the address. */
+class absl_finder {
+ public:
+  absl_finder(const std::string &scope, void *for_each) : scope_(scope) {
+    Dl_info here;
+    bool named = dladdr(for_each, &here) && here.dli_fname;
+    image_ = named ? dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+    if (!image_) image_ = dlopen(nullptr, RTLD_LAZY);
+  }
+  ~absl_finder() {
+    if (image_) dlclose(image_);
+  }
+  absl_finder(const absl_finder &) = delete;
+  absl_finder &operator=(const absl_finder &) = delete;
+
+  /* A symbol of this image or of one that it needs; `constant`: of a const function. */
+  void *find(const std::string &rest, bool constant = false) const {
+    std::string symbol = scope_ + rest;
+    if (constant) symbol.insert(3, "K");
+    return image_ ? dlsym(image_, symbol.c_str()) : nullptr;
+  }
+
+  /* A function of FlagImpl. */
+  template <class Function>
+  bool method(const char *rest, Function *out) const {
+    *out = function_at<Function>(find(std::string("14flags_internal8FlagImpl") + rest, true));
+    return *out != nullptr;
+  }
+
+  /* Returns false if one of them is missing. */
+  bool fill(absl_calls *calls) const {
+    std::string vtable = "_ZTV" + scope_.substr(3) + "14flags_internal8FlagImplE";
+    auto *table = static_cast<const char *>(image_ ? dlsym(image_, vtable.c_str()) : nullptr);
+    calls->table = table ? table + 2 * sizeof(void *) : nullptr;
+    return table && fill_setters(calls) && method("4NameEv", &calls->name) &&
+           method("8FilenameB5cxx11Ev", &calls->file) && method("4HelpB5cxx11Ev", &calls->help) &&
+           method("12DefaultValueB5cxx11Ev", &calls->fallback) &&
+           method("12CurrentValueB5cxx11Ev", &calls->current) &&
+           method("6TypeIdEv", &calls->type) && method("4ReadEPv", &calls->read);
+  }
+
+  /* The letter that the symbols of C++ have for the type of a number, 'S' for a std::string, or 0. */
+  char kind_of(const void *id) const {
+    static const char text[] = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE";
+    const std::string tag = "13base_internal11FastTypeTagI";
+    for (const char *rest : {"E9dummy_varE", "E9kDummyVarE"}) {
+      if (find(tag + text + rest) == id) return 'S';
+      for (const char *letter = "bstijlmxyfd"; *letter; letter++) {
+        if (find(tag + *letter + rest) == id) return *letter;
+      }
+    }
+    return 0;
+  }
+
+ private:
+  /* Their symbols have the type of a text_view: absl::string_view or std::string_view. S3_ and S4_
+   * stand for char_traits<char>, below absl and below an inline namespace. */
+  bool fill_setters(absl_calls *calls) const {
+    static const char accepts[] = "18ValidateInputValueE", parse[] = "15CommandLineFlag9ParseFromE";
+    static const char theirs[] = "St17basic_string_viewIcSt11char_traitsIcEE";
+    static const char text[] = "PNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE";
+    bool flat = scope_ == "_ZN4absl";
+    std::string own = flat ? "NS_11string_viewE" : "NS0_11string_viewE";
+    std::string traits = flat ? "S3_" : "S4_";
+    calls->pointer_first = method((accepts + own).c_str(), &calls->accepts);
+    if (!calls->pointer_first && !method((accepts + std::string(theirs)).c_str(), &calls->accepts)) {
+      return false;
+    }
+    std::string rest = calls->pointer_first
+                           ? own + text
+                           : theirs + ("PNSt7__cxx1112basic_stringIc" + traits) + "SaIcEEE";
+    calls->parse = function_at<decltype(calls->parse)>(find(parse + rest));
+    return calls->parse != nullptr;
+  }
+
+  std::string scope_;
+  void *image_;
+};
+
+/* ---- A flag ---- */
+
+struct absl_flag : foreign {
+  const absl_calls *calls;
+  void *flag;
+  char kind;            /* of absl_finder::kind_of */
+  std::string path;     /* of the image that has the flag */
+  std::string seen;     /* the text that the registry is reading */
+  std::mutex mutex;     /* of the next two */
+  std::string wanted;   /* by the registry, and not yet set in Abseil */
+  pd_value value;       /* the same as a value, but for text */
+  bool waits;
+};
+
+template <class T>
+bool read_as(const absl_flag &own, pd_value *value) {
+  T read = T();
+  own.calls->read(own.flag, &read);
+  switch (own.type) {
+    case PD_TYPE_bool: value->b = read != T(); break;
+    case PD_TYPE_int32:
+    case PD_TYPE_int64: value->i64 = static_cast<int64_t>(read); break;
+    case PD_TYPE_uint32:
+    case PD_TYPE_uint64: value->u64 = static_cast<uint64_t>(read); break;
+    default: value->f64 = static_cast<double>(read);
+  }
+  return true;
+}
+
+inline bool absl_read(absl_flag &own, pd_value *value) {
+  switch (own.kind) {
+    case 'b': return read_as<bool>(own, value);
+    case 's': return read_as<short>(own, value);
+    case 't': return read_as<unsigned short>(own, value);
+    case 'i': return read_as<int>(own, value);
+    case 'j': return read_as<unsigned>(own, value);
+    case 'l': return read_as<long>(own, value);
+    case 'm': return read_as<unsigned long>(own, value);
+    case 'x': return read_as<long long>(own, value);
+    case 'y': return read_as<unsigned long long>(own, value);
+    case 'f': return read_as<float>(own, value);
+    case 'd': return read_as<double>(own, value);
+    default: own.seen = own.calls->current(own.flag); value->str = own.seen.c_str();
+  }
+  return true;
+}
+
+/* The registry reads and writes with its lock held. Setting Abseil's flag runs its callbacks, so
+ * that waits for the watcher, which has no lock; meanwhile the flag reads as what was wanted. */
+inline bool absl_get(void *cell, pd_value *value) {
+  absl_flag &own = *static_cast<absl_flag *>(cell);
+  std::lock_guard<std::mutex> hold(own.mutex);
+  if (ended()) return false;
+  if (!own.waits) return absl_read(own, value);
+  own.seen = own.wanted;
+  *value = own.value;
+  if (own.type == PD_TYPE_string) value->str = own.seen.c_str();
+  return true;
+}
+
+inline void absl_put(void *cell, pd_value value) {
+  absl_flag &own = *static_cast<absl_flag *>(cell);
+  std::lock_guard<std::mutex> hold(own.mutex);
+  own.wanted = detail::value_text(own.type, value);
+  own.value = value;
+  own.waits = true;
+}
+
+static const pd_cell_access absl_access __attribute__((unused)) = {sizeof(pd_cell_access), absl_get,
+                                                                   absl_put};
+
+inline void absl_watch(pd_flag *, void *context) {
+  absl_flag &own = *static_cast<absl_flag *>(context);
+  std::string error, wanted;
+  do {
+    {
+      std::lock_guard<std::mutex> hold(own.mutex);
+      if (ended() || !own.waits) return;
+      wanted = own.wanted;
+    }
+    own.calls->parse(own.flag, view_of(*own.calls, wanted.c_str()), &error);
+    std::lock_guard<std::mutex> hold(own.mutex);
+    own.waits = own.wanted != wanted;
+  } while (own.waits);
+}
+
+inline bool absl_accepts(const pd_flag_entry *const *entries, void *context, char *why,
+                         size_t size) {
+  const absl_flag &own = *static_cast<const absl_flag *>(context);
+  std::string text = detail::value_text(own.type, entries[0]->value);
+  return detail::ask_catching(why, size, [&] {
+    if (own.calls->accepts(own.flag, view_of(*own.calls, text.c_str()))) return true;
+    detail::write_why(why, size, "a value that Abseil accepts");
+    return false;
+  });
+}
+
+inline pd_type absl_type(char kind) {
+  switch (kind) {
+    case 'b': return PD_TYPE_bool;
+    case 's': case 't': case 'i': return PD_TYPE_int32;
+    case 'j': return PD_TYPE_uint32;
+    case 'l': return sizeof(long) == 8 ? PD_TYPE_int64 : PD_TYPE_int32;
+    case 'm': return sizeof(long) == 8 ? PD_TYPE_uint64 : PD_TYPE_uint32;
+    case 'x': return PD_TYPE_int64;
+    case 'y': return PD_TYPE_uint64;
+    case 'f': case 'd': return PD_TYPE_double;
+    default: return PD_TYPE_string;
+  }
+}
+
+/* Abseil's own flags of command lines, which ours handle themselves. */
+inline bool is_abseils(const std::string &file) {
+  return file.find("absl/flags/") != std::string::npos;
+}
+
+inline void add_absl_flag(const absl_finder &finder, const absl_calls *calls, void *theirs,
+                          const std::string &name_space, outcome &out) {
+  static std::mutex mutex;
+  static std::set<void *> known; /* the flags that have joined */
+  if (*static_cast<const void *const *>(theirs) != calls->table) return; /* a retired flag */
+  std::string file = calls->file(theirs);
+  std::unique_ptr<absl_flag> flag(new absl_flag);
+  Dl_info here;
+  size_t before = out.joined.size();
+  std::lock_guard<std::mutex> hold(mutex);
+  if (is_abseils(file) || known.count(theirs)) return;
+  keep(theirs);
+  flag->calls = calls;
+  flag->flag = theirs;
+  flag->kind = finder.kind_of(calls->type(theirs));
+  flag->path = dladdr(theirs, &here) && here.dli_fname ? here.dli_fname : "";
+  flag->waits = false;
+  flag->own_name = text_of(*calls, calls->name(theirs));
+  flag->name = name_space + flag->own_name;
+  flag->help = calls->help(theirs);
+  flag->file = file;
+  flag->fallback = calls->fallback(theirs);
+  flag->type = absl_type(flag->kind);
+  flag->cell = flag.get();
+  flag->access = &absl_access;
+  flag->validate = absl_accepts;
+  flag->watch = absl_watch;
+  flag->module = flag->path.empty() ? nullptr : flag->path.c_str();
+  flag->is_default = calls->current(theirs) == flag->fallback;
+  join(std::move(flag), out);
+  if (out.joined.size() > before) known.insert(theirs);
+}
+
+/* The functions of the Abseil whose ForEachFlag is at the address, or NULL. Kept for its flags. */
+inline const absl_calls *calls_of(const absl_finder &finder, void *for_each) {
+  static std::mutex mutex;
+  static std::map<void *, std::unique_ptr<absl_calls>> known;
+  std::lock_guard<std::mutex> hold(mutex);
+  std::unique_ptr<absl_calls> &calls = known[for_each];
+  if (calls) return calls.get();
+  calls.reset(new absl_calls());
+  calls->for_each = function_at<decltype(calls->for_each)>(for_each);
+  if (!finder.fill(calls.get())) calls.reset();
+  return calls.get();
+}
+
+inline void add_abseil(const std::string &scope, void *for_each, const std::string &name_space,
+                       outcome &out) {
+  absl_finder finder(scope, for_each);
+  const absl_calls *calls = calls_of(finder, for_each);
+  std::vector<void *> flags;
+  out.registries++;
+  if (!calls) {
+    out.leave_out("*", "this version of Abseil stores its flags in another way");
+    return;
+  }
+  /* Abseil's registry is locked within: only collect. */
+  calls->for_each([&flags](absl_opaque &flag) { flags.push_back(&flag); });
+  for (void *flag : flags) add_absl_flag(finder, calls, flag, name_space, out);
+}
+
+inline outcome abseil_flags(const std::string &name_space = "") {
+  std::set<std::string> scopes;
+  outcome out;
+  begin();
+  dl_iterate_phdr(add_scopes, &scopes);
+  for (const std::string &scope : scopes) {
+    /* NS0_ stands for the inline namespace, NS_ for absl itself. */
+    std::string type = scope == "_ZN4absl" ? "NS_" : "NS0_";
+    for (void *each : exported(scope + absl_for_each + type + "15CommandLineFlagEEE")) {
+      add_abseil(scope, each, name_space, out);
+    }
+  }
+  finish(out);
+  return out;
+}
+
+}  // namespace bridge_detail
+
+/* Registers those flags of Abseil that aren't registered yet, and returns their number: 0 if no
+ * Abseil is found. Call it again after loading libraries with more flags. `name_space` goes in
+ * front of their names, such as "absl.". `errors` (NULL allowed) receives an error for each flag
+ * that was refused, since its name is taken, and for each rejected pending value. */
+PD__LOCAL inline size_t bridge_abseil(std::vector<std::string> *errors = nullptr,
+                                      const std::string &name_space = "") {
+  return bridge_detail::report(bridge_detail::abseil_flags(name_space), errors);
+}
+
+}  // namespace pd
+
+#include <pd_flags/names_pop.h>
+
+#endif /* PD_FLAGS_BRIDGE_ABSEIL_HPP */

@@ -1,0 +1,124 @@
+/* paddle_flags._bridges: the bridges to native flag libraries, for paddle_flags.bridge. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define PD_NO_MODULE_RECORD
+#include <pd_flags/bridge_abseil.hpp>
+#include <pd_flags/bridge_c10.hpp>
+#include <pd_flags/bridge_gflags.hpp>
+#include <pd_flags/bridge_paddle.hpp>
+
+#include <cstring>
+
+namespace {
+
+using pd::bridge_detail::outcome;
+
+struct library {
+  const char *name;
+  outcome (*join)(const std::string &name_space);
+};
+
+const library libraries[] = {
+    {"abseil", pd::bridge_detail::abseil_flags},
+    {"c10", pd::bridge_detail::c10_flags},
+    {"gflags", [](const std::string &space) { return pd::bridge_detail::gflags_flags(space); }},
+    {"paddle", pd::bridge_detail::paddle_flags},
+};
+
+/* Texts of other libraries need not be UTF-8. */
+PyObject *text_of(const std::string &text) {
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+}
+
+/* Appends a new reference, or drops it. */
+bool append(PyObject *list, PyObject *item) {
+  bool done = item && PyList_Append(list, item) == 0;
+  Py_XDECREF(item);
+  return done;
+}
+
+PyObject *list_of(const std::vector<std::string> &texts) {
+  PyObject *list = PyList_New(0);
+  for (const std::string &text : texts) {
+    if (list && !append(list, text_of(text))) Py_CLEAR(list);
+  }
+  return list;
+}
+
+PyObject *pairs_of(const std::vector<std::pair<std::string, std::string>> &pairs) {
+  PyObject *list = PyList_New(0);
+  for (const auto &pair : pairs) {
+    PyObject *item = list ? PyTuple_New(2) : nullptr;
+    PyObject *first = item ? text_of(pair.first) : nullptr;
+    PyObject *second = item ? text_of(pair.second) : nullptr;
+    if (first && second) {
+      PyTuple_SetItem(item, 0, first);
+      PyTuple_SetItem(item, 1, second);
+      if (append(list, item)) continue;
+    } else {
+      Py_XDECREF(first);
+      Py_XDECREF(second);
+      Py_XDECREF(item);
+    }
+    Py_CLEAR(list);
+  }
+  return list;
+}
+
+PyObject *result_of(const outcome &out) {
+  PyObject *joined = list_of(out.joined), *left_out = pairs_of(out.left_out);
+  PyObject *rejected = list_of(out.rejected);
+  if (joined && left_out && rejected) {
+    return Py_BuildValue("nNNN", static_cast<Py_ssize_t>(out.registries), joined, left_out,
+                         rejected);
+  }
+  Py_XDECREF(joined);
+  Py_XDECREF(left_out);
+  Py_XDECREF(rejected);
+  return nullptr;
+}
+
+PyObject *join(PyObject *, PyObject *arguments) {
+  const char *name, *name_space;
+  if (!PyArg_ParseTuple(arguments, "ss:join", &name, &name_space)) return nullptr;
+  for (const library &each : libraries) {
+    if (std::strcmp(each.name, name) != 0) continue;
+    try {
+      outcome out = each.join(name_space);
+      return PyErr_Occurred() ? nullptr : result_of(out);
+    } catch (const std::exception &error) {
+      PyErr_Format(PyExc_RuntimeError, "bridge(%s): %s", name, error.what());
+      return nullptr;
+    }
+  }
+  PyErr_Format(PyExc_ValueError, "%s: expected abseil, c10, gflags or paddle", name);
+  return nullptr;
+}
+
+int add_loads(dl_phdr_info *info, size_t, void *context) {
+  *static_cast<unsigned long long *>(context) = info->dlpi_adds;
+  return 1; /* all images have the same number */
+}
+
+PyObject *loads(PyObject *, PyObject *) {
+  unsigned long long count = 0;
+  dl_iterate_phdr(add_loads, &count);
+  return PyLong_FromUnsignedLongLong(count);
+}
+
+PyMethodDef methods[] = {
+    {"join", join, METH_VARARGS,
+     "join(library, namespace): the registries found, the names of the flags that have joined,"
+     " names and reasons of those left out, and errors about pending values."},
+    {"loads", loads, METH_NOARGS, "The number of libraries that were loaded until now."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef_Slot slots[] = {{0, nullptr}};
+
+PyModuleDef module = {PyModuleDef_HEAD_INIT, "_bridges", "Bridges to native flag libraries.",
+                      0, methods, slots, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__bridges(void) { return PyModuleDef_Init(&module); }
