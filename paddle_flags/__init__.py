@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     )
     from paddle_flags._input.reload import FlagChange, reload
     from paddle_flags._integrations.bridges import add_to, adopt, bridge_absl, click_options
+    from paddle_flags._integrations.foreign import bridge, sync
     from paddle_flags._integrations.log_levels import logging_flags
     from paddle_flags._integrations.propagate import propagate
     from paddle_flags._report.describe import describe
@@ -130,6 +131,10 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911, PLR0912 - a branch 
         from paddle_flags._integrations import bridges
 
         return bridges
+    if name in ("bridge", "sync"):
+        from paddle_flags._integrations import foreign
+
+        return foreign
     if name == "logging_flags":
         from paddle_flags._integrations import log_levels
 
@@ -225,6 +230,7 @@ __all__ = [
     "adopt",
     "all_or_none",
     "at_least_one",
+    "bridge",
     "bridge_absl",
     "check_modules",
     "check_pending",
@@ -247,6 +253,7 @@ __all__ = [
     "reload",
     "required",
     "reset",
+    "sync",
     "undefine",
     "validator",
     "watch",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _collections_abc import Mapping  # as collections.abc, without what that imports
 
+from paddle_flags._core import late
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
 from paddle_flags._core.frames import public, public_class
@@ -39,7 +40,12 @@ def find(name: str) -> Flag[Any]:
         known = None
     if known is not None and known.defined:
         return known
-    flag = find_flag(name)
+    try:
+        flag = find_flag(name)
+    except UndefinedFlagError:
+        if not late.look():
+            raise
+        flag = find_flag(name)
     if flag.name == name and not name.startswith("__") and not hasattr(Registry, name):
         _known[name] = flag
     return flag
@@ -155,7 +161,10 @@ def _contains(name: object) -> bool:
     handle = ffi.new("pd_flag **")
     if not isinstance(name, str) or "\0" in name:
         return False
-    return bool(lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) == lib.PD_OK)
+    text = to_bytes(name)
+    if lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK:
+        return True
+    return late.look() and bool(lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK)
 
 
 def named_values(values: Values | None, named: dict[str, object]) -> Values:
@@ -184,6 +193,7 @@ def _find_or_error(key: Flag[Any] | str) -> Flag[Any] | FlagError:
 def all_flags() -> list[Flag[Any]]:
     """Return the flags that are defined now, in the order of definition."""
     flags: list[Flag[Any]] = []
+    late.look()
     handle = lib.pd_flag_next(ffi.NULL)
     while handle:
         try:  # noqa: SIM105 - contextlib takes its time

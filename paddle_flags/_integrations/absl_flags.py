@@ -57,11 +57,17 @@ class Bridge(former.Listener):
 
     # ---- absl's flags, here ----
 
-    def take_all(self) -> None:
-        """Define all flags of absl here."""
+    def take_all(self, *, lenient: bool) -> None:
+        """Define all flags of absl here; `lenient` leaves out those in conflict."""
         for name, flag in list(self._flags().items()):
-            if name == flag.name:
+            if name != flag.name:
+                continue
+            try:
                 self.take(flag)
+            except FlagConflictError as error:
+                if not lenient:
+                    raise
+                self.left_out[name] = str(error)
 
     def take(self, flag: Any) -> None:
         """Define a flag of absl here; FlagConflictError if the name means something else."""
@@ -432,8 +438,11 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
     return Values
 
 
-def bridge(values: Any, inputs: Inputs) -> dict[str, str]:
-    """Join absl's FlagValues, those of `flags.FLAGS` by default, with our registry."""
+def bridge(values: Any, inputs: Inputs, *, lenient: bool = False) -> dict[str, str]:
+    """Join absl's FlagValues, those of `flags.FLAGS` by default, with our registry.
+
+    `lenient` leaves out flags whose names have another meaning here.
+    """
     values = flags.FLAGS if values is None else values
     found = getattr(type(values), "bridge", None)
     if not isinstance(found, Bridge):
@@ -441,6 +450,6 @@ def bridge(values: Any, inputs: Inputs) -> dict[str, str]:
         object.__setattr__(values, "__class__", _class_for(type(values), found))
         after_reading.append(values.mark_as_parsed)
     found.inputs.update(inputs)
-    found.take_all()
+    found.take_all(lenient=lenient)
     found.give_all()
     return found.left_out

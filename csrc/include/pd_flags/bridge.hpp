@@ -34,6 +34,32 @@ inline int add_path(dl_phdr_info *info, size_t, void *context) {
   return 0;
 }
 
+using address_range = std::pair<uintptr_t, uintptr_t>;
+
+inline int add_ranges(dl_phdr_info *info, size_t, void *context) {
+  for (size_t i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) &part = info->dlpi_phdr[i];
+    uintptr_t low = info->dlpi_addr + part.p_vaddr;
+    if (part.p_type != PT_LOAD) continue;
+    static_cast<std::vector<address_range> *>(context)->emplace_back(low, low + part.p_memsz);
+  }
+  return 0;
+}
+
+/* The memory of all images, in order. */
+inline std::vector<address_range> image_ranges() {
+  std::vector<address_range> ranges;
+  dl_iterate_phdr(add_ranges, &ranges);
+  std::sort(ranges.begin(), ranges.end());
+  return ranges;
+}
+
+inline bool is_within(const std::vector<address_range> &ranges, const void *address) {
+  address_range wanted(reinterpret_cast<uintptr_t>(address), UINTPTR_MAX);
+  auto after = std::upper_bound(ranges.begin(), ranges.end(), wanted);
+  return after != ranges.begin() && wanted.first < (after - 1)->second;
+}
+
 /* Keeps the image that holds the address in the process. */
 inline void keep(const void *address) {
   Dl_info here;

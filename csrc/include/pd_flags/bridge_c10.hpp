@@ -9,7 +9,8 @@
  * names and help texts, "(int, default 5) How many"; the variables are found by their symbols,
  * FLAGS_<name>, and their sizes compared with the types. The variables are c10's own, so both
  * sides share one value. A value that c10 or the program sets is taken over by the registry's next
- * call about the flag, as set at run time. A PyTorch that was built with gflags has its flags
+ * call about the flag, as set at run time. The default is the value that the flag has when it
+ * joins. A PyTorch that was built with gflags has its flags
  * there: see bridge_gflags.hpp. Any thread may call it, while no other loads a library. */
 #ifndef PD_FLAGS_BRIDGE_C10_HPP
 #define PD_FLAGS_BRIDGE_C10_HPP
@@ -17,6 +18,8 @@
 #include <pd_flags/bridge.hpp>
 
 #include <functional>
+#include <mutex>
+#include <set>
 #include <unordered_map>
 
 namespace pd {
@@ -44,15 +47,11 @@ static const c10_type c10_types[] = {
     {"bool", PD_TYPE_bool, sizeof(bool)}, {"std::string", PD_TYPE_string, sizeof(std::string)},
 };
 
-/* Splits "(int, default 5) How many". */
-inline const c10_type *read_help(const std::string &text, std::string *fallback,
-                                 std::string *help) {
-  static const char middle[] = ", default ";
-  size_t comma = text.find(middle), last = text.find(") ");
+/* Splits "(int, default 5) How many". The default is any expression, so it is ignored. */
+inline const c10_type *read_help(const std::string &text, std::string *help) {
+  size_t comma = text.find(", default "), last = text.find(") ");
   if (text.empty() || text[0] != '(' || comma == std::string::npos) return nullptr;
   if (last == std::string::npos || last < comma) return nullptr;
-  size_t begins = comma + sizeof middle - 1;
-  *fallback = text.substr(begins, last - begins);
   *help = text.substr(last + 2);
   for (const c10_type &each : c10_types) {
     if (text.compare(1, comma - 1, each.name) == 0) return &each;
@@ -72,28 +71,19 @@ inline size_t size_at(const void *address) {
   return 0;
 }
 
-/* True if the source text of a default says that it is another value; it may be any expression. A
- * literal for a text loses its quotes. */
-inline bool differs(pd_type type, const pd_value &value, std::string *source) {
-  char *rest = nullptr;
-  if (type == PD_TYPE_string) {
-    size_t length = source->size();
-    if (length < 2 || (*source)[0] != '"' || (*source)[length - 1] != '"') return false;
-    *source = source->substr(1, length - 2);
-    return *source != value.str;
-  }
-  if (type == PD_TYPE_bool) return *source == (value.b ? "false" : "true");
-  std::string now = detail::value_text(type, value);
-  double number = std::strtod(source->c_str(), &rest);
-  return rest != source->c_str() && !*rest && number != std::strtod(now.c_str(), nullptr);
+/* A std::string has the tag of its ABI in the symbol. */
+inline std::string symbol_of(const c10_type &type, const std::string &name) {
+  std::string variable = "FLAGS_" + name;
+  if (type.type != PD_TYPE_string) return variable;
+  return "_Z" + detail::write_integer(variable.size()) + variable + "B5cxx11";
 }
 
 inline void add_c10_flag(const std::string &name, const std::string &about,
                          const std::string &name_space, outcome &out) {
   std::unique_ptr<foreign> flag(new plain);
-  const c10_type *type = read_help(about, &flag->fallback, &flag->help);
+  const c10_type *type = read_help(about, &flag->help);
   if (!type) return out.leave_out(name, "its type is not one of C10_DEFINE's");
-  std::vector<void *> variables = exported("FLAGS_" + name);
+  std::vector<void *> variables = exported(symbol_of(*type, name));
   if (variables.size() != 1) {
     const char *count = variables.empty() ? "no library exports" : "several libraries export";
     return out.leave_out(name, count + (" the variable FLAGS_" + name));
@@ -102,19 +92,19 @@ inline void add_c10_flag(const std::string &name, const std::string &about,
   if (size && size != type->size) {
     return out.leave_out(name, std::string("its variable is not a ") + type->name);
   }
-  pd_value value;
   flag->name = name_space + name;
   flag->own_name = name;
   flag->type = type->type;
   flag->cell = variables[0];
   flag->access = flag->type == PD_TYPE_string ? &text_access : nullptr;
   flag->category = "c10";
-  if (!load(*flag, value)) return;
-  flag->is_default = !differs(flag->type, value, &flag->fallback);
   join(std::move(flag), out);
 }
 
 inline outcome c10_flags(const std::string &name_space = "") {
+  static std::mutex mutex;
+  static std::set<std::string> known; /* the flags that have joined: finding a variable takes time */
+  std::lock_guard<std::mutex> hold(mutex);
   outcome out;
   begin();
   for (void *each : exported("_ZN3c1016C10FlagsRegistryB5cxx11Ev")) {
@@ -126,7 +116,10 @@ inline outcome c10_flags(const std::string &name_space = "") {
       continue;
     }
     for (const auto &named : registry.help) {
+      size_t before = out.joined.size();
+      if (known.count(named.first)) continue;
       add_c10_flag(named.first, named.second, name_space, out);
+      if (out.joined.size() > before) known.insert(named.first);
     }
   }
   finish(out);

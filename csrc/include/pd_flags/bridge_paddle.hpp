@@ -9,8 +9,9 @@
  * Paddle's own, so both sides share one value. A value that the registry sets is in Paddle's
  * FLAGS_x at once, and the flags that Paddle links to it follow as with paddle.set_flags. A value
  * that Paddle sets is taken over by the registry's next call about the flag, as set at run time.
- * The default is Paddle's; a value that differs from it comes from the environment variable
- * FLAGS_x if that is set, and otherwise counts as set at run time. Any thread may call it. */
+ * The default is the value that the flag has when it joins. If Paddle has read it from the
+ * environment, from FLAGS_x, the default is Paddle's, and the value has that source.
+ * Any thread may call it. */
 #ifndef PD_FLAGS_BRIDGE_PADDLE_HPP
 #define PD_FLAGS_BRIDGE_PADDLE_HPP
 
@@ -48,11 +49,11 @@ static const pd_type paddle_types[] = {PD_TYPE_bool,   PD_TYPE_int32,  PD_TYPE_i
 
 /* False if the map is not what this file takes it for. */
 inline bool is_sound(const paddle_map &map) {
+  const std::vector<address_range> ranges = image_ranges();
   for (const auto &named : map) {
     const paddle_info &info = named.second;
-    Dl_info here;
     if (info.name != named.first || info.fallback.index > 5) return false;
-    if (!info.variable || !dladdr(info.variable, &here)) return false;
+    if (!is_within(ranges, info.variable)) return false;
   }
   return true;
 }
@@ -87,15 +88,16 @@ inline void add_paddle_flag(const paddle_info &info, const std::string &name_spa
   flag->name = name_space + info.name;
   flag->own_name = info.name;
   flag->help = info.doc;
-  flag->fallback = text_of(info.fallback);
   flag->type = paddle_types[info.fallback.index];
   flag->cell = info.variable;
   flag->access = flag->type == PD_TYPE_string ? &text_access : nullptr;
   flag->watch = update_linked;
   flag->category = info.is_writable ? "exported" : "exported, read-only";
-  flag->is_default =
-      load(*flag, value) && detail::value_text(flag->type, value) == flag->fallback;
-  if (!flag->is_default && std::getenv(variable.c_str())) {
+  bool differs =
+      load(*flag, value) && detail::value_text(flag->type, value) != text_of(info.fallback);
+  if (differs && std::getenv(variable.c_str())) {
+    flag->is_default = false;
+    flag->fallback = text_of(info.fallback);
     flag->origin = {PD_SOURCE_ENVIRONMENT, 0, variable.c_str(), 0};
   }
   join(std::move(flag), out);

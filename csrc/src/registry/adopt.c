@@ -21,7 +21,9 @@ void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
   const pd__cell *cell = pd__flag_def(flag) ? find_assigned(flag, &value) : NULL;
   if (!cell) return;
   const pd_module *module = pd__cell_module(cell);
-  pd_origin origin = {PD_SOURCE_RUNTIME, 0, module ? module->path : NULL, 0};
+  const char *place = module ? module->path : NULL;
+  if (cell->registered && cell->def->module) place = cell->def->module; /* that of the variable */
+  pd_origin origin = {PD_SOURCE_RUNTIME, 0, place, 0};
   pd__changes changes = {.operation = operation, .forced = true, .count = 1, .capacity = 1};
   changes.single = (pd__change){.flag = flag, .node = flag, .value = value, .origin = origin};
   changes.items = &changes.single;

@@ -1,0 +1,14 @@
+"""What looks for flags that have come into the process without a call of this package."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+finders: list[Callable[[], bool]] = []  # each returns whether there are new flags
+
+
+def look() -> bool:
+    """Add such flags; return whether there are any."""
+    return any([find() for find in finders])

@@ -1,0 +1,264 @@
+"""`bridge` and `sync`: flags of other libraries in the process are flags here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags._core import late
+from paddle_flags._core.frames import public
+from paddle_flags._core.missing import importing
+from paddle_flags._core.registry import all_flags
+from paddle_flags._core.status import leave_warning, settle, shown, to_argument
+from paddle_flags._core.types import nearest
+from paddle_flags.errors import (
+    FlagArgumentError,
+    FlagTypeError,
+    FlagUnsupportedError,
+    FlagValueError,
+    FlagWarning,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Library(NamedTuple):
+    """A library that has flags of its own."""
+
+    title: str
+    package: str
+    """The Python package that loads it, or ""."""
+    load: str
+    """How it comes into the process."""
+
+
+ABSL_PY = "absl-py"
+LIBRARIES = {
+    "paddle": Library("Paddle", "paddle", "import paddle"),
+    "c10": Library("c10, PyTorch's library,", "torch", "import torch"),
+    "gflags": Library("gflags", "", "load the library that links gflags"),
+    "abseil": Library("Abseil (C++)", "", "load the library that links Abseil"),
+    ABSL_PY: Library("absl-py", "absl.flags", "import absl.flags"),
+}
+_OTHER_NAMES = {"torch": "c10", "glog": "gflags", "absl": ABSL_PY}
+
+
+class Followed:
+    """A library whose flags are taken now and later."""
+
+    def __init__(self, name: str, namespace: str) -> None:
+        self.name = name
+        self.namespace = namespace
+        self.found = False
+        self.joined: set[str] = set()  # names here
+        self.left_out: dict[str, str] = {}
+
+    def join(self) -> list[str]:
+        """Take its flags; return errors about values that were waiting for them."""
+        if self.name == ABSL_PY:
+            return self._join_absl()
+        registries, joined, left_out, rejected = _native().join(self.name, self.namespace)
+        self.found |= registries > 0
+        self.joined.update(joined)
+        self.left_out = {(self.name if name == "*" else name): why for name, why in left_out}
+        return list(rejected)
+
+    def _join_absl(self) -> list[str]:
+        if LIBRARIES[ABSL_PY].package in sys.modules:
+            from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
+            from paddle_flags._integrations.line import Inputs  # noqa: PLC0415
+
+            self.left_out = absl_flags.bridge(None, Inputs(), lenient=True)
+            self.found = True
+        return []
+
+
+_followed: dict[str, Followed] = {}
+_loads = -1  # libraries that had been loaded into the process when it was last searched
+
+
+@public
+def bridge(*libraries: str, namespace: str = "") -> dict[str, str]:
+    """Make the flags of other libraries in this process flags of the registry.
+
+        import paddle
+        pf.bridge("paddle")           # also "c10" (PyTorch), "gflags", "abseil", "absl-py"
+        pf.bridge()                   # each of them that is loaded, now or later
+        pf.FLAGS.check_nan_inf = True # paddle.get_flags sees it
+
+    Both sides have one value. What is set here, from a command line, the environment or
+    code, the library sees at once. What the library sets is read here at once; watchers
+    here are called at the next operation on that flag, or by `sync`. Validators here
+    check what is set here.
+
+    Flags that the library gets later are taken when a package that is known to bring
+    them is imported (paddle, torch, absl), and by `load_plugin`, `parse`, `sync`, and
+    whenever a name is not found or flags are listed. They get the values that wait for
+    them.
+
+    `namespace="torch"` puts `torch.` in front of the names of a library's flags; not
+    for absl-py.
+
+    Returns the flags that were left out: their names, as their library has them, and the
+    reasons, for example that a flag here has the name already. Raises FlagArgumentError
+    for another name of a library, FlagUnsupportedError if a library that you name is not
+    loaded or cannot be bridged on this system, and FlagValueError if a value that was
+    waiting for a flag is refused: all flags have joined then, and that one has its default.
+    Calling this again takes new flags. Any thread may call it.
+    """
+    prefix = to_argument("namespace", namespace)
+    names = list(dict.fromkeys(map(_library_of, libraries)))
+    _check_namespace(namespace, names)
+    for name in names or LIBRARIES:
+        known = _followed.get(name)
+        if known is None or (names and not known.joined):
+            space = f"{os.fsdecode(prefix)}." if namespace and name != ABSL_PY else ""
+            _followed[name] = Followed(name, space)
+    rejected = _search(names or LIBRARIES)
+    _check_found(names)
+    if _find_later not in late.finders:
+        late.finders.append(_find_later)
+        sys.meta_path.insert(0, _finder)
+    if rejected:
+        errors = [FlagValueError(each) for each in rejected]
+        errors[0].errors = errors
+        raise errors[0]
+    settle()
+    every = (_followed[name].left_out for name in names or LIBRARIES)
+    return {name: why for left_out in every for name, why in left_out.items()}
+
+
+@public
+def sync() -> None:
+    """Take over what libraries behind `bridge`, or other native code, have set until now.
+
+    Watchers of these flags are called. Reading a flag does this for that flag. Flags that
+    the libraries have got since are taken, too. Any thread may call it.
+    """
+    if _followed:
+        _report(_search(_followed))
+    for flag in all_flags():
+        if flag.defined:
+            flag.source  # noqa: B018 - any call about a flag takes over what was assigned
+    settle()
+
+
+def library_of(name: str) -> str:
+    """Return the title of the library behind a flag, or "" if it is ours alone."""
+    for each in _followed.values():
+        if name in each.joined:
+            return LIBRARIES[each.name].title.partition(",")[0]
+    return ""
+
+
+# ---- Searching ----
+
+
+def _search(names: Iterable[str]) -> list[str]:
+    global _loads  # noqa: PLW0603 - state of the process
+    _loads = _native().loads()
+    return [error for name in list(names) for error in _followed[name].join()]
+
+
+def _find_later() -> bool:
+    """Take the flags of libraries that were loaded since; cheap if there are none."""
+    if _native().loads() == _loads:
+        return False
+    before = _count()
+    _report(_search(_followed))
+    return _count() > before
+
+
+def _count() -> int:
+    return sum(len(each.joined) for each in _followed.values())
+
+
+def _report(rejected: list[str]) -> None:
+    for error in rejected:
+        leave_warning(FlagWarning(error))
+
+
+def _native() -> Any:
+    if not sys.platform.startswith("linux"):
+        message = f"bridge: is for Linux, not {sys.platform}"
+        raise FlagUnsupportedError(message)
+    try:
+        from paddle_flags import _bridges  # type: ignore[attr-defined]  # noqa: PLC0415
+    except ImportError as error:
+        message = (
+            f"bridge: paddle_flags._bridges is missing or needs libstdc++ ({error}): it is built"
+            " where a C++ compiler is installed"
+        )
+        raise FlagUnsupportedError(message) from error
+    return _bridges
+
+
+class _Finder:
+    """Searches again when a package that brings flags has been imported."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Return what other finders find, with a loader that tells of its end."""
+        known = {library.package for each, library in LIBRARIES.items() if each in _followed}
+        if name not in known:
+            return None
+        others = (each for each in sys.meta_path if each is not self)
+        finds = (getattr(each, "find_spec", None) for each in others)
+        found = (find(name, path, target) for find in finds if find)
+        spec = next((each for each in found if each is not None), None)
+        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
+        if execute is None:
+            return spec
+
+        def exec_module(module: Any) -> None:
+            del spec.loader.exec_module
+            execute(module)
+            _report(_search(_followed))
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+_finder = _Finder()
+
+
+# ---- Arguments ----
+
+
+def _library_of(name: str) -> str:
+    if not isinstance(name, str):
+        message = f"bridge: {shown(name)}: expected the name of a library, not {type(name).__name__}"
+        raise FlagTypeError(message)
+    known = _OTHER_NAMES.get(name, name)
+    if known not in LIBRARIES:
+        near = nearest(name, [*LIBRARIES, *_OTHER_NAMES])
+        message = f"bridge({shown(name)}): expected {', '.join(map(repr, LIBRARIES))}{near}"
+        raise FlagArgumentError(message)
+    return known
+
+
+def _check_namespace(namespace: str, names: list[str]) -> None:
+    if namespace and len(names) != 1:
+        message = "bridge: a namespace is for the flags of one library: expected one name with it"
+        raise FlagArgumentError(message)
+    if namespace and names == [ABSL_PY]:
+        message = "bridge: flags of absl-py have no namespace; expected another library, or none"
+        raise FlagArgumentError(message)
+
+
+def _check_found(names: list[str]) -> None:
+    for name in names:
+        if _followed[name].found:
+            continue
+        library = LIBRARIES[name]
+        del _followed[name]
+        if name == ABSL_PY:
+            with importing("bridge", "absl-py", "absl"):
+                import absl.flags  # noqa: F401, PLC0415 - is it installed at all?
+        message = (
+            f"bridge({name!r}): no flags of {library.title} are in this process: {library.load}"
+            " first, or call bridge(), which takes what is loaded later, too"
+        )
+        raise FlagUnsupportedError(message)
+
