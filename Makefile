@@ -1,10 +1,12 @@
 # Needs a C compiler, make, and Python 3.9 or newer with venv and headers; tools/check.sh names what
 # is missing. Everything else goes into $(VENV), installed when a target needs it.
-# Variables: PYTHON= CC= CXX= VENV=, and ARGS= for pytest. PACKAGES= names an environment of the
+# Variables: PYTHON= CC= CXX= VENV=, ARGS= for pytest, and REAL= (empty: no tests beside the real
+# Paddle and PyTorch). PACKAGES= names an environment of the
 # same Python with all packages (make .venv/dev): they are used instead of being installed again.
 PYTHON ?= python3
 VENV   ?= .venv
 PROFILE ?= full
+REAL    ?= build/real
 ifeq ($(origin CC),default)
 CC := cc
 endif
@@ -25,6 +27,8 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 	  while IFS='|' read -r name text; do printf 'make %-18s %s\n' "$$name" "$$text"; done
 
+real: $(REAL)/made ## Install the real Paddle and PyTorch for tests beside them, 1.6 GB, into build/real
+
 demo: $(VENV)/built ## Build the library and the example plugins, and run them from Python
 	@tools/step.sh "Compile three plugins, which do not link the library, and a host in C" \
 	  $(MAKE) -C examples BUILD=$(CURDIR)/build
@@ -33,7 +37,7 @@ demo: $(VENV)/built ## Build the library and the example plugins, and run them f
 test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 	$(PYTEST) -m "not extended" $(ARGS)
 
-test-all: $(VENV)/test ## Run all tests; tests that lack a tool or the network are skipped and name it
+test-all: $(VENV)/test $(if $(REAL),$(REAL)/tried) ## Run all tests; tests that lack a tool or the network are skipped and name it
 	$(PYTEST) $(ARGS)
 
 lint: $(VENV)/dev ## Check style and types of Python and C
@@ -129,8 +133,13 @@ $(VENV)/test $(VENV)/dev $(VENV)/docs $(VENV)/release: $(VENV)/built | check
 	@tools/step.sh "Install the packages for $(@F) into $(VENV)" $(PIP) 'paddle_flags[$(@F)]'
 	@touch $@
 
+# Without these packages, on another system for example, the tests beside them say so.
+$(REAL)/made $(REAL)/tried: tests/real/requirements.txt | check
+	@tools/step.sh "Install the real Paddle and PyTorch into $(REAL)" \
+	  tests/real/install.sh $(PYTHON) $(REAL) $(@F)
+
 check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library wheel sdist release docs clean check
+.PHONY: help real demo test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library wheel sdist release docs clean check

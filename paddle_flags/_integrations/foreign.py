@@ -55,6 +55,11 @@ class Followed:
         self.joined: set[str] = set()  # names here
         self.left_out: dict[str, str] = {}
 
+    @property
+    def title(self) -> str:
+        """The name of the library in messages."""
+        return LIBRARIES[self.name].title.partition(",")[0]
+
     def join(self) -> list[str]:
         """Take its flags; return errors about values that were waiting for them."""
         if self.name == ABSL_PY:
@@ -138,7 +143,7 @@ def sync() -> None:
     the libraries have got since are taken, too. Any thread may call it.
     """
     if _followed:
-        _report(_search(_followed))
+        _search_again()
     for flag in all_flags():
         if flag.defined:
             flag.source  # noqa: B018 - any call about a flag takes over what was assigned
@@ -149,7 +154,7 @@ def library_of(name: str) -> str:
     """Return the title of the library behind a flag, or "" if it is ours alone."""
     for each in _followed.values():
         if name in each.joined:
-            return LIBRARIES[each.name].title.partition(",")[0]
+            return each.title
     return ""
 
 
@@ -167,7 +172,7 @@ def _find_later() -> bool:
     if _native().loads() == _loads:
         return False
     before = _count()
-    _report(_search(_followed))
+    _search_again()
     return _count() > before
 
 
@@ -175,9 +180,16 @@ def _count() -> int:
     return sum(len(each.joined) for each in _followed.values())
 
 
-def _report(rejected: list[str]) -> None:
-    for error in rejected:
+def _search_again() -> None:
+    """Take what has come since, for no call that could raise; the next one warns."""
+    before = [name for each in _followed.values() for name in each.left_out]
+    for error in _search(_followed):
         leave_warning(FlagWarning(error))
+    for each in _followed.values():
+        for name, why in each.left_out.items():
+            if name not in before:
+                message = f"flag '{name}' of {each.title} is left out: {why}"
+                leave_warning(FlagWarning(message))
 
 
 def _native() -> Any:
@@ -214,7 +226,7 @@ class _Finder:
         def exec_module(module: Any) -> None:
             del spec.loader.exec_module
             execute(module)
-            _report(_search(_followed))
+            _search_again()
 
         spec.loader.exec_module = exec_module
         return spec

@@ -116,24 +116,26 @@ class absl_finder {
   absl_finder(const absl_finder &) = delete;
   absl_finder &operator=(const absl_finder &) = delete;
 
-  /* A symbol of this image or of one that it needs; `constant`: of a const function. */
-  void *find(const std::string &rest, bool constant = false) const {
-    std::string symbol = scope_ + rest;
-    if (constant) symbol.insert(3, "K");
-    return image_ ? dlsym(image_, symbol.c_str()) : nullptr;
+  /* A symbol of this image, of one that it needs, or of another: Abseil may be many libraries. */
+  void *find(const std::string &symbol) const {
+    void *address = image_ ? dlsym(image_, symbol.c_str()) : nullptr;
+    std::vector<void *> others;
+    if (!address) others = exported(symbol);
+    return others.empty() ? address : others[0];
   }
 
   /* A function of FlagImpl. */
   template <class Function>
   bool method(const char *rest, Function *out) const {
-    *out = function_at<Function>(find(std::string("14flags_internal8FlagImpl") + rest, true));
+    std::string symbol = "_ZNK" + scope_.substr(3) + "14flags_internal8FlagImpl" + rest;
+    *out = function_at<Function>(find(symbol));
     return *out != nullptr;
   }
 
   /* Returns false if one of them is missing. */
   bool fill(absl_calls *calls) const {
-    std::string vtable = "_ZTV" + scope_.substr(3) + "14flags_internal8FlagImplE";
-    auto *table = static_cast<const char *>(image_ ? dlsym(image_, vtable.c_str()) : nullptr);
+    std::string vtable = "_ZTVN" + scope_.substr(3) + "14flags_internal8FlagImplE";
+    auto *table = static_cast<const char *>(find(vtable));
     calls->table = table ? table + 2 * sizeof(void *) : nullptr;
     return table && fill_setters(calls) && method("4NameEv", &calls->name) &&
            method("8FilenameB5cxx11Ev", &calls->file) && method("4HelpB5cxx11Ev", &calls->help) &&
@@ -145,7 +147,7 @@ class absl_finder {
   /* The letter that the symbols of C++ have for the type of a number, 'S' for a std::string, or 0. */
   char kind_of(const void *id) const {
     static const char text[] = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE";
-    const std::string tag = "13base_internal11FastTypeTagI";
+    const std::string tag = scope_ + "13base_internal11FastTypeTagI";
     for (const char *rest : {"E9dummy_varE", "E9kDummyVarE"}) {
       if (find(tag + text + rest) == id) return 'S';
       for (const char *letter = "bstijlmxyfd"; *letter; letter++) {
@@ -172,7 +174,7 @@ class absl_finder {
     std::string rest = calls->pointer_first
                            ? own + text
                            : theirs + ("PNSt7__cxx1112basic_stringIc" + traits) + "SaIcEEE";
-    calls->parse = function_at<decltype(calls->parse)>(find(parse + rest));
+    calls->parse = function_at<decltype(calls->parse)>(find(scope_ + parse + rest));
     return calls->parse != nullptr;
   }
 
