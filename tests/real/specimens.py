@@ -154,10 +154,10 @@ def build_own(specimen: Specimen, place: Path, packages: Path) -> Path:
 
 PLAIN = """
 #include <pd_flags.h>
-PD_IMPORT_int32({number}, -1);
+PD_IMPORT_{type}({number}, -1);
 PD_IMPORT_string({text}, "none");
 PD_DEFINE_int32(beside, 1, "A flag of the plugin");
-int plugin_number(void) {{ return FLAGS_{number}; }}
+int plugin_number(void) {{ return (int)FLAGS_{number}; }}
 const char *plugin_text(void) {{ return FLAGS_{text}; }}
 int plugin_beside(void) {{ return FLAGS_beside; }}
 """
@@ -197,7 +197,9 @@ def build_plugin(specimen: Specimen, kind: str, place: Path) -> Path:
     names = {"number": specimen.number, "text": specimen.text}
     out = place / f"lib{specimen.name}_{kind}.so"
     if kind == "plain":
-        source = write(place / f"{specimen.name}_plain.c", PLAIN.format(**names))
+        of_type = "int64" if specimen is ABSL_PY else "int32"
+        text = PLAIN.format(type=of_type, **names)
+        source = write(place / f"{specimen.name}_plain.c", text)
         run("cc", "-shared", "-fPIC", f"-I{INCLUDE}", source, "-o", out)
         return out
     text = (COMPAT[specimen.name] + COMPAT_FUNCTIONS).format(**names)
