@@ -86,7 +86,7 @@ static int contains(PyObject *object, PyObject *name) {
   if (!bytes) return contains_by_python(self, name);
   bool found = is_found(text);
   Py_DECREF(bytes);
-  return found;
+  return found ? 1 : contains_by_python(self, name); /* it may have come just now */
 }
 
 /* Calls the Python function that sets, or the one that deletes if `value` is NULL. */

@@ -48,9 +48,9 @@ _OTHER_NAMES = {"torch": "c10", "glog": "gflags", "absl": ABSL_PY}
 class Followed:
     """A library whose flags are taken now and later."""
 
-    def __init__(self, name: str, namespace: str) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.namespace = namespace
+        self.namespace = ""  # in front of names, with a dot
         self.found = False
         self.joined: set[str] = set()  # names here
         self.left_out: dict[str, str] = {}
@@ -103,8 +103,8 @@ def bridge(*libraries: str, namespace: str = "") -> dict[str, str]:
     whenever a name is not found or flags are listed. They get the values that wait for
     them.
 
-    `namespace="torch"` puts `torch.` in front of the names of a library's flags; not
-    for absl-py.
+    `namespace="torch"` puts `torch.` in front of the names of a library's flags that have
+    not joined yet, such as those that were left out before; not for absl-py.
 
     Returns the flags that were left out: their names, as their library has them, and the
     reasons, for example that a flag here has the name already. Raises FlagArgumentError
@@ -117,10 +117,9 @@ def bridge(*libraries: str, namespace: str = "") -> dict[str, str]:
     names = list(dict.fromkeys(map(_library_of, libraries)))
     _check_namespace(namespace, names)
     for name in names or LIBRARIES:
-        known = _followed.get(name)
-        if known is None or (names and not known.joined):
-            space = f"{os.fsdecode(prefix)}." if namespace and name != ABSL_PY else ""
-            _followed[name] = Followed(name, space)
+        followed = _followed.setdefault(name, Followed(name))
+        if namespace:
+            followed.namespace = f"{os.fsdecode(prefix)}."
     rejected = _search(names or LIBRARIES)
     _check_found(names)
     if _find_later not in late.finders:

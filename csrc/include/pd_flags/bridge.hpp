@@ -19,7 +19,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -195,10 +197,30 @@ inline bool is_theirs(const pd_flag *flag, const foreign &theirs) {
   return std::string(now.origin.place) == info.module && theirs.cell;
 }
 
+/* The names of the flags that have joined, by their cells: another call may name a namespace. */
+struct joined_flags {
+  std::mutex mutex;
+  std::map<const void *, std::string> names;
+  static joined_flags &all() {
+    static joined_flags *made = new joined_flags; /* threads may use it at the end */
+    return *made;
+  }
+  void add(const foreign &flag) {
+    std::lock_guard<std::mutex> hold(mutex);
+    names[flag.cell] = flag.name;
+  }
+  std::string name_of(const foreign &flag) {
+    std::lock_guard<std::mutex> hold(mutex);
+    auto found = names.find(flag.cell);
+    return found == names.end() ? flag.name : found->second;
+  }
+};
+
 inline bool is_known(const foreign &flag) {
   pd_flag *known = nullptr;
   pd_cell_info cell = detail::sized<pd_cell_info>();
-  if (pd_flag_find(flag.name.c_str(), &known, nullptr) != PD_OK) return false;
+  std::string name = joined_flags::all().name_of(flag);
+  if (pd_flag_find(name.c_str(), &known, nullptr) != PD_OK) return false;
   for (size_t i = 0; pd_flag_get_cell(known, i, &cell, nullptr) == PD_OK; i++) {
     if (cell.address == flag.cell) return true;
   }
@@ -221,6 +243,7 @@ inline void join(std::unique_ptr<foreign> theirs, outcome &out) {
   pd_flag *flag = nullptr;
   pd_error err;
   if (is_known(*theirs)) return;
+  keep(theirs->cell); /* its library would point to nothing if the variable went */
   pd_flag_def_init(&def, sizeof def, theirs->type);
   if (!load(*theirs, def.default_value)) return;
   std::string text = detail::value_text(theirs->type, def.default_value);
@@ -240,6 +263,7 @@ inline void join(std::unique_ptr<foreign> theirs, outcome &out) {
   if (!flag) return out.leave_out(theirs->name, err.message);
   if (!accepted) out.rejected.push_back(err.message);
   settle(*theirs, flag, text);
+  joined_flags::all().add(*theirs);
   out.joined.push_back(theirs->name);
   theirs.release();
 }

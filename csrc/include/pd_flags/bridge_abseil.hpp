@@ -187,13 +187,14 @@ class absl_finder {
 struct absl_flag : foreign {
   const absl_calls *calls;
   void *flag;
-  char kind;            /* of absl_finder::kind_of */
-  std::string path;     /* of the image that has the flag */
-  std::string seen;     /* the text that the registry is reading */
-  std::mutex mutex;     /* of the next two */
-  std::string wanted;   /* by the registry, and not yet set in Abseil */
-  pd_value value;       /* the same as a value, but for text */
-  bool waits;
+  char kind;          /* of absl_finder::kind_of */
+  std::string path;   /* of the image that has the flag */
+  std::mutex mutex;   /* of what follows */
+  std::string seen;   /* the text that the registry is reading */
+  std::string wanted; /* what the registry has set last, as text */
+  pd_value value;     /* and as a value, but for text */
+  std::string became; /* what Abseil shows for it: 1m for 60s */
+  enum { untouched, waits, done } stage; /* `wanted` is not yet, or is, in Abseil's flag */
 };
 
 template <class T>
@@ -229,13 +230,19 @@ inline bool absl_read(absl_flag &own, pd_value *value) {
   return true;
 }
 
+/* True if Abseil's flag has, or is about to have, what the registry has set last. */
+inline bool is_wanted(const absl_flag &own) {
+  if (own.stage != absl_flag::done) return own.stage == absl_flag::waits;
+  return own.calls->current(own.flag) == own.became;
+}
+
 /* The registry reads and writes with its lock held. Setting Abseil's flag runs its callbacks, so
  * that waits for the watcher, which has no lock; meanwhile the flag reads as what was wanted. */
 inline bool absl_get(void *cell, pd_value *value) {
   absl_flag &own = *static_cast<absl_flag *>(cell);
   std::lock_guard<std::mutex> hold(own.mutex);
   if (ended()) return false;
-  if (!own.waits) return absl_read(own, value);
+  if (!is_wanted(own)) return absl_read(own, value);
   own.seen = own.wanted;
   *value = own.value;
   if (own.type == PD_TYPE_string) value->str = own.seen.c_str();
@@ -245,27 +252,37 @@ inline bool absl_get(void *cell, pd_value *value) {
 inline void absl_put(void *cell, pd_value value) {
   absl_flag &own = *static_cast<absl_flag *>(cell);
   std::lock_guard<std::mutex> hold(own.mutex);
-  own.wanted = detail::value_text(own.type, value);
+  std::string text = detail::value_text(own.type, value);
+  pd_value now = pd_value();
+  if (is_wanted(own) ? own.wanted == text
+                     : absl_read(own, &now) && detail::value_text(own.type, now) == text) {
+    return;
+  }
+  own.wanted = text;
   own.value = value;
-  own.waits = true;
+  own.stage = absl_flag::waits;
 }
 
 static const pd_cell_access absl_access __attribute__((unused)) = {sizeof(pd_cell_access), absl_get,
                                                                    absl_put};
 
+inline bool take_wanted(absl_flag &own, std::string *text) {
+  std::lock_guard<std::mutex> hold(own.mutex);
+  *text = own.wanted;
+  return own.stage == absl_flag::waits && !ended();
+}
+
 inline void absl_watch(pd_flag *, void *context) {
   absl_flag &own = *static_cast<absl_flag *>(context);
-  std::string error, wanted;
-  do {
-    {
-      std::lock_guard<std::mutex> hold(own.mutex);
-      if (ended() || !own.waits) return;
-      wanted = own.wanted;
-    }
-    own.calls->parse(own.flag, view_of(*own.calls, wanted.c_str()), &error);
+  std::string error, text;
+  while (take_wanted(own, &text)) {
+    own.calls->parse(own.flag, view_of(*own.calls, text.c_str()), &error);
+    std::string became = own.calls->current(own.flag);
     std::lock_guard<std::mutex> hold(own.mutex);
-    own.waits = own.wanted != wanted;
-  } while (own.waits);
+    if (own.wanted != text) continue; /* another thread has set it */
+    own.became = became;
+    own.stage = absl_flag::done;
+  }
 }
 
 inline bool absl_accepts(const pd_flag_entry *const *entries, void *context, char *why,
@@ -274,7 +291,7 @@ inline bool absl_accepts(const pd_flag_entry *const *entries, void *context, cha
   std::string text = detail::value_text(own.type, entries[0]->value);
   return detail::ask_catching(why, size, [&] {
     if (own.calls->accepts(own.flag, view_of(*own.calls, text.c_str()))) return true;
-    detail::write_why(why, size, "a value that Abseil accepts");
+    detail::write_why(why, size, "expected a value that Abseil accepts");
     return false;
   });
 }
@@ -314,7 +331,7 @@ inline void add_absl_flag(const absl_finder &finder, const absl_calls *calls, vo
   flag->flag = theirs;
   flag->kind = finder.kind_of(calls->type(theirs));
   flag->path = dladdr(theirs, &here) && here.dli_fname ? here.dli_fname : "";
-  flag->waits = false;
+  flag->stage = absl_flag::untouched;
   flag->own_name = text_of(*calls, calls->name(theirs));
   flag->name = name_space + flag->own_name;
   flag->help = calls->help(theirs);

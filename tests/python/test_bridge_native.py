@@ -1,0 +1,323 @@
+"""bridge() and sync() with flags of gflags and of Abseil, as Debian has them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import build_plugin, require, run, write
+
+pytestmark = pytest.mark.extended
+
+GFLAGS = """
+#include <gflags/gflags.h>
+DEFINE_int32(g_level, 6, "A number");
+DEFINE_string(g_mode, "fast", "A text");
+static bool is_even(const char *, gflags::int32 value) { return value % 2 == 0; }
+DEFINE_validator(g_level, &is_even);
+extern "C" int level() { return FLAGS_g_level; }
+extern "C" void assign(int value) { FLAGS_g_level = value; }
+"""
+
+ABSEIL = """
+#include <absl/flags/flag.h>
+#include <absl/flags/reflection.h>
+#include <absl/time/time.h>
+#include <cstdio>
+#include <string>
+#include <vector>
+static int changes = 0;
+ABSL_FLAG(bool, a_check, false, "A bool");
+ABSL_FLAG(int16_t, a_short, 6, "A short number");
+ABSL_FLAG(int, a_level, 6, "A number").OnUpdate([] { changes++; });
+ABSL_FLAG(uint32_t, a_count, 6, "A number");
+ABSL_FLAG(int64_t, a_big, 6, "A number");
+ABSL_FLAG(uint64_t, a_bytes, 6, "A number");
+ABSL_FLAG(float, a_share, 0.5, "A fraction");
+ABSL_FLAG(double, a_ratio, 0.1, "A fraction");
+ABSL_FLAG(std::string, a_mode, "fast", "A text");
+ABSL_FLAG(absl::Duration, a_delay, absl::Seconds(2), "A duration");
+ABSL_FLAG(std::vector<std::string>, a_list, {}, "A list");
+ABSL_RETIRED_FLAG(int, a_old, 6, "A retired flag");
+extern "C" int level() { return absl::GetFlag(FLAGS_a_level); }
+extern "C" int updates() { return changes; }
+extern "C" void assign(int value) { absl::SetFlag(&FLAGS_a_level, value); }
+extern "C" void shorten(int value) { absl::SetFlag(&FLAGS_a_share, 1.0f / value); }
+extern "C" int seconds() { return static_cast<int>(absl::ToInt64Seconds(absl::GetFlag(FLAGS_a_delay))); }
+"""
+
+ABSEIL_PARTS = "reflection internal marshalling commandlineflag config private_handle_accessor"
+
+
+@pytest.fixture(scope="module")
+def gflags(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a library that has flags of gflags."""
+    require("libgflags-dev", "gflags/gflags.h")
+    place = tmp_path_factory.mktemp("gflags")
+    out = place / "libg.so"
+    run("g++", "-shared", "-fPIC", write(place / "g.cpp", GFLAGS), "-o", out, "-lgflags")
+    return out
+
+
+@pytest.fixture(scope="module")
+def abseil(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a library that has flags of Abseil."""
+    require("libabsl-dev", "absl/flags/flag.h")
+    place = tmp_path_factory.mktemp("abseil")
+    out = place / "liba.so"
+    libraries = [f"-labsl_flags_{part}" for part in ABSEIL_PARTS.split()]
+    libraries += [f"-labsl_{part}" for part in "strings time hash raw_hash_set base".split()]
+    source = write(place / "a.cpp", ABSEIL)
+    run("g++", "-std=c++17", "-shared", "-fPIC", source, "-o", out, *libraries)
+    return out
+
+
+def program(script: str, *arguments: object, **options: object) -> list[str]:
+    head = "import ctypes, sys, paddle_flags as pf\n"
+    ended = run(sys.executable, "-c", head + script, *arguments, **options)
+    return ended.stdout.splitlines()
+
+
+def test_the_types_of_abseil_have_their_types_here(abseil):
+    told = program(
+        """
+own = ctypes.CDLL(sys.argv[1])
+print(pf.bridge("abseil"))
+for name in sorted(pf.FLAGS):
+    flag = pf.FLAGS[name]
+    print(name, flag.type, flag.value, flag.default, flag.help, flag.source)
+print(pf.FLAGS["a_level"].module == own._name, pf.FLAGS["a_level"].file.endswith("a.cpp"))
+""",
+        abseil,
+    )
+    assert told == [
+        "{}",
+        "a_big int64 6 6 A number default",
+        "a_bytes uint64 6 6 A number default",
+        "a_check bool False False A bool default",
+        "a_count uint32 6 6 A number default",
+        "a_delay string 2s 2s A duration default",
+        "a_level int32 6 6 A number default",
+        "a_list string   A list default",
+        "a_mode string fast fast A text default",
+        "a_ratio double 0.1 0.1 A fraction default",
+        "a_share double 0.5 0.5 A fraction default",
+        "a_short int32 6 6 A short number default",
+        "True True",
+    ]
+
+
+def test_abseil_is_in_step_in_both_directions_and_keeps_sources(abseil):
+    told = program(
+        """
+own = ctypes.CDLL(sys.argv[1])
+pf.bridge("abseil")
+own.assign(8)
+print(pf.FLAGS.a_level, pf.FLAGS["a_level"].source, own.updates())
+pf.FLAGS.a_level = 9
+print(own.level(), own.updates(), pf.FLAGS["a_level"].history[0].place.endswith("1"))
+rest = ["--a_delay=120s", "--a_share=0.1", "--a_list=x,y", "--a_short=-3", "--a_check"]
+pf.parse(["program", *rest])
+for name in ("a_delay", "a_share", "a_list", "a_short", "a_check"):
+    print(name, pf.FLAGS[name].value, pf.FLAGS[name].source)
+print(own.seconds())
+own.shorten(4)
+print(pf.FLAGS.a_share, pf.FLAGS["a_share"].source)
+with pf.override(a_level=1):
+    print(own.level())
+print(own.level())
+pf.FLAGS["a_level"].reset()
+print(own.level(), pf.FLAGS.a_level)
+""",
+        abseil,
+    )
+    assert told == [
+        "8 run time 2",
+        "9 3 False",
+        "a_delay 120s argv",
+        "a_share 0.1 argv",
+        "a_list x,y argv",
+        "a_short -3 argv",
+        "a_check True argv",
+        "120",
+        "0.25 run time",
+        "1",
+        "9",
+        "6 6",
+    ]
+
+
+def test_what_abseil_or_gflags_rejects_is_rejected_and_nothing_changes(abseil, gflags):
+    told = program(
+        """
+ctypes.CDLL(sys.argv[1])
+own = ctypes.CDLL(sys.argv[2])
+pf.bridge("abseil", "gflags")
+for name, text in (("a_delay", "soon"), ("a_short", "40000"), ("g_level", "7")):
+    try:
+        pf.FLAGS[name].set_from_string(text)
+    except pf.FlagError as error:
+        print(error)
+print(pf.FLAGS.a_delay, pf.FLAGS.a_short, pf.FLAGS.g_level, own.level())
+try:
+    pf.parse(["program", "--g_mode=slow", "--g_level=3"], exit=False)
+except pf.FlagParseError as error:
+    print(error)
+print(pf.FLAGS.g_mode)
+""",
+        abseil,
+        gflags,
+    )
+    assert told[0] == "a_delay=soon: expected a value that Abseil accepts"
+    assert told[1].startswith("a_short=40000: ")
+    assert told[2].startswith("g_level=7: ")
+    assert told[3] == "2s 6 6 6"
+    assert told[4].startswith("--g_level=3")
+    assert told[5] == "fast"
+
+
+def test_validators_and_watchers_here_serve_flags_of_the_library(gflags):
+    told = program(
+        """
+own = ctypes.CDLL(sys.argv[1])
+pf.bridge("gflags")
+seen = []
+@pf.validator("g_level")
+def small(value):
+    return value < 100
+pf.FLAGS["g_level"].watch(lambda flag: seen.append(flag.value))
+try:
+    pf.FLAGS.g_level = 200
+except pf.FlagError as error:
+    print(error)
+own.assign(8)
+print(seen)
+pf.sync()
+print(seen)
+own.assign(200)  # what a program has done can't be refused
+print(pf.FLAGS.g_level, seen)
+""",
+        gflags,
+    )
+    assert "g_level=200" in told[0]
+    assert told[1:] == ["[]", "[8]", "200 [8, 200]"]
+
+
+def test_libraries_that_come_later_are_found_and_get_their_values(abseil, gflags):
+    told = program(
+        """
+print(pf.bridge())
+pf.parse(["program", "--g_level=8", "--a_level=9", "--a_delay=soon"], allow_pending=True)
+own = ctypes.CDLL(sys.argv[1])
+print(pf.FLAGS.g_level, own.level(), pf.FLAGS["g_level"].source)
+other = ctypes.CDLL(sys.argv[2])
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    print("a_level" in pf.FLAGS, other.level())
+    pf.sync()
+print(*[str(each.message) for each in caught])
+print(pf.FLAGS.a_delay, len(list(pf.FLAGS)))
+""",
+        gflags,
+        abseil,
+    )
+    assert told[:3] == ["{}", "8 8 argv", "True 9"]
+    assert "a_delay=soon" in told[3]
+    assert told[4] == "2s 13"
+
+
+def test_a_name_that_is_taken_is_left_out_and_a_namespace_helps(gflags):
+    told = program(
+        """
+own = ctypes.CDLL(sys.argv[1])
+pf.define("g_level", 1, "The first of this name")
+left_out = pf.bridge("gflags")
+print(list(left_out), left_out["g_level"])
+pf.FLAGS.g_level = 4
+print(own.level())
+print(pf.bridge("gflags", namespace="g"), "g.g_level" in pf.FLAGS)
+pf.FLAGS["g.g_level"].value = 8
+print(own.level(), pf.FLAGS.g_level)
+""",
+        gflags,
+    )
+    assert told[0].startswith("['g_level'] 'g_level' is already defined")
+    assert told[1:] == ["6", "{} True", "8 4"]
+
+
+def test_a_library_with_bridged_flags_stays_when_it_is_closed(gflags):
+    told = program(
+        """
+import _ctypes
+own = ctypes.CDLL(sys.argv[1])
+pf.bridge("gflags")
+_ctypes.dlclose(own._handle)
+pf.FLAGS.g_level = 8
+pf.sync()
+print(pf.FLAGS.g_level)
+""",
+        gflags,
+    )
+    assert told == ["8"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ("bridge('gflag')", "bridge('gflag'): expected 'paddle', 'c10', 'gflags', 'abseil',"
+         " 'absl-py'; did you mean 'gflags'?"),
+        ("bridge('paddle')", "bridge('paddle'): no flags of Paddle are in this process: import"
+         " paddle first, or call bridge(), which takes what is loaded later, too"),
+        ("bridge(3)", "bridge: 3: expected the name of a library, not int"),
+        ("bridge(namespace='x')", "bridge: a namespace is for the flags of one library: expected"
+         " one name with it"),
+        ("bridge('absl-py', namespace='x')", "bridge: flags of absl-py have no namespace; expected"
+         " another library, or none"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_errors_that_say_what_is_expected(call, error):
+    script = f"try: pf.{call}\nexcept pf.FlagError as error: print(error)\nprint(len(pf.FLAGS))"
+    assert program(script) == [error, "0"]
+
+
+def test_a_process_ends_well_with_strings_of_other_libraries_bridged(gflags, abseil):
+    ended = subprocess.run(
+        [sys.executable, "-c", "import atexit, ctypes, sys, paddle_flags as pf\n"
+         "atexit.register(lambda: print(pf.FLAGS.g_mode, pf.FLAGS.a_mode))\n"
+         "for each in sys.argv[1:]: ctypes.CDLL(each)\n"
+         "pf.bridge(); pf.FLAGS.update(g_mode='x' * 100, a_mode='y' * 100)", gflags, abseil],
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (0, f"{'x' * 100} {'y' * 100}\n"), ended.stderr
+
+
+HEADER = """
+#define PD_HEADER_ONLY
+#include <pd_flags/bridge_abseil.hpp>
+#include <pd_flags/bridge_c10.hpp>
+#include <pd_flags/bridge_gflags.hpp>
+#include <pd_flags/bridge_paddle.hpp>
+extern "C" __attribute__((visibility("default"))) size_t bridge_all() {
+  return pd::bridge_abseil() + pd::bridge_gflags() * 1000 + pd::bridge_c10() + pd::bridge_paddle();
+}
+"""
+
+
+@pytest.mark.parametrize("standard", ["c++11", "c++20"])
+def test_the_headers_bridge_from_c_plus_plus_too(standard, gflags, abseil, tmp_path):
+    source = write(tmp_path / "bridge.cpp", HEADER)
+    plugin = build_plugin(tmp_path / "libbridge.so", source, flags=(f"-std={standard}",))
+    told = program(
+        """
+for path in sys.argv[1:3]: ctypes.CDLL(path)
+host = ctypes.CDLL(pf.load_plugin(sys.argv[3]).path)
+print(host.bridge_all(), host.bridge_all(), pf.FLAGS.a_delay, pf.FLAGS.g_mode)
+""",
+        gflags,
+        abseil,
+        plugin,
+    )
+    assert told == ["2011 0 2s fast"]
