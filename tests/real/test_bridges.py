@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from support import INCLUDE, run, write
+from documents import blocks, commands
+from support import INCLUDE, ROOT, run, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -226,51 +228,29 @@ def test_all_flags_of_c10_are_found_with_their_types(real):
     assert {name: types[name] for name in C10_TYPES} == C10_TYPES
 
 
-PLUGIN = """
-#include <pd_flags.h>
-PD_IMPORT_bool(check_nan_inf, false);
-PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
-int sees_check(void) { return FLAGS_check_nan_inf; }
-int level(void) { return FLAGS_alpha_level; }
-"""
-
-PROGRAM = """
-import ctypes, sys
-import paddle
-import paddle_flags as pf
-
-pf.bridge("paddle")
-plugin = ctypes.CDLL(pf.load_plugin(sys.argv.pop(1)).path)
-pf.parse()
-print("plugin:", bool(plugin.sees_check()), plugin.level())
-print("paddle:", paddle.get_flags("FLAGS_check_nan_inf"))
-try:
-    paddle.log(paddle.to_tensor([-1.0]))
-    print("no NaN noticed")
-except RuntimeError as error:
-    print("noticed:", "NAN or INF" in str(error))
-"""
-
-
-def test_a_flag_on_the_command_line_reaches_paddles_kernels_and_a_plugin(real, tmp_path):
-    source = write(tmp_path / "alpha.c", PLUGIN)
-    run("cc", "-shared", "-fPIC", f"-I{INCLUDE}", source, "-o", tmp_path / "libalpha.so")
-    plugin = tmp_path / "libalpha.so"
-    lines = told(real, PROGRAM, plugin, "--check_nan_inf", "--alpha_level=9")
-    assert [line for line in lines if "PRECISION" not in line] == [
-        "plugin: True 9",
-        "paddle: {'FLAGS_check_nan_inf': True}",
-        "noticed: True",
-    ]
-    lines = told(real, PROGRAM, plugin)
-    assert lines == [
-        "plugin: False 6",
-        "paddle: {'FLAGS_check_nan_inf': False}",
-        "no NaN noticed",
-    ]
-    ended = real.end(PROGRAM, plugin, "--check_nan_ini")
-    assert ended.returncode == 2
-    assert "did you mean '--check_nan_inf'?" in ended.stderr
+def test_the_page_about_other_libraries_shows_what_a_terminal_shows(real, tmp_path):
+    page = ROOT / "docs" / "how-to" / "use-beside-other-libraries.md"
+    found = blocks(page.read_text("utf-8"))
+    for block in found:
+        if block.file:
+            write(tmp_path / block.file, block.text)
+    run("cc", "-shared", "-fPIC", f"-I{INCLUDE}", "alpha.c", "-o", "libalpha.so", cwd=tmp_path)
+    shown = commands(next(block.text for block in found if block.language == "text"))
+    for command, expected in shown[1:]:
+        assert command.startswith("python program.py")
+        ended = subprocess.run(
+            [real.python, "-W", "ignore", *command.split()[1:]],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        # Paddle writes to the terminal itself, at its own time.
+        assert sorted(ended.stdout.splitlines()) == sorted(expected.splitlines())
+        assert ended.returncode == (2 if "error" in expected else 0)
 
 
 def test_paddle_torch_and_absl_in_one_process_are_one_registry(real):
