@@ -126,9 +126,9 @@ def extension(name, sources):
         language="c",  # so the linker is C's
         include_dirs=[str(INCLUDE)],
         define_macros=[("Py_LIMITED_API", "0x03090000")] if LIMITED_API else [],
-        # The templates of std::string are instantiated, so an old libstdc++ is enough.
+        # C++20 instantiates std::string here, so an old libstdc++ is enough.
         extra_compile_args=[
-            *(["-std=c++17", "-D_GLIBCXX_EXTERN_TEMPLATE=0"] if cxx else []),
+            *(["-std=c++2a", "-fno-sized-deallocation"] if cxx else []),
             *["-fvisibility=hidden", *HARDEN],
         ],
         # nodelete: the registry may call functions of these modules at any time.
