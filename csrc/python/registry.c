@@ -124,8 +124,9 @@ static void replace(PyObject **where, PyObject *value) {
 PyObject *fast_attach(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
   PyObject *object, *known, *find, *get, *set, *drop, *has, *finders;
-  if (!PyArg_ParseTuple(arguments, "O!O!OOOOOO!:attach", state->registry_base, &object, &PyDict_Type,
-                        &known, &find, &get, &set, &drop, &has, &PyList_Type, &finders)) {
+  if (!PyArg_ParseTuple(arguments, "O!O!OOOOOO!:attach", state->registry_base, &object,
+                        &PyDict_Type, &known, &find, &get, &set, &drop, &has, &PyList_Type,
+                        &finders)) {
     return NULL;
   }
   registry_object *self = (registry_object *)object;
