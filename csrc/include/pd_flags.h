@@ -258,14 +258,18 @@ typedef bool (*pd_converter)(const char *text, void *context, pd_writer write, v
 
 /* How the registry reads and writes a variable that is not of the C type of the flag, such as a
  * std::string: by functions of the module, called with the lock of the registry held. They must
- * not call anything that may call the registry, and must not throw. */
+ * not call anything that may call the registry, and must not throw. `get` and `put` are for
+ * strings, `load` and `store` for the other types. `get` and `load` may be NULL if no code assigns
+ * to the variable. */
 typedef struct pd_cell_access {
-  size_t size; /* of this struct, in bytes */
-  /* Stores the value in *value; text must stay valid until the next call for this cell. Returns
-   * false if there is none any more. May be NULL if no code assigns to the variable. */
-  bool (*get)(void *cell, pd_value *value);
-  /* Sets the variable. Text stays valid. */
-  void (*put)(void *cell, pd_value value);
+  size_t size;                                /* of this struct, in bytes */
+  const char *(*get)(void *cell);             /* returns the value, valid until the next call
+                                                 for this cell, or NULL if there is none any
+                                                 more */
+  void (*put)(void *cell, const char *text);  /* set it to `text`, which stays valid */
+  bool (*load)(void *cell, pd_value *value);  /* stores the value in *value, or returns false if
+                                                 there is none any more */
+  void (*store)(void *cell, pd_value value);
 } pd_cell_access;
 
 struct pd_flag;

@@ -151,16 +151,16 @@ typedef struct counted {
   char text[16];
 } counted;
 
-static bool get_counted(void *cell, pd_value *value) {
+static const char *get_counted(void *cell) {
   counted *own = cell;
   own->text[own->length] = '\0';
-  value->str = own->text;
-  return true;
+  return own->text;
 }
-static void put_counted(void *cell, pd_value value) {
+
+static void put_counted(void *cell, const char *text) {
   counted *own = cell;
-  own->length = strlen(value.str);
-  memcpy(own->text, value.str, own->length);
+  own->length = strlen(text);
+  memcpy(own->text, text, own->length);
 }
 
 static pd_flag *define_mode(counted *cell, const pd_cell_access *access) {
@@ -175,13 +175,14 @@ static pd_flag *define_mode(counted *cell, const pd_cell_access *access) {
 
 TEST(a_string_of_another_kind_follows_its_flag_and_is_followed) {
   static counted cell;
-  static const pd_cell_access access = {sizeof access, get_counted, put_counted};
+  static const pd_cell_access access = {
+      .size = sizeof access, .get = get_counted, .put = put_counted};
   const char *value;
   pd_flag *flag = define_mode(&cell, &access);
   CHECK(cell.length == 4);
   CHECK_OK(pd_flag_set_string(flag, "faster", &err));
   CHECK(cell.length == 6);
-  put_counted(&cell, (pd_value){.str = "best"});
+  put_counted(&cell, "best");
   CHECK_OK(pd_flag_get_string(flag, &value, &err));
   CHECK_STR(value, "best");
   pd_cell_info info = {.size = sizeof info};
@@ -189,13 +190,13 @@ TEST(a_string_of_another_kind_follows_its_flag_and_is_followed) {
   CHECK(info.in_step);
 }
 
-static bool get_none(void *cell, pd_value *value) {
-  (void)cell, (void)value;
-  return false;
+static const char *get_none(void *cell) {
+  (void)cell;
+  return NULL;
 }
 
 TEST(a_variable_that_has_no_value_any_more_leaves_the_flag_its_value) {
-  static const pd_cell_access access = {sizeof access, get_none, put_counted};
+  static const pd_cell_access access = {.size = sizeof access, .get = get_none, .put = put_counted};
   static counted cell;
   pd_flag *flag = define_mode(&cell, &access);
   const char *text = NULL;
@@ -205,7 +206,7 @@ TEST(a_variable_that_has_no_value_any_more_leaves_the_flag_its_value) {
 }
 
 TEST(an_access_without_put_is_refused) {
-  static const pd_cell_access access = {sizeof access, get_counted, NULL};
+  static const pd_cell_access access = {.size = sizeof access, .get = get_counted};
   static counted cell;
   pd_flag_def def;
   pd_flag_def_init(&def, sizeof def, PD_TYPE_string);
@@ -213,36 +214,52 @@ TEST(an_access_without_put_is_refused) {
   def.cell = &cell;
   def.access = &access;
   CHECK_STATUS(pd_flag_register(&def, NULL, &err), PD_ERR_ARGUMENT,
-               "definition of 'mode': its access: expected a size of 24, and put");
+               "definition of 'mode': its access is not that of string: expected a "
+               "size of 24, and put");
 }
 
 /* A number that is kept as text, as some libraries keep theirs. */
 static char written[32] = "6";
 
-static bool get_written(void *cell, pd_value *value) {
+static bool load_written(void *cell, pd_value *value) {
   value->i64 = strtol(cell, NULL, 10);
   return true;
 }
-static void put_written(void *cell, pd_value value) {
+static void store_written(void *cell, pd_value value) {
   snprintf(cell, sizeof written, "%lld", (long long)value.i64);
 }
 
-TEST(a_number_of_another_kind_follows_its_flag_and_is_followed) {
-  static const pd_cell_access access = {sizeof access, get_written, put_written};
+static pd_flag_def written_level(const pd_cell_access *access) {
   pd_flag_def def;
-  int32_t value;
   pd_flag_def_init(&def, sizeof def, PD_TYPE_int32);
   def.name = "level";
   def.default_value.i64 = 6;
   def.cell = written;
-  def.access = &access;
+  def.access = access;
+  return def;
+}
+
+TEST(a_number_of_another_kind_follows_its_flag_and_is_followed) {
+  static const pd_cell_access access = {
+      .size = sizeof access, .load = load_written, .store = store_written};
+  pd_flag_def def = written_level(&access);
+  int32_t value;
   def.assignable = true;
   pd_flag *flag = define(&def);
   CHECK_OK(pd_flag_set_int32(flag, 7, &err));
   CHECK_STR(written, "7");
-  put_written(written, (pd_value){.i64 = 12});
+  store_written(written, (pd_value){.i64 = 12});
   CHECK_OK(pd_flag_get_int32(flag, &value, &err));
   CHECK(value == 12);
+}
+
+TEST(an_access_for_a_number_has_a_function_that_stores_it) {
+  static const pd_cell_access for_text = {offsetof(pd_cell_access, load), get_counted, put_counted,
+                                          NULL, NULL};
+  pd_flag_def def = written_level(&for_text);
+  CHECK_STATUS(pd_flag_register(&def, NULL, &err), PD_ERR_ARGUMENT,
+               "definition of 'level': its access is not that of int32: expected a "
+               "size of 40, and store");
 }
 
 /* ---- Defaults that are given later ---- */

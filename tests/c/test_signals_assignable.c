@@ -57,17 +57,17 @@ static int puts_seen;
 static void raise_it(void) {
   if (raising) raise(SIGUSR1);
 }
-static bool get(void *cell, pd_value *value) {
+static const char *get(void *cell) {
   if (reading) raise_it();
-  value->str = cell;
-  return true;
+  return cell;
 }
-static void put(void *cell, pd_value value) {
+static void put(void *cell, const char *value) {
   puts_seen++;
   raise_it();
-  snprintf(cell, sizeof kept, "%s", value.str);
+  snprintf(cell, sizeof kept, "%s", value);
 }
-static const pd_cell_access access_by_code = {sizeof(pd_cell_access), get, put};
+static const pd_cell_access access_by_code = {
+    .size = sizeof(pd_cell_access), .get = get, .put = put};
 
 static void define_all(void) {
   struct sigaction action = {.sa_handler = read_all};

@@ -121,19 +121,18 @@ PD__LOCAL inline std::string &text_make(text_cell &cell) {
   return text_of(cell);
 }
 
-PD__LOCAL inline bool text_get(void *cell, pd_value *value) {
-  value->str = text_make(*static_cast<text_cell *>(cell)).c_str();
-  return true;
+PD__LOCAL inline const char *text_get(void *cell) {
+  return text_make(*static_cast<text_cell *>(cell)).c_str();
 }
 
 /* A string that already has the value is left alone, so its c_str() stays valid. If memory is
  * out, the old value stays, and the registry treats it as an assignment. */
-PD__LOCAL inline void text_put(void *cell, pd_value value) {
+PD__LOCAL inline void text_put(void *cell, const char *value) {
 #ifdef __EXCEPTIONS
   try {
 #endif
     std::string &text = text_make(*static_cast<text_cell *>(cell));
-    if (text != value.str) text = value.str;
+    if (text != value) text = value;
 #ifdef __EXCEPTIONS
   } catch (const std::bad_alloc &) {
   }
@@ -245,8 +244,8 @@ PD__LOCAL inline void refused_definitions(std::vector<std::string> &out) {
 /* ---- Access ---- */
 
 /* One copy for each file, so that nothing is exported. */
-static const pd_cell_access text_access __attribute__((unused)) = {sizeof(pd_cell_access),
-                                                                   text_get, text_put};
+static const pd_cell_access text_access __attribute__((unused)) = {
+    sizeof(pd_cell_access), text_get, text_put, nullptr, nullptr};
 
 }  // namespace detail
 }  // namespace pd

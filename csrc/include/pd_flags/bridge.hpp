@@ -149,17 +149,15 @@ inline std::atomic<bool> &ended() {
 
 inline void end() { ended() = true; }
 
-inline bool text_get(void *cell, pd_value *value) {
-  return !ended() && detail::string_get(cell, value);
+inline const char *text_get(void *cell) { return ended() ? nullptr : detail::string_get(cell); }
+
+inline void text_put(void *cell, const char *text) {
+  if (ended() || *static_cast<std::string *>(cell) == text) return;
+  detail::string_put(cell, text);
 }
 
-inline void text_put(void *cell, pd_value value) {
-  if (ended() || *static_cast<std::string *>(cell) == value.str) return;
-  detail::string_put(cell, value);
-}
-
-static const pd_cell_access text_access __attribute__((unused)) = {sizeof(pd_cell_access),
-                                                                   text_get, text_put};
+static const pd_cell_access text_access __attribute__((unused)) = {
+    sizeof(pd_cell_access), text_get, text_put, nullptr, nullptr};
 
 template <class T>
 void load_as(const void *cell, pd_value &value) {
@@ -168,7 +166,11 @@ void load_as(const void *cell, pd_value &value) {
 
 inline bool load(const foreign &flag, pd_value &value) {
   value = pd_value();
-  if (flag.access) return flag.access->get(flag.cell, &value);
+  if (flag.access && flag.type == PD_TYPE_string) {
+    value.str = flag.access->get(flag.cell);
+    return value.str != nullptr;
+  }
+  if (flag.access) return flag.access->load(flag.cell, &value);
 #define PD__BRIDGE_LOAD(name, number, ctype, member) \
   case PD_TYPE_##name: load_as<ctype>(flag.cell, value); break;
   switch (flag.type) { PD_TYPE_MAP(PD__BRIDGE_LOAD) }
@@ -178,7 +180,8 @@ inline bool load(const foreign &flag, pd_value &value) {
 
 /* As if the program assigned it: nothing is asked or notified. */
 inline void store(const foreign &flag, const pd_value &value) {
-  if (flag.access) return flag.access->put(flag.cell, value);
+  if (flag.access && flag.type == PD_TYPE_string) return flag.access->put(flag.cell, value.str);
+  if (flag.access) return flag.access->store(flag.cell, value);
 #define PD__BRIDGE_STORE(name, number, ctype, member) \
   case PD_TYPE_##name: *static_cast<ctype *>(flag.cell) = detail::value_type<ctype>::get(value); break;
   switch (flag.type) { PD_TYPE_MAP(PD__BRIDGE_STORE) }

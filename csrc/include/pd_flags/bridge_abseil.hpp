@@ -240,7 +240,7 @@ inline bool is_wanted(const absl_flag &own) {
 
 /* The registry reads and writes with its lock held. Setting Abseil's flag runs its callbacks, so
  * that waits for the watcher, which has no lock; meanwhile the flag reads as what was wanted. */
-inline bool absl_get(void *cell, pd_value *value) {
+inline bool absl_load(void *cell, pd_value *value) {
   absl_flag &own = *static_cast<absl_flag *>(cell);
   std::lock_guard<std::mutex> hold(own.mutex);
   if (ended()) return false;
@@ -251,7 +251,7 @@ inline bool absl_get(void *cell, pd_value *value) {
   return true;
 }
 
-inline void absl_put(void *cell, pd_value value) {
+inline void absl_store(void *cell, pd_value value) {
   absl_flag &own = *static_cast<absl_flag *>(cell);
   std::lock_guard<std::mutex> hold(own.mutex);
   std::string text = detail::value_text(own.type, value);
@@ -265,8 +265,19 @@ inline void absl_put(void *cell, pd_value value) {
   own.stage = absl_flag::waits;
 }
 
-static const pd_cell_access absl_access __attribute__((unused)) = {sizeof(pd_cell_access), absl_get,
-                                                                   absl_put};
+inline const char *absl_get(void *cell) {
+  pd_value value;
+  return absl_load(cell, &value) ? value.str : nullptr;
+}
+
+inline void absl_put(void *cell, const char *text) {
+  pd_value value;
+  value.str = text;
+  absl_store(cell, value);
+}
+
+static const pd_cell_access absl_access __attribute__((unused)) = {
+    sizeof(pd_cell_access), absl_get, absl_put, absl_load, absl_store};
 
 inline bool take_wanted(absl_flag &own, std::string *text) {
   std::lock_guard<std::mutex> hold(own.mutex);

@@ -57,15 +57,14 @@ PD__INLINE void put(pd_value &to, T value) {
 /* ---- Text ---- */
 
 /* A cell that is a std::string constructed elsewhere. */
-PD__LOCAL inline bool string_get(void *cell, pd_value *value) {
-  value->str = static_cast<std::string *>(cell)->c_str();
-  return true;
+PD__LOCAL inline const char *string_get(void *cell) {
+  return static_cast<std::string *>(cell)->c_str();
 }
-PD__LOCAL inline void string_put(void *cell, pd_value value) {
-  *static_cast<std::string *>(cell) = value.str;
+PD__LOCAL inline void string_put(void *cell, const char *value) {
+  *static_cast<std::string *>(cell) = value;
 }
-static const pd_cell_access string_access __attribute__((unused)) = {sizeof(pd_cell_access),
-                                                                     string_get, string_put};
+static const pd_cell_access string_access __attribute__((unused)) = {
+    sizeof(pd_cell_access), string_get, string_put, nullptr, nullptr};
 
 /* Used instead of std::to_string, where gcc emits a unique symbol: glibc never unloads a library
  * that has one. */

@@ -154,9 +154,12 @@ static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
 
 static pd_status check_access(const pd_flag_def *def, pd_error *err) {
   const pd_cell_access *access = def->access;
-  if (!access || (access->put && access->size >= sizeof *access)) return PD_OK;
-  return refuse(def, err, PD_ERR_ARGUMENT, "its access: expected a size of %zu, and put",
-                sizeof *access);
+  bool text = def->type == PD_TYPE_string;
+  size_t size = text ? offsetof(pd_cell_access, load) : sizeof *access;
+  if (!access || (access->size >= size && (text ? !!access->put : !!access->store))) return PD_OK;
+  return refuse(def, err, PD_ERR_ARGUMENT,
+                "its access is not that of %s: expected a size of %zu, and %s",
+                pd__type_name((pd_type)def->type), size, text ? "put" : "store");
 }
 
 static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {

@@ -48,15 +48,22 @@ void pd__cell_store(pd_type type, void *cell, pd_value value) {
 }
 
 void pd__variable_store(const pd_flag_def *def, pd_value value) {
-  if (def->access) {
-    def->access->put(def->cell, value);
+  if (def->access && def->type == PD_TYPE_string) {
+    def->access->put(def->cell, value.str);
+  } else if (def->access) {
+    def->access->store(def->cell, value);
   } else {
     pd__cell_store((pd_type)def->type, def->cell, value);
   }
 }
 
 bool pd__variable_load(const pd_flag_def *def, pd_value *value) {
-  if (def->access) return def->access->get && def->access->get(def->cell, value);
+  const pd_cell_access *access = def->access;
+  if (access && def->type == PD_TYPE_string && access->get) {
+    value->str = access->get(def->cell);
+    return value->str != NULL;
+  }
+  if (access && def->type != PD_TYPE_string) return access->load && access->load(def->cell, value);
   *value = pd__cell_load((pd_type)def->type, def->cell);
   return true;
 }

@@ -28,15 +28,13 @@ static void take_warning(const char *message, pd_warning kind, void *context) {
 
 static void release(void *context) { ++*(int *)context; }
 
-static bool get(void *cell, pd_value *value) {
-  value->str = *(const char **)cell;
-  return true;
-}
-static void put(void *cell, pd_value value) {
+static const char *get(void *cell) { return *(const char **)cell; }
+static void put(void *cell, const char *text) {
   registering_calls++;
-  *(const char **)cell = value.str;
+  *(const char **)cell = text;
 }
-static const pd_cell_access access_by_code = {sizeof(pd_cell_access), get, put};
+static const pd_cell_access access_by_code = {
+    .size = sizeof(pd_cell_access), .get = get, .put = put};
 
 static bool is_wanted(const char *word) {
   const char *words = getenv("REGISTERING");
