@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 # gflags' own flags, which command lines here handle themselves: bridge_gflags.hpp skips them.
 GFLAGS_OWN = frozenset(
     "flagfile fromenv tryfromenv undefok version"
-    " help helpfull helpshort helpon helpmatch helppackage helpxml".split()
+    " help helpfull helpshort helpon helpmatch helppackage helpxml"
+    " tab_completion_word tab_completion_columns".split()
 )
 HEADERS = {"gflags": "pd_flags/bridge_gflags.hpp"}
 """Those that find a copy of a library which is not exported, if its sources include them."""
@@ -70,43 +71,51 @@ def foreign_flags(loaded: Sequence[Loaded], bridged: Bridged) -> list[Report]:
     for each in variables_in(loaded):
         placed.setdefault(each.variable.origin, []).append(each)
     reports = [_report(origin, placed.get(origin, []), bridged) for origin in BRIDGES]
-    return [each for each in [*reports, _absl_py()] if each["bridged"] or each["flags"]]
+    parts = ("bridged", "left_out", "not_bridged", "unlisted", "hidden")
+    return [each for each in [*reports, _absl_py()] if any(each[part] for part in parts)]
 
 
 def _report(origin: str, placed: Sequence[Placed], bridged: Bridged) -> Report:
     known = libraries.get(BRIDGES[origin], Library(""))
     joined = set(known.names)
-    left = set()
+    left, hidden = set(), {}
     for each in placed:
-        name = bridged.name_of(each)
-        joined.update([name] if name else [])
-        if not name and not (origin == "gflags" and each.variable.name in GFLAGS_OWN):
-            left.add(each.variable.name)
-    left = {each for each in left if not any(is_named(name, each) for name in known.left_out)}
-    return _as_report(origin, BRIDGES[origin], known, joined, left)
+        name, theirs = bridged.name_of(each), each.variable.name
+        if name:
+            joined.add(name)
+        elif any(is_named(out, theirs) for out in known.left_out):
+            continue
+        elif not bridge_of(each.binary, origin).startswith("pf."):
+            hidden.setdefault(each.binary.path, []).append(theirs)
+        elif origin != "gflags" or theirs not in GFLAGS_OWN:
+            left.add(theirs)
+    return {**_as_report(origin, BRIDGES[origin], known, joined, left), "hidden": hidden}
 
 
 def _as_report(
     title: str, argument: str, known: Library, joined: set[str], left: set[str]
 ) -> Report:
     asked = bool(known.names or known.left_out)
-    total = len(joined) + len(known.left_out) + (0 if asked else len(left))
     return {
         "library": title,
         "bridge": f'pf.bridge("{argument}")',
-        "flags": total,
+        "namespace": f'pf.bridge("{argument}", namespace="{argument}")' * (title in BRIDGES),
         "bridged": sorted(joined),
         "left_out": known.left_out,
         "not_bridged": [] if asked else sorted(left),
         "unlisted": sorted(left) if asked else [],
+        "hidden": {},
     }
 
 
 def _absl_py() -> Report:
     """Report on absl's flags of Python; the package need not be there."""
-    known = libraries.get("absl-py", Library(""))
-    values = getattr(sys.modules.get("absl.flags"), "FLAGS", ())
-    left = set() if known.names else {values[name].name for name in values}
+    known = libraries.get("absl-py")
+    left: set[str] = set()
+    if known is None:
+        values = getattr(sys.modules.get("absl.flags"), "FLAGS", ())
+        left = {values[name].name for name in values}
+        known = Library("")
     return _as_report("absl-py", "absl-py", known, known.names, left)
 
 
@@ -120,21 +129,37 @@ def bridge_of(binary: Binary, library: str) -> str:
 
 
 def bridge_lines(reports: Sequence[Report]) -> Iterator[str]:
-    """Return a line of text for each library."""
+    """Return lines of text for each library."""
     for each in reports:
-        number = len(each["bridged"])
-        flags = f"{each['flags']} flag{'s' if each['flags'] != 1 else ''}"
-        if not number and each["not_bridged"]:
-            yield f"{each['library']}: {flags}, not bridged: {each['bridge']} makes them flags here"
-            continue
-        line = f"{each['library']}: {number} of {flags} bridged"
-        if number == each["flags"]:
-            line = f"{each['library']}: {flags}, all bridged"
-        if each["left_out"]:
-            reasons = (f"{name} ({why})" for name, why in sorted(each["left_out"].items()))
-            line += f"; left out: {', '.join(reasons)}"
-        if each["not_bridged"]:
-            line += f"; {each['bridge']} takes the others"
-        if each["unlisted"]:
-            line += f"; {len(each['unlisted'])} more are variables that it does not list"
-        yield line
+        joined, left_out, others = each["bridged"], each["left_out"], each["not_bridged"]
+        if joined or left_out or others:
+            yield f"{each['library']}: {'; '.join(_parts(each))}"
+        for path, names in each["hidden"].items():
+            header = HEADERS.get(each["library"], "")
+            cure = f": its sources can include {header}" if header else ""
+            yield (
+                f"{each['library']}: {_count(len(names))} in {path}, not bridged, since the file"
+                f" does not export its copy of the library{cure}"
+            )
+
+
+def _parts(report: Report) -> Iterator[str]:
+    joined, left_out, others = report["bridged"], report["left_out"], report["not_bridged"]
+    total = _count(len(joined) + len(left_out) + len(others))
+    if not joined and not left_out:
+        yield f"{total}, not bridged: {report['bridge']} makes them flags here"
+        return
+    yield f"{len(joined)} of {total} bridged" if left_out or others else f"{total}, all bridged"
+    if left_out:
+        reasons = (f"{name} ({why})" for name, why in sorted(left_out.items()))
+        yield f"left out: {', '.join(reasons)}"
+    if any("already defined" in why for why in left_out.values()) and report["namespace"]:
+        yield f"{report['namespace']} takes them with other names"
+    if others:
+        yield f"{report['bridge']} takes the others"
+    if report["unlisted"]:
+        yield f"{len(report['unlisted'])} more are variables that its registry does not list"
+
+
+def _count(number: int) -> str:
+    return f"{number} flag{'s' if number != 1 else ''}"

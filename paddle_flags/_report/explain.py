@@ -53,7 +53,7 @@ def explain(name: str) -> str:
     flag = find(name)
     lines = [f"{flag.name} = {facts.value_text(flag, flag.value)}", ""]
     known = {title: fact for title, fact in _facts_of(flag).items() if fact}
-    lines += [f"  {title + ':':<12}{facts.one_line(fact)}" for title, fact in known.items()]
+    lines += [f"  {title + ':':<11} {facts.one_line(fact)}" for title, fact in known.items()]
     lines += ["", "values, the one that holds first:"]
     history = flag.history
     rows = [
