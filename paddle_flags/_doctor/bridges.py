@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
     from paddle_flags._doctor.binary import Binary
     from paddle_flags._doctor.libraries import Loaded
+    from paddle_flags._doctor.markers import Variable
     from paddle_flags._doctor.process import Report
     from paddle_flags._doctor.variables import Placed
 
-# gflags' own flags, which command lines here handle themselves: bridge_gflags.hpp skips them.
-GFLAGS_OWN = frozenset(
+# Flags that gflags and abseil bring along. Command lines here handle them themselves, and the
+# bridges skip them: gflags_word_map.h.
+BUILT_IN = frozenset(
     "flagfile fromenv tryfromenv undefok version"
     " help helpfull helpshort helpon helpmatch helppackage helpxml"
     " tab_completion_word tab_completion_columns".split()
@@ -78,18 +80,24 @@ def foreign_flags(loaded: Sequence[Loaded], bridged: Bridged) -> list[Report]:
 def _report(origin: str, placed: Sequence[Placed], bridged: Bridged) -> Report:
     known = libraries.get(BRIDGES[origin], Library(""))
     joined = set(known.names)
-    left, hidden = set(), {}
+    left: set[str] = set()
+    hidden: dict[str, list[str]] = {}
     for each in placed:
         name, theirs = bridged.name_of(each), each.variable.name
         if name:
             joined.add(name)
-        elif any(is_named(out, theirs) for out in known.left_out):
+        elif is_built_in(each.variable) or any(is_named(out, theirs) for out in known.left_out):
             continue
         elif not bridge_of(each.binary, origin).startswith("pf."):
             hidden.setdefault(each.binary.path, []).append(theirs)
-        elif origin != "gflags" or theirs not in GFLAGS_OWN:
+        else:
             left.add(theirs)
     return {**_as_report(origin, BRIDGES[origin], known, joined, left), "hidden": hidden}
+
+
+def is_built_in(variable: Variable) -> bool:
+    """Return whether the library of a flag brings it along, and bridges skip it."""
+    return variable.origin in ("gflags", "abseil") and variable.name in BUILT_IN
 
 
 def _as_report(
@@ -101,7 +109,7 @@ def _as_report(
         "bridge": f'pf.bridge("{argument}")',
         "namespace": f'pf.bridge("{argument}", namespace="{argument}")' * (title in BRIDGES),
         "bridged": sorted(joined),
-        "left_out": known.left_out,
+        "left_out": {name: why for name, why in known.left_out.items() if name not in joined},
         "not_bridged": [] if asked else sorted(left),
         "unlisted": sorted(left) if asked else [],
         "hidden": {},
@@ -147,7 +155,8 @@ def _parts(report: Report) -> Iterator[str]:
     joined, left_out, others = report["bridged"], report["left_out"], report["not_bridged"]
     total = _count(len(joined) + len(left_out) + len(others))
     if not joined and not left_out:
-        yield f"{total}, not bridged: {report['bridge']} makes them flags here"
+        them = "it a flag" if len(others) == 1 else "them flags"
+        yield f"{total}, not bridged: {report['bridge']} makes {them} here"
         return
     yield f"{len(joined)} of {total} bridged" if left_out or others else f"{total}, all bridged"
     if left_out:

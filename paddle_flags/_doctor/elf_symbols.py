@@ -90,12 +90,15 @@ def _flags_alone(others: dict[str, str], variables: dict[Variable, int]) -> dict
     Our headers of gflags, c10 and Paddle name variables alike, and so may anybody. abseil and
     c10 have theirs outside of namespaces; abseil has a second one for each, FLAGS_no<name>.
     """
-    names = {(variable.origin, variable.name) for variable in variables}
-    found = {}
+    outside = {variable.name for variable in variables if variable.origin == "abseil"}
+    found: dict[Variable, int] = {}
     for variable, value in variables.items():
         kept = variable
-        if variable.origin == "abseil" and ("abseil", f"no{variable.name}") not in names:
-            kept = variable._replace(origin="c10")
+        if variable.origin == "abseil":
+            if "abseil" in others and variable.name[:2] == "no" and variable.name[2:] in outside:
+                continue  # a second one
+            is_abseils = "abseil" in others and f"no{variable.name}" in outside
+            kept = variable if is_abseils else variable._replace(origin="c10")
         if kept.origin in others:
             found.setdefault(kept, value)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from paddle_flags._doctor.bridges import GFLAGS_OWN, bridge_of, bridged_flags
+from paddle_flags._doctor.bridges import bridge_of, bridged_flags, is_built_in
 from paddle_flags._doctor.libraries import loaded_binaries
 from paddle_flags._doctor.variables import variables_in
 from paddle_flags.gen.model import Place
@@ -37,7 +37,7 @@ def report_foreign(path: str, before: Collection[str], found: Found) -> None:
             taken.setdefault((library, file), set()).add(name)
         elif not name and os.path.realpath(file) == own:
             binaries[library] = each.binary
-            if library != "gflags" or each.variable.name not in GFLAGS_OWN:
+            if not is_built_in(each.variable):
                 others.setdefault(library, set()).add(each.variable.name)
     for (library, file), names in sorted(taken.items()):
         found.notes.append(
