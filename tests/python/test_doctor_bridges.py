@@ -142,6 +142,30 @@ def test_a_process_without_other_libraries_has_no_such_report():
     assert (found["foreign_flags"], lines) == ([], [])
 
 
+# What a library has that was linked with a static gflags, and exports nothing of it.
+HIDDEN = """
+namespace gflags {
+namespace {
+struct FlagRegistry { int count(); };
+__attribute__((noinline)) int FlagRegistry::count() { return 1; }
+}
+int count() { return FlagRegistry().count(); }
+}
+namespace fLI { __attribute__((visibility("hidden"))) int FLAGS_doc_v = 1; }
+"""
+
+
+def test_flags_of_a_copy_that_is_not_exported_are_out_of_reach(tmp_path):
+    path = shared(tmp_path / "libhidden.so", HIDDEN)
+    for script in ("ctypes.CDLL(sys.argv[1])", "ctypes.CDLL(sys.argv[1])\npf.bridge()"):
+        found, lines = examined(script, path)
+        assert lines == [
+            f"gflags: 1 flag in {path}, not bridged, since the file does not export its copy of"
+            " the library: its sources can include pd_flags/bridge_gflags.hpp"
+        ]
+        assert found["foreign_flags"][0]["hidden"] == {str(path): ["doc_v"]}
+
+
 # -- files ------------------------------------------------------------------
 
 
