@@ -24,9 +24,22 @@ if TYPE_CHECKING:
 # Flags that gflags and abseil bring along. Command lines here handle them themselves, and the
 # bridges skip them: gflags_word_map.h.
 BUILT_IN = frozenset(
-    "flagfile fromenv tryfromenv undefok version"
-    " help helpfull helpshort helpon helpmatch helppackage helpxml"
-    " tab_completion_word tab_completion_columns".split()
+    (
+        "flagfile",
+        "fromenv",
+        "tryfromenv",
+        "undefok",
+        "version",
+        "help",
+        "helpfull",
+        "helpshort",
+        "helpon",
+        "helpmatch",
+        "helppackage",
+        "helpxml",
+        "tab_completion_word",
+        "tab_completion_columns",
+    )
 )
 HEADERS = {"gflags": "pd_flags/bridge_gflags.hpp"}
 """Those that find a copy of a library which is not exported, if its sources include them."""

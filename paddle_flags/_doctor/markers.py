@@ -56,9 +56,7 @@ MARKERS = (
     ),
     _marker("LLVM", "_ZN4llvm2cl6Option11addArgumentEv", r"_ZN4llvm2cl6Option11addArgumentEv"),
     _marker("c10", "_ZN3c1016C10FlagsRegistry", r"_ZN3c1016C10FlagsRegistry", entry=True),
-    _marker(
-        "Paddle", "GetExportedFlagInfoMap", r"_ZN3phi22GetExportedFlagInfoMap", entry=True
-    ),
+    _marker("Paddle", "GetExportedFlagInfoMap", r"_ZN3phi22GetExportedFlagInfoMap", entry=True),
     _marker("Paddle", "14FlagRegistererC", r"_ZN6paddle5flags14FlagRegistererC"),
     _marker("Paddle", "21ParseCommandLineFlagsE", r"_ZN6paddle5flags21ParseCommandLineFlagsE"),
     _marker("Paddle", "6paddle5flags12FlagRegistry", r"_ZN6paddle5flags12FlagRegistry", inner=True),
