@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.bridged import Library, libraries
 from paddle_flags._core.registry import all_flags
@@ -134,7 +134,7 @@ def _absl_py() -> Report:
     known = libraries.get("absl-py")
     left: set[str] = set()
     if known is None:
-        values = getattr(sys.modules.get("absl.flags"), "FLAGS", ())
+        values: Any = getattr(sys.modules.get("absl.flags"), "FLAGS", {})
         left = {values[name].name for name in values}
         known = Library("")
     return _as_report("absl-py", "absl-py", known, known.names, left)
