@@ -58,14 +58,17 @@ class Build(build_ext):
 
     def check(self):
         compiler = self.compiler
-        if not shutil.which(compiler.compiler_cxx[0]):
-            self.warn(f"No C++ compiler: {compiler.compiler_cxx[0]} not found: without bridge()")
-            self.extensions = [each for each in self.extensions if each.language != "c++"]
         if PROFILE not in PROFILES:
             sys.exit(f"PD_PROFILE={PROFILE}: expected one of {', '.join(PROFILES)}")
         if not shutil.which(compiler.compiler_so[0]):
             sys.exit(f"No C compiler: {compiler.compiler_so[0]} not found. Install gcc, or set CC.")
+        cxx = shlex.split(os.environ.get("CXX") or "c++")[0]
+        if not shutil.which(cxx):
+            self.warn(f"No C++ compiler: {cxx} not found. paddle_flags.bridge will say so.")
+            del self.extensions[2:]
         compiler.compiler_so += SANITIZE
+        if hasattr(compiler, "compiler_so_cxx"):  # newer setuptools
+            compiler.compiler_so_cxx += SANITIZE
         linker = "".join(f"{argument}\n" for argument in [*compiler.linker_so, *SANITIZE])
         compiler.linker_so = FOREIGN_RUN_PATH.sub("", linker).splitlines()
 
@@ -115,16 +118,24 @@ class Library(Build):
         self.build_library(Path(self.build_lib))
 
 
-def extension(name, sources, **options):
+def extension(name, sources):
+    cxx = sources and sources[0].endswith(".cpp")
     return Extension(
         f"paddle_flags.{name}",
         sources,
-        **options,
+        language="c",  # so the linker is C's
         include_dirs=[str(INCLUDE)],
         define_macros=[("Py_LIMITED_API", "0x03090000")] if LIMITED_API else [],
-        extra_compile_args=["-fvisibility=hidden", *HARDEN],
+        # C++20 instantiates std::string here, so an old libstdc++ is enough.
+        extra_compile_args=[
+            *(["-std=c++2a", "-fno-sized-deallocation"] if cxx else []),
+            *["-fvisibility=hidden", *HARDEN],
+        ],
         # nodelete: the registry may call functions of these modules at any time.
-        extra_link_args=[*HARDEN_LINK, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib,-z,nodelete"],
+        extra_link_args=[
+            *[*HARDEN_LINK, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib,-z,nodelete"],
+            *(["-lstdc++"] if cxx else []),
+        ],
         py_limited_api=LIMITED_API,
     )
 
@@ -138,7 +149,7 @@ setup(
     ext_modules=[
         extension("_native", []),
         extension("_fast", sorted(map(str, Path("csrc", "python").glob("*.c")))),
-        extension("_bridges", ["csrc/python/bridges.cpp"], language="c++"),
+        extension("_bridges", ["csrc/python/bridges.cpp"]),
     ],
     cmdclass={"build_ext": Build, "build_library": Library},
     options=options,

@@ -83,6 +83,7 @@ def attach(
     set: Callable[[str, object], None],
     drop: Callable[[str], None],
     contains: Callable[[object], bool],
+    finders: list[Callable[[], bool]],
     /,
 ) -> None: ...
 def push(

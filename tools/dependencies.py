@@ -31,7 +31,7 @@ SYSTEM = {
     "include/pd_flags/image_elf.h": "elf",
     "include/pd_flags/join_macho.h": "mach-o/dyld mach-o/loader",
     "include/pd_flags/catching.hpp": "cxxabi",
-    "include/pd_flags/bridge_gflags.hpp": "dlfcn gflags/gflags",
+    "include/pd_flags/bridge.hpp": "dlfcn link",
     "include/pd_flags/gflags_line.hpp": "fnmatch",
     "python/fast.h": "Python",
     "python/hook.c": "time",

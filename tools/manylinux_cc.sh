@@ -8,6 +8,7 @@ for word; do
   case $word in # drop options that Zig rejects or can't resolve
     -Wl,-Bsymbolic-functions) word=-Wl,-Bsymbolic ;; # no variables are exported
     -Wl,-z,*separate-code | -L/*) continue ;;
+    -lstdc++) word=$("${REAL_CC:-gcc}" -print-file-name=libstdc++.so.6) ;; # not Zig's libc++
   esac
   set -- "$@" "$word"
 done

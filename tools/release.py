@@ -158,7 +158,8 @@ def build_musllinux(sdist: Path, out: Path) -> None:
     """
     need("musl-gcc", "apt-get install musl-tools")
     cc = str(ROOT / "tools" / "musl_cc.sh")
-    built = build_wheel(sdist, WORK / "musllinux", CC=cc)
+    # Debian has no C++ compiler for musl: this wheel is without the bridges to native libraries.
+    built = build_wheel(sdist, WORK / "musllinux", CC=cc, CXX="no-c++-for-musl")
     content = fresh(built.parent / "content")
     run(sys.executable, "-m", "wheel", "unpack", "--dest", content, built)
     (tree,) = content.iterdir()

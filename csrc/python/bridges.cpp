@@ -118,8 +118,15 @@ PyMethodDef methods[] = {
 
 PyModuleDef_Slot slots[] = {{0, nullptr}};
 
-PyModuleDef module = {PyModuleDef_HEAD_INIT, "_bridges", "Bridges to native flag libraries.",
-                      0, methods, slots, nullptr, nullptr, nullptr};
+PyModuleDef module = {PyModuleDef_HEAD_INIT,
+                      "_bridges",
+                      "Bridges to native flag libraries.",
+                      0,
+                      methods,
+                      slots,
+                      nullptr,
+                      nullptr,
+                      nullptr};
 
 }  // namespace
 

@@ -6,12 +6,13 @@
 
 typedef struct registry_object {
   PyObject_HEAD PyObject *module;
-  PyObject *known; /* dict: name -> Flag; owned, like the next five; NULL before attach() */
+  PyObject *known; /* dict: name -> Flag; owned, like the next six; NULL before attach() */
   PyObject *find;
   PyObject *get;
   PyObject *set;
   PyObject *drop;
   PyObject *contains;
+  PyObject *finders; /* list: what looks for flags that have come just now */
 } registry_object;
 
 /* Returns the flag of this name, a new reference; NULL if it isn't in the dict. */
@@ -86,7 +87,8 @@ static int contains(PyObject *object, PyObject *name) {
   if (!bytes) return contains_by_python(self, name);
   bool found = is_found(text);
   Py_DECREF(bytes);
-  return found ? 1 : contains_by_python(self, name); /* it may have come just now */
+  bool looks = !found && self->finders && PyList_Size(self->finders) > 0;
+  return looks ? contains_by_python(self, name) : found;
 }
 
 /* Calls the Python function that sets, or the one that deletes if `value` is NULL. */
@@ -121,9 +123,10 @@ static void replace(PyObject **where, PyObject *value) {
 
 PyObject *fast_attach(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
-  PyObject *object, *known, *find, *get, *set, *drop, *has;
-  if (!PyArg_ParseTuple(arguments, "O!O!OOOOO:attach", state->registry_base, &object, &PyDict_Type,
-                        &known, &find, &get, &set, &drop, &has)) {
+  PyObject *object, *known, *find, *get, *set, *drop, *has, *finders;
+  if (!PyArg_ParseTuple(arguments, "O!O!OOOOOO!:attach", state->registry_base, &object,
+                        &PyDict_Type, &known, &find, &get, &set, &drop, &has, &PyList_Type,
+                        &finders)) {
     return NULL;
   }
   registry_object *self = (registry_object *)object;
@@ -133,6 +136,7 @@ PyObject *fast_attach(PyObject *module, PyObject *arguments) {
   replace(&self->set, set);
   replace(&self->drop, drop);
   replace(&self->contains, has);
+  replace(&self->finders, finders);
   replace(&self->known, known);
   Py_RETURN_NONE;
 }
@@ -147,6 +151,7 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->set);
   Py_VISIT(self->drop);
   Py_VISIT(self->contains);
+  Py_VISIT(self->finders);
   return 0;
 }
 
@@ -158,6 +163,7 @@ static int clear(PyObject *object) {
   Py_CLEAR(self->set);
   Py_CLEAR(self->drop);
   Py_CLEAR(self->contains);
+  Py_CLEAR(self->finders);
   Py_CLEAR(self->module);
   return 0;
 }

@@ -11,4 +11,5 @@ finders: list[Callable[[], bool]] = []  # each returns whether there are new fla
 
 def look() -> bool:
     """Add such flags; return whether there are any."""
-    return any([find() for find in finders])
+    found = [find() for find in finders]
+    return any(found)

@@ -67,7 +67,8 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
     __slots__ = ()
 
     def __init__(self) -> None:
-        attach(self, _known, find, _get_attribute, _set_attribute, _drop_attribute, _contains)
+        hooks = (_get_attribute, _set_attribute, _drop_attribute, _contains)
+        attach(self, _known, find, *hooks, late.finders)
 
     if TYPE_CHECKING:  # that of RegistryBase
 

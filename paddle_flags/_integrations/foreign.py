@@ -136,9 +136,9 @@ def bridge(*libraries: str, namespace: str = "") -> dict[str, str]:
         late.finders.append(_find_later)
         sys.meta_path.insert(0, _finder)
     if rejected:
-        errors = [FlagValueError(each) for each in rejected]
-        errors[0].errors = errors
-        raise errors[0]
+        refusal = FlagValueError("\n".join(rejected))
+        refusal._errors = tuple(map(FlagValueError, rejected))  # noqa: SLF001 - made here
+        raise refusal
     settle()
     every = (_followed[name].left_out for name in names or LIBRARIES)
     return {name: why for left_out in every for name, why in left_out.items()}
@@ -194,18 +194,15 @@ def _search_again() -> None:
 
 
 def _native() -> Any:
-    if not sys.platform.startswith("linux"):
-        message = f"bridge: is for Linux, not {sys.platform}"
-        raise FlagUnsupportedError(message)
     try:
-        from paddle_flags import _bridges  # type: ignore[attr-defined]  # noqa: PLC0415
+        import paddle_flags._bridges as native  # noqa: PLC0415 - needs libstdc++
     except ImportError as error:
         message = (
-            f"bridge: paddle_flags._bridges is missing or needs libstdc++ ({error}): it is built"
-            " where a C++ compiler is installed"
+            f"bridge: paddle_flags._bridges can't be imported ({error}): it needs libstdc++, and is"
+            " only built where a C++ compiler is installed"
         )
         raise FlagUnsupportedError(message) from error
-    return _bridges
+    return native
 
 
 class _Finder:
@@ -219,7 +216,7 @@ class _Finder:
         others = (each for each in sys.meta_path if each is not self)
         finds = (getattr(each, "find_spec", None) for each in others)
         found = (find(name, path, target) for find in finds if find)
-        spec = next((each for each in found if each is not None), None)
+        spec: Any = next((each for each in found if each is not None), None)
         execute = getattr(getattr(spec, "loader", None), "exec_module", None)
         if execute is None:
             return spec
@@ -241,7 +238,8 @@ _finder = _Finder()
 
 def _library_of(name: str) -> str:
     if not isinstance(name, str):
-        message = f"bridge: {shown(name)}: expected the name of a library, not {type(name).__name__}"
+        kind = type(name).__name__
+        message = f"bridge: {shown(name)}: expected the name of a library, not {kind}"
         raise FlagTypeError(message)
     known = _OTHER_NAMES.get(name, name)
     if known not in LIBRARIES:
@@ -274,4 +272,3 @@ def _check_found(names: list[str]) -> None:
             " first, or call bridge(), which takes what is loaded later, too"
         )
         raise FlagUnsupportedError(message)
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -45,7 +44,9 @@ extern "C" int level() { return absl::GetFlag(FLAGS_a_level); }
 extern "C" int updates() { return changes; }
 extern "C" void assign(int value) { absl::SetFlag(&FLAGS_a_level, value); }
 extern "C" void shorten(int value) { absl::SetFlag(&FLAGS_a_share, 1.0f / value); }
-extern "C" int seconds() { return static_cast<int>(absl::ToInt64Seconds(absl::GetFlag(FLAGS_a_delay))); }
+extern "C" int seconds() {
+  return static_cast<int>(absl::ToInt64Seconds(absl::GetFlag(FLAGS_a_delay)));
+}
 """
 
 ABSEIL_PARTS = "reflection internal marshalling commandlineflag config private_handle_accessor"
@@ -68,7 +69,7 @@ def abseil(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("abseil")
     out = place / "liba.so"
     libraries = [f"-labsl_flags_{part}" for part in ABSEIL_PARTS.split()]
-    libraries += [f"-labsl_{part}" for part in "strings time hash raw_hash_set base".split()]
+    libraries += [f"-labsl_{part}" for part in ("strings", "time", "hash", "raw_hash_set", "base")]
     source = write(place / "a.cpp", ABSEIL)
     run("g++", "-std=c++17", "-shared", "-fPIC", source, "-o", out, *libraries)
     return out
@@ -264,34 +265,36 @@ print(pf.FLAGS.g_level)
     assert told == ["8"]
 
 
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        ("bridge('gflag')", "bridge('gflag'): expected 'paddle', 'c10', 'gflags', 'abseil',"
-         " 'absl-py'; did you mean 'gflags'?"),
-        ("bridge('paddle')", "bridge('paddle'): no flags of Paddle are in this process: import"
-         " paddle first, or call bridge(), which takes what is loaded later, too"),
-        ("bridge(3)", "bridge: 3: expected the name of a library, not int"),
-        ("bridge(namespace='x')", "bridge: a namespace is for the flags of one library: expected"
-         " one name with it"),
-        ("bridge('absl-py', namespace='x')", "bridge: flags of absl-py have no namespace; expected"
-         " another library, or none"),
-    ],
-)  # fmt: skip
-def test_bad_arguments_are_errors_that_say_what_is_expected(call, error):
+BAD = {
+    "bridge('gflag')": "bridge('gflag'): expected 'paddle', 'c10', 'gflags', 'abseil', 'absl-py';"
+    " did you mean 'gflags'?",
+    "bridge('paddle')": "bridge('paddle'): no flags of Paddle are in this process: import paddle"
+    " first, or call bridge(), which takes what is loaded later, too",
+    "bridge(3)": "bridge: 3: expected the name of a library, not int",
+    "bridge(namespace='x')": "bridge: a namespace is for the flags of one library: expected one"
+    " name with it",
+    "bridge('absl-py', namespace='x')": "bridge: flags of absl-py have no namespace; expected"
+    " another library, or none",
+}
+
+
+@pytest.mark.parametrize("call", list(BAD))
+def test_bad_arguments_are_errors_that_say_what_is_expected(call):
     script = f"try: pf.{call}\nexcept pf.FlagError as error: print(error)\nprint(len(pf.FLAGS))"
-    assert program(script) == [error, "0"]
+    assert program(script) == [BAD[call], "0"]
+
+
+ENDING = """
+import atexit
+atexit.register(lambda: print(pf.FLAGS.g_mode, pf.FLAGS.a_mode))
+for each in sys.argv[1:]: ctypes.CDLL(each)
+pf.bridge()
+pf.FLAGS.update(g_mode="x" * 100, a_mode="y" * 100)
+"""
 
 
 def test_a_process_ends_well_with_strings_of_other_libraries_bridged(gflags, abseil):
-    ended = subprocess.run(
-        [sys.executable, "-c", "import atexit, ctypes, sys, paddle_flags as pf\n"
-         "atexit.register(lambda: print(pf.FLAGS.g_mode, pf.FLAGS.a_mode))\n"
-         "for each in sys.argv[1:]: ctypes.CDLL(each)\n"
-         "pf.bridge(); pf.FLAGS.update(g_mode='x' * 100, a_mode='y' * 100)", gflags, abseil],
-        capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
-    assert (ended.returncode, ended.stdout) == (0, f"{'x' * 100} {'y' * 100}\n"), ended.stderr
+    assert program(ENDING, gflags, abseil) == [f"{'x' * 100} {'y' * 100}"]
 
 
 HEADER = """

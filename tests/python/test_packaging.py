@@ -61,12 +61,12 @@ def test_the_wheel_holds_package_library_headers_and_build_files(installed, tmp_
     found = files_under(package)
     modules = {name for name in found if name.endswith(".so") and "/" not in name}
     assert found == expected | modules
-    assert {name.partition(".")[0] for name in modules} == {"_native", "_fast"}
+    assert {name.partition(".")[0] for name in modules} == {"_native", "_fast", "_bridges"}
     beside = {path.name.partition("-")[0] for path in installed.iterdir()} - {"__pycache__"}
     assert beside == {"paddle_flags", "_paddle_flags_pytestplugin.py"}
 
 
-@pytest.mark.parametrize("module", ["_native", "_fast"])
+@pytest.mark.parametrize("module", ["_native", "_fast", "_bridges"])
 def test_a_module_of_the_wheel_finds_the_library_beside_it_alone(installed, module):
     (native,) = (installed / "paddle_flags").glob(f"{module}.*so")
     text = run("readelf", "-d", "-W", native).stdout

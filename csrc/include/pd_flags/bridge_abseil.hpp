@@ -92,7 +92,7 @@ inline int add_scopes(dl_phdr_info *info, size_t, void *context) {
     const char *first = found;
     while (first > names && first[-1]) first--;
     std::string scope(first, found);
-    if (scope.compare(0, 8, "_ZN4absl") == 0) {
+    if (std::strncmp(scope.c_str(), "_ZN4absl", 8) == 0) {
       static_cast<std::set<std::string> *>(context)->insert(scope);
     }
     size -= static_cast<size_t>(found + 1 - names);
@@ -104,7 +104,8 @@ inline int add_scopes(dl_phdr_info *info, size_t, void *context) {
 /* Finds the functions of the Abseil of this scope whose ForEachFlag is at the address. */
 class absl_finder {
  public:
-  absl_finder(const std::string &scope, void *for_each) : scope_(scope) {
+  absl_finder(const std::string &scope, void *for_each)
+      : scope_(scope), inner_(scope_.c_str() + 3) {
     Dl_info here;
     bool named = dladdr(for_each, &here) && here.dli_fname;
     image_ = named ? dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
@@ -127,14 +128,14 @@ class absl_finder {
   /* A function of FlagImpl. */
   template <class Function>
   bool method(const char *rest, Function *out) const {
-    std::string symbol = "_ZNK" + scope_.substr(3) + "14flags_internal8FlagImpl" + rest;
+    std::string symbol = std::string("_ZNK") + inner_ + "14flags_internal8FlagImpl" + rest;
     *out = function_at<Function>(find(symbol));
     return *out != nullptr;
   }
 
   /* Returns false if one of them is missing. */
   bool fill(absl_calls *calls) const {
-    std::string vtable = "_ZTVN" + scope_.substr(3) + "14flags_internal8FlagImplE";
+    std::string vtable = std::string("_ZTVN") + inner_ + "14flags_internal8FlagImplE";
     auto *table = static_cast<const char *>(find(vtable));
     calls->table = table ? table + 2 * sizeof(void *) : nullptr;
     return table && fill_setters(calls) && method("4NameEv", &calls->name) &&
@@ -178,7 +179,8 @@ class absl_finder {
     return calls->parse != nullptr;
   }
 
-  std::string scope_;
+  std::string scope_; /* _ZN4absl12lts_20240722 */
+  const char *inner_; /* 4absl12lts_20240722 */
   void *image_;
 };
 

@@ -17,6 +17,7 @@
 
 #include <pd_flags/bridge.hpp>
 
+#include <cstring>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -52,9 +53,11 @@ inline const c10_type *read_help(const std::string &text, std::string *help) {
   size_t comma = text.find(", default "), last = text.find(") ");
   if (text.empty() || text[0] != '(' || comma == std::string::npos) return nullptr;
   if (last == std::string::npos || last < comma) return nullptr;
-  *help = text.substr(last + 2);
+  *help = text.c_str() + last + 2;
   for (const c10_type &each : c10_types) {
-    if (text.compare(1, comma - 1, each.name) == 0) return &each;
+    size_t length = std::strlen(each.name);
+    bool same = comma == length + 1 && std::memcmp(text.c_str() + 1, each.name, length) == 0;
+    if (same) return &each;
   }
   return nullptr;
 }

@@ -8,6 +8,8 @@
 #undef B
 #pragma push_macro("D")
 #undef D
+#pragma push_macro("Dyn")
+#undef Dyn
 #pragma push_macro("Has")
 #undef Has
 #pragma push_macro("I")
@@ -20,6 +22,8 @@
 #undef R
 #pragma push_macro("S")
 #undef S
+#pragma push_macro("Sym")
+#undef Sym
 #pragma push_macro("T")
 #undef T
 #pragma push_macro("U")
@@ -34,6 +38,8 @@
 #undef a
 #pragma push_macro("abi")
 #undef abi
+#pragma push_macro("add")
+#undef add
 #pragma push_macro("all")
 #undef all
 #pragma push_macro("at")
@@ -64,8 +70,12 @@
 #undef get
 #pragma push_macro("i")
 #undef i
+#pragma push_macro("i32")
+#undef i32
 #pragma push_macro("i64")
 #undef i64
+#pragma push_macro("id")
+#undef id
 #pragma push_macro("in")
 #undef in
 #pragma push_macro("low")

@@ -86,7 +86,8 @@ PD__LOCAL inline std::string write_digits(double value, int digits) {
   std::snprintf(text, sizeof text, "%.*g", digits, value);
   std::string out(text), point = std::localeconv()->decimal_point;
   size_t at = out.find(point);
-  return at == std::string::npos ? out : out.replace(at, point.size(), ".");
+  if (at == std::string::npos) return out;
+  return std::string(out.c_str(), at) + "." + (out.c_str() + at + point.size());
 }
 
 /* As the registry reads it; a double with `digits` digits. */
