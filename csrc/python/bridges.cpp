@@ -67,7 +67,9 @@ PyObject *pairs_of(const std::vector<std::pair<std::string, std::string>> &pairs
 }
 
 PyObject *result_of(const outcome &out) {
-  PyObject *joined = list_of(out.joined), *left_out = pairs_of(out.left_out);
+  std::vector<std::string> names = out.joined;
+  names.insert(names.end(), out.known.begin(), out.known.end());
+  PyObject *joined = list_of(names), *left_out = pairs_of(out.left_out);
   PyObject *rejected = list_of(out.rejected);
   if (joined && left_out && rejected) {
     return Py_BuildValue("nNNN", static_cast<Py_ssize_t>(out.registries), joined, left_out,
@@ -109,8 +111,8 @@ PyObject *loads(PyObject *, PyObject *) {
 
 PyMethodDef methods[] = {
     {"join", join, METH_VARARGS,
-     "join(library, namespace): the registries found, the names of the flags that have joined,"
-     " names and reasons of those left out, and errors about pending values."},
+     "join(library, namespace): the registries found, the names of flags that have joined, now"
+     " or before, names and reasons of those left out, and errors about pending values."},
     {"loads", loads, METH_NOARGS, "The number of libraries that were loaded until now."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -40,6 +40,8 @@ class Binary(NamedTuple):
     """The flags that it defines; none outside of ELF."""
     variables: dict[Variable, int] = {}  # noqa: RUF012 - as above
     """The flags of other libraries that it defines, to addresses of variables."""
+    entries: frozenset[str] = frozenset()
+    """The libraries whose copies in it `bridge` finds."""
     origin: int = 0
     """What the file takes for the address of its first byte."""
     notes: tuple[str, ...] = ()
@@ -85,6 +87,7 @@ def _read_elf(path: str, elf: Elf) -> Binary:
         symbols.others,
         tuple(flags_in(elf)) if joins else (),
         symbols.variables,
+        symbols.entries,
         elf.origin,
         (cut,) if symbols.cut else (),
     )

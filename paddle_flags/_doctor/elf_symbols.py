@@ -43,6 +43,8 @@ class Table(NamedTuple):
     size: int
     names: int
     names_size: int
+    dynamic: bool
+    """Is the loader's."""
 
 
 class Symbols(NamedTuple):
@@ -52,6 +54,8 @@ class Symbols(NamedTuple):
     """Other flag libraries: name to `"copy"` or `"user"`."""
     variables: dict[Variable, int]
     """The flags of other libraries that the file defines: to the variable's address."""
+    entries: frozenset[str]
+    """The libraries whose copies in the file `bridge` finds by its exported symbols."""
     cut: bool
     """There are more symbols than are read."""
 
@@ -60,6 +64,7 @@ def read_symbols(elf: Elf) -> Symbols:
     """Search the symbol tables of a file."""
     others: dict[str, str] = {}
     variables: dict[Variable, int] = {}
+    entries = set()
     cut = False
     for table in _tables(elf):
         names, more = _names(elf, table)
@@ -74,22 +79,29 @@ def read_symbols(elf: Elf) -> Symbols:
                 others.setdefault(meaning.origin, "user")
             elif symbol.defined and (meaning.inner or not symbol.local):
                 others[meaning.origin] = "copy"
-    return Symbols(others, _flags_alone(others, variables), cut)
+                if meaning.entry and table.dynamic:
+                    entries.add(meaning.origin)
+    return Symbols(others, _flags_alone(others, variables), frozenset(entries), cut)
 
 
 def _flags_alone(others: dict[str, str], variables: dict[Variable, int]) -> dict[Variable, int]:
     """Drop variables that only look as if they were flags of a library that isn't there.
 
-    Our headers of gflags, c10 and Paddle name variables alike, and so may anybody. abseil has
-    a second variable for each flag, FLAGS_no<name>.
+    Our headers of gflags, c10 and Paddle name variables alike, and so may anybody. abseil and
+    c10 have theirs outside of namespaces; abseil has a second one for each, FLAGS_no<name>.
     """
-    names = {(variable.origin, variable.name) for variable in variables}
-    return {
-        variable: value
-        for variable, value in variables.items()
-        if variable.origin in others
-        and (variable.origin != "abseil" or ("abseil", f"no{variable.name}") in names)
-    }
+    outside = {variable.name for variable in variables if variable.origin == "abseil"}
+    found: dict[Variable, int] = {}
+    for variable, value in variables.items():
+        kept = variable
+        if variable.origin == "abseil":
+            if "abseil" in others and variable.name[:2] == "no" and variable.name[2:] in outside:
+                continue  # a second one
+            is_abseils = "abseil" in others and f"no{variable.name}" in outside
+            kept = variable if is_abseils else variable._replace(origin="c10")
+        if kept.origin in others:
+            found.setdefault(kept, value)
+    return found
 
 
 def _tables(elf: Elf) -> Iterator[Table]:
@@ -99,7 +111,14 @@ def _tables(elf: Elf) -> Iterator[Table]:
         if section.type in (SHT_DYNSYM, SHT_SYMTAB) and section.link < len(elf.sections):
             names = elf.sections[section.link]
             kinds.setdefault(
-                section.type, Table(section.offset, section.size, names.offset, names.size)
+                section.type,
+                Table(
+                    section.offset,
+                    section.size,
+                    names.offset,
+                    names.size,
+                    dynamic=section.type == SHT_DYNSYM,
+                ),
             )
     if SHT_DYNSYM not in kinds:
         kinds[SHT_DYNSYM] = _dynamic_table(elf)
@@ -115,7 +134,7 @@ def _dynamic_table(elf: Elf) -> Table | None:
     symbols, names = (elf.offset_of(values.get(tag, -1)) for tag in (DT_SYMTAB, DT_STRTAB))
     if symbols is None or names is None or names < symbols:
         return None
-    return Table(symbols, names - symbols, names, values.get(DT_STRSZ, 0))
+    return Table(symbols, names - symbols, names, values.get(DT_STRSZ, 0), dynamic=True)
 
 
 def _names(elf: Elf, table: Table) -> tuple[dict[int, Marker | Variable], bool]:

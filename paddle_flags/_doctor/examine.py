@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paddle_flags._core.status import ErrorList
 from paddle_flags._doctor import process
 from paddle_flags._doctor.binary import Binary, read_binary
+from paddle_flags._doctor.bridges import bridged_flags, foreign_flags
 from paddle_flags._doctor.environment import environment_problems
 from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
 from paddle_flags._doctor.registries import registry_problems, several_registries
@@ -72,6 +73,7 @@ def examine(
     in_files, unread = _read(files)
     not_loaded, _ = _read(plugins)
     loaded = loaded_binaries()
+    bridged = bridged_flags()
     in_process = [each.binary for each in loaded]
     copies = list(process.copies())
     modules = list(process.modules())
@@ -83,7 +85,8 @@ def examine(
         "pending": list(process.pending()),
         "files": [binary.to_report() for binary in in_files],
         "other_libraries": other_libraries([*in_process, *in_files]),
-        "several_registries": several_registries(loaded, in_files),
+        "foreign_flags": foreign_flags(loaded, bridged),
+        "several_registries": several_registries(loaded, in_files, bridged),
     }
     report["problems"] = [str(each) for error in [*refused, *unread] for each in error.errors]
     report["problems"] += _problems(report)

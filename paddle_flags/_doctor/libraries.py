@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._doctor.binary import Binary, read_binary
+from paddle_flags._doctor.bridges import bridge_of
 from paddle_flags._doctor.markers import LIBRARIES
 from paddle_flags.errors import FlagError
 
@@ -55,7 +56,13 @@ def _loaded_files() -> dict[str, int]:
 def other_libraries(binaries: Sequence[Binary]) -> list[Report]:
     """Return each other flag library in each file that has it."""
     return [
-        {"library": library, "path": binary.path, "has": binary.others[library]}
+        {
+            "library": library,
+            "path": binary.path,
+            "has": binary.others[library],
+            "flags": sorted(each.name for each in binary.variables if each.origin == library),
+            "bridge": bridge_of(binary, library),
+        }
         for library in LIBRARIES
         for binary in binaries
         if library in binary.others

@@ -19,10 +19,14 @@ class Marker(NamedTuple):
     symbol: re.Pattern[bytes]
     inner: bool = False
     """Is in no interface: who has it has a copy, though the linker made it local."""
+    entry: bool = False
+    """`bridge` finds the library by it, if it is exported."""
 
 
-def _marker(origin: str, part: str, symbol: str, *, inner: bool = False) -> Marker:
-    return Marker(origin, part.encode(), re.compile(symbol.encode()), inner)
+def _marker(
+    origin: str, part: str, symbol: str, *, inner: bool = False, entry: bool = False
+) -> Marker:
+    return Marker(origin, part.encode(), re.compile(symbol.encode()), inner, entry)
 
 
 # Our headers of gflags, c10 and Paddle define some of these too: for the compiler alone, as
@@ -38,18 +42,29 @@ MARKERS = (
         r"_ZN6(google|gflags)12_GLOBAL__N_112FlagRegistry",
         inner=True,
     ),
+    _marker("gflags", "11GetAllFlagsE", r"_ZN6(google|gflags)11GetAllFlagsE", entry=True),
+    _marker(
+        "abseil",
+        "14flags_internal11ForEachFlagE",
+        r"_ZN4absl[^\0]{0,200}14flags_internal11ForEachFlagE",
+        entry=True,
+    ),
     _marker(
         "abseil",
         "14flags_internal23RegisterCommandLineFlagE",
         r"_ZN4absl[^\0]{0,200}14flags_internal23RegisterCommandLineFlagE",
     ),
     _marker("LLVM", "_ZN4llvm2cl6Option11addArgumentEv", r"_ZN4llvm2cl6Option11addArgumentEv"),
-    _marker("c10", "_ZN3c1016C10FlagsRegistry", r"_ZN3c1016C10FlagsRegistry"),
+    _marker("c10", "_ZN3c1016C10FlagsRegistry", r"_ZN3c1016C10FlagsRegistry", entry=True),
+    _marker("Paddle", "GetExportedFlagInfoMap", r"_ZN3phi22GetExportedFlagInfoMap", entry=True),
     _marker("Paddle", "14FlagRegistererC", r"_ZN6paddle5flags14FlagRegistererC"),
     _marker("Paddle", "21ParseCommandLineFlagsE", r"_ZN6paddle5flags21ParseCommandLineFlagsE"),
     _marker("Paddle", "6paddle5flags12FlagRegistry", r"_ZN6paddle5flags12FlagRegistry", inner=True),
 )
 LIBRARIES = tuple(dict.fromkeys(marker.origin for marker in MARKERS))
+
+# The names that `bridge` has for those whose flags it takes.
+BRIDGES = {"gflags": "gflags", "abseil": "abseil", "c10": "c10", "Paddle": "paddle"}
 
 # The variables of flags, by the namespace that their library puts them into.
 VARIABLE = b"FLAGS_"

@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from paddle_flags._core.registry import all_flags
 from paddle_flags._doctor.markers import LIBRARIES
-from paddle_flags._doctor.process import cell_addresses, cells_of
+from paddle_flags._doctor.process import cells_of
+from paddle_flags._doctor.variables import variables_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from paddle_flags._doctor.binary import Binary
+    from paddle_flags._doctor.bridges import Bridged
     from paddle_flags._doctor.libraries import Loaded
-    from paddle_flags._doctor.markers import Variable
     from paddle_flags._doctor.process import Report
 
 OURS = "paddle_flags"
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 
 
-class _Own(NamedTuple):
-    """A flag of ours."""
-
-    places: list[str]
-    addresses: set[int]
-    """Of its variables in this process."""
-
-
-def several_registries(loaded: Sequence[Loaded], files: Sequence[Binary]) -> list[Report]:
+def several_registries(
+    loaded: Sequence[Loaded], files: Sequence[Binary], bridged: Bridged
+) -> list[Report]:
     """Return the flags of ours that another library has too, in this process or in files."""
     here = {os.path.realpath(each.binary.path) for each in loaded}
     elsewhere = [binary for binary in files if os.path.realpath(binary.path) not in here]
     own = _own_flags(elsewhere)
     found: dict[str, dict[str, list[str]]] = {}
-    for name, library, path in [*_in_process(own, loaded), *_in_files(own, elsewhere)]:
-        found.setdefault(name, {OURS: own[name].places}).setdefault(library, []).append(path)
+    for name, library, path in [*_in_process(own, loaded, bridged), *_in_files(own, elsewhere)]:
+        found.setdefault(name, {OURS: own[name]}).setdefault(library, []).append(path)
     return [{"name": name, "registries": found[name]} for name in sorted(found)]
 
 
@@ -50,46 +45,32 @@ def registry_problems(flags: Sequence[Report]) -> Iterator[str]:
         yield f"flag '{flag['name']}' is in {_NUMBERS[len(order)]} registries: {listed}"
 
 
-def _own_flags(files: Sequence[Binary]) -> dict[str, _Own]:
-    own: dict[str, _Own] = {}
+def _own_flags(files: Sequence[Binary]) -> dict[str, list[str]]:
+    own: dict[str, list[str]] = {}
     for flag in all_flags():
         if flag.defined:
             cells = cells_of(flag)
             places = [cell["module"] for cell in cells if cell["kind"] == "definition"]
-            own[flag.name] = _Own(places or ["run time"], cell_addresses(flag))
+            own[flag.name] = places or ["run time"]
     for binary in files:
         for each in binary.flags:
-            own.setdefault(each.name, _Own([], set())).places.append(binary.path)
+            own.setdefault(each.name, []).append(binary.path)
     return own
 
 
-def _in_process(own: dict[str, _Own], loaded: Sequence[Loaded]) -> Iterator[tuple[str, str, str]]:
+def _in_process(
+    own: dict[str, list[str]], loaded: Sequence[Loaded], bridged: Bridged
+) -> Iterator[tuple[str, str, str]]:
     """Return the flags of other libraries in this process, unless the variable is ours too.
 
-    It is when the bridge to gflags has registered it, or when our own header defined it.
+    It is when a bridge has registered it, perhaps in a namespace, or our own header defined it.
     """
-    for binary, start in loaded:
-        for variable, value in binary.variables.items():
-            if variable.name not in own:
-                continue
-            address = start - binary.origin + value
-            if _address_of_value(variable, address) not in own[variable.name].addresses:
-                yield variable.name, variable.origin, binary.path
+    for each in variables_in(loaded):
+        if each.variable.name in own and not bridged.name_of(each):
+            yield each.variable.name, each.variable.origin, each.binary.path
 
 
-def _address_of_value(variable: Variable, address: int) -> int:
-    if not variable.indirect:
-        return address
-    try:  # not by a pointer: somebody may have unloaded the file
-        with open("/proc/self/mem", "rb") as memory:
-            memory.seek(address)
-            size = 8 if address > 1 << 32 else 4
-            return int.from_bytes(memory.read(size), "little")
-    except (OSError, ValueError, OverflowError):
-        return address
-
-
-def _in_files(own: dict[str, _Own], files: Sequence[Binary]) -> Iterator[tuple[str, str, str]]:
+def _in_files(own: dict[str, list[str]], files: Sequence[Binary]) -> Iterator[tuple[str, str, str]]:
     """Return the flags of other libraries in files, unless the variable is ours too."""
     for binary in files:
         cells = {flag.name: flag.cell for flag in binary.flags}

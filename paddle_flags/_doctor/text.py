@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paddle_flags._doctor.bridges import bridge_lines
 from paddle_flags._report.facts import one_line
 from paddle_flags._report.table import table
 
@@ -55,9 +56,16 @@ def to_lines(report: Report) -> list[str]:
         ("sets of generated flags", ("set", "hash", "modules"), _schema_rows(report)),
         ("values for undefined flags", ("name", "source", "place"), _pending_rows(report)),
         ("files", ("path", "format", "joins the registry", "flags"), _file_rows(report)),
-        ("other flag libraries", ("library", "path", "role"), _library_rows(report)),
+        (
+            "other flag libraries",
+            ("library", "path", "role", "flags", "bridge"),
+            _library_rows(report),
+        ),
     ):
         lines += _section(title, head, rows)
+    bridges = [f"  {one_line(line)}" for line in bridge_lines(report["foreign_flags"])]
+    if bridges:
+        lines += ["flags of other libraries in this process:", *bridges, ""]
     lines += [f"note: {one_line(note)}" for note in report["notes"]]
     lines += [""] * bool(report["notes"])
     problems = [f"  {one_line(problem)}" for problem in report["problems"]]
@@ -110,4 +118,7 @@ def _file_rows(report: Report) -> Rows:
 
 def _library_rows(report: Report) -> Rows:
     roles = {"copy": "contains a copy", "user": "uses a copy in another file"}
-    return [(o["library"], o["path"], roles[o["has"]]) for o in report["other_libraries"]]
+    return [
+        (o["library"], o["path"], roles[o["has"]], str(len(o["flags"]) or ""), o["bridge"])
+        for o in report["other_libraries"]
+    ]

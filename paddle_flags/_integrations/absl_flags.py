@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from paddle_flags._core import former
+from paddle_flags._core import bridged, former
 from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.registry import FLAGS, all_flags
 from paddle_flags._core.values import REDACTED, native
@@ -48,6 +48,7 @@ class Bridge(former.Listener):
         self._values = values
         self.inputs = Inputs()
         self.left_out: dict[str, str] = {}
+        self._known = bridged.library("absl-py", "absl-py")
         self.reading: list[str] | None = None  # the command line that absl reads now
         self._links: dict[str, Link] = {}
         self._ours: set[str] = set()  # names of flags that absl has got from us
@@ -89,6 +90,7 @@ class Bridge(former.Listener):
         using_default, present = flag.using_default_value, flag.present
         link.join()
         self._links[flag.name] = link
+        self._known.names.add(flag.name)
         link.hook()
         if not using_default or present:
             if value is not None:
@@ -165,6 +167,7 @@ class Bridge(former.Listener):
         """Take away a flag that is no longer what it was."""
         link = self._links.pop(name)
         self._ours.discard(name)
+        self._known.names.discard(name)
         link.unhook()
         found, values = self._flags(), self._values
         names = [each for each, flag in found.items() if flag is link.theirs]
@@ -199,14 +202,14 @@ class Bridge(former.Listener):
             flags_of_module.append(link.theirs)
         link.forget()
         self._links[flag.name] = link
-        if isinstance(link, OurLink):
-            self._ours.add(flag.name)
+        (self._ours if isinstance(link, OurLink) else self._known.names).add(flag.name)
 
     def release(self, name: str) -> None:
         """Stop linking a flag that absl has dropped; ours stays."""
         link = self._links.get(name)
         if link is not None and name not in self._ours:
             del self._links[name]
+            self._known.names.discard(name)
             link.leave()
 
     def redacting(self, validator: Any) -> Any:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core import late
+from paddle_flags._core import bridged, late
 from paddle_flags._core.frames import public
 from paddle_flags._core.missing import importing
 from paddle_flags._core.registry import all_flags
@@ -52,13 +52,22 @@ class Followed:
         self.name = name
         self.namespace = ""  # in front of names, with a dot
         self.found = False
-        self.joined: set[str] = set()  # names here
-        self.left_out: dict[str, str] = {}
+        self._known = bridged.library(name, LIBRARIES[name].title.partition(",")[0])
 
     @property
     def title(self) -> str:
         """The name of the library in messages."""
-        return LIBRARIES[self.name].title.partition(",")[0]
+        return self._known.title
+
+    @property
+    def joined(self) -> set[str]:
+        """The names here of the flags that have joined."""
+        return self._known.names
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The names of the other flags, and the reasons."""
+        return self._known.left_out
 
     def join(self) -> list[str]:
         """Take its flags; return errors about values that were waiting for them."""
@@ -66,8 +75,9 @@ class Followed:
             return self._join_absl()
         registries, joined, left_out, rejected = _native().join(self.name, self.namespace)
         self.found |= registries > 0
-        self.joined.update(joined)
-        self.left_out = {(self.name if name == "*" else name): why for name, why in left_out}
+        self._known.names.update(joined)
+        reasons = {(self.name if name == "*" else name): why for name, why in left_out}
+        self._known.left_out = reasons
         return list(rejected)
 
     def _join_absl(self) -> list[str]:
@@ -75,7 +85,7 @@ class Followed:
             from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
             from paddle_flags._integrations.line import Inputs  # noqa: PLC0415
 
-            self.left_out = absl_flags.bridge(None, Inputs(), lenient=True)
+            self._known.left_out = absl_flags.bridge(None, Inputs(), lenient=True)
             self.found = True
         return []
 
@@ -147,14 +157,6 @@ def sync() -> None:
         if flag.defined:
             flag.source  # noqa: B018 - any call about a flag takes over what was assigned
     settle()
-
-
-def library_of(name: str) -> str:
-    """Return the title of the library behind a flag, or "" if it is ours alone."""
-    for each in _followed.values():
-        if name in each.joined:
-            return each.title
-    return ""
 
 
 # ---- Searching ----
@@ -261,7 +263,7 @@ def _check_found(names: list[str]) -> None:
         if _followed[name].found:
             continue
         library = LIBRARIES[name]
-        del _followed[name]
+        del _followed[name], bridged.libraries[name]
         if name == ABSL_PY:
             with importing("bridge", "absl-py", "absl"):
                 import absl.flags  # noqa: F401, PLC0415 - is it installed at all?

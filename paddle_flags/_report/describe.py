@@ -7,6 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Callable, NamedTuple
 
+from paddle_flags._core import bridged
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import shown, to_argument, to_switch
 from paddle_flags._report import facts
@@ -127,6 +128,27 @@ def _to_man(wanted: _Wanted) -> str:
     return "\n".join(lines)
 
 
+# ---- JSON ----
+
+_NAME, _MODULE = '      "name": ', '      "module": '  # in the lines of a flag
+
+
+def _with_libraries(text: str) -> str:
+    """Add "shared_with" to the flags of other libraries: C does not know them."""
+    if not any(each.names for each in bridged.libraries.values()):
+        return text
+    import json  # noqa: PLC0415 - seldom used
+
+    lines, name = [], ""
+    for line in text.split("\n"):
+        lines.append(line)
+        if line.startswith(_NAME):
+            name = json.loads(line[len(_NAME) :].rstrip(","))
+        elif line.startswith(_MODULE) and bridged.library_of(name):
+            lines.append(f'      "shared_with": {json.dumps(bridged.library_of(name))},')
+    return "\n".join(lines)
+
+
 _FORMATS: dict[str, Callable[[_Wanted], str]] = {
     "markdown": _to_markdown,
     "man": _to_man,
@@ -176,5 +198,5 @@ def describe(
         kind = "helpfull" if full and format == "text" else _KINDS[format]
         return help_text(path, kind, usage=usage, version=version, width=width, color=color)
     if format == "json":
-        return json_text(path, version=version, full=full)
+        return _with_libraries(json_text(path, version=version, full=full))
     return _FORMATS[format](_Wanted(path, full, usage, version))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.bridged import library_of
 from paddle_flags._core.frames import public
 from paddle_flags._core.registry import find
 from paddle_flags._report import facts
@@ -34,6 +35,7 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
         "old names": ", ".join(flag.old_names),
         "category": flag.category,
         "module": flag.module,
+        "shared with": library_of(flag.name),
         "defined at": f"{flag.file}:{flag.line}" if flag.file else "",
         "attributes": ", ".join(facts.marks(flag) + ["frozen"] * flag.frozen),
         "deprecated": flag.deprecated or "",
@@ -51,7 +53,7 @@ def explain(name: str) -> str:
     flag = find(name)
     lines = [f"{flag.name} = {facts.value_text(flag, flag.value)}", ""]
     known = {title: fact for title, fact in _facts_of(flag).items() if fact}
-    lines += [f"  {title + ':':<12}{facts.one_line(fact)}" for title, fact in known.items()]
+    lines += [f"  {title + ':':<11} {facts.one_line(fact)}" for title, fact in known.items()]
     lines += ["", "values, the one that holds first:"]
     history = flag.history
     rows = [

@@ -117,7 +117,8 @@ def _read(program: str, words: Sequence[str]) -> argparse.Namespace:
 
 def _miss_flags(found: Found) -> None:
     flags = found.flags
-    if not (flags.flags or flags.imports or flags.retired or len(found.losses)):
+    own = flags.flags or flags.imports or flags.retired
+    if not (own or found.notes or len(found.losses)):
         found.losses.add(flags.at.get(""), "", "no flags", "some")
 
 
@@ -135,6 +136,8 @@ def run(program: str, words: Sequence[str]) -> int:
         return FAILED
     for path in written:
         print_text(path)
+    for note in found.notes:
+        print_error(f"note: {note}")
     losses = _losses(found)
     for line in losses:
         print_error(line)

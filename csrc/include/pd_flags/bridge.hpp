@@ -133,6 +133,7 @@ struct plain : foreign {};
 struct outcome {
   size_t registries; /* of the library, found in this process */
   std::vector<std::string> joined;
+  std::vector<std::string> known; /* flags that had joined before, also by a bridge elsewhere */
   std::vector<std::pair<std::string, std::string>> left_out; /* the flag, and the reason */
   std::vector<std::string> rejected; /* errors: pending values of flags that have joined */
   outcome() : registries(0) {}
@@ -245,7 +246,7 @@ inline void join(std::unique_ptr<foreign> theirs, outcome &out) {
   pd_flag_def def;
   pd_flag *flag = nullptr;
   pd_error err;
-  if (is_known(*theirs)) return;
+  if (is_known(*theirs)) return out.known.push_back(joined_flags::all().name_of(*theirs));
   keep(theirs->cell); /* its library would point to nothing if the variable went */
   pd_flag_def_init(&def, sizeof def, theirs->type);
   if (!load(*theirs, def.default_value)) return;

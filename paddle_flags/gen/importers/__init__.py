@@ -35,6 +35,8 @@ class Found:
 
     flags: FlagSet
     losses: Problems = field(default_factory=Problems)
+    notes: list[str] = field(default_factory=list)
+    """About what isn't in flags.yaml, and needn't be."""
 
     def lose(self, place: Place, what: str, found: object, expected: str) -> None:
         """Report what flags.yaml can't express; the flag itself is kept."""

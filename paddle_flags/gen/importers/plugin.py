@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.plugin import load_plugin
 from paddle_flags._core.status import to_text
 from paddle_flags._core.values import from_c, kind_of
+from paddle_flags._doctor.libraries import loaded_binaries
 from paddle_flags._native import ffi, lib
 from paddle_flags.gen.importers import NO_HELP, UNKNOWN_VERSION, Found
+from paddle_flags.gen.importers.foreign import report_foreign
 from paddle_flags.gen.importers.plugin_record import definitions
 from paddle_flags.gen.importers.texts import advice, from_text
 from paddle_flags.gen.model import (
@@ -34,6 +36,7 @@ _RETIRED = re.compile(r"Retired in ([0-9]+\.[0-9]+\.[0-9]+): ")
 
 def import_plugin(path: str, name: str | None, version: str) -> Found:
     """Load a plugin and return its flags; raises FlagError if it can't be loaded."""
+    before = {each.binary.path for each in loaded_binaries()}
     plugin = load_plugin(path)
     lives = list(plugin.flags.values())
     generated = [match[1] for match in map(_schema, lives) if match]
@@ -45,6 +48,7 @@ def import_plugin(path: str, name: str | None, version: str) -> Found:
             _take(live, found)
     for definition in definitions(plugin.path):
         _take_definition(definition, found)
+    report_foreign(plugin.path, before, found)
     return found
 
 

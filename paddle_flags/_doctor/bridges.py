@@ -1,0 +1,187 @@
+"""Which flags of other libraries in this process are flags here, and which are not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags._core.bridged import Library, libraries
+from paddle_flags._core.registry import all_flags
+from paddle_flags._doctor.markers import BRIDGES
+from paddle_flags._doctor.process import cell_addresses
+from paddle_flags._doctor.variables import variables_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from paddle_flags._doctor.binary import Binary
+    from paddle_flags._doctor.libraries import Loaded
+    from paddle_flags._doctor.markers import Variable
+    from paddle_flags._doctor.process import Report
+    from paddle_flags._doctor.variables import Placed
+
+# Flags that gflags and abseil bring along. Command lines here handle them themselves, and the
+# bridges skip them: gflags_word_map.h.
+BUILT_IN = frozenset(
+    (
+        "flagfile",
+        "fromenv",
+        "tryfromenv",
+        "undefok",
+        "version",
+        "help",
+        "helpfull",
+        "helpshort",
+        "helpon",
+        "helpmatch",
+        "helppackage",
+        "helpxml",
+        "tab_completion_word",
+        "tab_completion_columns",
+    )
+)
+HEADERS = {"gflags": "pd_flags/bridge_gflags.hpp"}
+"""Those that find a copy of a library which is not exported, if its sources include them."""
+
+
+class Bridged(NamedTuple):
+    """The flags of this process whose variables are those of other libraries."""
+
+    cells: dict[int, str]
+    """The names of flags by the addresses of their variables."""
+    abseil: dict[str, set[str]]
+    """The names of flags by the files that they are from: abseil's have no such variable."""
+
+    def name_of(self, placed: Placed) -> str:
+        """Return the name here of the flag that a variable belongs to, or ""."""
+        if placed.variable.origin != "abseil":
+            return self.cells.get(placed.address, "")
+        own = {flag.name for flag in placed.binary.flags}
+        for name in self.abseil.get(os.path.realpath(placed.binary.path), ()):
+            if is_named(name, placed.variable.name) and name not in own:
+                return name
+        return ""
+
+
+def bridged_flags() -> Bridged:
+    """Return what tells whether a variable of another library is that of a flag here."""
+    cells: dict[int, str] = {}
+    files: dict[str, set[str]] = {}
+    for flag in all_flags():
+        if flag.defined:
+            cells.update(dict.fromkeys(cell_addresses(flag), flag.name))
+            files.setdefault(os.path.realpath(flag.module), set()).add(flag.name)
+    return Bridged(cells, files)
+
+
+def is_named(name: str, theirs: str) -> bool:
+    """Return whether a name is that of another library's flag, perhaps in a namespace."""
+    return name == theirs or name.endswith(f".{theirs}")
+
+
+def foreign_flags(loaded: Sequence[Loaded], bridged: Bridged) -> list[Report]:
+    """Report on the flags of each library that `bridge` can take, in this process."""
+    placed: dict[str, list[Placed]] = {}
+    for each in variables_in(loaded):
+        placed.setdefault(each.variable.origin, []).append(each)
+    reports = [_report(origin, placed.get(origin, []), bridged) for origin in BRIDGES]
+    parts = ("bridged", "left_out", "not_bridged", "unlisted", "hidden")
+    return [each for each in [*reports, _absl_py()] if any(each[part] for part in parts)]
+
+
+def _report(origin: str, placed: Sequence[Placed], bridged: Bridged) -> Report:
+    known = libraries.get(BRIDGES[origin], Library(""))
+    joined = set(known.names)
+    left: set[str] = set()
+    hidden: dict[str, list[str]] = {}
+    for each in placed:
+        name, theirs = bridged.name_of(each), each.variable.name
+        if name:
+            joined.add(name)
+        elif is_built_in(each.variable) or any(is_named(out, theirs) for out in known.left_out):
+            continue
+        elif not bridge_of(each.binary, origin).startswith("pf."):
+            hidden.setdefault(each.binary.path, []).append(theirs)
+        else:
+            left.add(theirs)
+    return {**_as_report(origin, BRIDGES[origin], known, joined, left), "hidden": hidden}
+
+
+def is_built_in(variable: Variable) -> bool:
+    """Return whether the library of a flag brings it along, and bridges skip it."""
+    return variable.origin in ("gflags", "abseil") and variable.name in BUILT_IN
+
+
+def _as_report(
+    title: str, argument: str, known: Library, joined: set[str], left: set[str]
+) -> Report:
+    asked = bool(known.names or known.left_out)
+    return {
+        "library": title,
+        "bridge": f'pf.bridge("{argument}")',
+        "namespace": f'pf.bridge("{argument}", namespace="{argument}")' * (title in BRIDGES),
+        "bridged": sorted(joined),
+        "left_out": {name: why for name, why in known.left_out.items() if name not in joined},
+        "not_bridged": [] if asked else sorted(left),
+        "unlisted": sorted(left) if asked else [],
+        "hidden": {},
+    }
+
+
+def _absl_py() -> Report:
+    """Report on absl's flags of Python; the package need not be there."""
+    known = libraries.get("absl-py")
+    left: set[str] = set()
+    if known is None:
+        values: Any = getattr(sys.modules.get("absl.flags"), "FLAGS", {})
+        left = {values[name].name for name in values}
+        known = Library("")
+    return _as_report("absl-py", "absl-py", known, known.names, left)
+
+
+def bridge_of(binary: Binary, library: str) -> str:
+    """Return the call or header that makes flags of a library in a file flags here, or ""."""
+    if binary.format != "ELF" or library not in BRIDGES:
+        return ""
+    if binary.others[library] == "copy" and library not in binary.entries:
+        return HEADERS.get(library, "")
+    return f'pf.bridge("{BRIDGES[library]}")'
+
+
+def bridge_lines(reports: Sequence[Report]) -> Iterator[str]:
+    """Return lines of text for each library."""
+    for each in reports:
+        joined, left_out, others = each["bridged"], each["left_out"], each["not_bridged"]
+        if joined or left_out or others:
+            yield f"{each['library']}: {'; '.join(_parts(each))}"
+        for path, names in each["hidden"].items():
+            header = HEADERS.get(each["library"], "")
+            cure = f": its sources can include {header}" if header else ""
+            yield (
+                f"{each['library']}: {_count(len(names))} in {path}, not bridged, since the file"
+                f" does not export its copy of the library{cure}"
+            )
+
+
+def _parts(report: Report) -> Iterator[str]:
+    joined, left_out, others = report["bridged"], report["left_out"], report["not_bridged"]
+    total = _count(len(joined) + len(left_out) + len(others))
+    if not joined and not left_out:
+        them = "it a flag" if len(others) == 1 else "them flags"
+        yield f"{total}, not bridged: {report['bridge']} makes {them} here"
+        return
+    yield f"{len(joined)} of {total} bridged" if left_out or others else f"{total}, all bridged"
+    if left_out:
+        reasons = (f"{name} ({why})" for name, why in sorted(left_out.items()))
+        yield f"left out: {', '.join(reasons)}"
+    if any("already defined" in why for why in left_out.values()) and report["namespace"]:
+        yield f"{report['namespace']} takes them with other names"
+    if others:
+        yield f"{report['bridge']} takes the others"
+    if report["unlisted"]:
+        yield f"{len(report['unlisted'])} more are variables that its registry does not list"
+
+
+def _count(number: int) -> str:
+    return f"{number} flag{'s' if number != 1 else ''}"
