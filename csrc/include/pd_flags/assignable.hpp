@@ -2,17 +2,17 @@
  * plugins use PD_DEFINE_<type>.
  *
  *     namespace mine {
- *     PD__ASSIGNABLE(int32, FLAGS_level, "level", , 6, "Compression level")
- *     PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , "fast", "How", .category = "search")
+ *     PD__ASSIGNABLE(int32, FLAGS_level, "level", , , 6, "Compression level")
+ *     PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , , "fast", "How", .category = "search")
  *     }
  *     mine::FLAGS_level = 7;    // an int32_t: the registry notices at its next call
  *     mine::FLAGS_mode += "er"; // a std::string &
  *
  * The arguments: type, variable, name of the flag, attributes of the variable's declaration
- * (visibility; may be empty), default, help, and the attributes of PD_DEFINE in their order.
- * Write them at any namespace scope, in any number of files of a module, without a semicolon.
- * PD__ASSIGNABLE_DECLARE(type, variable, attributes) and PD__ASSIGNABLE_TEXT_DECLARE(variable,
- * attributes) declare them in another file.
+ * (visibility), its symbol (PD__ASSIGNABLE_SYMBOL; these two may be empty), default, help, and the
+ * attributes of PD_DEFINE in their order. Write them at any namespace scope, in any number of files
+ * of a module, without a semicolon. PD__ASSIGNABLE_DECLARE(type, variable, attributes, symbol) and
+ * PD__ASSIGNABLE_TEXT_DECLARE(variable, attributes, symbol) declare them in another file.
  *
  * - The variable has its default before any initialiser of the program runs, so all of them
  *   may read and write it. A std::string is constructed by the registry when the module joins,
@@ -275,8 +275,8 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
 
 /* ---- The macros ---- */
 
-#define PD__ASSIGNABLE_DECLARE(tag, flag, storage) \
-  extern storage ::pd::detail::type_##tag::variable flag
+#define PD__ASSIGNABLE_DECLARE(tag, flag, storage, symbol) \
+  extern storage ::pd::detail::type_##tag::variable flag symbol
 #define PD__ASSIGNABLE_TEXT_DECLARE(...) PD__ASSIGNABLE_DECLARE(string, __VA_ARGS__)
 
 /* The definition isn't constant: its default may be set later. */
@@ -290,8 +290,8 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   _Pragma("GCC diagnostic pop")                                                                   \
   PD__LIST(flag);
 
-#define PD__ASSIGNABLE(tag, flag, text, storage, value_, ...)                                  \
-  PD__ASSIGNABLE_DECLARE(tag, flag, storage);                                                  \
+#define PD__ASSIGNABLE(tag, flag, text, storage, symbol, value_, ...)                          \
+  PD__ASSIGNABLE_DECLARE(tag, flag, storage, symbol);                                          \
   static constexpr bool pd__constant_##flag = __builtin_constant_p(value_);                    \
   static const ::pd::detail::type_##tag::value pd__first_##flag =                              \
       pd__constant_##flag ? ::pd::detail::type_##tag::converted(value_)                        \
@@ -310,8 +310,8 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
                           : ::pd::detail::type_##tag::converted(value_));                      \
   _Pragma("GCC diagnostic pop")
 
-#define PD__ASSIGNABLE_TEXT(flag, text, storage, value_, ...)                                  \
-  PD__ASSIGNABLE_TEXT_DECLARE(flag, storage);                                                  \
+#define PD__ASSIGNABLE_TEXT(flag, text, storage, symbol, value_, ...)                          \
+  PD__ASSIGNABLE_TEXT_DECLARE(flag, storage, symbol);                                          \
   static constexpr bool pd__constant_##flag =                                                  \
       __builtin_constant_p(::pd::detail::as_text(value_));                                     \
   static ::pd::detail::text_cell pd__text_##flag = {                                           \
@@ -326,6 +326,23 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   }                                                                                            \
   static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_text(         \
       std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag, value_);
+
+/* A symbol of its own for the variable of the flag `text`. The variable of the library that a
+ * header replaces has the name that C++ gives it, and often another type: a string is an object
+ * there, and a reference here. With one symbol for both, the loader would make them one. The end
+ * of the symbol is for the linker's message about a flag that only the original defines. */
+#define PD__ASSIGNABLE_SYMBOL(tag, text, original) \
+  PD__SHARED_SYMBOL(PD__SORT_##tag "FLAGS_" text PD__INCLUDE_OWN_HEADER(original))
+#define PD__INCLUDE_OWN_HEADER(original) \
+  "_of_paddle_flags__for_a_flag_of_" original "_include_its_own_header"
+/* A string that is declared as a number doesn't link. */
+#define PD__SORT_bool ""
+#define PD__SORT_int32 ""
+#define PD__SORT_uint32 ""
+#define PD__SORT_int64 ""
+#define PD__SORT_uint64 ""
+#define PD__SORT_double ""
+#define PD__SORT_string "string_"
 
 /* For macros that take the type as a parameter. */
 #define PD__ASSIGNABLE_bool(...) PD__ASSIGNABLE(bool, __VA_ARGS__)

@@ -63,8 +63,9 @@
  * compiler refuses assignments, never keeps the value in a register, and
  * ThreadSanitizer sees an atomic read. The type is a part of the symbol, so that
  * a PD_DECLARE of another type doesn't link. */
-#define PD__SYMBOL(text)                                                       \
-  __asm__(PD__STRING(__USER_LABEL_PREFIX__) text) PD__HIDDEN
+#define PD__SYMBOL(text) PD__SHARED_SYMBOL(text) PD__HIDDEN
+/* A symbol that other modules see too. */
+#define PD__SHARED_SYMBOL(text) __asm__(PD__STRING(__USER_LABEL_PREFIX__) text)
 #define PD__LABEL(tag, text) PD__SYMBOL("pd_flag_cell_" tag "_" text)
 
 /* No two cells share a cache line: setting one flag doesn't slow down readers of others. */

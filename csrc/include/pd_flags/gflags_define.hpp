@@ -78,8 +78,8 @@ PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char
   namespace scope {                                                                      \
   static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr, \
                                                             nullptr};                    \
-  PD__ASSIGNABLE(tag, flag, text, GFLAGS_DLL_DEFINE_FLAG, value, MAYBE_STRIPPED_HELP(help), \
-                 PD__GFLAGS_ATTRIBUTES(T, flag))                                         \
+  PD__ASSIGNABLE(tag, flag, text, GFLAGS_DLL_DEFINE_FLAG, , value,                       \
+                 MAYBE_STRIPPED_HELP(help), PD__GFLAGS_ATTRIBUTES(T, flag))              \
   }                                                                                      \
   using scope::flag
 
@@ -95,7 +95,7 @@ PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char
   static const void *pd__where_##flag();                                                 \
   static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr, \
                                                             pd__where_##flag};           \
-  PD__ASSIGNABLE_TEXT(flag, text, GFLAGS_DLL_DEFINE_FLAG PD__GFLAGS_WRITABLE, value,     \
+  PD__ASSIGNABLE_TEXT(flag, text, GFLAGS_DLL_DEFINE_FLAG PD__GFLAGS_WRITABLE, , value,   \
                       MAYBE_STRIPPED_HELP(help), PD__GFLAGS_ATTRIBUTES(std::string, flag)) \
   static const void *pd__where_##flag() { return &flag; }                                \
   }                                                                                      \

@@ -24,12 +24,14 @@
 
 #define C10_DEFINE_typed_flag_(tag, name, value, help)                        \
   namespace c10 {                                                             \
-  PD__ASSIGNABLE_##tag(FLAGS_##name, #name, PD__C10_EXPORT, value, help)      \
+  PD__ASSIGNABLE_##tag(FLAGS_##name, #name, PD__C10_EXPORT,                   \
+                       PD__ASSIGNABLE_SYMBOL(tag, #name, "c10"), value, help) \
   }                                                                           \
   using ::c10::FLAGS_##name;
 #define C10_DECLARE_typed_flag_(tag, name)                                    \
   namespace c10 {                                                             \
-  PD__ASSIGNABLE_DECLARE(tag, FLAGS_##name, );                                \
+  PD__ASSIGNABLE_DECLARE(tag, FLAGS_##name, ,                                 \
+                         PD__ASSIGNABLE_SYMBOL(tag, #name, "c10"));           \
   }                                                                           \
   using ::c10::FLAGS_##name;
 
