@@ -41,6 +41,8 @@
 #define C10_DECLARE_typed_var(type, name) PD__TAGGED(C10_DECLARE_, type)(name)
 
 namespace c10 {
+/* c10's own functions, linked to the same module, are others. */
+inline namespace of_paddle_flags {
 
 /* ---- The program, for the whole process ---- */
 
@@ -67,7 +69,7 @@ PD__LOCAL inline bool CommandLineFlagsHasBeenParsed() { return program_now_().ar
 /* ---- The registry as c10 shows it ---- */
 
 /* The result of one attempt to set a flag. */
-class C10FlagParser {
+class PD__LOCAL C10FlagParser {
  public:
   explicit C10FlagParser(bool success = false) : success_(success) {}
   bool success() { return success_; }
@@ -173,6 +175,7 @@ PD__LOCAL inline bool ParseCommandLineFlags(int *pargc, char ***pargv) {
   return true;
 }
 
+}  // namespace of_paddle_flags
 }  // namespace c10
 
 #endif /* PD_COMPAT_C10_NATIVE_H */
