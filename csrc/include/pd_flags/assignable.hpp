@@ -74,6 +74,7 @@ struct text_cell {
   const char *first;                                    /* the default until then */
   text_cell *next; /* next cell of the module that holds memory */
   uint32_t stage;
+  const void *(*where)(); /* what FLAGS_x refers to; NULL: `current`, always */
 };
 enum { text_none = 0, text_making = 1, text_made = 2 };
 
@@ -121,8 +122,16 @@ PD__LOCAL inline std::string &text_make(text_cell &cell) {
   return text_of(cell);
 }
 
+/* Another library of the process may have initialised the reference, with a string of its own. It is
+ * NULL before that library does. */
+PD__LOCAL inline std::string &text_used(text_cell &cell) {
+  const void *other = cell.where ? cell.where() : nullptr;
+  if (!other || other == cell.current) return text_make(cell);
+  return *static_cast<std::string *>(const_cast<void *>(other));
+}
+
 PD__LOCAL inline const char *text_get(void *cell) {
-  return text_make(*static_cast<text_cell *>(cell)).c_str();
+  return text_used(*static_cast<text_cell *>(cell)).c_str();
 }
 
 /* A string that already has the value is left alone, so its c_str() stays valid. If memory is
@@ -131,7 +140,7 @@ PD__LOCAL inline void text_put(void *cell, const char *value) {
 #ifdef __EXCEPTIONS
   try {
 #endif
-    std::string &text = text_make(*static_cast<text_cell *>(cell));
+    std::string &text = text_used(*static_cast<text_cell *>(cell));
     if (text != value) text = value;
 #ifdef __EXCEPTIONS
   } catch (const std::bad_alloc &) {
@@ -191,7 +200,8 @@ PD__LOCAL inline bool give_text_default(definition<const char *> &def, const std
   text_cell &cell = *static_cast<text_cell *>(def.cell);
   pd_flag *flag = flag_of(def.cell);
   if (flag) return set_default(flag, value.c_str());
-  std::string &text = text_make(cell);
+  text_make(cell);
+  std::string &text = text_used(cell);
   std::string &given = *reinterpret_cast<std::string *>(cell.given);
   text = given = value;
   def.default_value = given.c_str();
@@ -310,12 +320,13 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
                           : ::pd::detail::type_##tag::converted(value_));                      \
   _Pragma("GCC diagnostic pop")
 
-#define PD__ASSIGNABLE_TEXT(flag, text, storage, symbol, value_, ...)                          \
+#define PD__ASSIGNABLE_TEXT(...) PD__ASSIGNABLE_TEXT_AT(nullptr, __VA_ARGS__)
+#define PD__ASSIGNABLE_TEXT_AT(where, flag, text, storage, symbol, value_, ...)                \
   PD__ASSIGNABLE_TEXT_DECLARE(flag, storage, symbol);                                          \
   static constexpr bool pd__constant_##flag =                                                  \
       __builtin_constant_p(::pd::detail::as_text(value_));                                     \
   static ::pd::detail::text_cell pd__text_##flag = {                                           \
-      {0}, {0}, pd__constant_##flag ? ::pd::detail::as_text(value_) : "", nullptr, 0};         \
+      {0}, {0}, pd__constant_##flag ? ::pd::detail::as_text(value_) : "", nullptr, 0, where};  \
   storage ::std::string &flag = reinterpret_cast< ::std::string &>(pd__text_##flag.current);      \
   PD__ASSIGNABLE_DEFINITION(const char *, PD_TYPE_string, nullptr, nullptr, flag, text,        \
                             &pd__text_##flag,                                                  \
