@@ -186,3 +186,55 @@ def test_version_says_how_the_source_with_the_call_was_compiled(release, tmp_pat
     program = compiled(tmp_path / "program", *objects)
     shown = "program\n" if release else "program\nDebug build (NDEBUG not #defined)\n"
     assert ending(program, "--version") == (0, shown)
+
+
+# ---- Headers of both ----
+
+
+def check_headers(place: Path, *headers: str, driver: str = CXX[0]) -> str:
+    """Compile a source with the headers in this order; return the compiler's messages."""
+    text = "".join(f'#include "{header}"\n' for header in headers)
+    source = write(place / "headers.cc", text + 'DEFINE_bool(one, true, "One");')
+    options = ["-std=c++11", "-Wall", "-Werror", "-fsyntax-only"]
+    return run(driver, *options, *OURS, source, check=False).stderr
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> dict[str, str]:
+    """gflags' own header, and a copy as older versions and vendored ones are: by its guard."""
+    require("libgflags-dev", "gflags/gflags.h")
+    found = run(*CXX, "-M", "-x", "c++", "-", input="#include <gflags/gflags.h>\n").stdout
+    real = next(Path(word) for word in found.split() if word.endswith("/gflags.h"))
+    declare = real.with_name("gflags_declare.h").read_text("utf-8")
+    write(tmp_path / "copied.h", declare.replace("GFLAGS_DECLARE_H_", "OWN_DECLARE_H_"))
+    text = real.read_text("utf-8").replace("gflags/gflags_declare.h", "copied.h")
+    text = text.replace('#include "gflags_gflags.h"', "")  # the old name of the namespace
+    return {
+        "installed": str(real),
+        "old": str(write(tmp_path / "old.h", text.replace("GFLAGS_GFLAGS_H_", "GOOGLE_GFLAGS_H_"))),
+        "vendored": str(write(tmp_path / "vendored.h", text.replace("GFLAGS_GFLAGS_H_", "OWN_H_"))),
+    }
+
+
+OUR_HEADER = f"{INCLUDE}/compat/gflags/gflags.h"
+ONLY_ONE = "is included already"
+
+
+@pytest.mark.parametrize("driver", ["g++", "clang++"])
+@pytest.mark.parametrize("kind", ["installed", "old", "vendored"])
+def test_gflags_own_header_in_front_of_ours_is_an_error(kind, driver, theirs, tmp_path):
+    assert ONLY_ONE in check_headers(tmp_path, theirs[kind], OUR_HEADER, driver=driver)
+
+
+@pytest.mark.parametrize("driver", ["g++", "clang++"])
+def test_gflags_own_header_behind_ours_is_skipped_or_an_error(driver, theirs, tmp_path):
+    assert check_headers(tmp_path, OUR_HEADER, theirs["installed"], driver=driver) == ""
+    assert check_headers(tmp_path, OUR_HEADER, theirs["old"], driver=driver) == ""
+    errors = check_headers(tmp_path, OUR_HEADER, theirs["vendored"], driver=driver)
+    assert "two_headers_of_gflags__include_either_the_one_of_paddle_flags_or_the_other" in errors
+
+
+@pytest.mark.parametrize("headers", [("gflags/gflags.h", "glog/logging.h"), ("glog/logging.h",)])
+def test_glogs_header_takes_ours_in_both_orders(headers, tmp_path):
+    require("libgoogle-glog-dev", "glog/logging.h")
+    assert check_headers(tmp_path, *headers, "gflags/gflags.h") == ""

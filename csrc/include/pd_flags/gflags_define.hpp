@@ -11,6 +11,10 @@ namespace fLB {
 template <typename From>
 double IsBoolFlag(const From &from);
 bool IsBoolFlag(bool from);
+/* A gflags.h with an include guard of its own, behind this one, would redefine the macros with no
+ * more than warnings. It defines this struct, and fails there. */
+struct two_headers_of_gflags__include_either_the_one_of_paddle_flags_or_the_other;
+using CompileAssert = two_headers_of_gflags__include_either_the_one_of_paddle_flags_or_the_other;
 }  // namespace fLB
 namespace fLS {
 char dont_pass0toDEFINE_string(const char *value);
