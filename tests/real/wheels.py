@@ -71,3 +71,9 @@ def build(out: Path, text: str, *options: str, check: bool = True) -> str:
     if "-shared" in options:
         options = ("-fPIC", *options)
     return run(*CXX, "-std=c++17", "-g", source, "-o", out, *options, check=check).stderr
+
+
+def exported(library: Path) -> set[str]:
+    """Return the symbols that a library defines for others."""
+    lines = run("nm", "-D", "--defined-only", library).stdout.splitlines()
+    return {line.split()[-1].split("@")[0] for line in lines}
