@@ -48,7 +48,8 @@ def macros(header: Path) -> set[str]:
 def declared(text: str) -> set[str]:
     """Return the functions, types and aliases of the namespaces in a preprocessed header."""
     names, scopes = set(), []
-    pattern = r"namespace (\w+) ?\{|(?:class|struct) (?:__attribute__\S+ )?(\w+) \{|using (\w+) =|"
+    text = re.sub(r'__attribute__ *\(\(\w+(\("\w+"\))?\)\)', "", text)
+    pattern = r"namespace (\w+) ?\{|(?:class|struct) (\w+) \{|using (\w+) =|"
     pattern += r"(\w+) ?\([^;{}]*\) ?[;{]|(\{)|(\})"
     for match in re.finditer(pattern, re.sub(r"\s+", " ", text)):
         space, type_name, alias, function, _, closed = match.groups()
@@ -92,7 +93,7 @@ def test_every_name_of_their_header_is_in_ours(
     known = run(*CXX, "-std=c++17", "-E", "-dM", *options, source).stdout
     wanted = macros(theirs) - left_out
     assert len(wanted) > 20
-    assert not {name for name in wanted if fx}
+    assert not wanted - set(re.findall(r"#define (\w+)", known))
 
     names = declared(preprocessed(theirs, f"-I{include}"))
     assert least <= names
