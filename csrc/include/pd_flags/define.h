@@ -39,13 +39,13 @@
 #if defined(PD_COMPAT_PADDLE_GFLAGS_H)
 #error "PD_DEFINE_<type> is Paddle's here: include pd_flags.h in front of paddle/common/flags.h"
 #elif defined(PD_DEFINE_bool) || defined(PD_DEFINE_VARIABLE) || defined(COMMON_DECLARE_VARIABLE)
-#error "PD_DEFINE_<type> is Paddle's here: define PD_NO_SHORT_NAMES, and write PD_FLAG_DEFINE_<type>"
+#error "PD_DEFINE_<type> is Paddle's here: define PD_NO_SHORT_NAMES, write PD_FLAG_DEFINE_<type>"
 #elif defined(__cplusplus) && !defined(PD_COMPAT_PADDLE_COMMON_FLAGS_H)
 /* Paddle's own header would redefine the short names with no more than warnings. It declares this
  * function, and nothing else has one of that name. */
 #define AllowUndefinedFlags \
-  _Pragma("GCC error \"PD_DEFINE_<type> is that of pd_flags.h here, and Paddle's own header \
-redefines it: define PD_NO_SHORT_NAMES in front of pd_flags.h, and write PD_FLAG_DEFINE_<type>\"") \
+  _Pragma("GCC error \"this header redefines PD_DEFINE_<type> of pd_flags.h\"") \
+  _Pragma("GCC error \"define PD_NO_SHORT_NAMES in front of both; write PD_FLAG_DEFINE_<type>\"") \
   AllowUndefinedFlags
 #endif
 #endif

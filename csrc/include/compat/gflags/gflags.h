@@ -25,7 +25,8 @@
 #endif
 #define GFLAGS_GFLAGS_H_
 #define PD_COMPAT_GFLAGS_H
-#ifndef GOOGLE_GFLAGS_H_ /* of gflags before 2.1: behind this header, it is skipped as later ones are */
+/* The guard before gflags 2.1: such a header behind this one is skipped, as later ones are. */
+#ifndef GOOGLE_GFLAGS_H_
 #define GOOGLE_GFLAGS_H_
 #endif
 

@@ -52,8 +52,8 @@
 #define C10_DECLARE_double(name) C10_DECLARE_typed_flag_(double, name)
 #define C10_DECLARE_string(name) C10_DECLARE_typed_flag_(string, name)
 
-/* A flag that libtorch defines, if PyTorch's own headers are there: some of them have functions that
- * read one. Otherwise a flag of C10_DEFINE_<type>. */
+/* A flag that libtorch defines, if PyTorch's own headers are there: functions in some of them read
+ * such flags. Otherwise a flag of C10_DEFINE_<type>. */
 #if defined(TORCH_API) && !defined(C10_USE_GFLAGS)
 #define TORCH_DECLARE_typed_var(type, name) TORCH_API extern type FLAGS_##name
 #define TORCH_DECLARE_int(name) TORCH_DECLARE_typed_var(int, name)

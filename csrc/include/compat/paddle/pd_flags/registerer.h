@@ -57,8 +57,8 @@ class PD__LOCAL FlagRegisterer {
 
  private:
   template <class T>
-  static bool same(const T &one, const T &other) {
-    return !(one < other) && !(other < one);
+  static bool same(const T &first, const T &second) {
+    return !(first < second) && !(second < first);
   }
 };
 
