@@ -27,24 +27,24 @@ DEFINED = """
 namespace mine {
 static const double kShare = 0.92;
 static const char kName[] = "an array";
-PD__ASSIGNABLE(int32, FLAGS_level, "level", , 6, "Compression level")
-PD__ASSIGNABLE(double, FLAGS_share, "share", , kShare, "", .category = "memory")
-PD__ASSIGNABLE(uint64, FLAGS_late, "late", , std::strtoull("42", nullptr, 10), "")
-PD__ASSIGNABLE(double, FLAGS_late_share, "late_share", , std::atof("0.1"), "")
-PD__ASSIGNABLE(bool, FLAGS_late_check, "late_check", , std::atoi("1"), "")
-PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , "a default that is too long to stand in a string", "")
-PD__ASSIGNABLE_TEXT(FLAGS_name, "name", , kName, "")
-PD__ASSIGNABLE_TEXT(FLAGS_place, "place", , std::getenv("PLACE"), "")
-PD__ASSIGNABLE_TEXT(FLAGS_made, "made", , std::string("made of ") + "two", "")
+PD__ASSIGNABLE(int32, FLAGS_level, "level", , , 6, "Compression level")
+PD__ASSIGNABLE(double, FLAGS_share, "share", , , kShare, "", .category = "memory")
+PD__ASSIGNABLE(uint64, FLAGS_late, "late", , , std::strtoull("42", nullptr, 10), "")
+PD__ASSIGNABLE(double, FLAGS_late_share, "late_share", , , std::atof("0.1"), "")
+PD__ASSIGNABLE(bool, FLAGS_late_check, "late_check", , , std::atoi("1"), "")
+PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , , "a default that is too long to stand in a string", "")
+PD__ASSIGNABLE_TEXT(FLAGS_name, "name", , , kName, "")
+PD__ASSIGNABLE_TEXT(FLAGS_place, "place", , , std::getenv("PLACE"), "")
+PD__ASSIGNABLE_TEXT(FLAGS_made, "made", , , std::string("made of ") + "two", "")
 }
 """
 
 USED = """
 #include <pd_flags/assignable.hpp>
 namespace mine {
-PD__ASSIGNABLE_DECLARE(int32, FLAGS_level, );
-PD__ASSIGNABLE_TEXT_DECLARE(FLAGS_mode, );
-PD__ASSIGNABLE_TEXT_DECLARE(FLAGS_name, );
+PD__ASSIGNABLE_DECLARE(int32, FLAGS_level, , );
+PD__ASSIGNABLE_TEXT_DECLARE(FLAGS_mode, , );
+PD__ASSIGNABLE_TEXT_DECLARE(FLAGS_name, , );
 }
 static std::string seen = mine::FLAGS_mode + "!";
 static bool assigned = (mine::FLAGS_name = "assigned by an initialiser").empty();
@@ -58,8 +58,8 @@ PROGRAM = """
 #include <cstdio>
 #include <pd_flags/assignable.hpp>
 namespace mine {
-PD__ASSIGNABLE_DECLARE(int32, FLAGS_level, );
-PD__ASSIGNABLE_TEXT_DECLARE(FLAGS_mode, );
+PD__ASSIGNABLE_DECLARE(int32, FLAGS_level, , );
+PD__ASSIGNABLE_TEXT_DECLARE(FLAGS_mode, , );
 }
 extern "C" const char *seen_first();
 int main() {
@@ -160,9 +160,9 @@ EARLY = """
 #include <dlfcn.h>
 #include <pd_flags/assignable.hpp>
 #include <cstdio>
-PD__ASSIGNABLE(int32, FLAGS_level, "level", , 6, "Compression level")
-PD__ASSIGNABLE(int32, FLAGS_same, "same", , 6, "Compression level")
-PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , "fast", "How")
+PD__ASSIGNABLE(int32, FLAGS_level, "level", , , 6, "Compression level")
+PD__ASSIGNABLE(int32, FLAGS_same, "same", , , 6, "Compression level")
+PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , , "fast", "How")
 static void show(void *library, const char *name) {
   pd_flag *flag = nullptr;
   pd_flag_info info;
@@ -201,8 +201,8 @@ def test_what_was_assigned_before_there_was_a_registry_stays(tmp_path: Path) -> 
 
 CONSTANT = """
 #include <pd_flags/assignable.hpp>
-PD__ASSIGNABLE(int32, FLAGS_level, "level", , 6, "Compression level")
-PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , "fast", "How")
+PD__ASSIGNABLE(int32, FLAGS_level, "level", , , 6, "Compression level")
+PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , , "fast", "How")
 """
 
 
@@ -232,10 +232,10 @@ def test_one_name_in_two_files_of_a_module_does_not_link(tmp_path: Path) -> None
 DEFAULTS = """
 #include <pd_flags/assignable.hpp>
 static const int64_t kLevel = 5;
-PD__ASSIGNABLE(int32, FLAGS_whole, "whole", , 1e6, "")
-PD__ASSIGNABLE(int32, FLAGS_other, "other", , kLevel, "")
-PD__ASSIGNABLE(double, FLAGS_share, "share", , 5, "")
-PD__ASSIGNABLE(int32, FLAGS_level, "level", , VALUE, "")
+PD__ASSIGNABLE(int32, FLAGS_whole, "whole", , , 1e6, "")
+PD__ASSIGNABLE(int32, FLAGS_other, "other", , , kLevel, "")
+PD__ASSIGNABLE(double, FLAGS_share, "share", , , 5, "")
+PD__ASSIGNABLE(int32, FLAGS_level, "level", , , VALUE, "")
 """
 
 

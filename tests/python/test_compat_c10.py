@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import INCLUDE, build, build_program, require, run, write
+from support import CXX, INCLUDE, build, build_plugin, build_program, require, run, write
 
 COMPAT = f"-I{INCLUDE}/compat"
 
@@ -158,3 +158,45 @@ def test_c10s_registry_shows_the_flags_of_the_process(tmp_path: Path) -> None:
         "first",
     ]
     assert ended.stderr.startswith("C10 flag error: c10_level=x: expected a 32-bit integer")
+
+
+# ---- Beside PyTorch's own libraries ----
+
+LIBRARY = """
+#include <c10/util/Flags.h>
+C10_DEFINE_int(lib_level, 6, "Level");
+C10_DEFINE_string(lib_mode, "fast", "Mode");
+extern "C" const char *lib_mode() { return FLAGS_lib_mode.c_str(); }
+"""
+
+CALLER = """
+#include <c10/util/Flags.h>
+#include <cstdio>
+C10_DECLARE_int(lib_level);
+TORCH_DECLARE_string(lib_mode);
+extern "C" const char *lib_mode();
+int main(int argc, char **argv) {
+  bool read = c10::ParseCommandLineFlags(&argc, &argv);
+  FLAGS_lib_mode += "er";
+  std::printf("%d %d %s\\n", read, FLAGS_lib_level, lib_mode());
+}
+"""
+
+
+def test_a_program_and_its_library_share_flags(tmp_path: Path) -> None:
+    library = write(tmp_path / "library.cpp", LIBRARY)
+    out = build_plugin(tmp_path / "library.so", library, flags=("-std=c++11", COMPAT))
+    main = write(tmp_path / "main.cpp", CALLER)
+    flags = ("-std=c++11", COMPAT, str(out), f"-Wl,-rpath,{tmp_path}")
+    program = build_program(tmp_path / "main", main, flags=flags)
+    assert run(program, "--lib_level=7", "--lib_mode=deep").stdout == "1 7 deeper\n"
+
+
+def test_a_flag_that_is_only_declared_names_the_header_to_include(tmp_path: Path) -> None:
+    text = "#include <c10/util/Flags.h>\nC10_DECLARE_string(theirs);\n"
+    text += "const char *mode() { return FLAGS_theirs.c_str(); }"
+    source = write(tmp_path / "declared.cpp", text)
+    options = ["-std=c++11", f"-I{INCLUDE}", COMPAT, "-shared", "-fPIC", "-Wl,-z,defs"]
+    ended = run(*CXX, *options, source, "-o", tmp_path / "declared.so", check=False)
+    symbol = "string_FLAGS_theirs_of_paddle_flags__for_a_flag_of_c10_include_its_own_header"
+    assert f"undefined reference to `{symbol}'" in ended.stderr

@@ -239,3 +239,95 @@ def test_on_a_real_gflags_our_header_comes_first_or_an_error_says_so(tmp_path: P
     assert check_order(tmp_path, "c10/util/Flags.h", "paddle/common/flags.h").returncode == 0
     ended = check_order(tmp_path, "paddle/common/flags.h", "pd_flags.h")
     assert "include pd_flags.h in front of paddle/common/flags.h" in ended.stderr
+
+
+# ---- Beside Paddle's own library ----
+
+OWN_HEADER = "_of_paddle_flags__for_a_flag_of_Paddle_include_its_own_header"
+
+LIBRARY = """
+#include <paddle/common/flags.h>
+PHI_DEFINE_EXPORTED_int32(lib_level, 6, "Level");
+PHI_DEFINE_EXPORTED_string(lib_mode, "fast", "Mode");
+extern "C" const char *lib_mode() { return FLAGS_lib_mode.c_str(); }
+"""
+
+CALLER = """
+#include <paddle/common/flags.h>
+#include <cstdio>
+PADDLE_FORCE_LINK_FLAG(lib_level);
+COMMON_DECLARE_int32(lib_level);
+PHI_DECLARE_string(lib_mode);
+extern "C" const char *lib_mode();
+int main(int argc, char **argv) {
+  paddle::flags::ParseCommandLineFlags(&argc, &argv);
+  FLAGS_lib_mode += "er";
+  std::printf("%d %s\\n", FLAGS_lib_level, lib_mode());
+}
+"""
+
+
+def test_a_program_and_its_library_share_flags(tmp_path: Path) -> None:
+    library = write(tmp_path / "library.cpp", LIBRARY)
+    out = build_plugin(tmp_path / "library.so", library, flags=("-std=c++11", COMPAT))
+    main = write(tmp_path / "main.cpp", CALLER)
+    flags = ("-std=c++11", COMPAT, str(out), f"-Wl,-rpath,{tmp_path}")
+    program = build_program(tmp_path / "main", main, flags=flags)
+    assert run(program, "--lib_level=7", "--lib_mode=deep").stdout == "7 deeper\n"
+
+
+def link_errors(tmp_path: Path, text: str) -> str:
+    source = write(tmp_path / "declared.cpp", "#include <paddle/common/flags.h>\n" + text)
+    options = ["-std=c++11", f"-I{INCLUDE}", COMPAT, "-shared", "-fPIC", "-Wl,-z,defs"]
+    return run(*CXX, *options, source, "-o", tmp_path / "declared.so", check=False).stderr
+
+
+def test_a_flag_that_is_only_declared_names_the_header_to_include(tmp_path: Path) -> None:
+    told = link_errors(tmp_path, "PD_DECLARE_bool(theirs);\nbool b() { return FLAGS_theirs; }")
+    assert f"FLAGS_theirs{OWN_HEADER}" in told
+    told = link_errors(tmp_path, "PADDLE_FORCE_LINK_FLAG(theirs);")
+    assert f"TouchPaddleFlagRegister_theirs{OWN_HEADER}" in told
+
+
+def test_a_string_that_is_declared_as_a_number_does_not_link(tmp_path: Path) -> None:
+    write(tmp_path / "mode.cpp", '#include <paddle/common/flags.h>\nPD_DEFINE_string(mode, "", "");')
+    text = f'#include "{tmp_path}/mode.cpp"\n'
+    assert link_errors(tmp_path, text) == ""
+    assert "string_FLAGS_mode_of_paddle_flags" in run("nm", tmp_path / "declared.so").stdout
+    number = "PD_DECLARE_int32(mode);\nint number() { return FLAGS_mode; }"
+    assert f"`FLAGS_mode{OWN_HEADER}'" in link_errors(tmp_path, number)
+
+
+LINKED = """
+#include <paddle/common/flags.h>
+#include <cstdio>
+PD_DEFINE_string(dump_api_and_gradnode_python_stack_dir, "", "As in Paddle");
+PD_DEFINE_string(dump_api_python_stack_path, "", "As in Paddle");
+PD_DEFINE_bool(enable_unique_name, false, "As in Paddle");
+PD_DEFINE_int32(level, 6, "Of its own");
+static int32_t late = 3;
+static const int32_t otherwise = 2;
+static paddle::flags::FlagRegisterer registerer("late", "Late", "here.cc", &otherwise, &late);
+static std::string text = "text";
+static paddle::flags::FlagRegisterer other("text", "Text", "here.cc", &text, &text);
+int main(int argc, char **argv) {
+  std::printf("%d %s\\n", late, text.c_str());
+  paddle::flags::ParseCommandLineFlags(&argc, &argv);
+  std::printf("%d %s\\n", late, text.c_str());
+  const char *stacks = "dump_api_and_gradnode_python_stack_dir";
+  std::printf("%d", paddle::flags::UpdateLinkedFlags("level", "7"));
+  std::printf(" %d", paddle::flags::UpdateLinkedFlags("levl", "7"));
+  std::printf(" %d", paddle::flags::UpdateLinkedFlags(stacks, ""));
+  std::printf(" %d %d", FLAGS_level, FLAGS_enable_unique_name);
+  std::printf(" %d", paddle::flags::UpdateLinkedFlags(stacks, "/tmp"));
+  std::printf(" %d %s\\n", FLAGS_enable_unique_name, FLAGS_dump_api_python_stack_path.c_str());
+}
+"""
+
+
+def test_linked_flags_and_registerers_do_what_they_do_in_paddle(tmp_path: Path) -> None:
+    source = write(tmp_path / "linked.cpp", LINKED)
+    program = build_program(tmp_path / "linked", source, flags=("-std=c++11", COMPAT))
+    ended = run(program, "--late=9", "--text=other")
+    assert ended.stdout == "3 text\n9 other\n1 0 1 6 0 1 1 /tmp/api_call_stack\n"
+    assert ended.stderr == "paddle flags error: no flag is named 'levl'; did you mean 'level'?\n"

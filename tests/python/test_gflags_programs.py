@@ -1,4 +1,4 @@
-"""Programs and plugins that are compiled with compat/gflags/gflags.h, also beside gflags."""
+"""Programs and plugins that are compiled with compat/gflags/gflags.h, and gflags' own."""
 
 from __future__ import annotations
 
@@ -300,55 +300,6 @@ def test_completions_are_the_flags_that_a_word_may_become(both):
     assert any(line.startswith("--mode ['fast']") for line in completions("e?"))
     assert any("--ratio" in line for line in completions("more???"))
     assert completions("nobody") == []
-
-
-# ---- A real gflags in the same process ----
-
-OTHER = """
-#include <gflags/gflags.h>
-DEFINE_string(%s, "of the library", "");
-DEFINE_int32(level, 7, "");
-extern "C" const char *other(const char *name, const char *value) {
-  if (value) google::SetCommandLineOption(name, value);
-  static std::string text;
-  return google::GetCommandLineOption(name, &text) ? text.c_str() : "none";
-}
-"""
-
-BESIDE = """
-#include <gflags/gflags.h>
-#include <cstdio>
-DEFINE_string(mode, "of the program", "");
-DEFINE_int32(level, 7, "");
-DECLARE_string(flagfile);
-extern "C" const char *other(const char *name, const char *value);
-int main(int argc, char **argv) {
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
-  std::printf("%s %d; ", FLAGS_mode.c_str(), FLAGS_level);
-  FLAGS_flagfile = "a file";
-  std::printf("%s ", other("speed", nullptr));
-  std::printf("%s", other("level", "3"));
-  std::printf("%s; %d\\n", other("flagfile", nullptr), FLAGS_level);
-}
-"""
-
-
-def test_a_program_and_a_library_with_a_real_gflags_live_together(tmp_path):
-    require("libgflags-dev", "gflags/gflags.h")
-    source = write(tmp_path / "beside.cc", BESIDE)
-    for name in ("speed", "mode"):
-        library = tmp_path / f"lib{name}.so"
-        other = write(tmp_path / f"{name}.cc", OTHER % name)
-        run(*CXX, "-std=c++11", "-shared", "-fPIC", other, "-o", library, "-lgflags")
-        flags = (str(library), f"-Wl,-rpath,{tmp_path}", "-rdynamic")
-        program = compiled(tmp_path / f"with_{name}", source, flags=flags)
-        status, told = ending(program, "--level=8")
-        if name == "speed":
-            # Numbers of one name are one variable, as the loader has it.
-            assert (status, told) == (0, "of the program 8; of the library 3; 3\n")
-        else:
-            assert status == 1
-            assert told.startswith("ERROR: flag 'mode' is also defined by a library with a gflags")
 
 
 # ---- Several modules ----

@@ -160,3 +160,20 @@ double all_of_them(void) { return FLAGS_level + *FLAGS_mode + FLAGS_rate; }
 @pytest.mark.parametrize("command", ["gcc -std=c99", "clang -std=c17", "g++ -std=c++11"])
 def test_without_short_names_another_header_may_have_them(command: str, tmp_path: Path) -> None:
     assert compile_among(set(), LONG_NAMES, tmp_path, command.split()) == ""
+
+
+# What a source with Paddle's own header has, in either order.
+MACROS_OF_PADDLE = "#define PD_DEFINE_bool(name, value, help) extern int theirs_##name\n"
+PADDLE = f"namespace paddle {{ void AllowUndefinedFlags(); }}\n{MACROS_OF_PADDLE}"
+
+
+@pytest.mark.parametrize("command", ["g++ -std=c++11", "clang++ -std=c++20"])
+@pytest.mark.parametrize("text", ["#include <pd_flags.h>\n" + PADDLE, PADDLE + "#include <pd_flags.h>\n"])
+def test_paddles_own_header_beside_the_short_names_is_an_error(
+    text: str, command: str, tmp_path: Path
+) -> None:
+    told = compile_among(set(), text, tmp_path, command.split())
+    assert "error: " in told
+    assert "define PD_NO_SHORT_NAMES" in told
+    assert "write PD_FLAG_DEFINE_<type>" in told
+    assert compile_among(set(), f"#define PD_NO_SHORT_NAMES\n{text}", tmp_path, command.split()) == ""

@@ -13,7 +13,7 @@ from support import INCLUDE, ROOT, run, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Real
+    from wheels import Real
 
 pytestmark = pytest.mark.extended
 
@@ -30,7 +30,7 @@ def extension(real: Real, library: str, source: Path) -> Path:
     }[library]
     linked = {"paddle": ["-l:libcommon.so"], "torch": ["-lc10"]}[library]
     out = source.with_suffix(".so")
-    place = real.packages
+    place = real.site
     flags = [f"-I{place / include}", f"-L{place / libs}", f"-Wl,-rpath,{place / libs}"]
     run("g++", "-std=c++17", "-shared", "-fPIC", source, "-o", out, *flags, *linked)
     return out
@@ -215,7 +215,7 @@ C10_TYPES = {
 
 def test_all_flags_of_c10_are_found_with_their_types(real):
     left_out, types = json.loads(told(real, EVERY_C10)[0])
-    libraries = [real.packages / "torch" / "lib" / f"lib{name}.so" for name in ("c10", "torch_cpu")]
+    libraries = [real.site / "torch" / "lib" / f"lib{name}.so" for name in ("c10", "torch_cpu")]
     symbols = "".join(run("nm", "-D", "--defined-only", each).stdout for each in libraries)
     exported = {
         line.split()[-1].partition("FLAGS_")[2].removesuffix("B5cxx11")
@@ -239,7 +239,7 @@ def test_the_page_about_other_libraries_shows_what_a_terminal_shows(real, tmp_pa
     for command, expected in shown[1:]:
         assert command.startswith("python program.py")
         ended = subprocess.run(
-            [real.python, "-W", "ignore", *command.split()[1:]],
+            [real.root / "bin" / "python", "-W", "ignore", *command.split()[1:]],
             cwd=tmp_path,
             env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
             stdout=subprocess.PIPE,

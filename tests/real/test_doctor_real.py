@@ -10,7 +10,7 @@ import pytest
 from support import package, run
 
 if TYPE_CHECKING:
-    from conftest import Real
+    from wheels import Real
 
 pytestmark = pytest.mark.extended
 
@@ -90,7 +90,7 @@ print(pf.explain("torch_lazy_metrics_samples"))
 )
 def test_importing_a_library_of_theirs_names_its_registry(real, file, library, flag, tmp_path):
     package("ruamel.yaml")
-    path, out = real.packages / file, tmp_path / "flags.yaml"
+    path, out = real.site / file, tmp_path / "flags.yaml"
     command = [sys.executable, "-m", "paddle_flags", "gen", "import", "plugin", path, "-o", out]
     ended = run(*command, check=False)
     argument = {"c10": "c10", "Paddle": "paddle"}[library]

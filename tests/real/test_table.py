@@ -11,7 +11,7 @@ import specimens
 from specimens import ABSL_PY, ALL, COMPAT, Specimen
 
 if TYPE_CHECKING:
-    from conftest import Real
+    from wheels import Real
 
 pytestmark = pytest.mark.extended
 
@@ -99,7 +99,7 @@ def built(real: Real, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[st
     files: dict[tuple[str, str], Path] = {}
     for each in (*ALL, ABSL_PY):
         if each.source:
-            files[each.name, "own"] = specimens.build_own(each, place, real.packages)
+            files[each.name, "own"] = specimens.build_own(each, place, real.site)
         files[each.name, "plain"] = specimens.build_plugin(each, "plain", place)
         if each.name in COMPAT:
             files[each.name, "compat"] = specimens.build_plugin(each, "compat", place)

@@ -275,8 +275,8 @@ def test_values_of_the_environment_reach_a_dll_that_comes_later(windows, level):
 
 ASSIGNED = """
 #include <pd_flags/assignable.hpp>
-PD__ASSIGNABLE(int32, FLAGS_join_level, "join_level", , 6, "Level")
-PD__ASSIGNABLE_TEXT(FLAGS_join_mode, "join_mode", , "fast", "How to search")
+PD__ASSIGNABLE(int32, FLAGS_join_level, "join_level", , , 6, "Level")
+PD__ASSIGNABLE_TEXT(FLAGS_join_mode, "join_mode", , , "fast", "How to search")
 static std::string seen = FLAGS_join_mode;
 extern "C" __declspec(dllexport) const char *first() { return seen.c_str(); }
 extern "C" __declspec(dllexport) const char *mode() { return FLAGS_join_mode.c_str(); }

@@ -2,17 +2,17 @@
  * plugins use PD_DEFINE_<type>.
  *
  *     namespace mine {
- *     PD__ASSIGNABLE(int32, FLAGS_level, "level", , 6, "Compression level")
- *     PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , "fast", "How", .category = "search")
+ *     PD__ASSIGNABLE(int32, FLAGS_level, "level", , , 6, "Compression level")
+ *     PD__ASSIGNABLE_TEXT(FLAGS_mode, "mode", , , "fast", "How", .category = "search")
  *     }
  *     mine::FLAGS_level = 7;    // an int32_t: the registry notices at its next call
  *     mine::FLAGS_mode += "er"; // a std::string &
  *
  * The arguments: type, variable, name of the flag, attributes of the variable's declaration
- * (visibility; may be empty), default, help, and the attributes of PD_DEFINE in their order.
- * Write them at any namespace scope, in any number of files of a module, without a semicolon.
- * PD__ASSIGNABLE_DECLARE(type, variable, attributes) and PD__ASSIGNABLE_TEXT_DECLARE(variable,
- * attributes) declare them in another file.
+ * (visibility), its symbol (PD__ASSIGNABLE_SYMBOL; these two may be empty), default, help, and the
+ * attributes of PD_DEFINE in their order. Write them at any namespace scope, in any number of files
+ * of a module, without a semicolon. PD__ASSIGNABLE_DECLARE(type, variable, attributes, symbol) and
+ * PD__ASSIGNABLE_TEXT_DECLARE(variable, attributes, symbol) declare them in another file.
  *
  * - The variable has its default before any initialiser of the program runs, so all of them
  *   may read and write it. A std::string is constructed by the registry when the module joins,
@@ -74,6 +74,7 @@ struct text_cell {
   const char *first;                                    /* the default until then */
   text_cell *next; /* next cell of the module that holds memory */
   uint32_t stage;
+  const void *(*where)(); /* what FLAGS_x refers to; NULL: `current`, always */
 };
 enum { text_none = 0, text_making = 1, text_made = 2 };
 
@@ -121,8 +122,16 @@ PD__LOCAL inline std::string &text_make(text_cell &cell) {
   return text_of(cell);
 }
 
+/* Another library of the process may have initialised the reference, with a string of its own. It is
+ * NULL before that library does. */
+PD__LOCAL inline std::string &text_used(text_cell &cell) {
+  const void *other = cell.where ? cell.where() : nullptr;
+  if (!other || other == cell.current) return text_make(cell);
+  return *static_cast<std::string *>(const_cast<void *>(other));
+}
+
 PD__LOCAL inline const char *text_get(void *cell) {
-  return text_make(*static_cast<text_cell *>(cell)).c_str();
+  return text_used(*static_cast<text_cell *>(cell)).c_str();
 }
 
 /* A string that already has the value is left alone, so its c_str() stays valid. If memory is
@@ -131,7 +140,7 @@ PD__LOCAL inline void text_put(void *cell, const char *value) {
 #ifdef __EXCEPTIONS
   try {
 #endif
-    std::string &text = text_make(*static_cast<text_cell *>(cell));
+    std::string &text = text_used(*static_cast<text_cell *>(cell));
     if (text != value) text = value;
 #ifdef __EXCEPTIONS
   } catch (const std::bad_alloc &) {
@@ -191,7 +200,8 @@ PD__LOCAL inline bool give_text_default(definition<const char *> &def, const std
   text_cell &cell = *static_cast<text_cell *>(def.cell);
   pd_flag *flag = flag_of(def.cell);
   if (flag) return set_default(flag, value.c_str());
-  std::string &text = text_make(cell);
+  text_make(cell);
+  std::string &text = text_used(cell);
   std::string &given = *reinterpret_cast<std::string *>(cell.given);
   text = given = value;
   def.default_value = given.c_str();
@@ -275,8 +285,8 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
 
 /* ---- The macros ---- */
 
-#define PD__ASSIGNABLE_DECLARE(tag, flag, storage) \
-  extern storage ::pd::detail::type_##tag::variable flag
+#define PD__ASSIGNABLE_DECLARE(tag, flag, storage, symbol) \
+  extern storage ::pd::detail::type_##tag::variable flag symbol
 #define PD__ASSIGNABLE_TEXT_DECLARE(...) PD__ASSIGNABLE_DECLARE(string, __VA_ARGS__)
 
 /* The definition isn't constant: its default may be set later. */
@@ -290,8 +300,8 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   _Pragma("GCC diagnostic pop")                                                                   \
   PD__LIST(flag);
 
-#define PD__ASSIGNABLE(tag, flag, text, storage, value_, ...)                                  \
-  PD__ASSIGNABLE_DECLARE(tag, flag, storage);                                                  \
+#define PD__ASSIGNABLE(tag, flag, text, storage, symbol, value_, ...)                          \
+  PD__ASSIGNABLE_DECLARE(tag, flag, storage, symbol);                                          \
   static constexpr bool pd__constant_##flag = __builtin_constant_p(value_);                    \
   static const ::pd::detail::type_##tag::value pd__first_##flag =                              \
       pd__constant_##flag ? ::pd::detail::type_##tag::converted(value_)                        \
@@ -310,12 +320,13 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
                           : ::pd::detail::type_##tag::converted(value_));                      \
   _Pragma("GCC diagnostic pop")
 
-#define PD__ASSIGNABLE_TEXT(flag, text, storage, value_, ...)                                  \
-  PD__ASSIGNABLE_TEXT_DECLARE(flag, storage);                                                  \
+#define PD__ASSIGNABLE_TEXT(...) PD__ASSIGNABLE_TEXT_AT(nullptr, __VA_ARGS__)
+#define PD__ASSIGNABLE_TEXT_AT(where, flag, text, storage, symbol, value_, ...)                \
+  PD__ASSIGNABLE_TEXT_DECLARE(flag, storage, symbol);                                          \
   static constexpr bool pd__constant_##flag =                                                  \
       __builtin_constant_p(::pd::detail::as_text(value_));                                     \
   static ::pd::detail::text_cell pd__text_##flag = {                                           \
-      {0}, {0}, pd__constant_##flag ? ::pd::detail::as_text(value_) : "", nullptr, 0};         \
+      {0}, {0}, pd__constant_##flag ? ::pd::detail::as_text(value_) : "", nullptr, 0, where};  \
   storage ::std::string &flag = reinterpret_cast< ::std::string &>(pd__text_##flag.current);      \
   PD__ASSIGNABLE_DEFINITION(const char *, PD_TYPE_string, nullptr, nullptr, flag, text,        \
                             &pd__text_##flag,                                                  \
@@ -326,6 +337,23 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   }                                                                                            \
   static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_text(         \
       std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag, value_);
+
+/* A symbol of its own for the variable of the flag `text`. The variable of the library that a
+ * header replaces has the name that C++ gives it, and often another type: a string is an object
+ * there, and a reference here. With one symbol for both, the loader would make them one. The end
+ * of the symbol is for the linker's message about a flag that only the original defines. */
+#define PD__ASSIGNABLE_SYMBOL(tag, text, original) \
+  PD__SHARED_SYMBOL(PD__SORT_##tag "FLAGS_" text PD__INCLUDE_OWN_HEADER(original))
+#define PD__INCLUDE_OWN_HEADER(original) \
+  "_of_paddle_flags__for_a_flag_of_" original "_include_its_own_header"
+/* A string that is declared as a number doesn't link. */
+#define PD__SORT_bool ""
+#define PD__SORT_int32 ""
+#define PD__SORT_uint32 ""
+#define PD__SORT_int64 ""
+#define PD__SORT_uint64 ""
+#define PD__SORT_double ""
+#define PD__SORT_string "string_"
 
 /* For macros that take the type as a parameter. */
 #define PD__ASSIGNABLE_bool(...) PD__ASSIGNABLE(bool, __VA_ARGS__)

@@ -16,7 +16,7 @@ namespace detail {
 
 /* A command line for pd_parse_argv: tokens[i] stands for argv[i]. It is "" if argv[i] is no flag,
  * or was joined with the token before it. */
-struct compat_line {
+struct PD__LOCAL compat_line {
   std::vector<std::string> tokens;
   std::vector<std::string> errors;
 };
@@ -92,7 +92,7 @@ PD__LOCAL inline bool compat_line_apply(compat_line &line, bool allow_pending) {
 }
 
 /* The parts of a flag that the help of these libraries shows. */
-struct compat_flag {
+struct PD__LOCAL compat_flag {
   std::string name;
   std::string help;
   std::string file;

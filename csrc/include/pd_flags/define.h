@@ -35,8 +35,19 @@
 
 #include <pd_flags/record.h>
 
-#if defined(PD_COMPAT_PADDLE_GFLAGS_H) && !defined(PD_NO_SHORT_NAMES)
+#ifndef PD_NO_SHORT_NAMES
+#if defined(PD_COMPAT_PADDLE_GFLAGS_H)
 #error "PD_DEFINE_<type> is Paddle's here: include pd_flags.h in front of paddle/common/flags.h"
+#elif defined(PD_DEFINE_bool) || defined(PD_DEFINE_VARIABLE) || defined(COMMON_DECLARE_VARIABLE)
+#error "PD_DEFINE_<type> is Paddle's here: define PD_NO_SHORT_NAMES, write PD_FLAG_DEFINE_<type>"
+#elif defined(__cplusplus) && !defined(PD_COMPAT_PADDLE_COMMON_FLAGS_H)
+/* Paddle's own header would redefine the short names with no more than warnings. It declares this
+ * function, and nothing else has one of that name. */
+#define AllowUndefinedFlags \
+  _Pragma("GCC error \"this header redefines PD_DEFINE_<type> of pd_flags.h\"") \
+  _Pragma("GCC error \"define PD_NO_SHORT_NAMES in front of both; write PD_FLAG_DEFINE_<type>\"") \
+  AllowUndefinedFlags
+#endif
 #endif
 
 #define PD__STRING_(x) #x
@@ -63,8 +74,9 @@
  * compiler refuses assignments, never keeps the value in a register, and
  * ThreadSanitizer sees an atomic read. The type is a part of the symbol, so that
  * a PD_DECLARE of another type doesn't link. */
-#define PD__SYMBOL(text)                                                       \
-  __asm__(PD__STRING(__USER_LABEL_PREFIX__) text) PD__HIDDEN
+#define PD__SYMBOL(text) PD__SHARED_SYMBOL(text) PD__HIDDEN
+/* A symbol that other modules see too. */
+#define PD__SHARED_SYMBOL(text) __asm__(PD__STRING(__USER_LABEL_PREFIX__) text)
 #define PD__LABEL(tag, text) PD__SYMBOL("pd_flag_cell_" tag "_" text)
 
 /* No two cells share a cache line: setting one flag doesn't slow down readers of others. */

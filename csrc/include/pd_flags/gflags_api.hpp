@@ -267,13 +267,17 @@ PD__GFLAGS_API const char *StringFromEnv(const char *variable, const char *other
 /* ---- The command line ---- */
 
 PD__GFLAGS_API void HandleCommandLineCompletions() { detail_::complete(); }
+inline namespace PD__GFLAGS_BUILD { /* two functions each */
 PD__GFLAGS_API void HandleCommandLineHelpFlags() {
+  detail_::is_debug_build() = PD__GFLAGS_DEBUG;
   detail_::complete();
   detail_::show_what_was_asked_for();
 }
 PD__GFLAGS_API uint32 ParseCommandLineFlags(int *argc, char ***argv, bool remove_flags) {
+  detail_::is_debug_build() = PD__GFLAGS_DEBUG;
   return detail_::parse(argc, argv, remove_flags, true);
 }
+}  // namespace PD__GFLAGS_BUILD
 PD__GFLAGS_API uint32 ParseCommandLineNonHelpFlags(int *argc, char ***argv, bool remove_flags) {
   return detail_::parse(argc, argv, remove_flags, false);
 }

@@ -11,6 +11,10 @@ namespace fLB {
 template <typename From>
 double IsBoolFlag(const From &from);
 bool IsBoolFlag(bool from);
+/* A gflags.h with an include guard of its own, behind this one, would redefine the macros with no
+ * more than warnings. It defines this struct, and fails there. */
+struct two_headers_of_gflags__include_either_the_one_of_paddle_flags_or_the_other;
+using CompileAssert = two_headers_of_gflags__include_either_the_one_of_paddle_flags_or_the_other;
 }  // namespace fLB
 namespace fLS {
 char dont_pass0toDEFINE_string(const char *value);
@@ -35,12 +39,13 @@ struct checker {
   void (*function)();   /* bool (*)(const char *, T), or NULL */
   const void *variable; /* these two for flags that a FlagRegisterer made */
   checker *next;
-  const void *(*where)(); /* what FLAGS_x of a string refers to */
+  const void *(*where)(); /* for a string: what FLAGS_x refers to */
 };
 
-/* If a library with a real gflags defines a string flag of the same name, FLAGS_x refers to
- * gflags' string, which our registry doesn't follow. That ends the program with a message. To
- * detect it, the reference is writable and weak: otherwise the compiler would assume its value. */
+/* If a library with a real gflags defines a string flag of the same name, the loader makes the two
+ * references one, and gflags initialises it: FLAGS_x refers to gflags' string from then on, and so
+ * does the registry, which asks where it leads. So the reference is writable, and weak: otherwise
+ * the compiler would assume its value. */
 #ifdef __ELF__
 #define PD__GFLAGS_WRITABLE __attribute__((section(".data.pd_flags_text"), weak))
 #else
@@ -78,8 +83,8 @@ PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char
   namespace scope {                                                                      \
   static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr, \
                                                             nullptr};                    \
-  PD__ASSIGNABLE(tag, flag, text, GFLAGS_DLL_DEFINE_FLAG, value, MAYBE_STRIPPED_HELP(help), \
-                 PD__GFLAGS_ATTRIBUTES(T, flag))                                         \
+  PD__ASSIGNABLE(tag, flag, text, GFLAGS_DLL_DEFINE_FLAG, , value,                       \
+                 MAYBE_STRIPPED_HELP(help), PD__GFLAGS_ATTRIBUTES(T, flag))              \
   }                                                                                      \
   using scope::flag
 
@@ -95,8 +100,9 @@ PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char
   static const void *pd__where_##flag();                                                 \
   static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr, \
                                                             pd__where_##flag};           \
-  PD__ASSIGNABLE_TEXT(flag, text, GFLAGS_DLL_DEFINE_FLAG PD__GFLAGS_WRITABLE, value,     \
-                      MAYBE_STRIPPED_HELP(help), PD__GFLAGS_ATTRIBUTES(std::string, flag)) \
+  PD__ASSIGNABLE_TEXT_AT(pd__where_##flag, flag, text,                                   \
+                         GFLAGS_DLL_DEFINE_FLAG PD__GFLAGS_WRITABLE, , value,            \
+                         MAYBE_STRIPPED_HELP(help), PD__GFLAGS_ATTRIBUTES(std::string, flag))\
   static const void *pd__where_##flag() { return &flag; }                                \
   }                                                                                      \
   using fLS::flag

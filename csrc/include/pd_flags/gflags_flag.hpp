@@ -56,7 +56,9 @@ PD__LOCAL inline std::map<const void *, checker *> checkers() {
   const pd_flag_def *const *at = pd__module_v1.defs;
   for (; at < pd__module_v1.defs_end; at++) {
     if (!*at || !(*at)->assignable || !(*at)->validate) continue;
-    found[(*at)->cell] = static_cast<checker *>((*at)->context);
+    checker *check = static_cast<checker *>((*at)->context);
+    found[(*at)->cell] = check;
+    if (check->where) found[check->where()] = check;
   }
   for (checker *each = registered(); each; each = each->next) found[each->variable] = each;
   return found;
@@ -151,6 +153,7 @@ PD__LOCAL inline CommandLineFlagInfo describe(const handle &of,
   }
   checker *check = nullptr;
   const void *variable = variable_of(of.flag, known, &check);
+  if (check && check->where) variable = check->where();
   pd_flag_info info = info_of(of.flag);
   std::string fallback = detail::value_text(info.type, info.default_value);
   if (info.sensitive) fallback = "<redacted>";

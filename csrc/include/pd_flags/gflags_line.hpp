@@ -337,25 +337,12 @@ PD__LOCAL inline bool report_refused() {
   return !errors.empty();
 }
 
-PD__LOCAL inline bool report_taken() {
-  std::string text;
-  for (const auto &each : checkers()) {
-    const checker &check = *each.second;
-    if (!check.where || check.where() == each.first) continue;
-    text += std::string("ERROR: flag '") + check.name +
-            "' is also defined by a library with a gflags of its own, which has taken its "
-            "variable; one of them needs another name\n";
-  }
-  std::fputs(text.c_str(), stderr);
-  return !text.empty();
-}
-
 PD__LOCAL inline uint32_t parse(int *argc, char ***argv, bool remove, bool help) {
   keep_line(*argc, const_cast<const char **>(*argv));
   if (!pd_version()) {
     end_with("ERROR: this process has no registry of flags: link libpd_flags, or load it\n");
   }
-  if (report_refused() || report_taken()) gf::gflags_exitfunc(1);
+  if (report_refused()) gf::gflags_exitfunc(1);
   reader reads(PD_SOURCE_ARGV);
   reads.read_files(fLS::FLAGS_flagfile, gf::SET_FLAGS_VALUE);
   reads.read_variables(fLS::FLAGS_fromenv, gf::SET_FLAGS_VALUE, true);

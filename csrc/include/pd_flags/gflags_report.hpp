@@ -206,14 +206,27 @@ PD__LOCAL inline void show_xml(const char *argv0) {
   print(text + "</AllFlags>\n");
 }
 
+/* The linker keeps one copy of an inline function, so the source file with the call says whether it
+ * was compiled with NDEBUG: see PD__GFLAGS_BUILD. */
+#ifdef NDEBUG
+#define PD__GFLAGS_BUILD release_build_
+#define PD__GFLAGS_DEBUG false
+#else
+#define PD__GFLAGS_BUILD debug_build_
+#define PD__GFLAGS_DEBUG true
+#endif
+
+PD__LOCAL inline bool &is_debug_build() {
+  static bool debug = PD__GFLAGS_DEBUG;
+  return debug;
+}
+
 PD__LOCAL inline void show_version() {
   const char *version = program().version;
   bool known = version && *version;
   std::string text = program_short_name();
   print(text + (known ? std::string(" version ") + version : "") + "\n");
-#ifndef NDEBUG
-  print("Debug build (NDEBUG not #defined)\n");
-#endif
+  if (is_debug_build()) print("Debug build (NDEBUG not #defined)\n");
 }
 
 /* ---- The flags that ask for help ---- */

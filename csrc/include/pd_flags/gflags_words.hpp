@@ -19,7 +19,8 @@
 #define PD__GFLAGS_MAKE_TEXT(flag, value)                                                \
   namespace fLS {                                                                        \
   extern PD__LOCAL ::pd::detail::text_cell pd__word_##flag;                              \
-  PD__GFLAGS_ONCE ::pd::detail::text_cell pd__word_##flag = {{0}, {0}, value, nullptr, 0}; \
+  PD__GFLAGS_ONCE ::pd::detail::text_cell pd__word_##flag = {{0}, {0}, value, nullptr, 0, \
+                                                                       nullptr}; \
   PD__GFLAGS_ONCE clstring &flag = reinterpret_cast<clstring &>(pd__word_##flag.current);    \
   __attribute__((constructor(101), used)) static void pd__make_##flag(void) {            \
     ::pd::detail::text_make(pd__word_##flag);                                            \

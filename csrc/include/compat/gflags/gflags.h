@@ -14,8 +14,21 @@
 #include_next <gflags/gflags.h>
 #endif
 
+#if defined(GFLAGS_GFLAGS_H_) && !defined(PD_COMPAT_GFLAGS_H) && \
+    !defined(PADDLE_WITH_GFLAGS) && !defined(C10_USE_GFLAGS)
+#error "gflags' own gflags/gflags.h is included already: put compat/ in front of its directory"
+#endif
+
 #ifndef GFLAGS_GFLAGS_H_
+#if defined(DEFINE_VARIABLE) || defined(DEFINE_bool)
+#error "a gflags.h of gflags is included already, perhaps of this source tree: include only one"
+#endif
 #define GFLAGS_GFLAGS_H_
+#define PD_COMPAT_GFLAGS_H
+/* The guard before gflags 2.1: such a header behind this one is skipped, as later ones are. */
+#ifndef GOOGLE_GFLAGS_H_
+#define GOOGLE_GFLAGS_H_
+#endif
 
 #include <pd_flags/names_push.h>
 

@@ -7,8 +7,14 @@
 #include_next <gflags/gflags_declare.h>
 #endif
 
+#if defined(GFLAGS_DECLARE_H_) && !defined(PD_COMPAT_GFLAGS_DECLARE_H) && \
+    !defined(PADDLE_WITH_GFLAGS) && !defined(C10_USE_GFLAGS)
+#error "gflags' own gflags_declare.h is included already: put compat/ in front of its directory"
+#endif
+
 #ifndef GFLAGS_DECLARE_H_
 #define GFLAGS_DECLARE_H_
+#define PD_COMPAT_GFLAGS_DECLARE_H
 
 #include <pd_flags/names_push.h>
 

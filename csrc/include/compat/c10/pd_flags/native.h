@@ -24,12 +24,14 @@
 
 #define C10_DEFINE_typed_flag_(tag, name, value, help)                        \
   namespace c10 {                                                             \
-  PD__ASSIGNABLE_##tag(FLAGS_##name, #name, PD__C10_EXPORT, value, help)      \
+  PD__ASSIGNABLE_##tag(FLAGS_##name, #name, PD__C10_EXPORT,                   \
+                       PD__ASSIGNABLE_SYMBOL(tag, #name, "c10"), value, help) \
   }                                                                           \
   using ::c10::FLAGS_##name;
 #define C10_DECLARE_typed_flag_(tag, name)                                    \
   namespace c10 {                                                             \
-  PD__ASSIGNABLE_DECLARE(tag, FLAGS_##name, );                                \
+  PD__ASSIGNABLE_DECLARE(tag, FLAGS_##name, ,                                 \
+                         PD__ASSIGNABLE_SYMBOL(tag, #name, "c10"));           \
   }                                                                           \
   using ::c10::FLAGS_##name;
 
@@ -39,6 +41,8 @@
 #define C10_DECLARE_typed_var(type, name) PD__TAGGED(C10_DECLARE_, type)(name)
 
 namespace c10 {
+/* c10's own functions, linked to the same module, are others. */
+inline namespace of_paddle_flags {
 
 /* ---- The program, for the whole process ---- */
 
@@ -65,7 +69,7 @@ PD__LOCAL inline bool CommandLineFlagsHasBeenParsed() { return program_now_().ar
 /* ---- The registry as c10 shows it ---- */
 
 /* The result of one attempt to set a flag. */
-class C10FlagParser {
+class PD__LOCAL C10FlagParser {
  public:
   explicit C10FlagParser(bool success = false) : success_(success) {}
   bool success() { return success_; }
@@ -171,6 +175,7 @@ PD__LOCAL inline bool ParseCommandLineFlags(int *pargc, char ***pargv) {
   return true;
 }
 
+}  // namespace of_paddle_flags
 }  // namespace c10
 
 #endif /* PD_COMPAT_C10_NATIVE_H */

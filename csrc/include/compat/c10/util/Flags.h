@@ -52,6 +52,26 @@
 #define C10_DECLARE_double(name) C10_DECLARE_typed_flag_(double, name)
 #define C10_DECLARE_string(name) C10_DECLARE_typed_flag_(string, name)
 
+/* A flag that libtorch defines, if PyTorch's own headers are there: functions in some of them read
+ * such flags. Otherwise a flag of C10_DEFINE_<type>. */
+#if defined(TORCH_API) && !defined(C10_USE_GFLAGS)
+#define TORCH_DECLARE_typed_var(type, name) TORCH_API extern type FLAGS_##name
+#define TORCH_DECLARE_int(name) TORCH_DECLARE_typed_var(int, name)
+#define TORCH_DECLARE_bool(name) TORCH_DECLARE_typed_var(bool, name)
+#define TORCH_DECLARE_int32(name) TORCH_DECLARE_typed_var(int, name)
+#define TORCH_DECLARE_int64(name) TORCH_DECLARE_typed_var(int64_t, name)
+#define TORCH_DECLARE_double(name) TORCH_DECLARE_typed_var(double, name)
+#define TORCH_DECLARE_string(name) TORCH_DECLARE_typed_var(std::string, name)
+#else
+#define TORCH_DECLARE_typed_var(type, name) C10_DECLARE_typed_var(type, name)
+#define TORCH_DECLARE_int(name) C10_DECLARE_int(name)
+#define TORCH_DECLARE_bool(name) C10_DECLARE_bool(name)
+#define TORCH_DECLARE_int32(name) C10_DECLARE_int32(name)
+#define TORCH_DECLARE_int64(name) C10_DECLARE_int64(name)
+#define TORCH_DECLARE_double(name) C10_DECLARE_double(name)
+#define TORCH_DECLARE_string(name) C10_DECLARE_string(name)
+#endif
+
 #include <pd_flags/names_pop.h>
 
 #endif /* PD_COMPAT_C10_UTIL_FLAGS_H */

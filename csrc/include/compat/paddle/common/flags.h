@@ -40,6 +40,8 @@
 #include <pd_flags.h>
 #endif
 
+#undef AllowUndefinedFlags /* pd_flags.h has it as a trap for Paddle's own header */
+
 /* pd_flags.h uses these names for variables that only the registry writes. */
 #undef PD_DEFINE_bool
 #undef PD_DEFINE_int32
@@ -60,6 +62,7 @@
 #include <paddle/pd_flags/gflags.h>
 #else
 #include <paddle/pd_flags/native.h>
+#include <paddle/pd_flags/registerer.h>
 #endif
 #include <paddle/pd_flags/exported.h>
 #include <paddle/pd_flags/functions.h>
@@ -129,14 +132,23 @@
 #define PHI_DEFINE_EXPORTED_READONLY_double(...) PD__EXPORTED(double, false, __VA_ARGS__)
 #define PHI_DEFINE_EXPORTED_READONLY_string(...) PD__EXPORTED(string, false, __VA_ARGS__)
 
+/* For macros of your own: the name as it is, then true or false, the C++ type, its short name. */
+#define __PHI_DEFINE_EXPORTED_FLAG(name, is_writable, cpp_type, type, value, doc) \
+  PD__EXPORTED(type, is_writable, name, value, doc)
+
+/* In front of declarations: nothing, since one module may read the variables of another. */
+#define COMMON_IMPORT_FLAG
+#define PHI_EXPORT_FLAG
+#define PHI_IMPORT_FLAG
+
 /* Makes the linker take the file that defines the flag from a static library. */
 #define PADDLE_FORCE_LINK_FLAG(name)                                     \
-  extern int TouchPaddleFlagRegister_##name();                           \
+  extern int TouchPaddleFlagRegister_##name() PD__TOUCH_SYMBOL(#name);   \
   __attribute__((unused)) static int __paddle_use_flag_##name =          \
       TouchPaddleFlagRegister_##name()
 
 #define PD__TOUCHED(name)                                                \
-  int TouchPaddleFlagRegister_##name();                                  \
+  int TouchPaddleFlagRegister_##name() PD__TOUCH_SYMBOL(#name);          \
   int TouchPaddleFlagRegister_##name() { return 0; }                     \
   struct __PaddleRegisterFlag_##name;                                    \
   static_assert(std::is_same<__PaddleRegisterFlag_##name,                \

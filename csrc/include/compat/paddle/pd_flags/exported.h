@@ -31,7 +31,9 @@ using std::visit;
 
 namespace phi {
 
-struct FlagInfo {
+/* Not Paddle's struct, which may hold another variant: functions of the two for a map of them must
+ * not be one in the process. If Paddle's own header comes after this one, it fails here. */
+struct PD__LOCAL FlagInfo_of_paddle_flags__either_this_header_or_that_of_Paddle {
   using ValueType = paddle::variant<bool, int32_t, int64_t, uint64_t, double, std::string>;
   std::string name;
   mutable void *value_ptr; /* of the variable FLAGS_<name> */
@@ -39,6 +41,7 @@ struct FlagInfo {
   std::string doc;
   bool is_writable; /* from Python */
 };
+using FlagInfo = FlagInfo_of_paddle_flags__either_this_header_or_that_of_Paddle;
 
 using ExportedFlagInfoMap = std::map<std::string, FlagInfo>;
 

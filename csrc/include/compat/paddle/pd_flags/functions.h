@@ -15,6 +15,8 @@
 
 namespace paddle {
 namespace flags {
+/* Paddle's own functions, linked to the same module, are others. */
+inline namespace of_paddle_flags {
 
 namespace pd_detail {
 
@@ -121,6 +123,27 @@ PD__LOCAL inline bool SetFlagValue(const std::string &name, const std::string &v
   return done;
 }
 
+/* Sets the flags that Paddle sets together with `name`, as far as the process has them: those of
+ * dump_api_and_gradnode_python_stack_dir. Returns whether there is a flag `name`. */
+PD__LOCAL inline bool UpdateLinkedFlags(const std::string &name, const std::string &value) {
+#ifdef PADDLE_WITH_GFLAGS
+  return pd_detail::no_linked_flags(name, value);
+#else
+  if (!FindFlag(name)) return SetFlagValue(name, value); /* which says so */
+  if (name != "dump_api_and_gradnode_python_stack_dir" || value.empty()) return true;
+  const std::string linked[][2] = {
+      {"enable_unique_name", "true"},
+      {"call_stack_level", "3"},
+      {"dump_api_python_stack_path", value + "/api_call_stack"},
+      {"dump_grad_node_forward_stack_path", value + "/gradnode_call_stack"},
+  };
+  for (const std::string(&flag)[2] : linked) {
+    if (FindFlag(flag[0])) SetFlagValue(flag[0], flag[1]);
+  }
+  return true;
+#endif
+}
+
 /* ---- The environment ---- */
 
 /* Reads the variables FLAGS_<name>. With `error_fatal`, a missing variable, an undefined flag or a
@@ -219,6 +242,7 @@ PD__LOCAL inline void ParseCommandLineFlags(int *pargc, char ***pargv) {
 
 #endif
 
+}  // namespace of_paddle_flags
 }  // namespace flags
 }  // namespace paddle
 

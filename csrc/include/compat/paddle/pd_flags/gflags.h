@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#define PD__TOUCH_SYMBOL(text)
 #define PD__PADDLE_DEFINE(tag, name, value, help) DEFINE_##tag(name, value, help)
 #define PD__PADDLE_DECLARE(tag, name) DECLARE_##tag(name)
 
@@ -25,6 +26,7 @@
 
 namespace paddle {
 namespace flags {
+inline namespace of_paddle_flags {
 namespace pd_detail {
 
 /* As in pd_flags/compat_line.hpp. */
@@ -61,7 +63,11 @@ inline bool set(const std::string &name, const std::string &value, const char *v
   return done;
 }
 
+/* As in Paddle. */
+inline bool no_linked_flags(const std::string &, const std::string &) { return false; }
+
 }  // namespace pd_detail
+}  // namespace of_paddle_flags
 }  // namespace flags
 }  // namespace paddle
 

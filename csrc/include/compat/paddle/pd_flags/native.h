@@ -10,14 +10,18 @@
 #define PD__PADDLE_EXPORT __attribute__((visibility("default")))
 #endif
 
+#define PD__PADDLE_SYMBOL(tag, text) PD__ASSIGNABLE_SYMBOL(tag, text, "Paddle")
+#define PD__TOUCH_SYMBOL(text) \
+  PD__SHARED_SYMBOL("TouchPaddleFlagRegister_" text PD__INCLUDE_OWN_HEADER("Paddle"))
 #define PD__PADDLE_DEFINE(tag, name, ...)                                      \
   namespace paddle_flags {                                                     \
-  PD__ASSIGNABLE_##tag(FLAGS_##name, #name, PD__PADDLE_EXPORT, __VA_ARGS__)    \
+  PD__ASSIGNABLE_##tag(FLAGS_##name, #name, PD__PADDLE_EXPORT,                 \
+                       PD__PADDLE_SYMBOL(tag, #name), __VA_ARGS__)             \
   }                                                                            \
   using paddle_flags::FLAGS_##name
 #define PD__PADDLE_DECLARE(tag, name)                                          \
   namespace paddle_flags {                                                     \
-  PD__ASSIGNABLE_DECLARE(tag, FLAGS_##name, );                                 \
+  PD__ASSIGNABLE_DECLARE(tag, FLAGS_##name, , PD__PADDLE_SYMBOL(tag, #name));  \
   }                                                                            \
   using paddle_flags::FLAGS_##name
 
@@ -32,6 +36,7 @@
 
 namespace paddle {
 namespace flags {
+inline namespace of_paddle_flags {
 namespace pd_detail {
 
 using pd::detail::compat_flag;
@@ -67,6 +72,7 @@ PD__LOCAL inline bool &undefined_allowed() {
 }
 
 }  // namespace pd_detail
+}  // namespace of_paddle_flags
 }  // namespace flags
 }  // namespace paddle
 

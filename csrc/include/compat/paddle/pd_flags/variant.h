@@ -9,6 +9,7 @@
 #include <utility>
 
 namespace paddle {
+inline namespace of_paddle_flags PD__LOCAL {
 
 namespace pd_detail {
 template <class T, class... Types>
@@ -86,6 +87,7 @@ auto visit(Visitor &&visitor, const variant<Types...> &value)
   return pd_detail::visit_from<0, result>(std::forward<Visitor>(visitor), value);
 }
 
+}  // namespace of_paddle_flags
 }  // namespace paddle
 
 #endif /* PD_COMPAT_PADDLE_VARIANT_H */
