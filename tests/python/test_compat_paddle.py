@@ -290,7 +290,9 @@ def test_a_flag_that_is_only_declared_names_the_header_to_include(tmp_path: Path
 
 
 def test_a_string_that_is_declared_as_a_number_does_not_link(tmp_path: Path) -> None:
-    write(tmp_path / "mode.cpp", '#include <paddle/common/flags.h>\nPD_DEFINE_string(mode, "", "");')
+    write(
+        tmp_path / "mode.cpp", '#include <paddle/common/flags.h>\nPD_DEFINE_string(mode, "", "");'
+    )
     text = f'#include "{tmp_path}/mode.cpp"\n'
     assert link_errors(tmp_path, text) == ""
     assert "string_FLAGS_mode_of_paddle_flags" in run("nm", tmp_path / "declared.so").stdout

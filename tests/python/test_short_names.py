@@ -168,7 +168,9 @@ PADDLE = f"namespace paddle {{ void AllowUndefinedFlags(); }}\n{MACROS_OF_PADDLE
 
 
 @pytest.mark.parametrize("command", ["g++ -std=c++11", "clang++ -std=c++20"])
-@pytest.mark.parametrize("text", ["#include <pd_flags.h>\n" + PADDLE, PADDLE + "#include <pd_flags.h>\n"])
+@pytest.mark.parametrize(
+    "text", ["#include <pd_flags.h>\n" + PADDLE, PADDLE + "#include <pd_flags.h>\n"]
+)
 def test_paddles_own_header_beside_the_short_names_is_an_error(
     text: str, command: str, tmp_path: Path
 ) -> None:
@@ -176,4 +178,6 @@ def test_paddles_own_header_beside_the_short_names_is_an_error(
     assert "error: " in told
     assert "define PD_NO_SHORT_NAMES" in told
     assert "write PD_FLAG_DEFINE_<type>" in told
-    assert compile_among(set(), f"#define PD_NO_SHORT_NAMES\n{text}", tmp_path, command.split()) == ""
+    assert (
+        compile_among(set(), f"#define PD_NO_SHORT_NAMES\n{text}", tmp_path, command.split()) == ""
+    )

@@ -85,7 +85,7 @@ def missing_names(ours: Path, names: set[str], place: Path) -> set[str]:
 def test_every_name_of_their_header_is_in_ours(
     header: str, least: set[str], real: Real, tmp_path: Path
 ) -> None:
-    include = real.site / header.split("/")[0].replace("c10", "torch") / "include"
+    include = real.site / header.split("/", maxsplit=1)[0].replace("c10", "torch") / "include"
     theirs, ours = include / header, Path(COMPAT, header)
     left_out = set(LEFT_OUT[header])
     source = write(tmp_path / "ours.cpp", f'#include "{ours}"\n')

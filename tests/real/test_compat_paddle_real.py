@@ -56,7 +56,7 @@ SHARED = rf"^_Z(T[ISV])?(N[KRV]*)?(St|9__gnu_cxx|{VARIANT})"
 
 
 @pytest.fixture(scope="module")
-def plugin(real: Real, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("plugin") / "plugin.so"
     build(out, EVERYTHING, "-shared", *OURS, *ONLY)
     return out
@@ -163,9 +163,7 @@ def test_a_flag_of_paddle_that_our_header_declares_does_not_link(
     real: Real, tmp_path: Path
 ) -> None:
     out = tmp_path / "operator.so"
-    told = build(
-        out, DECLARED, "-shared", *OURS, *real.link(COMMON), "-Wl,-z,defs", check=False
-    )
+    told = build(out, DECLARED, "-shared", *OURS, *real.link(COMMON), "-Wl,-z,defs", check=False)
     assert f"undefined reference to `string_FLAGS_allocator_strategy{OWN_HEADER}'" in told
     assert f"undefined reference to `TouchPaddleFlagRegister_benchmark{OWN_HEADER}'" in told
     build(out, DECLARED, "-shared", *OURS, *real.link(COMMON))
@@ -211,7 +209,7 @@ def test_with_the_long_names_both_have_their_meaning(
     order: str, driver: str, real: Real, tmp_path: Path
 ) -> None:
     assert check(real, tmp_path, LONG + order + USES, driver) == ""
-    main = "#include <cstdio>\nint main() { std::printf(\"%d %d\\n\", sum(), "
+    main = '#include <cstdio>\nint main() { std::printf("%d %d\\n", sum(), '
     main += 'paddle::flags::FindFlag("their_level") && !paddle::flags::FindFlag("mine_level")); }'
     program = tmp_path / "program"
     options = (f"-I{INCLUDE}", f"-I{real.paddle}", *real.link(COMMON))
@@ -251,6 +249,9 @@ def test_headers_of_paddle_take_the_one_of_compat(real: Real, tmp_path: Path) ->
     text = OWN + '#include "paddle/extension.h"\nPD_DEFINE_int32(level, 6, "Ours");\n'
     text += "static_assert(__is_same(decltype(FLAGS_level), int32_t));\n"
     words = ["-isystem", str(real.paddle), "-isystem", str(real.paddle / "third_party")]
-    words += ["-isystem", real.python("import sysconfig as s; print(s.get_paths()['include'])").strip()]
+    words += [
+        "-isystem",
+        real.python("import sysconfig as s; print(s.get_paths()['include'])").strip(),
+    ]
     ended = compile_text(tmp_path, text, *OURS, *words)
     assert (ended.returncode, ended.stderr) == (0, "")
