@@ -56,7 +56,7 @@ SHARED = rf"^_Z(T[ISV])?(N[KRV]*)?(St|9__gnu_cxx|{VARIANT})"
 
 
 @pytest.fixture(scope="module")
-def plugin(real: Real, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("plugin") / "plugin.so"
     build(out, EVERYTHING, "-shared", *OURS, *ONLY)
     return out
