@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import CXX, INCLUDE, ROOT, require, run, write
-from test_gflags_programs import COMPILE, OURS, compiled, ending
+from support import CXX, INCLUDE, ROOT, SANITIZE, require, run, tool, write
+from test_gflags_programs import COMPILE, LINK, OURS, compiled, ending
 
 # ---- A program, and a library with a real gflags ----
 
@@ -62,6 +62,20 @@ def test_a_program_and_a_library_with_a_real_gflags_share_flags_of_one_name(name
     run(*CXX, "-std=c++11", "-shared", "-fPIC", other, "-o", library, "-lgflags")
     flags = (str(library), f"-Wl,-rpath,{tmp_path}", "-rdynamic", f'-DSHARED="{name}"')
     program = compiled(tmp_path / f"with_{name}", source, flags=flags)
+    assert ending(program, "--level=8", "--mode=best") == (0, shown)
+
+
+@pytest.mark.skipif(bool(SANITIZE), reason="the library has the runtime of another compiler")
+@pytest.mark.parametrize("position", ["-fPIE -pie", "-fno-pie -no-pie"])
+def test_a_string_of_an_optimizing_clang_stays_its_own(position, tmp_path):
+    require("libgflags-dev", "gflags/gflags.h")
+    source, library = write(tmp_path / "beside.cc", BESIDE), tmp_path / "libmode.so"
+    other = write(tmp_path / "mode.cc", OTHER % "mode")
+    run(*CXX, "-std=c++11", "-shared", "-fPIC", other, "-o", library, "-lgflags")
+    clang = [tool("clang++"), "-std=c++11", "-O2", *position.split(), '-DSHARED="mode"']
+    program = tmp_path / "program"
+    run(*clang, *OURS, source, library, f"-Wl,-rpath,{tmp_path}", "-rdynamic", "-o", program, *LINK)
+    shown = "best 8; of the library 3; ; 3; of the library assigned 1\n"
     assert ending(program, "--level=8", "--mode=best") == (0, shown)
 
 
