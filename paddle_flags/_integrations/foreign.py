@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ from paddle_flags._core.status import leave_warning, settle, shown, to_argument
 from paddle_flags._core.types import nearest
 from paddle_flags.errors import (
     FlagArgumentError,
+    FlagNameError,
     FlagTypeError,
     FlagUnsupportedError,
     FlagValueError,
@@ -249,7 +251,13 @@ def _library_of(name: str) -> str:
     return known
 
 
+_NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
+
+
 def _check_namespace(namespace: str, names: list[str]) -> None:
+    if namespace and not _NAMESPACE.fullmatch(namespace):
+        message = f"bridge: namespace {shown(namespace)}: expected a name such as 'torch'"
+        raise FlagNameError(message)
     if namespace and len(names) != 1:
         message = "bridge: a namespace is for the flags of one library: expected one name with it"
         raise FlagArgumentError(message)

@@ -24,10 +24,12 @@ ABSEIL = """
 #include <absl/flags/flag.h>
 #include <absl/flags/reflection.h>
 #include <absl/time/time.h>
-#include <cstdio>
+#include <stdexcept>
 #include <string>
 #include <vector>
 static int changes = 0;
+static int (*set_by_name)(const char *, const char *, void *);
+static void again();
 ABSL_FLAG(bool, a_check, false, "A bool");
 ABSL_FLAG(int16_t, a_short, 6, "A short number");
 ABSL_FLAG(int, a_level, 6, "A number").OnUpdate([] { changes++; });
@@ -39,9 +41,22 @@ ABSL_FLAG(double, a_ratio, 0.1, "A fraction");
 ABSL_FLAG(std::string, a_mode, "fast", "A text");
 ABSL_FLAG(absl::Duration, a_delay, absl::Seconds(2), "A duration");
 ABSL_FLAG(std::vector<std::string>, a_list, {}, "A list");
+ABSL_FLAG(int, a_again, 6, "Sets itself and another").OnUpdate(again);
+ABSL_FLAG(int, a_throwing, 6, "Throws").OnUpdate([] {
+  if (set_by_name) throw std::runtime_error("no");
+});
 ABSL_RETIRED_FLAG(int, a_old, 6, "A retired flag");
 extern "C" int level() { return absl::GetFlag(FLAGS_a_level); }
 extern "C" int updates() { return changes; }
+static void again() {
+  if (!set_by_name || absl::GetFlag(FLAGS_a_again) == 99) return;
+  set_by_name("a_big", "77", nullptr);
+  set_by_name("a_again", "99", nullptr);
+}
+extern "C" void call(int (*function)(const char *, const char *, void *)) {
+  set_by_name = function;
+}
+extern "C" int again_level() { return absl::GetFlag(FLAGS_a_again); }
 extern "C" void assign(int value) { absl::SetFlag(&FLAGS_a_level, value); }
 extern "C" void shorten(int value) { absl::SetFlag(&FLAGS_a_share, 1.0f / value); }
 extern "C" int seconds() {
@@ -95,6 +110,7 @@ print(pf.FLAGS["a_level"].module == own._name, pf.FLAGS["a_level"].file.endswith
     )
     assert told == [
         "{}",
+        "a_again int32 6 6 Sets itself and another default",
         "a_big int64 6 6 A number default",
         "a_bytes uint64 6 6 A number default",
         "a_check bool False False A bool default",
@@ -106,6 +122,7 @@ print(pf.FLAGS["a_level"].module == own._name, pf.FLAGS["a_level"].file.endswith
         "a_ratio double 0.1 0.1 A fraction default",
         "a_share double 0.5 0.5 A fraction default",
         "a_short int32 6 6 A short number default",
+        "a_throwing int32 6 6 Throws default",
         "True True",
     ]
 
@@ -227,7 +244,47 @@ print(pf.FLAGS.a_delay, len(list(pf.FLAGS)))
     )
     assert told[:3] == ["{}", "8 8 argv", "True 9"]
     assert "a_delay=soon" in told[3]
-    assert told[4] == "2s 13"
+    assert told[4] == "2s 15"
+
+
+def test_callbacks_of_abseil_may_set_flags_here_and_may_throw(abseil):
+    told = program(
+        """
+import os, warnings
+from paddle_flags._core.paths import get_library_dir
+own = ctypes.CDLL(sys.argv[1])
+c = ctypes.CDLL(os.path.join(get_library_dir(), "libpd_flags.so"))
+pf.bridge("abseil")
+own.call(c.pd_flag_set_by_name)
+pf.FLAGS.a_again = 5
+print(pf.FLAGS.a_again, own.again_level(), pf.FLAGS.a_big)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    pf.FLAGS.a_throwing = 7
+    print(pf.FLAGS.a_throwing, *[str(each.message) for each in caught])
+""",
+        abseil,
+    )
+    assert told == ["99 99 77", "7 a_throwing: its callback in Abseil threw: no"]
+
+
+def test_a_flag_that_was_undefined_joins_again(abseil, gflags):
+    told = program(
+        """
+own = ctypes.CDLL(sys.argv[1])
+ctypes.CDLL(sys.argv[2])
+pf.bridge("abseil", "gflags")
+for name in ("a_level", "g_level"):
+    pf.undefine(name)
+    print(name in list(pf.FLAGS))
+pf.bridge("abseil", "gflags")
+pf.FLAGS.update(a_level=3, g_level=4)
+print(own.level())
+""",
+        abseil,
+        gflags,
+    )
+    assert told == ["False", "False", "3"]
 
 
 def test_a_name_that_is_taken_is_left_out_and_a_namespace_helps(gflags):
@@ -273,6 +330,7 @@ BAD = {
     "bridge(3)": "bridge: 3: expected the name of a library, not int",
     "bridge(namespace='x')": "bridge: a namespace is for the flags of one library: expected one"
     " name with it",
+    "bridge('gflags', namespace='a b')": "bridge: namespace 'a b': expected a name such as 'torch'",
     "bridge('absl-py', namespace='x')": "bridge: flags of absl-py have no namespace; expected"
     " another library, or none",
 }
@@ -323,4 +381,4 @@ print(host.bridge_all(), host.bridge_all(), pf.FLAGS.a_delay, pf.FLAGS.g_mode)
         abseil,
         plugin,
     )
-    assert told == ["2011 0 2s fast"]
+    assert told == ["2013 0 2s fast"]

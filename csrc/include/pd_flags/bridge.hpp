@@ -201,7 +201,13 @@ inline bool is_theirs(const pd_flag *flag, const foreign &theirs) {
   return std::string(now.origin.place) == info.module && theirs.cell;
 }
 
-/* The names of the flags that have joined, by their cells: another call may name a namespace. */
+inline bool is_defined(const std::string &name) {
+  pd_flag *flag = nullptr;
+  return pd_flag_find(name.c_str(), &flag, nullptr) == PD_OK;
+}
+
+/* The names of the flags that have joined, by an address that their library has for them: another
+ * call may name a namespace. */
 struct joined_flags {
   std::mutex mutex;
   std::map<const void *, std::string> names;
@@ -209,22 +215,31 @@ struct joined_flags {
     static joined_flags *made = new joined_flags; /* threads may use it at the end */
     return *made;
   }
-  void add(const foreign &flag) {
+  void add(const void *theirs, const std::string &name) {
     std::lock_guard<std::mutex> hold(mutex);
-    names[flag.cell] = flag.name;
+    names[theirs] = name;
   }
-  std::string name_of(const foreign &flag) {
+  /* Its name here, or "". */
+  std::string name_of(const void *theirs) {
     std::lock_guard<std::mutex> hold(mutex);
-    auto found = names.find(flag.cell);
-    return found == names.end() ? flag.name : found->second;
+    auto found = names.find(theirs);
+    return found == names.end() ? std::string() : found->second;
   }
 };
 
+/* True if the library's flag has joined, and is still defined. */
+inline bool has_joined(const void *theirs, outcome &out) {
+  std::string name = joined_flags::all().name_of(theirs);
+  if (name.empty() || !is_defined(name)) return false;
+  out.known.push_back(name);
+  return true;
+}
+
+/* True if a flag of this name has this cell, from a bridge in another module. */
 inline bool is_known(const foreign &flag) {
   pd_flag *known = nullptr;
   pd_cell_info cell = detail::sized<pd_cell_info>();
-  std::string name = joined_flags::all().name_of(flag);
-  if (pd_flag_find(name.c_str(), &known, nullptr) != PD_OK) return false;
+  if (pd_flag_find(flag.name.c_str(), &known, nullptr) != PD_OK) return false;
   for (size_t i = 0; pd_flag_get_cell(known, i, &cell, nullptr) == PD_OK; i++) {
     if (cell.address == flag.cell) return true;
   }
@@ -246,7 +261,8 @@ inline void join(std::unique_ptr<foreign> theirs, outcome &out) {
   pd_flag_def def;
   pd_flag *flag = nullptr;
   pd_error err;
-  if (is_known(*theirs)) return out.known.push_back(joined_flags::all().name_of(*theirs));
+  if (has_joined(theirs->cell, out)) return;
+  if (is_known(*theirs)) return out.known.push_back(theirs->name);
   keep(theirs->cell); /* its library would point to nothing if the variable went */
   pd_flag_def_init(&def, sizeof def, theirs->type);
   if (!load(*theirs, def.default_value)) return;
@@ -267,7 +283,7 @@ inline void join(std::unique_ptr<foreign> theirs, outcome &out) {
   if (!flag) return out.leave_out(theirs->name, err.message);
   if (!accepted) out.rejected.push_back(err.message);
   settle(*theirs, flag, text);
-  joined_flags::all().add(*theirs);
+  joined_flags::all().add(theirs->cell, theirs->name);
   out.joined.push_back(theirs->name);
   theirs.release();
 }

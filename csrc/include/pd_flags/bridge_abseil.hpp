@@ -21,6 +21,7 @@
 
 #include <pd_flags/catching.hpp>
 
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -285,14 +286,53 @@ inline bool take_wanted(absl_flag &own, std::string *text) {
   return own.stage == absl_flag::waits && !ended();
 }
 
+/* The flags that a thread is setting in Abseil, innermost first. */
+struct absl_push {
+  const absl_flag *flag;
+  const absl_push *outer;
+  static const absl_push *&innermost() {
+    static thread_local const absl_push *top = nullptr;
+    return top;
+  }
+  explicit absl_push(const absl_flag &own) : flag(&own), outer(innermost()) { innermost() = this; }
+  ~absl_push() { innermost() = outer; }
+  absl_push(const absl_push &) = delete;
+  absl_push &operator=(const absl_push &) = delete;
+};
+
+inline bool is_pushing(const absl_flag &own) {
+  const absl_push *each = absl_push::innermost();
+  while (each && each->flag != &own) each = each->outer;
+  return each != nullptr;
+}
+
+/* What a callback throws becomes a warning: the value is set. */
+inline void absl_set(const absl_flag &own, const std::string &text) {
+  char what[256];
+  pd_error told;
+  bool done = detail::ask_catching(what, sizeof what, [&] {
+    std::string error;
+    own.calls->parse(own.flag, view_of(*own.calls, text.c_str()), &error);
+    return true;
+  });
+  if (done) return;
+  std::snprintf(told.message, sizeof told.message, "%s: its callback in Abseil threw: %s",
+                own.name.c_str(), what);
+  pd_warning_report(told.message, nullptr);
+}
+
+/* A callback of Abseil that sets its own flag here comes back to this function, while Abseil has the
+ * flag's callback locked: what it wants is set when the callback has returned. */
 inline void absl_watch(pd_flag *, void *context) {
   absl_flag &own = *static_cast<absl_flag *>(context);
-  std::string error, text;
+  std::string text;
+  if (is_pushing(own)) return;
+  absl_push push(own);
   while (take_wanted(own, &text)) {
-    own.calls->parse(own.flag, view_of(*own.calls, text.c_str()), &error);
+    absl_set(own, text);
     std::string became = own.calls->current(own.flag);
     std::lock_guard<std::mutex> hold(own.mutex);
-    if (own.wanted != text) continue; /* another thread has set it */
+    if (own.wanted != text) continue; /* another thread, or a callback, has set it */
     own.became = became;
     own.stage = absl_flag::done;
   }
@@ -330,15 +370,12 @@ inline bool is_abseils(const std::string &file) {
 
 inline void add_absl_flag(const absl_finder &finder, const absl_calls *calls, void *theirs,
                           const std::string &name_space, outcome &out) {
-  static std::mutex mutex;
-  static std::set<void *> known; /* the flags that have joined */
   if (*static_cast<const void *const *>(theirs) != calls->table) return; /* a retired flag */
   std::string file = calls->file(theirs);
   std::unique_ptr<absl_flag> flag(new absl_flag);
   Dl_info here;
   size_t before = out.joined.size();
-  std::lock_guard<std::mutex> hold(mutex);
-  if (is_abseils(file) || known.count(theirs)) return;
+  if (is_abseils(file) || has_joined(theirs, out)) return;
   keep(theirs);
   flag->calls = calls;
   flag->flag = theirs;
@@ -358,7 +395,7 @@ inline void add_absl_flag(const absl_finder &finder, const absl_calls *calls, vo
   flag->module = flag->path.empty() ? nullptr : flag->path.c_str();
   flag->is_default = calls->current(theirs) == flag->fallback;
   join(std::move(flag), out);
-  if (out.joined.size() > before) known.insert(theirs);
+  if (out.joined.size() > before) joined_flags::all().add(theirs, out.joined.back());
 }
 
 /* The functions of the Abseil whose ForEachFlag is at the address, or NULL. Kept for its flags. */

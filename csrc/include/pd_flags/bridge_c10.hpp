@@ -19,8 +19,6 @@
 
 #include <cstring>
 #include <functional>
-#include <mutex>
-#include <set>
 #include <unordered_map>
 
 namespace pd {
@@ -105,9 +103,6 @@ inline void add_c10_flag(const std::string &name, const std::string &about,
 }
 
 inline outcome c10_flags(const std::string &name_space = "") {
-  static std::mutex mutex;
-  static std::set<std::string> known; /* the flags that have joined: finding a variable takes time */
-  std::lock_guard<std::mutex> hold(mutex);
   outcome out;
   begin();
   for (void *each : exported("_ZN3c1016C10FlagsRegistryB5cxx11Ev")) {
@@ -120,9 +115,9 @@ inline outcome c10_flags(const std::string &name_space = "") {
     }
     for (const auto &named : registry.help) {
       size_t before = out.joined.size();
-      if (known.count(named.first)) continue;
+      if (has_joined(&named, out)) continue; /* finding its variable takes time */
       add_c10_flag(named.first, named.second, name_space, out);
-      if (out.joined.size() > before) known.insert(named.first);
+      if (out.joined.size() > before) joined_flags::all().add(&named, out.joined.back());
     }
   }
   finish(out);

@@ -54,6 +54,7 @@
 #pragma pop_macro("str")
 #pragma pop_macro("tag")
 #pragma pop_macro("to")
+#pragma pop_macro("top")
 #pragma pop_macro("u64")
 #pragma pop_macro("why")
 #pragma pop_macro("x")

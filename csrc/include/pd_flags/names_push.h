@@ -112,6 +112,8 @@
 #undef tag
 #pragma push_macro("to")
 #undef to
+#pragma push_macro("top")
+#undef top
 #pragma push_macro("u64")
 #undef u64
 #pragma push_macro("why")
