@@ -38,13 +38,15 @@ bool append(PyObject *list, PyObject *item) {
   return done;
 }
 
-PyObject *list_of(const std::vector<std::string> &texts) {
-  PyObject *list = PyList_New(0);
+/* Appends texts to a list, which may be NULL. Returns it, or NULL if memory is out. */
+PyObject *extended(PyObject *list, const std::vector<std::string> &texts) {
   for (const std::string &text : texts) {
     if (list && !append(list, text_of(text))) Py_CLEAR(list);
   }
   return list;
 }
+
+PyObject *list_of(const std::vector<std::string> &texts) { return extended(PyList_New(0), texts); }
 
 PyObject *pairs_of(const std::vector<std::pair<std::string, std::string>> &pairs) {
   PyObject *list = PyList_New(0);
@@ -67,9 +69,8 @@ PyObject *pairs_of(const std::vector<std::pair<std::string, std::string>> &pairs
 }
 
 PyObject *result_of(const outcome &out) {
-  std::vector<std::string> names = out.joined;
-  names.insert(names.end(), out.known.begin(), out.known.end());
-  PyObject *joined = list_of(names), *left_out = pairs_of(out.left_out);
+  PyObject *joined = extended(list_of(out.joined), out.known);
+  PyObject *left_out = pairs_of(out.left_out);
   PyObject *rejected = list_of(out.rejected);
   if (joined && left_out && rejected) {
     return Py_BuildValue("nNNN", static_cast<Py_ssize_t>(out.registries), joined, left_out,

@@ -171,7 +171,9 @@ def test_the_wheels_hold_the_same_files():
     for kind in ("manylinux", "musllinux"):
         with zipfile.ZipFile(released(f"*{kind}*.whl")) as archive:
             lists.append(sorted(name for name in archive.namelist() if not name.endswith("/")))
-    assert lists[0] == lists[1]
+    bridges = [name for name in lists[0] if "_bridges" in name and name.endswith(".so")]
+    assert len(bridges) == 1  # musl has no C++ compiler in Debian
+    assert [name for name in lists[0] if name not in bridges] == lists[1]
 
 
 def test_the_workflow_keeps_to_the_schema_of_workflows():
