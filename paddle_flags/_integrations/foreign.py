@@ -83,12 +83,18 @@ class Followed:
         return list(rejected)
 
     def _join_absl(self) -> list[str]:
-        if LIBRARIES[ABSL_PY].package in sys.modules:
+        if sys.modules.get(LIBRARIES[ABSL_PY].package) is None:
+            self._known.left_out = {}
+            return []
+        try:
             from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
-            from paddle_flags._integrations.line import Inputs  # noqa: PLC0415
+        except (ImportError, AttributeError) as error:  # another module, or not yet imported
+            self._known.left_out = {ABSL_PY: f"absl.flags can't be used: {error}"}
+            return []
+        from paddle_flags._integrations.line import Inputs  # noqa: PLC0415
 
-            self._known.left_out = absl_flags.bridge(None, Inputs(), lenient=True)
-            self.found = True
+        self._known.left_out = absl_flags.bridge(None, Inputs(), lenient=True)
+        self.found = True
         return []
 
 
@@ -118,7 +124,7 @@ def bridge(*libraries: str, namespace: str = "") -> dict[str, str]:
     `namespace="torch"` puts `torch.` in front of the names of a library's flags that have
     not joined yet, such as those that were left out before; not for absl-py.
 
-    Returns the flags that were left out: their names, as their library has them, and the
+    Returns the flags that were left out: their names, with the namespace, and the
     reasons, for example that a flag here has the name already. Raises FlagArgumentError
     for another name of a library, FlagUnsupportedError if a library that you name is not
     loaded or cannot be bridged on this system, and FlagValueError if a value that was
@@ -219,17 +225,30 @@ class _Finder:
         finds = (getattr(each, "find_spec", None) for each in others)
         found = (find(name, path, target) for find in finds if find)
         spec: Any = next((each for each in found if each is not None), None)
-        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
-        if execute is None:
-            return spec
-
-        def exec_module(module: Any) -> None:
-            del spec.loader.exec_module
-            execute(module)
-            _search_again()
-
-        spec.loader.exec_module = exec_module
+        if hasattr(getattr(spec, "loader", None), "exec_module"):
+            spec.loader = _Loader(spec.loader)
         return spec
+
+
+class _Loader:
+    """A loader that searches again when it has executed the module."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: Any) -> Any:
+        """Return what the loader creates."""
+        create = getattr(self._loader, "create_module", None)
+        return create(spec) if create else None
+
+    def exec_module(self, module: Any) -> None:
+        """Execute the module, which has its own loader again."""
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        _search_again()
 
 
 _finder = _Finder()

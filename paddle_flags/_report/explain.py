@@ -36,7 +36,7 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
         "category": flag.category,
         "module": flag.module,
         "shared with": library_of(flag.name),
-        "defined at": f"{flag.file}:{flag.line}" if flag.file else "",
+        "defined at": f"{flag.file}:{flag.line}" if flag.line else flag.file,
         "attributes": ", ".join(facts.marks(flag) + ["frozen"] * flag.frozen),
         "deprecated": flag.deprecated or "",
         "retired": flag.retired or "",

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -153,7 +154,8 @@ inline void end() { ended() = true; }
 inline const char *text_get(void *cell) { return ended() ? nullptr : detail::string_get(cell); }
 
 inline void text_put(void *cell, const char *text) {
-  if (ended() || *static_cast<std::string *>(cell) == text) return;
+  /* What follows a NUL in the library's text is not seen here, and stays. */
+  if (ended() || std::strcmp(static_cast<std::string *>(cell)->c_str(), text) == 0) return;
   detail::string_put(cell, text);
 }
 
@@ -165,28 +167,36 @@ void load_as(const void *cell, pd_value &value) {
   detail::put(value, *static_cast<const T *>(cell));
 }
 
-inline bool load(const foreign &flag, pd_value &value) {
+/* From the variable itself. */
+inline bool load_plain(pd_type type, const void *cell, pd_value &value) {
   value = pd_value();
-  if (flag.access && flag.type == PD_TYPE_string) {
-    value.str = flag.access->get(flag.cell);
+  if (type == PD_TYPE_string) {
+    value.str = ended() ? nullptr : static_cast<const std::string *>(cell)->c_str();
     return value.str != nullptr;
   }
-  if (flag.access) return flag.access->load(flag.cell, &value);
 #define PD__BRIDGE_LOAD(name, number, ctype, member) \
-  case PD_TYPE_##name: load_as<ctype>(flag.cell, value); break;
-  switch (flag.type) { PD_TYPE_MAP(PD__BRIDGE_LOAD) }
+  case PD_TYPE_##name: load_as<ctype>(cell, value); break;
+  switch (type) { PD_TYPE_MAP(PD__BRIDGE_LOAD) }
 #undef PD__BRIDGE_LOAD
   return true;
 }
 
 /* As if the program assigned it: nothing is asked or notified. */
-inline void store(const foreign &flag, const pd_value &value) {
-  if (flag.access && flag.type == PD_TYPE_string) return flag.access->put(flag.cell, value.str);
-  if (flag.access) return flag.access->store(flag.cell, value);
+inline void store_plain(pd_type type, void *cell, const pd_value &value) {
+  if (type == PD_TYPE_string) return text_put(cell, value.str);
 #define PD__BRIDGE_STORE(name, number, ctype, member) \
-  case PD_TYPE_##name: *static_cast<ctype *>(flag.cell) = detail::value_type<ctype>::get(value); break;
-  switch (flag.type) { PD_TYPE_MAP(PD__BRIDGE_STORE) }
+  case PD_TYPE_##name: *static_cast<ctype *>(cell) = detail::value_type<ctype>::get(value); break;
+  switch (type) { PD_TYPE_MAP(PD__BRIDGE_STORE) }
 #undef PD__BRIDGE_STORE
+}
+
+inline bool load(const foreign &flag, pd_value &value) {
+  if (flag.access && flag.type == PD_TYPE_string) {
+    value.str = flag.access->get(flag.cell);
+    return value.str != nullptr;
+  }
+  if (flag.access) return flag.access->load(flag.cell, &value);
+  return load_plain(flag.type, flag.cell, value);
 }
 
 /* ---- Adding it to the registry ---- */
@@ -253,7 +263,8 @@ inline void settle(const foreign &theirs, pd_flag *flag, const std::string &text
                 now.origin.source != PD_SOURCE_DEFAULT;
   pd_assignment given = {flag, text.c_str(), PD_TYPE_string, {}};
   if (theirs.is_default) return;
-  if (!waited) pd_batch_set(&given, 1, &theirs.origin, nullptr, nullptr);
+  /* Its library may have a value that its own validator rejects: then that is the default. */
+  if (!waited && pd_batch_set(&given, 1, &theirs.origin, nullptr, nullptr) != PD_OK) return;
   pd_flag_set_default(flag, theirs.fallback.c_str(), nullptr);
 }
 

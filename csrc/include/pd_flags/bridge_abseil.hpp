@@ -306,6 +306,15 @@ inline bool is_pushing(const absl_flag &own) {
   return each != nullptr;
 }
 
+/* True if Abseil may show what was set in another way: 1m for 60s, a float with other digits. Other
+ * types show it as it is, so what they show is their value. */
+inline bool is_rewritten(const absl_flag &own) {
+  if (own.kind != 'f') return own.kind == 0;
+  float now = 0;
+  own.calls->read(own.flag, &now);
+  return !(now < static_cast<float>(own.value.f64)) && !(now > static_cast<float>(own.value.f64));
+}
+
 /* What a callback throws becomes a warning: the value is set. */
 inline void absl_set(const absl_flag &own, const std::string &text) {
   char what[256];
@@ -334,7 +343,7 @@ inline void absl_watch(pd_flag *, void *context) {
     std::lock_guard<std::mutex> hold(own.mutex);
     if (own.wanted != text) continue; /* another thread, or a callback, has set it */
     own.became = became;
-    own.stage = absl_flag::done;
+    own.stage = is_rewritten(own) ? absl_flag::done : absl_flag::untouched;
   }
 }
 

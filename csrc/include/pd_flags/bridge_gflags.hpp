@@ -54,6 +54,31 @@ struct gflags_calls {
 
 struct gflags_flag : foreign {
   gflags_calls calls;
+
+  /* Those with a validator, by their variables. */
+  static std::map<const void *, const gflags_flag *> &all() {
+    static auto *made = new std::map<const void *, const gflags_flag *>;
+    return *made;
+  }
+  static std::mutex &mutex() {
+    static std::mutex *made = new std::mutex;
+    return *made;
+  }
+  static const gflags_flag *at(const void *cell) {
+    std::lock_guard<std::mutex> hold(mutex());
+    auto found = all().find(cell);
+    return found == all().end() ? nullptr : found->second;
+  }
+  void list() const {
+    std::lock_guard<std::mutex> hold(mutex());
+    all()[cell] = this;
+  }
+  void unlist() const {
+    std::lock_guard<std::mutex> hold(mutex());
+    auto found = all().find(cell);
+    if (found != all().end() && found->second == this) all().erase(found);
+  }
+  ~gflags_flag() override { unlist(); }
 };
 
 /* The pd_type for gflags' name of a type, or 0. */
@@ -64,24 +89,72 @@ inline uint8_t type_named(const std::string &name) {
   return 0;
 }
 
+/* A flag whose validator is being asked, and its value meanwhile. */
+struct gflags_trial {
+  std::mutex asking;          /* one validator at a time */
+  std::mutex mutex;           /* of what follows */
+  const gflags_flag *flag;
+  pd_value before;
+  std::string text;           /* behind `before` */
+  static gflags_trial &now() {
+    static gflags_trial *made = new gflags_trial(); /* threads may use it at the end */
+    return *made;
+  }
+  void set(const gflags_flag *asked) {
+    std::lock_guard<std::mutex> hold(mutex);
+    flag = asked;
+  }
+};
+
+/* The value of a flag with a validator. Another thread that reads the flag, while gflags has the
+ * value on trial in it, sees what it had before. */
+inline bool gflags_load(void *cell, pd_value *value) {
+  gflags_trial &trial = gflags_trial::now();
+  std::lock_guard<std::mutex> hold(trial.mutex);
+  const gflags_flag *own = gflags_flag::at(cell);
+  if (!own || ended()) return false;
+  if (trial.flag != own) return load_plain(own->type, cell, *value);
+  *value = trial.before;
+  return true;
+}
+inline const char *gflags_get(void *cell) {
+  pd_value value;
+  return gflags_load(cell, &value) ? value.str : nullptr;
+}
+inline void gflags_store(void *cell, pd_value value) {
+  const gflags_flag *own = gflags_flag::at(cell);
+  if (own && !ended()) store_plain(own->type, cell, value);
+}
+inline void gflags_put(void *cell, const char *text) {
+  if (gflags_flag::at(cell)) text_put(cell, text);
+}
+static const pd_cell_access gflags_access __attribute__((unused)) = {
+    sizeof(pd_cell_access), gflags_get, gflags_put, gflags_load, gflags_store};
+
 inline bool gflags_accepts(const gflags_flag &flag, const pd_value &value) {
   gflags_info info;
-  pd_value before;
+  gflags_trial &trial = gflags_trial::now();
+  std::lock_guard<std::mutex> hold(trial.asking);
   const char *name = flag.own_name.c_str();
   if (!flag.calls.find(name, &info) || !info.has_validator_fn) return true;
-  if (!load(flag, before)) return true;
-  std::string kept = flag.type == PD_TYPE_string ? before.str : "";
-  if (flag.type == PD_TYPE_string) before.str = kept.c_str();
+  if (!load_plain(flag.type, flag.cell, trial.before)) return true;
+  trial.text = flag.type == PD_TYPE_string ? trial.before.str : "";
+  if (flag.type == PD_TYPE_string) trial.before.str = trial.text.c_str();
+  trial.set(&flag);
   bool accepted = !flag.calls.set(name, detail::value_text(flag.type, value).c_str()).empty();
-  if (accepted) store(flag, before);
+  if (accepted) store_plain(flag.type, flag.cell, trial.before);
+  trial.set(nullptr);
   return accepted;
 }
 
 inline bool is_accepted(const pd_flag_entry *const *entries, void *context, char *why,
                         size_t size) {
   const gflags_flag &flag = *static_cast<const gflags_flag *>(context);
-  return detail::ask_catching(why, size,
-                              [&] { return gflags_accepts(flag, entries[0]->value); });
+  return detail::ask_catching(why, size, [&] {
+    if (gflags_accepts(flag, entries[0]->value)) return true;
+    detail::write_why(why, size, "expected a value that its validator in gflags accepts");
+    return false;
+  });
 }
 
 /* gflags' built-in flags, which our command lines handle themselves. */
@@ -110,6 +183,10 @@ inline void add_gflags(const gflags_calls &calls, const std::string &name_space,
     flag->cell = const_cast<void *>(info.flag_ptr);
     flag->access = type == PD_TYPE_string ? &text_access : nullptr;
     flag->validate = is_accepted;
+    if (info.has_validator_fn && joined_flags::all().name_of(info.flag_ptr).empty()) {
+      flag->access = &gflags_access;
+      flag->list();
+    }
     flag->is_default = info.is_default;
     join(std::move(flag), out);
   }
