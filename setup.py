@@ -65,7 +65,7 @@ class Build(build_ext):
         cxx = shlex.split(os.environ.get("CXX") or "c++")[0]
         if not shutil.which(cxx):
             self.warn(f"No C++ compiler: {cxx} not found. paddle_flags.bridge will say so.")
-            del self.extensions[2:]
+            self.extensions = [each for each in self.extensions if "_bridges" not in each.name]
         compiler.compiler_so += SANITIZE
         if hasattr(compiler, "compiler_so_cxx"):  # newer setuptools
             compiler.compiler_so_cxx += SANITIZE

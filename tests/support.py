@@ -68,6 +68,17 @@ def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
     return out
 
 
+def build_with_library(
+    place: Path, library: str, program: str, flags: tuple[str, ...] = ()
+) -> Path:
+    """Build a library from a C++ source, and a program that links it and libpd_flags."""
+    made = build_plugin(
+        place / "library.so", write(place / "library.cpp", library), flags=("-std=c++11", *flags)
+    )
+    linked = ("-std=c++11", *flags, str(made), f"-Wl,-rpath,{place}")
+    return build_program(place / "main", write(place / "main.cpp", program), flags=linked)
+
+
 def preload(path: Path) -> dict[str, str]:
     """Return the variable that preloads a library, after the runtime of a sanitizer."""
     return {"LD_PRELOAD": f"{os.environ.get('PD_PRELOAD', '')} {path}".strip()}

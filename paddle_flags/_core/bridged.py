@@ -19,7 +19,7 @@ libraries: dict[str, Library] = {}
 """By their names for `bridge`."""
 
 
-def library(name: str, title: str) -> Library:
+def entry(name: str, title: str) -> Library:
     """Return the library that `bridge` knows by this name."""
     return libraries.setdefault(name, Library(title))
 

@@ -48,7 +48,7 @@ class Bridge(former.Listener):
         self._values = values
         self.inputs = Inputs()
         self.left_out: dict[str, str] = {}
-        self._known = bridged.library("absl-py", "absl-py")
+        self._known = bridged.entry("absl-py", "absl-py")
         self.reading: list[str] | None = None  # the command line that absl reads now
         self._links: dict[str, Link] = {}
         self._ours: set[str] = set()  # names of flags that absl has got from us

@@ -54,7 +54,7 @@ class Followed:
         self.name = name
         self.namespace = ""  # in front of names, with a dot
         self.found = False
-        self._known = bridged.library(name, LIBRARIES[name].title.partition(",")[0])
+        self._known = bridged.entry(name, LIBRARIES[name].title.partition(",")[0])
 
     @property
     def title(self) -> str:
@@ -75,7 +75,11 @@ class Followed:
         """Take its flags; return errors about values that were waiting for them."""
         if self.name == ABSL_PY:
             return self._join_absl()
-        registries, joined, left_out, rejected = _native().join(self.name, self.namespace)
+        try:
+            registries, joined, left_out, rejected = _native().join(self.name, self.namespace)
+        except FlagUnsupportedError as error:
+            self._known.left_out = {self.name: str(error)}
+            return []
         self.found |= registries > 0
         self._known.names.update(joined)
         reasons = {(self.name if name == "*" else name): why for name, why in left_out}
@@ -127,22 +131,25 @@ def bridge(*libraries: str, namespace: str = "") -> dict[str, str]:
     Returns the flags that were left out: their names, with the namespace, and the
     reasons, for example that a flag here has the name already. Raises FlagArgumentError
     for another name of a library, FlagUnsupportedError if a library that you name is not
-    loaded or cannot be bridged on this system, and FlagValueError if a value that was
-    waiting for a flag is refused: all flags have joined then, and that one has its default.
-    Calling this again takes new flags. Any thread may call it.
+    loaded or cannot be bridged on this system (the others that you name have joined), and
+    FlagValueError if a value that was waiting for a flag is refused: all flags have joined
+    then, and that one has its default. Calling this again takes new flags. Any thread may
+    call it.
     """
     prefix = to_argument("namespace", namespace)
     names = list(dict.fromkeys(map(_library_of, libraries)))
     _check_namespace(namespace, names)
+    if any(name != ABSL_PY for name in names):
+        _native()  # or an error, before anything is done
     for name in names or LIBRARIES:
         followed = _followed.setdefault(name, Followed(name))
         if namespace:
             followed.namespace = f"{os.fsdecode(prefix)}."
-    rejected = _search(names or LIBRARIES)
-    _check_found(names)
     if _find_later not in late.finders:
         late.finders.append(_find_later)
         sys.meta_path.insert(0, _finder)
+    rejected = _search(names or LIBRARIES)
+    _check_found(names)
     if rejected:
         refusal = FlagValueError("\n".join(rejected))
         refusal._errors = tuple(map(FlagValueError, rejected))  # noqa: SLF001 - made here
@@ -172,17 +179,26 @@ def sync() -> None:
 
 def _search(names: Iterable[str]) -> list[str]:
     global _loads  # noqa: PLW0603 - state of the process
-    _loads = _native().loads()
+    _loads = _count_loads()
     return [error for name in list(names) for error in _followed[name].join()]
 
 
 def _find_later() -> bool:
     """Take the flags of libraries that were loaded since; cheap if there are none."""
-    if _native().loads() == _loads:
+    if _count_loads() == _loads:
         return False
     before = _count()
     _search_again()
     return _count() > before
+
+
+def _count_loads() -> int:
+    """Return how many libraries were loaded until now; 0 where only absl-py can be bridged."""
+    try:
+        count: int = _native().loads()
+    except FlagUnsupportedError:
+        return 0
+    return count
 
 
 def _count() -> int:
@@ -286,16 +302,18 @@ def _check_namespace(namespace: str, names: list[str]) -> None:
 
 
 def _check_found(names: list[str]) -> None:
-    for name in names:
-        if _followed[name].found:
-            continue
-        library = LIBRARIES[name]
+    missing = [name for name in names if not _followed[name].found]
+    reasons = {name: _followed[name].left_out.get(name) for name in missing}
+    for name in missing:
         del _followed[name], bridged.libraries[name]
-        if name == ABSL_PY:
+    for name in missing:
+        if name == ABSL_PY and reasons[name] is None:
             with importing("bridge", "absl-py", "absl"):
                 import absl.flags  # noqa: F401, PLC0415 - is it installed at all?
-        message = (
-            f"bridge({name!r}): no flags of {library.title} are in this process: {library.load}"
-            " first, or call bridge(), which takes what is loaded later, too"
+        library = LIBRARIES[name]
+        why = reasons[name] or (
+            f"no flags of {library.title} are in this process: {library.load} first, or call"
+            " bridge(), which takes what is loaded later, too"
         )
+        message = f"bridge({name!r}): {why}"
         raise FlagUnsupportedError(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
@@ -12,9 +13,13 @@ pytestmark = pytest.mark.extended
 
 GFLAGS = """
 #include <gflags/gflags.h>
+#include <stdexcept>
 DEFINE_int32(g_level, 6, "A number");
 DEFINE_string(g_mode, "fast", "A text");
-static bool is_even(const char *, gflags::int32 value) { return value % 2 == 0; }
+static bool is_even(const char *, gflags::int32 value) {
+  if (value == 13) throw std::runtime_error("unlucky");
+  return value % 2 == 0;
+}
 DEFINE_validator(g_level, &is_even);
 extern "C" int level() { return FLAGS_g_level; }
 extern "C" void assign(int value) { FLAGS_g_level = value; }
@@ -364,6 +369,130 @@ print(pf.FLAGS.g_level, pf.FLAGS["g_level"].source, seen, own.level())
         gflags,
     )
     assert told == ["8 argv {8} 8"]
+
+
+def test_a_validator_of_gflags_that_throws_rejects_and_later_values_are_seen(gflags):
+    told = program(
+        """
+own = ctypes.CDLL(sys.argv[1])
+pf.bridge("gflags")
+try: pf.FLAGS.g_level = 13
+except pf.FlagError as error: print(error)
+own.assign(8)
+print(pf.FLAGS.g_level, own.level())
+""",
+        gflags,
+    )
+    assert told[0].endswith("g_level=13: unlucky")
+    assert told[1] == "8 8"
+
+
+LIES = {
+    "paddle": """
+struct info { std::string name; void *variable; char value[40]; std::string doc; bool writable; };
+static std::map<std::string, info> map;
+extern "C" std::map<std::string, info> &lie() __asm__("_ZN3phi22GetExportedFlagInfoMapB5cxx11Ev");
+extern "C" std::map<std::string, info> &lie() {
+  map["level"] = info{"another", nullptr, {0}, "", true};
+  return map;
+}
+""",
+    "c10": """
+struct registry {
+  std::unordered_map<std::string, std::function<void()>> creators;
+  std::unordered_map<std::string, int> priorities;
+  bool terminate, warning;
+  std::unordered_map<std::string, std::string> help;
+};
+int64_t FLAGS_wide = 1;
+int FLAGS_level = 6;
+extern "C" registry *lie() __asm__("_ZN3c1016C10FlagsRegistryB5cxx11Ev");
+extern "C" registry *lie() {
+  static registry made;
+  const char *const help[][2] = {{"wide", "(int, default 1) Wide"}, {"gone", "(int, default 1) "},
+                                 {"odd", "(Odd, default 1) "}, {"bare", "no type"},
+                                 {"level", "(int, default 6) Level"}};
+  for (auto &each : help) {
+    made.creators[each[0]], made.priorities[each[0]] = 1, made.help[each[0]] = each[1];
+  }
+  return &made;
+}
+""",
+}
+TRUTH = {
+    "paddle": {"paddle": "this version of Paddle stores its flags in another way"},
+    "c10": {
+        "wide": "its variable has 8 bytes, expected the 4 of int",
+        "gone": "no library exports the variable FLAGS_gone",
+        "odd": "its type is not one of C10_DEFINE's",
+        "bare": "its type is not one of C10_DEFINE's",
+    },
+}
+
+
+@pytest.mark.parametrize("library", list(LIES))
+def test_what_is_not_as_expected_in_a_library_is_left_out(library, tmp_path):
+    heads = ("cstdint", "functional", "map", "string", "unordered_map")
+    text = "".join(f"#include <{head}>\n" for head in heads) + LIES[library]
+    source = write(tmp_path / "lies.cpp", text)
+    run("g++", "-std=c++17", "-shared", "-fPIC", source, "-o", tmp_path / "liblies.so")
+    script = f"ctypes.CDLL(sys.argv[1])\nprint(pf.bridge({library!r}))\nprint(list(pf.FLAGS))"
+    told = program(script, tmp_path / "liblies.so")
+    assert ast.literal_eval(told[0]) == TRUTH[library]
+    assert told[1] == ("['level']" if library == "c10" else "[]")
+
+
+def test_a_library_that_is_missing_leaves_the_others_bridged(gflags):
+    told = program(
+        """
+own = ctypes.CDLL(sys.argv[1])
+try: pf.bridge("gflags", "paddle")
+except pf.FlagUnsupportedError as error: print(error)
+pf.FLAGS.g_level = 8
+print(own.level(), pf.bridge("gflags"))
+""",
+        gflags,
+    )
+    assert told[0].startswith("bridge('paddle'): no flags of Paddle are in this process")
+    assert told[1] == "8 {}"
+
+
+def test_without_the_module_in_cxx_absl_py_is_bridged_and_the_others_are_left_out():
+    pytest.importorskip("absl")
+    told = program(
+        """
+sys.modules["paddle_flags._bridges"] = None
+try: pf.bridge("gflags")
+except pf.FlagUnsupportedError as error: print(error)
+from absl import flags
+flags.DEFINE_integer("p_level", 6, "A number")
+print(list(pf.bridge()), pf.FLAGS.p_level, "nothing" in pf.FLAGS)
+print(pf.bridge("absl-py"))
+pf.sync()
+"""
+    )
+    assert told[0].startswith("bridge: paddle_flags._bridges can't be imported")
+    assert told[1:] == ["['paddle', 'c10', 'gflags', 'abseil'] 6 False", "{}"]
+
+
+def test_a_child_process_has_the_flags_and_changes_its_own(abseil, gflags):
+    told = program(
+        """
+import os
+own, other = map(ctypes.CDLL, sys.argv[1:])
+pf.bridge("abseil", "gflags")
+child = os.fork()
+if child == 0:
+    pf.FLAGS.update(a_level=3, g_level=4)
+    pf.sync()
+    pf.bridge()
+    os._exit(own.level() * 10 + other.level())
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), own.level(), other.level())
+""",
+        abseil,
+        gflags,
+    )
+    assert told == ["34 6 6"]
 
 
 def test_a_text_with_a_nul_is_left_as_it_is(gflags):

@@ -12,7 +12,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import CXX, INCLUDE, WARNINGS, build, build_plugin, build_program, require, run, write
+from support import (
+    CXX,
+    INCLUDE,
+    WARNINGS,
+    build,
+    build_plugin,
+    build_program,
+    build_with_library,
+    require,
+    run,
+    write,
+)
 
 COMPAT = f"-I{INCLUDE}/compat"
 
@@ -268,11 +279,7 @@ int main(int argc, char **argv) {
 
 
 def test_a_program_and_its_library_share_flags(tmp_path: Path) -> None:
-    library = write(tmp_path / "library.cpp", LIBRARY)
-    out = build_plugin(tmp_path / "library.so", library, flags=("-std=c++11", COMPAT))
-    main = write(tmp_path / "main.cpp", CALLER)
-    flags = ("-std=c++11", COMPAT, str(out), f"-Wl,-rpath,{tmp_path}")
-    program = build_program(tmp_path / "main", main, flags=flags)
+    program = build_with_library(tmp_path, LIBRARY, CALLER, (COMPAT,))
     assert run(program, "--lib_level=7", "--lib_mode=deep").stdout == "7 deeper\n"
 
 

@@ -6,11 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from support import CXX, INCLUDE, LIBDIR, run, tool
-from wheels import COMPAT, Real, build, compile_text, exported
+from support import CXX, INCLUDE, run, tool
+from wheels import COMPAT, LINK, OURS, Real, build, compile_text, exported
 
-OURS = (f"-I{COMPAT}", f"-I{INCLUDE}")
-LINK = (f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags")
 ONLY = ("-DPD_HEADER_ONLY",)
 COMMON = "paddle/libs/libcommon.so"
 OWN_HEADER = "_of_paddle_flags__for_a_flag_of_Paddle_include_its_own_header"

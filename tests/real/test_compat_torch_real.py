@@ -6,11 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from support import INCLUDE, LIBDIR, run, tool
-from wheels import COMPAT, Real, build, compile_text, exported
+from support import INCLUDE, run, tool
+from wheels import COMPAT, LINK, OURS, Real, build, compile_text, exported
 
-OURS = (f"-I{COMPAT}", f"-I{INCLUDE}")
-LINK = (f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags")
 C10 = "torch/lib/libc10.so"
 CPU = "torch/lib/libtorch_cpu.so"
 OWN_HEADER = "_of_paddle_flags__for_a_flag_of_c10_include_its_own_header"

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support import CXX, INCLUDE, ROOT, run, write
+from support import CXX, INCLUDE, LIBDIR, ROOT, run, write
 
 COMPAT = f"{INCLUDE}/compat"
+OURS = (f"-I{COMPAT}", f"-I{INCLUDE}")
+LINK = (f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags")
 PACKAGES = "paddlepaddle==3.3.1 torch==2.13.0"
 
 

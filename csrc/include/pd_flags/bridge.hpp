@@ -202,13 +202,13 @@ inline bool load(const foreign &flag, pd_value &value) {
 /* ---- Adding it to the registry ---- */
 
 /* True if the last change of the flag is one that its library has made itself. */
-inline bool is_theirs(const pd_flag *flag, const foreign &theirs) {
+inline bool is_theirs(const pd_flag *flag) {
   pd_flag_entry now = detail::sized<pd_flag_entry>();
   pd_flag_info info = detail::sized<pd_flag_info>();
   if (pd_flag_get_entry(flag, 0, &now, nullptr) != PD_OK || !now.origin.place) return false;
   if (now.origin.source != PD_SOURCE_RUNTIME || now.origin.line) return false;
   if (pd_flag_get_info(flag, &info, nullptr) != PD_OK || !info.module) return false;
-  return std::string(now.origin.place) == info.module && theirs.cell;
+  return std::strcmp(now.origin.place, info.module) == 0;
 }
 
 inline bool is_defined(const std::string &name) {

@@ -62,7 +62,7 @@ inline const c10_type *read_help(const std::string &text, std::string *help) {
 
 /* The size of the symbol at the address, in bytes; 0 if it isn't known. */
 inline size_t size_at(const void *address) {
-#ifdef RTLD_DL_SYMENT
+#ifdef __GLIBC__ /* musl has no dladdr1 */
   Dl_info here;
   const ElfW(Sym) *symbol = nullptr;
   void **place = reinterpret_cast<void **>(const_cast<ElfW(Sym) **>(&symbol));
@@ -91,7 +91,9 @@ inline void add_c10_flag(const std::string &name, const std::string &about,
   }
   size_t size = size_at(variables[0]);
   if (size && size != type->size) {
-    return out.leave_out(name, std::string("its variable is not a ") + type->name);
+    return out.leave_out(name, "its variable has " + detail::write_integer(size) +
+                                   " bytes, expected the " + detail::write_integer(type->size) +
+                                   " of " + type->name);
   }
   flag->name = name_space + name;
   flag->own_name = name;

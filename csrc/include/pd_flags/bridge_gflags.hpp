@@ -13,8 +13,9 @@
  * The variables are gflags' own, so both sides share one value. A value that the registry sets is
  * in FLAGS_x at once. A value that gflags sets, or that the program assigns, is taken over by the
  * registry's next call about the flag, as set at run time. To ask a gflags validator, the bridge
- * sets the flag in gflags and then restores it: meanwhile other threads may see the new value, and
- * the validator must not call the registry, since gflags holds its lock. */
+ * sets the flag in gflags and then restores it: meanwhile code that reads FLAGS_x on other threads
+ * may see the new value, and the validator must not call the registry, since gflags holds its
+ * lock. */
 #ifndef PD_FLAGS_BRIDGE_GFLAGS_HPP
 #define PD_FLAGS_BRIDGE_GFLAGS_HPP
 
@@ -131,6 +132,14 @@ inline void gflags_put(void *cell, const char *text) {
 static const pd_cell_access gflags_access __attribute__((unused)) = {
     sizeof(pd_cell_access), gflags_get, gflags_put, gflags_load, gflags_store};
 
+/* Ends the trial however the validator ends: it may throw. */
+struct gflags_asking {
+  explicit gflags_asking(const gflags_flag &flag) { gflags_trial::now().set(&flag); }
+  ~gflags_asking() { gflags_trial::now().set(nullptr); }
+  gflags_asking(const gflags_asking &) = delete;
+  gflags_asking &operator=(const gflags_asking &) = delete;
+};
+
 inline bool gflags_accepts(const gflags_flag &flag, const pd_value &value) {
   gflags_info info;
   gflags_trial &trial = gflags_trial::now();
@@ -140,10 +149,9 @@ inline bool gflags_accepts(const gflags_flag &flag, const pd_value &value) {
   if (!load_plain(flag.type, flag.cell, trial.before)) return true;
   trial.text = flag.type == PD_TYPE_string ? trial.before.str : "";
   if (flag.type == PD_TYPE_string) trial.before.str = trial.text.c_str();
-  trial.set(&flag);
+  gflags_asking asking(flag);
   bool accepted = !flag.calls.set(name, detail::value_text(flag.type, value).c_str()).empty();
   if (accepted) store_plain(flag.type, flag.cell, trial.before);
-  trial.set(nullptr);
   return accepted;
 }
 
@@ -171,7 +179,7 @@ inline void add_gflags(const gflags_calls &calls, const std::string &name_space,
   calls.all(&all);
   for (const gflags_info &info : all) {
     uint8_t type = type_named(info.type);
-    if (is_word(info.name) || !type) continue;
+    if (is_word(info.name) || !type || has_joined(info.flag_ptr, out)) continue;
     std::unique_ptr<gflags_flag> flag(new gflags_flag);
     flag->calls = calls;
     flag->name = name_space + info.name;
@@ -183,7 +191,7 @@ inline void add_gflags(const gflags_calls &calls, const std::string &name_space,
     flag->cell = const_cast<void *>(info.flag_ptr);
     flag->access = type == PD_TYPE_string ? &text_access : nullptr;
     flag->validate = is_accepted;
-    if (info.has_validator_fn && joined_flags::all().name_of(info.flag_ptr).empty()) {
+    if (info.has_validator_fn) {
       flag->access = &gflags_access;
       flag->list();
     }

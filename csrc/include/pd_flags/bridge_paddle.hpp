@@ -77,7 +77,7 @@ inline void update_linked(pd_flag *flag, void *context) {
       "_ZN6paddle5flags17UpdateLinkedFlagsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES8_");
   const foreign &theirs = *static_cast<const foreign *>(context);
   pd_value value;
-  if (!update || ended() || is_theirs(flag, theirs) || !load(theirs, value)) return;
+  if (!update || ended() || is_theirs(flag) || !load(theirs, value)) return;
   update(theirs.own_name, detail::value_text(theirs.type, value));
 }
 
