@@ -24,6 +24,6 @@ def entry(name: str, title: str) -> Library:
     return libraries.setdefault(name, Library(title))
 
 
-def library_of(name: str) -> str:
+def shared_with(name: str) -> str:
     """Return the title of the library behind a flag, or "" if it is ours alone."""
     return next((each.title for each in libraries.values() if name in each.names), "")

@@ -144,8 +144,8 @@ def _with_libraries(text: str) -> str:
         lines.append(line)
         if line.startswith(_NAME):
             name = json.loads(line[len(_NAME) :].rstrip(","))
-        elif line.startswith(_MODULE) and bridged.library_of(name):
-            lines.append(f'      "shared_with": {json.dumps(bridged.library_of(name))},')
+        elif line.startswith(_MODULE) and bridged.shared_with(name):
+            lines.append(f'      "shared_with": {json.dumps(bridged.shared_with(name))},')
     return "\n".join(lines)
 
 

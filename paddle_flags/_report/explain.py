@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.bridged import library_of
+from paddle_flags._core.bridged import shared_with
 from paddle_flags._core.frames import public
 from paddle_flags._core.registry import find
 from paddle_flags._report import facts
@@ -35,7 +35,7 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
         "old names": ", ".join(flag.old_names),
         "category": flag.category,
         "module": flag.module,
-        "shared with": library_of(flag.name),
+        "shared with": shared_with(flag.name),
         "defined at": f"{flag.file}:{flag.line}" if flag.line else flag.file,
         "attributes": ", ".join(facts.marks(flag) + ["frozen"] * flag.frozen),
         "deprecated": flag.deprecated or "",
