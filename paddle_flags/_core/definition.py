@@ -158,6 +158,10 @@ class Definition:
         err = new_error()
         status = lib.PD_ERR_CONFLICT
         before = _generation_of(self.pointer.name) if context else 0
+        if replace:
+            from paddle_flags._core.redefine import is_shared  # noqa: PLC0415 - seldom used
+
+            replace = not is_shared(self.pointer)
         if not replace:
             status = lib.pd_flag_register(self.pointer, handle, err)
         mine = frame is None or (bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from weakref import ref
 
 from paddle_flags._core import added, former, implied, kept
+from paddle_flags._core.bridged import shared_with
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
 from paddle_flags._core.hooks import forget_hooks
@@ -50,6 +51,15 @@ def _found(pointer: Any) -> Flag[Any] | None:
     return flag if flag.name.replace("-", "_") == name.replace("-", "_") else None
 
 
+def is_shared(pointer: Any) -> bool:
+    """Return whether a native library has the flag of a `pd_flag_def *`, too.
+
+    Another definition would take it away from the library, which would keep a value of its own.
+    """
+    flag = _found(pointer)
+    return flag is not None and shared_with(flag.name) not in ("", "absl-py")
+
+
 def redefine(
     pointer: Any,
     handle: Any,
@@ -65,7 +75,7 @@ def redefine(
     """
     old = _found(pointer)
     again = old is not None and _runs_again(old, frame)
-    if not asked and not again:
+    if (not asked and not again) or is_shared(pointer):
         return None
     hooks = [] if old is None else added.hooks_of(old, _module_of(old))
     if old is not None and again and _module_of(old) != "__main__":
@@ -92,7 +102,10 @@ def redefine(
 def explain(error: FlagError, pointer: Any) -> FlagError:
     """Return the error of a definition whose name is taken; say how to take it, if that works."""
     old = _found(pointer)
-    if old is not None and not old._info().owner:  # noqa: SLF001 - internal to Flag
+    if old is not None and is_shared(pointer):
+        library = shared_with(old.name)
+        error.args = (f"{error}; {library} has this flag, too: choose another name",)
+    elif old is not None and not old._info().owner:  # noqa: SLF001 - internal to Flag
         error.args = (f"{error}; to define it again, pass replace=True",)
     return error
 

@@ -13,11 +13,13 @@ pytestmark = pytest.mark.extended
 
 GFLAGS = """
 #include <gflags/gflags.h>
+#include <unistd.h>
 #include <stdexcept>
 DEFINE_int32(g_level, 6, "A number");
 DEFINE_string(g_mode, "fast", "A text");
 static bool is_even(const char *, gflags::int32 value) {
   if (value == 13) throw std::runtime_error("unlucky");
+  if (value == 200) usleep(2000);  // meanwhile it is in the variable
   return value % 2 == 0;
 }
 DEFINE_validator(g_level, &is_even);
@@ -576,6 +578,25 @@ print(own.level(), pf.FLAGS.g_level)
     )
     assert told[0].startswith("['g_level'] 'g_level' is already defined")
     assert told[1:] == ["6", "{} True", "8 4"]
+
+
+def test_a_flag_of_a_library_cannot_be_defined_again(gflags):
+    told = program(
+        """
+own = ctypes.CDLL(sys.argv[1])
+pf.bridge("gflags")
+for replace in (False, True):
+    try: pf.define("g_level", 1, replace=replace)
+    except pf.FlagConflictError as error: print(error)
+pf.FLAGS.g_level = 8
+print(own.level())
+""",
+        gflags,
+    )
+    assert len(told) == 3
+    for line in told[:2]:
+        assert line.endswith("; gflags has this flag, too: choose another name")
+    assert told[2] == "8"
 
 
 def test_a_library_with_bridged_flags_stays_when_it_is_closed(gflags):

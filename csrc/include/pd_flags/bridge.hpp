@@ -110,6 +110,7 @@ struct foreign {
   std::string file;     /* of its definition, or "" */
   std::string fallback; /* its library's default, as text */
   pd_type type;
+  const void *key;              /* an address that its library has for it */
   void *cell;                   /* its variable, or what `access` takes for it */
   const pd_cell_access *access; /* NULL: the variable of a number */
   pd_validator validate;        /* NULL: its library has none */
@@ -122,7 +123,7 @@ struct foreign {
 
  protected:
   foreign()
-      : type(PD_TYPE_bool), cell(nullptr), access(nullptr), validate(nullptr), watch(nullptr),
+      : type(PD_TYPE_bool), key(nullptr), cell(nullptr), access(nullptr), validate(nullptr), watch(nullptr),
         category(nullptr), module(nullptr), is_default(true),
         origin{PD_SOURCE_RUNTIME, 0, nullptr, 0} {}
 };
@@ -211,49 +212,47 @@ inline bool is_theirs(const pd_flag *flag) {
   return std::strcmp(now.origin.place, info.module) == 0;
 }
 
-inline bool is_defined(const std::string &name) {
+/* True if the flag of this name has this cell: another definition may have taken its place. */
+inline bool has_cell(const std::string &name, const void *wanted) {
   pd_flag *flag = nullptr;
-  return pd_flag_find(name.c_str(), &flag, nullptr) == PD_OK;
+  pd_cell_info cell = detail::sized<pd_cell_info>();
+  if (pd_flag_find(name.c_str(), &flag, nullptr) != PD_OK) return false;
+  for (size_t i = 0; pd_flag_get_cell(flag, i, &cell, nullptr) == PD_OK; i++) {
+    if (cell.address == wanted) return true;
+  }
+  return false;
 }
 
-/* The names of the flags that have joined, by an address that their library has for them: another
- * call may name a namespace. */
+/* The flags that have joined, by an address that their library has for them: another call may name
+ * a namespace. */
 struct joined_flags {
+  struct row {
+    std::string name;
+    const void *cell;
+  };
   std::mutex mutex;
-  std::map<const void *, std::string> names;
+  std::map<const void *, row> rows;
   static joined_flags &all() {
     static joined_flags *made = new joined_flags; /* threads may use it at the end */
     return *made;
   }
-  void add(const void *theirs, const std::string &name) {
+  void add(const void *theirs, const foreign &flag) {
     std::lock_guard<std::mutex> hold(mutex);
-    names[theirs] = name;
+    rows[theirs] = row{flag.name, flag.cell};
   }
-  /* Its name here, or "". */
-  std::string name_of(const void *theirs) {
+  row find(const void *theirs) {
     std::lock_guard<std::mutex> hold(mutex);
-    auto found = names.find(theirs);
-    return found == names.end() ? std::string() : found->second;
+    auto found = rows.find(theirs);
+    return found == rows.end() ? row{std::string(), nullptr} : found->second;
   }
 };
 
-/* True if the library's flag has joined, and is still defined. */
+/* True if the library's flag has joined, and its definition is still there. */
 inline bool has_joined(const void *theirs, outcome &out) {
-  std::string name = joined_flags::all().name_of(theirs);
-  if (name.empty() || !is_defined(name)) return false;
-  out.known.push_back(name);
+  joined_flags::row found = joined_flags::all().find(theirs);
+  if (found.name.empty() || !has_cell(found.name, found.cell)) return false;
+  out.known.push_back(found.name);
   return true;
-}
-
-/* True if a flag of this name has this cell, from a bridge in another module. */
-inline bool is_known(const foreign &flag) {
-  pd_flag *known = nullptr;
-  pd_cell_info cell = detail::sized<pd_cell_info>();
-  if (pd_flag_find(flag.name.c_str(), &known, nullptr) != PD_OK) return false;
-  for (size_t i = 0; pd_flag_get_cell(known, i, &cell, nullptr) == PD_OK; i++) {
-    if (cell.address == flag.cell) return true;
-  }
-  return false;
 }
 
 /* The definition had the current value as its default, so that the variable kept it. */
@@ -272,8 +271,9 @@ inline void join(std::unique_ptr<foreign> theirs, outcome &out) {
   pd_flag_def def;
   pd_flag *flag = nullptr;
   pd_error err;
-  if (has_joined(theirs->cell, out)) return;
-  if (is_known(*theirs)) return out.known.push_back(theirs->name);
+  if (has_joined(theirs->key, out)) return;
+  /* By a bridge in another module. */
+  if (has_cell(theirs->name, theirs->cell)) return out.known.push_back(theirs->name);
   keep(theirs->cell); /* its library would point to nothing if the variable went */
   pd_flag_def_init(&def, sizeof def, theirs->type);
   if (!load(*theirs, def.default_value)) return;
@@ -294,7 +294,7 @@ inline void join(std::unique_ptr<foreign> theirs, outcome &out) {
   if (!flag) return out.leave_out(theirs->name, err.message);
   if (!accepted) out.rejected.push_back(err.message);
   settle(*theirs, flag, text);
-  joined_flags::all().add(theirs->cell, theirs->name);
+  joined_flags::all().add(theirs->key, *theirs);
   out.joined.push_back(theirs->name);
   theirs.release();
 }

@@ -383,7 +383,6 @@ inline void add_absl_flag(const absl_finder &finder, const absl_calls *calls, vo
   std::string file = calls->file(theirs);
   std::unique_ptr<absl_flag> flag(new absl_flag);
   Dl_info here;
-  size_t before = out.joined.size();
   if (is_abseils(file) || has_joined(theirs, out)) return;
   keep(theirs);
   flag->calls = calls;
@@ -397,6 +396,7 @@ inline void add_absl_flag(const absl_finder &finder, const absl_calls *calls, vo
   flag->file = file;
   flag->fallback = calls->fallback(theirs);
   flag->type = absl_type(flag->kind);
+  flag->key = theirs;
   flag->cell = flag.get();
   flag->access = &absl_access;
   flag->validate = absl_accepts;
@@ -404,7 +404,6 @@ inline void add_absl_flag(const absl_finder &finder, const absl_calls *calls, vo
   flag->module = flag->path.empty() ? nullptr : flag->path.c_str();
   flag->is_default = calls->current(theirs) == flag->fallback;
   join(std::move(flag), out);
-  if (out.joined.size() > before) joined_flags::all().add(theirs, out.joined.back());
 }
 
 /* The functions of the Abseil whose ForEachFlag is at the address, or NULL. Kept for its flags. */

@@ -79,7 +79,7 @@ inline std::string symbol_of(const c10_type &type, const std::string &name) {
   return "_Z" + detail::write_integer(variable.size()) + variable + "B5cxx11";
 }
 
-inline void add_c10_flag(const std::string &name, const std::string &about,
+inline void add_c10_flag(const void *key, const std::string &name, const std::string &about,
                          const std::string &name_space, outcome &out) {
   std::unique_ptr<foreign> flag(new plain);
   const c10_type *type = read_help(about, &flag->help);
@@ -98,6 +98,7 @@ inline void add_c10_flag(const std::string &name, const std::string &about,
   flag->name = name_space + name;
   flag->own_name = name;
   flag->type = type->type;
+  flag->key = key;
   flag->cell = variables[0];
   flag->access = flag->type == PD_TYPE_string ? &text_access : nullptr;
   flag->category = "c10";
@@ -116,10 +117,8 @@ inline outcome c10_flags(const std::string &name_space = "") {
       continue;
     }
     for (const auto &named : registry.help) {
-      size_t before = out.joined.size();
       if (has_joined(&named, out)) continue; /* finding its variable takes time */
-      add_c10_flag(named.first, named.second, name_space, out);
-      if (out.joined.size() > before) joined_flags::all().add(&named, out.joined.back());
+      add_c10_flag(&named, named.first, named.second, name_space, out);
     }
   }
   finish(out);

@@ -188,6 +188,7 @@ inline void add_gflags(const gflags_calls &calls, const std::string &name_space,
     flag->file = info.filename;
     flag->fallback = info.default_value;
     flag->type = static_cast<pd_type>(type);
+    flag->key = info.flag_ptr;
     flag->cell = const_cast<void *>(info.flag_ptr);
     flag->access = type == PD_TYPE_string ? &text_access : nullptr;
     flag->validate = is_accepted;

@@ -89,7 +89,7 @@ inline void add_paddle_flag(const paddle_info &info, const std::string &name_spa
   flag->own_name = info.name;
   flag->help = info.doc;
   flag->type = paddle_types[info.fallback.index];
-  flag->cell = info.variable;
+  flag->key = flag->cell = info.variable;
   flag->access = flag->type == PD_TYPE_string ? &text_access : nullptr;
   flag->watch = update_linked;
   flag->category = info.is_writable ? "exported" : "exported, read-only";
