@@ -37,6 +37,7 @@
 #pragma pop_macro("i64")
 #pragma pop_macro("id")
 #pragma pop_macro("in")
+#pragma pop_macro("key")
 #pragma pop_macro("low")
 #pragma pop_macro("map")
 #pragma pop_macro("max")

@@ -78,6 +78,8 @@
 #undef id
 #pragma push_macro("in")
 #undef in
+#pragma push_macro("key")
+#undef key
 #pragma push_macro("low")
 #undef low
 #pragma push_macro("map")
