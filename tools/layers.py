@@ -32,7 +32,8 @@ PACKAGE = Path("paddle_flags")
 
 # The layers, lowest first: folders, and files by their names without suffix.
 C_LAYERS: list[str] = []
-C_LAYERS += ["base", "platform", "value", "registry", "definition", "module", "input", "report"]
+C_LAYERS += ["base", "platform", "value", "registry", "definition", "impl"]
+C_LAYERS += ["module", "input", "report"]
 C_LAYERS += ["api"]
 PYTHON_LAYERS: list[str] = []
 PYTHON_LAYERS += ["errors", "_core", "_input", "_report", "_doctor", "_completion", "_new"]

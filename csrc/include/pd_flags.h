@@ -283,10 +283,13 @@ typedef void (*pd_watcher)(struct pd_flag *flag, void *context);
  * Definitions
  */
 
-/* Whether a pd_flag_def defines a flag or imports it. */
+/* What a definition is. */
 typedef enum pd_kind {
-  PD_KIND_DEFINE = 0,
-  PD_KIND_IMPORT = 1 /* a cell for a flag that another module defines */
+  PD_KIND_DEFINE = 0,    /* of a flag */
+  PD_KIND_IMPORT = 1,    /* a cell for a flag that another module defines */
+  PD_KIND_OP = 2,        /* of an operation and its native implementation: pd_op_def */
+  PD_KIND_OP_IMPORT = 3, /* a slot for an operation that another module defines */
+  PD_KIND_IMPL = 4       /* another implementation of an operation */
 } pd_kind;
 
 /* What a definition may say of its flag, beyond its type and its values. The fields of

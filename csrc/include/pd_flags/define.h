@@ -239,4 +239,6 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
 #define PD_DECLARE_string PD_FLAG_DECLARE_string
 #endif
 
+#include <pd_flags/op.h>
+
 #endif /* PD_FLAGS_DEFINE_H */

@@ -1,0 +1,171 @@
+/* Operations that several modules implement, one of which a flag chooses.
+ *
+ *     PD_DEFINE_OP(pow, double, (double, double), pow_portable, "x to the power of y");
+ *
+ * defines the operation pow and its native implementation, a function of that type.
+ *
+ *     PD_IMPL(pow, fast, pow_fast, .rank = 100, .usable = has_avx2);
+ *
+ * brings another implementation, the candidate "fast", with a declaration of the operation in
+ * sight: PD_DEFINE_OP, PD_DECLARE_OP in other files of the module that defines or imports it, or
+ *
+ *     PD_IMPORT_OP(pow, double, (double, double), fallback);
+ *
+ * in another module, whichever is loaded first. `fallback` runs while nobody implements the
+ * operation. `.usable` is NULL or a function that returns NULL, or in words why the candidate can't
+ * run here: static text. It is called once, when the candidate may be chosen.
+ *
+ *     double r = PD_CALL(pow)(2.0, 0.5);
+ *
+ * calls the implementation that is chosen: one load and an indirect call, from any thread. Without
+ * a registry that is the module's own. PD_DEFINE_OP_AS(pow_i, "pow", double, (double, int32_t), …)
+ * gives a second signature of a name its own identifier. The parameters are types without names; up
+ * to 16, (void) for none. Types are void, bool, char, integers, float, double, and pointers to
+ * these or to structs; others don't compile. In a source with PD_NO_SHORT_NAMES write
+ * PD_OP_DEFINE, PD_OP_DECLARE, PD_OP_IMPORT, PD_OP_IMPL and PD_OP_CALL. */
+#ifndef PD_FLAGS_OP_H
+#define PD_FLAGS_OP_H
+
+#include <pd_flags/record.h>
+
+/* Codes of types, for pd_op_signature. A pointer has the code of what it points to, plus 32, or
+ * plus 64 if that is const. Integers count by size and sign. Numbers never change.
+ * X(name, number) */
+#define PD_CODE_MAP(X)                                                         \
+  X(VOID, 1) X(BOOL, 2) X(CHAR, 3) X(INT8, 4) X(UINT8, 5) X(INT16, 6) X(UINT16, 7) \
+  X(INT32, 8) X(UINT32, 9) X(INT64, 10) X(UINT64, 11) X(FLOAT, 12) X(DOUBLE, 13) X(STRUCT, 14)
+#define PD__CODE_ENUM(name, number) PD_CODE_##name = number,
+enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 64 };
+
+/* ---- PD__CODES(result, (parameters)): the codes of each, with commas between ---- */
+
+#define PD__CODES(result, params) PD__CODE(result), PD__EACH params
+#define PD__EACH(...) PD__COUNTED(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, )(__VA_ARGS__)
+#define PD__COUNTED(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, count, ...) PD__EACH_##count
+#define PD__EACH_1(T) PD__CODE(T)
+#define PD__EACH_2(T, ...) PD__CODE(T), PD__EACH_1(__VA_ARGS__)
+#define PD__EACH_3(T, ...) PD__CODE(T), PD__EACH_2(__VA_ARGS__)
+#define PD__EACH_4(T, ...) PD__CODE(T), PD__EACH_3(__VA_ARGS__)
+#define PD__EACH_5(T, ...) PD__CODE(T), PD__EACH_4(__VA_ARGS__)
+#define PD__EACH_6(T, ...) PD__CODE(T), PD__EACH_5(__VA_ARGS__)
+#define PD__EACH_7(T, ...) PD__CODE(T), PD__EACH_6(__VA_ARGS__)
+#define PD__EACH_8(T, ...) PD__CODE(T), PD__EACH_7(__VA_ARGS__)
+#define PD__EACH_9(T, ...) PD__CODE(T), PD__EACH_8(__VA_ARGS__)
+#define PD__EACH_10(T, ...) PD__CODE(T), PD__EACH_9(__VA_ARGS__)
+#define PD__EACH_11(T, ...) PD__CODE(T), PD__EACH_10(__VA_ARGS__)
+#define PD__EACH_12(T, ...) PD__CODE(T), PD__EACH_11(__VA_ARGS__)
+#define PD__EACH_13(T, ...) PD__CODE(T), PD__EACH_12(__VA_ARGS__)
+#define PD__EACH_14(T, ...) PD__CODE(T), PD__EACH_13(__VA_ARGS__)
+#define PD__EACH_15(T, ...) PD__CODE(T), PD__EACH_14(__VA_ARGS__)
+#define PD__EACH_16(T, ...) PD__CODE(T), PD__EACH_15(__VA_ARGS__)
+
+#ifdef __cplusplus
+#include <pd_flags/op_cpp.h>
+#else
+
+#define PD__SAME(T, U) __builtin_types_compatible_p(T, U)
+
+/* An integer type by size and sign: PD_CODE_INT8 and those after it. */
+#define PD__INTEGER_CODE(U) \
+  ((sizeof(U) == 1 ? 4 : sizeof(U) == 2 ? 6 : sizeof(U) == 4 ? 8 : 10) + ((U)-1 > (U)0))
+#define PD__CODE_IF(T, U, to, code) PD__SAME(T, U to) * (code) +
+#define PD__INTEGER_IF(T, U, to) PD__CODE_IF(T, U, to, PD__INTEGER_CODE(U))
+#define PD__KNOWN_CODE(T, to)                                                  \
+  (PD__CODE_IF(T, void, to, 1) PD__CODE_IF(T, _Bool, to, 2) PD__CODE_IF(T, char, to, 3) \
+   PD__INTEGER_IF(T, signed char, to) PD__INTEGER_IF(T, unsigned char, to)     \
+   PD__INTEGER_IF(T, short, to) PD__INTEGER_IF(T, unsigned short, to)          \
+   PD__INTEGER_IF(T, int, to) PD__INTEGER_IF(T, unsigned, to)                  \
+   PD__INTEGER_IF(T, long, to) PD__INTEGER_IF(T, unsigned long, to)            \
+   PD__INTEGER_IF(T, long long, to) PD__INTEGER_IF(T, unsigned long long, to)  \
+   PD__CODE_IF(T, float, to, 12) PD__CODE_IF(T, double, to, 13) 0)
+#define PD__LISTED_CODE(T)                                                     \
+  (PD__KNOWN_CODE(T, ) +                                                       \
+   (PD__KNOWN_CODE(T, *) ? PD__KNOWN_CODE(T, *) + PD_CODE_POINTER : 0) +       \
+   (PD__KNOWN_CODE(T, const *) ? PD__KNOWN_CODE(T, const *) + PD_CODE_CONST_POINTER : 0))
+/* Any other pointer is to a struct, and `1 ? pointer : (void *)1` is void *, or const void * if
+ * that struct is const. The same of what isn't a pointer doesn't compile. */
+#define PD__OTHER_CODE(T)                                                      \
+  (PD_CODE_STRUCT +                                                            \
+   (PD__SAME(__typeof__(1 ? __builtin_choose_expr(PD__LISTED_CODE(T), (void *)1, (T)0)      \
+                          : (void *)1), const void *)                           \
+        ? PD_CODE_CONST_POINTER : PD_CODE_POINTER))
+#define PD__CODE(T) __extension__(PD__LISTED_CODE(T) ? PD__LISTED_CODE(T) : PD__OTHER_CODE(T))
+
+#define PD__OP_CHECK(op, text, function, what)                                 \
+  __extension__ _Static_assert(PD__SAME(__typeof__(*function), __typeof__(*pd__op_##op)), \
+                               text ": " what " is of another type than the operation")
+#define PD__OP_FUNCTION(...) (void (*)(void))__VA_ARGS__
+#endif /* __cplusplus */
+
+/* ---- The macros ---- */
+
+#define PD__OP_SLOT(op) PD__SYMBOL("pd_op_slot_" PD__STRING_(op))
+#define PD__OP_SIGNATURE(op) PD__SYMBOL("pd_op_signature_" PD__STRING_(op))
+#define PD__OP_BEGIN PD__BEGIN_C _Pragma("GCC diagnostic push")                \
+  _Pragma("GCC diagnostic ignored \"-Wpedantic\"")                             \
+  _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
+#define PD__OP_END _Pragma("GCC diagnostic pop") PD__END_C
+
+/* The slot is a variable of the module. It never holds NULL, and no two share a cache line. */
+#define PD__OP_DECLARE(op, text, result, params)                               \
+  PD__OP_BEGIN                                                                 \
+  extern __typeof__(result(*) params) pd__op_##op PD__OP_SLOT(op) PD__OWN_LINE; \
+  extern const pd_op_signature pd__op_signature_##op PD__OP_SIGNATURE(op);     \
+  PD__OP_END                                                                   \
+  struct pd__op_declared_##op
+
+#define PD__OP(kind_, op, text, result, params, own, ...)                      \
+  PD__OP_DECLARE(op, text, result, params);                                    \
+  PD__OP_CHECK(op, text, own, #own);                                           \
+  PD__OP_BEGIN                                                                 \
+  __typeof__(result(*) params) pd__op_##op = own;                              \
+  const pd_op_signature pd__op_signature_##op = {                              \
+      text, #result " " #params, {PD__CODES(result, params), 0}};              \
+  static const pd_op_def pd__def_op_##op = {                                   \
+      sizeof(pd_op_def), __LINE__, 0, kind_, {0}, "native", __VA_ARGS__, __FILE__, \
+      &pd__op_signature_##op, (void (**)(void))(void *)&pd__op_##op,           \
+      {PD__OP_FUNCTION(own), 0, NULL}};                                        \
+  PD__LIST(op_##op);                                                           \
+  PD__OP_END                                                                   \
+  struct pd__op_defined_##op
+
+#define PD__FIRST(first, ...) first
+#define PD_OP_DEFINE_AS(op, text, result, params, ...)                         \
+  PD__OP_NATIVE(op, text, result, params, __VA_ARGS__)
+#define PD__OP_NATIVE(op, text, result, params, own, ...)                      \
+  PD__OP(PD_KIND_OP, op, text, result, params, own, __VA_ARGS__)
+#define PD_OP_DEFINE(op, result, params, own, ...)                             \
+  PD__OP(PD_KIND_OP, op, #op, result, params, own, __VA_ARGS__)
+#define PD_OP_IMPORT_AS(op, text, result, params, fallback)                    \
+  PD__OP(PD_KIND_OP_IMPORT, op, text, result, params, fallback, NULL)
+#define PD_OP_IMPORT(op, result, params, fallback)                             \
+  PD__OP(PD_KIND_OP_IMPORT, op, #op, result, params, fallback, NULL)
+#define PD_OP_DECLARE_AS(op, text, result, params) PD__OP_DECLARE(op, text, result, params)
+#define PD_OP_DECLARE(op, result, params) PD__OP_DECLARE(op, #op, result, params)
+
+/* The function and the attributes come last, as in pd_op_choice. */
+#define PD_OP_IMPL(op, candidate, ...)                                         \
+  PD__OP_CHECK(op, #op, PD__FIRST(__VA_ARGS__, ), #candidate);                 \
+  PD__OP_BEGIN                                                                 \
+  __extension__ static const pd_op_def pd__def_op_##op##_is_##candidate = {                  \
+      sizeof(pd_op_def), __LINE__, 0, PD_KIND_IMPL, {0}, #candidate, NULL, __FILE__, \
+      &pd__op_signature_##op, NULL, {.function = PD__OP_FUNCTION(__VA_ARGS__)}}; \
+  PD__LIST(op_##op##_is_##candidate);                                          \
+  PD__OP_END                                                                   \
+  struct pd__op_implemented_##op##_is_##candidate
+
+/* Acquire: what the chosen module has written before its function was published is visible. */
+#define PD_OP_CALL(op) __atomic_load_n(&pd__op_##op, __ATOMIC_ACQUIRE)
+
+#ifndef PD_NO_SHORT_NAMES
+#define PD_DEFINE_OP PD_OP_DEFINE
+#define PD_DEFINE_OP_AS PD_OP_DEFINE_AS
+#define PD_DECLARE_OP PD_OP_DECLARE
+#define PD_DECLARE_OP_AS PD_OP_DECLARE_AS
+#define PD_IMPORT_OP PD_OP_IMPORT
+#define PD_IMPORT_OP_AS PD_OP_IMPORT_AS
+#define PD_IMPL PD_OP_IMPL
+#define PD_CALL PD_OP_CALL
+#endif
+
+#endif /* PD_FLAGS_OP_H */

@@ -1,0 +1,81 @@
+/* What pd_flags/op.h does otherwise in C++: codes of types by templates. */
+#ifndef PD_FLAGS_OP_CPP_H
+#define PD_FLAGS_OP_CPP_H
+
+namespace pd {
+namespace detail {
+
+constexpr uint8_t integer_code(size_t size, bool is_signed) {
+  return static_cast<uint8_t>((size == 1 ? 4 : size == 2 ? 6 : size == 4 ? 8 : 10) + !is_signed);
+}
+
+/* 0 for a type that has no code. Classes may be incomplete. */
+template <class T>
+struct plain_code {
+  static constexpr uint8_t value = __is_class(T) || __is_union(T) ? PD_CODE_STRUCT : 0;
+};
+#define PD__PLAIN_CODE(type, code)                                             \
+  template <>                                                                  \
+  struct plain_code<type> {                                                    \
+    static constexpr uint8_t value = code;                                     \
+  };
+#define PD__PLAIN_INTEGER(type)                                                \
+  PD__PLAIN_CODE(signed type, integer_code(sizeof(type), true))                \
+  PD__PLAIN_CODE(unsigned type, integer_code(sizeof(type), false))
+PD__PLAIN_CODE(void, PD_CODE_VOID)
+PD__PLAIN_CODE(bool, PD_CODE_BOOL)
+PD__PLAIN_CODE(char, PD_CODE_CHAR)
+PD__PLAIN_INTEGER(char)
+PD__PLAIN_INTEGER(short)
+PD__PLAIN_INTEGER(int)
+PD__PLAIN_INTEGER(long)
+__extension__ PD__PLAIN_CODE(signed long long, integer_code(8, true))
+__extension__ PD__PLAIN_CODE(unsigned long long, integer_code(8, false))
+PD__PLAIN_CODE(float, PD_CODE_FLOAT)
+PD__PLAIN_CODE(double, PD_CODE_DOUBLE)
+#undef PD__PLAIN_INTEGER
+#undef PD__PLAIN_CODE
+
+template <class T>
+struct type_code {
+  static constexpr uint8_t value = plain_code<T>::value == PD_CODE_STRUCT ? 0
+                                                                          : plain_code<T>::value;
+};
+template <class T>
+struct type_code<const T> : type_code<T> {};
+template <class T>
+struct type_code<T *> {
+  static constexpr uint8_t value =
+      plain_code<T>::value ? static_cast<uint8_t>(plain_code<T>::value + PD_CODE_POINTER) : 0;
+};
+template <class T>
+struct type_code<const T *> {
+  static constexpr uint8_t value =
+      plain_code<T>::value ? static_cast<uint8_t>(plain_code<T>::value + PD_CODE_CONST_POINTER) : 0;
+};
+
+template <class T>
+constexpr uint8_t checked_code() {
+  static_assert(type_code<T>::value != 0,
+                "a type of an operation is void, bool, char, an integer, float, double, or a "
+                "pointer to one of these or to a struct");
+  return type_code<T>::value;
+}
+
+/* char[2] if the argument is a function of the type of the slot: one that is noexcept is. */
+template <class T>
+char (&op_fits(T))[2];
+template <class T>
+char op_fits(...);
+
+}  // namespace detail
+}  // namespace pd
+
+#define PD__CODE(T) ::pd::detail::checked_code<T>()
+#define PD__OP_CHECK(op, text, function, what)                                 \
+  static_assert(                                                               \
+      sizeof(::pd::detail::op_fits<decltype(pd__op_##op)>(function)) == 2,     \
+      text ": " what " is of another type than the operation")
+#define PD__OP_FUNCTION(...) (void (*)(void))__VA_ARGS__
+
+#endif /* PD_FLAGS_OP_CPP_H */
