@@ -116,6 +116,11 @@ typedef struct pd__late_source {
 } pd__late_source;
 extern pd__late_source pd__define_source;
 
+/* Reports what else waits: implementations that a flag names and that haven't come. There is one
+ * such function; without it nothing does. */
+typedef void pd__late_names(pd__report *report);
+extern pd__late_names *pd__define_names;
+
 /* Applies the values that wait for a flag if it still has the definition of that generation. May
  * release the lock to run validators. */
 void pd__define_settle(pd__operation *operation, pd_flag *flag, uint32_t generation,

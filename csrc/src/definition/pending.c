@@ -10,6 +10,7 @@
 #include "definition.h"
 
 static size_t waiting; /* pending values of all names */
+pd__late_names *pd__define_names;
 
 /* ---- Adding and dropping ---- */
 
@@ -352,6 +353,7 @@ pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
                     "%zu more values are pending for flags that are not defined",
                     count - UNCLAIMED_SHOWN);
   }
+  if (pd__define_names) pd__define_names(&report);
   pd__platform_unlock();
   return report.status;
 }

@@ -4,6 +4,7 @@
 
 #include "../base/sized.h"
 #include "../base/text.h"
+#include "../impl/impl.h"
 #include "input.h"
 
 /* One run over a command line. */
@@ -297,6 +298,8 @@ static pd_status take_options(const pd_parse_options *options, pd_parse_options 
   return pd__sized_check(known->help, PD__SIZE_UP_TO(pd_help, pattern), "options->help", err);
 }
 
+static void stop_strictness(const bool *before) { pd__preference_strict = *before; }
+
 pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *options,
                             pd_error *err) {
   if (!argc) return pd__fail_null(err, "argc");
@@ -307,6 +310,8 @@ pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *opti
   if (status != PD_OK) return status;
   pd__report report = {.list = known.look ? NULL : known.errors, .first = known.look ? NULL : err};
   parse run = {.argc = *argc, .argv = argv, .options = &known};
+  bool before __attribute__((cleanup(stop_strictness), unused)) = pd__preference_strict;
+  pd__preference_strict = !known.allow_pending;
   PD__OPERATION(operation);
   run.argument = pd__arena_take(&operation.arena, (size_t)*argc + 1);
   run.fresh = argv;

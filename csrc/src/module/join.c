@@ -44,6 +44,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
 void pd__member_undefine(pd__operation *operation, pd_module *module) {
   for (pd__defs *defs = module->membership->defs; defs; defs = defs->more) {
     pd__undefine(operation, defs->cells, defs->count);
+    pd__impls_unlink(defs->impls, defs->impls_count);
   }
   pd__defs_drop(&module->membership->defs);
 }
@@ -77,8 +78,11 @@ static bool define(pd__operation *operation, pd_module *module, const pd_module_
   *end = defs;
   bool defined = refused->status == PD_OK;
   if (defined) pd__lates_settle(lates, defs, NULL);
+  if (defined) defined = pd__impls_link(defs->impls, defs->impls_count, refused);
   if (defined) defined = pd__define_check(operation, defs->cells, defs->count, refused);
   if (defined) pd__define_take(operation, defs->cells, defs->count, &waiting);
+  if (!defined && defs) pd__impls_unlink(defs->impls, defs->impls_count);
+  pd__impls_settle(operation, &waiting);
   pd__lates_settle(lates, defs, defined ? NULL : refused->first);
   if (!defined) pd__defs_drop(end);
   return defined;
@@ -220,18 +224,28 @@ void pd__members_visit(const void *inside) {
   }
 }
 
+void pd__member_withdraw(pd__operation *operation, pd_module *module) {
+  pd_module_record *record = module->membership->record;
+  pd__report waiting = {.list = NULL};
+  pd__member_undefine(operation, module);
+  pd__member_leave(operation, module);
+  module->membership->record = NULL;
+  pd__module_gone(module);
+  __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);
+  __atomic_store_n(&record->host, NULL, __ATOMIC_RELEASE);
+  pd__impls_settle(operation, &waiting);
+}
+
 /* Doesn't wait for calls into the module: none is running, as it would keep the module loaded. */
 void pd__module_leave(pd_module_record *record) {
   PD__IN_LOADER(pd__loader_now.owner);
   PD__LOCKED_OPERATION(operation);
-  pd_module *module = record->state;
+  const pd_module *module = record->state;
   if (module && module->membership->record == record) {
-    pd__member_undefine(&operation, module);
-    pd__member_leave(&operation, module);
-    module->membership->record = NULL;
-    pd__module_gone(module);
+    pd__member_withdraw(&operation, record->state);
+  } else {
+    __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->host, NULL, __ATOMIC_RELEASE);
   }
-  __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);
-  __atomic_store_n(&record->host, NULL, __ATOMIC_RELEASE);
   pd__operation_end(&operation);
 }

@@ -129,6 +129,7 @@ static pd_status load_as(pd__loading *load, pd__report *report, pd_module **out)
   if (module) rejoin(&operation, module);
   bool sound = module && check_namespace(load, module, report);
   bool accepted = finish(&operation, load, module, sound, report);
+  pd__impls_settle(&operation, report);
   if (module) settle(&operation, module, handle, accepted);
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);
@@ -168,6 +169,7 @@ pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
     pd__member_leave(&operation, module);
     module->present = false;
   }
+  if (module->opened == 0 && module->kept) pd__member_withdraw(&operation, module);
   return pd__operation_return(&operation, PD_OK);
 }
 

@@ -1,13 +1,13 @@
 /* Modules: how their records join and leave the registry, how modules are loaded by path, and which
- * copy of the library hosts the registry. This layer may use base, platform, value, registry and
- * definition.
+ * copy of the library hosts the registry. This layer may use base, platform, value, registry,
+ * definition and impl.
  *
  * A pd_module (registry.h) is an image; its pd__membership holds its record and the definitions
  * read from it, pd__defs. A pd_table holds the functions that the host offers. */
 #ifndef PD__MODULE_H
 #define PD__MODULE_H
 
-#include "../definition/definition.h"
+#include "../impl/impl.h"
 
 /* ---- The definitions of a record (record.c). The caller holds the lock. ---- */
 
@@ -15,6 +15,8 @@
 typedef struct pd__defs {
   pd__cell *cells; /* one for each definition, in the order of the source */
   size_t count;
+  pd__impl *impls; /* operations and implementations, likewise */
+  size_t impls_count;
   pd__arena arena;       /* owns copies of definitions */
   struct pd__defs *more; /* late ones */
 } pd__defs;
@@ -70,6 +72,10 @@ void pd__member_undefine(pd__operation *operation, pd_module *module);
 /* Removes the module's registered definitions and hooks, so that nothing calls into it any more.
  * The caller holds the lock. */
 void pd__member_leave(pd__operation *operation, pd_module *module);
+
+/* Makes a module that stays loaded leave as if it were unloaded: it joins again when it is loaded
+ * again. The caller holds the lock. */
+void pd__member_withdraw(pd__operation *operation, pd_module *module);
 
 /* This copy hosts the registry; records will point at `host`, which is never freed. */
 void pd__members_begin(const pd_host *host);

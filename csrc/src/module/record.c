@@ -47,6 +47,12 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
   pd_error err;
   pd_status status = PD_OK;
   if (!def) return;
+  if (def->kind >= PD_KIND_OP) {
+    status = pd__impl_check((const pd_op_def *)(const void *)def, &err);
+    if (status == PD_OK) defs->cells[defs->count++] = (pd__cell){.def = def};
+    if (status != PD_OK) pd__report_add(report, &err);
+    return;
+  }
   bool named = *module->name_space && def->kind == PD_KIND_DEFINE;
   if (named || def->size != sizeof *def) {
     pd_flag_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
@@ -64,13 +70,30 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
   }
 }
 
+/* Operations stand in the same list. They are collected as cells first, since they have file and
+ * line at the same place as definitions of flags. */
+static void sort_out(pd__defs *defs, pd_module *module) {
+  size_t flags = 0;
+  for (size_t i = 0; i < defs->count; i++) {
+    const void *def = defs->cells[i].def;
+    const pd_op_def *op = def;
+    if (op->kind < PD_KIND_OP) {
+      defs->cells[flags++] = defs->cells[i];
+    } else {
+      defs->impls[defs->impls_count++] = (pd__impl){.def = op, .module = module};
+    }
+  }
+  defs->count = flags;
+}
+
 pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_module *module,
                         pd__report *report) {
   size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0, most = listed;
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) most++;
   pd__defs *defs = calloc(1, sizeof *defs);
   if (defs) defs->cells = malloc((most + 1) * sizeof *defs->cells); /* malloc(0) may return NULL */
-  if (!defs || !defs->cells || !pd__names_reserve(most)) {
+  if (defs) defs->impls = malloc((most + 1) * sizeof *defs->impls);
+  if (!defs || !defs->cells || !defs->impls || !pd__names_reserve(most)) {
     pd__report_memory(report);
     return defs;
   }
@@ -79,6 +102,7 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_modu
     read_next(defs, at->def, module, report);
   }
   sort_files(defs->cells, defs->count);
+  sort_out(defs, module);
   return defs;
 }
 
@@ -88,6 +112,7 @@ void pd__defs_drop(pd__defs **list) {
     *list = defs->more;
     pd__arena_free(&defs->arena);
     free(defs->cells);
+    free(defs->impls);
     free(defs);
   }
 }

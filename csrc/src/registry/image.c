@@ -32,6 +32,7 @@ void pd__module_gone(pd_module *module) {
   static uint32_t generations;
   module->present = false;
   module->has_record = false;
+  module->kept = false;
   module->generation = ++generations;
   module->opened = module->pinned = module->closing = 0;
   module->handle = NULL;

@@ -226,6 +226,11 @@ pd_status pd__fail_undefined(const char *name, pd_error *err);
 void pd__suggest(const char *name, size_t length, const char *prefix,
                  char out[PD__SUGGESTION_SIZE]);
 
+/* Returns the number of edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
+ * PD__TOO_FAR. `b` has at most PD_NAME_MAX bytes. Needs no lock. */
+#define PD__TOO_FAR 3
+unsigned pd__distance(const char *a, size_t a_length, const char *b, size_t b_length);
+
 /* Suggests what -`name` may mean if no flag has that name: --port=9 for -p9, and -v -q for -vq, of
  * whose letters one may be unknown. */
 void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]);
@@ -248,6 +253,7 @@ struct pd_module {
   bool present;
   bool stays;             /* never unloaded, as in pd__platform_image */
   bool has_record;        /* its record announces when it leaves */
+  bool kept;              /* for good, by a reference of the loader: others call its code */
   uint32_t opened;        /* times opened by pd_module_load and not yet closed */
   uint32_t pinned;        /* by operations, while it is open */
   void *handle;           /* of the loader; used while `opened` or `closing` isn't 0 */

@@ -4,7 +4,7 @@
 
 #include "registry.h"
 
-#define TOO_FAR 3
+#define TOO_FAR PD__TOO_FAR
 #define LEAST_PREFIX 3
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -14,9 +14,8 @@ static char fold(char c) {
   return c == '-' ? '_' : c;
 }
 
-/* Returns the number of edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
- * TOO_FAR, by the Damerau-Levenshtein recurrence on three rows. */
-static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+/* By the Damerau-Levenshtein recurrence on three rows. */
+unsigned pd__distance(const char *a, size_t a_length, const char *b, size_t b_length) {
   unsigned rows[3][PD_NAME_MAX + 1];
   if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= TOO_FAR) return TOO_FAR;
   for (size_t j = 0; j <= b_length; j++) rows[0][j] = (unsigned)j;
@@ -82,7 +81,7 @@ static void consider(guess *so_far, const char *name, size_t length, const char 
     so_far->prefixed = known;
     so_far->prefixes++;
   }
-  unsigned edits = distance(name, length, known, whole);
+  unsigned edits = pd__distance(name, length, known, whole);
   if (edits >= so_far->best) return;
   so_far->best = edits;
   so_far->near = known;

@@ -1,0 +1,98 @@
+/* Operations: several modules implement them, and a flag chooses which implementation runs. This
+ * layer may use base, platform, value, registry and definition.
+ *
+ * A pd__family is the name of an operation, with the flag impl.<name>. A pd__op is one signature of
+ * it. A pd__impl is a record of a module: a candidate, a slot through which the module calls the
+ * operation, or both. Families and operations are never freed. The caller holds the lock unless a
+ * comment says otherwise. */
+#ifndef PD__IMPL_H
+#define PD__IMPL_H
+
+#include "../definition/definition.h"
+
+typedef struct pd__op pd__op;
+typedef struct pd__family pd__family;
+
+typedef struct pd__impl {
+  const pd_op_def *def;
+  pd_module *module;   /* NULL: in no known image */
+  pd__op *op;          /* NULL: not linked */
+  const char *name;    /* of a candidate: interned */
+  uint64_t number;     /* in the order of arrival, from 1; never reused */
+  const char *why;     /* it isn't usable: interned; NULL: it is */
+  bool asked;          /* `why` is known */
+  bool asking;         /* another thread asks */
+  struct pd__impl *next_candidate, *next_slot;
+} pd__impl;
+
+struct pd__op {
+  pd__family *family;
+  const char *text; /* of the signature; interned */
+  uint8_t types[sizeof((pd_op_signature *)0)->types];
+  pd__impl *candidates, **candidates_end; /* in the order of arrival */
+  pd__impl *slots;
+  pd__impl *winner;   /* NULL: nobody implements the operation */
+  size_t definitions; /* records that define it */
+  pd__op *next;       /* of the family */
+};
+
+struct pd__family {
+  const char *name; /* interned */
+  pd_flag_def def;  /* of the flag */
+  pd__cell cell;
+  pd__op *ops;
+  size_t members; /* records of all its operations */
+  bool due;       /* implementations must be chosen again */
+  pd__family *next;
+};
+
+/* ---- Records (record.c) ---- */
+
+/* Checks a record by itself. Needs no lock. */
+pd_status pd__impl_check(const pd_op_def *def, pd_error *err);
+
+/* Links records to their operations, all or none; reports why not. Doesn't release the lock. The
+ * registry uses the records until pd__impls_unlink. */
+bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report);
+void pd__impls_unlink(pd__impl *impls, size_t count);
+
+pd__family *pd__family_next(const pd__family *previous);
+pd__family *pd__family_find(const char *name, size_t length);
+
+/* ---- Choosing (choose.c) ---- */
+
+/* Defines the flags of operations that have arrived, undefines those of operations that have gone,
+ * and chooses the implementations of both. May release the lock. */
+void pd__impls_settle(pd__operation *operation, pd__report *waiting);
+
+/* Chooses the implementations of a family. Releases the lock to ask whether one is usable, and to
+ * keep its module loaded. */
+void pd__family_choose(pd__operation *operation, pd__family *family);
+
+/* ---- The text of the flag (preference.c) ---- */
+
+typedef struct pd__preference {
+  enum { PD__PREFER, PD__ONLY, PD__NEVER, PD__IF_THERE, PD__REST } kind;
+  const char *name; /* `length` bytes */
+  size_t length;
+} pd__preference;
+
+/* Reads the next item and moves the cursor, which is NULL at the end. Returns false at the end. */
+bool pd__preference_next(const char **cursor, pd__preference *out);
+
+/* Returns the position of a candidate in the list, from 1; 0 if the list excludes it. *named is set
+ * if the list has its name. */
+size_t pd__preference_of(const char *list, const char *name, bool *named);
+
+/* The validator of the flag; `context` is the family. Needs no lock. */
+bool pd__preference_check(const pd_flag_entry *const *entries, void *context, char *why,
+                          size_t size);
+
+/* Reports the implementations that flags name and that haven't come: a pd__late_names. */
+void pd__preferences_waiting(pd__report *report);
+
+/* While this thread reads a command line that allows no pending values, unknown implementations in
+ * it are errors. */
+extern _Thread_local bool pd__preference_strict;
+
+#endif /* PD__IMPL_H */

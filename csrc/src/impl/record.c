@@ -1,0 +1,253 @@
+/* The records of operations and implementations: their checks, and how they are linked. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/text.h"
+#include "impl.h"
+
+static pd__family *families, **families_end = &families;
+static uint64_t arrivals;
+
+/* ---- One record by itself ---- */
+
+#define PLACE_SIZE 420
+
+/* "pow.c:3 in libpow.so", or the parts of it that are known. */
+static const char *place_of(const pd_op_def *def, const pd_module *module, char out[PLACE_SIZE]) {
+  out[0] = '\0';
+  if (def->file) pd__append(out, PLACE_SIZE, "%s:%u", pd__tail(def->file, 160), def->line);
+  if (module) pd__append(out, PLACE_SIZE, "%sin %s", *out ? " " : "", pd__tail(module->path, 160));
+  return out;
+}
+
+static pd_status refuse(const pd_op_def *def, pd_error *err, pd_status status, const char *why) {
+  char place[PLACE_SIZE], quoted[PD__QUOTE_SIZE];
+  const char *name = def->signature && def->signature->name ? def->signature->name : "";
+  return pd__fail(err, status, "%s: operation '%s': %s", place_of(def, NULL, place),
+                  pd__quote(quoted, name), why);
+}
+
+static bool has_good_types(const pd_op_signature *of) {
+  size_t count = 0;
+  while (count < sizeof of->types && of->types[count]) count++;
+  return count > 0 && count < sizeof of->types;
+}
+
+pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
+  const pd_op_signature *of = def->signature;
+  if (def->size < sizeof *def) { /* later versions only add fields */
+    return pd__fail(err, PD_ERR_ABI, "an operation's record has %u bytes, expected %zu or more",
+                    def->size, sizeof *def);
+  }
+  if (def->kind < PD_KIND_OP || def->kind > PD_KIND_IMPL) {
+    return refuse(def, err, PD_ERR_ABI, "its kind is unknown, expected a pd_kind");
+  }
+  if (!of || !of->name || !pd__name_valid(of->name, strlen(of->name)) ||
+      strlen(of->name) > PD_NAME_MAX - strlen("impl.")) {
+    return refuse(def, err, PD_ERR_NAME,
+                  "expected a name of letters, digits, _ . - that begins with a letter or _");
+  }
+  if (!of->text || !has_good_types(of)) {
+    return refuse(def, err, PD_ERR_ARGUMENT, "expected a signature of codes with a 0 at its end");
+  }
+  if (!def->name || !pd__name_valid(def->name, strlen(def->name))) {
+    return refuse(def, err, PD_ERR_NAME,
+                  "expected an implementation whose name is one of letters, digits, _ . -");
+  }
+  if (!def->choice.function) return refuse(def, err, PD_ERR_ARGUMENT, "the function is NULL");
+  if (!def->slot && def->kind != PD_KIND_IMPL) {
+    return refuse(def, err, PD_ERR_ARGUMENT, "the slot is NULL");
+  }
+  return PD_OK;
+}
+
+/* ---- Families and operations ---- */
+
+pd__family *pd__family_next(const pd__family *previous) {
+  return previous ? previous->next : families;
+}
+
+pd__family *pd__family_find(const char *name, size_t length) {
+  pd__family *family = families;
+  while (family && (strncmp(family->name, name, length) != 0 || family->name[length])) {
+    family = family->next;
+  }
+  return family;
+}
+
+static pd__family *find_family(const char *name) {
+  char flag[PD_NAME_MAX + 1], help[PD_NAME_MAX + 100];
+  pd__family *family = pd__family_find(name, strlen(name));
+  if (family) return family;
+  family = pd__forever(sizeof *family);
+  if (!family) return NULL;
+  snprintf(flag, sizeof flag, "impl.%s", name);
+  snprintf(help, sizeof help, "which implementation of %s runs, in order of preference", name);
+  *family = (pd__family){.name = pd__intern(name),
+                         .def = {.size = sizeof family->def,
+                                 .type = PD_TYPE_string,
+                                 .list = PD_TYPE_string,
+                                 .name = pd__intern(flag),
+                                 .help = pd__intern(help),
+                                 .category = "implementations",
+                                 .default_value = {.str = "*"},
+                                 .validate = pd__preference_check,
+                                 .context = family}};
+  if (!family->name || !family->def.name || !family->def.help) return NULL;
+  *families_end = family;
+  families_end = &family->next;
+  return family;
+}
+
+static pd__op *find_op(pd__family *family, const pd_op_signature *of) {
+  pd__op **at = &family->ops;
+  while (*at && strcmp((const char *)(*at)->types, (const char *)of->types) != 0) {
+    at = &(*at)->next;
+  }
+  if (*at) return *at;
+  pd__op *op = pd__forever(sizeof *op);
+  if (!op) return NULL;
+  *op = (pd__op){.family = family, .text = pd__intern(of->text)};
+  op->candidates_end = &op->candidates;
+  memcpy(op->types, of->types, sizeof op->types);
+  if (!op->text) return NULL;
+  return *at = op;
+}
+
+/* ---- Linking ---- */
+
+static bool same_place(const pd__impl *a, const pd__impl *b) {
+  return a->def->kind == b->def->kind && a->def->line == b->def->line && a->def->file &&
+         b->def->file && !strcmp(a->def->file, b->def->file) &&
+         a->def->choice.rank == b->def->choice.rank;
+}
+
+/* The same line, compiled into two modules, is one candidate; any other one needs its own name. */
+static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_error *err) {
+  char mine[PLACE_SIZE], theirs[PLACE_SIZE];
+  const pd__impl *old = op->candidates;
+  while (old && old->name != fresh->name) old = old->next_candidate;
+  if (!old || same_place(old, fresh)) return PD_OK;
+  return pd__fail(err, PD_ERR_CONFLICT,
+                  "operation '%s', %s: implementation '%s' is already there, %s; refused: %s",
+                  op->family->name, op->text, fresh->name, place_of(old->def, old->module, theirs),
+                  place_of(fresh->def, fresh->module, mine));
+}
+
+static pd_status link_one(pd__impl *impl, pd_error *err) {
+  const pd_op_def *def = impl->def;
+  pd__family *family = find_family(def->signature->name);
+  pd__op *op = family ? find_op(family, def->signature) : NULL;
+  impl->name = pd__intern(def->name);
+  if (!op || !impl->name) return pd__fail_memory(err);
+  if (def->kind != PD_KIND_OP_IMPORT) {
+    pd_status status = check_candidate(impl, op, err);
+    if (status != PD_OK) return status;
+    *op->candidates_end = impl;
+    op->candidates_end = &impl->next_candidate;
+  }
+  if (def->slot) {
+    impl->next_slot = op->slots;
+    op->slots = impl;
+  }
+  impl->op = op;
+  impl->number = ++arrivals;
+  op->definitions += def->kind == PD_KIND_OP;
+  family->members++;
+  family->due = true;
+  return PD_OK;
+}
+
+/* "; pow has *0: double (double, double) at pow.c:3": the signatures that are defined. */
+static void list_signatures(const pd__family *family, char *out, size_t size) {
+  char place[PLACE_SIZE];
+  unsigned count = 0;
+  for (const pd__op *op = family->ops; op; op = op->next) {
+    const pd__impl *one = op->candidates;
+    while (one && one->def->kind != PD_KIND_OP) one = one->next_candidate;
+    if (!one) continue;
+    pd__append(out, size, "%s*%u: %s at %s", count ? ", " : "", count, op->text,
+               place_of(one->def, one->module, place));
+    count++;
+  }
+}
+
+/* An import or implementation of a signature that isn't defined, although others are. */
+static pd_status check_signature(const pd__impl *impl, pd_error *err) {
+  char place[PLACE_SIZE], found[700] = "";
+  const pd__op *op = impl->op;
+  if (op->definitions > 0) return PD_OK;
+  list_signatures(op->family, found, sizeof found);
+  if (!*found) return PD_OK;
+  return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no signature %s, which %s needs; it has %s",
+                  op->family->name, op->text, place_of(impl->def, impl->module, place), found);
+}
+
+/* The name of the flag must be free: another definition would say what it means. */
+static pd_status check_flag(const pd__impl *impl, pd_error *err) {
+  const pd__family *family = impl->op->family;
+  const pd_flag *node = pd__names_find(family->def.name, strlen(family->def.name));
+  bool free = !node || node->index + 1 == family->cell.flag ||
+              !pd__flag_meant((pd_flag *)node)->defined;
+  if (free) return PD_OK;
+  return pd__fail(err, PD_ERR_CONFLICT,
+                  "operation '%s' needs the flag '%s', which is already defined otherwise",
+                  family->name, family->def.name);
+}
+
+bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
+  pd_error err;
+  pd_status before = report->status;
+  for (size_t i = 0; i < count; i++) {
+    if (link_one(&impls[i], &err) != PD_OK) pd__report_add(report, &err);
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (!impls[i].op) continue;
+    pd_status status = check_signature(&impls[i], &err);
+    if (status == PD_OK) status = check_flag(&impls[i], &err);
+    if (status != PD_OK) pd__report_add(report, &err);
+  }
+  if (report->status == before) return true;
+  pd__impls_unlink(impls, count);
+  return false;
+}
+
+/* ---- Unlinking ---- */
+
+/* The slot gets the module's own function back: its destructors may still call it. */
+static void unlink_slot(pd__impl *impl) {
+  pd__impl **at = &impl->op->slots;
+  while (*at != impl) at = &(*at)->next_slot;
+  *at = impl->next_slot;
+  __atomic_store_n(impl->def->slot, impl->def->choice.function, __ATOMIC_RELEASE);
+}
+
+static void unlink_candidate(pd__impl *impl) {
+  pd__op *op = impl->op;
+  pd__impl **at = &op->candidates;
+  bool named = false;
+  while (*at != impl) at = &(*at)->next_candidate;
+  *at = impl->next_candidate;
+  if (!*at) op->candidates_end = at;
+  if (op->winner != impl) return;
+  op->winner = NULL;
+  pd_flag *flag = pd__cell_flag(&op->family->cell);
+  if (flag) pd__preference_of(pd__flag_value(flag).str, impl->name, &named);
+  if (!named) return;
+  pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK,
+           "%s: implementation '%s' of %s has left, and the next one runs",
+           op->family->def.name, impl->name, op->text);
+}
+
+void pd__impls_unlink(pd__impl *impls, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    pd__impl *impl = &impls[i];
+    if (!impl->op) continue;
+    if (impl->def->slot) unlink_slot(impl);
+    if (impl->def->kind != PD_KIND_OP_IMPORT) unlink_candidate(impl);
+    impl->op->definitions -= impl->def->kind == PD_KIND_OP;
+    impl->op->family->members--;
+    impl->op->family->due = true;
+    impl->op = NULL;
+  }
+}

@@ -1,0 +1,2 @@
+/* Includes the file of op_native: the same lines in another module. */
+#include "op_native.c"

@@ -1,0 +1,233 @@
+/* Operations with several implementations: joining, choosing by flag, leaving. */
+#include "plugged.h"
+
+typedef double calls(double x, double y);
+typedef double calls_i(double x, int32_t y);
+
+static calls *native_calls(void) { return (calls *)(intptr_t)symbol_in("op_native", "native_calls"); }
+static calls *fast_calls(void) { return (calls *)(intptr_t)symbol_in("op_fast", "fast_calls"); }
+
+static void set(const char *text) { CHECK_OK(pd_flag_set_by_name("impl.pow", text, &err)); }
+
+#define NATIVE 2003.0
+#define RUNS(which) CHECK(native_calls()(2, 3) == (which))
+
+TEST(an_operation_runs_its_native_implementation_and_has_a_flag) {
+  load_module("op_native");
+  RUNS(NATIVE);
+  CHECK(((calls_i *)(intptr_t)symbol_in("op_native", "native_calls_i"))(2, 3) == 1997);
+  CHECK_STR(text_of(find_flag("impl.pow")), "*");
+}
+
+TEST(an_import_runs_its_fallback_until_the_operation_is_implemented) {
+  load_module("op_unfit");
+  load_module("op_fast");
+  CHECK(fast_calls()(2, 3) == 8);
+}
+
+TEST(a_later_implementation_of_a_higher_rank_takes_over_in_every_module) {
+  load_module("op_native");
+  load_module("op_fast");
+  RUNS(2);
+  CHECK(fast_calls()(2, 3) == 2);
+  CHECK(((calls_i *)(intptr_t)symbol_in("op_native", "native_calls_i"))(2, 3) == 1997);
+}
+
+TEST(the_order_of_arrival_does_not_matter) {
+  load_module("op_fast");
+  CHECK(fast_calls()(2, 3) == 2);
+  load_module("op_native");
+  RUNS(2);
+}
+
+TEST(the_flag_chooses_the_implementation) {
+  load_module("op_native");
+  load_module("op_fast");
+  set("slow,*");
+  RUNS(3);
+  set("native");
+  RUNS(NATIVE);
+  set("-fast,-native,*");
+  RUNS(3);
+  set("?missing,slow");
+  RUNS(3);
+  set("fast!");
+  RUNS(2);
+  CHECK(((calls_i *)(intptr_t)symbol_in("op_native", "native_calls_i"))(2, 3) == 1997);
+  set("");
+  RUNS(NATIVE);
+  CHECK_OK(pd_flag_reset(find_flag("impl.pow"), &err));
+  RUNS(2);
+}
+
+TEST(an_override_and_its_end_choose_too_and_the_history_shows_the_origin) {
+  load_module("op_native");
+  load_module("op_fast");
+  pd_flag *flag = find_flag("impl.pow");
+  pd_flag_entry entry = {.size = sizeof entry};
+  pd_assignment item = {.flag = flag, .text = "slow"};
+  pd_override number;
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &number, &err));
+  RUNS(3);
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_OVERRIDE);
+  CHECK_OK(pd_override_pop(number, &err));
+  RUNS(2);
+}
+
+TEST(a_frozen_choice_stays) {
+  load_module("op_native");
+  load_module("op_fast");
+  CHECK_OK(pd_flag_freeze(find_flag("impl.pow"), &err));
+  CHECK(pd_flag_set_by_name("impl.pow", "slow", &err) == PD_ERR_FROZEN);
+  RUNS(2);
+}
+
+TEST(a_misspelt_implementation_is_an_error_that_names_the_nearest_one) {
+  load_module("op_native");
+  load_module("op_fast");
+  CHECK_STATUS(pd_flag_set_by_name("impl.pow", "fsat,*", &err), PD_ERR_REFUSED,
+               "impl.pow=fsat,*: 'fsat' is no implementation of pow; did you mean 'fast'?");
+  RUNS(2);
+}
+
+TEST(malformed_and_duplicate_items_are_errors) {
+  load_module("op_native");
+  load_module("op_fast");
+  CHECK(pd_flag_set_by_name("impl.pow", "fast!,slow", &err) == PD_ERR_REFUSED);
+  CHECK(strstr(err.message, "'fast' stands with !, expected nothing after it"));
+  CHECK(pd_flag_set_by_name("impl.pow", "fast,-fast", &err) == PD_ERR_REFUSED);
+  CHECK(strstr(err.message, "'fast' stands there twice, expected it once"));
+  CHECK(pd_flag_set_by_name("impl.pow", "*,*", &err) == PD_ERR_REFUSED);
+  CHECK(pd_flag_set_by_name("impl.pow", "fa st", &err) == PD_ERR_REFUSED);
+  CHECK(strstr(err.message, "is no implementation's name: expected NAME"));
+}
+
+TEST(the_environment_may_name_an_implementation_that_comes_later) {
+  setenv("FLAGS_impl_pow", "slow,*", 1);
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  load_module("op_native");
+  RUNS(NATIVE);
+  CHECK(pd_pending_check(NULL, &err) == PD_ERR_UNDEFINED);
+  CHECK(strstr(err.message, "'slow' is no implementation of pow"));
+  load_module("op_fast");
+  RUNS(3);
+  CHECK_OK(pd_pending_check(NULL, &err));
+}
+
+TEST(a_command_line_may_name_an_implementation_of_a_late_module) {
+  char program[] = "program", value[] = "--impl.pow=slow";
+  char *argv[] = {program, value, NULL};
+  int argc = 2;
+  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
+  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  load_module("op_native");
+  RUNS(NATIVE);
+  load_module("op_fast");
+  RUNS(3);
+}
+
+TEST(a_command_line_that_allows_no_pending_values_names_known_ones) {
+  char program[] = "program", value[] = "--impl.pow=slow";
+  char *argv[] = {program, value, NULL};
+  int argc = 2;
+  load_module("op_native");
+  CHECK(pd_parse_argv(&argc, argv, NULL, &err) == PD_ERR_REFUSED);
+  CHECK(strstr(err.message, "'slow' is no implementation of pow"));
+  load_module("op_fast");
+  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  RUNS(3);
+}
+
+TEST(two_modules_that_bring_the_same_name_conflict_and_both_places_are_named) {
+  load_module("op_native");
+  load_module("op_fast");
+  CHECK(pd_module_load(plugin_path("op_clash"), NULL, NULL, &err) == PD_ERR_CONFLICT);
+  CHECK(strstr(err.message, "implementation 'fast' is already there"));
+  CHECK(strstr(err.message, "op_fast.c:11"));
+  CHECK(strstr(err.message, "op_clash.c:8"));
+  CHECK(!is_defined("op_clash_flag"));
+  RUNS(2);
+}
+
+TEST(the_same_lines_in_two_modules_are_one_implementation) {
+  load_module("op_native");
+  load_module("op_twin");
+  RUNS(NATIVE);
+}
+
+TEST(a_signature_that_is_not_defined_is_refused_and_the_defined_ones_are_listed) {
+  load_module("op_native");
+  CHECK(pd_module_load(plugin_path("op_other"), NULL, NULL, &err) == PD_ERR_TYPE);
+  CHECK(strstr(err.message, "operation 'pow' has no signature float (float, float)"));
+  CHECK(strstr(err.message, "*0: double (double, double) at "));
+  CHECK(strstr(err.message, "*1: double (double, int32_t) at "));
+}
+
+TEST(an_implementation_that_is_not_usable_is_asked_once_and_passed_over) {
+  load_module("op_native");
+  load_module("op_unfit");
+  RUNS(8);
+  set("unfit,*");
+  RUNS(8);
+  set("*");
+  int32_t (*times)(void) = (int32_t(*)(void))(intptr_t)symbol_in("op_unfit", "times_asked");
+  CHECK(times() == 1);
+}
+
+TEST(a_module_whose_implementation_was_chosen_stays_loaded) {
+  if (!LOADER_UNMAPS) return;
+  load_module("op_native");
+  pd_module *fast = load_module("op_fast");
+  RUNS(2);
+  CHECK_OK(pd_module_unload(fast, &err));
+  CHECK(is_loaded("op_fast"));
+  RUNS(NATIVE);
+  load_module("op_fast");
+  RUNS(2);
+}
+
+TEST(a_plain_dlclose_withdraws_nothing_that_was_chosen) {
+  if (!LOADER_UNMAPS) return;
+  load_module("op_native");
+  close_plugin(open_plugin("op_fast"));
+  CHECK(is_loaded("op_fast"));
+  RUNS(2);
+}
+
+TEST(a_module_whose_implementations_were_never_chosen_leaves) {
+  if (!LOADER_UNMAPS) return;
+  load_module("op_native");
+  set("native");
+  pd_module *fast = load_module("op_fast");
+  RUNS(NATIVE);
+  CHECK_OK(pd_module_unload(fast, &err));
+  CHECK(!is_loaded("op_fast"));
+  RUNS(NATIVE);
+}
+
+static char last_warning[1020];
+static void note_warning(const char *message, pd_warning kind, void *context) {
+  (void)kind, (void)context;
+  snprintf(last_warning, sizeof last_warning, "%s", message);
+}
+
+TEST(when_the_chosen_implementation_leaves_the_next_one_runs_with_a_warning) {
+  CHECK_OK(pd_warning_handle(note_warning, NULL, &err));
+  load_module("op_native");
+  pd_module *fast = load_module("op_fast");
+  set("slow,*");
+  RUNS(3);
+  CHECK_OK(pd_module_unload(fast, &err));
+  RUNS(NATIVE);
+  CHECK(strstr(last_warning, "implementation 'slow' of double (double, double) has left"));
+}
+
+TEST(the_flag_leaves_with_the_last_module_of_the_operation) {
+  if (!LOADER_UNMAPS) return;
+  pd_module *native = load_module("op_native");
+  CHECK(is_defined("impl.pow"));
+  CHECK_OK(pd_module_unload(native, &err));
+  CHECK(!is_loaded("op_native"));
+  CHECK(!is_defined("impl.pow"));
+}
