@@ -1054,6 +1054,107 @@ PD_API pd_status pd_report_json(const pd_report_options *options, pd_writer writ
                                 void *context, pd_error *err);
 
 /* ------------------------------------------------------------------------
+ * Operations: functions that several modules implement, one of which runs. The flag impl.<name>, a
+ * list in order of preference, chooses it: `fast`, `fast!` (only this, and nothing behind it),
+ * `-slow` (never), `?fast` (if it is there), `*` (the rest by rank, then in the order of arrival).
+ * Where the list leaves none, the native implementation runs. Modules define operations by the
+ * macros of pd_flags/op.h.
+ * A module whose implementation other modules have called stays loaded until the process ends:
+ * pd_module_unload withdraws its implementations and flags, a plain dlclose nothing.
+ */
+
+/* The signature of an operation, in static memory of the module. */
+typedef struct pd_op_signature {
+  const char *name;  /* of the operation */
+  const char *text;  /* "double (double, double)", for people */
+  uint8_t types[24]; /* codes of pd_flags/op.h: the result, then the parameters, then 0 */
+} pd_op_signature;
+
+/* An implementation, as PD_IMPL gives it. */
+typedef struct pd_op_choice {
+  void (*function)(void);     /* of the operation's type */
+  int32_t rank;               /* the highest usable one is chosen where nobody says otherwise */
+  const char *(*usable)(void); /* NULL, or returns NULL or why it can't run here: static text */
+} pd_op_choice;
+
+/* An operation with its native implementation, an import of one, or an implementation. It stands in
+ * the list of a module's definitions, told apart by `kind`. */
+typedef struct pd_op_def {
+  uint32_t size; /* of this struct, in bytes */
+  uint32_t line; /* of the definition, from 1; 0 where unknown */
+  uint8_t type;  /* 0 */
+  uint8_t kind;  /* PD_KIND_OP, PD_KIND_OP_IMPORT or PD_KIND_IMPL */
+  uint8_t reserved[6];
+  const char *name; /* of the implementation: "native", "fast" */
+  const char *help; /* of the operation; NULL: no text */
+  const char *file; /* source file of the definition, or NULL */
+  const pd_op_signature *signature;
+  void (**slot)(void); /* the module's variable that callers read; NULL: none */
+  pd_op_choice choice; /* of an import: what runs while nobody implements the operation */
+} pd_op_def;
+
+/* One signature of an operation. The handle stays valid until the process ends. */
+typedef struct pd_op pd_op;
+
+/* The operations, in no particular order: NULL gives the first, the last gives NULL. */
+PD_API pd_op *pd_op_next(const pd_op *previous);
+
+/* Find an operation by its name and the codes of its signature; with `types` NULL, the first
+ * signature. PD_ERR_UNDEFINED; PD_ERR_TYPE: the message lists the signatures that the name has. */
+PD_API pd_status pd_op_find(const char *name, const uint8_t *types, pd_op **out,
+                            pd_error *err);
+
+/* Texts are "" where there are none. */
+typedef struct pd_op_info {
+  size_t size;          /* set by the caller: sizeof(pd_op_info) */
+  const char *name;
+  const char *signature; /* "double (double, double)" */
+  const uint8_t *types;  /* the codes of the result and the parameters, then 0 */
+  const char *help;
+  const char *file;      /* of the definition */
+  uint32_t line;         /* 0 where unknown */
+  pd_module *module;     /* NULL: not defined, or by pd_impl_register */
+  size_t impls;          /* implementations, as pd_op_get_impl counts them */
+  size_t winner;         /* index of the one that runs; `impls` if none does */
+  pd_flag *flag;         /* impl.<name>; NULL if it is not defined */
+} pd_op_info;
+
+PD_API pd_status pd_op_get_info(const pd_op *op, pd_op_info *info, pd_error *err);
+
+typedef struct pd_impl_info {
+  size_t size;           /* set by the caller: sizeof(pd_impl_info) */
+  const char *name;      /* "native", "fast" */
+  const char *file;
+  uint32_t line;         /* 0 where unknown */
+  int32_t rank;
+  pd_module *module;     /* NULL: none is known */
+  bool native;           /* brought by the definition of the operation */
+  bool chosen;           /* this one runs */
+  const char *why;       /* "chosen", or why it was not taken */
+  void (*function)(void); /* of the operation's type */
+} pd_impl_info;
+
+/* The implementations of an operation in the order of arrival; `index` counts from 0.
+ * PD_ERR_ARGUMENT: it is too big. */
+PD_API pd_status pd_op_get_impl(const pd_op *op, size_t index, pd_impl_info *info,
+                                pd_error *err);
+
+/* Ask every implementation of the operation again whether it can run here, and choose again. */
+PD_API pd_status pd_op_check_again(pd_op *op, pd_error *err);
+
+/* The number of an implementation that was registered. Never 0. */
+typedef uint64_t pd_impl;
+
+/* Do at run time what a record of a module does. `def`, its signature and all text are copied; the
+ * slot stays yours. A function that is in no image must stay callable until the process ends once
+ * it was chosen. PD_ERR_NAME, PD_ERR_ARGUMENT, PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_ABI,
+ * PD_ERR_MEMORY. */
+PD_API pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err);
+
+/* Undo pd_impl_register. PD_ERR_ARGUMENT: there is no such implementation. */
+PD_API pd_status pd_impl_unregister(pd_impl impl, pd_error *err);
+
+/* ------------------------------------------------------------------------
  * Lists
  */
 

@@ -145,7 +145,7 @@ TEST(two_modules_that_bring_the_same_name_conflict_and_both_places_are_named) {
   CHECK(pd_module_load(plugin_path("op_clash"), NULL, NULL, &err) == PD_ERR_CONFLICT);
   CHECK(strstr(err.message, "implementation 'fast' is already there"));
   CHECK(strstr(err.message, "op_fast.c:11"));
-  CHECK(strstr(err.message, "op_clash.c:8"));
+  CHECK(strstr(err.message, "op_clash.c:6"));
   CHECK(!is_defined("op_clash_flag"));
   RUNS(2);
 }
@@ -229,5 +229,82 @@ TEST(the_flag_leaves_with_the_last_module_of_the_operation) {
   CHECK(is_defined("impl.pow"));
   CHECK_OK(pd_module_unload(native, &err));
   CHECK(!is_loaded("op_native"));
+  CHECK(!is_defined("impl.pow"));
+}
+
+/* ---- Reports and run time ---- */
+
+TEST(a_report_says_of_each_implementation_why_it_was_not_taken) {
+  pd_op *op;
+  pd_op_info info = {.size = sizeof info};
+  pd_impl_info impl = {.size = sizeof impl};
+  load_module("op_native");
+  load_module("op_fast");
+  load_module("op_unfit");
+  set("-slow,*");
+  const uint8_t types[] = {PD_CODE_DOUBLE, PD_CODE_DOUBLE, PD_CODE_DOUBLE, 0};
+  CHECK_OK(pd_op_find("pow", types, &op, &err));
+  CHECK_OK(pd_op_get_info(op, &info, &err));
+  CHECK_STR(info.name, "pow");
+  CHECK_STR(info.signature, "double (double, double)");
+  CHECK_STR(info.help, "x to the power of y");
+  CHECK(info.impls == 5 && info.winner == 4 && info.flag == find_flag("impl.pow"));
+  static const char *const expected[][2] = {{"native", "after 'fit' in the order"},
+                                            {"fast", "after 'fit' in the order"},
+                                            {"slow", "impl.pow leaves it out"},
+                                            {"unfit", "the CPU lacks nothing but luck"},
+                                            {"fit", "chosen"}};
+  for (size_t i = 0; i < 5; i++) {
+    CHECK_OK(pd_op_get_impl(op, i, &impl, &err));
+    CHECK_STR(impl.name, expected[i][0]);
+    CHECK_STR(impl.why, expected[i][1]);
+    CHECK(impl.native == (i == 0) && impl.chosen == (i == 4));
+  }
+  CHECK(pd_op_get_impl(op, 5, &impl, &err) == PD_ERR_ARGUMENT);
+}
+
+TEST(finding_a_wrong_signature_lists_those_that_there_are) {
+  pd_op *op;
+  const uint8_t types[] = {PD_CODE_FLOAT, 0};
+  load_module("op_native");
+  CHECK(pd_op_find("pow", types, &op, &err) == PD_ERR_TYPE);
+  CHECK(strstr(err.message, "*0: double (double, double) at "));
+  CHECK(strstr(err.message, "*1: double (double, int32_t) at "));
+  CHECK(pd_op_find("cos", NULL, &op, &err) == PD_ERR_UNDEFINED);
+}
+
+static double registered(double x, double y) { return x * 0 + y * 0 + 11; }
+
+static const pd_op_signature pow_signature = {
+    "pow", "double (double, double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE, PD_CODE_DOUBLE, 0}};
+
+static pd_op_def implementation(const char *name, int32_t rank) {
+  return (pd_op_def){.size = sizeof(pd_op_def),
+                     .kind = PD_KIND_IMPL,
+                     .name = name,
+                     .signature = &pow_signature,
+                     .choice = {(void (*)(void))registered, rank, NULL}};
+}
+
+TEST(an_implementation_can_be_registered_at_run_time_and_taken_back) {
+  pd_impl number;
+  pd_op_def def = implementation("mine", 1000);
+  load_module("op_native");
+  CHECK_OK(pd_impl_register(&def, &number, &err));
+  RUNS(11);
+  CHECK_OK(pd_impl_unregister(number, &err));
+  RUNS(NATIVE);
+  CHECK(pd_impl_unregister(number, &err) == PD_ERR_ARGUMENT);
+}
+
+TEST(a_malformed_record_is_refused) {
+  pd_op_def def = implementation("mine", 0);
+  def.choice.function = NULL;
+  CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_ARGUMENT);
+  def = implementation("not a name", 0);
+  CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_NAME);
+  def = implementation("mine", 0);
+  def.size = 8;
+  CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_ABI);
   CHECK(!is_defined("impl.pow"));
 }

@@ -44,36 +44,6 @@ typedef struct pd_late_def {
   uint32_t status;      /* pd_status of the refusal */
 } pd_late_def;
 
-/* The signature of an operation, in static memory of the module. */
-typedef struct pd_op_signature {
-  const char *name;  /* of the operation */
-  const char *text;  /* "double (double, double)", for people */
-  uint8_t types[24]; /* codes of pd_flags/op.h: the result, then the parameters, then 0 */
-} pd_op_signature;
-
-/* An implementation, as PD_IMPL gives it. */
-typedef struct pd_op_choice {
-  void (*function)(void);     /* of the operation's type */
-  int32_t rank;               /* the highest usable one is chosen where nobody says otherwise */
-  const char *(*usable)(void); /* NULL, or returns NULL or why it can't run here: static text */
-} pd_op_choice;
-
-/* An operation with its native implementation, an import of one, or an implementation. It stands in
- * the list of a module's definitions, told apart by `kind`. */
-typedef struct pd_op_def {
-  uint32_t size; /* of this struct, in bytes */
-  uint32_t line; /* of the definition, from 1; 0 where unknown */
-  uint8_t type;  /* 0 */
-  uint8_t kind;  /* PD_KIND_OP, PD_KIND_OP_IMPORT or PD_KIND_IMPL */
-  uint8_t reserved[6];
-  const char *name; /* of the implementation: "native", "fast" */
-  const char *help; /* of the operation; NULL: no text */
-  const char *file; /* source file of the definition, or NULL */
-  const pd_op_signature *signature;
-  void (**slot)(void); /* the module's variable that callers read; NULL: none */
-  pd_op_choice choice; /* of an import: what runs while nobody implements the operation */
-} pd_op_def;
-
 /* One per module, in writable memory of the module. */
 typedef struct pd_module_record {
   uint32_t abi;  /* PD_ABI_VERSION */

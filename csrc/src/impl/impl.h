@@ -10,7 +10,7 @@
 
 #include "../definition/definition.h"
 
-typedef struct pd__op pd__op;
+typedef struct pd_op pd__op;
 typedef struct pd__family pd__family;
 
 typedef struct pd__impl {
@@ -25,7 +25,7 @@ typedef struct pd__impl {
   struct pd__impl *next_candidate, *next_slot;
 } pd__impl;
 
-struct pd__op {
+struct pd_op {
   pd__family *family;
   const char *text; /* of the signature; interned */
   uint8_t types[sizeof((pd_op_signature *)0)->types];
@@ -56,6 +56,9 @@ pd_status pd__impl_check(const pd_op_def *def, pd_error *err);
 bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report);
 void pd__impls_unlink(pd__impl *impls, size_t count);
 
+/* "; it has *0: double (double, double) at pow.c:3, …": the signatures that are defined. */
+void pd__list_signatures(const pd__family *family, char *out, size_t size);
+
 pd__family *pd__family_next(const pd__family *previous);
 pd__family *pd__family_find(const char *name, size_t length);
 
@@ -68,6 +71,11 @@ void pd__impls_settle(pd__operation *operation, pd__report *waiting);
 /* Chooses the implementations of a family. Releases the lock to ask whether one is usable, and to
  * keep its module loaded. */
 void pd__family_choose(pd__operation *operation, pd__family *family);
+
+/* ---- At run time (register.c) ---- */
+
+/* A module leaves: unlinks what was registered whose code or slot is in it. */
+void pd__impls_leave(pd__operation *operation, const pd_module *module);
 
 /* ---- The text of the flag (preference.c) ---- */
 

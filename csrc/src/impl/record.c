@@ -158,8 +158,7 @@ static pd_status link_one(pd__impl *impl, pd_error *err) {
   return PD_OK;
 }
 
-/* "; pow has *0: double (double, double) at pow.c:3": the signatures that are defined. */
-static void list_signatures(const pd__family *family, char *out, size_t size) {
+void pd__list_signatures(const pd__family *family, char *out, size_t size) {
   char place[PLACE_SIZE];
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
@@ -177,7 +176,7 @@ static pd_status check_signature(const pd__impl *impl, pd_error *err) {
   char place[PLACE_SIZE], found[700] = "";
   const pd__op *op = impl->op;
   if (op->definitions > 0) return PD_OK;
-  list_signatures(op->family, found, sizeof found);
+  pd__list_signatures(op->family, found, sizeof found);
   if (!*found) return PD_OK;
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no signature %s, which %s needs; it has %s",
                   op->family->name, op->text, place_of(impl->def, impl->module, place), found);

@@ -1,0 +1,141 @@
+/* What is listed of operations and implementations. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/sized.h"
+#include "../base/text.h"
+#include "impl.h"
+
+static pd__op *first_of(const pd__family *family) {
+  while (family && !family->ops) family = pd__family_next(family);
+  return family ? family->ops : NULL;
+}
+
+pd_op *pd__do_op_next(const pd_op *previous) {
+  pd__platform_lock();
+  pd__op *op = previous && previous->next ? previous->next : NULL;
+  const pd__family *family = previous ? pd__family_next(previous->family) : pd__family_next(NULL);
+  if (!op) op = first_of(family);
+  pd__platform_unlock();
+  return op;
+}
+
+static pd_status fail_find(const char *name, const pd__family *family, pd_error *err) {
+  char found[900] = "", quoted[PD__QUOTE_SIZE];
+  if (!family) {
+    return pd__fail(err, PD_ERR_UNDEFINED, "operation '%s' is not defined",
+                    pd__quote(quoted, name));
+  }
+  pd__list_signatures(family, found, sizeof found);
+  return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no such signature; it has %s",
+                  pd__quote(quoted, name), *found ? found : "none that is defined");
+}
+
+pd_status pd__do_op_find(const char *name, const uint8_t *types, pd_op **out, pd_error *err) {
+  if (!name) return pd__fail_null(err, "name");
+  if (!out) return pd__fail_null(err, "out");
+  PD__LOCKED_OPERATION(operation);
+  pd__family *family = pd__family_find(name, strlen(name));
+  if (family && family->members == 0) family = NULL;
+  pd__op *op = family ? family->ops : NULL;
+  while (op && types && strcmp((const char *)op->types, (const char *)types) != 0) op = op->next;
+  if (op) *out = op;
+  return pd__operation_return(&operation, op ? PD_OK : fail_find(name, family, err));
+}
+
+static const char *or_empty(const char *text) {
+  return text ? pd__intern(text) : "";
+}
+
+/* Interns the texts, which the caller may keep. Returns false if memory is out. */
+static bool show_op(const pd_op *op, pd_op_info *info) {
+  const pd__impl *definition = op->candidates;
+  while (definition && definition->def->kind != PD_KIND_OP) definition = definition->next_candidate;
+  info->name = op->family->name;
+  info->signature = op->text;
+  info->types = op->types;
+  info->help = or_empty(definition ? definition->def->help : NULL);
+  info->file = or_empty(definition ? definition->def->file : NULL);
+  info->line = definition ? definition->def->line : 0;
+  info->module = definition ? definition->module : NULL;
+  info->flag = pd__cell_flag(&op->family->cell);
+  info->winner = SIZE_MAX;
+  for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
+    if (each == op->winner) info->winner = info->impls;
+    info->impls++;
+  }
+  if (!op->winner) info->winner = info->impls;
+  return info->help && info->file;
+}
+
+pd_status pd__do_op_get_info(const pd_op *op, pd_op_info *info, pd_error *err) {
+  if (!op) return pd__fail_null(err, "op");
+  pd_op_info found = {.size = sizeof found};
+  pd_status status = pd__sized_check(info, sizeof found, "info", err);
+  if (status != PD_OK) return status;
+  pd__platform_lock();
+  bool whole = show_op(op, &found);
+  pd__platform_unlock();
+  if (!whole) return pd__fail_memory(err);
+  pd__sized_give(info, &found, sizeof found);
+  return PD_OK;
+}
+
+static const char *why_not(const pd__impl *impl) {
+  const pd__op *op = impl->op;
+  const pd_flag *flag = pd__cell_flag(&op->family->cell);
+  char text[PD_NAME_MAX + 100];
+  bool named;
+  if (impl == op->winner) return "chosen";
+  if (impl->why) return impl->why;
+  if (flag && pd__preference_of(pd__flag_value(flag).str, impl->name, &named) == 0) {
+    snprintf(text, sizeof text, "%s leaves it out", op->family->def.name);
+  } else {
+    snprintf(text, sizeof text, "after '%s' in the order", op->winner ? op->winner->name : "");
+  }
+  return pd__intern(text);
+}
+
+static bool show_impl(const pd__impl *impl, pd_impl_info *info) {
+  info->name = impl->name;
+  info->file = or_empty(impl->def->file);
+  info->line = impl->def->line;
+  info->rank = impl->def->choice.rank;
+  info->module = impl->module;
+  info->native = impl->def->kind == PD_KIND_OP;
+  info->chosen = impl == impl->op->winner;
+  info->why = why_not(impl);
+  info->function = impl->def->choice.function;
+  return info->file && info->why;
+}
+
+pd_status pd__do_op_get_impl(const pd_op *op, size_t index, pd_impl_info *info, pd_error *err) {
+  if (!op) return pd__fail_null(err, "op");
+  pd_impl_info found = {.size = sizeof found};
+  pd_status status = pd__sized_check(info, sizeof found, "info", err);
+  if (status != PD_OK) return status;
+  pd__platform_lock();
+  const pd__impl *impl = op->candidates;
+  for (size_t left = index; impl && left > 0; left--) impl = impl->next_candidate;
+  bool whole = impl && show_impl(impl, &found);
+  pd__platform_unlock();
+  if (!impl) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "operation '%s' has no implementation %zu",
+                    op->family->name, index);
+  }
+  if (!whole) return pd__fail_memory(err);
+  pd__sized_give(info, &found, sizeof found);
+  return PD_OK;
+}
+
+pd_status pd__do_op_check_again(pd_op *op, pd_error *err) {
+  if (!op) return pd__fail_null(err, "op");
+  PD__LOCKED_OPERATION(operation);
+  for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
+    if (each->asking) continue;
+    each->asked = false;
+    each->why = NULL;
+  }
+  pd__family_choose(&operation, op->family);
+  return pd__operation_return(&operation, PD_OK);
+}

@@ -1,0 +1,110 @@
+/* Implementations at run time: the registry keeps copies of their records. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/sized.h"
+#include "../base/text.h"
+#include "impl.h"
+
+enum { USED = 3 }; /* addresses in images that a record may need */
+
+typedef struct registered {
+  pd__impl impl;
+  pd_op_def def;
+  pd_op_signature signature;
+  pd_module *modules[USED]; /* of its function, its slot and `usable`; NULL for none */
+  struct registered *next;
+} registered;
+
+static registered *all;
+
+/* ---- Registering ---- */
+
+static uintptr_t address_of(const pd_op_def *def, size_t i) {
+  const uintptr_t used[] = {(uintptr_t)def->choice.function, (uintptr_t)def->slot,
+                            (uintptr_t)def->choice.usable};
+  return used[i];
+}
+
+static void let_go(pd__operation *operation, const registered *one) {
+  for (size_t i = 0; i < USED; i++) pd__module_unregister(operation, one->modules[i]);
+}
+
+/* Stores the texts for good: many records share them. */
+static bool store_texts(registered *made) {
+  pd_op_def *def = &made->def;
+  const pd_op_def given = *def;
+  made->signature = *given.signature;
+  def->signature = &made->signature;
+  def->name = pd__intern(given.name);
+  def->help = pd__intern(given.help);
+  def->file = pd__intern(given.file);
+  made->signature.name = pd__intern(given.signature->name);
+  made->signature.text = pd__intern(given.signature->text);
+  return def->name && made->signature.name && made->signature.text &&
+         !def->help == !given.help && !def->file == !given.file;
+}
+
+pd_status pd__do_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
+  if (!def) return pd__fail_null(err, "def");
+  pd_status status = pd__impl_check(def, err);
+  registered *made = status == PD_OK ? calloc(1, sizeof *made) : NULL;
+  if (!made) return status == PD_OK ? pd__fail_memory(err) : status;
+  made->def = *def;
+  made->def.size = sizeof made->def;
+  for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
+    made->modules[i] = pd__module_register(address_of(def, i));
+  }
+  bool imports = def->kind == PD_KIND_OP_IMPORT;
+  made->impl = (pd__impl){.def = &made->def, .module = made->modules[imports ? 1 : 0]};
+  PD__LOCKED_OPERATION(operation);
+  pd__report report = {.first = err};
+  if (!store_texts(made)) pd__report_memory(&report);
+  if (report.status != PD_OK || !pd__impls_link(&made->impl, 1, &report)) {
+    let_go(&operation, made);
+    free(made);
+    return pd__operation_return(&operation, report.status);
+  }
+  made->next = all;
+  all = made;
+  if (out) *out = made->impl.number;
+  pd__impls_settle(&operation, &report);
+  return pd__operation_return(&operation, report.status);
+}
+
+/* ---- Leaving ---- */
+
+static void remove_at(pd__operation *operation, registered **at) {
+  registered *gone = *at;
+  *at = gone->next;
+  pd__impls_unlink(&gone->impl, 1);
+  let_go(operation, gone);
+  free(gone);
+}
+
+pd_status pd__do_impl_unregister(pd_impl impl, pd_error *err) {
+  registered **at = &all;
+  PD__LOCKED_OPERATION(operation);
+  while (*at && (*at)->impl.number != impl) at = &(*at)->next;
+  if (!*at) {
+    pd_status status = pd__fail(err, PD_ERR_ARGUMENT, "there is no registered implementation %llu",
+                                (unsigned long long)impl);
+    return pd__operation_return(&operation, status);
+  }
+  pd__report report = {.first = err};
+  remove_at(&operation, at);
+  pd__impls_settle(&operation, &report);
+  return pd__operation_return(&operation, report.status);
+}
+
+void pd__impls_leave(pd__operation *operation, const pd_module *module) {
+  for (registered **at = &all; *at;) {
+    size_t i = 0;
+    while (i < USED && !pd__module_has(module, address_of(&(*at)->def, i))) i++;
+    if (i < USED) {
+      remove_at(operation, at);
+    } else {
+      at = &(*at)->next;
+    }
+  }
+}
