@@ -308,3 +308,19 @@ TEST(a_malformed_record_is_refused) {
   CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_ABI);
   CHECK(!is_defined("impl.pow"));
 }
+
+TEST(ten_thousand_implementations_join_and_leave) {
+  begin();
+  pd_op *op;
+  pd_op_info info = {.size = sizeof info};
+  load_module("op_native");
+  pd_module *many = load_module("op_many");
+  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
+  CHECK_OK(pd_op_get_info(op, &info, &err));
+  CHECK(info.impls == 10001);
+  RUNS(NATIVE);
+  set("j999,*");
+  RUNS(12);
+  CHECK_OK(pd_module_unload(many, &err));
+  RUNS(NATIVE);
+}

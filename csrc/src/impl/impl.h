@@ -23,6 +23,7 @@ typedef struct pd__impl {
   bool asked;          /* `why` is known */
   bool asking;         /* another thread asks */
   struct pd__impl *next_candidate, *next_slot;
+  struct pd__impl *next_alike; /* candidate whose name has the same bucket (record.c) */
 } pd__impl;
 
 struct pd_op {

@@ -1,5 +1,6 @@
 /* The records of operations and implementations: their checks, and how they are linked. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/text.h"
@@ -114,6 +115,50 @@ static pd__op *find_op(pd__family *family, const pd_op_signature *of) {
   return *at = op;
 }
 
+/* ---- Candidates by name ---- */
+
+/* A hash table of all candidates, which finds one by its operation and its interned name. */
+static pd__impl **buckets;
+static size_t bucket_count, bucket_used; /* the count is a power of 2 */
+
+static pd__impl **bucket_of(const pd__op *op, const char *name) {
+  uint64_t mixed = ((uintptr_t)op ^ (uintptr_t)name * 31) * UINT64_C(0x9E3779B97F4A7C15);
+  return &buckets[(size_t)(mixed >> 32) & (bucket_count - 1)];
+}
+
+static void enter_bucket(pd__impl *impl, const pd__op *op) {
+  pd__impl **at = bucket_of(op, impl->name);
+  while (*at) at = &(*at)->next_alike; /* an earlier one comes first */
+  impl->next_alike = NULL;
+  *at = impl;
+}
+
+/* Makes room for one more. Returns false if memory is out. */
+static bool grow_buckets(void) {
+  if (bucket_used < bucket_count) return true;
+  size_t count = bucket_count ? 2 * bucket_count : 64;
+  pd__impl **fresh = calloc(count, sizeof(pd__impl *));
+  if (!fresh) return false;
+  free(buckets);
+  buckets = fresh;
+  bucket_count = count;
+  for (pd__family *family = families; family; family = family->next) {
+    for (pd__op *op = family->ops; op; op = op->next) {
+      for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
+        enter_bucket(each, op);
+      }
+    }
+  }
+  return true;
+}
+
+static void leave_bucket(const pd__impl *impl) {
+  pd__impl **at = bucket_of(impl->op, impl->name);
+  while (*at != impl) at = &(*at)->next_alike;
+  *at = impl->next_alike;
+  bucket_used--;
+}
+
 /* ---- Linking ---- */
 
 static bool same_place(const pd__impl *a, const pd__impl *b) {
@@ -125,8 +170,8 @@ static bool same_place(const pd__impl *a, const pd__impl *b) {
 /* The same line, compiled into two modules, is one candidate; any other one needs its own name. */
 static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_error *err) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
-  const pd__impl *old = op->candidates;
-  while (old && old->name != fresh->name) old = old->next_candidate;
+  const pd__impl *old = *bucket_of(op, fresh->name);
+  while (old && (old->op != op || old->name != fresh->name)) old = old->next_alike;
   if (!old || same_place(old, fresh)) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "operation '%s', %s: implementation '%s' is already there, %s; refused: %s",
@@ -141,8 +186,10 @@ static pd_status link_one(pd__impl *impl, pd_error *err) {
   impl->name = pd__intern(def->name);
   if (!op || !impl->name) return pd__fail_memory(err);
   if (def->kind != PD_KIND_OP_IMPORT) {
-    pd_status status = check_candidate(impl, op, err);
+    pd_status status = grow_buckets() ? check_candidate(impl, op, err) : pd__fail_memory(err);
     if (status != PD_OK) return status;
+    enter_bucket(impl, op);
+    bucket_used++;
     *op->candidates_end = impl;
     op->candidates_end = &impl->next_candidate;
   }
@@ -225,6 +272,7 @@ static void unlink_candidate(pd__impl *impl) {
   pd__op *op = impl->op;
   pd__impl **at = &op->candidates;
   bool named = false;
+  leave_bucket(impl);
   while (*at != impl) at = &(*at)->next_candidate;
   *at = impl->next_candidate;
   if (!*at) op->candidates_end = at;
