@@ -32,6 +32,7 @@
 #endif
 
 #include <pd_flags/hosting.hpp>
+#include <pd_flags/op.hpp>
 
 #include <pd_flags/names_pop.h>
 

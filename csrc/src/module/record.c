@@ -131,6 +131,7 @@ pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all)
 
 /* A definition's copy in a namespace has another address but the same variable. */
 static pd_flag *flag_of(const pd_flag_def *def, const pd__defs *defs) {
+  if (def->kind >= PD_KIND_OP) return NULL;
   for (size_t i = 0; i < defs->count; i++) {
     const pd__cell *cell = &defs->cells[i];
     if (cell->def->kind != PD_KIND_DEFINE) continue;

@@ -1,0 +1,51 @@
+/* pd_flags/op.hpp: operations of other modules as objects, and the codes that C++ gives.
+ * Built with: -std=c++11
+ */
+#include <pd_flags.hpp>
+
+#define CHECK_DEFINES_FLAGS
+#include "check.h"
+
+static double fallback(double x, double y) { return x - y; }
+static float other(float x) { return x; }
+static pd::op<double(double, double)> power{"pow", fallback};
+
+static double own(double x, double y) { return x * 1000 + y; }
+static double best(double x, double y) { return x + y + 100; }
+static void nothing() {}
+PD_DEFINE_OP_AS(own_pow, "pow", double, (double, double), own, "x to the power of y");
+PD_IMPL(own_pow, best, best, .rank = 5);
+PD_DEFINE_OP(nothing, void, (void), nothing, "Does nothing");
+
+TEST(an_object_calls_the_implementation_that_is_chosen) {
+  pd_version(); /* there is a registry */
+  CHECK_OK(power.check(&err));
+  CHECK(power(1, 2) == 103);
+  CHECK(PD_CALL(own_pow)(1, 2) == 103);
+  CHECK_OK(pd_flag_set_by_name("impl.pow", "native", &err));
+  CHECK(power(1, 2) == 1002);
+  PD_CALL(nothing)();
+}
+
+TEST(an_object_of_another_signature_is_refused_by_name) {
+  pd_version();
+  static pd::op<float(float)> wrong{"pow", other};
+  CHECK(wrong.check(&err) == PD_ERR_TYPE);
+  CHECK(std::strstr(err.message, "operation 'pow' has no signature"));
+  CHECK(wrong(3) == 3);
+}
+
+struct opaque;
+static long many(const opaque *, opaque *, const char *, void *, const void *, bool, long long,
+                 unsigned long) {
+  return 0;
+}
+PD_DEFINE_OP(many, long,
+             (const opaque *, opaque *, const char *, void *, const void *, bool, long long,
+              unsigned long),
+             many, "Types of all kinds");
+
+TEST(the_codes_are_those_of_the_table) {
+  static const uint8_t expected[] = {10, 78, 46, 67, 33, 65, 2, 10, 11, 0};
+  CHECK(!std::memcmp(pd__op_signature_many.types, expected, sizeof expected));
+}
