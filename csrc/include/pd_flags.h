@@ -1119,7 +1119,7 @@ typedef struct pd_op_info {
   pd_flag *flag;         /* impl.<name>; NULL if it is not defined */
 } pd_op_info;
 
-PD_API pd_status pd_op_get_info(const pd_op *op, pd_op_info *info, pd_error *err);
+PD_API pd_status pd_op_get_info(const pd_op *operation, pd_op_info *info, pd_error *err);
 
 typedef struct pd_impl_info {
   size_t size;           /* set by the caller: sizeof(pd_impl_info) */
@@ -1136,11 +1136,11 @@ typedef struct pd_impl_info {
 
 /* The implementations of an operation in the order of arrival; `index` counts from 0.
  * PD_ERR_ARGUMENT: it is too big. */
-PD_API pd_status pd_op_get_impl(const pd_op *op, size_t index, pd_impl_info *info,
+PD_API pd_status pd_op_get_impl(const pd_op *operation, size_t index, pd_impl_info *info,
                                 pd_error *err);
 
 /* Ask every implementation of the operation again whether it can run here, and choose again. */
-PD_API pd_status pd_op_check_again(pd_op *op, pd_error *err);
+PD_API pd_status pd_op_check_again(pd_op *operation, pd_error *err);
 
 /* The number of an implementation that was registered. Never 0. */
 typedef uint64_t pd_impl;

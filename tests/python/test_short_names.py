@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 KEYWORDS = {"asm", "and", "do", "for", "if", "int", "new", "not", "or", "try", "xor"}
 # Names that the headers are there to give: a macro of that name is against the header itself.
-GIVEN = {"c10", "fL", "fLB", "fLD", "fLI", "fLS", "fLU", "gf", "pd", "phi", "std"}
+GIVEN = {"c10", "fL", "fLB", "fLD", "fLI", "fLS", "fLU", "gf", "op", "pd", "phi", "std"}
 PASTED = {"I64", "U64", "PD_", "pd_"}  # parts of other names
 PUSH = INCLUDE / "pd_flags" / "names_push.h"
 POP = INCLUDE / "pd_flags" / "names_pop.h"

@@ -46,6 +46,7 @@
 #pragma pop_macro("num")
 #pragma pop_macro("of")
 #pragma pop_macro("ok")
+#pragma pop_macro("op_")
 #pragma pop_macro("out")
 #pragma pop_macro("own")
 #pragma pop_macro("put")

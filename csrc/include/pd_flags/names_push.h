@@ -96,6 +96,8 @@
 #undef of
 #pragma push_macro("ok")
 #undef ok
+#pragma push_macro("op_")
+#undef op_
 #pragma push_macro("out")
 #undef out
 #pragma push_macro("own")

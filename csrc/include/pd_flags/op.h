@@ -40,8 +40,12 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
 /* ---- PD__CODES(result, (parameters)): the codes of each, with commas between ---- */
 
 #define PD__CODES(result, params) PD__CODE(result), PD__EACH params
-#define PD__EACH(...) PD__COUNTED(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, )(__VA_ARGS__)
-#define PD__COUNTED(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, count, ...) PD__EACH_##count
+#define PD__EACH(...)                                                          \
+  PD__COUNTED(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, )      \
+  (__VA_ARGS__)
+#define PD__COUNTED(arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11, arg12, \
+                    arg13, arg14, arg15, arg16, count, ...)                    \
+  PD__EACH_##count
 #define PD__EACH_1(T) PD__CODE(T)
 #define PD__EACH_2(T, ...) PD__CODE(T), PD__EACH_1(__VA_ARGS__)
 #define PD__EACH_3(T, ...) PD__CODE(T), PD__EACH_2(__VA_ARGS__)

@@ -152,10 +152,11 @@ PD__BEGIN_C
   R(pd_op *, op_next, (const pd_op *previous), (previous))                                         \
   S(op_find,                                                                                       \
     (const char *name, const uint8_t *types, pd_op **out, pd_error *err), (name, types, out, err)) \
-  S(op_get_info, (const pd_op *op, pd_op_info *info, pd_error *err), (op, info, err))              \
+  S(op_get_info, (const pd_op *operation, pd_op_info *info, pd_error *err), (operation, info, err))\
   S(op_get_impl,                                                                                   \
-    (const pd_op *op, size_t index, pd_impl_info *info, pd_error *err), (op, index, info, err))    \
-  S(op_check_again, (pd_op * op, pd_error * err), (op, err))                                       \
+    (const pd_op *operation, size_t index, pd_impl_info *info, pd_error *err),                     \
+    (operation, index, info, err))                                                                 \
+  S(op_check_again, (pd_op *operation, pd_error * err), (operation, err))                          \
   S(impl_register, (const pd_op_def *def, pd_impl *out, pd_error *err), (def, out, err))           \
   S(impl_unregister, (pd_impl impl, pd_error * err), (impl, err))
 /* clang-format on */

@@ -143,9 +143,15 @@ static void choose_again(pd_flag *flag, void *context) {
 
 /* ---- The flags ---- */
 
+static void report_waiting(pd__report *report) {
+  for (pd__family *family = NULL; (family = pd__family_next(family));) {
+    pd__preference_waiting(family, report);
+  }
+}
+
 /* The implementations are chosen whether or not the flag can be defined. */
 static void define_flag(pd__operation *operation, pd__family *family, pd__report *waiting) {
-  pd__define_names = pd__preferences_waiting;
+  pd__define_names = report_waiting;
   family->def.watch = choose_again;
   family->cell = (pd__cell){.def = &family->def};
   if (!pd__define_check(operation, &family->cell, 1, waiting)) return;

@@ -97,8 +97,8 @@ size_t pd__preference_of(const char *list, const char *name, bool *named);
 bool pd__preference_check(const pd_flag_entry *const *entries, void *context, char *why,
                           size_t size);
 
-/* Reports the implementations that flags name and that haven't come: a pd__late_names. */
-void pd__preferences_waiting(pd__report *report);
+/* Reports the implementations that the flag names and that haven't come. */
+void pd__preference_waiting(const pd__family *family, pd__report *report);
 
 /* While this thread reads a command line that allows no pending values, unknown implementations in
  * it are errors. */

@@ -125,19 +125,17 @@ static bool reject_unknown(const pd__family *family, const pd__preference *item,
   return false;
 }
 
-void pd__preferences_waiting(pd__report *report) {
+void pd__preference_waiting(const pd__family *family, pd__report *report) {
   char why[PD__WHY_SIZE], source[PD__SOURCE_SIZE];
   pd__preference item;
-  for (pd__family *family = NULL; (family = pd__family_next(family));) {
-    const pd_flag *flag = pd__cell_flag(&family->cell);
-    const char *cursor = flag ? pd__flag_value(flag).str : NULL;
-    const pd_origin origin = flag ? pd__flag_origin(flag) : pd__at_run_time;
-    while (pd__preference_next(&cursor, &item)) {
-      if (item.kind == PD__REST || item.kind == PD__IF_THERE || is_known(family, &item)) continue;
-      reject_unknown(family, &item, why, sizeof why);
-      pd__report_fail(report, PD_ERR_UNDEFINED, "%s: %s",
-                      pd__source_of(family->def.name, &origin, source), why);
-    }
+  const pd_flag *flag = pd__cell_flag(&family->cell);
+  const char *cursor = flag ? pd__flag_value(flag).str : NULL;
+  const pd_origin origin = flag ? pd__flag_origin(flag) : pd__at_run_time;
+  while (pd__preference_next(&cursor, &item)) {
+    if (item.kind == PD__REST || item.kind == PD__IF_THERE || is_known(family, &item)) continue;
+    reject_unknown(family, &item, why, sizeof why);
+    pd__report_fail(report, PD_ERR_UNDEFINED, "%s: %s",
+                    pd__source_of(family->def.name, &origin, source), why);
   }
 }
 
