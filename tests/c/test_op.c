@@ -4,7 +4,9 @@
 typedef double calls(double x, double y);
 typedef double calls_i(double x, int32_t y);
 
-static calls *native_calls(void) { return (calls *)(intptr_t)symbol_in("op_native", "native_calls"); }
+static calls *native_calls(void) {
+  return (calls *)(intptr_t)symbol_in("op_native", "native_calls");
+}
 static calls *fast_calls(void) { return (calls *)(intptr_t)symbol_in("op_fast", "fast_calls"); }
 
 static void set(const char *text) { CHECK_OK(pd_flag_set_by_name("impl.pow", text, &err)); }

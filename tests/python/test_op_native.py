@@ -56,9 +56,24 @@ def compiled(tmp_path: Path, compiler: str, suffix: str, text: str, *flags: str)
     if not shutil.which(compiler):
         pytest.skip(f"needs {compiler}")
     source = write(tmp_path / f"source.{suffix}", text)
-    words = [compiler, "-std=c++11" if suffix == "cpp" else "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wno-unused-function", *flags]
+    words = [
+        compiler,
+        "-std=c++11" if suffix == "cpp" else "-std=c99",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Wno-unused-function",
+        *flags,
+    ]
     done = subprocess.run(
-        [*words, f"-I{INCLUDE}", *([] if "-S" in flags else ["-c"]), str(source), "-o", str(tmp_path / "out.o")],
+        [
+            *words,
+            f"-I{INCLUDE}",
+            *([] if "-S" in flags else ["-c"]),
+            str(source),
+            "-o",
+            str(tmp_path / "out.o"),
+        ],
         capture_output=True,
         text=True,
         check=False,

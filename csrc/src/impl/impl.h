@@ -15,13 +15,13 @@ typedef struct pd__family pd__family;
 
 typedef struct pd__impl {
   const pd_op_def *def;
-  pd_module *module;   /* NULL: in no known image */
-  pd__op *op;          /* NULL: not linked */
-  const char *name;    /* of a candidate: interned */
-  uint64_t number;     /* in the order of arrival, from 1; never reused */
-  const char *why;     /* it isn't usable: interned; NULL: it is */
-  bool asked;          /* `why` is known */
-  bool asking;         /* another thread asks */
+  pd_module *module; /* NULL: in no known image */
+  pd__op *op;        /* NULL: not linked */
+  const char *name;  /* of a candidate: interned */
+  uint64_t number;   /* in the order of arrival, from 1; never reused */
+  const char *why;   /* it isn't usable: interned; NULL: it is */
+  bool asked;        /* `why` is known */
+  bool asking;       /* another thread asks */
   struct pd__impl *next_candidate, *next_slot;
   struct pd__impl *next_alike; /* candidate whose name has the same bucket (record.c) */
 } pd__impl;

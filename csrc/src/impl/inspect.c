@@ -43,9 +43,7 @@ pd_status pd__do_op_find(const char *name, const uint8_t *types, pd_op **out, pd
   return pd__operation_return(&operation, op ? PD_OK : fail_find(name, family, err));
 }
 
-static const char *or_empty(const char *text) {
-  return text ? pd__intern(text) : "";
-}
+static const char *or_empty(const char *text) { return text ? pd__intern(text) : ""; }
 
 /* Interns the texts, which the caller may keep. Returns false if memory is out. */
 static bool show_op(const pd_op *op, pd_op_info *info) {

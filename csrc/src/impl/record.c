@@ -233,8 +233,8 @@ static pd_status check_signature(const pd__impl *impl, pd_error *err) {
 static pd_status check_flag(const pd__impl *impl, pd_error *err) {
   const pd__family *family = impl->op->family;
   const pd_flag *node = pd__names_find(family->def.name, strlen(family->def.name));
-  bool free = !node || node->index + 1 == family->cell.flag ||
-              !pd__flag_meant((pd_flag *)node)->defined;
+  bool free =
+      !node || node->index + 1 == family->cell.flag || !pd__flag_meant((pd_flag *)node)->defined;
   if (free) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "operation '%s' needs the flag '%s', which is already defined otherwise",
@@ -282,8 +282,8 @@ static void unlink_candidate(pd__impl *impl) {
   if (flag) pd__preference_of(pd__flag_value(flag).str, impl->name, &named);
   if (!named) return;
   pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK,
-           "%s: implementation '%s' of %s has left, and the next one runs",
-           op->family->def.name, impl->name, op->text);
+           "%s: implementation '%s' of %s has left, and the next one runs", op->family->def.name,
+           impl->name, op->text);
 }
 
 void pd__impls_unlink(pd__impl *impls, size_t count) {

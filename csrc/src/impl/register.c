@@ -41,8 +41,8 @@ static bool store_texts(registered *made) {
   def->file = pd__intern(given.file);
   made->signature.name = pd__intern(given.signature->name);
   made->signature.text = pd__intern(given.signature->text);
-  return def->name && made->signature.name && made->signature.text &&
-         !def->help == !given.help && !def->file == !given.file;
+  return def->name && made->signature.name && made->signature.text && !def->help == !given.help &&
+         !def->file == !given.file;
 }
 
 pd_status pd__do_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
