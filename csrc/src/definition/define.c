@@ -181,10 +181,9 @@ static void set_defined(pd_flag *flag) {
   flag->optional = def->optional;
   flag->simple = pd__def_plain(def);
   flag->sensitive = def->sensitive || (flag->sensitive && has_values(flag));
-  pd_type was = flag->type;
   __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
   pd__flag_new_generation(flag);
-  if (flag->extended && flag->extra->scopes > 0) pd__scopes_renew(flag, was);
+  if (flag->extended && flag->extra->scopes > 0) pd__scopes_renew(flag);
 }
 
 /* Returns true if the module assigned to its variable before the registry saw it. The caller puts

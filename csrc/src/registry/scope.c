@@ -234,12 +234,6 @@ static pd_scope_context *replace(thread *in, pd_scope_context *context) {
 
 /* ---- Opening and ending ---- */
 
-/* The form of a cell of the flag's type. */
-static void store_value(pd__scoped *scoped, pd_type type, pd_value value) {
-  memset(&scoped->value, 0, sizeof scoped->value);
-  pd__cell_store(type, &scoped->value, value);
-}
-
 bool pd__scope_open(const pd__changes *changes) {
   thread *in = enter();
   pd_scope_context *made = in ? make(in->current, changes->count) : NULL;
@@ -250,8 +244,9 @@ bool pd__scope_open(const pd__changes *changes) {
     pd_flag *flag = change->flag;
     pd__scoped scoped = {.flag = flag, .generation = flag->generation, .origin = change->origin};
     if (change->action != PD__ASSIGN) continue;
+    scoped.type = flag->type;
     scoped.unset = change->resets && flag->optional;
-    store_value(&scoped, (pd_type)flag->type, change->value);
+    pd__cell_store((pd_type)flag->type, &scoped.value, change->value);
     add_value(made, &scoped);
   }
   release(replace(in, made));
@@ -389,7 +384,7 @@ const pd__scoped *pd__scope_at(const pd_flag *flag, size_t index) {
 }
 
 pd_value pd__scoped_value(const pd__scoped *scoped) {
-  return pd__cell_load((pd_type)scoped->flag->type, (void *)&scoped->value);
+  return pd__cell_load((pd_type)scoped->type, (void *)&scoped->value);
 }
 
 pd_value pd__flag_value_here(const pd_flag *flag) {
@@ -399,14 +394,13 @@ pd_value pd__flag_value_here(const pd_flag *flag) {
 
 /* ---- New definitions ---- */
 
-void pd__scopes_renew(pd_flag *flag, pd_type was) {
+void pd__scopes_renew(pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   for (pd_scope_context *each = contexts.next; each != &contexts; each = each->next) {
     for (size_t i = 0; i < each->count; i++) {
       pd__scoped *value = &each->values[i];
-      if (value->flag != flag || was != flag->type || !def->scoped) continue;
-      pd_value held = pd__cell_load(was, &value->value);
-      if (!value->unset && pd__value_check(def, held) != PD_OK) continue;
+      if (value->flag != flag || value->type != def->type || !def->scoped) continue;
+      if (!value->unset && pd__value_check(def, pd__scoped_value(value)) != PD_OK) continue;
       __atomic_store_n(&value->generation, flag->generation, __ATOMIC_RELEASE);
     }
   }

@@ -12,6 +12,7 @@
 typedef struct pd__scoped {
   pd_flag *flag;
   uint32_t generation; /* of the definition that allows the value; read without the lock */
+  uint8_t type;        /* of the value */
   bool unset;          /* an optional flag has no value */
   bool warned;         /* that it hides an assignment */
   union {              /* the value, in the form of a cell */
@@ -39,9 +40,8 @@ pd_value pd__scoped_value(const pd__scoped *scoped);
 void pd__scope_link(const pd_flag *flag, const pd__cell *cell);
 void pd__scope_unlink(const pd__cell *cell);
 
-/* Gives the flag's values in scopes to its new definition, if that allows them; `was` is the type
- * that they have. */
-void pd__scopes_renew(pd_flag *flag, pd_type was);
+/* Gives the flag's values in scopes to its new definition, if that allows them. */
+void pd__scopes_renew(pd_flag *flag);
 
 /* In the child of a fork, ends the scopes of other threads. */
 void pd__scopes_in_child(void);
