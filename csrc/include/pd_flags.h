@@ -329,7 +329,7 @@ typedef enum pd_kind {
 /* The later marks, and room for more of them. */
 #define PD__LATER_MARK_FIELDS                                                  \
   PD_LATER_MARKS(PD__MARK_FIELD)                                               \
-  uint8_t reserved[7 PD_LATER_MARKS(PD__MARK_LESS)];
+  uint8_t reserved[6 PD_LATER_MARKS(PD__MARK_LESS)];
 
 /* One definition. The PD_DEFINE macros build it at compile time. For pd_flag_register, fill it
  * with pd_flag_def_init and set the fields that you need. `T` is the type of the three values:
@@ -359,9 +359,9 @@ typedef enum pd_kind {
   bool assignable;        /* code of the module assigns to the cell: the next call about \
                              the flag takes the value over, as it is, as set at run time */ \
   PD__LATER_MARK_FIELDS                                                        \
+  bool scoped_cell;       /* the cell is a pd_scoped_cell, as a scoped flag's must be */ \
   PD_LATER_TEXTS(PD__TEXT_FIELD)                                               \
-  pd_converter convert; /* of a string; or NULL. `context` is its context too */ \
-  bool scoped_cell;     /* the cell is a pd_scoped_cell, as that of a scoped flag must be */
+  pd_converter convert; /* of a string; or NULL. `context` is its context too */
 
 typedef struct pd_flag_def {
   PD_FLAG_DEF_FIELDS(pd_value)
@@ -451,6 +451,7 @@ typedef struct pd_flag_info {
   bool frozen;            /* by pd_flag_freeze, or startup-only after startup */
   PD_FIRST_MARKS(PD__MARK_FIELD) /* these follow pd_flag_def */
   PD__LATER_MARK_FIELDS
+  uint8_t reserved_too;
   PD_FIRST_TEXTS(PD__TEXT_FIELD)
   PD_LATER_TEXTS(PD__TEXT_FIELD)
   void *context;          /* of the definition */

@@ -134,7 +134,7 @@ constexpr definition<T> define(pd_type type, pd_kind kind, uint32_t line, const 
           a.help.value, file, PD_FIRST_TEXTS(PD__TEXT_VALUE) nullptr, cell,
           value, a.min.value_or(low), a.max.value_or(high), a.validate.value, a.watch.value,
           a.context.value, a.access.value, a.assignable.value,
-          PD_LATER_MARKS(PD__MARK_VALUE) {}, PD_LATER_TEXTS(PD__TEXT_VALUE) nullptr, a.scoped_cell};
+          PD_LATER_MARKS(PD__MARK_VALUE) {}, a.scoped_cell, PD_LATER_TEXTS(PD__TEXT_VALUE) nullptr};
 }
 
 using pd__b = bool;
