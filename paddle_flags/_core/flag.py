@@ -377,6 +377,11 @@ class Flag(FlagBase[T]):
         """A list to which each use on a command line adds."""
         return bool(self._info().multi)
 
+    @property
+    def scoped(self) -> bool:
+        """May have a value of its own in a thread or task."""
+        return bool(self._info().scoped)
+
     # end of marks
 
     @property
