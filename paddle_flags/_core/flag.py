@@ -114,6 +114,16 @@ class Flag(FlagBase[T]):
 
     # ---- value: the property itself, and `source`, are those of FlagBase ----
 
+    @property
+    def process_value(self) -> T:
+        """The value without the scopes of this thread, which `value` is in their absence."""
+        entry = self._entry()
+        index = 0
+        while entry.origin.source == lib.PD_SOURCE_SCOPE:
+            index += 1
+            entry = self._entry(index)
+        return self.from_entry(entry)
+
     def set_from_string(self, text: str) -> None:
         """Set the value from text, written as on a command line.
 
@@ -409,11 +419,11 @@ class Flag(FlagBase[T]):
         expect(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
 
-    def _entry(self) -> Any:
-        """Return the current value, with all that it takes to read it, as a `pd_flag_entry *`."""
+    def _entry(self, index: int = 0) -> Any:
+        """Return a value of the history, with all that it takes to read it: a `pd_flag_entry *`."""
         entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
         err = new_error()
-        expect(lib.pd_flag_get_entry(self.handle, 0, entry, err), err)
+        expect(lib.pd_flag_get_entry(self.handle, index, entry, err), err)
         return entry
 
     def _facts(self) -> tuple[ValueType, bool]:

@@ -1,0 +1,368 @@
+"""Values of flags in one thread or task: scopes, and contexts that hand them to others."""
+
+from __future__ import annotations
+
+import sys
+from _thread import get_ident
+
+from paddle_flags._core.assign import caller, open_scope
+from paddle_flags._core.frames import outside, public, public_class
+from paddle_flags._core.registry import by_flag, named_values
+from paddle_flags._core.scope import Scope
+from paddle_flags._core.status import check, expect, new_error
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagTaskError, FlagTypeError
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+    from concurrent.futures import Executor
+    from types import FrameType, TracebackType
+    from typing import Any, NoReturn, TypeVar
+
+    from paddle_flags._core.assign import Assignment
+    from paddle_flags._core.registry import Values
+
+    F = TypeVar("F", bound=Callable[..., Any])
+    R = TypeVar("R")
+
+# ---- What can't be followed: tasks that leave a scope open while others run on their thread ----
+
+_SUSPENDS = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
+
+
+def _caller_of(frame: FrameType) -> FrameType:
+    """Return the code that a scope is for: ExitStack, for example, enters it for its caller."""
+    while frame.f_back and frame.f_globals.get("__name__") == "contextlib":
+        frame = frame.f_back
+    return frame
+
+
+def _refuse_tasks(frame: FrameType, what: str, instead: str) -> None:
+    """Raise an error in code that may be suspended while the scope is open."""
+    code = _caller_of(outside(frame)).f_code
+    if code.co_flags & _SUSPENDS:
+        message = (
+            f"{what}: {code.co_name}() would leave its values to other tasks when it awaits: "
+            f"expected {instead}"
+        )
+        raise FlagTaskError(message)
+    greenlet = sys.modules.get("greenlet")
+    if greenlet is not None and (greenlet.getcurrent().parent or "gevent" in sys.modules):
+        message = (
+            f"{what}: greenlets of one thread share its scopes: expected a thread without "
+            "greenlets, or override for a value of the process"
+        )
+        raise FlagTaskError(message)
+
+
+# ---- Contexts as C has them; each pointer is owned by whoever has it ----
+
+
+def _capture() -> Any:
+    """Return the context of this thread, which the caller then owns."""
+    found, err = ffi.new("pd_scope_context **"), new_error()
+    expect(lib.pd_scope_capture(found, err), err)
+    return found[0]
+
+
+def switch(context: Any) -> Any:
+    """Make `context`, which is given away, that of this thread; return the one it had."""
+    former, err = ffi.new("pd_scope_context **"), new_error()
+    expect(lib.pd_scope_switch(context, former, err), err)
+    return former[0]
+
+
+def _attach(context: Any) -> int:
+    number, err = ffi.new("pd_scope *"), new_error()
+    expect(lib.pd_scope_attach(context, number, err), err)
+    return int(number[0])
+
+
+def _detach(number: int) -> None:
+    err = new_error()
+    expect(lib.pd_scope_detach(number, err), err)
+
+
+class Steps:
+    """Runs a generator or coroutine step by step, each in a context of its own.
+
+    What a step leaves open stays open in the next one, and is closed in between.
+    """
+
+    def __init__(self, begin: Callable[[], Any]) -> None:
+        """`begin` returns the context for the first step, which is then owned here."""
+        self._context = begin()
+
+    def drive(self, steps: Any) -> Generator[Any, Any, Any]:
+        """Yield what `steps` yields, send and throw to it what comes, return what it returns."""
+        do, argument = steps.send, None
+        while True:
+            try:
+                waits_for = self._step(do, argument)
+            except StopIteration as end:
+                return end.value
+            try:
+                do, argument = steps.send, (yield waits_for)
+            except GeneratorExit:
+                self._step(lambda _: steps.close(), None)
+                raise
+            except BaseException as error:  # noqa: BLE001 - it is handed on
+                do, argument = steps.throw, error
+
+    def _step(self, do: Callable[[Any], Any], argument: Any) -> Any:
+        outer = switch(self._context)
+        try:
+            return do(argument)
+        finally:
+            self._context = switch(outer)
+
+    def end(self) -> None:
+        context, self._context = self._context, ffi.NULL
+        lib.pd_scope_release(context)
+
+
+class _Driven:
+    """An awaitable that runs a coroutine by steps."""
+
+    def __init__(self, steps: Steps, coroutine: Any) -> None:
+        self._steps = steps
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._steps.drive(self._coroutine.__await__())
+
+
+class _Closing:
+    """`with` for Steps."""
+
+    def __init__(self, begin: Callable[[], Any]) -> None:
+        self._begin = begin
+
+    def __enter__(self) -> Steps:
+        self._steps = Steps(self._begin)
+        return self._steps
+
+    def __exit__(self, *_: object) -> None:
+        self._steps.end()
+
+
+def in_steps(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) -> Any:
+    """Return a function of the same kind as `function` that runs it in a context.
+
+    `enter` returns a context manager for the whole call of a plain function; `begin` returns the
+    context for the steps of the other kinds.
+    """
+    import functools  # noqa: PLC0415 - seldom used
+    import inspect  # noqa: PLC0415
+
+    @public
+    @functools.wraps(function)
+    def plain(*args: Any, **named: Any) -> Any:
+        with enter():
+            return function(*args, **named)
+
+    @functools.wraps(function)
+    def generator(*args: Any, **named: Any) -> Any:
+        with _Closing(begin) as steps:
+            return (yield from steps.drive(function(*args, **named)))
+
+    @functools.wraps(function)
+    async def coroutine(*args: Any, **named: Any) -> Any:
+        with _Closing(begin) as steps:
+            return await _Driven(steps, function(*args, **named))
+
+    @functools.wraps(function)
+    async def asynchronous(*args: Any, **named: Any) -> AsyncGenerator[Any, Any]:
+        with _Closing(begin) as steps:
+            made = function(*args, **named)
+            do, argument = made.asend, None
+            while True:
+                try:
+                    value = await _Driven(steps, do(argument))
+                except StopAsyncIteration:
+                    return
+                try:
+                    do, argument = made.asend, (yield value)
+                except GeneratorExit:
+                    await _Driven(steps, made.aclose())
+                    raise
+                except BaseException as error:  # noqa: BLE001 - it is handed on
+                    do, argument = made.athrow, error
+
+    if inspect.isasyncgenfunction(function):
+        return asynchronous
+    if inspect.iscoroutinefunction(function):
+        return coroutine
+    return generator if inspect.isgeneratorfunction(function) else plain
+
+
+# ---- Scopes ----
+
+
+@public_class
+class scoped(Scope):  # noqa: N801 - reads as a statement
+    """Give flags values in this thread or task, for a `with` block or a function call.
+
+        with scoped(alpha_level=1): ...
+
+        @scoped({"beta.port": 80, level: 5}, alpha_level=1)
+        def function(): ...  # or async def, or a generator, also an asynchronous one
+
+    The flags must be scoped: PD_DEFINE_SCOPED_<type> in C, `define(..., scoped=True)` in
+    Python; otherwise FlagTypeError. All values are checked before the first takes effect, as by
+    `override`. Native code that this thread calls sees them, other threads don't: hand them on
+    by `capture` or `wrap_executor`. They hide all other values of the flag, also those of
+    overrides. Setting a flag inside the block is for the process; if the scope hides the new
+    value, there is a ScopeHidesWarning.
+
+    A coroutine or an asynchronous generator takes the decorator, or awaits
+    `capture().run_async(...)` in the block of a plain function. `with` raises FlagTaskError there,
+    as it would leave the values to other tasks at each `await`. A `with` in a plain generator
+    stays open for the code that uses it; the decorator's values are seen by the generator alone.
+    """
+
+    def __init__(self, values: Values | None = None, /, **named: object) -> None:
+        self._values = named_values(values, named)
+        self._threads: list[int] = []  # of the scopes in _pushed
+        super().__init__([], caller(1))
+
+    def __enter__(self) -> None:
+        _refuse_tasks(sys._getframe(1), "scoped", "the decorator @scoped(...)")  # noqa: SLF001
+        super().__enter__()
+
+    def __call__(self, function: F) -> F:
+        """Decorate a function: the values hold during each of its calls."""
+        if isinstance(function, type):
+            message = f"scoped decorates functions, and {function.__name__} is a class"
+            raise FlagTypeError(message)
+        return in_steps(self._begin, self._fresh, function)  # type: ignore[no-any-return]
+
+    def _wanted(self) -> list[Assignment]:
+        return by_flag(self._values)
+
+    def _fresh(self) -> Scope:
+        """Return a scope for one call of a decorated function: calls may overlap."""
+        made = _Call(self._assignments, self._where)
+        made._values = self._values  # noqa: SLF001 - made here
+        return made
+
+    def _begin(self) -> Any:
+        """Return the context of this thread with the values."""
+        outer = switch(_capture())
+        try:
+            open_scope(self._wanted(), self._where)
+        except BaseException:
+            lib.pd_scope_release(switch(outer))
+            raise
+        return switch(outer)
+
+    def _push(self) -> None:
+        self._pushed.append(open_scope(self._wanted(), self._where))
+        self._threads.append(get_ident())
+
+    def _pop(self) -> None:
+        """End the latest scope of this thread; if there is none, that of another."""
+        here = get_ident()
+        own = [i for i, thread in enumerate(self._threads) if thread == here]
+        at = own[-1] if own else -1
+        del self._threads[at]
+        # It may have ended with its thread, or be in a context that nobody has attached.
+        lib.pd_scope_pop(self._pushed.pop(at), ffi.NULL)
+
+
+class _Call(Scope):
+    """The scope of one call of a plain function."""
+
+    _values: Values
+
+    def _push(self) -> None:
+        self._pushed.append(open_scope(by_flag(self._values), self._where))
+
+    def _pop(self) -> None:
+        lib.pd_scope_pop(self._pushed.pop(), ffi.NULL)
+
+
+@public_class
+class ScopeContext:
+    """What `capture` returns: the scopes of a thread, for other threads and tasks.
+
+    It keeps the values also when the scopes have ended. Any number of threads may use it, at once
+    and again.
+    """
+
+    def __init__(self, pointer: Any) -> None:
+        self._context = ffi.gc(pointer, lib.pd_scope_release) if pointer else ffi.NULL
+        self._attached: list[tuple[int, int]] = []  # thread and number
+
+    def run(self, function: Callable[..., R], /, *args: Any, **named: Any) -> R:
+        """Call the function in these scopes, and return what it returns."""
+        number = _attach(self._context)
+        try:
+            return function(*args, **named)
+        finally:
+            _detach(number)
+
+    async def run_async(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        """Await the coroutine: each of its steps runs in these scopes."""
+        with _Closing(self._own) as steps:
+            return await _Driven(steps, coroutine)  # type: ignore[no-any-return]
+
+    def wrap(self, function: F) -> F:
+        """Return the function, of whichever kind, so that each call runs in these scopes."""
+        return in_steps(self._own, lambda: _Attached(self._context), function)  # type: ignore[no-any-return]
+
+    def __enter__(self) -> None:
+        _refuse_tasks(sys._getframe(1), "ScopeContext", "await context.run_async(...)")  # noqa: SLF001
+        self._attached.append((get_ident(), _attach(self._context)))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        here = get_ident()
+        at = max(i for i, (thread, _) in enumerate(self._attached) if thread == here)
+        _detach(self._attached.pop(at)[1])
+
+    def __reduce__(self) -> NoReturn:
+        message = "a ScopeContext belongs to its process: expected threads, or propagate()"
+        raise FlagTypeError(message)
+
+    def _own(self) -> Any:
+        """Return one more reference to the context, which the caller then owns."""
+        number = _attach(self._context)
+        try:
+            return _capture()
+        finally:
+            _detach(number)
+
+
+class _Attached:
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        self._number = _attach(self._context)
+
+    def __exit__(self, *_: object) -> None:
+        _detach(self._number)
+
+
+@public
+def capture() -> ScopeContext:
+    """Return the scopes of this thread, to run functions and coroutines in them elsewhere."""
+    return ScopeContext(_capture())
+
+
+@public
+def wrap_executor(executor: Executor) -> Executor:
+    """Return an executor that runs what is submitted in the scopes of the submitting thread.
+
+    It uses `executor`, whose threads it shares; shutting one down shuts down the other. Raises
+    FlagTypeError for an executor of processes: those have the values of `propagate`.
+    """
+    from paddle_flags._core.executor import WrappedExecutor  # noqa: PLC0415 - seldom used
+
+    return WrappedExecutor(executor)
