@@ -437,7 +437,8 @@ class Flag(FlagBase[T]):
     def _look_up(self) -> tuple[ValueType, bool, bool]:
         info = self._info()
         kind = typed_kind_of(info)
-        changed = self._know(info.generation, kind, kind.via, info.sensitive)
+        scoped = info.scoped and not info.optional
+        changed = self._know(info.generation, kind, kind.via, info.sensitive, scoped)
         return kind, bool(info.sensitive), changed
 
     # ---- what FlagBase leaves to Python ----

@@ -8,10 +8,17 @@ from _thread import get_ident
 from paddle_flags._core.assign import caller, open_scope
 from paddle_flags._core.frames import outside, public, public_class
 from paddle_flags._core.registry import by_flag, named_values
-from paddle_flags._core.scope import Scope
-from paddle_flags._core.status import check, expect, new_error
+from paddle_flags._core.status import (
+    expect,
+    failures,
+    new_error,
+    settle,
+    take_interrupt,
+    warnings_left,
+)
+from paddle_flags._fast import is_waiting
 from paddle_flags._native import ffi, lib
-from paddle_flags.errors import FlagTaskError, FlagTypeError
+from paddle_flags.errors import FlagArgumentError, FlagTaskError, FlagTypeError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
@@ -20,7 +27,6 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Any, NoReturn, TypeVar
 
-    from paddle_flags._core.assign import Assignment
     from paddle_flags._core.registry import Values
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -29,6 +35,12 @@ if TYPE_CHECKING:
 # ---- What can't be followed: tasks that leave a scope open while others run on their thread ----
 
 _SUSPENDS = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
+_NO_ERROR = ffi.NULL
+
+
+def _may_switch(frame: FrameType) -> bool:
+    """Return whether the code needs a closer look: contextlib's, or beside greenlets."""
+    return "greenlet" in sys.modules or frame.f_globals.get("__name__") == "contextlib"
 
 
 def _caller_of(frame: FrameType) -> FrameType:
@@ -201,7 +213,7 @@ def in_steps(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) 
 
 
 @public_class
-class scoped(Scope):  # noqa: N801 - reads as a statement
+class scoped:  # noqa: N801 - reads as a statement
     """Give flags values in this thread or task, for a `with` block or a function call.
 
         with scoped(alpha_level=1): ...
@@ -224,63 +236,85 @@ class scoped(Scope):  # noqa: N801 - reads as a statement
 
     def __init__(self, values: Values | None = None, /, **named: object) -> None:
         self._values = named_values(values, named)
-        self._threads: list[int] = []  # of the scopes in _pushed
-        super().__init__([], caller(1))
+        self._where = caller(1)
+        self._open: list[tuple[int, int]] = []  # thread and number
 
     def __enter__(self) -> None:
-        _refuse_tasks(sys._getframe(1), "scoped", "the decorator @scoped(...)")  # noqa: SLF001
-        super().__enter__()
+        frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+        if frame.f_code.co_flags & _SUSPENDS or _may_switch(frame):
+            _refuse_tasks(frame, "scoped", "the decorator @scoped(...)")
+        self._enter()
+
+    def _enter(self) -> None:
+        self._open.append((get_ident(), open_scope(by_flag(self._values), self._where)))
+        if failures or warnings_left or is_waiting():
+            self._settle()
+
+    def _settle(self) -> None:
+        try:
+            settle()
+        except BaseException as error:  # the block does not begin
+            self._leave()
+            interrupt = take_interrupt()
+            if interrupt is not None and isinstance(error, Exception):
+                raise interrupt from None
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self._open:
+            message = "this scope has already ended, or has not begun"
+            raise FlagArgumentError(message)
+        self._leave()
+
+    def _leave(self) -> None:
+        """End the latest scope of this thread; if there is none, that of another."""
+        thread, number = self._open.pop()
+        if thread != get_ident():
+            self._open.append((thread, number))
+            number = self._take_own()
+        # It may have ended with its thread, or be in a context that nobody has attached.
+        lib.pd_scope_pop(number, _NO_ERROR)
+
+    def _take_own(self) -> int:
+        here = get_ident()
+        own = [i for i, (thread, _) in enumerate(self._open) if thread == here]
+        return self._open.pop(own[-1] if own else -1)[1]
 
     def __call__(self, function: F) -> F:
         """Decorate a function: the values hold during each of its calls."""
         if isinstance(function, type):
             message = f"scoped decorates functions, and {function.__name__} is a class"
             raise FlagTypeError(message)
-        return in_steps(self._begin, self._fresh, function)  # type: ignore[no-any-return]
-
-    def _wanted(self) -> list[Assignment]:
-        return by_flag(self._values)
-
-    def _fresh(self) -> Scope:
-        """Return a scope for one call of a decorated function: calls may overlap."""
-        made = _Call(self._assignments, self._where)
-        made._values = self._values  # noqa: SLF001 - made here
-        return made
+        return in_steps(self._begin, lambda: _Call(self), function)  # type: ignore[no-any-return]
 
     def _begin(self) -> Any:
         """Return the context of this thread with the values."""
         outer = switch(_capture())
         try:
-            open_scope(self._wanted(), self._where)
+            open_scope(by_flag(self._values), self._where)
         except BaseException:
             lib.pd_scope_release(switch(outer))
             raise
         return switch(outer)
 
-    def _push(self) -> None:
-        self._pushed.append(open_scope(self._wanted(), self._where))
-        self._threads.append(get_ident())
 
-    def _pop(self) -> None:
-        """End the latest scope of this thread; if there is none, that of another."""
-        here = get_ident()
-        own = [i for i, thread in enumerate(self._threads) if thread == here]
-        at = own[-1] if own else -1
-        del self._threads[at]
-        # It may have ended with its thread, or be in a context that nobody has attached.
-        lib.pd_scope_pop(self._pushed.pop(at), ffi.NULL)
+class _Call:
+    """The scope of one call of a plain function; calls may overlap."""
 
+    def __init__(self, of: scoped) -> None:
+        self._scope = scoped(of._values)  # noqa: SLF001 - of this file
+        self._scope._where = of._where  # noqa: SLF001
 
-class _Call(Scope):
-    """The scope of one call of a plain function."""
+    def __enter__(self) -> None:
+        self._scope._enter()  # noqa: SLF001
 
-    _values: Values
-
-    def _push(self) -> None:
-        self._pushed.append(open_scope(by_flag(self._values), self._where))
-
-    def _pop(self) -> None:
-        lib.pd_scope_pop(self._pushed.pop(), ffi.NULL)
+    def __exit__(self, *_: object) -> None:
+        self._scope._leave()  # noqa: SLF001
 
 
 @public_class
