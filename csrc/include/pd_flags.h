@@ -606,7 +606,7 @@ PD_API pd_status pd_override_pop(pd_override override, pd_error *err);
  * scope that gives it ends. Such a value hides all others in its thread, also those of overrides.
  * Every function that sets a flag is about the value of the process, which the scope leaves alone:
  * if it hides that value from the thread that sets it, a warning says so, PD_WARNING_HIDDEN.
- * PD_SCOPED(name), pd_flag_get_<type>, pd_flag_get_text, and the source of pd_flag_get_info are
+ * PD_SCOPED, pd_flag_get_<type>, pd_flag_get_text, and the source of pd_flag_get_info are
  * about the thread that calls; pd_flag_get_entry begins with the values of its scopes. Flagfiles and
  * reports have the values of the process, and so does pd_flag_get_address.
  *

@@ -38,9 +38,10 @@ _SUSPENDS = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYN
 _NO_ERROR = ffi.NULL
 
 
-def _may_switch(frame: FrameType) -> bool:
-    """Return whether the code needs a closer look: contextlib's, or beside greenlets."""
-    return "greenlet" in sys.modules or frame.f_globals.get("__name__") == "contextlib"
+def _may_suspend(frame: FrameType) -> bool:
+    """Return whether to look closer: at a coroutine, or at contextlib, which may be part of one."""
+    flags = frame.f_code.co_flags
+    return bool(flags & _SUSPENDS) or frame.f_globals.get("__name__") == "contextlib"
 
 
 def _caller_of(frame: FrameType) -> FrameType:
@@ -59,8 +60,12 @@ def _refuse_tasks(frame: FrameType, what: str, instead: str) -> None:
             f"expected {instead}"
         )
         raise FlagTaskError(message)
-    greenlet = sys.modules.get("greenlet")
-    if greenlet is not None and (greenlet.getcurrent().parent or "gevent" in sys.modules):
+
+
+def _refuse_greenlets(what: str) -> None:
+    """Raise an error where a greenlet may switch to another one while a scope is open."""
+    greenlet = sys.modules["greenlet"]
+    if greenlet.getcurrent().parent or "gevent" in sys.modules:
         message = (
             f"{what}: greenlets of one thread share its scopes: expected a thread without "
             "greenlets, or override for a value of the process"
@@ -86,6 +91,8 @@ def switch(context: Any) -> Any:
 
 
 def _attach(context: Any) -> int:
+    if "greenlet" in sys.modules:
+        _refuse_greenlets("ScopeContext")
     number, err = ffi.new("pd_scope *"), new_error()
     expect(lib.pd_scope_attach(context, number, err), err)
     return int(number[0])
@@ -241,11 +248,13 @@ class scoped:  # noqa: N801 - reads as a statement
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 - the documented way
-        if frame.f_code.co_flags & _SUSPENDS or _may_switch(frame):
+        if _may_suspend(frame):
             _refuse_tasks(frame, "scoped", "the decorator @scoped(...)")
         self._enter()
 
     def _enter(self) -> None:
+        if "greenlet" in sys.modules:
+            _refuse_greenlets("scoped")
         self._open.append((get_ident(), open_scope(by_flag(self._values), self._where)))
         if failures or warnings_left or is_waiting():
             self._settle()
@@ -294,6 +303,8 @@ class scoped:  # noqa: N801 - reads as a statement
 
     def _begin(self) -> Any:
         """Return the context of this thread with the values."""
+        if "greenlet" in sys.modules:
+            _refuse_greenlets("scoped")
         outer = switch(_capture())
         try:
             open_scope(by_flag(self._values), self._where)

@@ -221,6 +221,7 @@ def test_json_has_every_property_of_every_flag():
         "experimental": False,
         "optional": False,
         "multi": False,
+        "scoped": False,
         "metavar": None,
         "deprecated": None,
         "retired": None,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from joining import python
-from support import build_plugin, package, write
+from support import build_plugin, write
 
 import paddle_flags as pf
 
@@ -610,26 +610,3 @@ print(next(suspended), level.value)
 
 def test_the_interpreter_may_end_with_open_scopes():
     assert python(ENDS) == ["7 9"]
-
-
-GREENLETS = """
-import greenlet
-import paddle_flags as pf
-level = pf.define("level", 6, scoped=True)
-def work():
-    try:
-        with pf.scoped(level=9):
-            pass
-    except pf.FlagTaskError as error:
-        print(error)
-greenlet.greenlet(work).switch()
-with pf.scoped(level=9):
-    print(level.value)
-"""
-
-
-def test_a_greenlet_gets_an_error():
-    package("greenlet")
-    refused, level = python(GREENLETS)
-    assert "greenlets of one thread share its scopes" in refused
-    assert level == "9"
