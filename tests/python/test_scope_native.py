@@ -30,7 +30,7 @@ const char *read_plain_mode(void) { return FLAGS_plain_mode; }
 
 def instructions(listing: str, function: str) -> list[str]:
     """Return what runs up to the first return while no scope is open."""
-    body = listing.split(f"<{function}>:\n")[1].split("\n\n")[0]
+    body = listing.split(f"<{function}>:\n")[1].split("\n\n", maxsplit=1)[0]
     steps = [line.split("\t")[1].strip() for line in body.splitlines()]
     returns = next(i for i, step in enumerate(steps) if step.startswith("ret"))
     return steps[: returns + 1]
@@ -73,9 +73,12 @@ GUARDS = FLAGS.replace("pd_flags.h>", "pd_flags.hpp>")
     [
         ("int f(void) { return FLAGS_level; }", "read_it_by_PD_SCOPED"),
         ("int f(void) { return FLAGS_level + 1; }", "read_it_by_PD_SCOPED|invalid operands"),
-        ("int f(void) { return PD_SCOPED(plain); }", "PD_SCOPED"),
+        ("int f(void) { return PD_SCOPED(plain); }", "PD_SCOPED|not a structure or union"),
         ("int f(void) { FLAGS_level.value = 3; return 0; }", "read-only|const"),
-        ('PD_DEFINE_SCOPED_int32(wide, 1ll << 40, "Wide");', r"wide: the value doesn\\?'t fit int32"),
+        (
+            'PD_DEFINE_SCOPED_int32(wide, 1ll << 40, "Wide");',
+            r"wide: the value doesn\\?'t fit int32",
+        ),
     ],
 )
 def test_a_plain_read_of_a_scoped_flag_and_a_scoped_one_of_a_plain_flag_do_not_compile_in_c(
@@ -91,7 +94,10 @@ def test_a_plain_read_of_a_scoped_flag_and_a_scoped_one_of_a_plain_flag_do_not_c
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("void g() { pd::scoped_value v{FLAGS_plain, 9}; }", "define it by PD_DEFINE_SCOPED_<type>"),
+        (
+            "void g() { pd::scoped_value v{FLAGS_plain, 9}; }",
+            "define it by PD_DEFINE_SCOPED_<type>",
+        ),
         ("void g() { pd::scoped_value v{FLAGS_level, 9.5}; }", "takes an integer"),
         ('void g() { pd::scoped_value v{FLAGS_level, "9"}; }', "takes a number"),
         ("int f(void) { return PD_SCOPED(plain2); }", "FLAGS_plain2"),

@@ -191,37 +191,40 @@ PD__TEXT_OPERATOR(!=, !)
 #else /* C */
 
 /* The structs are named for the compiler's message about FLAGS_x where a value is expected. */
-#define PD__SCOPED_STRUCT(type, ctype, order)                                                     \
-  struct type##_read_it_by_PD_SCOPED {                                                            \
-    __attribute__((aligned(8))) ctype value;                                                      \
-    pd__finder find;                                                                               \
-    struct pd_flag *flag;                                                                          \
-  };                                                                                               \
-  static inline __attribute__((always_inline)) ctype type(                                         \
-      const struct type##_read_it_by_PD_SCOPED *cell) {                                            \
-    ctype value;                                                                                   \
-    PD__SCOPED_BASE(cell);                                                                         \
-    const pd__finder find = PD__SCOPED_FIND(cell);                                                 \
-    if (__builtin_expect(find == NULL, 1)) {                                                       \
-      __atomic_load(&cell->value, &value, order);                                                  \
-    } else {                                                                                       \
-      const void *found = find((const pd_scoped_cell *)(const void *)cell);                        \
-      __atomic_load((const ctype *)found, &value, order);                                          \
-    }                                                                                              \
-    return value;                                                                                  \
-  }
+#define PD__SCOPED_STRUCT(type, ctype)     \
+  struct type##_read_it_by_PD_SCOPED {     \
+    __attribute__((aligned(8))) ctype value; \
+    pd__finder find;                       \
+    struct pd_flag *flag;                  \
+  };
 typedef const char *pd__scoped_text;
-PD__SCOPED_STRUCT(pd__scoped_bool, _Bool, __ATOMIC_RELAXED)
-PD__SCOPED_STRUCT(pd__scoped_int32, int32_t, __ATOMIC_RELAXED)
-PD__SCOPED_STRUCT(pd__scoped_uint32, uint32_t, __ATOMIC_RELAXED)
-PD__SCOPED_STRUCT(pd__scoped_int64, int64_t, __ATOMIC_RELAXED)
-PD__SCOPED_STRUCT(pd__scoped_uint64, uint64_t, __ATOMIC_RELAXED)
-PD__SCOPED_STRUCT(pd__scoped_double, double, __ATOMIC_RELAXED)
-PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text, __ATOMIC_ACQUIRE)
+PD__SCOPED_STRUCT(pd__scoped_bool, _Bool)
+PD__SCOPED_STRUCT(pd__scoped_int32, int32_t)
+PD__SCOPED_STRUCT(pd__scoped_uint32, uint32_t)
+PD__SCOPED_STRUCT(pd__scoped_int64, int64_t)
+PD__SCOPED_STRUCT(pd__scoped_uint64, uint64_t)
+PD__SCOPED_STRUCT(pd__scoped_double, double)
+PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
 
-/* Each flag has a function of its own, which knows its type. FLAGS_x of a flag that isn't scoped
- * has no member `find`, which is an error; calling an undeclared function may be none. */
-#define PD_SCOPED(name) ((void)sizeof(FLAGS_##name.find), pd__scoped_get_FLAGS_##name())
+/* A string's bytes are written before its pointer is published. */
+#define PD__SCOPED_ORDER(value) \
+  (__builtin_types_compatible_p(__typeof__(value), const char *) ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED)
+
+#define PD_SCOPED(name)                                                                 \
+  __extension__({                                                                       \
+    __typeof__(&FLAGS_##name) pd__cell = &FLAGS_##name;                                 \
+    __typeof__(pd__cell_FLAGS_##name.value) pd__value;                                  \
+    PD__SCOPED_BASE(pd__cell);                                                          \
+    const pd__finder pd__find = PD__SCOPED_FIND(pd__cell);                              \
+    if (__builtin_expect(pd__find == NULL, 1)) {                                        \
+      __atomic_load(&pd__cell->value, &pd__value, PD__SCOPED_ORDER(pd__value));         \
+    } else {                                                                            \
+      const void *pd__found = pd__find((const pd_scoped_cell *)(const void *)pd__cell); \
+      __atomic_load((__typeof__(&pd__cell->value))pd__found, &pd__value,                \
+                    PD__SCOPED_ORDER(pd__value));                                       \
+    }                                                                                   \
+    pd__value;                                                                          \
+  })
 
 #define PD__SCOPED_DECLARE(type, tag, flag, text)                              \
   extern struct type##_read_it_by_PD_SCOPED pd__cell_##flag PD__SCOPED_LABEL(tag, text)
@@ -229,12 +232,7 @@ PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text, __ATOMIC_ACQUIRE)
   PD__FITS_##member(tag, low, high, text, value_)                              \
   struct type##_read_it_by_PD_SCOPED cell = {.value = value_}
 #define PD__SCOPED_VIEW(type, tag, flag, text)                                 \
-  extern const struct type##_read_it_by_PD_SCOPED flag PD__SCOPED_LABEL(tag, text); \
-  static inline __attribute__((always_inline, unused))                         \
-  __typeof__(pd__cell_##flag.value) pd__scoped_get_##flag(void) {              \
-    return type(&flag);                                                        \
-  }                                                                            \
-  struct type##_read_it_by_PD_SCOPED
+  extern const struct type##_read_it_by_PD_SCOPED flag PD__SCOPED_LABEL(tag, text)
 
 #endif /* C */
 
