@@ -54,12 +54,13 @@ TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from paddle_flags import testing as testing
     from paddle_flags._core.checks import check_modules, check_pending, check_values
+    from paddle_flags._core.executor import wrap_executor
     from paddle_flags._core.history import FlagEntry
     from paddle_flags._core.hooks import Hook
     from paddle_flags._core.paths import get_compat_include, get_include
     from paddle_flags._core.plugin import Plugin, load_plugin
     from paddle_flags._core.redefine import undefine
-    from paddle_flags._core.scoped import ScopeContext, capture, scoped, wrap_executor
+    from paddle_flags._core.scoped import ScopeContext, capture, scoped
     from paddle_flags._core.types import Type
     from paddle_flags._core.validators import (
         all_or_none,
@@ -115,7 +116,11 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911, PLR0912 - a branch 
         from paddle_flags._core import redefine
 
         return redefine
-    if name in ("ScopeContext", "capture", "scoped", "wrap_executor"):
+    if name == "wrap_executor":
+        from paddle_flags._core import executor
+
+        return executor
+    if name in ("ScopeContext", "capture", "scoped"):
         from paddle_flags._core import scoped
 
         return scoped

@@ -47,7 +47,7 @@ static uint8_t load_whole_state(const flag_object *self) {
 }
 
 static uint8_t load_state(const flag_object *self) {
-  return load_whole_state(self) & (uint8_t)~(PD_STATE_UNSET | ASK);
+  return load_whole_state(self) & (uint8_t) ~(PD_STATE_UNSET | ASK);
 }
 
 /* Returns the memory of a value of the type in `state`. NULL if it isn't plain. */
@@ -190,7 +190,7 @@ static PyObject *make_value(flag_object *self, uint32_t generation, uint8_t stat
  * that no copy of it is left: nothing is kept of that. */
 static PyObject *read_made(flag_object *self, uint32_t generation, uint8_t whole,
                            const void *cell) {
-  uint8_t state = whole & (uint8_t)~(PD_STATE_UNSET | ASK);
+  uint8_t state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
   uint64_t bits = fast_bits((pd_type)(state & TYPE_BITS), cell);
   if (load_whole_state(self) != whole || load_generation(self) != generation) return NULL;
   PyObject *value = kept_value(self, generation, bits);
@@ -210,7 +210,7 @@ static bool get_here(const flag_object *self, uint8_t state, uint64_t *value) {
 
 PyObject *fast_flag_read(PyObject *flag) {
   flag_object *self = (flag_object *)flag;
-  uint8_t whole = load_whole_state(self), state = whole & (uint8_t)~(PD_STATE_UNSET | ASK);
+  uint8_t whole = load_whole_state(self), state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
   uint64_t here;
   bool list = is_list(state);
   if (state == 0 || (state > FAST_TYPES && !list)) return NULL;
@@ -438,8 +438,8 @@ static PyObject *know_method(PyObject *self, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "kOOpp:_know", &generation, &kind, &type, &sensitive, &scoped))
     return NULL;
   if (type == Py_None) type = NULL;
-  return PyBool_FromLong(know((flag_object *)self, (uint32_t)generation, kind, type,
-                               sensitive, scoped));
+  return PyBool_FromLong(
+      know((flag_object *)self, (uint32_t)generation, kind, type, sensitive, scoped));
 }
 
 static PyGetSetDef getset[] = {

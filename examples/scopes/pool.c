@@ -1,5 +1,5 @@
-/* A pool of threads that runs each job in the scopes of the thread that submitted it, also when these
- * have ended by then.
+/* A pool of threads that runs each job in the scopes of the thread that submitted it, also when
+ * these have ended by then.
  *
  *     cc -pthread pool.c $(python -m paddle_flags config --cflags --libs) -o pool
  */

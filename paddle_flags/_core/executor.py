@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, Future
 
+from paddle_flags._core.frames import public
 from paddle_flags._core.scoped import capture
 from paddle_flags.errors import FlagTypeError
 
@@ -40,3 +41,13 @@ class WrappedExecutor(Executor):
 
 
 _ELSEWHERE = ("ProcessPoolExecutor", "InterpreterPoolExecutor", "MPIPoolExecutor")
+
+
+@public
+def wrap_executor(executor: Executor) -> Executor:
+    """Return an executor that runs what is submitted in the scopes of the submitting thread.
+
+    It uses `executor`, whose threads it shares; shutting one down shuts down the other. Raises
+    FlagTypeError for an executor of processes: those have the values of `propagate`.
+    """
+    return WrappedExecutor(executor)

@@ -8,13 +8,15 @@ from _thread import get_ident
 from paddle_flags._core.assign import caller, open_scope
 from paddle_flags._core.frames import outside, public, public_class
 from paddle_flags._core.registry import by_flag, named_values
-from paddle_flags._core.status import (
-    expect,
-    failures,
-    new_error,
-    settle,
-    take_interrupt,
-    warnings_left,
+from paddle_flags._core.status import failures, settle, take_interrupt, warnings_left
+from paddle_flags._core.steps import (
+    Closing,
+    Driven,
+    attach,
+    captured,
+    detach,
+    in_steps,
+    switch,
 )
 from paddle_flags._fast import is_waiting
 from paddle_flags._native import ffi, lib
@@ -22,8 +24,7 @@ from paddle_flags.errors import FlagArgumentError, FlagTaskError, FlagTypeError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-    from concurrent.futures import Executor
+    from collections.abc import Callable, Coroutine
     from types import FrameType, TracebackType
     from typing import Any, NoReturn, TypeVar
 
@@ -73,147 +74,10 @@ def _refuse_greenlets(what: str) -> None:
         raise FlagTaskError(message)
 
 
-# ---- Contexts as C has them; each pointer is owned by whoever has it ----
-
-
-def _capture() -> Any:
-    """Return the context of this thread, which the caller then owns."""
-    found, err = ffi.new("pd_scope_context **"), new_error()
-    expect(lib.pd_scope_capture(found, err), err)
-    return found[0]
-
-
-def switch(context: Any) -> Any:
-    """Make `context`, which is given away, that of this thread; return the one it had."""
-    former, err = ffi.new("pd_scope_context **"), new_error()
-    expect(lib.pd_scope_switch(context, former, err), err)
-    return former[0]
-
-
 def _attach(context: Any) -> int:
     if "greenlet" in sys.modules:
         _refuse_greenlets("ScopeContext")
-    number, err = ffi.new("pd_scope *"), new_error()
-    expect(lib.pd_scope_attach(context, number, err), err)
-    return int(number[0])
-
-
-def _detach(number: int) -> None:
-    err = new_error()
-    expect(lib.pd_scope_detach(number, err), err)
-
-
-class Steps:
-    """Runs a generator or coroutine step by step, each in a context of its own.
-
-    What a step leaves open stays open in the next one, and is closed in between.
-    """
-
-    def __init__(self, begin: Callable[[], Any]) -> None:
-        """`begin` returns the context for the first step, which is then owned here."""
-        self._context = begin()
-
-    def drive(self, steps: Any) -> Generator[Any, Any, Any]:
-        """Yield what `steps` yields, send and throw to it what comes, return what it returns."""
-        do, argument = steps.send, None
-        while True:
-            try:
-                waits_for = self._step(do, argument)
-            except StopIteration as end:
-                return end.value
-            try:
-                do, argument = steps.send, (yield waits_for)
-            except GeneratorExit:
-                self._step(lambda _: steps.close(), None)
-                raise
-            except BaseException as error:  # noqa: BLE001 - it is handed on
-                do, argument = steps.throw, error
-
-    def _step(self, do: Callable[[Any], Any], argument: Any) -> Any:
-        outer = switch(self._context)
-        try:
-            return do(argument)
-        finally:
-            self._context = switch(outer)
-
-    def end(self) -> None:
-        context, self._context = self._context, ffi.NULL
-        lib.pd_scope_release(context)
-
-
-class _Driven:
-    """An awaitable that runs a coroutine by steps."""
-
-    def __init__(self, steps: Steps, coroutine: Any) -> None:
-        self._steps = steps
-        self._coroutine = coroutine
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self._steps.drive(self._coroutine.__await__())
-
-
-class _Closing:
-    """`with` for Steps."""
-
-    def __init__(self, begin: Callable[[], Any]) -> None:
-        self._begin = begin
-
-    def __enter__(self) -> Steps:
-        self._steps = Steps(self._begin)
-        return self._steps
-
-    def __exit__(self, *_: object) -> None:
-        self._steps.end()
-
-
-def in_steps(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) -> Any:
-    """Return a function of the same kind as `function` that runs it in a context.
-
-    `enter` returns a context manager for the whole call of a plain function; `begin` returns the
-    context for the steps of the other kinds.
-    """
-    import functools  # noqa: PLC0415 - seldom used
-    import inspect  # noqa: PLC0415
-
-    @public
-    @functools.wraps(function)
-    def plain(*args: Any, **named: Any) -> Any:
-        with enter():
-            return function(*args, **named)
-
-    @functools.wraps(function)
-    def generator(*args: Any, **named: Any) -> Any:
-        with _Closing(begin) as steps:
-            return (yield from steps.drive(function(*args, **named)))
-
-    @functools.wraps(function)
-    async def coroutine(*args: Any, **named: Any) -> Any:
-        with _Closing(begin) as steps:
-            return await _Driven(steps, function(*args, **named))
-
-    @functools.wraps(function)
-    async def asynchronous(*args: Any, **named: Any) -> AsyncGenerator[Any, Any]:
-        with _Closing(begin) as steps:
-            made = function(*args, **named)
-            do, argument = made.asend, None
-            while True:
-                try:
-                    value = await _Driven(steps, do(argument))
-                except StopAsyncIteration:
-                    return
-                try:
-                    do, argument = made.asend, (yield value)
-                except GeneratorExit:
-                    await _Driven(steps, made.aclose())
-                    raise
-                except BaseException as error:  # noqa: BLE001 - it is handed on
-                    do, argument = made.athrow, error
-
-    if inspect.isasyncgenfunction(function):
-        return asynchronous
-    if inspect.iscoroutinefunction(function):
-        return coroutine
-    return generator if inspect.isgeneratorfunction(function) else plain
+    return attach(context)
 
 
 # ---- Scopes ----
@@ -305,7 +169,7 @@ class scoped:  # noqa: N801 - reads as a statement
         """Return the context of this thread with the values."""
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
-        outer = switch(_capture())
+        outer = switch(captured())
         try:
             open_scope(by_flag(self._values), self._where)
         except BaseException:
@@ -346,12 +210,12 @@ class ScopeContext:
         try:
             return function(*args, **named)
         finally:
-            _detach(number)
+            detach(number)
 
     async def run_async(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Await the coroutine: each of its steps runs in these scopes."""
-        with _Closing(self._own) as steps:
-            return await _Driven(steps, coroutine)  # type: ignore[no-any-return]
+        with Closing(self._own) as steps:
+            return await Driven(steps, coroutine)  # type: ignore[no-any-return]
 
     def wrap(self, function: F) -> F:
         """Return the function, of whichever kind, so that each call runs in these scopes."""
@@ -369,7 +233,7 @@ class ScopeContext:
     ) -> None:
         here = get_ident()
         at = max(i for i, (thread, _) in enumerate(self._attached) if thread == here)
-        _detach(self._attached.pop(at)[1])
+        detach(self._attached.pop(at)[1])
 
     def __reduce__(self) -> NoReturn:
         message = "a ScopeContext belongs to its process: expected threads, or propagate()"
@@ -379,9 +243,9 @@ class ScopeContext:
         """Return one more reference to the context, which the caller then owns."""
         number = _attach(self._context)
         try:
-            return _capture()
+            return captured()
         finally:
-            _detach(number)
+            detach(number)
 
 
 class _Attached:
@@ -392,22 +256,10 @@ class _Attached:
         self._number = _attach(self._context)
 
     def __exit__(self, *_: object) -> None:
-        _detach(self._number)
+        detach(self._number)
 
 
 @public
 def capture() -> ScopeContext:
     """Return the scopes of this thread, to run functions and coroutines in them elsewhere."""
-    return ScopeContext(_capture())
-
-
-@public
-def wrap_executor(executor: Executor) -> Executor:
-    """Return an executor that runs what is submitted in the scopes of the submitting thread.
-
-    It uses `executor`, whose threads it shares; shutting one down shuts down the other. Raises
-    FlagTypeError for an executor of processes: those have the values of `propagate`.
-    """
-    from paddle_flags._core.executor import WrappedExecutor  # noqa: PLC0415 - seldom used
-
-    return WrappedExecutor(executor)
+    return ScopeContext(captured())

@@ -50,10 +50,10 @@ TEST(a_scope_gives_a_value_to_its_thread_alone) {
 TEST(every_type_can_be_scoped) {
   pd_scope scope;
   pd_assignment items[] = {
-      {PD_SCOPED_FLAG(on), "true", 0, {0}},     {PD_SCOPED_FLAG(level), "9", 0, {0}},
-      {PD_SCOPED_FLAG(count), "8", 0, {0}},     {PD_SCOPED_FLAG(wide), "-5", 0, {0}},
-      {PD_SCOPED_FLAG(size), "64MiB", 0, {0}},  {PD_SCOPED_FLAG(rate), "0.25", 0, {0}},
-      {PD_SCOPED_FLAG(mode), "best", 0, {0}},   {PD_SCOPED_FLAG(items), "x,\"y,z\"", 0, {0}},
+      {PD_SCOPED_FLAG(on), "true", 0, {0}},    {PD_SCOPED_FLAG(level), "9", 0, {0}},
+      {PD_SCOPED_FLAG(count), "8", 0, {0}},    {PD_SCOPED_FLAG(wide), "-5", 0, {0}},
+      {PD_SCOPED_FLAG(size), "64MiB", 0, {0}}, {PD_SCOPED_FLAG(rate), "0.25", 0, {0}},
+      {PD_SCOPED_FLAG(mode), "best", 0, {0}},  {PD_SCOPED_FLAG(items), "x,\"y,z\"", 0, {0}},
   };
   CHECK_OK(pd_scope_push(items, sizeof items / sizeof *items, NULL, NULL, &scope, &err));
   CHECK(PD_SCOPED(on) && PD_SCOPED(level) == 9 && PD_SCOPED(count) == 8 && PD_SCOPED(wide) == -5);
@@ -497,8 +497,9 @@ TEST(a_plain_import_of_a_scoped_flag_is_refused) {
 TEST(the_mark_scoped_without_the_variable_of_a_scoped_flag_is_refused) {
   pd_module *module = NULL;
   CHECK(pd_module_load(plugin_path("scoped_by_attribute"), NULL, &module, &err) == PD_ERR_ARGUMENT);
-  CHECK(strstr(err.message, "definition of 'half_scoped': it is scoped, but its variable is that of "
-                            "a flag that isn't: expected PD_DEFINE_SCOPED_int32"));
+  CHECK(strstr(err.message,
+               "definition of 'half_scoped': it is scoped, but its variable is that of "
+               "a flag that isn't: expected PD_DEFINE_SCOPED_int32"));
 }
 
 TEST(a_flag_may_be_named_twice_in_a_scope_and_the_later_value_counts) {

@@ -101,8 +101,7 @@ static int host_scope(const char *text, char *why) {
   snprintf(why, sizeof message, "%s", err.message);
   return status;
 }
-static module program = {
-    .name = "", .parse = host_parse, .set = host_set, .scope = host_scope};
+static module program = {.name = "", .parse = host_parse, .set = host_set, .scope = host_scope};
 #else
 static module program = {.name = ""};
 #endif

@@ -133,9 +133,11 @@ def test_a_declaration_of_the_other_kind_does_not_link(tmp_path: Path) -> None:
 EXAMPLES = {
     "openmp.c": (
         ("-fopenmp",),
-        "before: each of 1000 blocks at level 6\n"
-        "in the scope: each of 1000 blocks at level 9\n"
-        "after: each of 1000 blocks at level 6\n",
+        (
+            "before: each of 1000 blocks at level 6\n"
+            "in the scope: each of 1000 blocks at level 9\n"
+            "after: each of 1000 blocks at level 6\n"
+        ),
     ),
     "pool.c": (("-pthread",), "first: fast\nsecond: best\nthird: fast\nfourth: best\n"),
     "async.cpp": (

@@ -7,8 +7,8 @@
 /* A scope, and with the scopes below it a context. */
 struct pd_scope_context {
   pd_scope number;
-  size_t references;       /* of threads, captures and the scopes above it */
-  pd_scope_context *below; /* NULL: none */
+  size_t references;                 /* of threads, captures and the scopes above it */
+  pd_scope_context *below;           /* NULL: none */
   pd_scope_context *previous, *next; /* in the list of all */
   size_t count;                      /* of `values` */
   size_t visible_count;
