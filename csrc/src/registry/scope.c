@@ -7,10 +7,10 @@
 /* A scope, and with the scopes below it a context. */
 struct pd_scope_context {
   pd_scope number;
-  size_t references;                 /* of threads, captures and the scopes above it */
-  pd_scope_context *below;           /* NULL: none */
-  pd_scope_context *previous, *next; /* in the list of all */
-  size_t count;                      /* of `values` */
+  size_t references;            /* of threads, captures and the scopes above it */
+  pd_scope_context *below;      /* NULL: none */
+  pd_scope_context *next, **at; /* in the list of all; *at points here */
+  size_t count;                 /* of `values` */
   size_t visible_count;
   const pd__scoped **visible; /* of this scope and those below: the innermost value of each flag,
                                  sorted by the addresses of the flags */
@@ -28,12 +28,25 @@ typedef struct thread {
   pd_scope_context *current; /* read by the thread without the lock; NULL: no scopes */
   saved *attached;           /* the latest first */
   saved *retired;
-  struct thread *previous, *next;
+  struct thread *next, **at; /* in the list of all; *at points here */
 } thread;
 
-/* Ends of lists that are rings. */
-static pd_scope_context contexts = {.previous = &contexts, .next = &contexts};
-static thread threads = {.previous = &threads, .next = &threads};
+static pd_scope_context *contexts;
+static thread *threads;
+
+#define ADD_TO(list, node)                                                                         \
+  do {                                                                                             \
+    (node)->next = (list);                                                                         \
+    (node)->at = &(list);                                                                          \
+    if ((node)->next) (node)->next->at = &(node)->next;                                            \
+    (list) = (node);                                                                               \
+  } while (0)
+
+#define REMOVE(node)                                                                               \
+  do {                                                                                             \
+    *(node)->at = (node)->next;                                                                    \
+    if ((node)->next) (node)->next->at = (node)->at;                                               \
+  } while (0)
 
 static _Thread_local thread *here; /* NULL: this thread has had no scope */
 static pd_scope last;
@@ -87,8 +100,7 @@ static void release(pd_scope_context *context) {
   while (context && --context->references == 0) {
     pd_scope_context *below = context->below;
     for (size_t i = 0; i < context->count; i++) count_value(context->values[i].flag, -1);
-    context->previous->next = context->next;
-    context->next->previous = context->previous;
+    REMOVE(context);
     free(context->visible);
     free(context);
     context = below;
@@ -137,9 +149,7 @@ static pd_scope_context *make(pd_scope_context *below, size_t count) {
   made->visible_count = inherited;
   made->references = 1;
   made->below = hold(below);
-  made->previous = &contexts;
-  made->next = contexts.next;
-  made->next->previous = contexts.next = made;
+  ADD_TO(contexts, made);
   return made;
 }
 
@@ -184,8 +194,7 @@ static void drop_saved(saved **list) {
 }
 
 static void drop_thread(thread *gone) {
-  gone->previous->next = gone->next;
-  gone->next->previous = gone->previous;
+  REMOVE(gone);
   drop_saved(&gone->attached);
   drop_saved(&gone->retired);
   release(gone->current);
@@ -201,7 +210,7 @@ static void leave_thread(void *gone) {
 
 /* The other threads are gone. */
 void pd__scopes_in_child(void) {
-  for (thread *each = threads.next, *next; each != &threads; each = next) {
+  for (thread *each = threads, *next; each; each = next) {
     next = each->next;
     if (each != here) drop_thread(each);
   }
@@ -218,9 +227,7 @@ static thread *enter(void) {
     free(made);
     return NULL;
   }
-  made->previous = &threads;
-  made->next = threads.next;
-  made->next->previous = threads.next = made;
+  ADD_TO(threads, made);
   here = made;
   return made;
 }
@@ -301,7 +308,7 @@ static bool end_in_thread(thread *of, pd_scope number, bool *found) {
 pd_status pd__scope_end(pd_scope number, pd_error *err) {
   bool found = false, done = true;
   if (here) done = end_in_thread(here, number, &found);
-  for (thread *each = threads.next; !found && each != &threads; each = each->next) {
+  for (thread *each = threads; each && !found; each = each->next) {
     if (each != here) done = end_in_thread(each, number, &found);
   }
   if (!done) return pd__fail_memory(err);
@@ -396,7 +403,7 @@ pd_value pd__flag_value_here(const pd_flag *flag) {
 
 void pd__scopes_renew(pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
-  for (pd_scope_context *each = contexts.next; each != &contexts; each = each->next) {
+  for (pd_scope_context *each = contexts; each; each = each->next) {
     for (size_t i = 0; i < each->count; i++) {
       pd__scoped *value = &each->values[i];
       if (value->flag != flag || value->type != def->type || !def->scoped) continue;
