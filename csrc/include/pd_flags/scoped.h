@@ -1,5 +1,5 @@
-/* PD_DEFINE_SCOPED_<type>, PD_DECLARE_SCOPED_<type> and PD_IMPORT_SCOPED_<type>: flags that may have
- * a value of their own in one thread or task. With PD_NO_SHORT_NAMES only the long names exist,
+/* PD_DEFINE_SCOPED_<type>, PD_DECLARE_SCOPED_<type> and PD_IMPORT_SCOPED_<type>: flags that may
+ * have a value of their own in one thread or task. With PD_NO_SHORT_NAMES only the long names exist,
  * PD_FLAG_DEFINE_SCOPED_<type> and so on.
  *
  *     PD_DEFINE_SCOPED_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
@@ -7,8 +7,8 @@
  *
  * They take what PD_DEFINE_<type>, PD_DECLARE_<type> and PD_IMPORT_<type> take. PD_SCOPED(name) is
  * the value in the calling thread: that of its innermost scope with a value for the flag, else that
- * of the process. While no scope anywhere has a value for the flag, that is one load and one
- * test more than the value of another flag takes. In C, FLAGS_alpha_level alone doesn't compile; in C++
+ * of the process. While no scope anywhere has a value for the flag, that is one load and one test
+ * more than the value of another flag takes. In C, FLAGS_alpha_level alone doesn't compile; in C++
  * it converts as other flags do, and FLAGS_alpha_level.get() is the same as PD_SCOPED(alpha_level).
  * Any thread, also in a signal handler.
  *
@@ -21,10 +21,10 @@
 
 PD__BEGIN_C
 
-/* The variable of a scoped flag, in writable memory of its module. The value is of the C type of the
- * flag and begins where the struct begins. The host sets the other fields. A reader loads `find`
+/* The variable of a scoped flag, in writable memory of its module. The value is of the C type of
+ * the flag and begins where the struct begins. The host sets the other fields. A reader loads `find`
  * first: if it is 0, the value is the one here, else the one that find(cell) points to, which is
- * valid until this thread ends or begins a scope. */
+ * valid until this thread opens or ends a scope. */
 typedef struct pd_scoped_cell {
   uint64_t value;
   const void *(*find)(const struct pd_scoped_cell *cell); /* 0 while no scope has a value */
@@ -207,8 +207,9 @@ PD__SCOPED_STRUCT(pd__scoped_double, double)
 PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
 
 /* A string's bytes are written before its pointer is published. */
-#define PD__SCOPED_ORDER(value) \
-  (__builtin_types_compatible_p(__typeof__(value), const char *) ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED)
+#define PD__SCOPED_ORDER(value)                                    \
+  (__builtin_types_compatible_p(__typeof__(value), const char *)   \
+       ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED)
 
 #define PD_SCOPED(name)                                                                 \
   __extension__({                                                                       \
@@ -237,7 +238,8 @@ PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
 #endif /* C */
 
 #define PD__SCOPED_bool(...) \
-  PD__SCOPED(pd__scoped_bool, "bool", PD_TYPE_bool, bool, pd__b, PD__LOW_bool, PD__HIGH_bool, __VA_ARGS__)
+  PD__SCOPED(pd__scoped_bool, "bool", PD_TYPE_bool, bool, pd__b, \
+             PD__LOW_bool, PD__HIGH_bool, __VA_ARGS__)
 #define PD_FLAG_DEFINE_SCOPED_bool(name, ...) \
   PD__SCOPED_bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_FLAG_IMPORT_SCOPED_bool(name, value) \
@@ -251,7 +253,8 @@ PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
 #endif
 
 #define PD__SCOPED_int32(...) \
-  PD__SCOPED(pd__scoped_int32, "int32", PD_TYPE_int32, int32_t, pd__i64, PD__LOW_int32, PD__HIGH_int32, __VA_ARGS__)
+  PD__SCOPED(pd__scoped_int32, "int32", PD_TYPE_int32, int32_t, pd__i64, \
+             PD__LOW_int32, PD__HIGH_int32, __VA_ARGS__)
 #define PD_FLAG_DEFINE_SCOPED_int32(name, ...) \
   PD__SCOPED_int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_FLAG_IMPORT_SCOPED_int32(name, value) \
@@ -265,7 +268,8 @@ PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
 #endif
 
 #define PD__SCOPED_uint32(...) \
-  PD__SCOPED(pd__scoped_uint32, "uint32", PD_TYPE_uint32, uint32_t, pd__u64, PD__LOW_uint32, PD__HIGH_uint32, __VA_ARGS__)
+  PD__SCOPED(pd__scoped_uint32, "uint32", PD_TYPE_uint32, uint32_t, pd__u64, \
+             PD__LOW_uint32, PD__HIGH_uint32, __VA_ARGS__)
 #define PD_FLAG_DEFINE_SCOPED_uint32(name, ...) \
   PD__SCOPED_uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_FLAG_IMPORT_SCOPED_uint32(name, value) \
@@ -279,7 +283,8 @@ PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
 #endif
 
 #define PD__SCOPED_int64(...) \
-  PD__SCOPED(pd__scoped_int64, "int64", PD_TYPE_int64, int64_t, pd__i64, PD__LOW_int64, PD__HIGH_int64, __VA_ARGS__)
+  PD__SCOPED(pd__scoped_int64, "int64", PD_TYPE_int64, int64_t, pd__i64, \
+             PD__LOW_int64, PD__HIGH_int64, __VA_ARGS__)
 #define PD_FLAG_DEFINE_SCOPED_int64(name, ...) \
   PD__SCOPED_int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_FLAG_IMPORT_SCOPED_int64(name, value) \
@@ -293,7 +298,8 @@ PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
 #endif
 
 #define PD__SCOPED_uint64(...) \
-  PD__SCOPED(pd__scoped_uint64, "uint64", PD_TYPE_uint64, uint64_t, pd__u64, PD__LOW_uint64, PD__HIGH_uint64, __VA_ARGS__)
+  PD__SCOPED(pd__scoped_uint64, "uint64", PD_TYPE_uint64, uint64_t, pd__u64, \
+             PD__LOW_uint64, PD__HIGH_uint64, __VA_ARGS__)
 #define PD_FLAG_DEFINE_SCOPED_uint64(name, ...) \
   PD__SCOPED_uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_FLAG_IMPORT_SCOPED_uint64(name, value) \
@@ -307,7 +313,8 @@ PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
 #endif
 
 #define PD__SCOPED_double(...) \
-  PD__SCOPED(pd__scoped_double, "double", PD_TYPE_double, double, pd__f64, PD__LOW_double, PD__HIGH_double, __VA_ARGS__)
+  PD__SCOPED(pd__scoped_double, "double", PD_TYPE_double, double, pd__f64, \
+             PD__LOW_double, PD__HIGH_double, __VA_ARGS__)
 #define PD_FLAG_DEFINE_SCOPED_double(name, ...) \
   PD__SCOPED_double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_FLAG_IMPORT_SCOPED_double(name, value) \
@@ -321,7 +328,8 @@ PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
 #endif
 
 #define PD__SCOPED_string(...) \
-  PD__SCOPED(pd__scoped_string, "string", PD_TYPE_string, const char *, pd__str, PD__LOW_string, PD__HIGH_string, __VA_ARGS__)
+  PD__SCOPED(pd__scoped_string, "string", PD_TYPE_string, const char *, pd__str, \
+             PD__LOW_string, PD__HIGH_string, __VA_ARGS__)
 #define PD_FLAG_DEFINE_SCOPED_string(name, ...) \
   PD__SCOPED_string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
 #define PD_FLAG_IMPORT_SCOPED_string(name, value) \
