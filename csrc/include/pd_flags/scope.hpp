@@ -128,8 +128,8 @@ class scoped_value {
 
 class scope_attach;
 
-/* The scopes of the thread that makes it, for other threads. Copies have the same scopes. Any number
- * of threads may use it at once. */
+/* The scopes of the thread that makes it, for other threads. Copies have the same scopes. Any
+ * number of threads may use it at once. */
 class scope_capture {
  public:
   PD__LOCAL scope_capture() {

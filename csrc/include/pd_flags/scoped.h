@@ -1,6 +1,6 @@
 /* PD_DEFINE_SCOPED_<type>, PD_DECLARE_SCOPED_<type> and PD_IMPORT_SCOPED_<type>: flags that may
- * have a value of their own in one thread or task. With PD_NO_SHORT_NAMES only the long names exist,
- * PD_FLAG_DEFINE_SCOPED_<type> and so on.
+ * have a value of their own in one thread or task. With PD_NO_SHORT_NAMES only the long names
+ * exist, PD_FLAG_DEFINE_SCOPED_<type> and so on.
  *
  *     PD_DEFINE_SCOPED_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
  *     int level(void) { return PD_SCOPED(alpha_level); }
@@ -22,9 +22,9 @@
 PD__BEGIN_C
 
 /* The variable of a scoped flag, in writable memory of its module. The value is of the C type of
- * the flag and begins where the struct begins. The host sets the other fields. A reader loads `find`
- * first: if it is 0, the value is the one here, else the one that find(cell) points to, which is
- * valid until this thread opens or ends a scope. */
+ * the flag and begins where the struct begins. The host sets the other fields. A reader loads
+ * `find` first: if it is 0, the value is the one here, else the one that find(cell) points to. That
+ * is valid until this thread opens or ends a scope. */
 typedef struct pd_scoped_cell {
   uint64_t value;
   const void *(*find)(const struct pd_scoped_cell *cell); /* 0 while no scope has a value */
