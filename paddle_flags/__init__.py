@@ -34,6 +34,7 @@ from paddle_flags.errors import (
     FlagMemoryError,
     FlagNameError,
     FlagParseError,
+    FlagTaskError,
     FlagTypeError,
     FlagUnsupportedError,
     FlagValueError,
@@ -44,6 +45,7 @@ from paddle_flags.errors import (
     PluginValueError,
     ReadOnlyFlagError,
     RefusedModuleWarning,
+    ScopeHidesWarning,
     UndefinedFlagError,
     UnknownVariableWarning,
 )
@@ -52,11 +54,13 @@ TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from paddle_flags import testing as testing
     from paddle_flags._core.checks import check_modules, check_pending, check_values
+    from paddle_flags._core.executor import wrap_executor
     from paddle_flags._core.history import FlagEntry
     from paddle_flags._core.hooks import Hook
     from paddle_flags._core.paths import get_compat_include, get_include
     from paddle_flags._core.plugin import Plugin, load_plugin
     from paddle_flags._core.redefine import undefine
+    from paddle_flags._core.scoped import ScopeContext, capture, scoped
     from paddle_flags._core.types import Type
     from paddle_flags._core.validators import (
         all_or_none,
@@ -112,6 +116,14 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911, PLR0912 - a branch 
         from paddle_flags._core import redefine
 
         return redefine
+    if name == "wrap_executor":
+        from paddle_flags._core import executor
+
+        return executor
+    if name in ("ScopeContext", "capture", "scoped"):
+        from paddle_flags._core import scoped
+
+        return scoped
     if name in (
         "all_or_none",
         "at_least_one",
@@ -210,6 +222,7 @@ __all__ = [
     "FlagMemoryError",
     "FlagNameError",
     "FlagParseError",
+    "FlagTaskError",
     "FlagTypeError",
     "FlagUnsupportedError",
     "FlagValueError",
@@ -222,6 +235,8 @@ __all__ = [
     "PluginValueError",
     "ReadOnlyFlagError",
     "RefusedModuleWarning",
+    "ScopeContext",
+    "ScopeHidesWarning",
     "Type",
     "UndefinedFlagError",
     "UnknownVariableWarning",
@@ -232,6 +247,7 @@ __all__ = [
     "at_least_one",
     "bridge",
     "bridge_absl",
+    "capture",
     "check_modules",
     "check_pending",
     "check_values",
@@ -253,8 +269,10 @@ __all__ = [
     "reload",
     "required",
     "reset",
+    "scoped",
     "sync",
     "undefine",
     "validator",
     "watch",
+    "wrap_executor",
 ]  # not set: `from paddle_flags import *` leaves Python's own alone

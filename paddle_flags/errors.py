@@ -89,6 +89,10 @@ class PluginValueError(FlagValueError):
     """The plugin, which stays loaded."""
 
 
+class FlagTaskError(FlagError, RuntimeError):
+    """A `with` block of scoped values in code that leaves it open when it is suspended."""
+
+
 class FlagUnsupportedError(FlagError, NotImplementedError):
     """The copy of the library that hosts the registry is too old for this function."""
 
@@ -109,6 +113,13 @@ class UnknownVariableWarning(UserWarning):
 
 class DeprecatedFlagWarning(FlagWarning, FutureWarning):
     """A deprecated or retired flag, or an old name of a flag, was used."""
+
+
+class ScopeHidesWarning(FlagWarning):
+    """A flag was set for the process by a thread that doesn't see the new value.
+
+    The thread is in a scope that gives the flag another value.
+    """
 
 
 class RefusedModuleWarning(FlagWarning):

@@ -50,6 +50,7 @@ CALLS = """
     close fstat open pread read readlink stat secure_getenv __errno_location
     dl_iterate_phdr getauxval dladdr dlclose dlerror dlinfo dlopen
     poll syscall
+    pthread_key_create pthread_setspecific
     pthread_mutex_lock pthread_mutex_unlock pthread_once sched_yield
     pthread_rwlock_rdlock pthread_rwlock_unlock pthread_rwlock_wrlock __tls_get_addr
     __register_atfork __cxa_finalize __gmon_start__

@@ -200,7 +200,8 @@ typedef union pd_value {
   X(ENVIRONMENT, 2, 200, "environment")                                        \
   X(ARGV, 3, 300, "argv")                                                      \
   X(RUNTIME, 4, 500, "run time")                                               \
-  X(OVERRIDE, 5, 600, "override")
+  X(OVERRIDE, 5, 600, "override")                                              \
+  X(SCOPE, 6, 700, "scope")
 
 #define PD_SOURCE_ENUM(name, number, rank, text) PD_SOURCE_##name = number,
 typedef enum pd_source { PD_SOURCE_MAP(PD_SOURCE_ENUM) } pd_source;
@@ -307,7 +308,8 @@ typedef enum pd_kind {
 #define PD_LATER_MARKS(X)                                                      \
   X(required, "required", "a command line without a value for it is an error") \
   X(optional, "optional", "its default stands for no value")                   \
-  X(multi, "multi", "a list to which each use on a command line adds")
+  X(multi, "multi", "a list to which each use on a command line adds")         \
+  X(scoped, "scoped", "may have a value of its own in a thread or task")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
 
 /* X(name, label, TEXT or NAMES, what it means): text, or NULL. NAMES are separated by |. */
@@ -330,7 +332,7 @@ typedef enum pd_kind {
 /* The later marks, and room for more of them. */
 #define PD__LATER_MARK_FIELDS                                                  \
   PD_LATER_MARKS(PD__MARK_FIELD)                                               \
-  uint8_t reserved[7 PD_LATER_MARKS(PD__MARK_LESS)];
+  uint8_t reserved[6 PD_LATER_MARKS(PD__MARK_LESS)];
 
 /* One definition. The PD_DEFINE macros build it at compile time. For pd_flag_register, fill it
  * with pd_flag_def_init and set the fields that you need. `T` is the type of the three values:
@@ -360,6 +362,7 @@ typedef enum pd_kind {
   bool assignable;        /* code of the module assigns to the cell: the next call about \
                              the flag takes the value over, as it is, as set at run time */ \
   PD__LATER_MARK_FIELDS                                                        \
+  bool scoped_cell;       /* the cell is a pd_scoped_cell, as a scoped flag's must be */ \
   PD_LATER_TEXTS(PD__TEXT_FIELD)                                               \
   pd_converter convert; /* of a string; or NULL. `context` is its context too */
 
@@ -451,6 +454,7 @@ typedef struct pd_flag_info {
   bool frozen;            /* by pd_flag_freeze, or startup-only after startup */
   PD_FIRST_MARKS(PD__MARK_FIELD) /* these follow pd_flag_def */
   PD__LATER_MARK_FIELDS
+  uint8_t reserved_too;
   PD_FIRST_TEXTS(PD__TEXT_FIELD)
   PD_LATER_TEXTS(PD__TEXT_FIELD)
   void *context;          /* of the definition */
@@ -599,6 +603,68 @@ PD_API pd_status pd_override_push(const pd_assignment *items, size_t count,
 PD_API pd_status pd_override_pop(pd_override override, pd_error *err);
 
 /* ------------------------------------------------------------------------
+ * Scopes: values of one thread or task
+ *
+ * A flag that PD_DEFINE_SCOPED_<type> defines can have a value of its own in one thread, until the
+ * scope that gives it ends. Such a value hides all others in its thread, also those of overrides.
+ * Every function that sets a flag is about the value of the process, which the scope leaves alone:
+ * if it hides that value from the thread that sets it, a warning says so, PD_WARNING_HIDDEN.
+ * PD_SCOPED, pd_flag_get_<type>, pd_flag_get_text, and the source of pd_flag_get_info are
+ * about the thread that calls; pd_flag_get_entry begins with the values of its scopes. Flagfiles and
+ * reports have the values of the process, and so does pd_flag_get_address.
+ *
+ * A thread's open scopes are its context. Other threads get it by pd_scope_capture and
+ * pd_scope_attach: those of a pool, for example, or of OpenMP.
+ *
+ *     pd_scope_context *context;                       on one thread:
+ *     pd_scope_capture(&context, &err);
+ *
+ *     pd_scope attached;                               on another:
+ *     pd_scope_attach(context, &attached, &err);
+ *     work();
+ *     pd_scope_detach(attached, &err);
+ *
+ *     pd_scope_release(context);                       once nobody will attach it any more
+ *
+ * The scopes of a thread end with it. A forked child has those of the thread that forked. If the
+ * module of a flag leaves, the values in scopes wait; they come back with the flag if its new
+ * definition allows them. Watchers aren't called.
+ */
+
+/* The number of a scope, or of an attached context. Never 0. */
+typedef uint64_t pd_scope;
+
+/* The scopes of a thread at one moment; NULL: none. It doesn't change, and keeps its values when
+ * the scopes in it end. */
+typedef struct pd_scope_context pd_scope_context;
+
+/* Give flags values in the calling thread until the scope is popped, all or nothing; checked as by
+ * pd_batch_set, by the validators too. `origin` says the place; its source is always scope. Errors
+ * as of pd_batch_set; PD_ERR_TYPE: a flag is not scoped, and the message says how to declare it. */
+PD_API pd_status pd_scope_push(const pd_assignment *items, size_t count, const pd_origin *origin,
+                               pd_error_list *errors, pd_scope *out, pd_error *err);
+
+/* End a scope: in the calling thread, if it is open there, else in the one where it is. Scopes may
+ * end in any order. Captured contexts keep its values. PD_ERR_ARGUMENT: no thread has it open.
+ * PD_ERR_MEMORY: the scope goes on; only if it isn't the latest one of its thread. */
+PD_API pd_status pd_scope_pop(pd_scope scope, pd_error *err);
+
+/* Capture the context of the calling thread. You own it: release it when nobody will attach it any
+ * more. Those that have attached it keep what they need. */
+PD_API pd_status pd_scope_capture(pd_scope_context **out, pd_error *err);
+PD_API void pd_scope_release(pd_scope_context *context);
+
+/* Replace the context of the calling thread by a captured one (NULL: no scopes), and put back what
+ * was there. Scopes that were opened between the two end. pd_scope_detach is for the thread that
+ * attached. PD_ERR_ARGUMENT: it has not attached that, or has detached it before. */
+PD_API pd_status pd_scope_attach(pd_scope_context *context, pd_scope *out, pd_error *err);
+PD_API pd_status pd_scope_detach(pd_scope attached, pd_error *err);
+
+/* For runtimes that switch tasks on a thread: make `context` (NULL: no scopes) that of the calling
+ * thread, and get the one that it had. You give away a reference to the one, and own the other. */
+PD_API pd_status pd_scope_switch(pd_scope_context *context, pd_scope_context **out, pd_error *err);
+
+/* ------------------------------------------------------------------------
  * Validators and watchers
  */
 
@@ -693,7 +759,8 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
 #define PD_WARNING_MAP(X)                                                      \
   X(GENERAL, 0, "by pd_warning_report")                                        \
   X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used") \
-  X(REFUSED, 2, "a module was refused, and no pd_module_load returns that")
+  X(REFUSED, 2, "a module was refused, and no pd_module_load returns that")    \
+  X(HIDDEN, 3, "a thread set a flag to which a scope of its own gives a value")
 
 #define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
 typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;

@@ -21,6 +21,8 @@
  * Errors are values: pd::status and pd::result<T>. `.or_throw()` and `.value_or_throw()` turn them
  * into exceptions. This header compiles with -fno-exceptions and -fno-rtti.
  *
+ * pd_flags/scope.hpp: values of one thread for flags of PD_DEFINE_SCOPED_<type>, pd::scoped_value.
+ *
  * Threads: as in pd_flags.h. */
 #ifndef PD_FLAGS_HPP
 #define PD_FLAGS_HPP
@@ -33,6 +35,7 @@
 
 #include <pd_flags/hosting.hpp>
 #include <pd_flags/op.hpp>
+#include <pd_flags/scope.hpp>
 
 #include <pd_flags/names_pop.h>
 

@@ -10,8 +10,9 @@
  * place ever holds a value of another kind. */
 enum { TEXT, TRUTH, NUMBER, PLACES };
 
-/* A state is the type, and above it the type of a list's items. */
-enum { TYPE_BITS = 0x7, ITEM_SHIFT = 4 };
+/* A state is the type, above it the type of a list's items, and above that whether to ask the
+ * library for the value. */
+enum { TYPE_BITS = 0x7, ITEM_SHIFT = 4, ASK = 0x80 };
 
 /* Not tracked by the garbage collector, as there may be a hundred thousand flags: every cycle
  * through a flag also runs through the globals of a module, and ends with them. */
@@ -31,6 +32,7 @@ typedef struct flag_object {
   uint64_t bits;
   uint32_t known; /* a generation */
   char sensitive;
+  char scoped; /* the flag is scoped, and not optional */
 } flag_object;
 
 static fast_state *state_of(const flag_object *self) {
@@ -45,7 +47,7 @@ static uint8_t load_whole_state(const flag_object *self) {
 }
 
 static uint8_t load_state(const flag_object *self) {
-  return load_whole_state(self) & (uint8_t)~PD_STATE_UNSET;
+  return load_whole_state(self) & (uint8_t) ~(PD_STATE_UNSET | ASK);
 }
 
 /* Returns the memory of a value of the type in `state`. NULL if it isn't plain. */
@@ -79,7 +81,7 @@ static uint32_t load_known(const flag_object *self) {
 /* Takes over what is known of the definition with that number. Returns false if that is what was
  * known. */
 static bool know(flag_object *self, uint32_t generation, PyObject *kind, PyObject *type,
-                 bool sensitive) {
+                 bool sensitive, bool scoped) {
   bool fresh;
   PyObject *old_kind, *old_type, *made = NULL;
   Py_XINCREF(kind);
@@ -95,6 +97,7 @@ static bool know(flag_object *self, uint32_t generation, PyObject *kind, PyObjec
   self->kind = kind;
   self->type = type;
   self->sensitive = sensitive;
+  self->scoped = scoped;
   __atomic_store_n(&self->known, generation, __ATOMIC_RELEASE);
   FAST_END_SECTION();
   Py_XDECREF(old_kind);
@@ -143,7 +146,7 @@ static bool look_again(flag_object *self) {
   pd_flag_info info;
   if (!get_info(self, &info)) return false;
   if (!info.context) { /* no definition of a Type is without one */
-    know(self, info.generation, NULL, NULL, info.sensitive);
+    know(self, info.generation, NULL, NULL, info.sensitive, info.scoped && !info.optional);
   } else {
     PyObject *done = PyObject_CallMethod((PyObject *)self, "_look_again", NULL);
     if (!done) PyErr_Clear();
@@ -187,7 +190,7 @@ static PyObject *make_value(flag_object *self, uint32_t generation, uint8_t stat
  * that no copy of it is left: nothing is kept of that. */
 static PyObject *read_made(flag_object *self, uint32_t generation, uint8_t whole,
                            const void *cell) {
-  uint8_t state = whole & (uint8_t)~PD_STATE_UNSET;
+  uint8_t state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
   uint64_t bits = fast_bits((pd_type)(state & TYPE_BITS), cell);
   if (load_whole_state(self) != whole || load_generation(self) != generation) return NULL;
   PyObject *value = kept_value(self, generation, bits);
@@ -195,15 +198,27 @@ static PyObject *read_made(flag_object *self, uint32_t generation, uint8_t whole
   return make_value(self, generation, state, bits);
 }
 
+#define GET(name, number, ctype, member)                                                           \
+  case PD_TYPE_##name:                                                                             \
+    return pd_flag_get_##name(self->handle, (ctype *)value, NULL) == PD_OK;
+
+/* Copies the value that this thread sees; takes no lock. */
+static bool get_here(const flag_object *self, uint8_t state, uint64_t *value) {
+  switch ((pd_type)(state & TYPE_BITS)) { PD_TYPE_MAP(GET) }
+  return false;
+}
+
 PyObject *fast_flag_read(PyObject *flag) {
   flag_object *self = (flag_object *)flag;
-  uint8_t whole = load_whole_state(self), state = whole & (uint8_t)~PD_STATE_UNSET;
+  uint8_t whole = load_whole_state(self), state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
+  uint64_t here;
   bool list = is_list(state);
   if (state == 0 || (state > FAST_TYPES && !list)) return NULL;
-  if (whole & PD_STATE_UNSET) Py_RETURN_NONE;
-  const void *cell = cell_of(self, state);
+  if (whole & PD_STATE_UNSET && !(whole & ASK)) Py_RETURN_NONE;
+  const void *cell = whole & ASK ? &here : cell_of(self, state);
   if (!cell) return NULL;
   if (!is_known(self)) return NULL;
+  if (whole & ASK && !(self->scoped && get_here(self, state, &here))) return NULL;
   uint32_t generation = load_known(self);
   if (list || self->type) return read_made(self, generation, whole, cell);
   PyObject *value = fast_from_cell((pd_type)state, cell);
@@ -415,15 +430,16 @@ static PyObject *get_known(PyObject *object, void *Py_UNUSED(closure)) {
   return Py_BuildValue("(NO)", kind, sensitive ? Py_True : Py_False);
 }
 
-/* _know(generation, kind, type, sensitive): see know(). */
+/* _know(generation, kind, type, sensitive, scoped): see know(). */
 static PyObject *know_method(PyObject *self, PyObject *arguments) {
   unsigned long generation;
   PyObject *kind, *type;
-  int sensitive;
-  if (!PyArg_ParseTuple(arguments, "kOOp:_know", &generation, &kind, &type, &sensitive))
+  int sensitive, scoped;
+  if (!PyArg_ParseTuple(arguments, "kOOpp:_know", &generation, &kind, &type, &sensitive, &scoped))
     return NULL;
   if (type == Py_None) type = NULL;
-  return PyBool_FromLong(know((flag_object *)self, (uint32_t)generation, kind, type, sensitive));
+  return PyBool_FromLong(
+      know((flag_object *)self, (uint32_t)generation, kind, type, sensitive, scoped));
 }
 
 static PyGetSetDef getset[] = {

@@ -1,4 +1,4 @@
-/* Pushing an override of plain values. */
+/* Pushing an override, or a scope, of plain values. */
 #include "fast.h"
 
 enum { MOST = 8 }; /* flags of an override; more are not plain */
@@ -29,13 +29,14 @@ static bool take(fast_state *state, PyObject *wanted, values *taken) {
 }
 
 /* Releases the GIL, as a set does. */
-static PyObject *push(const values *taken, const pd_origin *origin, PyObject *refused) {
+static PyObject *push(const values *taken, const pd_origin *origin, bool scoped,
+                      PyObject *refused) {
   pd_error err;
   pd_error_list *errors = pd_error_list_new();
-  pd_override number = 0;
+  uint64_t number = 0; /* a pd_override or a pd_scope */
   PyThreadState *thread = PyEval_SaveThread();
-  pd_status status =
-      pd_override_push(taken->items, (size_t)taken->count, origin, errors, &number, &err);
+  pd_status status = (scoped ? pd_scope_push : pd_override_push)(taken->items, (size_t)taken->count,
+                                                                 origin, errors, &number, &err);
   PyEval_RestoreThread(thread);
   PyObject *result = status == PD_OK
                          ? PyLong_FromUnsignedLongLong(number)
@@ -50,14 +51,15 @@ PyObject *fast_push(PyObject *module, PyObject *arguments) {
   PyObject *wanted, *file, *refused;
   pd_origin origin = {.source = PD_SOURCE_RUNTIME};
   values taken = {.count = 0};
-  if (!PyArg_ParseTuple(arguments, "O!OIO:push", &PyList_Type, &wanted, &file, &origin.line,
-                        &refused)) {
+  int scoped;
+  if (!PyArg_ParseTuple(arguments, "O!OIOp:push", &PyList_Type, &wanted, &file, &origin.line,
+                        &refused, &scoped)) {
     return NULL;
   }
   PyObject *result = Py_None;
   origin.place = fast_stored(state, file);
   if (origin.place && take(state, wanted, &taken)) {
-    result = push(&taken, &origin, refused);
+    result = push(&taken, &origin, scoped, refused);
   } else {
     Py_INCREF(result);
   }

@@ -41,15 +41,21 @@ def push(wanted: list[Assignment], where: tuple[str, int]) -> int:
 
     The caller has yet to settle.
     """
-    number = _push(wanted, *where, _not_pushed)
-    return _change(wanted, origin_at(where), push=True) if number is None else number
+    number = _push(wanted, *where, _not_pushed, False)  # noqa: FBT003 - of C, by position
+    return _change(wanted, origin_at(where), lib.pd_override_push) if number is None else number
 
 
-def _change(wanted: list[Assignment], at: tuple[Any, Any], *, push: bool = False) -> int:
-    """Assign without settling; with `push`, as an override, whose number the caller then owns."""
+def open_scope(wanted: list[Assignment], where: tuple[str, int]) -> int:
+    """Open a scope with all values or none, as `push` does an override."""
+    number = _push(wanted, *where, _not_pushed, True)  # noqa: FBT003
+    return _change(wanted, origin_at(where), lib.pd_scope_push) if number is None else number
+
+
+def _change(wanted: list[Assignment], at: tuple[Any, Any], push: Any = None) -> int:
+    """Assign without settling; with `push`, by that function of C, whose number is returned."""
     while True:
         try:
-            return _assign_once(wanted, at, push=push)
+            return _assign_once(wanted, at, push)
         except FlagError:
             # Types are known from the last time; look again before giving up.
             flags = [flag for flag, _ in wanted if not isinstance(flag, FlagError)]
@@ -92,7 +98,7 @@ def origin_at(where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME) -> tu
     return ffi.new("pd_origin *", (source, line, place)), place
 
 
-def _assign_once(wanted: list[Assignment], at: tuple[Any, Any], *, push: bool) -> int:
+def _assign_once(wanted: list[Assignment], at: tuple[Any, Any], push: Any) -> int:
     origin, _place = at  # which the origin points at
     made = Assignments(len(wanted))
     refused: list[FlagError] = []  # C refuses the same, as they have no flag there
@@ -101,11 +107,11 @@ def _assign_once(wanted: list[Assignment], at: tuple[Any, Any], *, push: bool) -
             _fill(made, index, flag, value, origin.source)
         except FlagError as error:
             refused.append(error)
-    number = ffi.new("pd_override *")
+    number = ffi.new("uint64_t *")
     errors = ErrorList()
     err = new_error()
     if push:
-        status = lib.pd_override_push(made.items, len(wanted), origin, errors.pointer, number, err)
+        status = push(made.items, len(wanted), origin, errors.pointer, number, err)
     else:
         status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
     if status != lib.PD_OK:

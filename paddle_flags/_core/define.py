@@ -78,6 +78,7 @@ def _define_with(
     required: bool = False,
     optional: bool = False,
     multi: bool = False,
+    scoped: bool = False,
     category: str | None = None,
     aliases: Iterable[str] = (),
     deprecated: str | None = None,
@@ -90,7 +91,7 @@ def _define_with(
     choices = () if choices is None else choices
     # attributes: made by tools/lists.py
     marks: tuple[bool, ...] = (
-        hidden, read_only, startup_only, sensitive, experimental, required, optional, multi,
+        hidden, read_only, startup_only, sensitive, experimental, required, optional, multi, scoped,
     )  # fmt: skip
     texts: tuple[Any, ...] = (
         choices, category, aliases, unit, deprecated, retired, old_names, metavar,

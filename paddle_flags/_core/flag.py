@@ -114,6 +114,16 @@ class Flag(FlagBase[T]):
 
     # ---- value: the property itself, and `source`, are those of FlagBase ----
 
+    @property
+    def process_value(self) -> T:
+        """The value without the scopes of this thread, which `value` is in their absence."""
+        entry = self._entry()
+        index = 0
+        while entry.origin.source == lib.PD_SOURCE_SCOPE:
+            index += 1
+            entry = self._entry(index)
+        return self.from_entry(entry)
+
     def set_from_string(self, text: str) -> None:
         """Set the value from text, written as on a command line.
 
@@ -377,6 +387,11 @@ class Flag(FlagBase[T]):
         """A list to which each use on a command line adds."""
         return bool(self._info().multi)
 
+    @property
+    def scoped(self) -> bool:
+        """May have a value of its own in a thread or task."""
+        return bool(self._info().scoped)
+
     # end of marks
 
     @property
@@ -404,11 +419,11 @@ class Flag(FlagBase[T]):
         expect(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
 
-    def _entry(self) -> Any:
-        """Return the current value, with all that it takes to read it, as a `pd_flag_entry *`."""
+    def _entry(self, index: int = 0) -> Any:
+        """Return a value of the history, with all that it takes to read it: a `pd_flag_entry *`."""
         entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
         err = new_error()
-        expect(lib.pd_flag_get_entry(self.handle, 0, entry, err), err)
+        expect(lib.pd_flag_get_entry(self.handle, index, entry, err), err)
         return entry
 
     def _facts(self) -> tuple[ValueType, bool]:
@@ -422,7 +437,8 @@ class Flag(FlagBase[T]):
     def _look_up(self) -> tuple[ValueType, bool, bool]:
         info = self._info()
         kind = typed_kind_of(info)
-        changed = self._know(info.generation, kind, kind.via, info.sensitive)
+        scoped = info.scoped and not info.optional
+        changed = self._know(info.generation, kind, kind.via, info.sensitive, scoped)
         return kind, bool(info.sensitive), changed
 
     # ---- what FlagBase leaves to Python ----

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         required: bool
         optional: bool
         multi: bool
+        scoped: bool
         category: str | None
         aliases: Iterable[str]
         deprecated: str | None
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 # Attributes that are true or false, in the order of the C struct.
 FIRST_MARKS = ("hidden", "read_only", "startup_only", "sensitive", "experimental")
-LATER_MARKS = ("required", "optional", "multi")
+LATER_MARKS = ("required", "optional", "multi", "scoped")
 
 # Their names in reports, and their meanings.
 MARKS = {
@@ -44,6 +45,7 @@ MARKS = {
     "required": "required",
     "optional": "optional",
     "multi": "multi",
+    "scoped": "scoped",
 }
 ABOUT_MARKS = {
     "hidden": "left out of listings and help",
@@ -54,6 +56,7 @@ ABOUT_MARKS = {
     "required": "a command line without a value for it is an error",
     "optional": "its default stands for no value",
     "multi": "a list to which each use on a command line adds",
+    "scoped": "may have a value of its own in a thread or task",
 }
 
 # Attributes that are text, and whether that is a list of names separated by |.

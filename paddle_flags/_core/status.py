@@ -168,6 +168,7 @@ _WARNINGS: dict[int, type[Warning]] = {
     lib.PD_WARNING_GENERAL: errors.FlagWarning,
     lib.PD_WARNING_DEPRECATED: errors.DeprecatedFlagWarning,
     lib.PD_WARNING_REFUSED: errors.RefusedModuleWarning,
+    lib.PD_WARNING_HIDDEN: errors.ScopeHidesWarning,
 }
 
 

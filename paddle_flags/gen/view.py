@@ -63,6 +63,23 @@ class View:
         return c_type(self.flag.type)
 
     @property
+    def scoped(self) -> bool:
+        """Whether the flag may have values of one thread."""
+        return "scoped" in self.flag.attributes
+
+    @property
+    def c_kind(self) -> str:
+        """What follows PD_DEFINE_ and PD_DECLARE_."""
+        return f"SCOPED_{self.flag.type}" if self.scoped else self.flag.type
+
+    @property
+    def c_value_of_process(self) -> str:
+        """The value for all threads, in C."""
+        if not self.scoped:
+            return f"FLAGS_{self.name}"
+        return f"__atomic_load_n(&FLAGS_{self.name}.value, __ATOMIC_ACQUIRE)"
+
+    @property
     def watcher(self) -> str:
         """The C function that sets what the flag implies."""
         return f"{self.set_name}_watch_{self.name}"
@@ -101,7 +118,8 @@ class View:
         yield from self._c_marks(header.LATER_MARKS)
 
     def _c_marks(self, order: tuple[str, ...]) -> Iterator[str]:
-        return (f".{name} = true" for name in order if name in self.flag.attributes)
+        marks = (name for name in order if name in self.flag.attributes)
+        return (f".{name} = true" for name in marks if name != "scoped")
 
     @property
     def python_type(self) -> str:

@@ -92,6 +92,7 @@ TEST(json_has_every_property_of_a_flag_and_all_its_values) {
                                      "      \"required\": false,\n"
                                      "      \"optional\": false,\n"
                                      "      \"multi\": false,\n"
+                                     "      \"scoped\": false,\n"
                                      "      \"frozen\": false,\n"
                                      "      \"history\": [\n"
                                      "        {\n"

@@ -26,6 +26,7 @@
 
 typedef int parse_function(int argc, char **argv, char *message);
 typedef int set_function(const char *name, const char *text, char *message);
+typedef int scope_function(const char *text, char *message);
 typedef void again_function(void);
 typedef int number_function(void);
 typedef const char *text_function(void);
@@ -36,8 +37,10 @@ typedef struct module {
   void *handle;
   parse_function *parse; /* NULL: brings no copy of the library */
   set_function *set;
+  scope_function *scope; /* NULL also for other libraries */
   again_function *again; /* NULL but for libraries that want to parse once more */
   number_function *own_level, *other_level, *common;
+  number_function *scoped; /* NULL for other libraries */
   text_function *own_mode;
 } module;
 
@@ -86,7 +89,19 @@ int host_set(const char *name, const char *text, char *why) {
   snprintf(why, sizeof message, "%s", err.message);
   return status;
 }
-static module program = {.name = "", .parse = host_parse, .set = host_set};
+
+static int host_scope(const char *text, char *why) {
+  static pd_scope scope;
+  pd_error err = {PD_OK, ""};
+  pd_assignment item = {.text = text};
+  pd_status status = pd_flag_find("a_scoped", &item.flag, &err);
+  if (status == PD_OK) {
+    status = text ? pd_scope_push(&item, 1, NULL, NULL, &scope, &err) : pd_scope_pop(scope, &err);
+  }
+  snprintf(why, sizeof message, "%s", err.message);
+  return status;
+}
+static module program = {.name = "", .parse = host_parse, .set = host_set, .scope = host_scope};
 #else
 static module program = {.name = ""};
 #endif
@@ -101,6 +116,8 @@ static void find_functions(module *m) {
   *(void **)&m->parse = symbol(m, "_parse");
   *(void **)&m->set = symbol(m, "_set");
   *(void **)&m->again = symbol(m, "_again");
+  *(void **)&m->scope = symbol(m, "_scope");
+  *(void **)&m->scoped = symbol(m, "_scoped");
   *(void **)&m->own_level = symbol(m, "_own_level");
   *(void **)&m->own_mode = symbol(m, "_own_mode");
   *(void **)&m->other_level = symbol(m, "_other_level");
@@ -161,6 +178,19 @@ static void set(const module *by, const char *name, const char *text) {
   if (by->set(name, text, message) != 0) split(name);
 }
 
+/* Open a scope from one copy and look from everywhere. */
+enum { HOST_IS_OLDER = 16 }; /* PD_ERR_UNSUPPORTED */
+static void scope(const module *by, const module *a, const module *b) {
+  int status = by->scope ? by->scope("7", message) : HOST_IS_OLDER;
+  if (status == HOST_IS_OLDER) return;
+  if (status != 0) split("opening a scope");
+  expect_number("the scoped value in a", a->scoped(), 7);
+  expect_number("the scoped value in b", b->scoped(), 7);
+  if (by->scope(NULL, message) != 0) split("ending a scope");
+  expect_number("the scoped flag in a", a->scoped(), 1);
+  expect_number("the scoped flag in b", b->scoped(), 1);
+}
+
 /* Set all flags from one copy and look from everywhere. */
 static void set_all(const module *by, const module *a, const module *b, int base) {
   char a_level[8], b_level[8], common[8];
@@ -174,6 +204,7 @@ static void set_all(const module *by, const module *a, const module *b, int base
   set(by, "a_mode", "am2");
   set(by, PEER ? "b_mode" : "b-mode", "bm2");
   check(a, b, &(values){base, base + 1, base + 2, "am2", "bm2"});
+  scope(by, a, b);
 }
 
 static void reload(module *a, module *b, const char *mode, const values *now) {

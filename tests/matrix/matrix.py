@@ -127,6 +127,7 @@ class Builder:
             f"-DIS_A={int(letter == 'a')}",
             f"-DHAS_COMMON={int(common)}",
             f"-DCOPY={int(bool(join.copy))}",
+            f"-DSCOPES={int(join.copy != 'older')}",
         ]
         sources = [HERE / "plugin.c", *([HERE / "common.c"] if common else [])]
         library = self.link(join.copy) if join.copy else []

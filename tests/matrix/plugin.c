@@ -1,5 +1,6 @@
 /* A plugin of the matrix, compiled twice: X is a or b, Y the other one. With
- * COPY it links the library, and can parse and set like a host. */
+ * COPY it links the library, and can parse and set like a host; with SCOPES that isn't an older
+ * version, which lacks them. */
 #include <pd_flags.h>
 #include <stdio.h>
 
@@ -19,6 +20,9 @@
 PD_DEFINE_int32(a_level, 1, "Level of a", .min = 0, .max = 99);
 PD_DEFINE_string(a_mode, "none", "Mode of a", .choices = "none|am|am2");
 PD_IMPORT_int32(b_level, -1);
+PD_DEFINE_SCOPED_int32(a_scoped, 1, "Another value in one thread");
+#define SCOPED PD_SCOPED(a_scoped)
+#define SCOPED_FLAG PD_SCOPED_FLAG(a_scoped)
 #define OWN_LEVEL FLAGS_a_level
 #define OWN_MODE FLAGS_a_mode
 #define OTHER_LEVEL FLAGS_b_level
@@ -26,6 +30,9 @@ PD_IMPORT_int32(b_level, -1);
 PD_DEFINE_int32(b_level, 1, "Level of b", .min = 0, .max = 99);
 PD_DEFINE_string(b_mode, "none", "Mode of b", .choices = "none|bm|bm2");
 PD_IMPORT_int32(a_level, -1);
+PD_IMPORT_SCOPED_int32(a_scoped, 1);
+#define SCOPED PD_SCOPED(a_scoped)
+#define SCOPED_FLAG PD_SCOPED_FLAG(a_scoped)
 #define OWN_LEVEL FLAGS_b_level
 #define OWN_MODE FLAGS_b_mode
 #define OTHER_LEVEL FLAGS_a_level
@@ -46,6 +53,23 @@ EXPORT int NAME(_other_level)(void);
 EXPORT int NAME(_other_level)(void) { return OTHER_LEVEL; }
 EXPORT int NAME(_common)(void);
 EXPORT int NAME(_common)(void) { return FLAGS_common_n; }
+
+EXPORT int NAME(_scoped)(void);
+EXPORT int NAME(_scoped)(void) { return SCOPED; }
+
+#if COPY && SCOPES
+/* With a text, opens a scope of this thread; with NULL, ends it. */
+EXPORT int NAME(_scope)(const char *text, char *message);
+EXPORT int NAME(_scope)(const char *text, char *message) {
+  static pd_scope scope;
+  pd_error err = {PD_OK, ""};
+  pd_assignment item = {SCOPED_FLAG, text, PD_TYPE_int32, {0}};
+  pd_status status =
+      text ? pd_scope_push(&item, 1, NULL, NULL, &scope, &err) : pd_scope_pop(scope, &err);
+  snprintf(message, 1020, "%s", err.message);
+  return status;
+}
+#endif
 
 #if COPY
 EXPORT int NAME(_parse)(int argc, char **argv, char *message);

@@ -64,6 +64,7 @@ class WindowsBuilder:
             f"-DIS_A={int(letter == 'a')}",
             f"-DHAS_COMMON={int(common)}",
             f"-DCOPY={int(bool(join.copy))}",
+            f"-DSCOPES={int(join.copy != 'older')}",
         ]
         sources = [HERE / "plugin.c", *([HERE / "common.c"] if common else [])]
         language = ["-static", "-x", "c++"] if join.compiler == "g++" else []

@@ -76,6 +76,27 @@ PD_DECLARE_int64(c_int64);
 PD_DECLARE_uint64(c_uint64);
 PD_DECLARE_double(c_double);
 PD_DECLARE_string(c_string);
+PD_DEFINE_SCOPED_bool(s_bool, true, "A bool");
+PD_DEFINE_SCOPED_int32(s_int32, -5, "An int32", .min = -9, .max = 9, .category = "Numbers");
+PD_DEFINE_SCOPED_uint32(s_uint32, 5, "A uint32", .max = 4000000000u);
+PD_DEFINE_SCOPED_int64(s_int64, -5000000000, "An int64", .unit = "bytes", .required = true);
+PD_DEFINE_SCOPED_uint64(s_uint64, 18446744073709551615u, NULL);
+PD_DEFINE_SCOPED_double(s_double, 0.5, "A double", .validate = is_fine, .watch = has_changed);
+PD_DEFINE_SCOPED_string(s_string, "1,2", "A list", .list = PD_TYPE_int64);
+PD_IMPORT_SCOPED_bool(t_bool, false);
+PD_IMPORT_SCOPED_int32(t_int32, -5);
+PD_IMPORT_SCOPED_uint32(t_uint32, 5);
+PD_IMPORT_SCOPED_int64(t_int64, -5);
+PD_IMPORT_SCOPED_uint64(t_uint64, 5);
+PD_IMPORT_SCOPED_double(t_double, 2);
+PD_IMPORT_SCOPED_string(t_string, "b");
+PD_DECLARE_SCOPED_bool(u_bool);
+PD_DECLARE_SCOPED_int32(u_int32);
+PD_DECLARE_SCOPED_uint32(u_uint32);
+PD_DECLARE_SCOPED_int64(u_int64);
+PD_DECLARE_SCOPED_uint64(u_uint64);
+PD_DECLARE_SCOPED_double(u_double);
+PD_DECLARE_SCOPED_string(u_string);
 const char *reads(bool *b, int32_t *i, uint32_t *u, int64_t *l, uint64_t *m, double *d);
 const char *reads(bool *b, int32_t *i, uint32_t *u, int64_t *l, uint64_t *m, double *d) {
   *b = FLAGS_a_bool && FLAGS_b_bool && !FLAGS_c_bool;
@@ -85,6 +106,17 @@ const char *reads(bool *b, int32_t *i, uint32_t *u, int64_t *l, uint64_t *m, dou
   *m = FLAGS_a_uint64 + FLAGS_b_uint64 + FLAGS_c_uint64;
   *d = FLAGS_a_double + FLAGS_b_double + FLAGS_c_double;
   return *FLAGS_a_string ? FLAGS_b_string : FLAGS_c_string;
+}
+const char *scoped(bool *b, int32_t *i, uint32_t *u, int64_t *l, uint64_t *m, double *d);
+const char *scoped(bool *b, int32_t *i, uint32_t *u, int64_t *l, uint64_t *m, double *d) {
+  *b = PD_SCOPED(s_bool) && PD_SCOPED(t_bool) && !PD_SCOPED(u_bool);
+  *i = PD_SCOPED(s_int32) > PD_SCOPED(t_int32) ? PD_SCOPED(u_int32) : FLAGS_bare + 1;
+  *u = PD_SCOPED(s_uint32) + PD_SCOPED(t_uint32) + PD_SCOPED(u_uint32);
+  *l = PD_SCOPED(s_int64) + PD_SCOPED(t_int64) + PD_SCOPED(u_int64);
+  *m = PD_SCOPED(s_uint64) + PD_SCOPED(t_uint64) + PD_SCOPED(u_uint64);
+  *d = PD_SCOPED(s_double) + PD_SCOPED(t_double) + PD_SCOPED(u_double);
+  if (!PD_SCOPED_FLAG(s_int32)) return "";
+  return *PD_SCOPED(s_string) ? PD_SCOPED(t_string) : PD_SCOPED(u_string);
 }
 """
 # A macro of the user that has the name of a flag doesn't come between.

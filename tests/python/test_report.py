@@ -221,6 +221,7 @@ def test_json_has_every_property_of_every_flag():
         "experimental": False,
         "optional": False,
         "multi": False,
+        "scoped": False,
         "metavar": None,
         "deprecated": None,
         "retired": None,
@@ -237,7 +238,7 @@ def test_json_has_every_property_of_every_flag():
     assert flags["search_path_of_the_loader_of_plugins"]["value"] == ["/usr/lib", "/usr/local/lib"]
     assert flags["token"]["value"] == flags["token"]["history"][0]["value"] == "<redacted>"
     properties = {p for p in dir(pf.Flag) if isinstance(getattr(pf.Flag, p), property)}
-    assert properties - set(level) == {"defined", "handle", "text"}
+    assert properties - set(level) == {"defined", "handle", "process_value", "text"}
 
 
 def as_json(flag: pf.Flag[Any], value: object) -> object:

@@ -296,7 +296,7 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   extern ::pd::detail::definition<member> pd__def_##flag PD__SYMBOL("pd_flag_definition_" text); \
   __extension__ ::pd::detail::definition<member> pd__def_##flag = ::pd::detail::define<member>(   \
       type, PD_KIND_DEFINE, __LINE__, __FILE__, text, cell, value, low, high,                     \
-      {.help = __VA_ARGS__, .assignable = true, .access = access_});                              \
+      ::pd::detail::attributes<member>{.help = __VA_ARGS__, .assignable = true, .access = access_});                           \
   _Pragma("GCC diagnostic pop")                                                                   \
   PD__LIST(flag);
 

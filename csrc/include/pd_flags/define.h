@@ -90,7 +90,7 @@
   extern ctype pd__cell_##flag PD__LABEL(#tag, text) PD__OWN_LINE;             \
   PD__CELL(ctype, #tag, member, low, high, pd__cell_##flag, text, value);      \
   PD__VIEW(ctype, #tag, flag, text);                                           \
-  PD__DEFINITION(PD_TYPE_##tag, member, low, high, kind, flag, text, value, __VA_ARGS__) \
+  PD__DEFINITION(PD_TYPE_##tag, false, member, low, high, kind, flag, text, value, __VA_ARGS__) \
   PD__LIST(flag)
 
 /* The address of the variable FLAGS_<name>, as pd_flag_get_cell gives it: const void *. */
@@ -106,23 +106,22 @@
 
 /* C silently converts 3.7 to 3 and 5 to true. `|` takes only integers; `fits_below` is
  * for a value that isn't above 0. */
-#define PD__CELL_integer(ctype, tag, fits_below, high, cell, text, value)      \
+#define PD__FITS_integer(tag, fits_below, high, text, value)                   \
   _Pragma("GCC diagnostic push")                                               \
   _Pragma("GCC diagnostic ignored \"-Wtype-limits\"")                          \
   __extension__ _Static_assert(                                                \
       ((value) | 0) > 0 ? (uint64_t)(value) <= (uint64_t)(high) : (fits_below), \
       text ": the value doesn't fit " tag);                                    \
-  _Pragma("GCC diagnostic pop")                                                \
-  ctype cell = value
-#define PD__CELL_pd__u64(ctype, tag, low, high, cell, text, value)             \
-  PD__CELL_integer(ctype, tag, (value) == 0, high, cell, text, value)
-#define PD__CELL_pd__b PD__CELL_pd__u64
-#define PD__CELL_pd__i64(ctype, tag, low, high, cell, text, value)             \
-  PD__CELL_integer(ctype, tag, (int64_t)(value) >= low, high, cell, text, value)
-#define PD__CELL_pd__f64(ctype, tag, low, high, cell, text, value) ctype cell = value
-#define PD__CELL_pd__str PD__CELL_pd__f64
+  _Pragma("GCC diagnostic pop")
+#define PD__FITS_pd__u64(tag, low, high, text, value)                          \
+  PD__FITS_integer(tag, (value) == 0, high, text, value)
+#define PD__FITS_pd__b PD__FITS_pd__u64
+#define PD__FITS_pd__i64(tag, low, high, text, value)                          \
+  PD__FITS_integer(tag, (int64_t)(value) >= low, high, text, value)
+#define PD__FITS_pd__f64(tag, low, high, text, value)
+#define PD__FITS_pd__str PD__FITS_pd__f64
 #define PD__CELL(ctype, tag, member, low, high, cell, text, value)             \
-  PD__CELL_##member(ctype, tag, low, high, cell, text, value)
+  PD__FITS_##member(tag, low, high, text, value) ctype cell = value
 
 /* pd_flag_def with plain values, one struct for each member of pd_value. */
 typedef struct pd__b { PD_FLAG_DEF_FIELDS(bool) } pd__b;
@@ -133,7 +132,7 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
 
 /* The help text and the attributes come last and override the full range, which isn't
  * given by name: `min` and `max` may be macros of the user. */
-#define PD__DEFINITION(type_, member, low, high, kind_, flag, text, value, ...) \
+#define PD__DEFINITION(type_, mark, member, low, high, kind_, flag, text, value, ...) \
   extern const member pd__def_##flag                                           \
       PD__SYMBOL("pd_flag_definition_" text);                                  \
   _Pragma("GCC diagnostic push")                                               \
@@ -142,7 +141,7 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
       .size = sizeof(pd_flag_def), .line = __LINE__, .type = type_,            \
       .kind = kind_, .name = text, .file = __FILE__,                           \
       .cell = &pd__cell_##flag, .default_value = value, /* min: */ low,        \
-      /* max: */ high, .help = __VA_ARGS__};                                   \
+      /* max: */ high, .scoped = mark, .scoped_cell = mark, .help = __VA_ARGS__}; \
   _Pragma("GCC diagnostic pop")
 
 #endif /* __cplusplus */
@@ -240,5 +239,6 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
 #endif
 
 #include <pd_flags/op.h>
+#include <pd_flags/scoped.h>
 
 #endif /* PD_FLAGS_DEFINE_H */

@@ -106,6 +106,15 @@ struct attributes {
   maybe<const pd_cell_access *> access; /* FLAGS_x of PD_DEFINE can't be assigned to */
 };
 
+/* PD_DEFINE_SCOPED_<type> sets a mark that isn't among its attributes. */
+template <class T>
+struct all_attributes : attributes<T> {
+  maybe<bool> scoped;
+  bool scoped_cell;
+  constexpr all_attributes(attributes<T> given, bool mark = false) noexcept
+      : attributes<T>(given), scoped(given.scoped.value || mark), scoped_cell(mark) {}
+};
+
 #define PD__MARK_VALUE(name, words, about) a.name.value,
 #define PD__TEXT_VALUE(name, words, kind, about) a.name.value,
 
@@ -118,14 +127,14 @@ struct definition {
 template <class T>
 constexpr definition<T> define(pd_type type, pd_kind kind, uint32_t line, const char *file,
                                const char *name, void *cell, T value, T low, T high,
-                               attributes<T> a) noexcept {
+                               all_attributes<T> a) noexcept {
   static_assert(sizeof(definition<T>) == sizeof(pd_flag_def), "same layout as pd_flag_def");
   return {sizeof(pd_flag_def), line, static_cast<uint8_t>(type), static_cast<uint8_t>(kind),
           PD_FIRST_MARKS(PD__MARK_VALUE) static_cast<uint8_t>(a.list.value), name,
           a.help.value, file, PD_FIRST_TEXTS(PD__TEXT_VALUE) nullptr, cell,
           value, a.min.value_or(low), a.max.value_or(high), a.validate.value, a.watch.value,
           a.context.value, a.access.value, a.assignable.value,
-          PD_LATER_MARKS(PD__MARK_VALUE) {}, PD_LATER_TEXTS(PD__TEXT_VALUE) nullptr};
+          PD_LATER_MARKS(PD__MARK_VALUE) {}, a.scoped_cell, PD_LATER_TEXTS(PD__TEXT_VALUE) nullptr};
 }
 
 using pd__b = bool;
@@ -204,7 +213,7 @@ PD__TEXT_OPERATOR(!=, !)
 #define PD__CELL(ctype, tag, member, low, high, cell, text, value) ctype cell{value}
 
 /* Omitted attributes get the defaults of their types. */
-#define PD__DEFINITION(type, member, low, high, kind, flag, text, value, ...)  \
+#define PD__DEFINITION(type, mark, member, low, high, kind, flag, text, value, ...) \
   _Pragma("GCC diagnostic push")                                               \
   _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")           \
   extern const ::pd::detail::definition<::pd::detail::member>                  \
@@ -213,7 +222,7 @@ PD__TEXT_OPERATOR(!=, !)
       ::pd::detail::member>                                                    \
       pd__def_##flag = ::pd::detail::define<::pd::detail::member>(             \
           type, kind, __LINE__, __FILE__, text, &pd__cell_##flag, value, low,  \
-          high, {.help = __VA_ARGS__});                                        \
+          high, {{.help = __VA_ARGS__}, mark});                                      \
   _Pragma("GCC diagnostic pop")
 
 #endif /* PD_FLAGS_DEFINE_CPP_H */

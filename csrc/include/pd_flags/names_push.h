@@ -108,6 +108,8 @@
 #undef ref
 #pragma push_macro("row")
 #undef row
+#pragma push_macro("run")
+#undef run
 #pragma push_macro("set")
 #undef set
 #pragma push_macro("str")

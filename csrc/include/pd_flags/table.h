@@ -149,6 +149,17 @@ PD__BEGIN_C
   R(pd_flag *, snapshot_next_definition, (const pd_snapshot *snapshot, const pd_flag *previous),   \
     (snapshot, previous))                                                                          \
   R(const uint32_t *, flag_get_generation, (const pd_flag *flag), (flag))                          \
+  S(scope_push,                                                                                    \
+    (const pd_assignment *items, size_t count, const pd_origin *origin, pd_error_list *errors,     \
+     pd_scope *out, pd_error *err),                                                                \
+    (items, count, origin, errors, out, err))                                                      \
+  S(scope_pop, (pd_scope scope, pd_error * err), (scope, err))                                     \
+  S(scope_capture, (pd_scope_context * *out, pd_error *err), (out, err))                           \
+  V(scope_release, (pd_scope_context * context), (context))                                        \
+  S(scope_attach, (pd_scope_context * context, pd_scope *out, pd_error *err), (context, out, err)) \
+  S(scope_detach, (pd_scope attached, pd_error * err), (attached, err))                            \
+  S(scope_switch, (pd_scope_context * context, pd_scope_context **out, pd_error *err),             \
+    (context, out, err))                                                                           \
   R(pd_op *, op_next, (const pd_op *previous), (previous))                                         \
   S(op_find,                                                                                       \
     (const char *name, const uint8_t *types, pd_op **out, pd_error *err), (name, types, out, err)) \

@@ -248,7 +248,15 @@ pd_status pd__conflict_of_import(pd__batch *batch) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd_flag_def *def = batch->cell->def;
   const pd__cell *holder = holder_of_name(batch, def->name, strlen(def->name));
-  if (!holder || holder->def->type == def->type) return PD_OK;
+  if (!holder) return PD_OK;
+  if (holder->def->type == def->type && holder->def->scoped && def->cell && !def->scoped_cell) {
+    return pd__fail(&batch->err, PD_ERR_TYPE,
+                    "'%s' is scoped, defined in %s; refused: import in %s, expected "
+                    "PD_IMPORT_SCOPED_%s",
+                    def->name, place_of(holder, theirs), place_of(batch->cell, mine),
+                    pd__type_name(def->type));
+  }
+  if (holder->def->type == def->type) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE, "'%s' is %s; refused: import as %s", def->name,
                   place_of(holder, theirs), place_of(batch->cell, mine));
 }

@@ -4,6 +4,7 @@
 #include "../base/text.h"
 #include "../registry/deferred.h"
 #include "../registry/hook.h"
+#include "../registry/scope.h"
 #include "definition.h"
 #include "pending.h"
 
@@ -139,6 +140,7 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
   if (flag->defined && *at) at = &(*at)->next;
   cell->next = *at;
   *at = cell;
+  pd__scope_link(flag, cell);
   if (!cell->def->assignable || !cell->def->cell) return;
   flag->assignable = true;
   pd__assignables++;
@@ -181,6 +183,7 @@ static void set_defined(pd_flag *flag) {
   flag->sensitive = def->sensitive || (flag->sensitive && has_values(flag));
   __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
   pd__flag_new_generation(flag);
+  if (flag->extended && flag->extra->scopes > 0) pd__scopes_renew(flag);
 }
 
 /* Returns true if the module assigned to its variable before the registry saw it. The caller puts
@@ -339,6 +342,7 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   while (*at != cell) at = &(*at)->next;
   *at = cell->next;
   cell->flag = 0;
+  pd__scope_unlink(cell);
   if (defines) succeed(flag, cell);
   if (defines || flag->defined) {
     pd__flag_look_again(flag);

@@ -200,11 +200,24 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   return why ? refuse(def, err, PD_ERR_ARGUMENT, "%s", why) : PD_OK;
 }
 
+static pd_status check_scoped(const pd_flag_def *def, pd_error *err) {
+  if (def->scoped && def->cell && !def->scoped_cell) {
+    return refuse(def, err, PD_ERR_ARGUMENT,
+                  "it is scoped, but its variable is that of a flag that isn't: expected "
+                  "PD_DEFINE_SCOPED_%s",
+                  pd__type_name(def->type));
+  }
+  bool fits = def->scoped && def->cell && !def->access && !def->assignable;
+  if (!def->scoped_cell || fits) return PD_OK;
+  return refuse(def, err, PD_ERR_ARGUMENT,
+                "scoped_cell is for the variable of a scoped flag, without access functions");
+}
+
 /* Returns true if nothing but the one name needs a check, as for most definitions. */
 static bool is_simple(const pd_flag_def *def) {
   bool named = def->name && !def->aliases && !def->old_names;
   bool plain = named && pd__type_known(def->type) && pd__def_plain(def);
-  if (!plain || def->kind != PD_KIND_DEFINE) return false;
+  if (!plain || def->kind != PD_KIND_DEFINE || def->scoped || def->scoped_cell) return false;
   if (pd__type_is_text(def->type)) return def->default_value.str != NULL;
   return pd__value_fits((pd_type)def->type, def->default_value);
 }
@@ -214,6 +227,7 @@ static __attribute__((noinline)) pd_status check_all(const pd_flag_def *def, boo
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
   if (status == PD_OK) status = check_access(def, err);
+  if (status == PD_OK) status = check_scoped(def, err);
   if (status == PD_OK && defines && def->kind != PD_KIND_DEFINE) {
     status = refuse(def, err, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE");
   }

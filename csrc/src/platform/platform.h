@@ -81,6 +81,11 @@ bool pd__platform_random(void *out, size_t size);
 /* strtod in the C locale. `text` must be a valid number. */
 double pd__platform_strtod(const char *text);
 
+/* Calls `function` with `argument`, which isn't NULL, when this thread ends; again at each later
+ * call for the same thread, with its argument instead. There is one function. Call this with the
+ * registry's lock held. Returns false if memory is out. */
+bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argument);
+
 /* Yields the processor to another thread. */
 void pd__platform_yield(void);
 

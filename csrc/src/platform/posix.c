@@ -31,6 +31,13 @@ void pd__platform_unlock(void) { pthread_mutex_unlock(&lock); }
 
 void pd__platform_yield(void) { sched_yield(); }
 
+bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argument) {
+  static pthread_key_t key;
+  static bool made;
+  if (!made) made = pthread_key_create(&key, function) == 0;
+  return made && pthread_setspecific(key, argument) == 0;
+}
+
 /* Constructors and walks use different locks here. */
 uintptr_t pd__platform_enter_loader(void) { return 0; }
 void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }

@@ -129,6 +129,19 @@ void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit
   pd__each_image(visit_image, &run);
 }
 
+static void (*at_thread_exit)(void *argument);
+
+static void NTAPI thread_exits(void *argument) {
+  if (argument) at_thread_exit(argument);
+}
+
+bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argument) {
+  static DWORD slot = FLS_OUT_OF_INDEXES;
+  at_thread_exit = function;
+  if (slot == FLS_OUT_OF_INDEXES) slot = FlsAlloc(thread_exits);
+  return slot != FLS_OUT_OF_INDEXES && FlsSetValue(slot, argument);
+}
+
 void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
   HMODULE image = NULL;
   DWORD error = GetLastError();

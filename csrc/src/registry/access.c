@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "change.h"
+#include "scope.h"
 
 pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
@@ -27,8 +27,14 @@ pd_flag *pd__do_flag_next(const pd_flag *previous) {
 static pd_status get_locked(pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_type(&operation, flag, type, err);
-  if (status == PD_OK) *value = pd__flag_value(flag);
+  if (status == PD_OK) *value = pd__flag_value_here(flag);
   return pd__operation_return(&operation, status);
+}
+
+/* Returns the value in a scope of this thread, else the one in the variable. */
+static pd_value ask(const pd_flag *flag, pd_type type) {
+  const pd__scoped *scoped = pd__scope_find(flag);
+  return scoped ? pd__cell_load(type, (void *)&scoped->value) : pd__flag_peek(flag, type);
 }
 
 /* Between the reads of the type and of the value, a definition of another type may replace this
@@ -44,10 +50,9 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
       if (!err) return state ? PD_ERR_TYPE : PD_ERR_UNDEFINED;
       return get_locked((pd_flag *)flag, type, value, err);
     }
-    bool assignable = state & PD__STATE_ASSIGNABLE;
-    if (assignable && err) return get_locked((pd_flag *)flag, type, value, err);
-    *value =
-        assignable ? pd__flag_peek(flag, type) : pd__cell_load(type, pd__flag_address(flag, type));
+    bool asks = state & PD__STATE_ASK;
+    if (asks && err) return get_locked((pd_flag *)flag, type, value, err);
+    *value = asks ? ask(flag, type) : pd__cell_load(type, pd__flag_address(flag, type));
     if (__atomic_load_n(&flag->generation, __ATOMIC_RELAXED) == before) return PD_OK;
   }
 }
@@ -69,7 +74,7 @@ pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, s
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) {
-    const char *text = pd__value_text(flag->type, pd__flag_value(flag), number);
+    const char *text = pd__value_text(flag->type, pd__flag_value_here(flag), number);
     int whole = snprintf(buffer, size, "%s", text);
     if (length) *length = (size_t)whole;
   }

@@ -121,7 +121,12 @@ static void unset(pd__changes *changes, pd_flag *flag, const pd_origin *origin) 
     pd__changes_drop(changes, flag, PD_SOURCE_DEFAULT);
     return;
   }
+  pd_error err;
   if (!is_open(changes, flag, origin)) return;
+  if (pd__flag_check_scoped(changes, flag, flag->name, &err) != PD_OK) {
+    pd__report_add(changes->report, &err);
+    return;
+  }
   pd__change change = {.flag = flag, .origin = *origin, .resets = true};
   pd__prepare_reset(&change, changes->pushes);
   add_plain(changes, &change);

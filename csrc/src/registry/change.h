@@ -42,7 +42,8 @@ typedef struct pd__changes {
   pd__operation *operation;
   pd__report *report;    /* collects the errors; borrowed */
   pd_override override;  /* with `pushes`: the number of the new override */
-  bool pushes;           /* the values make up a new override */
+  pd_scope scope;        /* with `pushes`: the number of the new scope; 0: it is an override */
+  bool pushes;           /* the values make up a new override or scope */
   bool early;            /* the flag is being defined: it may change although startup is over */
   bool forced;           /* call no validators */
   bool ask_all;          /* call all validators, also those of flags that don't change */
@@ -117,6 +118,9 @@ void pd__prepare_again(pd__changes *changes);
  * retired or frozen. */
 pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
                               pd_error *err);
+/* Fails unless the flag is scoped, if the changes make up a scope; `name` is that of the caller. */
+pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag, const char *name,
+                                pd_error *err);
 pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type, pd_error *err);
 
 /* Returns PD_OK if the flag of a handle accepts `text` or, if that is NULL, a value of the type. If

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../base/text.h"
-#include "change.h"
+#include "scope.h"
 
 /* A text published by a sensitive flag. It isn't interned, so that a wipe can overwrite it. */
 typedef struct pd__secret {
@@ -71,12 +71,14 @@ static bool reserve(pd__changes *changes) {
     if (change->action != PD__ASSIGN) continue;
     bool repeated = claim && change->flag->claim == claim;
     if (claim) change->flag->claim = claim;
-    entries += needs_entry(change, repeated);
+    entries += !changes->scope && needs_entry(change, repeated);
     if (!keep_text(change) || !keep_place(change, &given, &kept)) return false;
     if (changes->pushes && !pd__flag_extra(change->flag)) return false;
   }
   if (entries > 0 && !pd__history_reserve(entries)) return false;
-  return !changes->pushes || (changes->override = pd__override_new(changes->count)) != 0;
+  if (!changes->pushes || changes->scope) return true;
+  changes->override = pd__override_new(changes->count);
+  return changes->override != 0;
 }
 
 /* ---- What takes effect ---- */
@@ -97,6 +99,7 @@ static void assign(const pd__changes *changes, const pd__change *change) {
 static void commit_one(const pd__changes *changes, const pd__change *change) {
   pd_flag *flag = change->flag;
   if (change->action == PD__ASSIGN) assign(changes, change);
+  if (change->action == PD__ASSIGN) pd__scope_warn(flag, &change->origin);
   if (change->action == PD__ASSIGN || change->action == PD__IDLE) return;
   uint32_t dropped = pd__change_drops(change);
   while (dropped & PD__SOURCE_BIT(PD_SOURCE_OVERRIDE) && pd__flag_override(flag)) {
@@ -124,9 +127,13 @@ static pd_status gather(pd__changes *changes, pd_error *err) {
 
 pd_status pd__commit(pd__changes *changes, pd_error *err) {
   pd__operation *operation = changes->operation;
-  pd__notice **from = changes->hooked ? pd__notices_begin(operation) : NULL;
+  bool notifies = changes->hooked && !changes->scope;
+  pd__notice **from = notifies ? pd__notices_begin(operation) : NULL;
   pd_status status = from ? gather(changes, err) : PD_OK;
   if (status == PD_OK && !reserve(changes)) status = pd__fail_memory(err);
+  if (status == PD_OK && changes->scope) {
+    return pd__scope_open(changes) ? PD_OK : pd__fail_memory(err);
+  }
   if (status != PD_OK) {
     if (from) pd__notices_discard(operation, from);
     return status;

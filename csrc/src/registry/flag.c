@@ -44,9 +44,10 @@ static bool is_unset(const pd_flag *flag) {
   return !(top ? top->values->origin.source != PD_SOURCE_DEFAULT : flag->assigned);
 }
 
-static void store_state(pd_flag *flag) {
+void pd__flag_publish_state(pd_flag *flag) {
   uint8_t state = (uint8_t)(flag->type | pd__flag_def(flag)->list << 4);
-  if (flag->assignable) state |= PD__STATE_ASSIGNABLE;
+  bool scoped = flag->extended && flag->extra->scopes > 0;
+  if (flag->assignable || scoped) state |= PD__STATE_ASK;
   if (flag->optional && is_unset(flag)) state |= PD_STATE_UNSET;
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
 }
@@ -57,9 +58,9 @@ static void store_state(pd_flag *flag) {
 static void store_optional(pd_flag *flag, pd_value value) {
   bool published = flag->defined && flag->state;
   bool unset = published && is_unset(flag);
-  if (unset) store_state(flag);
+  if (unset) pd__flag_publish_state(flag);
   store_everywhere(flag, value);
-  if (published && !unset) store_state(flag);
+  if (published && !unset) pd__flag_publish_state(flag);
 }
 
 void pd__flag_store(pd_flag *flag, pd_value value) {
@@ -76,7 +77,7 @@ void pd__flag_publish(pd_flag *flag) {
   pd_value value = flag->assigned ? pd__flag_value(flag) : pd__def_default(def);
   if (top) value = top->values->value;
   pd__flag_store(flag, value);
-  store_state(flag);
+  pd__flag_publish_state(flag);
 }
 
 void pd__flag_look_again(pd_flag *flag) {

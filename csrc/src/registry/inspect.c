@@ -3,7 +3,7 @@
 
 #include "../base/sized.h"
 #include "../base/text.h"
-#include "registry.h"
+#include "scope.h"
 
 /* Interns a text for a result, since the module may leave. Clears *stored if memory is out. */
 static const char *lasting(const char *text, bool *stored) {
@@ -88,7 +88,9 @@ static pd_status look(const pd_flag *flag, size_t index, finder *find, size_t si
 
 static pd_status find_info(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   (void)index;
-  return pd__flag_info(flag, &found->info) ? PD_OK : pd__fail_memory(err);
+  if (!pd__flag_info(flag, &found->info)) return pd__fail_memory(err);
+  if (pd__scope_find(flag)) found->info.source = PD_SOURCE_SCOPE;
+  return PD_OK;
 }
 
 pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
@@ -96,8 +98,19 @@ pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error
               err);
 }
 
+/* The values of this thread's scopes come first. */
 static pd_status find_entry(const pd_flag *flag, size_t index, view *found, pd_error *err) {
-  return pd__flag_entry(flag, index, &found->entry, err);
+  pd_flag_entry *entry = &found->entry;
+  size_t scopes = 0;
+  while (pd__scope_at(flag, scopes)) scopes++;
+  if (index >= scopes) return pd__flag_entry(flag, index - scopes, entry, err);
+  const pd__scoped *scoped = pd__scope_at(flag, index);
+  pd_status status = pd__flag_entry(flag, 0, entry, err); /* what is the same in all */
+  entry->value = pd__scoped_value(scoped);
+  entry->origin = scoped->origin;
+  entry->unset = scoped->unset;
+  entry->replaced = false;
+  return status;
 }
 
 pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,

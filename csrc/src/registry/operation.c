@@ -3,11 +3,13 @@
 #include "deferred.h"
 #include "hook.h"
 #include "pin.h"
+#include "scope.h"
 
 void pd__operations_in_child(void) {
   pd__pins_in_child();
   pd__hooks_in_child();
   pd__deferred_in_child();
+  pd__scopes_in_child();
 }
 
 void pd__operation_abandon(pd__operation *operation) {

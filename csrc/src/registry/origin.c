@@ -67,7 +67,8 @@ const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD
 /* Returns whether callers may give values from the source; defaults and overrides have functions of
  * their own. */
 static bool is_given(pd_source source) {
-  return pd__source_rank(source) > 0 && source != PD_SOURCE_OVERRIDE;
+  return pd__source_rank(source) > 0 &&
+         pd__source_rank(source) <= pd__source_rank(PD_SOURCE_RUNTIME);
 }
 
 #define LISTED(name, number, rank, text) PD_SOURCE_##name,

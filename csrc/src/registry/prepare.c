@@ -124,10 +124,20 @@ static pd_status read_late(pd__change *change, pd_error *err) {
   return kept ? PD_OK : fail_late(change->node->name, &change->origin, err);
 }
 
+pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag, const char *name,
+                                pd_error *err) {
+  if (!changes->scope || pd__flag_def(flag)->scoped) return PD_OK;
+  return pd__fail(err, PD_ERR_TYPE,
+                  "%s: only scoped flags have values of one thread or task: define it by "
+                  "PD_DEFINE_SCOPED_%s, or in Python by define(..., scoped=True)",
+                  name, pd__type_name(flag->type));
+}
+
 pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err) {
   pd_flag *flag = change->flag;
   bool plain = flag->defined && !flag->assignable;
   pd_status status = plain ? PD_OK : pd__flag_check_defined(changes->operation, flag, err);
+  if (status == PD_OK) status = pd__flag_check_scoped(changes, flag, change->node->name, err);
   if (status != PD_OK) return status;
   change->action = PD__ASSIGN;
   change->generation = flag->generation;

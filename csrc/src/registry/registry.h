@@ -71,6 +71,7 @@ typedef struct pd__extra {
   uint32_t prepared;          /* values allocated for `pending` by operations under way */
   pd__targets hooks;          /* validators and watchers added at run time */
   pd__overridden *overrides;  /* topmost first */
+  uint32_t scopes;            /* values that scopes have for the flag */
   pd_value base;              /* the value below the overrides, if there are any */
   struct pd__secret *secrets; /* texts that a sensitive flag has published */
 } pd__extra;
@@ -399,7 +400,7 @@ void pd__pins_take(pd__operation *operation);
 /* ---- The value of a flag (flag.c) ---- */
 
 #define PD__STATE_TYPE 0x07
-#define PD__STATE_ASSIGNABLE 0x80
+#define PD__STATE_ASK 0x80 /* the registry's copy may not be the value that a reader should see */
 
 /* Returns the address of the registry's own copy of the value, while the flag has that type. Valid
  * for good. Needs no lock. */
@@ -414,8 +415,9 @@ pd_value pd__flag_base(const pd_flag *flag);
 pd_value pd__def_default(const pd_flag_def *def);
 pd_value pd__flag_default(const pd_flag *flag);
 
-/* Stores the current value in the node and in all cells. */
+/* pd__flag_publish stores the current value in the node and in all cells, and the state. */
 void pd__flag_publish(pd_flag *flag);
+void pd__flag_publish_state(pd_flag *flag);
 
 /* Call these after a change of the flag's cells, and after a change of its definition. */
 void pd__flag_look_again(pd_flag *flag);

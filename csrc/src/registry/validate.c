@@ -5,6 +5,7 @@
 #include "change.h"
 #include "hook.h"
 #include "loader.h"
+#include "scope.h"
 
 /* Give up if other threads have changed the values in this many rounds. */
 #define ROUNDS 100
@@ -74,9 +75,15 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
     best = change;
     rank = pd__source_rank(source);
   }
+  const pd__scoped *scoped = all->changes->scope ? pd__scope_find(flag) : NULL;
   bool goes = true;
   for (size_t index = 0; goes && pd__history_at(flag, index, out); index++) {
     goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source);
+  }
+  if (scoped && !best) {
+    out->value = pd__scoped_value(scoped);
+    out->origin = scoped->origin;
+    out->unset = scoped->unset;
   }
   if (!best || pd__source_rank(out->origin.source) > rank) return;
   out->value = best->value;

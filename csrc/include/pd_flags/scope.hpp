@@ -1,0 +1,188 @@
+/* Scopes of scoped flags as C++ objects; pd_flags.hpp includes this.
+ *
+ *     pd::scoped_value guard{FLAGS_level, 9};      // until the end of the block, in this thread
+ *
+ *     pd::scope_capture context;                   // the scopes of this thread, for another one:
+ *     auto later = std::async(std::launch::async, [context] { return context.run(work); });
+ */
+#ifndef PD_FLAGS_SCOPE_HPP
+#define PD_FLAGS_SCOPE_HPP
+
+#include <pd_flags/names_push.h>
+
+#include <pd_flags/status.hpp>
+
+#include <limits>
+#include <string>
+#include <type_traits>
+
+namespace pd {
+namespace inner {
+
+/* Whether `value` is a value of T. */
+template <class T, class V>
+PD__LOCAL inline bool fits(V value, std::true_type /* integers */) {
+  return static_cast<V>(static_cast<T>(value)) == value &&
+         (static_cast<T>(value) < T()) == (value < V());
+}
+template <class T, class V>
+PD__LOCAL inline bool fits(V, std::false_type) {
+  return true;
+}
+
+/* Writes a value for a scope into an assignment. `text` must outlive it. */
+template <class T>
+struct scope_item {
+  template <class V>
+  PD__LOCAL static void give(pd_assignment &item, V value, std::string &text) {
+    static_assert(std::is_arithmetic<V>::value, "the flag is a number, and takes a number");
+    static_assert(std::is_floating_point<T>::value || std::is_integral<V>::value,
+                  "the flag is an integer, and takes an integer");
+    static_assert(!std::is_same<T, bool>::value || std::is_same<V, bool>::value,
+                  "the flag is a bool, and takes a bool");
+    if (!fits<T>(value, std::integral_constant<bool, std::is_integral<T>::value>())) {
+      text = std::to_string(value); /* the registry says what it expected */
+      item.text = text.c_str();
+    }
+    put(item, static_cast<T>(value));
+  }
+
+ private:
+  PD__LOCAL static void put(pd_assignment &item, bool value) {
+    item.type = PD_TYPE_bool;
+    item.value.b = value;
+  }
+  PD__LOCAL static void put(pd_assignment &item, int32_t value) {
+    item.type = PD_TYPE_int32;
+    item.value.i64 = value;
+  }
+  PD__LOCAL static void put(pd_assignment &item, uint32_t value) {
+    item.type = PD_TYPE_uint32;
+    item.value.u64 = value;
+  }
+  PD__LOCAL static void put(pd_assignment &item, int64_t value) {
+    item.type = PD_TYPE_int64;
+    item.value.i64 = value;
+  }
+  PD__LOCAL static void put(pd_assignment &item, uint64_t value) {
+    item.type = PD_TYPE_uint64;
+    item.value.u64 = value;
+  }
+  PD__LOCAL static void put(pd_assignment &item, double value) {
+    item.type = PD_TYPE_double;
+    item.value.f64 = value;
+  }
+};
+template <>
+struct scope_item<const char *> {
+  PD__LOCAL static void give(pd_assignment &item, const std::string &value, std::string &text) {
+    text = value;
+    item.text = text.c_str();
+  }
+};
+
+}  // namespace inner
+
+/* Gives a scoped flag a value in this thread, as long as the object lives. If the value is refused,
+ * the constructor throws pd::error; with `why` it writes the status there instead, as it must
+ * without exceptions. Destroy it on the thread that made it, in any order. */
+class scoped_value {
+ public:
+  template <class T, detail::scoped_cell<T> *cell, class V>
+  PD__LOCAL scoped_value(const scoped_view<T, cell> &flag, const V &value,
+                         const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    this->template open<T>(flag.handle(), value, file, line).template or_throw<V>();
+  }
+  template <class T, detail::scoped_cell<T> *cell, class V>
+  PD__LOCAL scoped_value(const scoped_view<T, cell> &flag, const V &value, status *why,
+                         const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    *why = this->template open<T>(flag.handle(), value, file, line);
+  }
+  template <class Flag, class V>
+  PD__LOCAL scoped_value(const Flag &, const V &) {
+    static_assert(inner::never<Flag>::value,
+                  "only scoped flags have values of one thread: define it by "
+                  "PD_DEFINE_SCOPED_<type>, declare it by PD_DECLARE_SCOPED_<type>");
+  }
+  scoped_value(const scoped_value &) = delete;
+  scoped_value &operator=(const scoped_value &) = delete;
+  PD__LOCAL ~scoped_value() {
+    if (scope_) (void)inner::host::scope_pop(scope_, nullptr);
+  }
+
+ private:
+  template <class T, class V>
+  PD__LOCAL status open(pd_flag *flag, const V &value, const char *file, int line) {
+    pd_assignment item = pd_assignment();
+    pd_origin origin = {PD_SOURCE_SCOPE, static_cast<uint32_t>(line), file, 0};
+    std::string text;
+    item.flag = flag;
+    inner::scope_item<T>::give(item, value, text);
+    return inner::call([&](pd_error *err_) {
+      return inner::host::scope_push(&item, 1, &origin, nullptr, &scope_, err_);
+    });
+  }
+
+  pd_scope scope_ = 0;
+};
+
+class scope_attach;
+
+/* The scopes of the thread that makes it, for other threads. Copies have the same scopes. Any
+ * number of threads may use it at once. */
+class scope_capture {
+ public:
+  PD__LOCAL scope_capture() {
+    if (inner::host::scope_capture(&context_, nullptr) != PD_OK) context_ = nullptr;
+  }
+  PD__LOCAL scope_capture(const scope_capture &other);
+  PD__LOCAL scope_capture(scope_capture &&other) noexcept : context_(other.context_) {
+    other.context_ = nullptr;
+  }
+  PD__LOCAL scope_capture &operator=(scope_capture other) noexcept {
+    std::swap(context_, other.context_);
+    return *this;
+  }
+  PD__LOCAL ~scope_capture() { inner::host::scope_release(context_); }
+
+  /* Call `function` in these scopes, and return what it returns. */
+  template <class Function>
+  PD__LOCAL auto run(Function &&function) const -> decltype(function());
+
+ private:
+  friend class scope_attach;
+  pd_scope_context *context_ = nullptr;
+};
+
+/* Makes captured scopes those of this thread, as long as the object lives. */
+class scope_attach {
+ public:
+  PD__LOCAL explicit scope_attach(const scope_capture &captured) {
+    if (inner::host::scope_attach(captured.context_, &attached_, nullptr) != PD_OK) attached_ = 0;
+  }
+  scope_attach(const scope_attach &) = delete;
+  scope_attach &operator=(const scope_attach &) = delete;
+  PD__LOCAL ~scope_attach() {
+    if (attached_) (void)inner::host::scope_detach(attached_, nullptr);
+  }
+
+ private:
+  pd_scope attached_ = 0;
+};
+
+inline scope_capture::scope_capture(const scope_capture &other) {
+  scope_attach attached(other);
+  if (inner::host::scope_capture(&context_, nullptr) != PD_OK) context_ = nullptr;
+}
+
+template <class Function>
+PD__LOCAL inline auto scope_capture::run(Function &&function) const -> decltype(function()) {
+  scope_attach attached(*this);
+  return function();
+}
+
+}  // namespace pd
+
+#include <pd_flags/names_pop.h>
+
+#endif /* PD_FLAGS_SCOPE_HPP */

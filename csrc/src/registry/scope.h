@@ -1,0 +1,71 @@
+/* Scopes: values of flags in one thread. A context is the chain of a thread's open scopes. It is
+ * never changed: opening or ending a scope makes another context, so that readers need no lock, and
+ * others may hold on to what they captured.
+ *
+ * The caller holds the lock unless a function says otherwise. */
+#ifndef PD__SCOPE_H
+#define PD__SCOPE_H
+
+#include "change.h"
+
+/* A value that a scope gives a flag. */
+typedef struct pd__scoped {
+  pd_flag *flag;
+  uint32_t generation; /* of the definition that allows the value; read without the lock */
+  uint8_t type;        /* of the value */
+  bool unset;          /* an optional flag has no value */
+  bool warned;         /* that it hides an assignment */
+  union {              /* the value, in the form of a cell */
+    bool truth;
+    pd__number number;
+    const char *text;
+  } value;
+  pd_origin origin; /* its place is interned */
+} pd__scoped;
+
+/* Returns the value that this thread's scopes give the flag; NULL if they give none. Valid until
+ * this thread next opens or ends a scope. Needs no lock. */
+const pd__scoped *pd__scope_find(const pd_flag *flag);
+
+/* Returns the scoped value of this thread at `index` of its values of that flag, the innermost
+ * first; NULL if there are not so many. */
+const pd__scoped *pd__scope_at(const pd_flag *flag, size_t index);
+
+/* Returns the flag's value in this thread. */
+pd_value pd__flag_value_here(const pd_flag *flag);
+pd_value pd__scoped_value(const pd__scoped *scoped);
+
+/* The fields of a cell, for all cells of scoped flags: pd__scope_link when it is linked to a flag,
+ * pd__scope_unlink when its module leaves. Both do nothing for other cells. */
+void pd__scope_link(const pd_flag *flag, const pd__cell *cell);
+void pd__scope_unlink(const pd__cell *cell);
+
+/* Gives the flag's values in scopes to its new definition, if that allows them. */
+void pd__scopes_renew(pd_flag *flag);
+
+/* In the child of a fork, ends the scopes of other threads. */
+void pd__scopes_in_child(void);
+
+/* pd__scope_number returns a new number. pd__scope_end ends a scope in whichever thread has it. */
+pd_scope pd__scope_number(void);
+pd_status pd__scope_end(pd_scope number, pd_error *err);
+
+/* As the functions of pd_flags.h. */
+pd_scope_context *pd__scope_capture(void);
+void pd__scope_release(pd_scope_context *context);
+pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *err);
+pd_status pd__scope_detach(pd_scope number, pd_error *err);
+pd_status pd__scope_switch(pd_scope_context *context, pd_scope_context **former, pd_error *err);
+
+/* Opens the scope changes->scope with the values of `changes`, whose texts are kept for good.
+ * Returns false, and does nothing, if memory is out. */
+bool pd__scope_open(const pd__changes *changes);
+
+/* Warns, once for each value of a scope, of an assignment at run time or by an override that the
+ * scope hides from this thread, which makes it. */
+void pd__scope_warn_now(const pd_flag *flag, const pd_origin *origin);
+static inline void pd__scope_warn(const pd_flag *flag, const pd_origin *origin) {
+  if (flag->extended && flag->extra->scopes > 0) pd__scope_warn_now(flag, origin);
+}
+
+#endif /* PD__SCOPE_H */

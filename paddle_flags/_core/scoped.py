@@ -1,0 +1,265 @@
+"""Values of flags in one thread or task: scopes, and contexts that hand them to others."""
+
+from __future__ import annotations
+
+import sys
+from _thread import get_ident
+
+from paddle_flags._core.assign import caller, open_scope
+from paddle_flags._core.frames import outside, public, public_class
+from paddle_flags._core.registry import by_flag, named_values
+from paddle_flags._core.status import failures, settle, take_interrupt, warnings_left
+from paddle_flags._core.steps import (
+    Closing,
+    Driven,
+    attach,
+    captured,
+    detach,
+    in_steps,
+    switch,
+)
+from paddle_flags._fast import is_waiting
+from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagArgumentError, FlagTaskError, FlagTypeError
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from types import FrameType, TracebackType
+    from typing import Any, NoReturn, TypeVar
+
+    from paddle_flags._core.registry import Values
+
+    F = TypeVar("F", bound=Callable[..., Any])
+    R = TypeVar("R")
+
+# ---- What can't be followed: tasks that leave a scope open while others run on their thread ----
+
+_SUSPENDS = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
+_NO_ERROR = ffi.NULL
+
+
+def _may_suspend(frame: FrameType) -> bool:
+    """Return whether to look closer: at a coroutine, or at contextlib, which may be part of one."""
+    flags = frame.f_code.co_flags
+    return bool(flags & _SUSPENDS) or frame.f_globals.get("__name__") == "contextlib"
+
+
+def _caller_of(frame: FrameType) -> FrameType:
+    """Return the code that a scope is for: ExitStack, for example, enters it for its caller."""
+    while frame.f_back and frame.f_globals.get("__name__") == "contextlib":
+        frame = frame.f_back
+    return frame
+
+
+def _refuse_tasks(frame: FrameType, what: str, instead: str) -> None:
+    """Raise an error in code that may be suspended while the scope is open."""
+    code = _caller_of(outside(frame)).f_code
+    if code.co_flags & _SUSPENDS:
+        message = (
+            f"{what}: {code.co_name}() would leave its values to other tasks when it awaits: "
+            f"expected {instead}"
+        )
+        raise FlagTaskError(message)
+
+
+def _refuse_greenlets(what: str) -> None:
+    """Raise an error where a greenlet may switch to another one while a scope is open."""
+    greenlet = sys.modules["greenlet"]
+    if greenlet.getcurrent().parent or "gevent" in sys.modules:
+        message = (
+            f"{what}: greenlets of one thread share its scopes: expected a thread without "
+            "greenlets, or override for a value of the process"
+        )
+        raise FlagTaskError(message)
+
+
+def _attach(context: Any) -> int:
+    if "greenlet" in sys.modules:
+        _refuse_greenlets("ScopeContext")
+    return attach(context)
+
+
+# ---- Scopes ----
+
+
+@public_class
+class scoped:  # noqa: N801 - reads as a statement
+    """Give flags values in this thread or task, for a `with` block or a function call.
+
+        with scoped(alpha_level=1): ...
+
+        @scoped({"beta.port": 80, level: 5}, alpha_level=1)
+        def function(): ...  # or async def, or a generator, also an asynchronous one
+
+    The flags must be scoped: PD_DEFINE_SCOPED_<type> in C, `define(..., scoped=True)` in
+    Python; otherwise FlagTypeError. All values are checked before the first takes effect, as by
+    `override`. Native code that this thread calls sees them, other threads don't: hand them on
+    by `capture` or `wrap_executor`. They hide all other values of the flag, also those of
+    overrides. Setting a flag inside the block is for the process; if the scope hides the new
+    value, there is a ScopeHidesWarning.
+
+    A coroutine or an asynchronous generator takes the decorator, or awaits
+    `capture().run_async(...)` in the block of a plain function. `with` raises FlagTaskError there,
+    as it would leave the values to other tasks at each `await`. A `with` in a plain generator
+    stays open for the code that uses it; the decorator's values are seen by the generator alone.
+    """
+
+    def __init__(self, values: Values | None = None, /, **named: object) -> None:
+        self._values = named_values(values, named)
+        self._where = caller(1)
+        self._open: list[tuple[int, int]] = []  # thread and number
+
+    def __enter__(self) -> None:
+        frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+        if _may_suspend(frame):
+            _refuse_tasks(frame, "scoped", "the decorator @scoped(...)")
+        self._enter()
+
+    def _enter(self) -> None:
+        if "greenlet" in sys.modules:
+            _refuse_greenlets("scoped")
+        self._open.append((get_ident(), open_scope(by_flag(self._values), self._where)))
+        if failures or warnings_left or is_waiting():
+            self._settle()
+
+    def _settle(self) -> None:
+        try:
+            settle()
+        except BaseException as error:  # the block does not begin
+            self._leave()
+            interrupt = take_interrupt()
+            if interrupt is not None and isinstance(error, Exception):
+                raise interrupt from None
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self._open:
+            message = "this scope has already ended, or has not begun"
+            raise FlagArgumentError(message)
+        self._leave()
+
+    def _leave(self) -> None:
+        """End the latest scope of this thread; if there is none, that of another."""
+        thread, number = self._open.pop()
+        if thread != get_ident():
+            self._open.append((thread, number))
+            number = self._take_own()
+        # It may have ended with its thread, or be in a context that nobody has attached.
+        lib.pd_scope_pop(number, _NO_ERROR)
+
+    def _take_own(self) -> int:
+        here = get_ident()
+        own = [i for i, (thread, _) in enumerate(self._open) if thread == here]
+        return self._open.pop(own[-1] if own else -1)[1]
+
+    def __call__(self, function: F) -> F:
+        """Decorate a function: the values hold during each of its calls."""
+        if isinstance(function, type):
+            message = f"scoped decorates functions, and {function.__name__} is a class"
+            raise FlagTypeError(message)
+        return in_steps(self._begin, lambda: _Call(self), function)  # type: ignore[no-any-return]
+
+    def _begin(self) -> Any:
+        """Return the context of this thread with the values."""
+        if "greenlet" in sys.modules:
+            _refuse_greenlets("scoped")
+        outer = switch(captured())
+        try:
+            open_scope(by_flag(self._values), self._where)
+        except BaseException:
+            lib.pd_scope_release(switch(outer))
+            raise
+        return switch(outer)
+
+
+class _Call:
+    """The scope of one call of a plain function; calls may overlap."""
+
+    def __init__(self, of: scoped) -> None:
+        self._scope = scoped(of._values)  # noqa: SLF001 - of this file
+        self._scope._where = of._where  # noqa: SLF001
+
+    def __enter__(self) -> None:
+        self._scope._enter()  # noqa: SLF001
+
+    def __exit__(self, *_: object) -> None:
+        self._scope._leave()  # noqa: SLF001
+
+
+@public_class
+class ScopeContext:
+    """What `capture` returns: the scopes of a thread, for other threads and tasks.
+
+    It keeps the values also when the scopes have ended. Any number of threads may use it, at once
+    and again.
+    """
+
+    def __init__(self, pointer: Any) -> None:
+        self._context = ffi.gc(pointer, lib.pd_scope_release) if pointer else ffi.NULL
+        self._attached: list[tuple[int, int]] = []  # thread and number
+
+    def run(self, function: Callable[..., R], /, *args: Any, **named: Any) -> R:
+        """Call the function in these scopes, and return what it returns."""
+        number = _attach(self._context)
+        try:
+            return function(*args, **named)
+        finally:
+            detach(number)
+
+    async def run_async(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        """Await the coroutine: each of its steps runs in these scopes."""
+        with Closing(self._own) as steps:
+            return await Driven(steps, coroutine)  # type: ignore[no-any-return]
+
+    def wrap(self, function: F) -> F:
+        """Return the function, of whichever kind, so that each call runs in these scopes."""
+        return in_steps(self._own, lambda: _Attached(self._context), function)  # type: ignore[no-any-return]
+
+    def __enter__(self) -> None:
+        _refuse_tasks(sys._getframe(1), "ScopeContext", "await context.run_async(...)")  # noqa: SLF001
+        self._attached.append((get_ident(), _attach(self._context)))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        here = get_ident()
+        at = max(i for i, (thread, _) in enumerate(self._attached) if thread == here)
+        detach(self._attached.pop(at)[1])
+
+    def __reduce__(self) -> NoReturn:
+        message = "a ScopeContext belongs to its process: expected threads, or propagate()"
+        raise FlagTypeError(message)
+
+    def _own(self) -> Any:
+        """Return one more reference to the context, which the caller then owns."""
+        number = _attach(self._context)
+        try:
+            return captured()
+        finally:
+            detach(number)
+
+
+class _Attached:
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        self._number = _attach(self._context)
+
+    def __exit__(self, *_: object) -> None:
+        detach(self._number)
+
+
+@public
+def capture() -> ScopeContext:
+    """Return the scopes of this thread, to run functions and coroutines in them elsewhere."""
+    return ScopeContext(captured())

@@ -1,0 +1,158 @@
+"""Contexts of C, and functions that run in them, as a whole or step by step."""
+
+from __future__ import annotations
+
+from paddle_flags._core.frames import public
+from paddle_flags._core.status import expect, new_error
+from paddle_flags._native import ffi, lib
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+    from typing import Any
+
+# ---- Contexts as C has them; each pointer is owned by whoever has it ----
+
+
+def captured() -> Any:
+    """Return the context of this thread, which the caller then owns."""
+    found, err = ffi.new("pd_scope_context **"), new_error()
+    expect(lib.pd_scope_capture(found, err), err)
+    return found[0]
+
+
+def switch(context: Any) -> Any:
+    """Make `context`, which is given away, that of this thread; return the one it had."""
+    former, err = ffi.new("pd_scope_context **"), new_error()
+    expect(lib.pd_scope_switch(context, former, err), err)
+    return former[0]
+
+
+def attach(context: Any) -> int:
+    """Make a copy of the reference the context of this thread; return the number for `detach`."""
+    number, err = ffi.new("pd_scope *"), new_error()
+    expect(lib.pd_scope_attach(context, number, err), err)
+    return int(number[0])
+
+
+def detach(number: int) -> None:
+    """Put back the context that the thread had before."""
+    err = new_error()
+    expect(lib.pd_scope_detach(number, err), err)
+
+
+class Steps:
+    """Runs a generator or coroutine step by step, each in a context of its own.
+
+    What a step leaves open stays open in the next one, and is closed in between.
+    """
+
+    def __init__(self, begin: Callable[[], Any]) -> None:
+        """`begin` returns the context for the first step, which is then owned here."""
+        self._context = begin()
+
+    def drive(self, steps: Any) -> Generator[Any, Any, Any]:
+        """Yield what `steps` yields, send and throw to it what comes, return what it returns."""
+        do, argument = steps.send, None
+        while True:
+            try:
+                waits_for = self._step(do, argument)
+            except StopIteration as end:
+                return end.value
+            try:
+                do, argument = steps.send, (yield waits_for)
+            except GeneratorExit:
+                self._step(lambda _: steps.close(), None)
+                raise
+            except BaseException as error:  # noqa: BLE001 - it is handed on
+                do, argument = steps.throw, error
+
+    def _step(self, do: Callable[[Any], Any], argument: Any) -> Any:
+        outer = switch(self._context)
+        try:
+            return do(argument)
+        finally:
+            self._context = switch(outer)
+
+    def end(self) -> None:
+        context, self._context = self._context, ffi.NULL
+        lib.pd_scope_release(context)
+
+
+class Driven:
+    """An awaitable that runs a coroutine by steps."""
+
+    def __init__(self, steps: Steps, coroutine: Any) -> None:
+        self._steps = steps
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._steps.drive(self._coroutine.__await__())
+
+
+class Closing:
+    """`with` for Steps."""
+
+    def __init__(self, begin: Callable[[], Any]) -> None:
+        self._begin = begin
+
+    def __enter__(self) -> Steps:
+        self._steps = Steps(self._begin)
+        return self._steps
+
+    def __exit__(self, *_: object) -> None:
+        self._steps.end()
+
+
+def _asynchronous(begin: Callable[[], Any], function: Any) -> Any:
+    """Return an asynchronous generator that runs that of `function` in a context."""
+
+    async def asynchronous(*args: Any, **named: Any) -> AsyncGenerator[Any, Any]:
+        with Closing(begin) as steps:
+            made = function(*args, **named)
+            do, argument = made.asend, None
+            while True:
+                try:
+                    value = await Driven(steps, do(argument))
+                except StopAsyncIteration:
+                    return
+                try:
+                    do, argument = made.asend, (yield value)
+                except GeneratorExit:
+                    await Driven(steps, made.aclose())
+                    raise
+                except BaseException as error:  # noqa: BLE001 - it is handed on
+                    do, argument = made.athrow, error
+
+    return asynchronous
+
+
+def in_steps(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) -> Any:
+    """Return a function of the same kind as `function` that runs it in a context.
+
+    `enter` returns a context manager for the whole call of a plain function; `begin` returns the
+    context for the steps of the other kinds.
+    """
+    import functools  # noqa: PLC0415 - seldom used
+    import inspect  # noqa: PLC0415
+
+    def plain(*args: Any, **named: Any) -> Any:
+        with enter():
+            return function(*args, **named)
+
+    def generator(*args: Any, **named: Any) -> Any:
+        with Closing(begin) as steps:
+            return (yield from steps.drive(function(*args, **named)))
+
+    async def coroutine(*args: Any, **named: Any) -> Any:
+        with Closing(begin) as steps:
+            return await Driven(steps, function(*args, **named))
+
+    made: Any = public(functools.wraps(function)(plain))
+    if inspect.isasyncgenfunction(function):
+        made = functools.wraps(function)(_asynchronous(begin, function))
+    elif inspect.iscoroutinefunction(function):
+        made = functools.wraps(function)(coroutine)
+    elif inspect.isgeneratorfunction(function):
+        made = functools.wraps(function)(generator)
+    return made

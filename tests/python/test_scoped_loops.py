@@ -1,0 +1,94 @@
+"""Scopes beside other loops of tasks: trio and uvloop are right, greenlets get an error."""
+
+from __future__ import annotations
+
+import pytest
+from joining import python
+from support import package
+
+BEGIN = """
+import asyncio, sys
+import paddle_flags as pf
+
+level = pf.define("level", 6, scoped=True)
+
+@pf.scoped(level=9)
+async def nine(sleep):
+    for _ in range(100):
+        assert level.value == 9
+        await sleep(0)
+
+async def six(sleep):
+    for _ in range(100):
+        assert level.value == 6
+        await sleep(0)
+"""
+TRIO = """
+import trio
+
+async def main():
+    async with trio.open_nursery() as nursery:
+        for work in (nine, six, nine):
+            nursery.start_soon(work, trio.sleep)
+    with pf.scoped(level=3):
+        pass
+
+try:
+    trio.run(main)
+except pf.FlagTaskError as error:
+    print(error)
+"""
+UVLOOP = """
+import uvloop
+
+async def main():
+    await asyncio.gather(nine(asyncio.sleep), six(asyncio.sleep), nine(asyncio.sleep))
+    assert "uvloop" in type(asyncio.get_running_loop()).__module__
+    with pf.scoped(level=3):
+        pass
+
+try:
+    uvloop.new_event_loop().run_until_complete(main())
+except pf.FlagTaskError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(("name", "program"), [("trio", TRIO), ("uvloop", UVLOOP)])
+def test_decorated_coroutines_keep_their_values_on_another_loop(name: str, program: str) -> None:
+    package(name)
+    (refused,) = python(BEGIN + program)
+    assert "main() would leave its values to other tasks" in refused
+
+
+WITH = "with pf.scoped(level=9): print(level.value)"
+CALL = "pf.scoped(level=9)(lambda: print(level.value))()"
+RUN = "pf.capture().run(lambda: print(level.value))"
+ATTEMPT = """
+import {module}
+def work():
+    try:
+        {statement}
+    except pf.FlagTaskError as error:
+        print(error)
+{switch}
+"""
+SWITCHES = {
+    "greenlet": "greenlet.greenlet(work).switch()",
+    "gevent": "gevent.joinall([gevent.spawn(work)]); work()",
+}
+
+
+@pytest.mark.parametrize("module", SWITCHES)
+@pytest.mark.parametrize("statement", [WITH, CALL, RUN])
+def test_a_greenlet_gets_an_error(module: str, statement: str) -> None:
+    package(module)
+    program = ATTEMPT.format(module=module, statement=statement, switch=SWITCHES[module])
+    said = python(BEGIN + program)
+    assert said
+    assert all("greenlets of one thread share its scopes" in line for line in said)
+
+
+def test_the_main_greenlet_may_open_scopes_where_no_other_runs() -> None:
+    package("greenlet")
+    assert python(f"{BEGIN}\nimport greenlet\n{WITH}\n{CALL}\n") == ["9", "9"]
