@@ -1121,8 +1121,10 @@ PD_API pd_status pd_report_json(const pd_report_options *options, pd_writer writ
                                 void *context, pd_error *err);
 
 /* ------------------------------------------------------------------------
- * Operations: functions that several modules implement, one of which runs. The flag impl.<name>, a
- * list in order of preference, chooses it: `fast`, `fast!` (only this, and nothing behind it),
+ * Operations: implementations chosen by a flag
+ *
+ * An operation is a function that several modules implement, one of which runs. The flag impl.<name>,
+ * a list in order of preference, chooses it: `fast`, `fast!` (only this, and nothing behind it),
  * `-slow` (never), `?fast` (if it is there), `*` (the rest by rank, then in the order of arrival).
  * Where the list leaves none, the native implementation runs. Modules define operations by the
  * macros of pd_flags/op.h.

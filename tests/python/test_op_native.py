@@ -39,13 +39,17 @@ WRONG = {
         "too few arguments",
     ),
     "a struct by value": (
-        "static void take(struct whole w) { (void)w; }\n"
-        'PD_DEFINE_OP(take, void, (struct whole), take, "Help");',
+        (
+            "static void take(struct whole w) { (void)w; }\n"
+            'PD_DEFINE_OP(take, void, (struct whole), take, "Help");'
+        ),
         "",
     ),
     "long double": (
-        "static void take(long double w) { (void)w; }\n"
-        'PD_DEFINE_OP(take, void, (long double), take, "Help");',
+        (
+            "static void take(long double w) { (void)w; }\n"
+            'PD_DEFINE_OP(take, void, (long double), take, "Help");'
+        ),
         "",
     ),
 }

@@ -104,10 +104,14 @@ static void keep(pd__operation *operation, pd__op *op, const pd__impl *impl) {
 
 /* ---- Choosing ---- */
 
+/* If nothing else is left, best may be a native implementation whose module can't be kept: other
+ * modules then call their own. */
 static void publish(pd__op *op, pd__impl *best) {
+  bool everywhere = best && !(best->why && needs_keeping(op, best));
   op->winner = best;
   for (const pd__impl *slot = op->slots; slot; slot = slot->next_slot) {
-    void (*function)(void) = (best ? best : slot)->def->choice.function;
+    bool reaches = best && (everywhere || slot->module == best->module);
+    void (*function)(void) = (reaches ? best : slot)->def->choice.function;
     if (__atomic_load_n(slot->def->slot, __ATOMIC_RELAXED) == function) continue;
     __atomic_store_n(slot->def->slot, function, __ATOMIC_RELEASE);
   }

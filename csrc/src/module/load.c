@@ -169,7 +169,8 @@ pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
     pd__member_leave(&operation, module);
     module->present = false;
   }
-  if (module->opened == 0 && module->kept && module->has_record) pd__member_withdraw(&operation, module);
+  if (module->opened == 0 && module->kept && module->has_record)
+    pd__member_withdraw(&operation, module);
   return pd__operation_return(&operation, PD_OK);
 }
 

@@ -7,6 +7,8 @@ PD_IMPORT_OP(pow, double, (double, double), one_of_many);
 #define TEN(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9)
 #define ONE(n) PD_IMPL(pow, n, one_of_many);
 #define T1(n) TEN(ONE, n)
-#define T2(n) T1(n##0) T1(n##1) T1(n##2) T1(n##3) T1(n##4) T1(n##5) T1(n##6) T1(n##7) T1(n##8) T1(n##9)
-#define T3(n) T2(n##0) T2(n##1) T2(n##2) T2(n##3) T2(n##4) T2(n##5) T2(n##6) T2(n##7) T2(n##8) T2(n##9)
+#define T2(n)                                                                                      \
+  T1(n##0) T1(n##1) T1(n##2) T1(n##3) T1(n##4) T1(n##5) T1(n##6) T1(n##7) T1(n##8) T1(n##9)
+#define T3(n)                                                                                      \
+  T2(n##0) T2(n##1) T2(n##2) T2(n##3) T2(n##4) T2(n##5) T2(n##6) T2(n##7) T2(n##8) T2(n##9)
 T3(a) T3(b) T3(c) T3(d) T3(e) T3(f) T3(g) T3(h) T3(i) T3(j)
