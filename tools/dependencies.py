@@ -28,6 +28,7 @@ SYSTEM = {
     "src/platform/elf.c": "dlfcn elf link sys/auxv unistd",
     "src/platform/macho.c": "dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
     "src/platform/windows.c": "locale wchar windows",
+    "include/pd_flags/cpu.h": "sys/auxv",  # on aarch64 Linux, what the CPU has
     "include/pd_flags/image_elf.h": "elf",
     "include/pd_flags/join_macho.h": "mach-o/dyld mach-o/loader",
     "include/pd_flags/catching.hpp": "cxxabi",

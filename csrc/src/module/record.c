@@ -47,7 +47,7 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
   pd_error err;
   pd_status status = PD_OK;
   if (!def) return;
-  if (def->kind >= PD_KIND_OP) {
+  if (def->kind >= PD_KIND_OP && def->kind <= PD_KIND_IMPL) {
     status = pd__impl_check((const pd_op_def *)(const void *)def, &err);
     if (status == PD_OK) defs->cells[defs->count++] = (pd__cell){.def = def};
     if (status != PD_OK) pd__report_add(report, &err);
