@@ -36,7 +36,9 @@ static bool accept_some(const pd_flag_entry *const *entries, void *context, char
   (void)context;
   (void)why;
   (void)size;
-  return entries[0]->value.u64 % 7 != 3;
+  /* Of a text its length: the address differs when a sensitive one is given again. */
+  bool text = entries[0]->type == PD_TYPE_string;
+  return (text ? strlen(entries[0]->value.str) : entries[0]->value.u64) % 7 != 3;
 }
 
 static void watch(pd_flag *flag, void *context) {
