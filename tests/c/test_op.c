@@ -301,7 +301,7 @@ TEST(an_implementation_can_be_registered_at_run_time_and_taken_back) {
 
 TEST(a_malformed_record_is_refused) {
   pd_op_def def = implementation("mine", 0);
-  def.choice.function = NULL;
+  def.kind = PD_KIND_OP_IMPORT;
   CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_ARGUMENT);
   def = implementation("not a name", 0);
   CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_NAME);

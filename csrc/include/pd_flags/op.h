@@ -19,10 +19,19 @@
  *
  * calls the implementation that is chosen: one load and an indirect call, from any thread. Without
  * a registry that is the module's own. PD_DEFINE_OP_AS(pow_i, "pow", double, (double, int32_t), …)
- * gives a second signature of a name its own identifier. The parameters are types without names; up
- * to 16, (void) for none. Types are void, bool, char, integers, float, double, and pointers to
- * these or to structs; others don't compile. In a source with PD_NO_SHORT_NAMES write
- * PD_OP_DEFINE, PD_OP_DECLARE, PD_OP_IMPORT, PD_OP_IMPL and PD_OP_CALL. */
+ * gives a second signature of a name its own identifier.
+ *
+ *     PD_DEFINE_SCOPED_OP(pow, double, (double, double), pow_portable, "x to the power of y");
+ *     double r = PD_SCOPED_CALL(pow)(2.0, 0.5);
+ *
+ * The choice for a scoped operation may differ by thread or task: pd_scope_push takes its flag.
+ * Other files use PD_DECLARE_SCOPED_OP, other modules PD_IMPORT_SCOPED_OP.
+ *
+ * The parameters are types without names; up to 16, (void) for none. Types are void, bool, char,
+ * integers, float, double, and pointers to these or to structs; others don't compile. Behind the
+ * help text may stand `.arrays = "f32[m,n], …"`, see pd_op_about. In a source with
+ * PD_NO_SHORT_NAMES write PD_OP_DEFINE, PD_OP_DEFINE_SCOPED, PD_OP_DECLARE, PD_OP_IMPORT,
+ * PD_OP_IMPL, PD_OP_CALL and so on. */
 #ifndef PD_FLAGS_OP_H
 #define PD_FLAGS_OP_H
 
@@ -33,7 +42,8 @@
  * X(name, number) */
 #define PD_CODE_MAP(X)                                                         \
   X(VOID, 1) X(BOOL, 2) X(CHAR, 3) X(INT8, 4) X(UINT8, 5) X(INT16, 6) X(UINT16, 7) \
-  X(INT32, 8) X(UINT32, 9) X(INT64, 10) X(UINT64, 11) X(FLOAT, 12) X(DOUBLE, 13) X(STRUCT, 14)
+  X(INT32, 8) X(UINT32, 9) X(INT64, 10) X(UINT64, 11) X(FLOAT, 12) X(DOUBLE, 13) X(STRUCT, 14) \
+  X(OBJECT, 15) /* of another language: in no record of a module */
 #define PD__CODE_ENUM(name, number) PD_CODE_##name = number,
 enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 64 };
 
@@ -123,15 +133,44 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
   PD__OP_CHECK(op, text, own, #own);                                           \
   PD__OP_BEGIN                                                                 \
   __typeof__(result(*) params) pd__op_##op = own;                              \
-  const pd_op_signature pd__op_signature_##op = {                              \
-      text, #result " " #params, {PD__CODES(result, params), 0}};              \
-  static const pd_op_def pd__def_op_##op = {                                   \
-      sizeof(pd_op_def), __LINE__, 0, kind_, {0}, "native", __VA_ARGS__, __FILE__, \
-      &pd__op_signature_##op, (void (**)(void))(void *)&pd__op_##op,           \
-      {PD__OP_FUNCTION(own), 0, NULL}};                                        \
-  PD__LIST(op_##op);                                                           \
+  PD__OP_RECORD(kind_, op, text, result, params, own, 0, pd__op_##op, __VA_ARGS__) \
   PD__OP_END                                                                   \
   struct pd__op_defined_##op
+
+/* The help text and `.arrays` come last, as in pd_op_about. */
+#define PD__OP_RECORD(kind_, op, text, result, params, own, scoped_, slot_, ...) \
+  const pd_op_signature pd__op_signature_##op = {                              \
+      text, #result " " #params, {PD__CODES(result, params), 0}};              \
+  __extension__ static const pd_op_def pd__def_op_##op = {                     \
+      sizeof(pd_op_def), __LINE__, 0, kind_, scoped_, {0}, "native", __FILE__, \
+      &pd__op_signature_##op, (void (**)(void))(void *)&slot_,                 \
+      {PD__OP_FUNCTION(own), 0, NULL}, {.help = __VA_ARGS__}};                 \
+  PD__LIST(op_##op);
+
+/* The slot of a scoped operation is another variable; pd__op_<name> only has its type. */
+#define PD__OP_DECLARE_SCOPED(op, text, result, params)                        \
+  PD__OP_BEGIN                                                                 \
+  extern __typeof__(result(*) params) pd__op_##op                              \
+      PD__SYMBOL("pd_op_" PD__STRING_(op) "_is_scoped__call_it_by_PD_SCOPED_CALL"); \
+  extern pd_scoped_slot pd__op_scoped_##op                                     \
+      PD__SYMBOL("pd_op_scoped_slot_" PD__STRING_(op)) PD__OWN_LINE;           \
+  extern const pd_op_signature pd__op_signature_##op PD__OP_SIGNATURE(op);     \
+  PD__OP_END                                                                   \
+  struct pd__op_declared_##op
+
+#define PD__OP_SCOPED(kind_, op, text, result, params, own, ...)               \
+  PD__OP_DECLARE_SCOPED(op, text, result, params);                             \
+  PD__OP_CHECK(op, text, own, #own);                                           \
+  PD__OP_BEGIN                                                                 \
+  pd_scoped_slot pd__op_scoped_##op = {PD__OP_FUNCTION(own), NULL, NULL};      \
+  PD__OP_RECORD(kind_, op, text, result, params, own, 1, pd__op_scoped_##op, __VA_ARGS__) \
+  PD__OP_END                                                                   \
+  struct pd__op_defined_##op
+
+static inline void (*pd__op_found(const pd_scoped_slot *slot))(void) {
+  void (*(*find)(const pd_scoped_slot *))(void) = __atomic_load_n(&slot->find, __ATOMIC_ACQUIRE);
+  return find ? find(slot) : __atomic_load_n(&slot->function, __ATOMIC_ACQUIRE);
+}
 
 #define PD__FIRST(first, ...) first
 #define PD_OP_DEFINE_AS(op, text, result, params, ...)                         \
@@ -147,19 +186,33 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
 #define PD_OP_DECLARE_AS(op, text, result, params) PD__OP_DECLARE(op, text, result, params)
 #define PD_OP_DECLARE(op, result, params) PD__OP_DECLARE(op, #op, result, params)
 
+#define PD_OP_DEFINE_SCOPED(op, result, params, own, ...)                      \
+  PD__OP_SCOPED(PD_KIND_OP, op, #op, result, params, own, __VA_ARGS__)
+#define PD_OP_DEFINE_SCOPED_AS(op, text, result, params, own, ...)             \
+  PD__OP_SCOPED(PD_KIND_OP, op, text, result, params, own, __VA_ARGS__)
+#define PD_OP_IMPORT_SCOPED(op, result, params, fallback)                      \
+  PD__OP_SCOPED(PD_KIND_OP_IMPORT, op, #op, result, params, fallback, NULL)
+#define PD_OP_IMPORT_SCOPED_AS(op, text, result, params, fallback)             \
+  PD__OP_SCOPED(PD_KIND_OP_IMPORT, op, text, result, params, fallback, NULL)
+#define PD_OP_DECLARE_SCOPED(op, result, params) PD__OP_DECLARE_SCOPED(op, #op, result, params)
+#define PD_OP_DECLARE_SCOPED_AS(op, text, result, params)                      \
+  PD__OP_DECLARE_SCOPED(op, text, result, params)
+
 /* The function and the attributes come last, as in pd_op_choice. */
 #define PD_OP_IMPL(op, candidate, ...)                                         \
   PD__OP_CHECK(op, #op, PD__FIRST(__VA_ARGS__, ), #candidate);                 \
   PD__OP_BEGIN                                                                 \
   __extension__ static const pd_op_def pd__def_op_##op##_is_##candidate = {                  \
-      sizeof(pd_op_def), __LINE__, 0, PD_KIND_IMPL, {0}, #candidate, NULL, __FILE__, \
-      &pd__op_signature_##op, NULL, {.function = PD__OP_FUNCTION(__VA_ARGS__)}}; \
+      sizeof(pd_op_def), __LINE__, 0, PD_KIND_IMPL, 0, {0}, #candidate, __FILE__, \
+      &pd__op_signature_##op, NULL, {.function = PD__OP_FUNCTION(__VA_ARGS__)},  \
+      {NULL, NULL}};                                                             \
   PD__LIST(op_##op##_is_##candidate);                                          \
   PD__OP_END                                                                   \
   struct pd__op_implemented_##op##_is_##candidate
 
 /* Acquire: what the chosen module has written before its function was published is visible. */
 #define PD_OP_CALL(op) __atomic_load_n(&pd__op_##op, __ATOMIC_ACQUIRE)
+#define PD_OP_SCOPED_CALL(op) ((__typeof__(pd__op_##op))pd__op_found(&pd__op_scoped_##op))
 
 #ifndef PD_NO_SHORT_NAMES
 #define PD_DEFINE_OP PD_OP_DEFINE
@@ -170,6 +223,13 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
 #define PD_IMPORT_OP_AS PD_OP_IMPORT_AS
 #define PD_IMPL PD_OP_IMPL
 #define PD_CALL PD_OP_CALL
+#define PD_DEFINE_SCOPED_OP PD_OP_DEFINE_SCOPED
+#define PD_DEFINE_SCOPED_OP_AS PD_OP_DEFINE_SCOPED_AS
+#define PD_DECLARE_SCOPED_OP PD_OP_DECLARE_SCOPED
+#define PD_DECLARE_SCOPED_OP_AS PD_OP_DECLARE_SCOPED_AS
+#define PD_IMPORT_SCOPED_OP PD_OP_IMPORT_SCOPED
+#define PD_IMPORT_SCOPED_OP_AS PD_OP_IMPORT_SCOPED_AS
+#define PD_SCOPED_CALL PD_OP_SCOPED_CALL
 #endif
 
 #endif /* PD_FLAGS_OP_H */
