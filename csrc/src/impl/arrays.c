@@ -121,11 +121,11 @@ typedef struct sizes {
   } known[NAMES];
 } sizes;
 
-static const char *type_of(const tensor *of, char out[32]) {
+static const char *type_of(const tensor *of, char out[64]) {
   size_t i = 0;
   while (i < TYPES && (types[i].type != of->type || types[i].bits != of->bits)) i++;
   if (i < TYPES && of->lanes == 1) return types[i].name;
-  snprintf(out, 32, "DLPack's type %u of %u bits, %u lanes", of->type, of->bits, of->lanes);
+  snprintf(out, 64, "DLPack's type %u of %u bits, %u lanes", of->type, of->bits, of->lanes);
   return out;
 }
 
@@ -196,7 +196,7 @@ static pd_status check_shape(const array *expected, const tensor *of, size_t ind
 
 static pd_status check_array(const array *expected, const tensor *of, size_t index, sizes *all,
                              pd_error *err) {
-  char type[32];
+  char type[64];
   bool on_cpu = of->device == CPU || of->device == CUDA_HOST || of->device == ROCM_HOST;
   if (!is(expected->type, "any") && !is(expected->type, type_of(of, type))) {
     return pd__fail(err, PD_ERR_TYPE, "array %zu: its items are %s, expected %.*s", index,

@@ -20,12 +20,24 @@ pd_op *pd__do_op_next(const pd_op *previous) {
   return op;
 }
 
+static pd_status fail_unknown(const char *name, pd_error *err) {
+  const char *nearest = NULL;
+  char quoted[PD__QUOTE_SIZE];
+  unsigned least = PD__TOO_FAR;
+  for (const pd__family *each = NULL; (each = pd__family_next(each));) {
+    unsigned far = pd__distance(name, strlen(name), each->name, strlen(each->name));
+    if (far >= least || each->members == 0) continue;
+    least = far;
+    nearest = each->name;
+  }
+  return pd__fail(err, PD_ERR_UNDEFINED, "operation '%s' is not defined%s%s%s",
+                  pd__quote(quoted, name), nearest ? "; did you mean '" : "",
+                  nearest ? nearest : "", nearest ? "'?" : "");
+}
+
 static pd_status fail_find(const char *name, const pd__family *family, pd_error *err) {
   char found[900] = "", quoted[PD__QUOTE_SIZE];
-  if (!family) {
-    return pd__fail(err, PD_ERR_UNDEFINED, "operation '%s' is not defined",
-                    pd__quote(quoted, name));
-  }
+  if (!family) return fail_unknown(name, err);
   pd__list_signatures(family, found, sizeof found);
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no such signature; it has %s",
                   pd__quote(quoted, name), *found ? found : "none that is defined");

@@ -200,8 +200,18 @@ static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_err
                   place_of(fresh->def, fresh->module, mine));
 }
 
-static void count_scoped(const pd__impl *impl, int change) {
-  pd__family *family = impl->op->family;
+/* An import without a function only looks on: it doesn't keep the flag, nor say what it is like. */
+static bool looks_on(const pd__impl *impl) {
+  return impl->def->kind == PD_KIND_OP_IMPORT && !impl->def->choice.function;
+}
+
+static void count_record(const pd__impl *impl, int change) {
+  pd__op *op = impl->op;
+  pd__family *family = op->family;
+  op->definitions += impl->def->kind == PD_KIND_OP ? (size_t)change : 0;
+  family->due = true;
+  if (looks_on(impl)) return;
+  family->members += (size_t)change;
   if (impl->def->slot) *(impl->def->scoped ? &family->scoped : &family->plain) += (size_t)change;
 }
 
@@ -231,10 +241,7 @@ static pd_status link_one(pd__impl *impl, pd_error *err) {
   impl->op = op;
   if (def->slot) link_slot(impl);
   impl->number = ++arrivals;
-  op->definitions += def->kind == PD_KIND_OP;
-  count_scoped(impl, 1);
-  family->members++;
-  family->due = true;
+  count_record(impl, 1);
   return PD_OK;
 }
 
@@ -255,7 +262,7 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size) {
 static pd_status check_signature(const pd__impl *impl, pd_error *err) {
   char place[PLACE_SIZE], found[700] = "";
   const pd__op *op = impl->op;
-  if (op->definitions > 0) return PD_OK;
+  if (op->definitions > 0 || looks_on(impl)) return PD_OK;
   pd__list_signatures(op->family, found, sizeof found);
   if (!*found) return PD_OK;
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no signature %s, which %s needs; it has %s",
@@ -341,10 +348,7 @@ void pd__impls_unlink(pd__impl *impls, size_t count) {
     if (!impl->op) continue;
     if (impl->def->slot) unlink_slot(impl);
     if (impl->def->kind != PD_KIND_OP_IMPORT) unlink_candidate(impl);
-    count_scoped(impl, -1);
-    impl->op->definitions -= impl->def->kind == PD_KIND_OP;
-    impl->op->family->members--;
-    impl->op->family->due = true;
+    count_record(impl, -1);
     impl->op = NULL;
   }
 }
