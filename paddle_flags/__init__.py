@@ -71,12 +71,12 @@ if TYPE_CHECKING:
         watch,
     )
     from paddle_flags._input.reload import FlagChange, reload
-    from paddle_flags._ops.brought import impl
-    from paddle_flags._ops.operation import Implementation, Op, OpSignature, op, ops
     from paddle_flags._integrations.bridges import add_to, adopt, bridge_absl, click_options
     from paddle_flags._integrations.foreign import bridge, sync
     from paddle_flags._integrations.log_levels import logging_flags
     from paddle_flags._integrations.propagate import propagate
+    from paddle_flags._ops.brought import impl
+    from paddle_flags._ops.operation import Implementation, Op, OpSignature, op, ops
     from paddle_flags._report.describe import describe
     from paddle_flags._report.dump import dump
     from paddle_flags._report.explain import explain

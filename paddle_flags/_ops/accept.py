@@ -178,19 +178,16 @@ def _pointer(value: Any) -> Any:
 
 def accepting(code: int) -> Accept:
     """Return what checks and converts an argument for a parameter of this code."""
-    if code == codes.BOOL:
-        return _boolean
     if codes.INT8 <= code <= codes.UINT64:
         return _integer(code)
     if code in (codes.FLOAT, codes.DOUBLE):
         return _real(code)
-    if code == codes.CHAR:
-        return _character
-    if code == codes.TEXT:
-        return _text
     if code % POINTER == codes.STRUCT:
         return _pointer
-    return _buffer(code)
+    return _OTHERS.get(code) or _buffer(code)
+
+
+_OTHERS = {codes.BOOL: _boolean, codes.CHAR: _character, codes.TEXT: _text}
 
 
 def accepting_objects(classes: tuple[type, ...]) -> Accept:

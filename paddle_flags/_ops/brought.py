@@ -183,7 +183,7 @@ def _bring(
 
 
 @public
-def impl(
+def impl(  # noqa: PLR0913 - keywords
     operation: str,
     name: str,
     *,

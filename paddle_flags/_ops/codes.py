@@ -51,7 +51,13 @@ _OTHER_NAMES = {
     "object": OBJECT,
 }
 _CODES = {**{name: code for code, name in C_NAMES.items() if code != STRUCT}, **_OTHER_NAMES}
-_OF_CLASSES = {float: "double", int: "int64_t", bool: "bool", str: "const char *", None: "void"}
+_OF_CLASSES: dict[Any, str] = {
+    float: "double",
+    int: "int64_t",
+    bool: "bool",
+    str: "const char *",
+    None: "void",
+}
 
 _MOST = 16  # parameters
 

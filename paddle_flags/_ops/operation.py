@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from _thread import RLock
 from atexit import register as register_exit
 from contextlib import contextmanager
-from _thread import RLock
 from typing import Any, NamedTuple
 
 from paddle_flags._core.flag import Flag, flag_of
@@ -365,7 +365,8 @@ class Op:
         if self._counts is not None:
             message = f"{self._name}: its calls are being counted"
             raise FlagArgumentError(message)
-        self._counts = counts = Counter()
+        counts: Counter[str] = Counter()
+        self._counts = counts
         self._plans = {}
         try:
             yield counts
@@ -405,8 +406,10 @@ def _describe(handle: Any) -> OpSignature:
     index = ffi.new("size_t *", info.impls)
     lib.pd_op_choose(handle, index, ffi.NULL)
     impls = tuple(_implementation(handle, i, index[0]) for i in range(info.impls))
-    texts = (info.signature, info.help, info.arrays, info.file)
-    return OpSignature(*map(to_text, texts), info.line, impls)
+    signature, help_, arrays, file = map(
+        to_text, (info.signature, info.help, info.arrays, info.file)
+    )
+    return OpSignature(signature, help_, arrays, file, info.line, impls)
 
 
 def _implementation(handle: Any, index: int, chosen: int) -> Implementation:

@@ -1,8 +1,11 @@
 """Operations in Python: pf.op calls them, pf.impl brings implementations, pf.ops lists them."""
 
+# ruff: noqa: ARG001, ARG005 - functions with the parameters of an operation
+
 from __future__ import annotations
 
 import array
+import contextlib
 import ctypes
 import math
 import threading
@@ -23,7 +26,9 @@ PLUGINS = Path(__file__).parents[1] / "c" / "plugins"
 
 def load(place: Path, name: str) -> pf.Plugin:
     library = place / f"lib{name}.so"
-    return pf.load_plugin(library if library.exists() else build_plugin(library, PLUGINS / f"{name}.c"))
+    return pf.load_plugin(
+        library if library.exists() else build_plugin(library, PLUGINS / f"{name}.c")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +60,8 @@ def brought():
 
     yield bring
     for operation, name in names:
-        try:
+        with contextlib.suppress(pf.FlagError):
             pf.op(operation).remove(name)
-        except pf.FlagError:
-            pass
 
 
 def choose(operation: str, text: str):
@@ -91,7 +94,9 @@ def test_a_number_that_does_not_fit_is_an_error_also_after_one_that_did():
     with pytest.raises(pf.FlagTypeError, match=r"argument 0 is out of range, expected a float"):
         half(1e39)
     assert half(math.inf) == math.inf
-    with pytest.raises(pf.FlagTypeError, match=r"expected uint64_t, from 0 to 18446744073709551615"):
+    with pytest.raises(
+        pf.FlagTypeError, match=r"expected uint64_t, from 0 to 18446744073709551615"
+    ):
         following(2**64)
     with pytest.raises(pf.FlagTypeError, match=r"argument 0 is out of range, expected a float"):
         half(10**400)
@@ -100,10 +105,11 @@ def test_a_number_that_does_not_fit_is_an_error_also_after_one_that_did():
 def test_a_miss_lists_every_signature_and_why_it_does_not_fit(power):
     with pytest.raises(pf.FlagTypeError) as caught:
         power("2", 3)
+    why = "argument 0 is a str, expected a real number"
     assert str(caught.value) == (
         "pow(): no signature takes (str, int):\n"
-        "*0: double (double, double) at op_native.c:8: argument 0 is a str, expected a real number\n"
-        "*1: double (double, int32_t) at op_native.c:9: argument 0 is a str, expected a real number"
+        f"*0: double (double, double) at op_native.c:8: {why}\n"
+        f"*1: double (double, int32_t) at op_native.c:9: {why}"
     )
     with pytest.raises(pf.FlagTypeError, match="takes 2 arguments, not 1"):
         power(2)
@@ -269,7 +275,9 @@ def test_without_a_signature_the_only_one_with_as_many_parameters_is_taken(power
 
     assert pf.op("half")(3.0) == 1.5
     assert pf.op("half").signatures[0].impls[1].chosen
-    with pytest.raises(pf.FlagArgumentError, match=r"several signatures take 2 arguments: expected"):
+    with pytest.raises(
+        pf.FlagArgumentError, match=r"several signatures take 2 arguments: expected"
+    ):
         brought("pow", "python")(lambda x, y: x)
 
 
@@ -279,18 +287,18 @@ def test_python_defines_operations_by_annotations(brought):
         return f"{x:.{digits}f}"
 
     @brought("shown", "native")
-    def items(x: list, digits: Union[int, None]) -> str:
+    def items(x: list, digits: Union[int, None]) -> str:  # noqa: UP007 - as users of older Pythons write
         return f"{len(x)} items"
 
     @brought("shown", "native")
-    def anything(x, digits: Optional[str] = None) -> str:
+    def anything(x, digits: Optional[str] = None) -> str:  # noqa: UP045 - likewise
         return "?"
 
     shown = pf.op("shown")
     assert shown(1.25, 1) == "1.2"
     assert shown([1], None) == "1 items"
     assert shown({}, "x") == "?"
-    assert [each.text for each in shown.signatures][0] == "const char * (double, int64_t)"
+    assert shown.signatures[0].text == "const char * (double, int64_t)"
     assert shown.signatures[0].help == "Show it"
     with pytest.raises(pf.FlagTypeError) as caught:
         shown([1], 2.5)
@@ -314,7 +322,9 @@ def test_a_second_function_under_a_name_is_a_conflict_and_the_same_one_again_rep
 
 
 def test_a_signature_that_the_operation_lacks_is_refused_with_those_it_has(power, brought):
-    with pytest.raises(pf.FlagTypeError, match=r"has no signature float \(float\).*it has \*0: double"):
+    with pytest.raises(
+        pf.FlagTypeError, match=r"has no signature float \(float\).*it has \*0: double"
+    ):
         brought("pow", "python", signature="float (float)")(lambda x: x)
 
 
@@ -357,8 +367,10 @@ def test_usable_is_asked_once_and_its_reason_is_shown(power, brought):
 
 
 def test_a_usable_that_raises_is_a_reason(power, brought):
+    gone = "no module"
+
     def usable():
-        raise ImportError("no module")
+        raise ImportError(gone)
 
     brought("pow", "broken", signature="double (double, double)", rank=99, usable=usable)(pow)
     assert power(2.0, 3.0) == 2003
@@ -366,9 +378,11 @@ def test_a_usable_that_raises_is_a_reason(power, brought):
 
 
 def test_an_exception_of_an_implementation_reaches_the_caller(brought):
+    mine = "mine"
+
     @brought("failing", "native", signature="double (double)")
     def failing(x):
-        raise OverflowError("mine")
+        raise OverflowError(mine)
 
     for _ in range(2):
         with pytest.raises(OverflowError, match="mine"):

@@ -1,6 +1,7 @@
 /* What an operation says of its arrays: the text of pd_op_about, and arrays of DLPack against it.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/text.h"
@@ -150,10 +151,9 @@ static pd_status fail_size(size_t index, int32_t dimension, int64_t size, const 
 
 static pd_status check_size(word name, int64_t size, size_t index, int32_t dimension, sizes *all,
                             pd_error *err) {
-  long long number;
   if (is(name, "_")) return PD_OK;
   if (*name.at >= '0' && *name.at <= '9') {
-    if (sscanf(name.at, "%lld", &number) == 1 && number == size) return PD_OK;
+    if (strtoll(name.at, NULL, 10) == size) return PD_OK;
     return pd__fail(err, PD_ERR_TYPE, "array %zu: dimension %d is %lld, expected %.*s", index,
                     dimension, (long long)size, (int)name.length, name.at);
   }
