@@ -31,7 +31,7 @@ def test_impls_lists_operations_and_what_runs(libraries):
     lines = command("impls", libraries=libraries).stdout.splitlines()
     assert lines[0].split() == ["operation", "signature", "runs", "implementations", "help"]
     assert lines[1].split("  ")[0] == "pow"
-    assert "fit      native, fast, slow, unfit, fit" in lines[1]
+    assert "fit     native, fast, slow, unfit, fit" in lines[1]
     assert "double (double, int32_t)  native" in lines[2]
 
 

@@ -1,7 +1,6 @@
 /* What an operation says of its arrays: the text of pd_op_about, and arrays of DLPack against it.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../base/text.h"
@@ -149,11 +148,19 @@ static pd_status fail_size(size_t index, int32_t dimension, int64_t size, const 
       (int)all->known[known].name.length, all->known[known].name.at, all->known[known].of);
 }
 
+static int64_t number_in(word text) {
+  int64_t number = 0;
+  for (size_t i = 0; i < text.length && text.at[i] >= '0' && text.at[i] <= '9'; i++) {
+    number = number < INT64_MAX / 10 - 1 ? 10 * number + (text.at[i] - '0') : INT64_MAX;
+  }
+  return number;
+}
+
 static pd_status check_size(word name, int64_t size, size_t index, int32_t dimension, sizes *all,
                             pd_error *err) {
   if (is(name, "_")) return PD_OK;
   if (*name.at >= '0' && *name.at <= '9') {
-    if (strtoll(name.at, NULL, 10) == size) return PD_OK;
+    if (number_in(name) == size) return PD_OK;
     return pd__fail(err, PD_ERR_TYPE, "array %zu: dimension %d is %lld, expected %.*s", index,
                     dimension, (long long)size, (int)name.length, name.at);
   }

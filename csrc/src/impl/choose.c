@@ -113,17 +113,6 @@ static bool reaches_all(const pd__op *op, const pd__impl *best) {
   return best && !(best->why && needs_keeping(op, best));
 }
 
-static void publish(pd__op *op, pd__impl *best) {
-  bool everywhere = reaches_all(op, best);
-  op->winner = best;
-  for (const pd__impl *slot = op->slots; slot; slot = slot->next_slot) {
-    bool reaches = best && (everywhere || slot->module == best->module);
-    void (*function)(void) = (reaches ? best : slot)->def->choice.function;
-    if (__atomic_load_n(slot->def->slot, __ATOMIC_RELAXED) == function) continue;
-    __atomic_store_n(slot->def->slot, function, __ATOMIC_RELEASE);
-  }
-}
-
 /* Everything is looked up again after the lock was released. Returns the best for modules. */
 static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view *view) {
   for (;;) {
@@ -143,16 +132,6 @@ static void choose_in(pd__operation *operation, pd__op *op, pd__view *view) {
   const pd__impl *best = find_best(operation, op, view);
   void (*function)(void) = reaches_all(op, best) ? best->def->choice.function : NULL;
   __atomic_store_n(&view->function, function, __ATOMIC_RELEASE);
-}
-
-static void choose(pd__operation *operation, pd__op *op) {
-  publish(op, find_best(operation, op, NULL));
-  for (pd__view *view = op->views; view; view = view->next) choose_in(operation, op, view);
-}
-
-void pd__family_choose(pd__operation *operation, pd__family *family) {
-  for (pd__op *op = family->ops; op; op = op->next) choose(operation, op);
-  __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- Choices of one thread ---- */
@@ -181,7 +160,7 @@ static pd__view *make_view(pd__op *op, const char *list) {
   return view;
 }
 
-void (*pd__find_in_slot(const pd_scoped_slot *slot))(void) {
+static void (*find_in_slot(const pd_scoped_slot *slot))(void) {
   void (*own)(void) = __atomic_load_n(&slot->function, __ATOMIC_ACQUIRE);
   pd__op *op = __atomic_load_n(&slot->op, __ATOMIC_ACQUIRE);
   const pd_scoped_cell *cell = &op->family->value;
@@ -193,6 +172,37 @@ void (*pd__find_in_slot(const pd_scoped_slot *slot))(void) {
   if (!view) view = make_view(op, list);
   void (*function)(void) = view ? __atomic_load_n(&view->function, __ATOMIC_ACQUIRE) : NULL;
   return function ? function : own;
+}
+
+/* ---- Choosing for all ---- */
+
+/* The slot then asks what the scopes of its thread have chosen. */
+static void let_find(pd__op *op, const pd_op_def *def) {
+  pd_scoped_slot *slot = (pd_scoped_slot *)(void *)def->slot;
+  __atomic_store_n(&slot->op, op, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->find, find_in_slot, __ATOMIC_RELEASE);
+}
+
+static void publish(pd__op *op, pd__impl *best) {
+  bool everywhere = reaches_all(op, best);
+  op->winner = best;
+  for (const pd__impl *slot = op->slots; slot; slot = slot->next_slot) {
+    bool reaches = best && (everywhere || slot->module == best->module);
+    if (slot->def->scoped) let_find(op, slot->def);
+    void (*function)(void) = (reaches ? best : slot)->def->choice.function;
+    if (__atomic_load_n(slot->def->slot, __ATOMIC_RELAXED) == function) continue;
+    __atomic_store_n(slot->def->slot, function, __ATOMIC_RELEASE);
+  }
+}
+
+static void choose(pd__operation *operation, pd__op *op) {
+  publish(op, find_best(operation, op, NULL));
+  for (pd__view *view = op->views; view; view = view->next) choose_in(operation, op, view);
+}
+
+void pd__family_choose(pd__operation *operation, pd__family *family) {
+  for (pd__op *op = family->ops; op; op = op->next) choose(operation, op);
+  __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- Choices of callers that can call foreign implementations ---- */

@@ -89,9 +89,6 @@ extern uint64_t pd__impl_revision;
 /* Whether code of modules can call it. */
 static inline bool pd__is_foreign(const pd__impl *impl) { return !impl->def->choice.function; }
 
-/* pd_scoped_slot.find: needs no lock. */
-void (*pd__find_in_slot(const pd_scoped_slot *slot))(void);
-
 /* Chooses the implementations of a family. Releases the lock to ask whether one is usable, and to
  * keep its module loaded. */
 void pd__family_choose(pd__operation *operation, pd__family *family);

@@ -218,10 +218,6 @@ static void count_record(const pd__impl *impl, int change) {
 static void link_slot(pd__impl *impl) {
   impl->next_slot = impl->op->slots;
   impl->op->slots = impl;
-  if (!impl->def->scoped) return;
-  pd_scoped_slot *slot = (pd_scoped_slot *)(void *)impl->def->slot;
-  __atomic_store_n(&slot->op, impl->op, __ATOMIC_RELEASE);
-  __atomic_store_n(&slot->find, pd__find_in_slot, __ATOMIC_RELEASE);
 }
 
 static pd_status link_one(pd__impl *impl, pd_error *err) {
