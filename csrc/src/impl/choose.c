@@ -13,8 +13,6 @@ static const char *list_of(const pd__family *family) {
   return flag ? pd__flag_value(flag).str : "*";
 }
 
-static bool is_usable(const pd__impl *impl) { return !impl->why && !impl->asking; }
-
 /* The rank counts only among those that the list doesn't name. */
 static bool is_better(const pd__impl *a, size_t a_place, const pd__impl *b, size_t b_place) {
   if (!b || a_place != b_place) return !b || a_place < b_place;
@@ -31,76 +29,12 @@ static pd__impl *best_of(const pd__op *op, const char *list, bool foreign_too) {
     bool named;
     if (pd__is_foreign(each) && !foreign_too) continue;
     if (each->def->kind == PD_KIND_OP && !native) native = each;
-    size_t place = is_usable(each) ? pd__preference_of(list, each->name, &named) : 0;
+    size_t place = pd__is_usable(each) ? pd__preference_of(list, each->name, &named) : 0;
     if (place == 0 || !is_better(each, place, best, best_place)) continue;
     best = each;
     best_place = place;
   }
   return best ? best : native;
-}
-
-/* ---- Asking and keeping. Each may release the lock. ---- */
-
-static pd__impl *find_candidate(const pd__op *op, uint64_t number) {
-  pd__impl *each = op->candidates;
-  while (each && each->number != number) each = each->next_candidate;
-  return each;
-}
-
-static void answer(pd__impl *impl, const char *why) {
-  impl->asked = true;
-  impl->asking = false;
-  impl->why = why ? pd__intern(why) : NULL;
-  if (why && !impl->why) impl->why = "memory is out";
-}
-
-/* Asks the module, which is pinned, without the lock. Meanwhile the candidate doesn't count for
- * other threads; it may also leave. */
-static void ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
-  const char *(*usable)(void) = impl->def->choice.usable;
-  uint64_t number = impl->number;
-  if (!usable) {
-    answer(impl, NULL);
-    return;
-  }
-  pd__pinning pinning = pd__pin_module(operation, impl->module);
-  if (pinning == PD__LEAVING) answer(impl, "its module is leaving");
-  if (pinning == PD__UNPINNED) pd__pins_take(operation);
-  if (pinning != PD__PINNED) return;
-  const char *why;
-  impl->asking = true;
-  pd__operation_unlock(operation);
-  {
-    PD__IN_HOOK();
-    why = usable();
-  }
-  pd__operation_lock(operation);
-  impl = find_candidate(op, number);
-  if (impl) answer(impl, why);
-}
-
-/* A call can't pin what it jumps to. So a module whose implementation other modules call stays
- * loaded until the process ends. */
-static bool needs_keeping(const pd__op *op, const pd__impl *best) {
-  const pd_module *module = best->module;
-  if (!module || module->stays || module->kept) return false;
-  const pd__impl *slot = op->slots;
-  while (slot && slot->module == module) slot = slot->next_slot;
-  return slot != NULL;
-}
-
-static void keep(pd__operation *operation, pd__op *op, const pd__impl *impl) {
-  pd_module *module = impl->module;
-  uint32_t generation = module->generation;
-  uint64_t number = impl->number;
-  const char *path = module->path;
-  uintptr_t low = module->low, high = module->high;
-  pd__operation_unlock(operation);
-  const void *reference = pd__platform_hold(path, low, high); /* never given back */
-  pd__operation_lock(operation);
-  if (reference && module->generation == generation) module->kept = true;
-  pd__impl *found = reference ? NULL : find_candidate(op, number);
-  if (found) answer(found, "its module is leaving");
 }
 
 /* ---- Choosing ---- */
@@ -110,7 +44,7 @@ uint64_t pd__impl_revision;
 /* If nothing else is left, best may be a native implementation whose module can't be kept: other
  * modules then call their own. */
 static bool reaches_all(const pd__op *op, const pd__impl *best) {
-  return best && !(best->why && needs_keeping(op, best));
+  return best && !(best->why && pd__impl_must_stay(op, best));
 }
 
 /* Everything is looked up again after the lock was released. Returns the best for modules. */
@@ -119,9 +53,9 @@ static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view 
     pd__impl *best = best_of(op, view ? view->list : list_of(op->family), false);
     bool native = best && best->why; /* nothing else is left */
     if (best && !best->asked && !best->asking) {
-      ask(operation, op, best);
-    } else if (best && !native && needs_keeping(op, best)) {
-      keep(operation, op, best);
+      pd__impl_ask(operation, op, best);
+    } else if (best && !native && pd__impl_must_stay(op, best)) {
+      pd__impl_keep(operation, op, best);
     } else {
       return best;
     }
@@ -200,8 +134,20 @@ static void choose(pd__operation *operation, pd__op *op) {
   for (pd__view *view = op->views; view; view = view->next) choose_in(operation, op, view);
 }
 
+/* The validator refuses such a choice, unless it has waited for the implementation. */
+static void warn_of_alone(pd__operation *operation, pd__family *family) {
+  const char *list = list_of(family);
+  char why[PD__WHY_SIZE];
+  bool warned = family->warned_of == list;
+  if (warned || !pd__impl_alone_unusable(operation, family, list, why, sizeof why)) return;
+  family->warned_of = list;
+  pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK, "%s=%s: %s; the native one runs",
+           family->def.name, list, why);
+}
+
 void pd__family_choose(pd__operation *operation, pd__family *family) {
   for (pd__op *op = family->ops; op; op = op->next) choose(operation, op);
+  warn_of_alone(operation, family);
   __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
 }
 
@@ -222,7 +168,7 @@ pd_status pd__do_op_choose(const pd_op *op, size_t *out, pd_error *err) {
     const pd_flag *flag = pd__cell_flag(&op->family->cell);
     best = best_of(op, flag ? pd__flag_value_here(flag).str : "*", true);
     if (!best || best->asked || best->asking) break;
-    ask(&operation, (pd__op *)op, best);
+    pd__impl_ask(&operation, (pd__op *)op, best);
   }
   if (best && best->why) best = NULL;
   if (best) *out = index_of(op, best);

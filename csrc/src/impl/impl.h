@@ -52,9 +52,10 @@ struct pd__family {
   pd__cell cell;
   pd_scoped_cell value; /* if the flag is scoped */
   pd__op *ops;
-  size_t members;       /* records of all its operations */
-  size_t scoped, plain; /* of them: those that say whether the flag is */
-  bool due;             /* implementations must be chosen again */
+  size_t members;        /* records of all its operations */
+  size_t scoped, plain;  /* of them: those that say whether the flag is */
+  const char *warned_of; /* a list that leaves only what can't run; interned */
+  bool due;              /* implementations must be chosen again */
   pd__family *next;
 };
 
@@ -76,6 +77,24 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size);
 
 pd__family *pd__family_next(const pd__family *previous);
 pd__family *pd__family_find(const char *name, size_t length);
+
+/* ---- Asking and keeping (ask.c). Each function releases the lock. ---- */
+
+/* Nothing speaks against it so far; it may not have been asked. */
+static inline bool pd__is_usable(const pd__impl *impl) { return !impl->why && !impl->asking; }
+
+/* Asks whether it can run here; `impl` may be gone afterwards. */
+void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl);
+
+/* A call can't pin what it jumps to. So a module whose implementation other modules call stays
+ * loaded until the process ends. */
+bool pd__impl_must_stay(const pd__op *op, const pd__impl *best);
+void pd__impl_keep(pd__operation *operation, pd__op *op, const pd__impl *impl);
+
+/* Returns whether the list ends with a name and ! and no signature has a usable implementation of
+ * that name, although one has come; `why` is then the reason in words. */
+bool pd__impl_alone_unusable(pd__operation *operation, pd__family *family, const char *list,
+                             char *why, size_t size);
 
 /* ---- Choosing (choose.c) ---- */
 
@@ -118,7 +137,11 @@ bool pd__preference_next(const char **cursor, pd__preference *out);
  * if the list has its name. */
 size_t pd__preference_of(const char *list, const char *name, bool *named);
 
-/* The validator of the flag; `context` is the family. Needs no lock. */
+bool pd__is_named(const pd__preference *item, const char *name);
+
+/* ---- The validator of the flag (validate.c) ---- */
+
+/* `context` is the family. Needs no lock. */
 bool pd__preference_check(const pd_flag_entry *const *entries, void *context, char *why,
                           size_t size);
 

@@ -117,10 +117,46 @@ static pd__family *find_family(const char *name) {
   return family;
 }
 
+/* Finds the name of the struct in "const struct thing *" or "ns::thing *", and moves the cursor
+ * behind the type. Returns its length. */
+static size_t take_struct(const char **cursor, const char **out) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  static const char *const others[] = {"const", "struct",   "class",
+                                       "union", "restrict", "__restrict"};
+  const char *at = *cursor;
+  size_t found = 0;
+  while (*at && !strchr("(,)", *at)) {
+    size_t length = strspn(at, letters), i = 0;
+    while (i < sizeof others / sizeof *others &&
+           (strncmp(at, others[i], length) != 0 || others[i][length])) {
+      i++;
+    }
+    if (length > 0 && i == sizeof others / sizeof *others) {
+      *out = at;
+      found = length;
+    }
+    at += length ? length : 1;
+  }
+  *cursor = *at ? at + 1 : at;
+  return found;
+}
+
+/* Structs have one code; the names in the texts tell them apart. */
+static bool same_structs(const uint8_t *types, const char *a, const char *b) {
+  for (; *types; types++) {
+    const char *one = "", *other = "";
+    size_t length = take_struct(&a, &one), other_length = take_struct(&b, &other);
+    bool is_struct = *types % PD_CODE_POINTER == PD_CODE_STRUCT;
+    if (is_struct && (length != other_length || memcmp(one, other, length) != 0)) return false;
+  }
+  return true;
+}
+
 /* Objects of another language are told apart by the text. */
 static bool is_signature(const pd__op *op, const pd_op_signature *of) {
   if (strcmp((const char *)op->types, (const char *)of->types) != 0) return false;
-  return !strchr((const char *)of->types, PD_CODE_OBJECT) || !strcmp(op->text, of->text);
+  if (strchr((const char *)of->types, PD_CODE_OBJECT)) return !strcmp(op->text, of->text);
+  return same_structs(op->types, op->text, of->text);
 }
 
 static pd__op *find_op(pd__family *family, const pd_op_signature *of) {
@@ -182,9 +218,10 @@ static void leave_bucket(const pd__impl *impl) {
 
 /* ---- Linking ---- */
 
+/* A copy may have been compiled in another directory. */
 static bool same_place(const pd__impl *a, const pd__impl *b) {
   return a->def->kind == b->def->kind && a->def->line == b->def->line && a->def->file &&
-         b->def->file && !strcmp(a->def->file, b->def->file) &&
+         b->def->file && !strcmp(pd__base_name(a->def->file), pd__base_name(b->def->file)) &&
          a->def->choice.rank == b->def->choice.rank;
 }
 
