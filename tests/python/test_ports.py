@@ -84,7 +84,9 @@ def test_the_library_compiles_for_macos_without_warnings_and_announces_itself(tm
 
 @pytest.mark.parametrize("language", COMPILERS)
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_plugin_for_macos_holds_one_record_with_its_flags_and_operations(tmp_path, target, language):
+def test_a_plugin_for_macos_holds_one_record_with_its_flags_and_operations(
+    tmp_path, target, language
+):
     suffix, (driver, *options) = COMPILERS[language]
     texts = {"flags": FLAGS, "use": USE}
     sources = [write(tmp_path / f"{name}.{suffix}", text) for name, text in texts.items()]
