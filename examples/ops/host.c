@@ -46,7 +46,7 @@ typedef struct matrix {
 /* Small whole numbers: their products and sums are exact, in whatever order. */
 static void fill(matrix *out, int64_t rows, int64_t columns, unsigned seed) {
   size_t count = (size_t)(rows * columns);
-  float *data = malloc(count * sizeof *data);
+  float *data = calloc(count, sizeof *data);
   if (!data) abort();
   for (size_t i = 0; i < count; i++) {
     seed = seed * 1103515245u + 12345u;
