@@ -7,7 +7,8 @@
  * UNLOAD 1, b is closed and opened again; A and B are paths. With COPY this
  * program is a host itself; with PEER the library is another one, and host.cc of
  * peers/ has the functions that need it. Ends with 0 when every module reads every
- * value, with 3 when one reads another or doesn't know a flag, else with 1. Says
+ * value, and calls the implementation of a's operation that was chosen; with 3 when
+ * one reads another value or doesn't know a flag, else with 1. Says
  * what it is at, for the case that it never ends what it began. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,6 +30,7 @@ typedef int set_function(const char *name, const char *text, char *message);
 typedef int scope_function(const char *text, char *message);
 typedef void again_function(void);
 typedef int number_function(void);
+typedef int step_function(int n);
 typedef const char *text_function(void);
 
 typedef struct module {
@@ -41,8 +43,12 @@ typedef struct module {
   again_function *again; /* NULL but for libraries that want to parse once more */
   number_function *own_level, *other_level, *common;
   number_function *scoped; /* NULL for other libraries */
+  step_function *step;     /* calls the operation a_step; NULL for other libraries */
   text_function *own_mode;
 } module;
+
+/* In the environment: b's own implementation doesn't run, and b can be unloaded. */
+#define UNLOADS "MATRIX_UNLOADS"
 
 static char message[1020];
 static const module *giver; /* the copy that has parsed */
@@ -118,6 +124,7 @@ static void find_functions(module *m) {
   *(void **)&m->again = symbol(m, "_again");
   *(void **)&m->scope = symbol(m, "_scope");
   *(void **)&m->scoped = symbol(m, "_scoped");
+  *(void **)&m->step = symbol(m, "_step");
   *(void **)&m->own_level = symbol(m, "_own_level");
   *(void **)&m->own_mode = symbol(m, "_own_mode");
   *(void **)&m->other_level = symbol(m, "_other_level");
@@ -191,6 +198,26 @@ static void scope(const module *by, const module *a, const module *b) {
   expect_number("the scoped flag in b", b->scoped(), 1);
 }
 
+/* Choose implementations from one copy and call the operation from everywhere. */
+static void operate(const module *by, const module *a, const module *b) {
+  static const struct {
+    const char *choice;
+    int added;
+    bool keeps_b; /* b's code may run in a */
+  } choices[] = {{"native", 1, false},
+                 {"common,*", 3, true},
+                 {"?other,better,native", 2, true},
+                 {"-native,*", 2, true},
+                 {"*", 2, true}};
+  const char *unloads = getenv(UNLOADS);
+  for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+    if (choices[i].keeps_b && unloads && *unloads) continue;
+    set(by, "impl.a_step", choices[i].choice);
+    expect_number(choices[i].choice, a->step(10), 10 + choices[i].added);
+    expect_number(choices[i].choice, b->step(10), 10 + choices[i].added);
+  }
+}
+
 /* Set all flags from one copy and look from everywhere. */
 static void set_all(const module *by, const module *a, const module *b, int base) {
   char a_level[8], b_level[8], common[8];
@@ -205,6 +232,7 @@ static void set_all(const module *by, const module *a, const module *b, int base
   set(by, PEER ? "b_mode" : "b-mode", "bm2");
   check(a, b, &(values){base, base + 1, base + 2, "am2", "bm2"});
   scope(by, a, b);
+  if (a->step) operate(by, a, b);
 }
 
 static void reload(module *a, module *b, const char *mode, const values *now) {
@@ -214,6 +242,8 @@ static void reload(module *a, module *b, const char *mode, const values *now) {
   void *left = dlopen(b->path, RTLD_NOW | RTLD_NOLOAD);
   expect_number("b's level in a without b", a->other_level(), left ? now->b_level : -1);
   if (left) dlclose(left);
+  if (a->step) expect_number("a's operation without b", a->step(10), 11);
+  if (!left) putenv(UNLOADS "=");
   at("loading again");
   load(b, mode);
   if (!PEER) check(a, b, now);
@@ -227,6 +257,7 @@ int main(int argc, char **argv) {
   bool before = !strcmp(argv[3], "before"), unload = *argv[4] == '1';
   module a = {.name = "a", .path = argv[5]}, b = {.name = "b", .path = argv[6]};
   module *order[] = {strcmp(argv[2], "ab") ? &b : &a, strcmp(argv[2], "ab") ? &a : &b};
+  if (unload) putenv(UNLOADS "=1");
   for (int i = 0; i < 2; i++) {
     /* The first that can parse does it before the rest is loaded. */
     if (before && !giver && program.parse) give(&program);

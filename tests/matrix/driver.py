@@ -15,6 +15,8 @@ import paddle_flags as pf
 
 MODES = {"local": 0, "global": os.RTLD_GLOBAL, "deepbind": os.RTLD_DEEPBIND}
 GIVEN = ["--a_level=3", "--b_level=4", "--a_mode=am", "--b_mode=bm", "--common_n=5"]
+FEW_CHOICES = {"native": 1}  # none of b's
+CHOICES = {"native": 1, "common,*": 3, "?other,better,native": 2, "-native,*": 2, "*": 2}
 
 
 class Module:
@@ -39,11 +41,20 @@ class Module:
         if self.by_us:
             self.plugin.unload()
 
-    def call(self, name: str, kind: Any = ctypes.c_int) -> Any:
-        """Call one of its functions without arguments."""
+    def is_loaded(self) -> bool:
+        """Tell whether something else keeps it."""
+        try:
+            handle = ctypes.CDLL(self.path, mode=os.RTLD_NOLOAD)._handle  # noqa: SLF001
+        except OSError:
+            return False
+        _ctypes.dlclose(handle)
+        return True
+
+    def call(self, name: str, *arguments: int, kind: Any = ctypes.c_int) -> Any:
+        """Call one of its functions."""
         function = self.image[f"{self.name}_{name}"]
         function.restype = kind
-        return function()
+        return function(*arguments)
 
 
 def check(a: Module, b: Module, wanted: dict[str, Any]) -> None:
@@ -52,12 +63,21 @@ def check(a: Module, b: Module, wanted: dict[str, Any]) -> None:
         "a_level": {a.call("own_level"), b.call("other_level"), pf.get("a_level")},
         "b_level": {b.call("own_level"), a.call("other_level"), pf.get("b_level")},
         "common_n": {a.call("common"), b.call("common"), pf.get("common_n")},
-        "a_mode": {a.call("own_mode", ctypes.c_char_p).decode(), pf.get("a_mode")},
-        "b_mode": {b.call("own_mode", ctypes.c_char_p).decode(), pf.get("b_mode")},
+        "a_mode": {a.call("own_mode", kind=ctypes.c_char_p).decode(), pf.get("a_mode")},
+        "b_mode": {b.call("own_mode", kind=ctypes.c_char_p).decode(), pf.get("b_mode")},
     }
     for name, values in found.items():
         if values != {wanted[name]}:
             sys.exit(f"{name}: {values}, expected {wanted[name]!r}")
+
+
+def operate(a: Module, b: Module, choices: dict[str, int]) -> None:
+    """Choose implementations, and call the operation in both plugins."""
+    for choice, added in choices.items():
+        pf.set("impl.a_step", choice.split(","))
+        found = [module.call("step", 10) for module in (a, b)]
+        if found != [10 + added] * 2:
+            sys.exit(f"a_step with {choice!r}: {found}, expected {10 + added} in both")
 
 
 def main(mode: str, order: str, when: str, unload: str, *paths: str) -> None:
@@ -65,6 +85,8 @@ def main(mode: str, order: str, when: str, unload: str, *paths: str) -> None:
     if when == "before":
         pf.parse(["driver", *GIVEN], allow_pending=True, exit=False)
     by_us = mode == "local"
+    if unload == "1":
+        os.environ["MATRIX_UNLOADS"] = "1"
     for linked_with_both in paths[2:]:
         pf.load_plugin(linked_with_both)
     places = dict(zip("ab", paths))
@@ -76,12 +98,18 @@ def main(mode: str, order: str, when: str, unload: str, *paths: str) -> None:
     wanted = {"a_level": 7, "b_level": 8, "common_n": 9, "a_mode": "am2", "b_mode": "bm2"}
     pf.FLAGS.update(wanted)
     check(a, b, wanted)
+    operate(a, b, FEW_CHOICES if unload == "1" else CHOICES)
     if unload == "1":
         b.unload()
+        if a.call("step", 10) != 11:
+            sys.exit("a lost its operation with b")
         if a.call("own_level") != 7:
             sys.exit("a lost its level with b")
+        left = b.is_loaded()
+        os.environ["MATRIX_UNLOADS"] = ""
         b.load()
         check(a, b, wanted)
+        operate(a, b, FEW_CHOICES if left else CHOICES)
 
 
 if __name__ == "__main__":

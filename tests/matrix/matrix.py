@@ -5,7 +5,8 @@
 Two plugins, a and b, join in one of many ways each, in one of several hosts.
 Each gets values from a command line before or after it is loaded, and is set
 from every copy of the library in the process; then every module's own code must
-read every value. Prints the failures and a table; ends with 1 if a case fails.
+read every value, and call the implementation of an operation that was chosen.
+Prints the failures and a table; ends with 1 if a case fails.
 """
 
 from __future__ import annotations

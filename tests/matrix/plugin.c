@@ -3,6 +3,7 @@
  * version, which lacks them. */
 #include <pd_flags.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define JOIN_(x, y) x##y
 #define JOIN(x, y) JOIN_(x, y)
@@ -21,6 +22,8 @@ PD_DEFINE_int32(a_level, 1, "Level of a", .min = 0, .max = 99);
 PD_DEFINE_string(a_mode, "none", "Mode of a", .choices = "none|am|am2");
 PD_IMPORT_int32(b_level, -1);
 PD_DEFINE_SCOPED_int32(a_scoped, 1, "Another value in one thread");
+static int32_t native(int32_t n) { return n + 1; }
+PD_DEFINE_OP(a_step, int32_t, (int32_t), native, "The number after n, by whoever does it best");
 #define SCOPED PD_SCOPED(a_scoped)
 #define SCOPED_FLAG PD_SCOPED_FLAG(a_scoped)
 #define OWN_LEVEL FLAGS_a_level
@@ -31,6 +34,15 @@ PD_DEFINE_int32(b_level, 1, "Level of b", .min = 0, .max = 99);
 PD_DEFINE_string(b_mode, "none", "Mode of b", .choices = "none|bm|bm2");
 PD_IMPORT_int32(a_level, -1);
 PD_IMPORT_SCOPED_int32(a_scoped, 1);
+static int32_t fallback(int32_t n) { return n - 1; }
+static int32_t better(int32_t n) { return n + 2; }
+/* A module stays loaded once another one can call it: not in a case that is to unload it. */
+static const char *usable(void) {
+  const char *unloads = getenv("MATRIX_UNLOADS");
+  return unloads && *unloads ? "b must leave" : NULL;
+}
+PD_IMPORT_OP(a_step, int32_t, (int32_t), fallback);
+PD_IMPL(a_step, better, better, .rank = 100, .usable = usable);
 #define SCOPED PD_SCOPED(a_scoped)
 #define SCOPED_FLAG PD_SCOPED_FLAG(a_scoped)
 #define OWN_LEVEL FLAGS_b_level
@@ -56,6 +68,8 @@ EXPORT int NAME(_common)(void) { return FLAGS_common_n; }
 
 EXPORT int NAME(_scoped)(void);
 EXPORT int NAME(_scoped)(void) { return SCOPED; }
+EXPORT int NAME(_step)(int n);
+EXPORT int NAME(_step)(int n) { return PD_CALL(a_step)(n); }
 
 #if COPY && SCOPES
 /* With a text, opens a scope of this thread; with NULL, ends it. */

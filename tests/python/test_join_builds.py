@@ -14,25 +14,36 @@ from support import INCLUDE, SANITIZE, WARNINGS, run, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Flags in a C file, read by another C file and a C++ file, which has one too.
+# Flags and an operation in a C file, used by another C file and a C++ file, which has a flag and an
+# implementation, too.
 DEFINES = """
 #include <pd_flags.h>
 PD_DEFINE_int32(mix_level, 6, "How hard to try", .min = 0, .max = 99);
 PD_DEFINE_string(mix_mode, "fast", "How to search", .choices = "fast|best");
+PD_DEFINE_SCOPED_int32(mix_stride, 5, "How far to go");
+static int32_t mix_native(int32_t n) { return n + 1; }
+PD_DEFINE_OP(mix_step, int32_t, (int32_t), mix_native, "Where to go from n");
 """
 READS = """
 #include <pd_flags.h>
 PD_DECLARE_int32(mix_level);
 PD_DECLARE_string(mix_mode);
+PD_DECLARE_SCOPED_int32(mix_stride);
+PD_DECLARE_OP(mix_step, int32_t, (int32_t));
 __attribute__((visibility("default"))) int level(void);
 __attribute__((visibility("default"))) const char *mode(void);
+__attribute__((visibility("default"))) int step(void);
 int level(void) { return FLAGS_mix_level; }
 const char *mode(void) { return FLAGS_mix_mode; }
+int step(void) { return PD_CALL(mix_step)(PD_SCOPED(mix_stride)); }
 """
 CPLUSPLUS = """
 #include <pd_flags.h>
 PD_DEFINE_uint64(mix_size, 7, "How much to read");
 PD_DECLARE_int32(mix_level);
+PD_DECLARE_OP(mix_step, int32_t, (int32_t));
+static int32_t mix_ten(int32_t n) { return n + 10; }
+PD_IMPL(mix_step, ten, mix_ten, .rank = 100);
 extern "C" __attribute__((visibility("default"))) int sum() {
   return static_cast<int>(FLAGS_mix_size) + FLAGS_mix_level;
 }
@@ -173,7 +184,9 @@ def test_a_plugin_of_three_sources_joins_and_reads_its_values(
     plugin = make(maker, build)
     uses = ["set mix_level 42", "set mix_mode best", "set mix_size 1000"]
     uses += [f"call {plugin} level", f"text {plugin} mode", f"call {plugin} sum", "modules"]
-    read = ["ok", "ok", "ok", "42", "best", "1042", "1"]
+    uses += [f"call {plugin} step", "set mix_stride 6", "set impl.mix_step native"]
+    uses += [f"call {plugin} step"]
+    read = ["ok", "ok", "ok", "42", "best", "1042", "1", "15", "ok", "ok", "7"]
     loaded, opened = f"load {plugin}", f"open local {plugin}"
     registry = f"registry {REGISTRY}"
     assert obey(host, registry, loaded, *uses, f"unload {plugin}") == ["ok", "ok", *read, "ok"]
@@ -199,7 +212,7 @@ def test_a_plugin_exports_nothing_but_its_own_names(
     of_linker = {"_init", "_fini", "_edata", "_end", "__bss_start"}
     if linker == "bfd":  # it exports the bounds of sections, protected, whoever hides them
         of_linker |= {"__start_pd_flags", "__stop_pd_flags"}
-    assert exported - of_linker == {"level", "mode", "sum"}
+    assert exported - of_linker == {"level", "mode", "step", "sum"}
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -255,8 +268,9 @@ def test_flags_in_a_static_library_whose_symbols_are_excluded_join(
         f"open local {plugin}",
         "set mix_level 9",
         f"call {plugin} level",
+        f"call {plugin} step",
     )
-    assert said == ["ok", "ok", "ok", "9"]
+    assert said == ["ok", "ok", "ok", "9", "6"]
 
 
 def test_a_plugin_that_walks_the_images_itself_compiles_and_joins(maker: Maker, host: Path) -> None:

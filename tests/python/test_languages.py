@@ -7,9 +7,22 @@ from typing import NamedTuple
 
 import pytest
 from joining import python
-from support import CC, CXX, INCLUDE, ROOT, build_program, package, run, tool, write, zig
+from support import (
+    CC,
+    CXX,
+    INCLUDE,
+    ROOT,
+    build_plugin,
+    build_program,
+    package,
+    run,
+    tool,
+    write,
+    zig,
+)
 
 EXAMPLES = ROOT / "examples" / "languages"
+TEMPLATES = ROOT / "paddle_flags" / "_new" / "templates"
 PYTHON_H = f"-I{sysconfig.get_path('include')}"
 EXTENSION = [PYTHON_H, f"-I{INCLUDE}", "-O1", "-shared", "-fPIC", "-fvisibility=hidden"]
 
@@ -39,15 +52,15 @@ def build_nanobind(out: Path) -> None:
     run(*CXX, "-std=c++17", "-fno-strict-aliasing", *EXTENSION, *headers, *sources, "-o", out)
 
 
-def build_rust(out: Path) -> None:
-    source = EXAMPLES / "rust" / "scanner.rs"
-    rustc = [tool("rustc"), "--edition", "2021", "--crate-type", "cdylib", "-O"]
+def build_rust(out: Path, name: str = "scanner") -> None:
+    source = EXAMPLES / "rust" / f"{name}.rs"
+    rustc = [tool("rustc"), "--edition", "2021", "--crate-type", "cdylib", "-O", "-Dwarnings"]
     run(*rustc, source, "-o", out)
 
 
-def build_zig(out: Path) -> None:
-    source = EXAMPLES / "zig" / "mixer.zig"
-    record = ROOT / "paddle_flags" / "_new" / "templates" / "zig" / "pd_flags.zig"
+def build_zig(out: Path, name: str = "mixer") -> None:
+    source = EXAMPLES / "zig" / f"{name}.zig"
+    record = TEMPLATES / "zig" / "pd_flags.zig"
     library = ["build-lib", "-dynamic", "-lc", "-fPIC", "-OReleaseSmall", f"-femit-bin={out}"]
     modules = ["--dep", "pd_flags", f"-Mroot={source}", f"-Mpd_flags={record}"]
     run(*zig(), *library, *modules, cwd=out.parent)
@@ -130,6 +143,129 @@ def test_a_module_in_another_language_links_nothing_of_ours(built):
     _, out = built
     needed = run(tool("readelf", "binutils"), "-dW", out).stdout
     assert "libpd_flags" not in needed
+
+
+# What the filters in Rust and Zig need, and another implementation of theirs.
+OTHER = """
+#include <pd_flags.h>
+#define EXPORT __attribute__((visibility("default")))
+static int more(double *values, size_t count) {
+  values[0] += 1;
+  return (int)count;
+}
+static double nothing(double x, int32_t width) { return x * 0 + width; }
+static double in_c(double x, int32_t width) { return x + width; }
+PD_DEFINE_OP(sharpen, int, (double *, size_t), more, "Make it sharper");
+PD_IMPORT_OP(WHICH_smooth, double, (double, int32_t), nothing);
+PD_IMPL(WHICH_smooth, in_c, in_c);
+EXPORT double smooth(double x);
+EXPORT double smooth(double x) { return PD_CALL(WHICH_smooth)(x, 49); }
+EXPORT double sharpen(double x);
+EXPORT double sharpen(double x) { return PD_CALL(sharpen)(&x, 1) * x; }
+"""
+# Words: the order, the paths of the filter and of the other module, the prefix of the names.
+OPERATES = """
+import ctypes, sys
+order, filter_path, other_path, prefix = sys.argv[1:]
+
+def bring(path):
+    image = ctypes.CDLL(path)
+    for name in ("smooth", "sharpen"):
+        function = getattr(image, name)
+        function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double]
+    return image
+
+if order == "registry last":
+    first = bring(filter_path)
+    print(first.width(), first.smooth(6.0), first.sharpen(6.0))
+import paddle_flags as pf
+if order == "other first": other = bring(other_path)
+first = bring(filter_path)
+if order != "other first": other = bring(other_path)
+
+def say():
+    print(first.width(), first.smooth(49.0), other.smooth(49.0),
+          first.sharpen(6.0), other.sharpen(6.0))
+
+with pf.scoped({f"{prefix}_width": 49}):
+    say()
+    for choice in ("in_c", "native", "*"):
+        pf.FLAGS.update({f"impl.{prefix}_smooth": [choice], "impl.sharpen": ["twice"]})
+        say()
+pf.FLAGS["impl.sharpen"].value = ["native"]
+pf.FLAGS[f"{prefix}_width"].value = 7
+say()
+"""
+
+
+@pytest.mark.parametrize("order", ["registry first", "registry last", "other first"])
+@pytest.mark.parametrize(("build", "prefix"), [(build_rust, "rust"), (build_zig, "zig")])
+def test_operations_and_scoped_flags_of_another_language_work_with_those_of_c(
+    order, build, prefix, tmp_path
+):
+    build(tmp_path / "filter.so", "filter")
+    source = write(tmp_path / "other.c", OTHER.replace("WHICH", prefix))
+    other = build_plugin(tmp_path / "other.so", source)
+    said = python(OPERATES, order, tmp_path / "filter.so", other, prefix)
+    if order == "registry last":
+        assert said.pop(0) == "3 2.0 -6.0"  # its own, and its fallback
+    rounded_twice = 49 * (1 / 49)
+    best = "7.0" if order == "other first" else "12.0"  # of the same rank, the first one
+    assert said == [
+        f"49 {rounded_twice} {rounded_twice} {best} {best}",
+        "49 98.0 98.0 12.0 12.0",
+        "49 1.0 1.0 12.0 12.0",
+        f"49 {rounded_twice} {rounded_twice} 12.0 12.0",
+        f"7 7.0 {rounded_twice} 7.0 7.0",
+    ]
+
+
+# One function of many types, as tests/c/test_op_codes.c has it, and its codes.
+CODES = [10, 78, 46, 67, 33, 65, 2, 10, 11, 13, 12, 36, 69, 5, 0]
+RUST_CODES = """
+#[path = "RECORD"]
+mod pd_flags;
+use pd_flags::{Char, Function, Pointee, STRUCT};
+use std::ffi::c_void;
+struct Opaque;
+impl Pointee for Opaque { const CODE: u8 = STRUCT; }
+type Many = extern "C" fn(*const Opaque, *mut Opaque, *const Char, *mut c_void, *const c_void, bool,
+                          i64, u64, f64, f32, *mut i8, *const u8, u8) -> i64;
+fn main() {
+    assert_eq!(Many::TYPES[..15], [CODES]);
+    assert_eq!(<extern "C" fn()>::TYPES[..3], [1, 1, 0]);
+}
+"""
+ZIG_CODES = """
+const pd = @import("pd_flags");
+const Opaque = opaque {};
+const Many = *const fn (*const Opaque, ?*Opaque, [*:0]const c_char, *anyopaque, *const anyopaque,
+    bool, i64, u64, f64, f32, [*]i8, [*:0]const u8, u8) callconv(.c) i64;
+comptime {
+    for (pd.typesOf(Many)[0..15], [_]u8{ CODES }) |is, expected| {
+        if (is != expected) @compileError("wrong");
+    }
+    if (pd.typesOf(*const fn () callconv(.c) void)[1] != 1) @compileError("wrong: (void)");
+}
+"""
+
+
+def with_codes(text: str) -> str:
+    return text.replace("CODES", ", ".join(map(str, CODES)))
+
+
+def test_rust_gives_types_the_codes_of_c(tmp_path):
+    record = TEMPLATES / "rust" / "src" / "pd_flags.rs"
+    source = write(tmp_path / "main.rs", with_codes(RUST_CODES).replace("RECORD", str(record)))
+    run(tool("rustc"), "--edition", "2021", source, "-o", tmp_path / "main")
+    run(tmp_path / "main")
+
+
+def test_zig_gives_types_the_codes_of_c(tmp_path):
+    source = write(tmp_path / "main.zig", with_codes(ZIG_CODES))
+    modules = ["--dep", "pd_flags", f"-Mroot={source}"]
+    modules += [f"-Mpd_flags={TEMPLATES / 'zig' / 'pd_flags.zig'}"]
+    run(*zig(), "build-obj", "-lc", "-fno-emit-bin", *modules, cwd=tmp_path)
 
 
 THROWER = r"""

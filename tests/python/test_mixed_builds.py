@@ -13,7 +13,8 @@ from support import INCLUDE, SANITIZE, run, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-# One source for all: the flag that they share is one definition, met many times.
+# One source for all: the flags and the operation that they share are defined once, and met many
+# times. Each brings an implementation of its own.
 SOURCE = """
 #include <pd_flags.h>
 #ifdef __cplusplus
@@ -30,7 +31,13 @@ SOURCE = """
 #endif
 
 PD_DEFINE_int32(mixed_shared, 2, "What all of them read", .min = 1, .max = 9);
+PD_DEFINE_SCOPED_int32(mixed_scoped, 2, "What all of them read, in one thread");
 PD_IMPORT_int64(mixed_python, 1);
+static int native_step(int n) { return n; }
+static int own_step(int n) { return n + NUMBER; }
+PD_DEFINE_OP(mixed_step, int, (int), native_step, "What all of them call");
+#define IMPLEMENT(name) PD_IMPL(mixed_step, name, own_step)
+IMPLEMENT(NAME);
 #define DEFINE_OWN(name) \\
   PD_DEFINE_int32(name##_level, 2, "Its own", .min = 1, .max = 9); \\
   PD_DEFINE_string(name##_mode, "fast", "Its own text", .choices = "fast|best");
@@ -67,6 +74,8 @@ static int seen(void) { return 1; }
 C int level(void) { return seen() ? thrown(PASTE(FLAGS_, PASTE(NAME, _level))) : -1; }
 C int shared(void) { return FLAGS_mixed_shared; }
 C int held(void) { return object; }
+C int scoped(void) { return PD_SCOPED(mixed_scoped); }
+C int step(void) { return PD_CALL(mixed_step)(100); }
 C int imported(void) { return (int)FLAGS_mixed_python; }
 C int best(void) {
   const char *mode = PASTE(FLAGS_, PASTE(NAME, _mode));
@@ -134,6 +143,13 @@ for number, name in enumerate(names):
         print(name, "takes what is out of range")
 own = [plugins[name].level() == n % 9 + 1 for n, name in enumerate(names)]
 pf.FLAGS.update({n: 5 for n in pf.FLAGS if n.endswith("_object")})
+for number, name in enumerate(names):
+    pf.FLAGS["impl.mixed_step"].value = [name]
+    if see("step") != 100 + number:
+        print(name, "is chosen and", see("step"), "runs")
+pf.FLAGS["impl.mixed_step"].reset()
+with pf.scoped(mixed_scoped=3):
+    print(see("step"), see("scoped"))
 print(all(own), see("shared"), see("imported"), see("best"), see("held"))
 pf.check_modules()
 """
@@ -147,8 +163,10 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
     def build(name: str) -> Path:
         compiler, flags = BUILDS[name]
+        number = list(BUILDS).index(name)
         language = [] if flags.startswith("-x c ") else ["-x", "c++"]
-        words = [*language, *flags.split(), f"-DNAME={name}", f"-I{INCLUDE}", "-Wall", "-Werror"]
+        defines = [f"-DNAME={name}", f"-DNUMBER={number}"]
+        words = [*language, *flags.split(), *defines, f"-I{INCLUDE}", "-Wall", "-Werror"]
         out = place / f"lib{name}.so"
         run(tool(compiler), *words, "-shared", "-fPIC", source, "-o", out)
         return out
@@ -161,7 +179,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("how", ["load_plugin", "registry first", "registry last"])
 def test_plugins_of_every_setting_live_together(how: str, mixed: list[Path]) -> None:
     said = python(SCRIPT, how, *mixed)
-    assert said == ["2 2 5 0", "2 7 8 0", "True 7 8 1 5"]
+    assert said == ["2 2 5 0", "2 7 8 0", "100 3", "True 7 8 1 5"]
 
 
 def test_the_settings_are_what_they_say(mixed: list[Path]) -> None:
@@ -177,5 +195,5 @@ def test_no_setting_makes_a_plugin_export_what_is_the_header_s(mixed: list[Path]
         table = run(tool("readelf", "binutils"), "-W", "--dyn-syms", path).stdout
         # GNU ld lists the bounds of a section as well, hidden, which loaders pass over.
         symbols = re.findall(r" (?:DEFAULT|PROTECTED) +\d+ (\S+)$", table, re.MULTILINE)
-        assert {"level", "shared", "imported", "best"} <= set(symbols)
+        assert {"level", "shared", "imported", "best", "step"} <= set(symbols)
         assert [name for name in symbols if "pd_" in name or "FLAGS" in name] == [], path

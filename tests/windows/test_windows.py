@@ -38,6 +38,22 @@ EXPORT int level(void) {{ return FLAGS_join_level; }}
 EXPORT const char *mode(void) {{ return FLAGS_join_mode; }}
 }}
 """
+# C and C++ alike: an operation, an implementation of it, and what it is called with.
+OPERATES = """
+#include <pd_flags.h>
+#ifdef __cplusplus
+#define EXPORT extern "C" __declspec(dllexport)
+#else
+#define EXPORT __declspec(dllexport)
+#endif
+PD_DEFINE_SCOPED_int32(op_stride, 5, "How far to go");
+static int32_t native(int32_t n) { return n + 1; }
+static int32_t ten(int32_t n) { return n + 10; }
+PD_DEFINE_OP(op_step, int32_t, (int32_t), native, "Where to go from n");
+PD_IMPL(op_step, ten, ten, .rank = 100);
+EXPORT int step(void);
+int step(void) { return PD_CALL(op_step)(PD_SCOPED(op_stride)); }
+"""
 FOLLOWS = f"""
 #include <pd_flags.h>
 {EXPORT}
@@ -187,6 +203,16 @@ def test_a_plugin_that_links_nothing_joins_before_and_after_the_registry(windows
     )
     wrong = "PD_ERR_RANGE: join_level=100: expected an integer in [0, 99]"
     assert lines == ["ok", "ok", "6", "ok", "ok", "9", "best", wrong]
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_plugin_that_links_nothing_brings_operations_and_scoped_flags(windows, build):
+    plugin = windows.dll(f"operates_{build}", OPERATES, **BUILDS[build])
+    lines = windows.obey(
+        *("registry", windows.registry, "open local", plugin, "call", plugin),
+        *("step set op_stride 6 set impl.op_step native call", plugin, "step"),
+    )
+    assert lines == ["ok", "ok", "15", "ok", "ok", "7"]
 
 
 def test_a_dll_that_links_nothing_calls_the_functions_of_the_registry(windows, level):

@@ -27,14 +27,21 @@ pub const Definition = extern struct {
     default_value: Value,
     min: Value = .{ .integer = 0 },
     max: Value = .{ .integer = 0 },
+    functions: [4]?*const anyopaque = .{ null, null, null, null }, // validate, watch, context and access
+    marks: [4]bool = .{ false, false, false, false }, // assignable, required, optional and multi
+    scoped: bool = false, // true with scoped_cell: `cell` is a ScopedCell
+    reserved_too: [2]u8 = .{ 0, 0 },
+    scoped_cell: bool = false,
+    texts: [5]?[*:0]const u8 = .{ null, null, null, null, null }, // unit, deprecated, retired, old_names and metavar
+    convert: ?*const anyopaque = null,
 };
 
 /// pd_module_record. The host writes the last two.
 const Record = extern struct {
     abi: u32 = 1,
     size: u32 = @sizeOf(Record),
-    defs: [*]const *const Definition,
-    defs_end: [*]const *const Definition,
+    defs: [*]const *const anyopaque,
+    defs_end: [*]const *const anyopaque,
     host: ?*const Host = null,
     state: ?*anyopaque = null,
 };
@@ -58,13 +65,19 @@ const Copy = extern struct {
 
 /// Use it once in a module, with all of its definitions.
 pub fn module(comptime definitions: []const Definition) void {
+    moduleWith(definitions, &.{});
+}
+
+/// The same, with operations.
+pub fn moduleWith(comptime definitions: []const Definition, comptime operations: []const Operation) void {
     const Module = struct {
         const list = pointers: {
-            var each: [definitions.len]*const Definition = undefined;
-            for (&each, definitions) |*pointer, *definition| pointer.* = definition;
+            var each: [definitions.len + operations.len]*const anyopaque = undefined;
+            for (each[0..definitions.len], definitions) |*pointer, *definition| pointer.* = definition;
+            for (each[definitions.len..], operations) |*pointer, *operation| pointer.* = operation;
             break :pointers each;
         };
-        var record: Record = .{ .defs = &list, .defs_end = @as([*]const *const Definition, &list) + list.len };
+        var record: Record = .{ .defs = &list, .defs_end = @as([*]const *const anyopaque, &list) + list.len };
 
         fn enter() callconv(.c) void {
             if (record.state != null) return;
@@ -96,6 +109,137 @@ comptime {
         \\.long pd__zig_record - .
         \\.popsection
     );
+}
+
+// ---- Flags that may have another value in one thread ----
+
+/// pd_scoped_cell. The host writes all of it.
+pub fn ScopedCell(comptime T: type) type {
+    return extern struct {
+        value: T align(64),
+        find: ?*const fn (*const anyopaque) callconv(.c) *const T = null,
+        flag: ?*anyopaque = null, // for pd_scope_push; null until the module has joined
+
+        /// The value in this thread.
+        pub fn get(cell: *const @This()) T {
+            const find = @atomicLoad(@TypeOf(cell.find), &cell.find, .monotonic);
+            const value: *const T = if (find) |function| function(cell) else &cell.value;
+            return @atomicLoad(T, value, .acquire);
+        }
+    };
+}
+
+// ---- Operations ----
+
+/// pd_op_signature
+const Signature = extern struct { name: [*:0]const u8, text: [*:0]const u8, types: [24]u8 };
+
+/// pd_op_def
+pub const Operation = extern struct {
+    size: u32 = @sizeOf(Operation),
+    line: u32,
+    type: u8 = 0,
+    kind: u8,
+    reserved: [6]u8 = .{ 0, 0, 0, 0, 0, 0 },
+    name: [*:0]const u8,
+    help: ?[*:0]const u8,
+    file: [*:0]const u8,
+    signature: *const Signature,
+    slot: ?*const anyopaque,
+    function: *const anyopaque,
+    rank: i32,
+    usable: ?*const fn () callconv(.c) ?[*:0]const u8,
+};
+
+pub const Choice = struct {
+    file: [*:0]const u8, // of the definition
+    line: u32 = 0,
+    help: ?[*:0]const u8 = null,
+    rank: i32 = 0,
+    usable: ?*const fn () callconv(.c) ?[*:0]const u8 = null, // null, or why it can't run here
+};
+
+/// The operation `name` of functions of type F, such as *const fn (f64) callconv(.c) f64. `text` is
+/// for people. `own` is the native implementation, or what runs while nobody implements an import.
+pub fn Op(comptime F: type, comptime name: [:0]const u8, comptime text: [:0]const u8, comptime own: F) type {
+    return struct {
+        const signature: Signature = .{ .name = name, .text = text, .types = typesOf(F) };
+        var slot: F align(64) = own;
+
+        /// The implementation that is chosen.
+        pub fn get() F {
+            return @atomicLoad(F, &slot, .acquire);
+        }
+
+        pub fn define(comptime choice: Choice) Operation {
+            return record(2, "native", own, @ptrCast(&slot), choice);
+        }
+
+        pub fn import(comptime choice: Choice) Operation {
+            return record(3, "native", own, @ptrCast(&slot), choice);
+        }
+
+        pub fn implement(comptime candidate: [:0]const u8, comptime function: F, comptime choice: Choice) Operation {
+            return record(4, candidate, function, null, choice);
+        }
+
+        fn record(kind: u8, candidate: [:0]const u8, function: F, own_slot: ?*const anyopaque, choice: Choice) Operation {
+            return .{
+                .line = choice.line,
+                .kind = kind,
+                .name = candidate,
+                .help = choice.help,
+                .file = choice.file,
+                .signature = &signature,
+                .slot = own_slot,
+                .function = function,
+                .rank = choice.rank,
+                .usable = choice.usable,
+            };
+        }
+    };
+}
+
+/// The codes of a type of functions: the result, the parameters, 0.
+pub fn typesOf(comptime F: type) [24]u8 {
+    const function = @typeInfo(@typeInfo(F).pointer.child).@"fn";
+    const old = @hasField(@TypeOf(function), "params"); // before Zig 0.17
+    const params = if (old) function.params else function.param_types;
+    if (params.len > 16) @compileError("an operation has at most 16 parameters");
+    var types: [24]u8 = @splat(0);
+    types[0] = codeOf(function.return_type.?);
+    types[1] = codeOf(void);
+    for (params, types[1..][0..params.len]) |param, *code| code.* = codeOf(if (old) param.type.? else param.?);
+    return types;
+}
+
+fn codeOf(comptime T: type) u8 {
+    return switch (@typeInfo(T)) {
+        .optional => |optional| codeOf(optional.child),
+        .pointer => |pointer| pointeeCode(pointer.child) + @as(u8, if (isConst(pointer)) 64 else 32),
+        .@"struct", .@"union" => @compileError("an operation takes pointers to structs: " ++ @typeName(T)),
+        else => pointeeCode(T),
+    };
+}
+
+fn isConst(comptime pointer: anytype) bool {
+    return if (@hasField(@TypeOf(pointer), "is_const")) pointer.is_const else pointer.attrs.@"const";
+}
+
+fn pointeeCode(comptime T: type) u8 {
+    if (T == c_char) return 3;
+    return switch (@typeInfo(T)) {
+        .void => 1,
+        .bool => 2,
+        .int => |int| switch (int.bits) {
+            8, 16, 32, 64 => 2 * @ctz(int.bits) - 2 + @intFromBool(int.signedness == .unsigned),
+            else => @compileError("an integer of an operation has 8, 16, 32 or 64 bits: " ++ @typeName(T)),
+        },
+        .float => |float| if (float.bits == 32) 12 else if (float.bits == 64) 13 else @compileError("no type of an operation: " ++ @typeName(T)),
+        .@"opaque" => if (T == anyopaque) 1 else 14,
+        .@"struct", .@"union" => 14,
+        else => @compileError("no type of an operation: " ++ @typeName(T)),
+    };
 }
 
 // ---- Finding an existing registry ----

@@ -3,12 +3,18 @@
 #![allow(dead_code)] // a module may use part of it
 
 use std::ffi::{c_char, c_int, c_void, CStr};
-use std::mem::size_of;
+use std::marker::PhantomData;
+use std::mem::{size_of, transmute, transmute_copy};
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering,
+};
 
 pub const INT32: u8 = 2;
 pub const STRING: u8 = 7;
+const OP: u8 = 2;
+const OP_IMPORT: u8 = 3;
+const IMPL: u8 = 4;
 
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -39,6 +45,13 @@ pub struct Definition {
     pub default_value: Value,
     pub min: Value,
     pub max: Value,
+    pub functions: [*const c_void; 4], // validate, watch, context and access
+    pub marks: [bool; 4],              // assignable, required, optional and multi
+    pub scoped: bool,
+    pub reserved_too: [u8; 2],
+    pub scoped_cell: bool,
+    pub texts: [*const c_char; 5], // unit, deprecated, retired, old_names and metavar
+    pub convert: *const c_void,
 }
 
 // Definitions are constant; their cells are atomic.
@@ -71,17 +84,45 @@ impl Definition {
             max: Value {
                 integer: i32::MAX as i64,
             },
+            functions: [null(); 4],
+            marks: [false; 4],
+            scoped: false,
+            reserved_too: [0; 2],
+            scoped_cell: false,
+            texts: [null(); 5],
+            convert: null(),
         }
     }
+
+    /// Of a flag whose cell is a ScopedCell.
+    pub const fn scoped(kind_of_value: u8, line: u32) -> Definition {
+        Definition {
+            scoped: true,
+            scoped_cell: true,
+            ..Definition::new(kind_of_value, line)
+        }
+    }
+
+    pub const fn entry(&'static self) -> Entry {
+        Entry(self as *const Definition as *const c_void)
+    }
 }
+
+/// What the record lists: a Definition or an Operation.
+#[repr(transparent)]
+pub struct Entry(*const c_void);
+
+unsafe impl Sync for Entry {}
+
+const _: () = assert!(size_of::<Definition>() == 192 && size_of::<Operation>() == 80);
 
 /// pd_module_record. The host writes the last two.
 #[repr(C)]
 pub struct Record {
     pub abi: u32,
     pub size: u32,
-    pub defs: *const &'static Definition,
-    pub defs_end: *const &'static Definition,
+    pub defs: *const Entry,
+    pub defs_end: *const Entry,
     pub host: AtomicPtr<Host>,
     pub state: AtomicPtr<c_void>,
 }
@@ -107,11 +148,11 @@ struct Copy {
     candidate: u32,
 }
 
-/// Use it once in a module, with all of its definitions.
+/// Use it once in a module, with all of its definitions and operations.
 #[macro_export]
 macro_rules! module {
     ($($definition:ident),*) => {
-        static LIST: &[&$crate::pd_flags::Definition] = &[$(&$definition),*];
+        static LIST: &[$crate::pd_flags::Entry] = &[$($definition.entry()),*];
 
         static RECORD: $crate::pd_flags::Record = $crate::pd_flags::Record {
             abi: 1,
@@ -153,6 +194,295 @@ macro_rules! module {
     };
 }
 pub use module;
+
+// ---- Flags that may have another value in one thread ----
+
+/// What a value of a scoped flag is in: an atomic variable, at most 8 bytes.
+pub trait Atomic {
+    type Value;
+    fn read(&self) -> Self::Value;
+}
+
+macro_rules! atomic {
+    ($($variable:ty: $value:ty),*) => {$(
+        impl Atomic for $variable {
+            type Value = $value;
+            fn read(&self) -> $value {
+                self.load(Ordering::Acquire)
+            }
+        }
+    )*};
+}
+atomic!(AtomicBool: bool, AtomicI32: i32, AtomicU32: u32, AtomicI64: i64, AtomicU64: u64);
+atomic!(AtomicPtr<c_char>: *mut c_char);
+
+/// pd_scoped_cell. The host writes all of it.
+#[repr(C, align(64))]
+pub struct ScopedCell<T> {
+    value: T,
+    find: AtomicPtr<c_void>,
+    pub flag: AtomicPtr<c_void>, // for pd_scope_push; null until the module has joined
+}
+
+impl<T: Atomic> ScopedCell<T> {
+    pub const fn new(value: T) -> ScopedCell<T> {
+        assert!(size_of::<T>() <= 8);
+        ScopedCell {
+            value,
+            find: AtomicPtr::new(null_mut()),
+            flag: AtomicPtr::new(null_mut()),
+        }
+    }
+
+    pub const fn as_ptr(&self) -> *mut c_void {
+        self as *const ScopedCell<T> as *mut c_void
+    }
+
+    /// The value in this thread.
+    pub fn get(&self) -> T::Value {
+        let find = self.find.load(Ordering::Relaxed);
+        if find.is_null() {
+            return self.value.read();
+        }
+        type Find<T> = extern "C" fn(&ScopedCell<T>) -> *const T;
+        let find: Find<T> = unsafe { transmute(find) };
+        unsafe { &*find(self) }.read()
+    }
+}
+
+// ---- Operations ----
+
+/// What a pointer in a signature points to. Give your structs the code STRUCT.
+pub trait Pointee {
+    const CODE: u8;
+}
+
+/// The code of a type in a signature.
+pub trait Code {
+    const CODE: u8;
+}
+
+pub const STRUCT: u8 = 14;
+
+/// C's char, which is neither i8 nor u8 in a signature.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Char(pub c_char);
+
+macro_rules! codes {
+    ($($code:literal $value:ty),*) => {$(
+        impl Pointee for $value {
+            const CODE: u8 = $code;
+        }
+        impl Code for $value {
+            const CODE: u8 = $code;
+        }
+    )*};
+}
+codes!(2 bool, 3 Char, 4 i8, 5 u8, 6 i16, 7 u16, 8 i32, 9 u32, 10 i64, 11 u64, 12 f32, 13 f64);
+codes!(10 isize, 11 usize);
+
+impl Code for () {
+    const CODE: u8 = 1;
+}
+impl Pointee for c_void {
+    const CODE: u8 = 1;
+}
+impl<T: Pointee> Code for *mut T {
+    const CODE: u8 = T::CODE + 32;
+}
+impl<T: Pointee> Code for *const T {
+    const CODE: u8 = T::CODE + 64;
+}
+
+/// A type of C functions with up to 16 parameters.
+pub trait Function: std::marker::Copy {
+    const TYPES: [u8; 24];
+}
+
+const fn types_of(codes: &[u8]) -> [u8; 24] {
+    let mut types = [0; 24];
+    let mut i = 0;
+    while i < codes.len() {
+        types[i] = codes[i];
+        i += 1;
+    }
+    types
+}
+
+macro_rules! functions {
+    () => {
+        functions!(@types; <() as Code>::CODE);
+    };
+    ($first:ident $($rest:ident)*) => {
+        functions!(@types $first $($rest)*; $first::CODE $(, $rest::CODE)*);
+        functions!($($rest)*);
+    };
+    (@types $($each:ident)*; $($codes:expr),*) => {
+        impl<R: Code $(, $each: Code)*> Function for extern "C" fn($($each),*) -> R {
+            const TYPES: [u8; 24] = types_of(&[R::CODE, $($codes),*]);
+        }
+        impl<R: Code $(, $each: Code)*> Function for unsafe extern "C" fn($($each),*) -> R {
+            const TYPES: [u8; 24] = types_of(&[R::CODE, $($codes),*]);
+        }
+    };
+}
+functions!(A B C D E F G H I J K L M N O P);
+
+/// pd_op_signature of functions of type F.
+#[repr(C)]
+pub struct Signature<F> {
+    name: *const c_char,
+    text: *const c_char,
+    types: [u8; 24],
+    of: PhantomData<F>,
+}
+
+unsafe impl<F> Sync for Signature<F> {}
+
+impl<F: Function> Signature<F> {
+    /// The name of the operation and, for people, the signature as C writes it.
+    pub const fn new(name: &'static CStr, text: &'static CStr) -> Signature<F> {
+        Signature {
+            name: name.as_ptr(),
+            text: text.as_ptr(),
+            types: F::TYPES,
+            of: PhantomData,
+        }
+    }
+}
+
+/// The variable through which a module calls an operation.
+#[repr(C, align(64))]
+pub struct Slot<F> {
+    function: AtomicPtr<c_void>,
+    of: PhantomData<F>,
+}
+
+impl<F: Function> Slot<F> {
+    pub const fn new(own: F) -> Slot<F> {
+        Slot {
+            function: AtomicPtr::new(unsafe { transmute_copy(&own) }),
+            of: PhantomData,
+        }
+    }
+
+    const fn as_ptr(&self) -> *const c_void {
+        self as *const Slot<F> as *const c_void
+    }
+
+    /// The implementation that is chosen.
+    pub fn get(&self) -> F {
+        let function = self.function.load(Ordering::Acquire);
+        unsafe { transmute_copy(&function) }
+    }
+}
+
+/// Where something is defined: `here!()`.
+pub struct Place {
+    pub file: *const c_char,
+    pub line: u32,
+}
+
+#[macro_export]
+macro_rules! here {
+    () => {
+        $crate::pd_flags::Place {
+            file: concat!(file!(), "\0").as_ptr().cast(),
+            line: line!(),
+        }
+    };
+}
+#[allow(unused_imports)]
+pub use here;
+
+/// pd_op_def
+#[repr(C)]
+pub struct Operation {
+    pub size: u32,
+    pub line: u32,
+    pub kind_of_value: u8,
+    pub kind: u8,
+    pub reserved: [u8; 6],
+    pub name: *const c_char,
+    pub help: *const c_char,
+    pub file: *const c_char,
+    pub signature: *const c_void,
+    pub slot: *const c_void,
+    pub function: *const c_void,
+    pub rank: i32,
+    pub usable: Option<extern "C" fn() -> *const c_char>,
+}
+
+unsafe impl Sync for Operation {}
+
+impl Operation {
+    /// An operation and its native implementation, which is also what the slot was made with.
+    pub const fn define<F: Function>(
+        signature: &'static Signature<F>,
+        slot: &'static Slot<F>,
+        native: F,
+        place: Place,
+    ) -> Operation {
+        Operation::new(OP, c"native", signature, slot.as_ptr(), native, place)
+    }
+
+    /// An operation that another module defines. The fallback is what the slot was made with.
+    pub const fn import<F: Function>(
+        signature: &'static Signature<F>,
+        slot: &'static Slot<F>,
+        fallback: F,
+        place: Place,
+    ) -> Operation {
+        Operation::new(
+            OP_IMPORT,
+            c"native",
+            signature,
+            slot.as_ptr(),
+            fallback,
+            place,
+        )
+    }
+
+    /// Another implementation of an operation that this module defines or imports.
+    pub const fn implement<F: Function>(
+        signature: &'static Signature<F>,
+        name: &'static CStr,
+        function: F,
+        place: Place,
+    ) -> Operation {
+        Operation::new(IMPL, name, signature, null(), function, place)
+    }
+
+    const fn new<F: Function>(
+        kind: u8,
+        name: &'static CStr,
+        signature: &'static Signature<F>,
+        slot: *const c_void,
+        function: F,
+        place: Place,
+    ) -> Operation {
+        Operation {
+            size: size_of::<Operation>() as u32,
+            line: place.line,
+            kind_of_value: 0,
+            kind,
+            reserved: [0; 6],
+            name: name.as_ptr(),
+            help: null(),
+            file: place.file,
+            signature: signature as *const Signature<F> as *const c_void,
+            slot,
+            function: unsafe { transmute_copy(&function) },
+            rank: 0,
+            usable: None,
+        }
+    }
+
+    pub const fn entry(&'static self) -> Entry {
+        Entry(self as *const Operation as *const c_void)
+    }
+}
 
 // ---- Finding an existing registry ----
 
