@@ -1,5 +1,5 @@
-/* A host that multiplies matrices. It defines the operation matmul, whose implementations come from
- * plugins, and compares them:
+/* A host that multiplies matrices. portable.c defines the operation matmul, and plugins bring other
+ * implementations. The host compares them:
  *
  *     host PLUGIN.so… [--impl.matmul=blocked,*] [--size=512]
  *
@@ -16,24 +16,7 @@
 
 enum { EXIT_OK = 0, EXIT_WRONG = 1, EXIT_USAGE = 2, REPEATS = 3 };
 
-/* ---- The operation ---- */
-
-static void matmul_portable(DLTensor *out, const DLTensor *a, const DLTensor *b) {
-  sizes whole = sizes_of(a, b);
-  const float *left = elements_of(a), *right = elements_of(b);
-  for (size_t i = 0; i < whole.rows; i++) {
-    for (size_t j = 0; j < whole.columns; j++) {
-      float sum = 0;
-      for (size_t k = 0; k < whole.inner; k++) {
-        sum += left[i * whole.inner + k] * right[k * whole.columns + j];
-      }
-      elements_of(out)[i * whole.columns + j] = sum;
-    }
-  }
-}
-
-PD_DEFINE_OP(matmul, void, (DLTensor *, const DLTensor *, const DLTensor *), matmul_portable,
-             "The product of two matrices");
+PD_DECLARE_OP(matmul, void, (DLTensor *, const DLTensor *, const DLTensor *));
 PD_DEFINE_int32(size, 256, "Rows of the matrices", .min = 1, .max = 8192);
 
 /* ---- Matrices ---- */

@@ -39,4 +39,7 @@ static inline sizes sizes_of(const DLTensor *a, const DLTensor *b) {
   return (sizes){(size_t)a->shape[0], (size_t)a->shape[1], (size_t)b->shape[1]};
 }
 
+/* The implementation that comes with the operation (portable.c). */
+void matmul_portable(DLTensor *out, const DLTensor *a, const DLTensor *b);
+
 #endif /* EXAMPLE_MATMUL_H */

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support import build_plugin
+from support import CC, INCLUDE, LIBDIR, ROOT, build_plugin, run, tool
 
 import paddle_flags as pf
 
@@ -79,8 +82,6 @@ class Elsewhere:
         self.array = array
 
     def __dlpack__(self, **_: object) -> object:
-        import ctypes
-
         capsule = self.array.__dlpack__()
         api = ctypes.pythonapi
         api.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -115,10 +116,20 @@ def test_numpy_implements_an_operation_on_arrays():
 
 
 def test_the_memory_of_an_array_is_released_after_the_call():
-    import sys
-
     a = vector(1, 2)
     before = sys.getrefcount(a)
     for _ in range(10):
         pf.op("add")(vector(0, 0), a, a)
     assert sys.getrefcount(a) == before
+
+
+def test_the_example_compares_numpy_with_the_plugins(tmp_path):
+    settings = [f"BUILD={tmp_path}", f"INCLUDE={INCLUDE}", f"LIBDIR={LIBDIR}", "CFLAGS=-O2"]
+    run(tool("make"), "-C", ROOT / "examples" / "ops", f"CC={shlex.join(CC)}", *settings)
+    program = ROOT / "examples" / "ops" / "compare.py"
+    done = run(sys.executable, program, tmp_path, "--size=33", "--impl.matmul=blocked,*")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[0] == ["impl.matmul", "runs", "time"]
+    assert {"numpy", "native", "blocked"} <= {line[1] for line in lines[1:]}
+    assert lines[-1][:2] == ["blocked,*", "blocked"]
+    assert lines[-1][4:] == ["your", "choice"]

@@ -47,8 +47,10 @@ WRONG = {
     ),
     **{
         what: (
-            f"static void take({what} w) {{ (void)w; }}\n"
-            f'PD_DEFINE_OP(take, void, ({what}), take, "Help");',
+            (
+                f"static void take({what} w) {{ (void)w; }}\n"
+                f'PD_DEFINE_OP(take, void, ({what}), take, "Help");'
+            ),
             "",
         )
         for what in (
