@@ -10,6 +10,12 @@ static double fallback(double x, double y) { return x - y; }
 static float other(float x) { return x; }
 static pd::op<double(double, double)> power{"pow", fallback};
 
+static double twice_here(double x) { return x - 1; }
+static double twice_better(double x) { return 2 * x + 1; }
+static pd::scoped_op<double(double)> twice{"twice", twice_here};
+PD_DEFINE_SCOPED_OP(twice, double, (double), twice_here, "Two times x");
+PD_IMPL(twice, better, twice_better, .rank = -1);
+
 static double own(double x, double y) { return x * 1000 + y; }
 static double best(double x, double y) { return x + y + 100; }
 static void nothing() {}
@@ -79,4 +85,20 @@ TEST(an_exception_of_usable_reaches_the_caller_and_the_question_can_be_asked_aga
   CHECK(std::strstr(err.message, "the question whether it can run here was interrupted"));
   CHECK_OK(pd_op_check_again(op, &err));
   CHECK(PD_CALL(own_pow)(1, 2) == 1002);
+}
+
+TEST(a_scoped_object_calls_what_the_scope_has_chosen) {
+  pd_version();
+  pd_flag *flag = nullptr;
+  CHECK_OK(pd_flag_find("impl.twice", &flag, &err));
+  pd_assignment item = {};
+  item.flag = flag;
+  item.text = "better";
+  pd_scope scope = 0;
+  CHECK_OK(twice.check(&err));
+  CHECK(twice(3) == 2 && PD_SCOPED_CALL(twice)(3) == 2);
+  CHECK_OK(pd_scope_push(&item, 1, nullptr, nullptr, &scope, &err));
+  CHECK(twice(3) == 7 && PD_SCOPED_CALL(twice)(3) == 7);
+  CHECK_OK(pd_scope_pop(scope, &err));
+  CHECK(twice(3) == 2);
 }
