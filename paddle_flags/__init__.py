@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from paddle_flags._integrations.foreign import bridge, sync
     from paddle_flags._integrations.log_levels import logging_flags
     from paddle_flags._integrations.propagate import propagate
+    from paddle_flags._ops.brought import impl
+    from paddle_flags._ops.operation import Implementation, Op, OpSignature, op, ops
     from paddle_flags._report.describe import describe
     from paddle_flags._report.dump import dump
     from paddle_flags._report.explain import explain
@@ -120,6 +122,14 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911, PLR0912 - a branch 
         from paddle_flags._core import executor
 
         return executor
+    if name == "impl":
+        from paddle_flags._ops import brought
+
+        return brought
+    if name in ("Implementation", "Op", "OpSignature", "op", "ops"):
+        from paddle_flags._ops import operation
+
+        return operation
     if name in ("ScopeContext", "capture", "scoped"):
         from paddle_flags._core import scoped
 
@@ -230,6 +240,9 @@ __all__ = [
     "FrozenFlagError",
     "HelpRequested",
     "Hook",
+    "Implementation",
+    "Op",
+    "OpSignature",
     "Plugin",
     "PluginLoadError",
     "PluginValueError",
@@ -260,9 +273,12 @@ __all__ = [
     "get",
     "get_compat_include",
     "get_include",
+    "impl",
     "load_plugin",
     "logging_flags",
     "mutually_exclusive",
+    "op",
+    "ops",
     "override",
     "parse",
     "propagate",

@@ -36,7 +36,7 @@ C_LAYERS += ["base", "platform", "value", "registry", "definition", "impl"]
 C_LAYERS += ["module", "input", "report"]
 C_LAYERS += ["api"]
 PYTHON_LAYERS: list[str] = []
-PYTHON_LAYERS += ["errors", "_core", "_input", "_report", "_doctor", "_completion", "_new"]
+PYTHON_LAYERS += ["errors", "_core", "_ops", "_input", "_report", "_doctor", "_completion", "_new"]
 PYTHON_LAYERS += ["cli", "testing", "_integrations", "__init__", "paddle", "gen", "__main__"]
 
 COMPILE = ["-std=gnu11", "-O0", "-fPIC", "-fvisibility=hidden", "-w", "-c"]

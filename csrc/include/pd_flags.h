@@ -1146,6 +1146,24 @@ typedef struct pd_op_choice {
   const char *(*usable)(void); /* NULL, or returns NULL or why it can't run here: static text */
 } pd_op_choice;
 
+/* What a definition says of its operation. `arrays` is what each parameter of the type DLTensor *
+ * takes, in their order: "f32[m,n], f32[m,k], f32[k,n]". The types are f16, f32, f64, bf16, i8 to
+ * i64, u8 to u64, bool, c64, c128 and any. Equal names are equal sizes, `_` is any size, and `...`
+ * in front any number of dimensions. Arrays are compact, in row-major order and in memory of the
+ * CPU unless " strided" or " on any device" follows. */
+typedef struct pd_op_about {
+  const char *help;   /* NULL: no text */
+  const char *arrays; /* NULL: not said */
+} pd_op_about;
+
+/* The slot of an operation whose choice may differ by thread: find(slot) is the function that the
+ * calling thread runs. Without a host it is NULL, and `function` runs. */
+typedef struct pd_scoped_slot {
+  void (*function)(void); /* what runs where no scope has chosen */
+  void (*(*find)(const struct pd_scoped_slot *slot))(void);
+  struct pd_op *op;
+} pd_scoped_slot;
+
 /* An operation with its native implementation, an import of one, or an implementation. It stands in
  * the list of a module's definitions, told apart by `kind`. */
 typedef struct pd_op_def {
@@ -1153,13 +1171,14 @@ typedef struct pd_op_def {
   uint32_t line; /* of the definition, from 1; 0 where unknown */
   uint8_t type;  /* 0 */
   uint8_t kind;  /* PD_KIND_OP, PD_KIND_OP_IMPORT or PD_KIND_IMPL */
-  uint8_t reserved[6];
+  bool scoped;   /* the slot is a pd_scoped_slot */
+  uint8_t reserved[5];
   const char *name; /* of the implementation: "native", "fast" */
-  const char *help; /* of the operation; NULL: no text */
   const char *file; /* source file of the definition, or NULL */
   const pd_op_signature *signature;
   void (**slot)(void); /* the module's variable that callers read; NULL: none */
   pd_op_choice choice; /* of an import: what runs while nobody implements the operation */
+  pd_op_about about;   /* the operation */
 } pd_op_def;
 
 /* One signature of an operation. The handle stays valid until the process ends. */
@@ -1186,9 +1205,14 @@ typedef struct pd_op_info {
   size_t impls;          /* implementations, as pd_op_get_impl counts them */
   size_t winner;         /* index of the one that runs; `impls` if none does */
   pd_flag *flag;         /* impl.<name>; NULL if it is not defined */
+  const char *arrays;    /* of pd_op_about */
+  bool scoped;           /* the choice may differ by thread */
 } pd_op_info;
 
 PD_API pd_status pd_op_get_info(const pd_op *operation, pd_op_info *info, pd_error *err);
+
+/* The number of an implementation that was registered. Never 0. */
+typedef uint64_t pd_impl;
 
 typedef struct pd_impl_info {
   size_t size;           /* set by the caller: sizeof(pd_impl_info) */
@@ -1200,7 +1224,8 @@ typedef struct pd_impl_info {
   bool native;           /* brought by the definition of the operation */
   bool chosen;           /* this one runs */
   const char *why;       /* "chosen", or why it was not taken */
-  void (*function)(void); /* of the operation's type */
+  void (*function)(void); /* of the operation's type; NULL: it is foreign */
+  pd_impl number;        /* 0 of a module's record */
 } pd_impl_info;
 
 /* The implementations of an operation in the order of arrival; `index` counts from 0.
@@ -1211,12 +1236,24 @@ PD_API pd_status pd_op_get_impl(const pd_op *operation, size_t index, pd_impl_in
 /* Ask every implementation of the operation again whether it can run here, and choose again. */
 PD_API pd_status pd_op_check_again(pd_op *operation, pd_error *err);
 
-/* The number of an implementation that was registered. Never 0. */
-typedef uint64_t pd_impl;
+/* Which implementation a caller in this thread runs who can also call foreign ones: its index, as in
+ * pd_op_get_impl. PD_ERR_UNDEFINED: none can run. */
+PD_API pd_status pd_op_choose(const pd_op *operation, size_t *out, pd_error *err);
+
+/* A number that rises whenever an implementation comes, leaves or is chosen, scopes aside. It is
+ * read atomically, and lives until the process ends. */
+PD_API const uint64_t *pd_op_revision(void);
+
+/* Check `count` arrays, DLTensor of DLPack, against what the definition of the operation says of
+ * them. PD_ERR_TYPE: the message says what is wrong with which parameter, counted from 0. */
+PD_API pd_status pd_op_check_arrays(const pd_op *operation, const void *const *tensors,
+                                    size_t count, pd_error *err);
 
 /* Do at run time what a record of a module does. `def`, its signature and all text are copied; the
  * slot stays yours. A function that is in no image must stay callable until the process ends once
- * it was chosen. PD_ERR_NAME, PD_ERR_ARGUMENT, PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_ABI,
+ * it was chosen. A function of NULL is foreign: the flag knows the implementation by its name, and
+ * modules never call it. An import may have it too; its slot then holds NULL while nobody
+ * implements the operation. PD_ERR_NAME, PD_ERR_ARGUMENT, PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_ABI,
  * PD_ERR_MEMORY. */
 PD_API pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err);
 

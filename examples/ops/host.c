@@ -33,7 +33,7 @@ static void matmul_portable(DLTensor *out, const DLTensor *a, const DLTensor *b)
 }
 
 PD_DEFINE_OP(matmul, void, (DLTensor *, const DLTensor *, const DLTensor *), matmul_portable,
-             "The product of two matrices");
+             "The product of two matrices", .arrays = "f32[m,n], f32[m,k], f32[k,n]");
 PD_DEFINE_int32(size, 256, "Rows of the matrices", .min = 1, .max = 8192);
 
 /* ---- Matrices ---- */

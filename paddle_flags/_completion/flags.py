@@ -127,12 +127,25 @@ def _values_of(token: str) -> _Values:
 def _values_of_flag(info: Any) -> _Values:
     if info.type == lib.PD_TYPE_bool:
         return _Values(choices=(Candidate("true"), Candidate("false")), needs_equals=True)
+    if to_text(info.category) == "implementations":
+        return _Values(_implementations(to_text(info.name)), is_list=True)
     text = to_text(info.choices)
     choices = tuple(Candidate(choice) for choice in text.split("|")) if text else ()
     plain = info.type == lib.PD_TYPE_string and not info.sensitive
     is_list = bool(info.list)
     text_list = info.list == lib.PD_TYPE_string
     return _Values(choices, is_list, files=plain and not choices and (text_list or not is_list))
+
+
+def _implementations(flag: str) -> tuple[Candidate, ...]:
+    from paddle_flags._ops.operation import op  # noqa: PLC0415 - seldom used
+
+    found: dict[str, str] = {}
+    with suppress(FlagError):
+        for signature in op(flag.removeprefix("impl.")).signatures:
+            for each in signature.impls:
+                found.setdefault(each.name, each.why)
+    return (*map(Candidate, found, found.values()), Candidate("*", "the rest by rank"))
 
 
 def _complete_value(values: _Values, kept: str, typed: str) -> Answer:

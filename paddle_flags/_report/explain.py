@@ -8,6 +8,7 @@ from paddle_flags._core.bridged import shared_with
 from paddle_flags._core.frames import public
 from paddle_flags._core.registry import find
 from paddle_flags._report import facts
+from paddle_flags._report.impls import runs
 from paddle_flags._report.table import table
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
         "attributes": ", ".join(facts.marks(flag) + ["frozen"] * flag.frozen),
         "deprecated": flag.deprecated or "",
         "retired": flag.retired or "",
+        "runs": runs(flag),
     }
 
 

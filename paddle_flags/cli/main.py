@@ -10,7 +10,7 @@ from paddle_flags._completion.answer import NOTHING
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.status import to_text
 from paddle_flags._native import lib
-from paddle_flags.cli import completion, config, doctor, explain, new, run, stubs
+from paddle_flags.cli import completion, config, doctor, explain, impls, new, run, stubs
 from paddle_flags.cli import list as list_
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import PROGRAM, load
@@ -29,6 +29,7 @@ _COMMANDS = {
     "run": run.prepare,
     "list": list_.prepare,
     "explain": explain.prepare,
+    "impls": impls.prepare,
     "stubs": stubs.prepare,
     "doctor": doctor.prepare,
 }
@@ -50,7 +51,7 @@ def _build_parser(generator: Generator) -> Parser:
     version = f"paddle_flags {to_text(lib.PD_VERSION)}"
     main_parser.add_argument("--version", action=ShowVersion, const=version)
     main_parser.add_commands("COMMAND")
-    for command in (run, list_, explain, stubs, doctor, config, completion):
+    for command in (run, list_, explain, impls, stubs, doctor, config, completion):
         command.add(main_parser)
     main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
     new.add(main_parser)
@@ -65,7 +66,7 @@ def _prepare(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
     if is_run:  # where the program begins depends on the flags that plugins define
         line = split(tokens, parser, load, has_program=True)
         options = parser.parse_args(line.own)
-    elif command in ("list", "explain", "stubs"):  # doctor reports what loading meets
+    elif command in ("list", "explain", "impls", "stubs"):  # doctor reports what loading meets
         for plugin in options.plugin:
             load(plugin)
     return _COMMANDS[command](parser, options, line)

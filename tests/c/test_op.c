@@ -11,6 +11,12 @@ static calls *fast_calls(void) { return (calls *)(intptr_t)symbol_in("op_fast", 
 
 static void set(const char *text) { CHECK_OK(pd_flag_set_by_name("impl.pow", text, &err)); }
 
+static char last_warning[1020];
+static void note_warning(const char *message, pd_warning kind, void *context) {
+  (void)kind, (void)context;
+  snprintf(last_warning, sizeof last_warning, "%s", message);
+}
+
 #define NATIVE 2003.0
 #define RUNS(which) CHECK(native_calls()(2, 3) == (which))
 
@@ -22,9 +28,14 @@ TEST(an_operation_runs_its_native_implementation_and_has_a_flag) {
 }
 
 TEST(an_import_runs_its_fallback_until_the_operation_is_implemented) {
-  load_module("op_unfit");
+  pd_module *module = load_module("op_user");
+  calls *user_calls = (calls *)(intptr_t)symbol_in("op_user", "user_calls");
+  CHECK(user_calls(2, 3) == -1);
+  load_module("op_native");
+  CHECK(user_calls(2, 3) == NATIVE);
   load_module("op_fast");
-  CHECK(fast_calls()(2, 3) == 8);
+  CHECK(user_calls(2, 3) == 2);
+  CHECK_OK(pd_module_unload(module, &err));
 }
 
 TEST(a_later_implementation_of_a_higher_rank_takes_over_in_every_module) {
@@ -177,6 +188,26 @@ TEST(an_implementation_that_is_not_usable_is_asked_once_and_passed_over) {
   CHECK(times() == 1);
 }
 
+TEST(a_choice_that_leaves_only_what_can_not_run_is_refused_with_the_reason) {
+  load_module("op_native");
+  load_module("op_unfit");
+  CHECK_STATUS(pd_flag_set_by_name("impl.pow", "unfit!", &err), PD_ERR_REFUSED,
+               "impl.pow=unfit!: 'unfit' can't run here: double (double, double): the CPU lacks "
+               "nothing but luck");
+  CHECK_OK(pd_flag_set_by_name("impl.pow", "fit!", &err));
+  RUNS(8);
+}
+
+TEST(a_choice_that_has_waited_for_what_can_not_run_is_a_warning) {
+  CHECK_OK(pd_warning_handle(note_warning, NULL, &err));
+  setenv("FLAGS_impl_pow", "unfit!", 1);
+  CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
+  load_module("op_native");
+  load_module("op_unfit");
+  RUNS(NATIVE);
+  CHECK(strstr(last_warning, "'unfit' can't run here: double (double, double): the CPU lacks"));
+}
+
 TEST(a_module_whose_implementation_was_chosen_stays_loaded) {
   if (!LOADER_UNMAPS) return;
   load_module("op_native");
@@ -206,12 +237,6 @@ TEST(a_module_whose_implementations_were_never_chosen_leaves) {
   CHECK_OK(pd_module_unload(fast, &err));
   CHECK(!is_loaded("op_fast"));
   RUNS(NATIVE);
-}
-
-static char last_warning[1020];
-static void note_warning(const char *message, pd_warning kind, void *context) {
-  (void)kind, (void)context;
-  snprintf(last_warning, sizeof last_warning, "%s", message);
 }
 
 TEST(when_the_chosen_implementation_leaves_the_next_one_runs_with_a_warning) {
@@ -301,7 +326,7 @@ TEST(an_implementation_can_be_registered_at_run_time_and_taken_back) {
 
 TEST(a_malformed_record_is_refused) {
   pd_op_def def = implementation("mine", 0);
-  def.choice.function = NULL;
+  def.kind = PD_KIND_OP_IMPORT;
   CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_ARGUMENT);
   def = implementation("not a name", 0);
   CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_NAME);
@@ -325,4 +350,21 @@ TEST(ten_thousand_implementations_join_and_leave) {
   RUNS(12);
   CHECK_OK(pd_module_unload(many, &err));
   RUNS(NATIVE);
+}
+
+TEST(structs_of_other_names_are_other_signatures) {
+  pd_op_signature one = {"touch", "void (struct one *)", {PD_CODE_VOID, 32 + PD_CODE_STRUCT}};
+  pd_op_signature same = {"touch", "void(const one*)", {PD_CODE_VOID, 32 + PD_CODE_STRUCT}};
+  pd_op_signature other = {"touch", "void (struct other *)", {PD_CODE_VOID, 32 + PD_CODE_STRUCT}};
+  pd_op_def def = implementation("native", 0);
+  def.kind = PD_KIND_OP;
+  def.signature = &one;
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  def.kind = PD_KIND_IMPL;
+  def.name = "fast";
+  def.signature = &same;
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  def.signature = &other;
+  CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_TYPE);
+  CHECK(strstr(err.message, "has no signature void (struct other *)"));
 }

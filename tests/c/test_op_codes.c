@@ -16,7 +16,7 @@ PD_DEFINE_OP(nothing, void, (void), nothing, "Does nothing");
 
 TEST(the_codes_are_those_of_the_table) {
   static const uint8_t expected[] = {10, 78, 46, 67, 33, 65, 2, 10, 11, 0};
-  CHECK(!memcmp(pd__op_signature_many.types, expected, sizeof expected));
-  CHECK(pd__op_signature_nothing.types[1] == PD_CODE_VOID && !pd__op_signature_nothing.types[2]);
+  CHECK(!memcmp(pd__signature_op_many.types, expected, sizeof expected));
+  CHECK(pd__signature_op_nothing.types[1] == PD_CODE_VOID && !pd__signature_op_nothing.types[2]);
   PD_CALL(nothing)();
 }

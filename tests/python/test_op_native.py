@@ -45,6 +45,21 @@ WRONG = {
         ),
         "",
     ),
+    **{
+        what: (
+            f"static void take({what} w) {{ (void)w; }}\n"
+            f'PD_DEFINE_OP(take, void, ({what}), take, "Help");',
+            "",
+        )
+        for what in (
+            "double **",
+            "struct whole **",
+            "const char *const *",
+            "volatile int *",
+            "long double *",
+            "_Complex double",
+        )
+    },
     "long double": (
         (
             "static void take(long double w) { (void)w; }\n"
@@ -91,6 +106,26 @@ def test_operations_of_the_right_type_compile_without_warnings(
 ) -> None:
     right = BEGIN + "PD_IMPL(power, fast, good, .rank = 1);\nPD_IMPL(power, plain, good);\n"
     assert compiled(tmp_path, compiler, suffix, right) == ""
+    takes = "struct far *, const struct far *, enum how, enum how *, double *__restrict"
+    others = f"""struct far; enum how {{ ONE }};
+static void take(struct far *a, const struct far *b, enum how c, enum how *d, double *__restrict e)
+{{ (void)a, (void)b, (void)c, (void)d, (void)e; }}
+PD_DEFINE_OP(take, void, ({takes}), take, "Help", .arrays = "f32[n]");
+PD_DEFINE_SCOPED_OP(once, void, ({takes}), take, "Help");
+"""
+    assert compiled(tmp_path, compiler, suffix, BEGIN + others) == ""
+
+
+@pytest.mark.parametrize(("compiler", "suffix"), COMPILERS)
+def test_an_operation_may_have_the_name_of_a_macro(
+    tmp_path: Path, compiler: str, suffix: str
+) -> None:
+    text = (
+        "#define power their_power\n" + BEGIN + "PD_IMPL(power, fast, good);\n"
+        "double call(void); double call(void) { return PD_CALL(power)(2, 3); }\n"
+    )
+    assert compiled(tmp_path, compiler, suffix, text) == ""
+    assert b"their_power" not in (tmp_path / "out.o").read_bytes()
 
 
 @pytest.mark.parametrize(("compiler", "suffix"), COMPILERS)

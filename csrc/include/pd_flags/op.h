@@ -19,10 +19,19 @@
  *
  * calls the implementation that is chosen: one load and an indirect call, from any thread. Without
  * a registry that is the module's own. PD_DEFINE_OP_AS(pow_i, "pow", double, (double, int32_t), …)
- * gives a second signature of a name its own identifier. The parameters are types without names; up
- * to 16, (void) for none. Types are void, bool, char, integers, float, double, and pointers to
- * these or to structs; others don't compile. In a source with PD_NO_SHORT_NAMES write
- * PD_OP_DEFINE, PD_OP_DECLARE, PD_OP_IMPORT, PD_OP_IMPL and PD_OP_CALL. */
+ * gives a second signature of a name its own identifier.
+ *
+ *     PD_DEFINE_SCOPED_OP(pow, double, (double, double), pow_portable, "x to the power of y");
+ *     double r = PD_SCOPED_CALL(pow)(2.0, 0.5);
+ *
+ * The choice for a scoped operation may differ by thread or task: pd_scope_push takes its flag.
+ * Other files use PD_DECLARE_SCOPED_OP, other modules PD_IMPORT_SCOPED_OP.
+ *
+ * The parameters are types without names; up to 16, (void) for none. Types are void, bool, char,
+ * integers, float, double, and pointers to these or to structs; others don't compile. Behind the
+ * help text may stand `.arrays = "f32[m,n], …"`, see pd_op_about. In a source with
+ * PD_NO_SHORT_NAMES write PD_OP_DEFINE, PD_OP_DEFINE_SCOPED, PD_OP_DECLARE, PD_OP_IMPORT,
+ * PD_OP_IMPL, PD_OP_CALL and so on. */
 #ifndef PD_FLAGS_OP_H
 #define PD_FLAGS_OP_H
 
@@ -33,7 +42,8 @@
  * X(name, number) */
 #define PD_CODE_MAP(X)                                                         \
   X(VOID, 1) X(BOOL, 2) X(CHAR, 3) X(INT8, 4) X(UINT8, 5) X(INT16, 6) X(UINT16, 7) \
-  X(INT32, 8) X(UINT32, 9) X(INT64, 10) X(UINT64, 11) X(FLOAT, 12) X(DOUBLE, 13) X(STRUCT, 14)
+  X(INT32, 8) X(UINT32, 9) X(INT64, 10) X(UINT64, 11) X(FLOAT, 12) X(DOUBLE, 13) X(STRUCT, 14) \
+  X(OBJECT, 15) /* of another language: in no record of a module */
 #define PD__CODE_ENUM(name, number) PD_CODE_##name = number,
 enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 64 };
 
@@ -88,78 +98,148 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
    (PD__KNOWN_CODE(T, const *) ? PD__KNOWN_CODE(T, const *) + PD_CODE_CONST_POINTER : 0))
 /* Any other pointer is to a struct, and `1 ? pointer : (void *)1` is void *, or const void * if
  * that struct is const. The same of what isn't a pointer doesn't compile. */
+#define PD__OTHER_POINTER(T)                                                   \
+  __builtin_choose_expr(PD__LISTED_CODE(T), (struct pd__listed *)1, (T)0)
 #define PD__OTHER_CODE(T)                                                      \
   (PD_CODE_STRUCT +                                                            \
-   (PD__SAME(__typeof__(1 ? __builtin_choose_expr(PD__LISTED_CODE(T), (void *)1, (T)0)      \
-                          : (void *)1), const void *)                           \
+   (PD__SAME(__typeof__(1 ? PD__OTHER_POINTER(T) : (void *)1), const void *)   \
         ? PD_CODE_CONST_POINTER : PD_CODE_POINTER))
-#define PD__CODE(T) __extension__(PD__LISTED_CODE(T) ? PD__LISTED_CODE(T) : PD__OTHER_CODE(T))
 
-#define PD__OP_CHECK(op, text, function, what)                                 \
-  __extension__ _Static_assert(PD__SAME(__typeof__(*function), __typeof__(*pd__op_##op)), \
+/* Pointers to pointers, to functions and to other numbers aren't pointers to structs. gcc can't
+ * look behind a pointer to a struct that isn't complete, only at the text: a typedef hides them. */
+#define PD__OP_WRONG(text)                                                     \
+  text ": expected void, bool, char, integers, float, double, or pointers to these or to structs"
+#ifdef __clang__
+struct pd__listed { char unused; };
+#define PD__IS_STRUCT(T) (__builtin_classify_type(*PD__OTHER_POINTER(T)) >= 12)
+#define PD__CODE(T)                                                            \
+  __extension__(PD__LISTED_CODE(T)   ? PD__LISTED_CODE(T)                       \
+                : PD__IS_STRUCT(T) ? PD__OTHER_CODE(T)                          \
+                                   : sizeof(char[PD__IS_STRUCT(T) ? 1 : -1]))
+#define PD__OP_TYPES(text, types)
+#else
+#define PD__CODE(T) __extension__(PD__LISTED_CODE(T) ? PD__LISTED_CODE(T) : PD__OTHER_CODE(T))
+#define PD__LACKS(types, what) !__builtin_strstr(types, what)
+#define PD__OP_TYPES(text, types)                                              \
+  __extension__ _Static_assert(                                                \
+      PD__LACKS(types, "**") && PD__LACKS(types, "* *") && PD__LACKS(types, "*const *") && \
+          PD__LACKS(types, "* const *") && PD__LACKS(types, "(*") &&           \
+          PD__LACKS(types, "volatile") && PD__LACKS(types, "long double") &&   \
+          PD__LACKS(types, "_Complex") && PD__LACKS(types, "__int128"),        \
+      PD__OP_WRONG(text));
+#endif
+
+/* `type` is a variable of the operation's type. */
+#define PD__OP_CHECK(type, text, function, what)                               \
+  __extension__ _Static_assert(PD__SAME(__typeof__(*function), __typeof__(*type)), \
                                text ": " what " is of another type than the operation")
 #define PD__OP_FUNCTION(...) (void (*)(void))__VA_ARGS__
 #endif /* __cplusplus */
 
 /* ---- The macros ---- */
 
-#define PD__OP_SLOT(op) PD__SYMBOL("pd_op_slot_" PD__STRING_(op))
-#define PD__OP_SIGNATURE(op) PD__SYMBOL("pd_op_signature_" PD__STRING_(op))
+/* `id` is op_<identifier>, pasted at once: the identifier alone may be a macro of the user. `word`
+ * is "<identifier>", and `text` the name of the operation. */
 #define PD__OP_BEGIN PD__BEGIN_C _Pragma("GCC diagnostic push")                \
   _Pragma("GCC diagnostic ignored \"-Wpedantic\"")                             \
   _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
 #define PD__OP_END _Pragma("GCC diagnostic pop") PD__END_C
+#define PD__OP_SIGNATURE(id, word)                                             \
+  extern const pd_op_signature pd__signature_##id PD__SYMBOL("pd_op_signature_" word)
 
 /* The slot is a variable of the module. It never holds NULL, and no two share a cache line. */
-#define PD__OP_DECLARE(op, text, result, params)                               \
+#define PD__OP_DECLARE(id, word, result, params)                               \
   PD__OP_BEGIN                                                                 \
-  extern __typeof__(result(*) params) pd__op_##op PD__OP_SLOT(op) PD__OWN_LINE; \
-  extern const pd_op_signature pd__op_signature_##op PD__OP_SIGNATURE(op);     \
+  extern __typeof__(result(*) params) pd__##id PD__SYMBOL("pd_op_slot_" word) PD__OWN_LINE; \
+  PD__OP_SIGNATURE(id, word);                                                  \
   PD__OP_END                                                                   \
-  struct pd__op_declared_##op
+  struct pd__declared_##id
 
-#define PD__OP(kind_, op, text, result, params, own, ...)                      \
-  PD__OP_DECLARE(op, text, result, params);                                    \
-  PD__OP_CHECK(op, text, own, #own);                                           \
+#define PD__OP(kind_, id, word, text, result, params, own, ...)                \
+  PD__OP_DECLARE(id, word, result, params);                                    \
+  PD__OP_CHECK(pd__##id, text, own, #own);                                     \
   PD__OP_BEGIN                                                                 \
-  __typeof__(result(*) params) pd__op_##op = own;                              \
-  const pd_op_signature pd__op_signature_##op = {                              \
+  __typeof__(result(*) params) pd__##id = own;                                 \
+  PD__OP_RECORD(kind_, id, text, result, params, own, 0, pd__##id, __VA_ARGS__) \
+  PD__OP_END                                                                   \
+  struct pd__defined_##id
+
+/* The help text and `.arrays` come last, as in pd_op_about. */
+#define PD__OP_RECORD(kind_, id, text, result, params, own, scoped_, slot_, ...) \
+  PD__OP_TYPES(text, #result " " #params)                                      \
+  const pd_op_signature pd__signature_##id = {                                 \
       text, #result " " #params, {PD__CODES(result, params), 0}};              \
-  static const pd_op_def pd__def_op_##op = {                                   \
-      sizeof(pd_op_def), __LINE__, 0, kind_, {0}, "native", __VA_ARGS__, __FILE__, \
-      &pd__op_signature_##op, (void (**)(void))(void *)&pd__op_##op,           \
-      {PD__OP_FUNCTION(own), 0, NULL}};                                        \
-  PD__LIST(op_##op);                                                           \
-  PD__OP_END                                                                   \
-  struct pd__op_defined_##op
+  __extension__ static const pd_op_def pd__def_##id = {                        \
+      sizeof(pd_op_def), __LINE__, 0, kind_, scoped_, {0}, "native", __FILE__, \
+      &pd__signature_##id, (void (**)(void))(void *)&slot_,                    \
+      {PD__OP_FUNCTION(own), 0, NULL}, {.help = __VA_ARGS__}};                 \
+  PD__LIST(id);
 
-#define PD__FIRST(first, ...) first
-#define PD_OP_DEFINE_AS(op, text, result, params, ...)                         \
-  PD__OP_NATIVE(op, text, result, params, __VA_ARGS__)
-#define PD__OP_NATIVE(op, text, result, params, own, ...)                      \
-  PD__OP(PD_KIND_OP, op, text, result, params, own, __VA_ARGS__)
+/* The slot of a scoped operation is another variable; pd__op_<identifier> only has its type. */
+#define PD__OP_DECLARE_SCOPED(id, word, result, params)                        \
+  PD__OP_BEGIN                                                                 \
+  extern __typeof__(result(*) params) pd__##id                                 \
+      PD__SYMBOL("pd_op_" word "_is_scoped__call_it_by_PD_SCOPED_CALL");        \
+  extern pd_scoped_slot pd__scoped_##id PD__SYMBOL("pd_op_scoped_slot_" word) PD__OWN_LINE; \
+  PD__OP_SIGNATURE(id, word);                                                  \
+  PD__OP_END                                                                   \
+  struct pd__declared_##id
+
+#define PD__OP_SCOPED(kind_, id, word, text, result, params, own, ...)         \
+  PD__OP_DECLARE_SCOPED(id, word, result, params);                             \
+  PD__OP_CHECK(pd__##id, text, own, #own);                                     \
+  PD__OP_BEGIN                                                                 \
+  pd_scoped_slot pd__scoped_##id = {PD__OP_FUNCTION(own), NULL, NULL};         \
+  PD__OP_RECORD(kind_, id, text, result, params, own, 1, pd__scoped_##id, __VA_ARGS__) \
+  PD__OP_END                                                                   \
+  struct pd__defined_##id
+
+static inline void (*pd__op_found(const pd_scoped_slot *slot))(void) {
+  void (*(*find)(const pd_scoped_slot *))(void) = __atomic_load_n(&slot->find, __ATOMIC_ACQUIRE);
+  return find ? find(slot) : __atomic_load_n(&slot->function, __ATOMIC_ACQUIRE);
+}
+
 #define PD_OP_DEFINE(op, result, params, own, ...)                             \
-  PD__OP(PD_KIND_OP, op, #op, result, params, own, __VA_ARGS__)
-#define PD_OP_IMPORT_AS(op, text, result, params, fallback)                    \
-  PD__OP(PD_KIND_OP_IMPORT, op, text, result, params, fallback, NULL)
+  PD__OP(PD_KIND_OP, op_##op, #op, #op, result, params, own, __VA_ARGS__)
+#define PD_OP_DEFINE_AS(op, text, result, params, own, ...)                    \
+  PD__OP(PD_KIND_OP, op_##op, #op, text, result, params, own, __VA_ARGS__)
 #define PD_OP_IMPORT(op, result, params, fallback)                             \
-  PD__OP(PD_KIND_OP_IMPORT, op, #op, result, params, fallback, NULL)
-#define PD_OP_DECLARE_AS(op, text, result, params) PD__OP_DECLARE(op, text, result, params)
-#define PD_OP_DECLARE(op, result, params) PD__OP_DECLARE(op, #op, result, params)
+  PD__OP(PD_KIND_OP_IMPORT, op_##op, #op, #op, result, params, fallback, NULL)
+#define PD_OP_IMPORT_AS(op, text, result, params, fallback)                    \
+  PD__OP(PD_KIND_OP_IMPORT, op_##op, #op, text, result, params, fallback, NULL)
+#define PD_OP_DECLARE(op, result, params) PD__OP_DECLARE(op_##op, #op, result, params)
+#define PD_OP_DECLARE_AS(op, text, result, params) PD__OP_DECLARE(op_##op, #op, result, params)
+
+#define PD_OP_DEFINE_SCOPED(op, result, params, own, ...)                      \
+  PD__OP_SCOPED(PD_KIND_OP, op_##op, #op, #op, result, params, own, __VA_ARGS__)
+#define PD_OP_DEFINE_SCOPED_AS(op, text, result, params, own, ...)             \
+  PD__OP_SCOPED(PD_KIND_OP, op_##op, #op, text, result, params, own, __VA_ARGS__)
+#define PD_OP_IMPORT_SCOPED(op, result, params, fallback)                      \
+  PD__OP_SCOPED(PD_KIND_OP_IMPORT, op_##op, #op, #op, result, params, fallback, NULL)
+#define PD_OP_IMPORT_SCOPED_AS(op, text, result, params, fallback)             \
+  PD__OP_SCOPED(PD_KIND_OP_IMPORT, op_##op, #op, text, result, params, fallback, NULL)
+#define PD_OP_DECLARE_SCOPED(op, result, params)                               \
+  PD__OP_DECLARE_SCOPED(op_##op, #op, result, params)
+#define PD_OP_DECLARE_SCOPED_AS(op, text, result, params)                      \
+  PD__OP_DECLARE_SCOPED(op_##op, #op, result, params)
 
 /* The function and the attributes come last, as in pd_op_choice. */
 #define PD_OP_IMPL(op, candidate, ...)                                         \
-  PD__OP_CHECK(op, #op, PD__FIRST(__VA_ARGS__, ), #candidate);                 \
+  PD__OP_IMPL(op_##op, op_##op##_is_##candidate, #op, #candidate, __VA_ARGS__)
+#define PD__FIRST(first, ...) first
+#define PD__OP_IMPL(op, id, text, word, ...)                                   \
+  PD__OP_CHECK(pd__##op, text, PD__FIRST(__VA_ARGS__, ), word);                \
   PD__OP_BEGIN                                                                 \
-  __extension__ static const pd_op_def pd__def_op_##op##_is_##candidate = {                  \
-      sizeof(pd_op_def), __LINE__, 0, PD_KIND_IMPL, {0}, #candidate, NULL, __FILE__, \
-      &pd__op_signature_##op, NULL, {.function = PD__OP_FUNCTION(__VA_ARGS__)}}; \
-  PD__LIST(op_##op##_is_##candidate);                                          \
+  __extension__ static const pd_op_def pd__def_##id = {                        \
+      sizeof(pd_op_def), __LINE__, 0, PD_KIND_IMPL, 0, {0}, word, __FILE__,    \
+      &pd__signature_##op, NULL, {.function = PD__OP_FUNCTION(__VA_ARGS__)}, {NULL, NULL}}; \
+  PD__LIST(id);                                                                \
   PD__OP_END                                                                   \
-  struct pd__op_implemented_##op##_is_##candidate
+  struct pd__implemented_##id
 
 /* Acquire: what the chosen module has written before its function was published is visible. */
 #define PD_OP_CALL(op) __atomic_load_n(&pd__op_##op, __ATOMIC_ACQUIRE)
+#define PD_OP_SCOPED_CALL(op) ((__typeof__(pd__op_##op))pd__op_found(&pd__scoped_op_##op))
 
 #ifndef PD_NO_SHORT_NAMES
 #define PD_DEFINE_OP PD_OP_DEFINE
@@ -170,6 +250,13 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
 #define PD_IMPORT_OP_AS PD_OP_IMPORT_AS
 #define PD_IMPL PD_OP_IMPL
 #define PD_CALL PD_OP_CALL
+#define PD_DEFINE_SCOPED_OP PD_OP_DEFINE_SCOPED
+#define PD_DEFINE_SCOPED_OP_AS PD_OP_DEFINE_SCOPED_AS
+#define PD_DECLARE_SCOPED_OP PD_OP_DECLARE_SCOPED
+#define PD_DECLARE_SCOPED_OP_AS PD_OP_DECLARE_SCOPED_AS
+#define PD_IMPORT_SCOPED_OP PD_OP_IMPORT_SCOPED
+#define PD_IMPORT_SCOPED_OP_AS PD_OP_IMPORT_SCOPED_AS
+#define PD_SCOPED_CALL PD_OP_SCOPED_CALL
 #endif
 
 #endif /* PD_FLAGS_OP_H */

@@ -12,6 +12,37 @@
 
 namespace pd {
 
+namespace detail {
+
+/* The name of a type, as the compiler writes it. */
+template <class T>
+PD__LOCAL const char *named_type() {
+  return __PRETTY_FUNCTION__;
+}
+
+/* "double (double, double)": what stands behind the = and before the ]. */
+template <class Function>
+class signature_text {
+ public:
+  PD__LOCAL static const char *get() {
+    static const signature_text made;
+    return made.text_;
+  }
+
+ private:
+  signature_text() : text_() {
+    const char *at = __builtin_strrchr(named_type<Function>(), '=');
+    size_t length = 0;
+    for (at += at ? 2 : 0; at && *at && *at != ']' && length < sizeof text_ - 2; at++) {
+      if (*at == '(' && length > 0 && text_[length - 1] != ' ') text_[length++] = ' ';
+      text_[length++] = *at;
+    }
+  }
+  char text_[400];
+};
+
+}  // namespace detail
+
 template <class Function>
 class op;
 
@@ -26,7 +57,7 @@ class op<Result(Parameters...)> {
                uint32_t line = static_cast<uint32_t>(__builtin_LINE()))
       : slot_(fallback), signature_(), def_(), late_() {
     signature_.name = name;
-    signature_.text = sizeof...(Parameters) ? "an import of C++" : "an import of C++ (void)";
+    signature_.text = detail::signature_text<Result(Parameters...)>::get();
     const uint8_t codes[] = {PD__CODE(Result), PD__CODE(Parameters)..., 0};
     for (size_t i = 0; i < sizeof codes; i++) signature_.types[i] = codes[i];
     if (sizeof...(Parameters) == 0) signature_.types[1] = PD_CODE_VOID;

@@ -9,11 +9,19 @@ constexpr uint8_t integer_code(size_t size, bool is_signed) {
   return static_cast<uint8_t>((size == 1 ? 4 : size == 2 ? 6 : size == 4 ? 8 : 10) + !is_signed);
 }
 
-/* 0 for a type that has no code. Classes may be incomplete. */
-template <class T>
-struct plain_code {
+template <class T, bool is_enum>
+struct unlisted_code {
   static constexpr uint8_t value = __is_class(T) || __is_union(T) ? PD_CODE_STRUCT : 0;
 };
+template <class T>
+struct unlisted_code<T, true> {
+  static constexpr uint8_t value =
+      integer_code(sizeof(T), static_cast<__underlying_type(T)>(-1) < 0);
+};
+
+/* 0 for a type that has no code. Classes may be incomplete. */
+template <class T>
+struct plain_code : unlisted_code<T, __is_enum(T)> {};
 #define PD__PLAIN_CODE(type, code)                                             \
   template <>                                                                  \
   struct plain_code<type> {                                                    \
@@ -44,6 +52,12 @@ struct type_code {
 template <class T>
 struct type_code<const T> : type_code<T> {};
 template <class T>
+struct type_code<volatile T> : type_code<T> {};
+template <class T>
+struct type_code<const volatile T> : type_code<T> {};
+template <class T>
+struct type_code<T *__restrict> : type_code<T *> {};
+template <class T>
 struct type_code<T *> {
   static constexpr uint8_t value =
       plain_code<T>::value ? static_cast<uint8_t>(plain_code<T>::value + PD_CODE_POINTER) : 0;
@@ -72,10 +86,11 @@ char op_fits(...);
 }  // namespace pd
 
 #define PD__CODE(T) ::pd::detail::checked_code<T>()
-#define PD__OP_CHECK(op, text, function, what)                                 \
+#define PD__OP_CHECK(type, text, function, what)                               \
   static_assert(                                                               \
-      sizeof(::pd::detail::op_fits<decltype(pd__op_##op)>(function)) == 2,     \
+      sizeof(::pd::detail::op_fits<decltype(type)>(function)) == 2,            \
       text ": " what " is of another type than the operation")
+#define PD__OP_TYPES(text, types)
 #define PD__OP_FUNCTION(...) (void (*)(void))__VA_ARGS__
 
 #endif /* PD_FLAGS_OP_CPP_H */

@@ -50,6 +50,14 @@ const char *pd__tail(const char *path, size_t most) {
   return path;
 }
 
+const char *pd__base_name(const char *path) {
+  const char *base = path;
+  for (; path && *path; path++) {
+    if (*path == '/' || *path == '\\') base = path + 1;
+  }
+  return base;
+}
+
 static void fill(pd_error *err, pd_status status, const char *format, va_list arguments) {
   int length = vsnprintf(err->message, sizeof err->message, format, arguments);
   if (length >= (int)sizeof err->message) pd__shorten(err->message, sizeof err->message - 1);

@@ -43,6 +43,9 @@ void pd__shorten(char *text, size_t size);
  * of a path identifies it better than the beginning. */
 const char *pd__tail(const char *path, size_t most);
 
+/* Returns the last part of a path; both kinds of slash separate. NULL of NULL. */
+const char *pd__base_name(const char *path);
+
 /* Appends an item to a comma-separated list. If the item and a later "..." don't fit, appends "..."
  * instead and returns false; nothing may be appended after that. */
 bool pd__append_item(char *buffer, size_t size, const char *item);

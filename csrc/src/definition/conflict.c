@@ -24,11 +24,6 @@ static bool same_text(const char *a, const char *b) {
   return !a || !b ? (!a || !*a) && (!b || !*b) : !strcmp(a, b);
 }
 
-static const char *base_name(const char *path) {
-  const char *slash = path ? strrchr(path, '/') : NULL;
-  return slash ? slash + 1 : path;
-}
-
 /* ": default 6, not 5; hidden": the differences of two definitions from one line of source, whose
  * places look alike. */
 #define DIFFERENCES_SIZE 420
@@ -92,7 +87,7 @@ static const char *item_type(const pd_flag_def *def) {
 
 /* If the type or the file differs, the places in the message show it already. */
 static bool is_comparable(const pd_flag_def *a, const pd_flag_def *b) {
-  return a->type == b->type && same_text(base_name(a->file), base_name(b->file));
+  return a->type == b->type && same_text(pd__base_name(a->file), pd__base_name(b->file));
 }
 
 #define DIFFER_IN_TEXT(name, words, kind, about)                                                   \

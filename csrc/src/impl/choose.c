@@ -3,6 +3,7 @@
 
 #include "../base/text.h"
 #include "../registry/hook.h"
+#include "../registry/scope.h"
 #include "impl.h"
 
 /* ---- The best candidate ---- */
@@ -11,8 +12,6 @@ static const char *list_of(const pd__family *family) {
   const pd_flag *flag = pd__cell_flag(&family->cell);
   return flag ? pd__flag_value(flag).str : "*";
 }
-
-static bool is_usable(const pd__impl *impl) { return !impl->why && !impl->asking; }
 
 /* The rank counts only among those that the list doesn't name. */
 static bool is_better(const pd__impl *a, size_t a_place, const pd__impl *b, size_t b_place) {
@@ -23,14 +22,14 @@ static bool is_better(const pd__impl *a, size_t a_place, const pd__impl *b, size
 
 /* Returns NULL if there is no candidate. Where the list leaves none, the native one runs: a slot is
  * never empty. */
-static pd__impl *best_of(const pd__op *op) {
-  const char *list = list_of(op->family);
+static pd__impl *best_of(const pd__op *op, const char *list, bool foreign_too) {
   pd__impl *best = NULL, *native = NULL;
   size_t best_place = 0;
   for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
     bool named;
+    if (pd__is_foreign(each) && !foreign_too) continue;
     if (each->def->kind == PD_KIND_OP && !native) native = each;
-    size_t place = is_usable(each) ? pd__preference_of(list, each->name, &named) : 0;
+    size_t place = pd__is_usable(each) ? pd__preference_of(list, each->name, &named) : 0;
     if (place == 0 || !is_better(each, place, best, best_place)) continue;
     best = each;
     best_place = place;
@@ -38,104 +37,149 @@ static pd__impl *best_of(const pd__op *op) {
   return best ? best : native;
 }
 
-/* ---- Asking and keeping. Each may release the lock. ---- */
-
-static pd__impl *find_candidate(const pd__op *op, uint64_t number) {
-  pd__impl *each = op->candidates;
-  while (each && each->number != number) each = each->next_candidate;
-  return each;
-}
-
-static void answer(pd__impl *impl, const char *why) {
-  impl->asked = true;
-  impl->asking = false;
-  impl->why = why ? pd__intern(why) : NULL;
-  if (why && !impl->why) impl->why = "memory is out";
-}
-
-/* Asks the module, which is pinned, without the lock. Meanwhile the candidate doesn't count for
- * other threads; it may also leave. */
-static void ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
-  const char *(*usable)(void) = impl->def->choice.usable;
-  uint64_t number = impl->number;
-  if (!usable) {
-    answer(impl, NULL);
-    return;
-  }
-  pd__pinning pinning = pd__pin_module(operation, impl->module);
-  if (pinning == PD__LEAVING) answer(impl, "its module is leaving");
-  if (pinning == PD__UNPINNED) pd__pins_take(operation);
-  if (pinning != PD__PINNED) return;
-  const char *why;
-  impl->asking = true;
-  pd__operation_unlock(operation);
-  {
-    PD__IN_HOOK();
-    why = usable();
-  }
-  pd__operation_lock(operation);
-  impl = find_candidate(op, number);
-  if (impl) answer(impl, why);
-}
-
-/* A call can't pin what it jumps to. So a module whose implementation other modules call stays
- * loaded until the process ends. */
-static bool needs_keeping(const pd__op *op, const pd__impl *best) {
-  const pd_module *module = best->module;
-  if (!module || module->stays || module->kept) return false;
-  const pd__impl *slot = op->slots;
-  while (slot && slot->module == module) slot = slot->next_slot;
-  return slot != NULL;
-}
-
-static void keep(pd__operation *operation, pd__op *op, const pd__impl *impl) {
-  pd_module *module = impl->module;
-  uint32_t generation = module->generation;
-  uint64_t number = impl->number;
-  const char *path = module->path;
-  uintptr_t low = module->low, high = module->high;
-  pd__operation_unlock(operation);
-  const void *reference = pd__platform_hold(path, low, high); /* never given back */
-  pd__operation_lock(operation);
-  if (reference && module->generation == generation) module->kept = true;
-  pd__impl *found = reference ? NULL : find_candidate(op, number);
-  if (found) answer(found, "its module is leaving");
-}
-
 /* ---- Choosing ---- */
+
+uint64_t pd__impl_revision;
 
 /* If nothing else is left, best may be a native implementation whose module can't be kept: other
  * modules then call their own. */
+static bool reaches_all(const pd__op *op, const pd__impl *best) {
+  return best && !(best->why && pd__impl_must_stay(op, best));
+}
+
+/* Everything is looked up again after the lock was released. Returns the best for modules. */
+static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view *view) {
+  for (;;) {
+    pd__impl *best = best_of(op, view ? view->list : list_of(op->family), false);
+    bool native = best && best->why; /* nothing else is left */
+    if (best && !best->asked && !best->asking) {
+      pd__impl_ask(operation, op, best);
+    } else if (best && !native && pd__impl_must_stay(op, best)) {
+      pd__impl_keep(operation, op, best);
+    } else {
+      return best;
+    }
+  }
+}
+
+static void choose_in(pd__operation *operation, pd__op *op, pd__view *view) {
+  const pd__impl *best = find_best(operation, op, view);
+  void (*function)(void) = reaches_all(op, best) ? best->def->choice.function : NULL;
+  __atomic_store_n(&view->function, function, __ATOMIC_RELEASE);
+}
+
+/* ---- Choices of one thread ---- */
+
+static pd__view *add_view(pd__operation *operation, pd__op *op, const char *list) {
+  pd__view *view = pd__forever(sizeof *view);
+  if (!view) return NULL;
+  *view = (pd__view){.list = list, .next = op->views};
+  choose_in(operation, op, view);
+  view->next = op->views; /* the lock was released, perhaps */
+  __atomic_store_n(&op->views, view, __ATOMIC_RELEASE);
+  return view;
+}
+
+static pd__view *find_view(const pd__op *op, const char *list) {
+  pd__view *view = __atomic_load_n(&op->views, __ATOMIC_ACQUIRE);
+  while (view && view->list != list) view = view->next;
+  return view;
+}
+
+static pd__view *make_view(pd__op *op, const char *list) {
+  PD__LOCKED_OPERATION(operation);
+  pd__view *view = find_view(op, list);
+  if (!view) view = add_view(&operation, op, list);
+  pd__operation_end(&operation);
+  return view;
+}
+
+static void (*find_in_slot(const pd_scoped_slot *slot))(void) {
+  void (*own)(void) = __atomic_load_n(&slot->function, __ATOMIC_ACQUIRE);
+  pd__op *op = __atomic_load_n(&slot->op, __ATOMIC_ACQUIRE);
+  const pd_scoped_cell *cell = &op->family->value;
+  pd__finder find = __atomic_load_n(&cell->find, __ATOMIC_ACQUIRE);
+  const void *found = find ? find(cell) : cell;
+  if (found == cell) return own;
+  const char *list = *(const char *const *)found;
+  const pd__view *view = find_view(op, list);
+  if (!view) view = make_view(op, list);
+  void (*function)(void) = view ? __atomic_load_n(&view->function, __ATOMIC_ACQUIRE) : NULL;
+  return function ? function : own;
+}
+
+/* ---- Choosing for all ---- */
+
+/* The slot then asks what the scopes of its thread have chosen. */
+static void let_find(pd__op *op, const pd_op_def *def) {
+  pd_scoped_slot *slot = (pd_scoped_slot *)(void *)def->slot;
+  __atomic_store_n(&slot->op, op, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->find, find_in_slot, __ATOMIC_RELEASE);
+}
+
 static void publish(pd__op *op, pd__impl *best) {
-  bool everywhere = best && !(best->why && needs_keeping(op, best));
+  bool everywhere = reaches_all(op, best);
   op->winner = best;
   for (const pd__impl *slot = op->slots; slot; slot = slot->next_slot) {
     bool reaches = best && (everywhere || slot->module == best->module);
+    if (slot->def->scoped) let_find(op, slot->def);
     void (*function)(void) = (reaches ? best : slot)->def->choice.function;
     if (__atomic_load_n(slot->def->slot, __ATOMIC_RELAXED) == function) continue;
     __atomic_store_n(slot->def->slot, function, __ATOMIC_RELEASE);
   }
 }
 
-/* Everything is looked up again after the lock was released. */
 static void choose(pd__operation *operation, pd__op *op) {
-  for (;;) {
-    pd__impl *best = best_of(op);
-    bool native = best && best->why; /* nothing else is left */
-    if (best && !best->asked && !best->asking) {
-      ask(operation, op, best);
-    } else if (best && !native && needs_keeping(op, best)) {
-      keep(operation, op, best);
-    } else {
-      publish(op, best);
-      return;
-    }
-  }
+  publish(op, find_best(operation, op, NULL));
+  for (pd__view *view = op->views; view; view = view->next) choose_in(operation, op, view);
+}
+
+/* The validator refuses such a choice, unless it has waited for the implementation. */
+static void warn_of_alone(pd__operation *operation, pd__family *family) {
+  const char *list = list_of(family);
+  char why[PD__WHY_SIZE];
+  bool warned = family->warned_of == list;
+  if (warned || !pd__impl_alone_unusable(operation, family, list, why, sizeof why)) return;
+  family->warned_of = list;
+  pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK, "%s=%s: %s; the native one runs",
+           family->def.name, list, why);
 }
 
 void pd__family_choose(pd__operation *operation, pd__family *family) {
   for (pd__op *op = family->ops; op; op = op->next) choose(operation, op);
+  warn_of_alone(operation, family);
+  __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
 }
+
+/* ---- Choices of callers that can call foreign implementations ---- */
+
+static size_t index_of(const pd__op *op, const pd__impl *impl) {
+  size_t index = 0;
+  for (const pd__impl *each = op->candidates; each != impl; each = each->next_candidate) index++;
+  return index;
+}
+
+pd_status pd__do_op_choose(const pd_op *op, size_t *out, pd_error *err) {
+  if (!op) return pd__fail_null(err, "op");
+  if (!out) return pd__fail_null(err, "out");
+  PD__LOCKED_OPERATION(operation);
+  pd__impl *best;
+  for (;;) {
+    const pd_flag *flag = pd__cell_flag(&op->family->cell);
+    best = best_of(op, flag ? pd__flag_value_here(flag).str : "*", true);
+    if (!best || best->asked || best->asking) break;
+    pd__impl_ask(&operation, (pd__op *)op, best);
+  }
+  if (best && best->why) best = NULL;
+  if (best) *out = index_of(op, best);
+  pd_status status =
+      best ? PD_OK
+           : pd__fail(err, PD_ERR_UNDEFINED, "operation '%s', %s: no implementation can run here",
+                      op->family->name, op->text);
+  return pd__operation_return(&operation, status);
+}
+
+const uint64_t *pd__do_op_revision(void) { return &pd__impl_revision; }
 
 /* Called after the flag has changed, without the lock. */
 static void choose_again(pd_flag *flag, void *context) {
@@ -157,6 +201,8 @@ static void report_waiting(pd__report *report) {
 static void define_flag(pd__operation *operation, pd__family *family, pd__report *waiting) {
   pd__define_names = report_waiting;
   family->def.watch = choose_again;
+  family->def.scoped = family->def.scoped_cell = family->scoped > 0;
+  family->def.cell = family->scoped > 0 ? &family->value : NULL;
   family->cell = (pd__cell){.def = &family->def};
   if (!pd__define_check(operation, &family->cell, 1, waiting)) return;
   pd__define_take(operation, &family->cell, 1, waiting);
@@ -164,8 +210,10 @@ static void define_flag(pd__operation *operation, pd__family *family, pd__report
 
 static void settle(pd__operation *operation, pd__family *family, pd__report *waiting) {
   bool defined = family->cell.flag != 0;
+  bool changed = defined && family->def.scoped != (family->scoped > 0);
   family->due = false;
-  if (family->members > 0 && !defined) define_flag(operation, family, waiting);
+  if (changed) pd__undefine(operation, &family->cell, 1);
+  if (family->members > 0 && (!defined || changed)) define_flag(operation, family, waiting);
   if (family->members == 0 && defined) pd__undefine(operation, &family->cell, 1);
   pd__family_choose(operation, family);
 }

@@ -22,9 +22,17 @@ typedef struct pd__impl {
   const char *why;   /* it isn't usable: interned; NULL: it is */
   bool asked;        /* `why` is known */
   bool asking;       /* another thread asks */
+  bool registered;   /* at run time */
   struct pd__impl *next_candidate, *next_slot;
   struct pd__impl *next_alike; /* candidate whose name has the same bucket (record.c) */
 } pd__impl;
+
+/* What an operation runs in the scopes that choose by one list. Never freed. */
+typedef struct pd__view {
+  const char *list;       /* interned */
+  void (*function)(void); /* read without the lock; NULL: none, callers run their own */
+  struct pd__view *next;  /* read without the lock */
+} pd__view;
 
 struct pd_op {
   pd__family *family;
@@ -32,7 +40,8 @@ struct pd_op {
   uint8_t types[sizeof((pd_op_signature *)0)->types];
   pd__impl *candidates, **candidates_end; /* in the order of arrival */
   pd__impl *slots;
-  pd__impl *winner;   /* NULL: nobody implements the operation */
+  pd__impl *winner;   /* NULL: no module implements the operation */
+  pd__view *views;    /* read without the lock */
   size_t definitions; /* records that define it */
   pd__op *next;       /* of the family */
 };
@@ -41,9 +50,12 @@ struct pd__family {
   const char *name; /* interned */
   pd_flag_def def;  /* of the flag */
   pd__cell cell;
+  pd_scoped_cell value; /* if the flag is scoped */
   pd__op *ops;
-  size_t members; /* records of all its operations */
-  bool due;       /* implementations must be chosen again */
+  size_t members;        /* records of all its operations */
+  size_t scoped, plain;  /* of them: those that say whether the flag is */
+  const char *warned_of; /* a list that leaves only what can't run; interned */
+  bool due;              /* implementations must be chosen again */
   pd__family *next;
 };
 
@@ -51,6 +63,9 @@ struct pd__family {
 
 /* Checks a record by itself. Needs no lock. */
 pd_status pd__impl_check(const pd_op_def *def, pd_error *err);
+
+/* Checks further what holds for records of modules. Needs no lock. */
+pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err);
 
 /* Links records to their operations, all or none; reports why not. Doesn't release the lock. The
  * registry uses the records until pd__impls_unlink. */
@@ -63,15 +78,44 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size);
 pd__family *pd__family_next(const pd__family *previous);
 pd__family *pd__family_find(const char *name, size_t length);
 
+/* ---- Asking and keeping (ask.c). Each function releases the lock. ---- */
+
+/* Nothing speaks against it so far; it may not have been asked. */
+static inline bool pd__is_usable(const pd__impl *impl) { return !impl->why && !impl->asking; }
+
+/* Asks whether it can run here; `impl` may be gone afterwards. */
+void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl);
+
+/* A call can't pin what it jumps to. So a module whose implementation other modules call stays
+ * loaded until the process ends. */
+bool pd__impl_must_stay(const pd__op *op, const pd__impl *best);
+void pd__impl_keep(pd__operation *operation, pd__op *op, const pd__impl *impl);
+
+/* Returns whether the list ends with a name and ! and no signature has a usable implementation of
+ * that name, although one has come; `why` is then the reason in words. */
+bool pd__impl_alone_unusable(pd__operation *operation, pd__family *family, const char *list,
+                             char *why, size_t size);
+
 /* ---- Choosing (choose.c) ---- */
 
 /* Defines the flags of operations that have arrived, undefines those of operations that have gone,
  * and chooses the implementations of both. May release the lock. */
 void pd__impls_settle(pd__operation *operation, pd__report *waiting);
 
+/* What the header's pd_op_revision points to; changed under the lock. */
+extern uint64_t pd__impl_revision;
+
+/* Whether code of modules can call it. */
+static inline bool pd__is_foreign(const pd__impl *impl) { return !impl->def->choice.function; }
+
 /* Chooses the implementations of a family. Releases the lock to ask whether one is usable, and to
  * keep its module loaded. */
 void pd__family_choose(pd__operation *operation, pd__family *family);
+
+/* ---- Arrays (arrays.c) ---- */
+
+/* Returns NULL if the text is what pd_op_about takes, else where it goes wrong. Needs no lock. */
+const char *pd__arrays_check(const char *text);
 
 /* ---- At run time (register.c) ---- */
 
@@ -93,7 +137,11 @@ bool pd__preference_next(const char **cursor, pd__preference *out);
  * if the list has its name. */
 size_t pd__preference_of(const char *list, const char *name, bool *named);
 
-/* The validator of the flag; `context` is the family. Needs no lock. */
+bool pd__is_named(const pd__preference *item, const char *name);
+
+/* ---- The validator of the flag (validate.c) ---- */
+
+/* `context` is the family. Needs no lock. */
 bool pd__preference_check(const pd_flag_entry *const *entries, void *context, char *why,
                           size_t size);
 

@@ -20,12 +20,24 @@ pd_op *pd__do_op_next(const pd_op *previous) {
   return op;
 }
 
+static pd_status fail_unknown(const char *name, pd_error *err) {
+  const char *nearest = NULL;
+  char quoted[PD__QUOTE_SIZE];
+  unsigned least = PD__TOO_FAR;
+  for (const pd__family *each = NULL; (each = pd__family_next(each));) {
+    unsigned far = pd__distance(name, strlen(name), each->name, strlen(each->name));
+    if (far >= least || each->members == 0) continue;
+    least = far;
+    nearest = each->name;
+  }
+  return pd__fail(err, PD_ERR_UNDEFINED, "operation '%s' is not defined%s%s%s",
+                  pd__quote(quoted, name), nearest ? "; did you mean '" : "",
+                  nearest ? nearest : "", nearest ? "'?" : "");
+}
+
 static pd_status fail_find(const char *name, const pd__family *family, pd_error *err) {
   char found[900] = "", quoted[PD__QUOTE_SIZE];
-  if (!family) {
-    return pd__fail(err, PD_ERR_UNDEFINED, "operation '%s' is not defined",
-                    pd__quote(quoted, name));
-  }
+  if (!family) return fail_unknown(name, err);
   pd__list_signatures(family, found, sizeof found);
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no such signature; it has %s",
                   pd__quote(quoted, name), *found ? found : "none that is defined");
@@ -52,18 +64,20 @@ static bool show_op(const pd_op *op, pd_op_info *info) {
   info->name = op->family->name;
   info->signature = op->text;
   info->types = op->types;
-  info->help = or_empty(definition ? definition->def->help : NULL);
+  info->help = or_empty(definition ? definition->def->about.help : NULL);
+  info->arrays = or_empty(definition ? definition->def->about.arrays : NULL);
   info->file = or_empty(definition ? definition->def->file : NULL);
   info->line = definition ? definition->def->line : 0;
   info->module = definition ? definition->module : NULL;
   info->flag = pd__cell_flag(&op->family->cell);
+  info->scoped = op->family->scoped > 0;
   info->winner = SIZE_MAX;
   for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
     if (each == op->winner) info->winner = info->impls;
     info->impls++;
   }
   if (!op->winner) info->winner = info->impls;
-  return info->help && info->file;
+  return info->help && info->file && info->arrays;
 }
 
 pd_status pd__do_op_get_info(const pd_op *op, pd_op_info *info, pd_error *err) {
@@ -86,6 +100,7 @@ static const char *why_not(const pd__impl *impl) {
   bool named;
   if (impl == op->winner) return "chosen";
   if (impl->why) return impl->why;
+  if (pd__is_foreign(impl)) return "is not native code: modules don't call it";
   if (flag && pd__preference_of(pd__flag_value(flag).str, impl->name, &named) == 0) {
     snprintf(text, sizeof text, "%s leaves it out", op->family->def.name);
   } else {
@@ -104,6 +119,7 @@ static bool show_impl(const pd__impl *impl, pd_impl_info *info) {
   info->chosen = impl == impl->op->winner;
   info->why = why_not(impl);
   info->function = impl->def->choice.function;
+  info->number = impl->registered ? impl->number : 0;
   return info->file && info->why;
 }
 

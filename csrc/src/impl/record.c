@@ -34,6 +34,15 @@ static bool has_good_types(const pd_op_signature *of) {
   return count > 0 && count < sizeof of->types;
 }
 
+static pd_status check_arrays(const pd_op_def *def, pd_error *err) {
+  const char *wrong = pd__arrays_check(def->about.arrays);
+  char why[200], quoted[PD__QUOTE_SIZE];
+  if (!wrong) return PD_OK;
+  snprintf(why, sizeof why, "the text of its arrays has %s, expected one such as f32[m,n]",
+           pd__quote(quoted, wrong));
+  return refuse(def, err, PD_ERR_ARGUMENT, why);
+}
+
 pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
   const pd_op_signature *of = def->signature;
   if (def->size < sizeof *def) { /* later versions only add fields */
@@ -55,9 +64,17 @@ pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
     return refuse(def, err, PD_ERR_NAME,
                   "expected an implementation whose name is one of letters, digits, _ . -");
   }
+  return def->about.arrays ? check_arrays(def, err) : PD_OK;
+}
+
+pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err) {
+  const pd_op_signature *of = def->signature;
   if (!def->choice.function) return refuse(def, err, PD_ERR_ARGUMENT, "the function is NULL");
   if (!def->slot && def->kind != PD_KIND_IMPL) {
     return refuse(def, err, PD_ERR_ARGUMENT, "the slot is NULL");
+  }
+  if (strchr((const char *)of->types, PD_CODE_OBJECT)) {
+    return refuse(def, err, PD_ERR_ARGUMENT, "expected no objects of another language");
   }
   return PD_OK;
 }
@@ -100,11 +117,51 @@ static pd__family *find_family(const char *name) {
   return family;
 }
 
+/* Finds the name of the struct in "const struct thing *" or "ns::thing *", and moves the cursor
+ * behind the type. Returns its length. */
+static size_t take_struct(const char **cursor, const char **out) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  static const char *const others[] = {"const", "struct",   "class",
+                                       "union", "restrict", "__restrict"};
+  const char *at = *cursor;
+  size_t found = 0;
+  while (*at && !strchr("(,)", *at)) {
+    size_t length = strspn(at, letters), i = 0;
+    while (i < sizeof others / sizeof *others &&
+           (strncmp(at, others[i], length) != 0 || others[i][length])) {
+      i++;
+    }
+    if (length > 0 && i == sizeof others / sizeof *others) {
+      *out = at;
+      found = length;
+    }
+    at += length ? length : 1;
+  }
+  *cursor = *at ? at + 1 : at;
+  return found;
+}
+
+/* Structs have one code; the names in the texts tell them apart. */
+static bool same_structs(const uint8_t *types, const char *a, const char *b) {
+  for (; *types; types++) {
+    const char *one = "", *other = "";
+    size_t length = take_struct(&a, &one), other_length = take_struct(&b, &other);
+    bool is_struct = *types % PD_CODE_POINTER == PD_CODE_STRUCT;
+    if (is_struct && (length != other_length || memcmp(one, other, length) != 0)) return false;
+  }
+  return true;
+}
+
+/* Objects of another language are told apart by the text. */
+static bool is_signature(const pd__op *op, const pd_op_signature *of) {
+  if (strcmp((const char *)op->types, (const char *)of->types) != 0) return false;
+  if (strchr((const char *)of->types, PD_CODE_OBJECT)) return !strcmp(op->text, of->text);
+  return same_structs(op->types, op->text, of->text);
+}
+
 static pd__op *find_op(pd__family *family, const pd_op_signature *of) {
   pd__op **at = &family->ops;
-  while (*at && strcmp((const char *)(*at)->types, (const char *)of->types) != 0) {
-    at = &(*at)->next;
-  }
+  while (*at && !is_signature(*at, of)) at = &(*at)->next;
   if (*at) return *at;
   pd__op *op = pd__forever(sizeof *op);
   if (!op) return NULL;
@@ -161,9 +218,10 @@ static void leave_bucket(const pd__impl *impl) {
 
 /* ---- Linking ---- */
 
+/* A copy may have been compiled in another directory. */
 static bool same_place(const pd__impl *a, const pd__impl *b) {
   return a->def->kind == b->def->kind && a->def->line == b->def->line && a->def->file &&
-         b->def->file && !strcmp(a->def->file, b->def->file) &&
+         b->def->file && !strcmp(pd__base_name(a->def->file), pd__base_name(b->def->file)) &&
          a->def->choice.rank == b->def->choice.rank;
 }
 
@@ -177,6 +235,26 @@ static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_err
                   "operation '%s', %s: implementation '%s' is already there, %s; refused: %s",
                   op->family->name, op->text, fresh->name, place_of(old->def, old->module, theirs),
                   place_of(fresh->def, fresh->module, mine));
+}
+
+/* An import without a function only looks on: it doesn't keep the flag, nor say what it is like. */
+static bool looks_on(const pd__impl *impl) {
+  return impl->def->kind == PD_KIND_OP_IMPORT && !impl->def->choice.function;
+}
+
+static void count_record(const pd__impl *impl, int change) {
+  pd__op *op = impl->op;
+  pd__family *family = op->family;
+  op->definitions += impl->def->kind == PD_KIND_OP ? (size_t)change : 0;
+  family->due = true;
+  if (looks_on(impl)) return;
+  family->members += (size_t)change;
+  if (impl->def->slot) *(impl->def->scoped ? &family->scoped : &family->plain) += (size_t)change;
+}
+
+static void link_slot(pd__impl *impl) {
+  impl->next_slot = impl->op->slots;
+  impl->op->slots = impl;
 }
 
 static pd_status link_one(pd__impl *impl, pd_error *err) {
@@ -193,15 +271,10 @@ static pd_status link_one(pd__impl *impl, pd_error *err) {
     *op->candidates_end = impl;
     op->candidates_end = &impl->next_candidate;
   }
-  if (def->slot) {
-    impl->next_slot = op->slots;
-    op->slots = impl;
-  }
   impl->op = op;
+  if (def->slot) link_slot(impl);
   impl->number = ++arrivals;
-  op->definitions += def->kind == PD_KIND_OP;
-  family->members++;
-  family->due = true;
+  count_record(impl, 1);
   return PD_OK;
 }
 
@@ -222,11 +295,23 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size) {
 static pd_status check_signature(const pd__impl *impl, pd_error *err) {
   char place[PLACE_SIZE], found[700] = "";
   const pd__op *op = impl->op;
-  if (op->definitions > 0) return PD_OK;
+  if (op->definitions > 0 || looks_on(impl)) return PD_OK;
   pd__list_signatures(op->family, found, sizeof found);
   if (!*found) return PD_OK;
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no signature %s, which %s needs; it has %s",
                   op->family->name, op->text, place_of(impl->def, impl->module, place), found);
+}
+
+/* The choice of a thread is for all modules that call the operation, or for none. */
+static pd_status check_scoped(const pd__impl *impl, pd_error *err) {
+  char place[PLACE_SIZE];
+  const pd__family *family = impl->op->family;
+  if (family->scoped == 0 || family->plain == 0) return PD_OK;
+  return pd__fail(err, PD_ERR_CONFLICT, "operation '%s': %s, %s", family->name,
+                  place_of(impl->def, impl->module, place),
+                  impl->def->scoped ? "PD_DEFINE_OP or PD_IMPORT_OP expected, as elsewhere"
+                                    : "PD_DEFINE_SCOPED_OP or PD_IMPORT_SCOPED_OP expected: the "
+                                      "operation is scoped elsewhere");
 }
 
 /* The name of the flag must be free: another definition would say what it means. */
@@ -250,6 +335,7 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
   for (size_t i = 0; i < count; i++) {
     if (!impls[i].op) continue;
     pd_status status = check_signature(&impls[i], &err);
+    if (status == PD_OK) status = check_scoped(&impls[i], &err);
     if (status == PD_OK) status = check_flag(&impls[i], &err);
     if (status != PD_OK) pd__report_add(report, &err);
   }
@@ -266,6 +352,9 @@ static void unlink_slot(pd__impl *impl) {
   while (*at != impl) at = &(*at)->next_slot;
   *at = impl->next_slot;
   __atomic_store_n(impl->def->slot, impl->def->choice.function, __ATOMIC_RELEASE);
+  if (!impl->def->scoped) return;
+  pd_scoped_slot *slot = (pd_scoped_slot *)(void *)impl->def->slot;
+  __atomic_store_n(&slot->find, NULL, __ATOMIC_RELEASE);
 }
 
 static void unlink_candidate(pd__impl *impl) {
@@ -292,9 +381,7 @@ void pd__impls_unlink(pd__impl *impls, size_t count) {
     if (!impl->op) continue;
     if (impl->def->slot) unlink_slot(impl);
     if (impl->def->kind != PD_KIND_OP_IMPORT) unlink_candidate(impl);
-    impl->op->definitions -= impl->def->kind == PD_KIND_OP;
-    impl->op->family->members--;
-    impl->op->family->due = true;
+    count_record(impl, -1);
     impl->op = NULL;
   }
 }

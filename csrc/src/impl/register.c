@@ -37,17 +37,28 @@ static bool store_texts(registered *made) {
   made->signature = *given.signature;
   def->signature = &made->signature;
   def->name = pd__intern(given.name);
-  def->help = pd__intern(given.help);
+  def->about.help = pd__intern(given.about.help);
+  def->about.arrays = pd__intern(given.about.arrays);
   def->file = pd__intern(given.file);
   made->signature.name = pd__intern(given.signature->name);
   made->signature.text = pd__intern(given.signature->text);
-  return def->name && made->signature.name && made->signature.text && !def->help == !given.help &&
+  return def->name && made->signature.name && made->signature.text &&
+         !def->about.help == !given.about.help && !def->about.arrays == !given.about.arrays &&
          !def->file == !given.file;
+}
+
+static pd_status check_slot(const pd_op_def *def, pd_error *err) {
+  bool imports = def->kind == PD_KIND_OP_IMPORT;
+  if (imports && !def->slot) return pd__fail(err, PD_ERR_ARGUMENT, "an import's slot is NULL");
+  if (imports || !def->slot || def->choice.function) return PD_OK;
+  return pd__fail(err, PD_ERR_ARGUMENT, "a slot without a function, expected both or none");
 }
 
 pd_status pd__do_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
   pd_status status = pd__impl_check(def, err);
+  bool imports = def->kind == PD_KIND_OP_IMPORT;
+  if (status == PD_OK) status = check_slot(def, err);
   registered *made = status == PD_OK ? calloc(1, sizeof *made) : NULL;
   if (!made) return status == PD_OK ? pd__fail_memory(err) : status;
   made->def = *def;
@@ -55,8 +66,8 @@ pd_status pd__do_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
     made->modules[i] = pd__module_register(address_of(def, i));
   }
-  bool imports = def->kind == PD_KIND_OP_IMPORT;
-  made->impl = (pd__impl){.def = &made->def, .module = made->modules[imports ? 1 : 0]};
+  made->impl =
+      (pd__impl){.def = &made->def, .module = made->modules[imports ? 1 : 0], .registered = true};
   PD__LOCKED_OPERATION(operation);
   pd__report report = {.first = err};
   if (!store_texts(made)) pd__report_memory(&report);

@@ -53,7 +53,9 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
   pd_status status = PD_OK;
   if (!def) return;
   if (is_operation(def)) {
-    status = pd__impl_check((const pd_op_def *)(const void *)def, &err);
+    const pd_op_def *op = (const pd_op_def *)(const void *)def;
+    status = pd__impl_check(op, &err);
+    if (status == PD_OK) status = pd__impl_check_native(op, &err);
     if (status == PD_OK) defs->cells[defs->count++] = (pd__cell){.def = def};
     if (status != PD_OK) pd__report_add(report, &err);
     return;

@@ -85,9 +85,6 @@ void pd__row_bound(const pd__row *row, pd_value value, pd__out *out);
 /* Keeps only the flags that the help of `kind` lists. */
 void pd__rows_choose(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program);
 
-/* Returns the last part of a path; both kinds of slash separate. */
-const char *pd__base_name(const char *path);
-
 /* ---- Lines of a limited width (page.c) ---- */
 
 typedef enum pd__style {

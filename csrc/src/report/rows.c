@@ -39,14 +39,6 @@ bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena) {
 
 /* ---- Groups ---- */
 
-const char *pd__base_name(const char *path) {
-  const char *base = path;
-  for (; *path; path++) {
-    if (*path == '/' || *path == '\\') base = path + 1;
-  }
-  return base;
-}
-
 static int compare_sizes(size_t a, size_t b) { return (a > b) - (a < b); }
 
 static int by_module(const void *left, const void *right) {

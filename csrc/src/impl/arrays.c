@@ -1,0 +1,257 @@
+/* What an operation says of its arrays: the text of pd_op_about, and arrays of DLPack against it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/text.h"
+#include "impl.h"
+
+/* DLPack's DLTensor, whose layout never changes (https://dmlc.github.io/dlpack). */
+typedef struct tensor {
+  void *data;
+  int32_t device, device_number;
+  int32_t dimensions;
+  uint8_t type, bits;
+  uint16_t lanes;
+  const int64_t *shape;
+  const int64_t *strides; /* in items; NULL: compact and row-major */
+  uint64_t offset;
+} tensor;
+
+enum { CPU = 1, CUDA_HOST = 3, ROCM_HOST = 11 }; /* devices whose memory the CPU reads */
+
+static const struct {
+  const char *name;
+  uint8_t type, bits;
+} types[] = {{"i8", 0, 8},   {"i16", 0, 16},  {"i32", 0, 32}, {"i64", 0, 64},   {"u8", 1, 8},
+             {"u16", 1, 16}, {"u32", 1, 32},  {"u64", 1, 64}, {"f16", 2, 16},   {"f32", 2, 32},
+             {"f64", 2, 64}, {"bf16", 4, 16}, {"c64", 5, 64}, {"c128", 5, 128}, {"bool", 6, 8}};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* ---- The text ---- */
+
+typedef struct word {
+  const char *at;
+  size_t length;
+} word;
+
+static bool is(word a, const char *text) {
+  return !strncmp(a.at, text, a.length) && !text[a.length];
+}
+
+static bool same(word a, word b) { return a.length == b.length && !memcmp(a.at, b.at, a.length); }
+
+static void skip_blanks(const char **at) { *at += strspn(*at, " "); }
+
+static bool takes(const char **at, const char *text) {
+  skip_blanks(at);
+  if (strncmp(*at, text, strlen(text)) != 0) return false;
+  *at += strlen(text);
+  return true;
+}
+
+static word take_word(const char **at) {
+  skip_blanks(at);
+  word found = {*at,
+                strspn(*at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")};
+  *at += found.length;
+  return found;
+}
+
+/* One array; `at` stands at its dimensions, behind [. */
+typedef struct array {
+  word type;
+  const char *at;
+  bool leading; /* any dimensions may stand in front */
+  bool strided, anywhere;
+  bool more; /* a comma follows */
+} array;
+
+static bool is_type(word name) {
+  size_t i = 0;
+  while (i < TYPES && !is(name, types[i].name)) i++;
+  return i < TYPES || is(name, "any");
+}
+
+static bool skip_dimensions(const char **at) {
+  if (takes(at, "]")) return true;
+  do {
+    if (take_word(at).length == 0) return false;
+  } while (takes(at, ","));
+  return takes(at, "]");
+}
+
+/* Reads the next array and the comma behind it. Returns false where the text is wrong, and *at is
+ * there. */
+static bool take_array(const char **at, array *out) {
+  *out = (array){.type = take_word(at)};
+  if (!is_type(out->type)) {
+    *at = out->type.at;
+    return false;
+  }
+  if (!takes(at, "[")) return false;
+  out->leading = takes(at, "...");
+  if (out->leading) takes(at, ",");
+  out->at = *at;
+  if (!skip_dimensions(at)) return false;
+  out->strided = takes(at, "strided");
+  out->anywhere = takes(at, "on any device");
+  out->more = takes(at, ",");
+  return out->more || !**at;
+}
+
+const char *pd__arrays_check(const char *text) {
+  array one = {.more = true};
+  while (one.more) {
+    if (!take_array(&text, &one)) return text;
+  }
+  return NULL;
+}
+
+/* ---- Arrays ---- */
+
+enum { NAMES = 32 };
+
+typedef struct sizes {
+  size_t count;
+  struct {
+    word name;
+    int64_t size;
+    size_t of; /* the parameter that has said so */
+  } known[NAMES];
+} sizes;
+
+static const char *type_of(const tensor *of, char out[64]) {
+  size_t i = 0;
+  while (i < TYPES && (types[i].type != of->type || types[i].bits != of->bits)) i++;
+  if (i < TYPES && of->lanes == 1) return types[i].name;
+  snprintf(out, 64, "DLPack's type %u of %u bits, %u lanes", of->type, of->bits, of->lanes);
+  return out;
+}
+
+static bool is_compact(const tensor *of) {
+  int64_t expected = 1;
+  if (!of->strides) return true;
+  for (int32_t i = of->dimensions; i-- > 0;) {
+    if (of->shape[i] == 0) return true;
+    if (of->shape[i] != 1 && of->strides[i] != expected) return false;
+    expected *= of->shape[i];
+  }
+  return true;
+}
+
+static pd_status fail_size(size_t index, int32_t dimension, int64_t size, const sizes *all,
+                           size_t known, pd_error *err) {
+  return pd__fail(
+      err, PD_ERR_TYPE, "array %zu: dimension %d is %lld, expected %lld: %.*s of array %zu", index,
+      dimension, (long long)size, (long long)all->known[known].size,
+      (int)all->known[known].name.length, all->known[known].name.at, all->known[known].of);
+}
+
+static int64_t number_in(word text) {
+  int64_t number = 0;
+  for (size_t i = 0; i < text.length && text.at[i] >= '0' && text.at[i] <= '9'; i++) {
+    number = number < INT64_MAX / 10 - 1 ? 10 * number + (text.at[i] - '0') : INT64_MAX;
+  }
+  return number;
+}
+
+static pd_status check_size(word name, int64_t size, size_t index, int32_t dimension, sizes *all,
+                            pd_error *err) {
+  if (is(name, "_")) return PD_OK;
+  if (*name.at >= '0' && *name.at <= '9') {
+    if (number_in(name) == size) return PD_OK;
+    return pd__fail(err, PD_ERR_TYPE, "array %zu: dimension %d is %lld, expected %.*s", index,
+                    dimension, (long long)size, (int)name.length, name.at);
+  }
+  size_t i = 0;
+  while (i < all->count && !same(all->known[i].name, name)) i++;
+  if (i < all->count && all->known[i].size != size) {
+    return fail_size(index, dimension, size, all, i, err);
+  }
+  if (i < all->count || i == NAMES) return PD_OK;
+  all->known[i].name = name;
+  all->known[i].size = size;
+  all->known[i].of = index;
+  all->count++;
+  return PD_OK;
+}
+
+static pd_status check_shape(const array *expected, const tensor *of, size_t index, sizes *all,
+                             pd_error *err) {
+  const char *at = expected->at;
+  int32_t count = 0;
+  while (!takes(&at, "]")) { /* the text is right */
+    take_word(&at);
+    takes(&at, ",");
+    count++;
+  }
+  int32_t first = of->dimensions - count;
+  if (first < 0 || (first > 0 && !expected->leading)) {
+    return pd__fail(err, PD_ERR_TYPE, "array %zu: it has %d dimensions, expected %d%s", index,
+                    of->dimensions, count, expected->leading ? " or more" : "");
+  }
+  at = expected->at;
+  for (int32_t i = first; i < of->dimensions; i++) {
+    word name = take_word(&at);
+    takes(&at, ",");
+    pd_status status = check_size(name, of->shape[i], index, i, all, err);
+    if (status != PD_OK) return status;
+  }
+  return PD_OK;
+}
+
+static pd_status check_array(const array *expected, const tensor *of, size_t index, sizes *all,
+                             pd_error *err) {
+  char type[64];
+  bool on_cpu = of->device == CPU || of->device == CUDA_HOST || of->device == ROCM_HOST;
+  if (!is(expected->type, "any") && !is(expected->type, type_of(of, type))) {
+    return pd__fail(err, PD_ERR_TYPE, "array %zu: its items are %s, expected %.*s", index,
+                    type_of(of, type), (int)expected->type.length, expected->type.at);
+  }
+  if (!on_cpu && !expected->anywhere) {
+    return pd__fail(err, PD_ERR_TYPE,
+                    "array %zu: it is on DLPack's device %d, expected memory of the CPU", index,
+                    of->device);
+  }
+  pd_status status = check_shape(expected, of, index, all, err);
+  if (status != PD_OK || expected->strided || is_compact(of)) return status;
+  return pd__fail(err, PD_ERR_TYPE, "array %zu: it is not compact, expected a row-major array",
+                  index);
+}
+
+static const char *arrays_of(const pd_op *op) {
+  pd__platform_lock();
+  const pd__impl *one = op->candidates;
+  while (one && !one->def->about.arrays) one = one->next_candidate;
+  const char *text = one ? pd__intern(one->def->about.arrays) : NULL;
+  pd__platform_unlock();
+  return text;
+}
+
+static size_t count_of(const char *text) {
+  array one = {.more = true};
+  size_t count = 0;
+  for (; one.more; count++) take_array(&text, &one);
+  return count;
+}
+
+pd_status pd__do_op_check_arrays(const pd_op *op, const void *const *tensors, size_t count,
+                                 pd_error *err) {
+  if (!op) return pd__fail_null(err, "op");
+  if (!tensors && count > 0) return pd__fail_null(err, "tensors");
+  const char *text = arrays_of(op);
+  bool said = text && *text;
+  sizes all = {.count = 0};
+  array expected = {.type = {"any", 3}, .at = "]", .leading = true};
+  if (said && count_of(text) != count) {
+    return pd__fail(err, PD_ERR_TYPE, "%zu arrays, expected %zu: %s", count, count_of(text), text);
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (!tensors[i]) return pd__fail(err, PD_ERR_TYPE, "array %zu: it is NULL", i);
+    if (said) take_array(&text, &expected);
+    pd_status status = check_array(&expected, tensors[i], i, &all, err);
+    if (status != PD_OK) return status;
+  }
+  return PD_OK;
+}

@@ -1,0 +1,121 @@
+/* The validator of impl.<name>. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/text.h"
+#include "../registry/hook.h"
+#include "impl.h"
+
+/* ---- Checking ---- */
+
+#define EXPECTED "expected NAME, NAME! (only this), -NAME (never), ?NAME (if it is there) or *"
+
+static bool reject_item(const pd__preference *item, const char *what, char *why, size_t size) {
+  char quoted[PD__QUOTE_SIZE];
+  snprintf(why, size, "'%s' %s", pd__quote_part(quoted, item->name, item->length), what);
+  return false;
+}
+
+static bool same_item(const pd__preference *a, const pd__preference *b) {
+  bool rest = a->kind == PD__REST || b->kind == PD__REST;
+  if (rest) return a->kind == b->kind;
+  return a->length == b->length && !memcmp(a->name, b->name, a->length);
+}
+
+static bool check_grammar(const char *list, char *why, size_t size) {
+  const char *cursor = list;
+  pd__preference item, earlier;
+  while (pd__preference_next(&cursor, &item)) {
+    if (item.kind != PD__REST && !pd__name_valid(item.name, item.length)) {
+      return reject_item(&item, "is no implementation's name: " EXPECTED, why, size);
+    }
+    if (item.kind == PD__ONLY && cursor) {
+      return reject_item(&item, "stands with !, expected nothing after it", why, size);
+    }
+    for (const char *before = list; pd__preference_next(&before, &earlier);) {
+      if (earlier.name >= item.name) break;
+      if (same_item(&earlier, &item)) {
+        return reject_item(&item, "stands there twice, expected it once", why, size);
+      }
+    }
+  }
+  return true;
+}
+
+/* ---- Known names ---- */
+
+static bool is_known(const pd__family *family, const pd__preference *item) {
+  for (const pd__op *op = family->ops; op; op = op->next) {
+    const pd__impl *each = op->candidates;
+    while (each && !pd__is_named(item, each->name)) each = each->next_candidate;
+    if (each) return true;
+  }
+  return false;
+}
+
+static const char *nearest(const pd__family *family, const pd__preference *item) {
+  const char *best = NULL;
+  unsigned least = PD__TOO_FAR;
+  for (const pd__op *op = family->ops; op; op = op->next) {
+    for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
+      unsigned far = pd__distance(item->name, item->length, each->name, strlen(each->name));
+      if (far >= least) continue;
+      least = far;
+      best = each->name;
+    }
+  }
+  return best;
+}
+
+static bool reject_unknown(const pd__family *family, const pd__preference *item, char *why,
+                           size_t size) {
+  const char *near = nearest(family, item);
+  reject_item(item, "is no implementation of ", why, size);
+  pd__append(why, size, "%s", family->name);
+  if (near) pd__append(why, size, "; did you mean '%s'?", near);
+  for (const pd__op *op = near ? NULL : family->ops; op; op = op->next) {
+    pd__append(why, size, "; %s has", op->text);
+    for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
+      pd__append(why, size, "%s%s", each == op->candidates ? " " : ", ", each->name);
+    }
+  }
+  return false;
+}
+
+void pd__preference_waiting(const pd__family *family, pd__report *report) {
+  char why[PD__WHY_SIZE], source[PD__SOURCE_SIZE];
+  pd__preference item;
+  const pd_flag *flag = pd__cell_flag(&family->cell);
+  const char *cursor = flag ? pd__flag_value(flag).str : NULL;
+  const pd_origin origin = flag ? pd__flag_origin(flag) : pd__at_run_time;
+  while (pd__preference_next(&cursor, &item)) {
+    if (item.kind == PD__REST || item.kind == PD__IF_THERE || is_known(family, &item)) continue;
+    reject_unknown(family, &item, why, sizeof why);
+    pd__report_fail(report, PD_ERR_UNDEFINED, "%s: %s",
+                    pd__source_of(family->def.name, &origin, source), why);
+  }
+}
+
+/* Values that are given before modules are loaded may name what comes later. */
+static bool may_wait(const pd_origin *origin) {
+  if (origin->source == PD_SOURCE_ARGV) return !pd__preference_strict;
+  return origin->source == PD_SOURCE_FILE || origin->source == PD_SOURCE_ENVIRONMENT;
+}
+
+bool pd__preference_check(const pd_flag_entry *const *entries, void *context, char *why,
+                          size_t size) {
+  pd__family *family = context;
+  const char *list = entries[0]->value.str;
+  pd__preference item;
+  if (!check_grammar(list, why, size)) return false;
+  if (may_wait(&entries[0]->origin)) return true;
+  bool known = true;
+  PD__LOCKED_OPERATION(operation);
+  for (const char *cursor = list; known && pd__preference_next(&cursor, &item);) {
+    known = item.kind == PD__REST || item.kind == PD__IF_THERE || is_known(family, &item);
+    if (!known) reject_unknown(family, &item, why, size);
+  }
+  bool runs = known && !pd__impl_alone_unusable(&operation, family, list, why, size);
+  pd__operation_end(&operation);
+  return runs;
+}

@@ -1,0 +1,1 @@
+"""Operations whose implementation a flag chooses: called from Python, and brought by it."""

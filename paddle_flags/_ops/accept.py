@@ -1,0 +1,208 @@
+"""Arguments of operations: whether a value fits a parameter, and what C gets for it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import sys
+from typing import Any
+
+from paddle_flags._native import ffi
+from paddle_flags._ops import codes
+from paddle_flags._ops.codes import CONST_POINTER, POINTER
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Accept = Callable[[Any], Any]
+    """Returns what C gets for a value; raises Unfit."""
+
+
+class Unfit(Exception):  # noqa: N818 - says why, and is no error yet
+    """An argument doesn't fit; the text says why."""
+
+
+class WrongType(Unfit):
+    """No value of the argument's class fits."""
+
+
+class OutOfRange(Unfit):
+    """A number doesn't fit, although others of its class do."""
+
+
+def kind_of(value: object) -> str:
+    """Return a value's class, with its article."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def _expected(value: object, what: str) -> WrongType:
+    return WrongType(f"is {kind_of(value)}, expected {what}")
+
+
+# ---- Numbers ----
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+        return bool(value)
+    raise _expected(value, "a bool")
+
+
+def range_of(code: int) -> tuple[Any, Any] | None:
+    """Return the least and the greatest value of a type; None for others than numbers."""
+    if code == codes.DOUBLE:
+        return -sys.float_info.max, sys.float_info.max
+    if not codes.INT8 <= code <= codes.UINT64:
+        return None
+    bits = 8 << ((code - codes.INT8) // 2)
+    low = -(1 << (bits - 1)) if (code - codes.INT8) % 2 == 0 else 0
+    return low, low + (1 << bits) - 1
+
+
+def _integer(code: int) -> Accept:
+    low, high = range_of(code) or (0, 0)
+
+    def accept(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise _expected(value, "an integer")
+        number = int(value)
+        if not low <= number <= high:
+            message = f"is out of range, expected {codes.C_NAMES[code]}, from {low} to {high}"
+            raise OutOfRange(message)
+        return number
+
+    return accept
+
+
+_LARGEST_FLOAT = 3.4028235677973366e38  # what rounds to infinity as a float in C, and above
+
+
+def _real(code: int) -> Accept:
+    def accept(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise _expected(value, "a real number")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        else:
+            if code != codes.FLOAT or abs(number) < _LARGEST_FLOAT or not math.isfinite(number):
+                return number
+        message = f"is out of range, expected a {codes.C_NAMES[code]}"
+        raise OutOfRange(message)
+
+    return accept
+
+
+def _character(value: Any) -> bytes:
+    if isinstance(value, bytes) and len(value) == 1:
+        return value
+    raise _expected(value, "bytes of length 1")
+
+
+# ---- Memory ----
+
+_NATIVE_ORDER = "@=<" if sys.byteorder == "little" else "@=>!"
+_FORMATS = {
+    codes.BOOL: "?",
+    codes.CHAR: "cbB",
+    codes.FLOAT: "f",
+    codes.DOUBLE: "d",
+    **dict.fromkeys((codes.INT8, codes.INT16, codes.INT32, codes.INT64), "bhilqn"),
+    **dict.fromkeys((codes.UINT8, codes.UINT16, codes.UINT32, codes.UINT64), "BHILQN"),
+}
+
+
+def _check_items(view: memoryview, item: int) -> None:
+    form = view.format.lstrip(_NATIVE_ORDER)
+    size = ffi.sizeof(codes.C_NAMES[item])
+    if len(form) != 1 or form not in _FORMATS[item] or view.itemsize != size:
+        name = codes.C_NAMES[item].lstrip("_")
+        message = f"has items of format {view.format!r}, expected {name}"
+        raise Unfit(message)
+
+
+def _buffer(code: int) -> Accept:
+    constant = code > CONST_POINTER
+    item = code - (CONST_POINTER if constant else POINTER)
+    name = codes.C_NAMES[item]
+    array = "char[]" if item == codes.VOID else f"{name}[]"
+
+    def accept(value: Any) -> Any:
+        if isinstance(value, ffi.CData):
+            return _pointer(value)
+        try:
+            view = memoryview(value)
+        except TypeError:
+            raise _expected(value, f"a buffer of {name.lstrip('_')}") from None
+        if item != codes.VOID:
+            _check_items(view, item)
+        if not view.c_contiguous:
+            message = "is not contiguous, expected a contiguous buffer"
+            raise Unfit(message)
+        if view.readonly and not constant:
+            message = "is read-only, expected a writable buffer"
+            raise Unfit(message)
+        return ffi.from_buffer(array, value, require_writable=not constant)
+
+    return accept
+
+
+_take_bytes = _buffer(codes.TEXT)
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = value.encode()
+        except UnicodeEncodeError:
+            message = "contains a lone surrogate, expected valid text"
+            raise Unfit(message) from None
+    if not isinstance(value, bytes):
+        return _take_bytes(value)
+    if b"\0" in value:
+        message = "contains a NUL character, expected text without it"
+        raise Unfit(message)
+    return ffi.new("char[]", value)
+
+
+def _pointer(value: Any) -> Any:
+    if isinstance(value, ffi.CData):
+        kind = ffi.typeof(value).kind
+        if kind in ("pointer", "array"):
+            return ffi.cast("void *", value)
+    raise _expected(value, "a pointer of cffi")
+
+
+def accepting(code: int) -> Accept:
+    """Return what checks and converts an argument for a parameter of this code."""
+    if codes.INT8 <= code <= codes.UINT64:
+        return _integer(code)
+    if code in (codes.FLOAT, codes.DOUBLE):
+        return _real(code)
+    if code % POINTER == codes.STRUCT:
+        return _pointer
+    return _OTHERS.get(code) or _buffer(code)
+
+
+_OTHERS = {codes.BOOL: _boolean, codes.CHAR: _character, codes.TEXT: _text}
+
+
+def accepting_objects(classes: tuple[type, ...]) -> Accept:
+    """Return what checks that an argument is an instance of one of the classes."""
+
+    def accept(value: Any) -> Any:
+        if classes and not isinstance(value, classes):
+            raise _expected(value, " or ".join(each.__name__ for each in classes))
+        return value
+
+    return accept
+
+
+def returning(code: int) -> Callable[[Any], Any] | None:
+    """Return what converts the result of a call; None: cffi has done so."""
+    if code == codes.TEXT:
+        return lambda text: ffi.string(text).decode("utf-8", "surrogateescape") if text else None
+    return None

@@ -1,0 +1,254 @@
+"""Implementations that Python code brings."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from paddle_flags._core.assign import caller
+from paddle_flags._core.frames import public
+from paddle_flags._core.status import (
+    check,
+    expect,
+    new_error,
+    settle,
+    shown,
+    to_argument,
+    to_text,
+)
+from paddle_flags._native import ffi, lib
+from paddle_flags._ops.codes import Signature, count_of, read_function, read_text
+from paddle_flags.errors import FlagArgumentError, FlagConflictError, FlagError, FlagTypeError
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Brought(NamedTuple):
+    """A Python function that implements an operation."""
+
+    number: int
+    function: Callable[..., Any]
+    signature: Signature
+    identity: tuple[Any, ...]
+    """Where it is from: the same again replaces it."""
+    kept: list[Any]
+    """What C uses while the function is registered."""
+
+
+by_number: dict[int, Brought] = {}
+_by_key: dict[tuple[str, str, str], Brought] = {}  # operation, signature, name
+
+
+def signatures_of(name: bytes) -> Iterator[tuple[Any, Any]]:
+    """Yield each signature of an operation that something implements, as pd_op * and info."""
+    handle = lib.pd_op_next(ffi.NULL)
+    while handle:
+        info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
+        err = new_error()
+        expect(lib.pd_op_get_info(handle, info, err), err)
+        if info.impls and (not name or ffi.string(info.name) == name):
+            yield handle, info
+        handle = lib.pd_op_next(handle)
+
+
+def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> Signature:
+    """Return the signature of a function that was brought without one."""
+    found = []
+    count = count_of(function) if name != "native" else None
+    if count is not None:
+        for _, info in signatures_of(operation.encode()):
+            types = ffi.string(ffi.cast("char *", info.types))
+            each = Signature(to_text(info.signature), types)
+            if len(each.parameters) == count:
+                found.append(each)
+    if len(found) > 1:
+        texts = ", ".join(shown(each.text) for each in found)
+        message = (
+            f"operation '{operation}': implementation '{name}': several signatures take {count} "
+            f"arguments: expected signature=, one of {texts}"
+        )
+        raise FlagArgumentError(message)
+    return found[0] if found else read_function(function)
+
+
+def _place_of(function: Callable[..., Any]) -> tuple[str, int]:
+    code = getattr(function, "__code__", None)
+    if code is None:
+        file, line = caller(1)
+        return os.fsdecode(file), line
+    return code.co_filename, code.co_firstlineno
+
+
+def _usable_in_c(usable: Callable[[], object], kept: list[Any]) -> Any:
+    """Return a C function that asks the Python one."""
+
+    def ask() -> Any:
+        try:
+            why = usable()
+        except Exception as error:  # noqa: BLE001 - the reason is shown
+            why = f"usable() raised {type(error).__name__}: {error}"
+        if why is None or why is True:
+            return ffi.NULL
+        text = why if isinstance(why, str) else f"usable() returned {shown(why)}"
+        kept.append(ffi.new("char[]", text.replace("\0", " ").encode("utf-8", "replace")))
+        return kept[-1]
+
+    callback = ffi.callback("const char *(*)(void)", ask)
+    kept.append(callback)
+    return callback
+
+
+def _register(
+    operation: str,
+    name: str,
+    function: Callable[..., Any],
+    signature: Signature,
+    about: dict[str, Any],
+) -> Brought:
+    file, line = _place_of(function)
+    kept: list[Any] = []
+
+    def text(what: str, value: str) -> Any:
+        kept.append(ffi.new("char[]", to_argument(what, value)))
+        return kept[-1]
+
+    def optional(what: str, value: str) -> Any:
+        return text(what, value) if value else ffi.NULL
+
+    usable = about["usable"]
+    of = ffi.new("pd_op_signature *")
+    of.name, of.text = text("operation", operation), text("signature", signature.text)
+    of.types = signature.codes + bytes(ffi.sizeof(of.types) - len(signature.codes))
+    definition = ffi.new("pd_op_def *")
+    definition.size = ffi.sizeof("pd_op_def")
+    definition.line, definition.file = line, text("file", file)
+    definition.kind = lib.PD_KIND_OP if name == "native" else lib.PD_KIND_IMPL
+    definition.name, definition.signature = text("name", name), of
+    definition.choice.rank = about["rank"]
+    definition.choice.usable = _usable_in_c(usable, kept) if usable else ffi.NULL
+    definition.about.help = optional("help", about["help"])
+    definition.about.arrays = optional("arrays", about["arrays"])
+    err, out = new_error(), ffi.new("pd_impl *")
+    expect(lib.pd_impl_register(definition, out, err), err)
+    identity = (function.__module__, getattr(function, "__qualname__", ""), file)
+    return Brought(out[0], function, signature, identity, kept)
+
+
+def _add(brought: Brought, key: tuple[str, str, str]) -> None:
+    by_number[brought.number] = _by_key[key] = brought
+
+
+def _take_back(brought: Brought) -> None:
+    by_number.pop(brought.number, None)
+    err = new_error()
+    check(lib.pd_impl_unregister(brought.number, err), err)
+
+
+def _bring(
+    operation: str,
+    name: str,
+    function: Callable[..., Any],
+    signature: Signature,
+    about: dict[str, Any],
+) -> None:
+    """Register; the same function from the same place, as of a notebook's cell, replaces itself."""
+    key = (operation, signature.text, name)
+    former = _by_key.get(key)
+    identity = (
+        getattr(function, "__module__", None),
+        getattr(function, "__qualname__", ""),
+        _place_of(function)[0],
+    )
+    if former and former.identity == identity:
+        remove(operation, name, signature.text)
+    elif former:
+        message = (
+            f"operation '{operation}', {signature.text}: implementation '{name}' is already there, "
+            f"{former.identity[1]}() of {former.identity[2]}; refused: {identity[1]}() of "
+            f"{identity[2]}"
+        )
+        raise FlagConflictError(message)
+    try:
+        _add(_register(operation, name, function, signature, about), key)
+    except FlagError:
+        if former and former.identity == identity:
+            _add(_register(operation, name, former.function, signature, about), key)
+        raise
+    settle()
+
+
+@public
+def impl(  # noqa: PLR0913 - keywords
+    operation: str,
+    name: str,
+    *,
+    signature: str | None = None,
+    rank: int = 0,
+    usable: Callable[[], str | None] | None = None,
+    help: str = "",
+    arrays: str = "",
+) -> Callable[[F], F]:
+    """Decorate a function that implements an operation for calls by `op`.
+
+        @impl("matmul", "numpy", rank=50)
+        def matmul(out, a, b): numpy.matmul(a, b, out=out)
+
+    The flag `impl.<operation>` chooses by the name. The name `"native"` defines the operation, as
+    PD_DEFINE_OP does in C, here with a signature that need not be one of C.
+
+    `signature` is text as in C, `"double (double, int32_t)"`, or with `object` for what isn't of C.
+    Without it, an implementation has the only signature of the operation with as many parameters;
+    if there is none, its annotations say it: float is double, int is int64_t, str is const char *,
+    other classes are checked as by `isinstance`, and any object fits where nothing is said.
+
+    `usable` is called once, before the implementation is first chosen, on any thread: it returns
+    None, or why it can't run here. `arrays` is as in C, `"f32[m,n], f32[m,k]"`, for parameters of
+    type DLTensor *. The same function of the same module, defined again, replaces itself.
+
+    Raises FlagConflictError if the operation has another implementation of that name, FlagTypeError
+    if it has other signatures only, FlagNameError, FlagArgumentError.
+    """
+    if usable is not None and not callable(usable):
+        message = f"usable: {shown(usable)}: expected a function"
+        raise FlagTypeError(message)
+    if isinstance(rank, bool) or not isinstance(rank, int) or not -(2**31) <= rank < 2**31:
+        message = f"rank: {shown(rank)}: expected an int of 32 bits"
+        raise FlagTypeError(message)
+    about = {"rank": rank, "usable": usable, "help": help, "arrays": arrays}
+    given = None if signature is None else read_text(signature)
+    to_argument("operation", operation)
+    to_argument("name", name)
+
+    def decorate(function: F) -> F:
+        if not callable(function):
+            message = f"impl decorates functions: {shown(function)}"
+            raise FlagTypeError(message)
+        found = given or _find_signature(operation, name, function)
+        _bring(operation, name, function, found, about)
+        return function
+
+    return decorate
+
+
+def remove(operation: str, name: str, signature: str | None = None) -> int:
+    """Take back what Python code has brought under a name; return how many that were."""
+    keys = [
+        key
+        for key in _by_key
+        if key[0] == operation and key[2] == name and signature in (None, key[1])
+    ]
+    for key in keys:
+        _take_back(_by_key.pop(key))
+    return len(keys)
+
+
+def take_all_back() -> None:
+    """Take back everything: the interpreter ends, and C must not ask its functions any more."""
+    for key in list(_by_key):
+        lib.pd_impl_unregister(_by_key.pop(key).number, ffi.NULL)
+    by_number.clear()

@@ -1,0 +1,470 @@
+"""Operations as objects: calls from Python, which pick a signature by the arguments."""
+
+from __future__ import annotations
+
+from _thread import RLock
+from atexit import register as register_exit
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.status import check, expect, new_error, settle, to_argument, to_text
+from paddle_flags._native import ffi, lib
+from paddle_flags._ops import accept, codes
+from paddle_flags._ops.brought import by_number, remove, signatures_of, take_all_back
+from paddle_flags._ops.codes import Signature
+from paddle_flags._ops.tensors import Array, check_arrays, is_array
+from paddle_flags.errors import FlagArgumentError, FlagTypeError, UndefinedFlagError
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterator
+
+_revision = lib.pd_op_revision()
+
+
+class Implementation(NamedTuple):
+    """One implementation of a signature of an operation."""
+
+    name: str
+    rank: int
+    module: str
+    """Path of the native module; "" of Python code."""
+    file: str
+    line: int
+    """0 where unknown."""
+    is_native: bool
+    """It came with the definition of the operation."""
+    is_python: bool
+    chosen: bool
+    """It runs when Python calls."""
+    chosen_by_native: bool
+    """It runs when native code calls, which never runs Python code."""
+    why: str
+    """What speaks for it or against it, such as "chosen"."""
+
+
+class OpSignature(NamedTuple):
+    """One signature of an operation."""
+
+    text: str
+    help: str
+    arrays: str
+    file: str
+    """Of the definition; "" where unknown."""
+    line: int
+    impls: tuple[Implementation, ...]
+
+
+class _Signature:
+    """A signature, as calls need it. It imports the operation, which keeps its code loaded."""
+
+    def __init__(self, handle: Any, info: Any) -> None:
+        self.handle = handle
+        self.number = 0  # of the import
+        self.text = to_text(info.signature)
+        self.codes = ffi.string(ffi.cast("char *", info.types))
+        self.scoped = bool(info.scoped)
+        self.flag = info.flag
+        self._slot = ffi.new("pd_scoped_slot *")
+        self._returns = accept.returning(self.codes[0])
+        self._is_of_c = codes.OBJECT not in self.codes
+        parameters = Signature(self.text, self.codes).parameters
+        self._arrays = [is_array(code, text) for code, text in parameters]
+        self._constant = [code > codes.CONST_POINTER for code, _ in parameters]
+        self._accept = [self._accepting(i, code) for i, (code, _) in enumerate(parameters)]
+        self._types = [code for code, _ in parameters]
+        if self._is_of_c:
+            self._import(info)
+            names = [_name_in_c(each) for each in (self.codes[0], *self._types)]
+            function = f"{names[0]}(*)({', '.join(names[1:]) or 'void'})"
+            self._function_type = ffi.typeof(function)
+
+    def _accepting(self, index: int, code: int) -> Any:
+        if self._arrays[index]:
+            constant = self._constant[index]
+            return lambda value: Array(value, constant=constant)
+        if code == codes.OBJECT:
+            return accept.accepting_objects(self._classes()[index])
+        return accept.accepting(code)
+
+    def _classes(self) -> tuple[tuple[type, ...], ...]:
+        """Return the classes of the parameters, which those who brought an object have said."""
+        for each in by_number.values():
+            if each.signature.text == self.text and each.signature.classes:
+                return each.signature.classes
+        return ((),) * len(self._arrays)
+
+    def _import(self, info: Any) -> None:
+        of = ffi.new("pd_op_signature *", {"name": info.name, "text": info.signature})
+        of.types = self.codes + bytes(ffi.sizeof(of.types) - len(self.codes))
+        kept = ffi.new("char[]", b"python")
+        definition = ffi.new("pd_op_def *")
+        definition.size = ffi.sizeof("pd_op_def")
+        definition.kind, definition.scoped = lib.PD_KIND_OP_IMPORT, self.scoped
+        definition.name, definition.signature = kept, of
+        definition.slot = ffi.cast("void(**)(void)", self._slot)
+        err, out = new_error(), ffi.new("pd_impl *")
+        expect(lib.pd_impl_register(definition, out, err), err)
+        self.number = out[0]
+
+    def leave(self) -> None:
+        """Nothing implements it any more."""
+        if self.number:
+            lib.pd_impl_unregister(self.number, ffi.NULL)
+
+    # ---- Calls ----
+
+    def convert(self, arguments: tuple[Any, ...]) -> list[Any]:
+        """Return what the parameters get; raises Unfit."""
+        if len(arguments) != len(self._accept):
+            message = f"takes {len(self._accept)} arguments, not {len(arguments)}"
+            raise accept.WrongType(message)
+        converted = []
+        for index, value in enumerate(arguments):
+            try:
+                converted.append(self._accept[index](value))
+            except accept.Unfit as why:
+                message = f"argument {index} {why}"
+                raise type(why)(message) from None
+        if any(self._arrays):
+            check_arrays(self.handle, [each for each in converted if isinstance(each, Array)])
+        return converted
+
+    def choose(self) -> Any:
+        """Return a pd_impl_info of what runs for this thread."""
+        index, err = ffi.new("size_t *"), new_error()
+        check(lib.pd_op_choose(self.handle, index, err), err)
+        return impl_info(self.handle, index[0])
+
+    def function(self) -> Any:
+        """Return the native function that runs for this thread, or NULL."""
+        slot = self._slot
+        found = slot.find(slot) if slot.find else slot.function
+        return ffi.cast(self._function_type, found) if found else ffi.NULL
+
+    def call(self, function: Any, converted: list[Any]) -> Any:
+        """Call a native function."""
+        values = [
+            ffi.cast("void *", each.address) if isinstance(each, Array) else each
+            for each in converted
+        ]
+        result = function(*values)
+        return self._returns(result) if self._returns else result
+
+    def fits_by_type(self, arguments: tuple[Any, ...], python: bool) -> bool:
+        """Return whether arguments of these classes always fit, or cffi checks the rest."""
+        return (python or not self._returns) and all(
+            code == codes.OBJECT or type(value) in _KINDS.get(code, ())
+            for code, value in zip(self._types, arguments)
+        )
+
+    def checking(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a Python function that also checks the ranges of its integers."""
+        ranges = [accept.range_of(code) for code in self._types]
+        if not any(ranges):
+            return function
+        checks = [(index, *each) for index, each in enumerate(ranges) if each]
+
+        def call(*arguments: Any) -> Any:
+            for index, low, high in checks:
+                if not low <= arguments[index] <= high:
+                    raise accept.OutOfRange
+            return function(*arguments)
+
+        return call
+
+
+_KINDS: dict[int, tuple[type, ...]] = {
+    **dict.fromkeys(range(codes.INT8, codes.UINT64 + 1), (int,)),
+    codes.DOUBLE: (float, int),
+    codes.BOOL: (bool,),
+}
+
+
+def _name_in_c(code: int) -> str:
+    if code < codes.POINTER:
+        return codes.C_NAMES[code]
+    constant = "const " if code > codes.CONST_POINTER else ""
+    return f"{constant}{codes.C_NAMES[code % codes.POINTER]} *"
+
+
+def impl_info(handle: Any, index: int) -> Any:
+    """Return the pd_impl_info of an implementation."""
+    info = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
+    err = new_error()
+    expect(lib.pd_op_get_impl(handle, index, info, err), err)
+    return info
+
+
+@public_class
+class Op:
+    """An operation, which `op` returns. Any thread may call it.
+
+    A call runs the implementation that the flag `impl.<name>` chooses, native or of Python. The
+    arguments pick the signature: the first that they fit, in the order of definition. Numbers must
+    fit the type without loss of range; bool is no number. A pointer to numbers takes a buffer, such
+    as an array of NumPy, `array.array` or a memoryview, of that item type, contiguous, and writable
+    unless the pointer is const; const char * takes text too, and a pointer to a struct one of cffi.
+    DLTensor * takes any array that exports DLPack, in memory of the CPU. Native code runs without
+    the GIL.
+
+    A call raises FlagTypeError, which says of each signature why the arguments don't fit it, and
+    UndefinedFlagError if nothing implements the operation.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._encoded = to_argument("name", name)
+        self._lock = RLock()
+        self._signatures: list[_Signature] = []
+        self._known: dict[tuple[int, bool], _Signature] = {}
+        self._plans: dict[tuple[type, ...], tuple[Any, bool]] = {}
+        self._counts: Counter[str] | None = None
+        self._seen = 0
+        self._refresh()
+        if not self._signatures:
+            self._raise_undefined()
+
+    def _raise_undefined(self) -> None:
+        err = new_error()
+        expect(lib.pd_op_find(self._encoded, ffi.NULL, ffi.new("pd_op **"), err), err)
+        message = f"operation '{self._name}' is not defined"
+        raise UndefinedFlagError(message)
+
+    @property
+    def name(self) -> str:
+        """The name of the operation."""
+        return self._name
+
+    @property
+    def flag(self) -> Flag[Any]:
+        """The flag that chooses."""
+        self._refresh()
+        if not self._signatures:
+            self._raise_undefined()
+        return flag_of(self._signatures[0].flag)
+
+    @property
+    def signatures(self) -> tuple[OpSignature, ...]:
+        """What is defined, in the order in which calls try it, and what implements it."""
+        self._refresh()
+        return tuple(_describe(each.handle) for each in self._signatures)
+
+    def __repr__(self) -> str:
+        """Return the name and the signatures."""
+        texts = ", ".join(each.text for each in self._signatures)
+        return f"<Op {self._name}: {texts}>"
+
+    # ---- Calls ----
+
+    def __call__(self, /, *arguments: Any) -> Any:
+        """Call the implementation that is chosen."""
+        if _revision[0] != self._seen:
+            self._refresh()
+        plan = self._plans.get(tuple(map(type, arguments)))
+        if plan is None:
+            return self._call(arguments)
+        function, is_native = plan
+        try:
+            return function(*arguments)
+        except OverflowError:
+            if not is_native:
+                raise
+        except accept.OutOfRange:
+            pass
+        return self._call(arguments)
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        """Pick the signature, call, and remember what needs no checks."""
+        misses: list[accept.Unfit] = []
+        signatures = self._signatures
+        for each in signatures:
+            try:
+                converted = each.convert(arguments)
+            except accept.Unfit as why:
+                misses.append(why)
+                continue
+            by_type = all(isinstance(miss, accept.WrongType) for miss in misses)
+            return self._run(each, arguments, converted, by_type=by_type)
+        if not misses:
+            self._raise_undefined()
+        kinds = ", ".join(type(each).__name__ for each in arguments)
+        lines = [
+            f"*{index}: {_shown(each.handle)}: {why}"
+            for index, (each, why) in enumerate(zip(signatures, misses))
+        ]
+        message = f"{self._name}(): no signature takes ({kinds}):\n" + "\n".join(lines)
+        raise FlagTypeError(message)
+
+    def _run(
+        self,
+        signature: _Signature,
+        arguments: tuple[Any, ...],
+        converted: list[Any],
+        *,
+        by_type: bool,
+    ) -> Any:
+        """Call; `by_type` says that arguments of the same classes have no other signature."""
+        plans = self._plans
+        info = signature.choose()
+        brought = by_number.get(info.number)
+        function = brought.function if brought else signature.function()
+        if not function:
+            self._raise_undefined()
+        if self._counts is not None:
+            self._counts[to_text(info.name)] += 1
+        elif by_type and not signature.scoped and signature.fits_by_type(arguments, bool(brought)):
+            plan = signature.checking(function) if brought else function
+            plans[tuple(map(type, arguments))] = (plan, not brought)
+        return function(*arguments) if brought else signature.call(function, converted)
+
+    def _refresh(self) -> None:
+        """Look up what is there; the imports of new signatures change the revision themselves."""
+        with self._lock:
+            seen = -1
+            while seen != _revision[0]:
+                seen = _revision[0]
+                self._look()
+            self._plans = {}
+            self._seen = seen
+        settle()
+
+    def _look(self) -> None:
+        found = {}
+        for handle, info in signatures_of(self._encoded):
+            key = int(ffi.cast("uintptr_t", handle)), bool(info.scoped)
+            if key not in self._known:
+                made = _Signature(handle, info)  # may ask what is usable, and so come back here
+                if self._known.setdefault(key, made) is not made:
+                    made.leave()
+            found[key] = self._known[key]
+        for key in set(self._known) - set(found):
+            self._known.pop(key).leave()
+        self._signatures = list(found.values())
+
+    def _leave(self) -> None:
+        """Forget what C holds of this: the interpreter ends."""
+        with self._lock:
+            for each in self._known.values():
+                each.leave()
+            self._known, self._signatures, self._plans = {}, [], {}
+
+    # ---- Counting, and what Python has brought ----
+
+    @contextmanager
+    def count_calls(self) -> Iterator[Counter[str]]:
+        """Count the calls by Python, of all threads, by the name of the implementation.
+
+        Native callers jump through a pointer, which nobody can count.
+        """
+        from collections import Counter  # noqa: PLC0415 - seldom used
+
+        if self._counts is not None:
+            message = f"{self._name}: its calls are being counted"
+            raise FlagArgumentError(message)
+        counts: Counter[str] = Counter()
+        self._counts = counts
+        self._plans = {}
+        try:
+            yield counts
+        finally:
+            self._counts = None
+
+    def remove(self, name: str) -> None:
+        """Take back the implementations that Python code has brought under a name."""
+        if not remove(self._name, name):
+            message = f"{self._name}: Python code has brought no implementation '{name}'"
+            raise FlagArgumentError(message)
+        settle()
+
+    def check_again(self) -> None:
+        """Ask every implementation again whether it can run here, and choose again."""
+        self._refresh()
+        for each in self._signatures:
+            err = new_error()
+            check(lib.pd_op_check_again(each.handle, err), err)
+
+
+def _info(handle: Any) -> Any:
+    info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
+    err = new_error()
+    expect(lib.pd_op_get_info(handle, info, err), err)
+    return info
+
+
+def _shown(handle: Any) -> str:
+    info = _info(handle)
+    file = to_text(info.file).rpartition("/")[2]
+    return to_text(info.signature) + (f" at {file}:{info.line}" if file else "")
+
+
+def _describe(handle: Any) -> OpSignature:
+    info = _info(handle)
+    index = ffi.new("size_t *", info.impls)
+    lib.pd_op_choose(handle, index, ffi.NULL)
+    impls = tuple(_implementation(handle, i, index[0]) for i in range(info.impls))
+    signature, help_, arrays, file = map(
+        to_text, (info.signature, info.help, info.arrays, info.file)
+    )
+    return OpSignature(signature, help_, arrays, file, info.line, impls)
+
+
+def _implementation(handle: Any, index: int, chosen: int) -> Implementation:
+    info = impl_info(handle, index)
+    by_python, by_native = index == chosen, bool(info.chosen)
+    why = to_text(info.why)
+    if by_python != by_native:
+        why = f"chosen for calls by {'Python' if by_python else 'native code'}"
+    return Implementation(
+        to_text(info.name),
+        info.rank,
+        _path(info.module),
+        to_text(info.file),
+        info.line,
+        bool(info.native),
+        info.number in by_number,
+        by_python,
+        by_native,
+        why,
+    )
+
+
+def _path(module: Any) -> str:
+    if not module:
+        return ""
+    info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
+    err = new_error()
+    expect(lib.pd_module_get_info(module, info, err), err)
+    return to_text(info.path)
+
+
+_ops: dict[str, Op] = {}
+
+
+@public
+def op(name: str) -> Op:
+    """Return an operation by its name, the same object each time.
+
+    Raises UndefinedFlagError, which names the nearest operation.
+    """
+    found = _ops.get(name)
+    if found is None:
+        found = _ops.setdefault(name, Op(name))
+    return found
+
+
+@register_exit
+def _leave() -> None:
+    for each in _ops.values():
+        each._leave()  # noqa: SLF001 - of this file
+    take_all_back()
+
+
+@public
+def ops() -> tuple[Op, ...]:
+    """Return the operations that have an implementation, sorted by name."""
+    names = {to_text(info.name) for _, info in signatures_of(b"")}
+    return tuple(op(name) for name in sorted(names))

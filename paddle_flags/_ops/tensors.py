@@ -1,0 +1,73 @@
+"""Arrays with a shape, which cross as DLPack's DLTensor (https://dmlc.github.io/dlpack)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from paddle_flags._core.status import new_error, to_text
+from paddle_flags._native import ffi, lib
+from paddle_flags._ops.accept import Unfit, kind_of
+from paddle_flags._ops.codes import POINTER, STRUCT
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_VERSIONED = 32  # offset of the DLTensor in a DLManagedTensorVersioned, whose flags are before it
+_FLAGS, _READ_ONLY = 24, 1
+
+
+def is_array(code: int, text: str) -> bool:
+    """Return whether a parameter is a DLTensor *."""
+    return code % POINTER == STRUCT and re.search(r"\bDLTensor\b", text) is not None
+
+
+class Array:
+    """An argument that exports DLPack; its memory stays where it is while this lives."""
+
+    def __init__(self, value: Any, *, constant: bool) -> None:
+        if not hasattr(type(value), "__dlpack__"):
+            message = f"is {kind_of(value)}, expected an array (__dlpack__)"
+            raise Unfit(message)
+        self._capsule = _export(value)
+        self.address = _address(self._capsule, constant=constant)
+
+
+def _export(value: Any) -> Any:
+    try:
+        try:
+            return value.__dlpack__(max_version=(1, 0))
+        except TypeError:  # of an older version
+            return value.__dlpack__()
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        message = f"is {kind_of(value)} that doesn't export its memory: {error}"
+        raise Unfit(message) from error
+
+
+def _address(capsule: Any, *, constant: bool) -> int:
+    import ctypes  # noqa: PLC0415 - seldom used
+
+    api = ctypes.pythonapi
+    api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    if api.PyCapsule_IsValid(capsule, b"dltensor"):
+        return int(api.PyCapsule_GetPointer(capsule, b"dltensor"))
+    if not api.PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        message = "exports a capsule of an unknown kind, expected one of DLPack 1"
+        raise Unfit(message)
+    address = int(api.PyCapsule_GetPointer(capsule, b"dltensor_versioned"))
+    flags = ffi.cast("uint64_t *", address + _FLAGS)[0]
+    if flags & _READ_ONLY and not constant:
+        message = "is read-only, expected a writable array"
+        raise Unfit(message)
+    return address + _VERSIONED
+
+
+def check_arrays(op: Any, arrays: Sequence[Array]) -> None:
+    """Check arrays against what the definition of the operation says of them."""
+    err = new_error()
+    pointers = ffi.new("void *[]", [ffi.cast("void *", each.address) for each in arrays])
+    if lib.pd_op_check_arrays(op, pointers, len(arrays), err) != lib.PD_OK:
+        raise Unfit(to_text(err.message))

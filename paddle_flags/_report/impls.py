@@ -1,0 +1,90 @@
+"""The text of operations: which implementation runs, and why the others don't."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._report import facts
+from paddle_flags._report.table import table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paddle_flags._core.flag import Flag
+    from paddle_flags._ops.operation import Implementation, Op, OpSignature
+
+
+def _place(each: Implementation | OpSignature) -> str:
+    return f"{each.file}:{each.line}" if each.line else each.file
+
+
+def _module(each: Implementation) -> str:
+    if each.is_python:
+        return "Python"
+    return each.module.replace("\\", "/").rpartition("/")[2] or "registered"
+
+
+def _chosen(signature: OpSignature) -> str:
+    """Return the name of what runs; if Python and native code differ, of both."""
+    python = next((each.name for each in signature.impls if each.chosen), "none")
+    native = next((each.name for each in signature.impls if each.chosen_by_native), "none")
+    return python if native in (python, "none") else f"{python} (native code: {native})"
+
+
+def runs(flag: Flag[Any]) -> str:
+    """Return what runs for each signature of the operation that a flag chooses for, or ""."""
+    if flag.category != "implementations" or not flag.name.startswith("impl."):
+        return ""
+    from paddle_flags._ops.operation import op  # noqa: PLC0415 - most flags choose nothing
+
+    signatures = op(flag.name[len("impl.") :]).signatures
+    return "; ".join(f"{_chosen(each)} for {each.text}" for each in signatures)
+
+
+def overview(ops: Sequence[Op]) -> str:
+    """Return a table of operations, a line for each signature."""
+    rows = []
+    for op in ops:
+        for each in op.signatures:
+            names = ", ".join(impl.name for impl in each.impls)
+            rows.append((op.name, each.text, _chosen(each), names, facts.one_line(each.help)))
+    if not rows:
+        return "no operations are defined"
+    return table(("operation", "signature", "runs", "implementations", "help"), rows)
+
+
+def details(op: Op) -> str:
+    """Return what is known of an operation."""
+    flag = op.flag
+    lines = [f"{flag.name} = {facts.value_text(flag, flag.value)}  ({flag.source})"]
+    for index, each in enumerate(op.signatures):
+        title = f"*{index}: {op.name}: {each.text}"
+        place = f", {_place(each)}" if each.file else ""
+        lines += ["", title, f"    {facts.one_line(each.help)}{place}"]
+        if each.arrays:
+            lines.append(f"    arrays: {facts.one_line(each.arrays)}")
+        rows = [
+            (f"    {impl.name}", str(impl.rank), _module(impl), _place(impl), impl.why)
+            for impl in each.impls
+        ]
+        lines.append(table(("    implementation", "rank", "module", "place", ""), rows))
+    return "\n".join(lines)
+
+
+def as_data(ops: Sequence[Op]) -> list[dict[str, Any]]:
+    """Return the same as objects of JSON."""
+    return [
+        {
+            "name": op.name,
+            "flag": op.flag.name,
+            "value": op.flag.text,
+            "signatures": [
+                {
+                    **each._asdict(),
+                    "impls": [impl._asdict() for impl in each.impls],
+                }
+                for each in op.signatures
+            ],
+        }
+        for op in ops
+    ]
