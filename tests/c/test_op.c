@@ -173,8 +173,9 @@ TEST(a_signature_that_is_not_defined_is_refused_and_the_defined_ones_are_listed)
   load_module("op_native");
   CHECK(pd_module_load(plugin_path("op_other"), NULL, NULL, &err) == PD_ERR_TYPE);
   CHECK(strstr(err.message, "operation 'pow' has no signature float (float, float)"));
-  CHECK(strstr(err.message, "*0: double (double, double) at "));
-  CHECK(strstr(err.message, "*1: double (double, int32_t) at "));
+  CHECK(strstr(err.message, "; *0: double (double, double): native of rank 0 at "));
+  CHECK(strstr(err.message, "libop_native.so (chosen)"));
+  CHECK(strstr(err.message, "; *1: double (double, int32_t): native of rank 0 at "));
 }
 
 TEST(an_implementation_that_is_not_usable_is_asked_once_and_passed_over) {
@@ -295,8 +296,9 @@ TEST(finding_a_wrong_signature_lists_those_that_there_are) {
   const uint8_t types[] = {PD_CODE_FLOAT, 0};
   load_module("op_native");
   CHECK(pd_op_find("pow", types, &op, &err) == PD_ERR_TYPE);
-  CHECK(strstr(err.message, "*0: double (double, double) at "));
-  CHECK(strstr(err.message, "*1: double (double, int32_t) at "));
+  CHECK(strstr(err.message, "; *0: double (double, double): native of rank 0 at "));
+  CHECK(strstr(err.message, "libop_native.so (chosen)"));
+  CHECK(strstr(err.message, "; *1: double (double, int32_t): native of rank 0 at "));
   CHECK(pd_op_find("cos", NULL, &op, &err) == PD_ERR_UNDEFINED);
 }
 
@@ -367,4 +369,32 @@ TEST(structs_of_other_names_are_other_signatures) {
   def.signature = &other;
   CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_TYPE);
   CHECK(strstr(err.message, "has no signature void (struct other *)"));
+}
+
+TEST(an_operation_whose_flag_is_defined_otherwise_is_refused) {
+  pd_flag_def other;
+  pd_flag_def_init(&other, sizeof other, PD_TYPE_int32);
+  other.name = "impl.pow";
+  CHECK_OK(pd_flag_register(&other, NULL, &err));
+  pd_module *module = NULL;
+  CHECK_STATUS(pd_module_load(plugin_path("op_native"), NULL, &module, &err), PD_ERR_CONFLICT,
+               "operation 'pow' needs the flag 'impl.pow', which is already defined otherwise");
+}
+
+TEST(a_flag_of_the_name_that_an_operation_needs_is_refused_with_its_module) {
+  pd_module *module = NULL;
+  CHECK(pd_module_load(plugin_path("op_and_flag"), NULL, &module, &err) == PD_ERR_CONFLICT);
+  CHECK(strstr(err.message, "impl.sum"));
+}
+
+TEST(candidates_that_are_registered_are_many) {
+  static char names[2000][16];
+  load_module("op_native");
+  for (int i = 0; i < 2000; i++) {
+    snprintf(names[i], sizeof names[i], "name%d", i);
+    pd_op_def def = implementation(names[i], i % 7);
+    CHECK_OK(pd_impl_register(&def, NULL, &err));
+  }
+  set("name1999,*");
+  RUNS(11);
 }

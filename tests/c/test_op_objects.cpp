@@ -49,3 +49,34 @@ TEST(the_codes_are_those_of_the_table) {
   static const uint8_t expected[] = {10, 78, 46, 67, 33, 65, 2, 10, 11, 0};
   CHECK(!std::memcmp(pd__signature_op_many.types, expected, sizeof expected));
 }
+
+static int thrown;
+static const char *throws() {
+  if (thrown++ == 0) throw 42;
+  return nullptr;
+}
+
+TEST(an_exception_of_usable_reaches_the_caller_and_the_question_can_be_asked_again) {
+  pd_version();
+  pd_op *op = nullptr;
+  pd_op_def def = {};
+  CHECK_OK(pd_op_find("pow", nullptr, &op, &err));
+  def.size = sizeof def;
+  def.kind = PD_KIND_IMPL;
+  def.name = "throwing";
+  def.signature = &pd__signature_op_own_pow;
+  def.choice.function = reinterpret_cast<void (*)()>(own);
+  def.choice.rank = 99;
+  def.choice.usable = throws;
+  try {
+    pd_impl_register(&def, nullptr, &err);
+    CHECK(!"the exception came through");
+  } catch (int number) {
+    CHECK(number == 42);
+  }
+  CHECK(PD_CALL(own_pow)(1, 2) == 103);
+  CHECK(pd_flag_set_by_name("impl.pow", "throwing!", &err) == PD_ERR_REFUSED);
+  CHECK(std::strstr(err.message, "the question whether it can run here was interrupted"));
+  CHECK_OK(pd_op_check_again(op, &err));
+  CHECK(PD_CALL(own_pow)(1, 2) == 1002);
+}

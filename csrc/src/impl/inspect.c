@@ -35,12 +35,43 @@ static pd_status fail_unknown(const char *name, pd_error *err) {
                   nearest ? nearest : "", nearest ? "'?" : "");
 }
 
+static const char *why_not(const pd__impl *impl) {
+  const pd__op *op = impl->op;
+  const pd_flag *flag = pd__cell_flag(&op->family->cell);
+  char text[PD_NAME_MAX + 100];
+  bool named;
+  if (impl == op->winner) return "chosen";
+  if (impl->why) return impl->why;
+  if (pd__is_foreign(impl)) return "is not native code: modules don't call it";
+  if (flag && pd__preference_of(pd__flag_value(flag).str, impl->name, &named) == 0) {
+    snprintf(text, sizeof text, "%s leaves it out", op->family->def.name);
+  } else {
+    snprintf(text, sizeof text, "after '%s' in the order", op->winner ? op->winner->name : "");
+  }
+  return pd__intern(text);
+}
+
+/* "; *0: double (double, double): native of rank 0 at pow.c:3 in libpow.so (chosen), …" */
+static void list_candidates(const pd__family *family, char *out, size_t size) {
+  char place[PD__PLACE_SIZE];
+  unsigned count = 0;
+  for (const pd__op *op = family->ops; op; op = op->next) {
+    if (op->candidates) pd__append(out, size, "; *%u: %s:", count++, op->text);
+    for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
+      const char *why = why_not(each);
+      pd__append(out, size, "%s %s of rank %d at %s (%s)", each == op->candidates ? "" : ",",
+                 each->name, (int)each->def->choice.rank,
+                 pd__impl_place(each->def, each->module, place), why ? why : "");
+    }
+  }
+}
+
 static pd_status fail_find(const char *name, const pd__family *family, pd_error *err) {
   char found[900] = "", quoted[PD__QUOTE_SIZE];
   if (!family) return fail_unknown(name, err);
-  pd__list_signatures(family, found, sizeof found);
-  return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no such signature; it has %s",
-                  pd__quote(quoted, name), *found ? found : "none that is defined");
+  list_candidates(family, found, sizeof found);
+  return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no such signature%s",
+                  pd__quote(quoted, name), *found ? found : ", and none that is defined");
 }
 
 pd_status pd__do_op_find(const char *name, const uint8_t *types, pd_op **out, pd_error *err) {
@@ -91,22 +122,6 @@ pd_status pd__do_op_get_info(const pd_op *op, pd_op_info *info, pd_error *err) {
   if (!whole) return pd__fail_memory(err);
   pd__sized_give(info, &found, sizeof found);
   return PD_OK;
-}
-
-static const char *why_not(const pd__impl *impl) {
-  const pd__op *op = impl->op;
-  const pd_flag *flag = pd__cell_flag(&op->family->cell);
-  char text[PD_NAME_MAX + 100];
-  bool named;
-  if (impl == op->winner) return "chosen";
-  if (impl->why) return impl->why;
-  if (pd__is_foreign(impl)) return "is not native code: modules don't call it";
-  if (flag && pd__preference_of(pd__flag_value(flag).str, impl->name, &named) == 0) {
-    snprintf(text, sizeof text, "%s leaves it out", op->family->def.name);
-  } else {
-    snprintf(text, sizeof text, "after '%s' in the order", op->winner ? op->winner->name : "");
-  }
-  return pd__intern(text);
 }
 
 static bool show_impl(const pd__impl *impl, pd_impl_info *info) {

@@ -11,20 +11,19 @@ static uint64_t arrivals;
 
 /* ---- One record by itself ---- */
 
-#define PLACE_SIZE 420
-
-/* "pow.c:3 in libpow.so", or the parts of it that are known. */
-static const char *place_of(const pd_op_def *def, const pd_module *module, char out[PLACE_SIZE]) {
+const char *pd__impl_place(const pd_op_def *def, const pd_module *module,
+                           char out[PD__PLACE_SIZE]) {
   out[0] = '\0';
-  if (def->file) pd__append(out, PLACE_SIZE, "%s:%u", pd__tail(def->file, 160), def->line);
-  if (module) pd__append(out, PLACE_SIZE, "%sin %s", *out ? " " : "", pd__tail(module->path, 160));
+  if (def->file) pd__append(out, PD__PLACE_SIZE, "%s:%u", pd__tail(def->file, 160), def->line);
+  if (module)
+    pd__append(out, PD__PLACE_SIZE, "%sin %s", *out ? " " : "", pd__tail(module->path, 160));
   return out;
 }
 
 static pd_status refuse(const pd_op_def *def, pd_error *err, pd_status status, const char *why) {
-  char place[PLACE_SIZE], quoted[PD__QUOTE_SIZE];
+  char place[PD__PLACE_SIZE], quoted[PD__QUOTE_SIZE];
   const char *name = def->signature && def->signature->name ? def->signature->name : "";
-  return pd__fail(err, status, "%s: operation '%s': %s", place_of(def, NULL, place),
+  return pd__fail(err, status, "%s: operation '%s': %s", pd__impl_place(def, NULL, place),
                   pd__quote(quoted, name), why);
 }
 
@@ -227,14 +226,15 @@ static bool same_place(const pd__impl *a, const pd__impl *b) {
 
 /* The same line, compiled into two modules, is one candidate; any other one needs its own name. */
 static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_error *err) {
-  char mine[PLACE_SIZE], theirs[PLACE_SIZE];
+  char mine[PD__PLACE_SIZE], theirs[PD__PLACE_SIZE];
   const pd__impl *old = *bucket_of(op, fresh->name);
   while (old && (old->op != op || old->name != fresh->name)) old = old->next_alike;
   if (!old || same_place(old, fresh)) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "operation '%s', %s: implementation '%s' is already there, %s; refused: %s",
-                  op->family->name, op->text, fresh->name, place_of(old->def, old->module, theirs),
-                  place_of(fresh->def, fresh->module, mine));
+                  op->family->name, op->text, fresh->name,
+                  pd__impl_place(old->def, old->module, theirs),
+                  pd__impl_place(fresh->def, fresh->module, mine));
 }
 
 /* An import without a function only looks on: it doesn't keep the flag, nor say what it is like. */
@@ -279,36 +279,37 @@ static pd_status link_one(pd__impl *impl, pd_error *err) {
 }
 
 void pd__list_signatures(const pd__family *family, char *out, size_t size) {
-  char place[PLACE_SIZE];
+  char place[PD__PLACE_SIZE];
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
     const pd__impl *one = op->candidates;
     while (one && one->def->kind != PD_KIND_OP) one = one->next_candidate;
     if (!one) continue;
     pd__append(out, size, "%s*%u: %s at %s", count ? ", " : "", count, op->text,
-               place_of(one->def, one->module, place));
+               pd__impl_place(one->def, one->module, place));
     count++;
   }
 }
 
 /* An import or implementation of a signature that isn't defined, although others are. */
 static pd_status check_signature(const pd__impl *impl, pd_error *err) {
-  char place[PLACE_SIZE], found[700] = "";
+  char place[PD__PLACE_SIZE], found[700] = "";
   const pd__op *op = impl->op;
   if (op->definitions > 0 || looks_on(impl)) return PD_OK;
   pd__list_signatures(op->family, found, sizeof found);
   if (!*found) return PD_OK;
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no signature %s, which %s needs; it has %s",
-                  op->family->name, op->text, place_of(impl->def, impl->module, place), found);
+                  op->family->name, op->text, pd__impl_place(impl->def, impl->module, place),
+                  found);
 }
 
 /* The choice of a thread is for all modules that call the operation, or for none. */
 static pd_status check_scoped(const pd__impl *impl, pd_error *err) {
-  char place[PLACE_SIZE];
+  char place[PD__PLACE_SIZE];
   const pd__family *family = impl->op->family;
   if (family->scoped == 0 || family->plain == 0) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT, "operation '%s': %s, %s", family->name,
-                  place_of(impl->def, impl->module, place),
+                  pd__impl_place(impl->def, impl->module, place),
                   impl->def->scoped ? "PD_DEFINE_OP or PD_IMPORT_OP expected, as elsewhere"
                                     : "PD_DEFINE_SCOPED_OP or PD_IMPORT_SCOPED_OP expected: the "
                                       "operation is scoped elsewhere");
