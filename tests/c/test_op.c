@@ -173,9 +173,8 @@ TEST(a_signature_that_is_not_defined_is_refused_and_the_defined_ones_are_listed)
   load_module("op_native");
   CHECK(pd_module_load(plugin_path("op_other"), NULL, NULL, &err) == PD_ERR_TYPE);
   CHECK(strstr(err.message, "operation 'pow' has no signature float (float, float)"));
-  CHECK(strstr(err.message, "; *0: double (double, double): native of rank 0 at "));
-  CHECK(strstr(err.message, "libop_native.so (chosen)"));
-  CHECK(strstr(err.message, "; *1: double (double, int32_t): native of rank 0 at "));
+  CHECK(strstr(err.message, "*0: double (double, double) at "));
+  CHECK(strstr(err.message, "*1: double (double, int32_t) at "));
 }
 
 TEST(an_implementation_that_is_not_usable_is_asked_once_and_passed_over) {
