@@ -23,6 +23,7 @@ PD_DEFINE_string(mix_mode, "fast", "How to search", .choices = "fast|best");
 PD_DEFINE_SCOPED_int32(mix_stride, 5, "How far to go");
 static int32_t mix_native(int32_t n) { return n + 1; }
 PD_DEFINE_OP(mix_step, int32_t, (int32_t), mix_native, "Where to go from n");
+PD_DEFINE_SCOPED_OP(mix_hop, int32_t, (int32_t), mix_native, "Where to hop from n");
 """
 READS = """
 #include <pd_flags.h>
@@ -30,20 +31,25 @@ PD_DECLARE_int32(mix_level);
 PD_DECLARE_string(mix_mode);
 PD_DECLARE_SCOPED_int32(mix_stride);
 PD_DECLARE_OP(mix_step, int32_t, (int32_t));
+PD_DECLARE_SCOPED_OP(mix_hop, int32_t, (int32_t));
 __attribute__((visibility("default"))) int level(void);
 __attribute__((visibility("default"))) const char *mode(void);
 __attribute__((visibility("default"))) int step(void);
+__attribute__((visibility("default"))) int hop(void);
 int level(void) { return FLAGS_mix_level; }
 const char *mode(void) { return FLAGS_mix_mode; }
 int step(void) { return PD_CALL(mix_step)(PD_SCOPED(mix_stride)); }
+int hop(void) { return PD_SCOPED_CALL(mix_hop)(1); }
 """
 CPLUSPLUS = """
 #include <pd_flags.h>
 PD_DEFINE_uint64(mix_size, 7, "How much to read");
 PD_DECLARE_int32(mix_level);
 PD_DECLARE_OP(mix_step, int32_t, (int32_t));
+PD_DECLARE_SCOPED_OP(mix_hop, int32_t, (int32_t));
 static int32_t mix_ten(int32_t n) { return n + 10; }
 PD_IMPL(mix_step, ten, mix_ten, .rank = 100);
+PD_IMPL(mix_hop, ten, mix_ten, .rank = 100);
 extern "C" __attribute__((visibility("default"))) int sum() {
   return static_cast<int>(FLAGS_mix_size) + FLAGS_mix_level;
 }
@@ -185,8 +191,8 @@ def test_a_plugin_of_three_sources_joins_and_reads_its_values(
     uses = ["set mix_level 42", "set mix_mode best", "set mix_size 1000"]
     uses += [f"call {plugin} level", f"text {plugin} mode", f"call {plugin} sum", "modules"]
     uses += [f"call {plugin} step", "set mix_stride 6", "set impl.mix_step native"]
-    uses += [f"call {plugin} step"]
-    read = ["ok", "ok", "ok", "42", "best", "1042", "1", "15", "ok", "ok", "7"]
+    uses += [f"call {plugin} step", f"call {plugin} hop"]
+    read = ["ok", "ok", "ok", "42", "best", "1042", "1", "15", "ok", "ok", "7", "11"]
     loaded, opened = f"load {plugin}", f"open local {plugin}"
     registry = f"registry {REGISTRY}"
     assert obey(host, registry, loaded, *uses, f"unload {plugin}") == ["ok", "ok", *read, "ok"]
@@ -212,7 +218,7 @@ def test_a_plugin_exports_nothing_but_its_own_names(
     of_linker = {"_init", "_fini", "_edata", "_end", "__bss_start"}
     if linker == "bfd":  # it exports the bounds of sections, protected, whoever hides them
         of_linker |= {"__start_pd_flags", "__stop_pd_flags"}
-    assert exported - of_linker == {"level", "mode", "step", "sum"}
+    assert exported - of_linker == {"level", "mode", "step", "hop", "sum"}
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -156,10 +156,10 @@ static int more(double *values, size_t count) {
 static double nothing(double x, int32_t width) { return x * 0 + width; }
 static double in_c(double x, int32_t width) { return x + width; }
 PD_DEFINE_OP(sharpen, int, (double *, size_t), more, "Make it sharper");
-PD_IMPORT_OP(WHICH_smooth, double, (double, int32_t), nothing);
+PD_IMPORT_SCOPED_OP(WHICH_smooth, double, (double, int32_t), nothing);
 PD_IMPL(WHICH_smooth, in_c, in_c);
 EXPORT double smooth(double x);
-EXPORT double smooth(double x) { return PD_CALL(WHICH_smooth)(x, 49); }
+EXPORT double smooth(double x) { return PD_SCOPED_CALL(WHICH_smooth)(x, 49); }
 EXPORT double sharpen(double x);
 EXPORT double sharpen(double x) { return PD_CALL(sharpen)(&x, 1) * x; }
 """
@@ -189,6 +189,8 @@ def say():
 
 with pf.scoped({f"{prefix}_width": 49}):
     say()
+    with pf.scoped({f"impl.{prefix}_smooth": ["in_c"]}):
+        say()
     for choice in ("in_c", "native", "*"):
         pf.FLAGS.update({f"impl.{prefix}_smooth": [choice], "impl.sharpen": ["twice"]})
         say()
@@ -213,6 +215,7 @@ def test_operations_and_scoped_flags_of_another_language_work_with_those_of_c(
     best = "7.0" if order == "other first" else "12.0"  # of the same rank, the first one
     assert said == [
         f"49 {rounded_twice} {rounded_twice} {best} {best}",
+        f"49 98.0 98.0 {best} {best}",
         "49 98.0 98.0 12.0 12.0",
         "49 1.0 1.0 12.0 12.0",
         f"49 {rounded_twice} {rounded_twice} 12.0 12.0",

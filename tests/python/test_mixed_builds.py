@@ -36,7 +36,8 @@ PD_IMPORT_int64(mixed_python, 1);
 static int native_step(int n) { return n; }
 static int own_step(int n) { return n + NUMBER; }
 PD_DEFINE_OP(mixed_step, int, (int), native_step, "What all of them call");
-#define IMPLEMENT(name) PD_IMPL(mixed_step, name, own_step)
+PD_DEFINE_SCOPED_OP(mixed_hop, int, (int), native_step, "What each thread chooses");
+#define IMPLEMENT(name) PD_IMPL(mixed_step, name, own_step); PD_IMPL(mixed_hop, name, own_step)
 IMPLEMENT(NAME);
 #define DEFINE_OWN(name) \\
   PD_DEFINE_int32(name##_level, 2, "Its own", .min = 1, .max = 9); \\
@@ -76,6 +77,7 @@ C int shared(void) { return FLAGS_mixed_shared; }
 C int held(void) { return object; }
 C int scoped(void) { return PD_SCOPED(mixed_scoped); }
 C int step(void) { return PD_CALL(mixed_step)(100); }
+C int hop(void) { return PD_SCOPED_CALL(mixed_hop)(200); }
 C int imported(void) { return (int)FLAGS_mixed_python; }
 C int best(void) {
   const char *mode = PASTE(FLAGS_, PASTE(NAME, _mode));
@@ -148,8 +150,8 @@ for number, name in enumerate(names):
     if see("step") != 100 + number:
         print(name, "is chosen and", see("step"), "runs")
 pf.FLAGS["impl.mixed_step"].reset()
-with pf.scoped(mixed_scoped=3):
-    print(see("step"), see("scoped"))
+with pf.scoped({"mixed_scoped": 3, "impl.mixed_hop": [names[4]]}):
+    print(see("step"), see("scoped"), see("hop"))
 print(all(own), see("shared"), see("imported"), see("best"), see("held"))
 pf.check_modules()
 """
@@ -179,7 +181,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("how", ["load_plugin", "registry first", "registry last"])
 def test_plugins_of_every_setting_live_together(how: str, mixed: list[Path]) -> None:
     said = python(SCRIPT, how, *mixed)
-    assert said == ["2 2 5 0", "2 7 8 0", "100 3", "True 7 8 1 5"]
+    assert said == ["2 2 5 0", "2 7 8 0", "100 3 204", "True 7 8 1 5"]
 
 
 def test_the_settings_are_what_they_say(mixed: list[Path]) -> None:

@@ -96,7 +96,7 @@ def test_a_plugin_for_macos_holds_one_record_with_its_flags_and_operations(
     bounds = (listed.virtual_address, listed.virtual_address + listed.size)
     assert struct.unpack("<IIQQQQQ", record) == (1, 48, *bounds, 0, 0, 0)
     pointers = [at for (at,) in struct.iter_unpack("<Q", bytes(listed.content)) if at]
-    heads = [struct.unpack("<9xB6xQ16xQQ", content(binary, at, 56)) for at in pointers]
+    heads = [struct.unpack("<9xB6xQ8xQQ", content(binary, at, 48)) for at in pointers]
     texts = {text(binary, name): kind for kind, name, _, _ in heads}
     flags = {"port_level": 0, "port_mode": 0, "port_rate": 1, "port_width": 0}
     assert texts == {**flags, "native": 2, "faster": 4}

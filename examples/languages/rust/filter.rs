@@ -1,11 +1,11 @@
-//! A plugin in Rust with a scoped flag, and with an operation and two implementations of it. It does not link paddle_flags.
+//! A plugin in Rust with a scoped flag, and with operations, one of which is scoped, too. It does not link paddle_flags.
 //!
 //!     rustc --crate-type cdylib -O filter.rs -o libfilter.so
 
 #[path = "../../../paddle_flags/_new/templates/rust/src/pd_flags.rs"]
 mod pd_flags;
 
-use pd_flags::{Definition, Operation, ScopedCell, Signature, Slot, Value, INT32};
+use pd_flags::{Definition, Operation, ScopedCell, ScopedSlot, Signature, Slot, Value, INT32};
 use std::ffi::{c_char, c_int};
 use std::ptr::null;
 use std::sync::atomic::AtomicI32;
@@ -29,7 +29,7 @@ pub extern "C" fn width() -> c_int {
     WIDTH.get()
 }
 
-// ---- An operation, and another implementation of it ----
+// ---- An operation whose choice may differ by thread, and another implementation of it ----
 
 type Smooth = extern "C" fn(f64, i32) -> f64;
 
@@ -51,13 +51,13 @@ extern "C" fn lacks_sse2() -> *const c_char {
     null()
 }
 
-static SMOOTH: Slot<Smooth> = Slot::new(smooth_simply);
+static SMOOTH: ScopedSlot<Smooth> = ScopedSlot::new(smooth_simply);
 static SMOOTH_SIGNATURE: Signature<Smooth> =
     Signature::new(c"rust_smooth", c"double (double, int32_t)");
 
 static SMOOTH_OPERATION: Operation = Operation {
     help: c"One of many values".as_ptr(),
-    ..Operation::define(&SMOOTH_SIGNATURE, &SMOOTH, smooth_simply, pd_flags::here!())
+    ..Operation::define_scoped(&SMOOTH_SIGNATURE, &SMOOTH, smooth_simply, pd_flags::here!())
 };
 static SMOOTH_FAST: Operation = Operation {
     rank: 100,

@@ -1,4 +1,4 @@
-//! A plugin in Zig with a scoped flag, and with an operation and two implementations of it. It does
+//! A plugin in Zig with a scoped flag, and with operations, one of which is scoped, too. It does
 //! not link paddle_flags.
 //!
 //!     zig build-lib -dynamic -lc -fPIC -OReleaseSmall -femit-bin=libfilter.so \
@@ -29,9 +29,9 @@ export fn width() c_int {
     return width_cell.get();
 }
 
-// ---- An operation, and another implementation of it ----
+// ---- An operation whose choice may differ by thread, and another implementation of it ----
 
-const smooth_op = pd.Op(*const fn (f64, i32) callconv(.c) f64, "zig_smooth", "double (double, int32_t)", &smoothSimply);
+const smooth_op = pd.ScopedOp(*const fn (f64, i32) callconv(.c) f64, "zig_smooth", "double (double, int32_t)", &smoothSimply);
 
 fn smoothSimply(x: f64, over: i32) callconv(.c) f64 {
     return x / @as(f64, @floatFromInt(over));

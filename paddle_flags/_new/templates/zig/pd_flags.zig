@@ -140,15 +140,17 @@ pub const Operation = extern struct {
     line: u32,
     type: u8 = 0,
     kind: u8,
-    reserved: [6]u8 = .{ 0, 0, 0, 0, 0, 0 },
+    scoped: bool,
+    reserved: [5]u8 = .{ 0, 0, 0, 0, 0 },
     name: [*:0]const u8,
-    help: ?[*:0]const u8,
     file: [*:0]const u8,
     signature: *const Signature,
     slot: ?*const anyopaque,
     function: *const anyopaque,
     rank: i32,
     usable: ?*const fn () callconv(.c) ?[*:0]const u8,
+    help: ?[*:0]const u8,
+    arrays: ?[*:0]const u8,
 };
 
 pub const Choice = struct {
@@ -157,26 +159,60 @@ pub const Choice = struct {
     help: ?[*:0]const u8 = null,
     rank: i32 = 0,
     usable: ?*const fn () callconv(.c) ?[*:0]const u8 = null, // null, or why it can't run here
+    arrays: ?[*:0]const u8 = null, // of parameters of type DLTensor *: see pd_op_about
 };
 
 /// The operation `name` of functions of type F, such as *const fn (f64) callconv(.c) f64. `text` is
-/// for people. `own` is the native implementation, or what runs while nobody implements an import.
+/// the signature as C writes it: it is shown, and it names structs. `own` is the native
+/// implementation, or what runs while nobody implements an import.
 pub fn Op(comptime F: type, comptime name: [:0]const u8, comptime text: [:0]const u8, comptime own: F) type {
     return struct {
-        const signature: Signature = .{ .name = name, .text = text, .types = typesOf(F) };
         var slot: F align(64) = own;
+        const Records = RecordsOf(F, name, text, own, false, &slot);
+        pub const define = Records.define;
+        pub const import = Records.import;
+        pub const implement = Records.implement;
 
         /// The implementation that is chosen.
         pub fn get() F {
             return @atomicLoad(F, &slot, .acquire);
         }
+    };
+}
+
+/// The same for an operation whose choice may differ by thread.
+pub fn ScopedOp(comptime F: type, comptime name: [:0]const u8, comptime text: [:0]const u8, comptime own: F) type {
+    return struct {
+        /// pd_scoped_slot
+        const Slot = extern struct {
+            function: F align(64),
+            find: ?*const fn (*const anyopaque) callconv(.c) F = null,
+            op: ?*anyopaque = null,
+        };
+        var slot: Slot = .{ .function = own };
+        const Records = RecordsOf(F, name, text, own, true, &slot);
+        pub const define = Records.define;
+        pub const import = Records.import;
+        pub const implement = Records.implement;
+
+        /// The implementation that is chosen in this thread.
+        pub fn get() F {
+            const find = @atomicLoad(@TypeOf(slot.find), &slot.find, .acquire);
+            return if (find) |function| function(&slot) else @atomicLoad(F, &slot.function, .acquire);
+        }
+    };
+}
+
+fn RecordsOf(comptime F: type, comptime name: [:0]const u8, comptime text: [:0]const u8, comptime own: F, comptime scoped: bool, comptime slot: anytype) type {
+    return struct {
+        const signature: Signature = .{ .name = name, .text = text, .types = typesOf(F) };
 
         pub fn define(comptime choice: Choice) Operation {
-            return record(2, "native", own, @ptrCast(&slot), choice);
+            return record(2, "native", own, @ptrCast(slot), choice);
         }
 
         pub fn import(comptime choice: Choice) Operation {
-            return record(3, "native", own, @ptrCast(&slot), choice);
+            return record(3, "native", own, @ptrCast(slot), choice);
         }
 
         pub fn implement(comptime candidate: [:0]const u8, comptime function: F, comptime choice: Choice) Operation {
@@ -187,14 +223,16 @@ pub fn Op(comptime F: type, comptime name: [:0]const u8, comptime text: [:0]cons
             return .{
                 .line = choice.line,
                 .kind = kind,
+                .scoped = scoped and own_slot != null,
                 .name = candidate,
-                .help = choice.help,
                 .file = choice.file,
                 .signature = &signature,
                 .slot = own_slot,
                 .function = function,
                 .rank = choice.rank,
                 .usable = choice.usable,
+                .help = choice.help,
+                .arrays = choice.arrays,
             };
         }
     };

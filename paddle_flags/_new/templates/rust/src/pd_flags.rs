@@ -114,7 +114,7 @@ pub struct Entry(*const c_void);
 
 unsafe impl Sync for Entry {}
 
-const _: () = assert!(size_of::<Definition>() == 192 && size_of::<Operation>() == 80);
+const _: () = assert!(size_of::<Definition>() == 192 && size_of::<Operation>() == 88);
 
 /// pd_module_record. The host writes the last two.
 #[repr(C)]
@@ -341,7 +341,7 @@ pub struct Signature<F> {
 unsafe impl<F> Sync for Signature<F> {}
 
 impl<F: Function> Signature<F> {
-    /// The name of the operation and, for people, the signature as C writes it.
+    /// The name of the operation, and the signature as C writes it: it is shown, and it names structs.
     pub const fn new(name: &'static CStr, text: &'static CStr) -> Signature<F> {
         Signature {
             name: name.as_ptr(),
@@ -367,14 +367,42 @@ impl<F: Function> Slot<F> {
         }
     }
 
-    const fn as_ptr(&self) -> *const c_void {
-        self as *const Slot<F> as *const c_void
-    }
-
     /// The implementation that is chosen.
     pub fn get(&self) -> F {
         let function = self.function.load(Ordering::Acquire);
         unsafe { transmute_copy(&function) }
+    }
+}
+
+/// pd_scoped_slot: the same for an operation whose choice may differ by thread.
+#[repr(C, align(64))]
+pub struct ScopedSlot<F> {
+    function: AtomicPtr<c_void>,
+    find: AtomicPtr<c_void>,
+    pub op: AtomicPtr<c_void>,
+    of: PhantomData<F>,
+}
+
+impl<F: Function> ScopedSlot<F> {
+    pub const fn new(own: F) -> ScopedSlot<F> {
+        ScopedSlot {
+            function: AtomicPtr::new(unsafe { transmute_copy(&own) }),
+            find: AtomicPtr::new(null_mut()),
+            op: AtomicPtr::new(null_mut()),
+            of: PhantomData,
+        }
+    }
+
+    /// The implementation that is chosen in this thread.
+    pub fn get(&self) -> F {
+        type Find<F> = extern "C" fn(&ScopedSlot<F>) -> F;
+        let find = self.find.load(Ordering::Acquire);
+        if find.is_null() {
+            let function = self.function.load(Ordering::Acquire);
+            return unsafe { transmute_copy(&function) };
+        }
+        let find: Find<F> = unsafe { transmute(find) };
+        find(self)
     }
 }
 
@@ -403,15 +431,17 @@ pub struct Operation {
     pub line: u32,
     pub kind_of_value: u8,
     pub kind: u8,
-    pub reserved: [u8; 6],
+    pub scoped: bool,
+    pub reserved: [u8; 5],
     pub name: *const c_char,
-    pub help: *const c_char,
     pub file: *const c_char,
     pub signature: *const c_void,
     pub slot: *const c_void,
     pub function: *const c_void,
     pub rank: i32,
     pub usable: Option<extern "C" fn() -> *const c_char>,
+    pub help: *const c_char,
+    pub arrays: *const c_char, // of parameters of type DLTensor *: see pd_op_about
 }
 
 unsafe impl Sync for Operation {}
@@ -424,7 +454,8 @@ impl Operation {
         native: F,
         place: Place,
     ) -> Operation {
-        Operation::new(OP, c"native", signature, slot.as_ptr(), native, place)
+        let slot = slot as *const Slot<F> as *const c_void;
+        Operation::new(OP, c"native", signature, slot, native, place)
     }
 
     /// An operation that another module defines. The fallback is what the slot was made with.
@@ -434,14 +465,32 @@ impl Operation {
         fallback: F,
         place: Place,
     ) -> Operation {
-        Operation::new(
-            OP_IMPORT,
-            c"native",
-            signature,
-            slot.as_ptr(),
-            fallback,
-            place,
-        )
+        let slot = slot as *const Slot<F> as *const c_void;
+        Operation::new(OP_IMPORT, c"native", signature, slot, fallback, place)
+    }
+
+    pub const fn define_scoped<F: Function>(
+        signature: &'static Signature<F>,
+        slot: &'static ScopedSlot<F>,
+        native: F,
+        place: Place,
+    ) -> Operation {
+        let slot = slot as *const ScopedSlot<F> as *const c_void;
+        let scoped = true;
+        let whole = Operation::new(OP, c"native", signature, slot, native, place);
+        Operation { scoped, ..whole }
+    }
+
+    pub const fn import_scoped<F: Function>(
+        signature: &'static Signature<F>,
+        slot: &'static ScopedSlot<F>,
+        fallback: F,
+        place: Place,
+    ) -> Operation {
+        let slot = slot as *const ScopedSlot<F> as *const c_void;
+        let scoped = true;
+        let whole = Operation::new(OP_IMPORT, c"native", signature, slot, fallback, place);
+        Operation { scoped, ..whole }
     }
 
     /// Another implementation of an operation that this module defines or imports.
@@ -467,15 +516,17 @@ impl Operation {
             line: place.line,
             kind_of_value: 0,
             kind,
-            reserved: [0; 6],
+            scoped: false,
+            reserved: [0; 5],
             name: name.as_ptr(),
-            help: null(),
             file: place.file,
             signature: signature as *const Signature<F> as *const c_void,
             slot,
             function: unsafe { transmute_copy(&function) },
             rank: 0,
             usable: None,
+            help: null(),
+            arrays: null(),
         }
     }
 
