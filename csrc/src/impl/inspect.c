@@ -53,7 +53,7 @@ static const char *why_not(const pd__impl *impl) {
 
 /* "; *0: double (double, double): native of rank 0 at pow.c:3 in libpow.so (chosen), …" */
 static void list_candidates(const pd__family *family, char *out, size_t size) {
-  char place[PD__PLACE_SIZE];
+  char place[PD__RECORD_PLACE_SIZE];
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
     if (op->candidates) pd__append(out, size, "; *%u: %s:", count++, op->text);

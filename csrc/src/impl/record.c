@@ -12,16 +12,16 @@ static uint64_t arrivals;
 /* ---- One record by itself ---- */
 
 const char *pd__impl_place(const pd_op_def *def, const pd_module *module,
-                           char out[PD__PLACE_SIZE]) {
+                           char out[PD__RECORD_PLACE_SIZE]) {
   out[0] = '\0';
-  if (def->file) pd__append(out, PD__PLACE_SIZE, "%s:%u", pd__tail(def->file, 160), def->line);
+  if (def->file) pd__append(out, PD__RECORD_PLACE_SIZE, "%s:%u", pd__tail(def->file, 160), def->line);
   if (module)
-    pd__append(out, PD__PLACE_SIZE, "%sin %s", *out ? " " : "", pd__tail(module->path, 160));
+    pd__append(out, PD__RECORD_PLACE_SIZE, "%sin %s", *out ? " " : "", pd__tail(module->path, 160));
   return out;
 }
 
 static pd_status refuse(const pd_op_def *def, pd_error *err, pd_status status, const char *why) {
-  char place[PD__PLACE_SIZE], quoted[PD__QUOTE_SIZE];
+  char place[PD__RECORD_PLACE_SIZE], quoted[PD__QUOTE_SIZE];
   const char *name = def->signature && def->signature->name ? def->signature->name : "";
   return pd__fail(err, status, "%s: operation '%s': %s", pd__impl_place(def, NULL, place),
                   pd__quote(quoted, name), why);
@@ -226,7 +226,7 @@ static bool same_place(const pd__impl *a, const pd__impl *b) {
 
 /* The same line, compiled into two modules, is one candidate; any other one needs its own name. */
 static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_error *err) {
-  char mine[PD__PLACE_SIZE], theirs[PD__PLACE_SIZE];
+  char mine[PD__RECORD_PLACE_SIZE], theirs[PD__RECORD_PLACE_SIZE];
   const pd__impl *old = *bucket_of(op, fresh->name);
   while (old && (old->op != op || old->name != fresh->name)) old = old->next_alike;
   if (!old || same_place(old, fresh)) return PD_OK;
@@ -279,7 +279,7 @@ static pd_status link_one(pd__impl *impl, pd_error *err) {
 }
 
 void pd__list_signatures(const pd__family *family, char *out, size_t size) {
-  char place[PD__PLACE_SIZE];
+  char place[PD__RECORD_PLACE_SIZE];
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
     const pd__impl *one = op->candidates;
@@ -293,7 +293,7 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size) {
 
 /* An import or implementation of a signature that isn't defined, although others are. */
 static pd_status check_signature(const pd__impl *impl, pd_error *err) {
-  char place[PD__PLACE_SIZE], found[700] = "";
+  char place[PD__RECORD_PLACE_SIZE], found[700] = "";
   const pd__op *op = impl->op;
   if (op->definitions > 0 || looks_on(impl)) return PD_OK;
   pd__list_signatures(op->family, found, sizeof found);
@@ -305,7 +305,7 @@ static pd_status check_signature(const pd__impl *impl, pd_error *err) {
 
 /* The choice of a thread is for all modules that call the operation, or for none. */
 static pd_status check_scoped(const pd__impl *impl, pd_error *err) {
-  char place[PD__PLACE_SIZE];
+  char place[PD__RECORD_PLACE_SIZE];
   const pd__family *family = impl->op->family;
   if (family->scoped == 0 || family->plain == 0) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT, "operation '%s': %s, %s", family->name,

@@ -102,10 +102,10 @@ pd_status pd__do_impl_unregister(pd_impl impl, pd_error *err) {
                                 (unsigned long long)impl);
     return pd__operation_return(&operation, status);
   }
-  pd__report report = {.first = err};
+  pd__report waiting = {0}; /* of values that the flag has now refused: they wait */
   remove_at(&operation, at);
-  pd__impls_settle(&operation, &report);
-  return pd__operation_return(&operation, report.status);
+  pd__impls_settle(&operation, &waiting);
+  return pd__operation_return(&operation, PD_OK);
 }
 
 void pd__impls_leave(pd__operation *operation, const pd_module *module) {
