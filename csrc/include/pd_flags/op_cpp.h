@@ -56,7 +56,7 @@ struct type_code<volatile T> : type_code<T> {};
 template <class T>
 struct type_code<const volatile T> : type_code<T> {};
 template <class T>
-struct type_code<T *__restrict> : type_code<T *> {};
+struct type_code<T *__restrict__> : type_code<T *> {};
 template <class T>
 struct type_code<T *> {
   static constexpr uint8_t value =
