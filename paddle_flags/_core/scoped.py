@@ -6,6 +6,7 @@ import sys
 from _thread import get_ident
 
 from paddle_flags._core.assign import caller, open_scope
+from paddle_flags._core.following import after, before, captured, follow, switch
 from paddle_flags._core.frames import outside, public, public_class
 from paddle_flags._core.registry import by_flag, named_values
 from paddle_flags._core.status import failures, settle, take_interrupt, warnings_left
@@ -13,10 +14,8 @@ from paddle_flags._core.steps import (
     Closing,
     Driven,
     attach,
-    captured,
     detach,
     in_steps,
-    switch,
 )
 from paddle_flags._fast import is_waiting
 from paddle_flags._native import ffi, lib
@@ -35,8 +34,10 @@ if TYPE_CHECKING:
 
 # ---- What can't be followed: tasks that leave a scope open while others run on their thread ----
 
-_SUSPENDS = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
+_ASYNC_GENERATOR = 0x200  # CO_ASYNC_GENERATOR
+_SUSPENDS = 0x80 | 0x100 | _ASYNC_GENERATOR  # CO_COROUTINE, CO_ITERABLE_COROUTINE
 _NO_ERROR = ffi.NULL
+_FOLLOWS = sys.version_info >= (3, 14)  # tasks may have scopes of their own
 
 
 def _may_suspend(frame: FrameType) -> bool:
@@ -52,10 +53,10 @@ def _caller_of(frame: FrameType) -> FrameType:
     return frame
 
 
-def _refuse_tasks(frame: FrameType, what: str, instead: str) -> None:
-    """Raise an error in code that may be suspended while the scope is open."""
+def _refuse_tasks(frame: FrameType, what: str, instead: str, kinds: int = _SUSPENDS) -> None:
+    """Raise an error in code of these kinds: it may be suspended while the scope is open."""
     code = _caller_of(outside(frame)).f_code
-    if code.co_flags & _SUSPENDS:
+    if code.co_flags & kinds:
         message = (
             f"{what}: {code.co_name}() would leave its values to other tasks when it awaits: "
             f"expected {instead}"
@@ -77,6 +78,7 @@ def _refuse_greenlets(what: str) -> None:
 def _attach(context: Any) -> int:
     if "greenlet" in sys.modules:
         _refuse_greenlets("ScopeContext")
+    follow()
     return attach(context)
 
 
@@ -101,7 +103,9 @@ class scoped:  # noqa: N801 - reads as a statement
 
     A coroutine or an asynchronous generator takes the decorator, or awaits
     `capture().run_async(...)` in the block of a plain function. `with` raises FlagTaskError there,
-    as it would leave the values to other tasks at each `await`. A `with` in a plain generator
+    as it would leave the values to other tasks at each `await`. From CPython 3.14 on, scopes follow
+    tasks: child tasks and `asyncio.to_thread` begin with those of their parent, and `with` is
+    refused in asynchronous generators alone. A `with` in a plain generator
     stays open for the code that uses it; the decorator's values are seen by the generator alone.
     """
 
@@ -113,13 +117,18 @@ class scoped:  # noqa: N801 - reads as a statement
     def __enter__(self) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 - the documented way
         if _may_suspend(frame):
-            _refuse_tasks(frame, "scoped", "the decorator @scoped(...)")
+            kinds = _SUSPENDS if not follow() else _ASYNC_GENERATOR
+            _refuse_tasks(frame, "scoped", "the decorator @scoped(...)", kinds)
         self._enter()
 
     def _enter(self) -> None:
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
+        if _FOLLOWS and follow():
+            before()
         self._open.append((get_ident(), open_scope(by_flag(self._values), self._where)))
+        if _FOLLOWS:
+            after()
         if failures or warnings_left or is_waiting():
             self._settle()
 
@@ -152,6 +161,8 @@ class scoped:  # noqa: N801 - reads as a statement
             number = self._take_own()
         # It may have ended with its thread, or be in a context that nobody has attached.
         lib.pd_scope_pop(number, _NO_ERROR)
+        if _FOLLOWS:
+            after()
 
     def _take_own(self) -> int:
         here = get_ident()
@@ -169,6 +180,7 @@ class scoped:  # noqa: N801 - reads as a statement
         """Return the context of this thread with the values."""
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
+        follow()
         outer = switch(captured())
         try:
             open_scope(by_flag(self._values), self._where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paddle_flags._core.following import after, before, switch
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import expect, new_error
 from paddle_flags._native import ffi, lib
@@ -14,24 +15,12 @@ if TYPE_CHECKING:
 # ---- Contexts as C has them; each pointer is owned by whoever has it ----
 
 
-def captured() -> Any:
-    """Return the context of this thread, which the caller then owns."""
-    found, err = ffi.new("pd_scope_context **"), new_error()
-    expect(lib.pd_scope_capture(found, err), err)
-    return found[0]
-
-
-def switch(context: Any) -> Any:
-    """Make `context`, which is given away, that of this thread; return the one it had."""
-    former, err = ffi.new("pd_scope_context **"), new_error()
-    expect(lib.pd_scope_switch(context, former, err), err)
-    return former[0]
-
-
 def attach(context: Any) -> int:
     """Make a copy of the reference the context of this thread; return the number for `detach`."""
     number, err = ffi.new("pd_scope *"), new_error()
+    before()
     expect(lib.pd_scope_attach(context, number, err), err)
+    after()
     return int(number[0])
 
 
@@ -39,6 +28,7 @@ def detach(number: int) -> None:
     """Put back the context that the thread had before."""
     err = new_error()
     expect(lib.pd_scope_detach(number, err), err)
+    after()
 
 
 class Steps:
@@ -68,11 +58,14 @@ class Steps:
                 do, argument = steps.throw, error
 
     def _step(self, do: Callable[[Any], Any], argument: Any) -> Any:
+        before()
         outer = switch(self._context)
+        after()
         try:
             return do(argument)
         finally:
             self._context = switch(outer)
+            after()
 
     def end(self) -> None:
         context, self._context = self._context, ffi.NULL

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 from joining import python
-from support import package
+from support import missing
 
 BEGIN = """
 import asyncio, sys
@@ -54,9 +56,15 @@ except pf.FlagTaskError as error:
 """
 
 
+def needs(module: str) -> None:
+    """Don't import it: where gevent is imported, other tests could open no scope."""
+    if importlib.util.find_spec(module) is None:
+        missing(module, f"pip install {module}")
+
+
 @pytest.mark.parametrize(("name", "program"), [("trio", TRIO), ("uvloop", UVLOOP)])
 def test_decorated_coroutines_keep_their_values_on_another_loop(name: str, program: str) -> None:
-    package(name)
+    needs(name)
     (refused,) = python(BEGIN + program)
     assert "main() would leave its values to other tasks" in refused
 
@@ -82,7 +90,7 @@ SWITCHES = {
 @pytest.mark.parametrize("module", SWITCHES)
 @pytest.mark.parametrize("statement", [WITH, CALL, RUN])
 def test_a_greenlet_gets_an_error(module: str, statement: str) -> None:
-    package(module)
+    needs(module)
     program = ATTEMPT.format(module=module, statement=statement, switch=SWITCHES[module])
     said = python(BEGIN + program)
     assert said
@@ -90,5 +98,5 @@ def test_a_greenlet_gets_an_error(module: str, statement: str) -> None:
 
 
 def test_the_main_greenlet_may_open_scopes_where_no_other_runs() -> None:
-    package("greenlet")
+    needs("greenlet")
     assert python(f"{BEGIN}\nimport greenlet\n{WITH}\n{CALL}\n") == ["9", "9"]
