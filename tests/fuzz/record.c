@@ -36,7 +36,9 @@ static bool accept_some(const pd_flag_entry *const *entries, void *context, char
   (void)context;
   (void)why;
   (void)size;
-  return entries[0]->value.u64 % 7 != 3;
+  /* Of a text its length: the address differs when a sensitive one is given again. */
+  bool text = entries[0]->type == PD_TYPE_string;
+  return (text ? strlen(entries[0]->value.str) : entries[0]->value.u64) % 7 != 3;
 }
 
 static void watch(pd_flag *flag, void *context) {
@@ -89,6 +91,7 @@ static pd_flag_def *read_def(fuzz_bytes *in, const texts *from, uint64_t *cell) 
   if (size > 0 && size < 0xfe) def.size = size;
   def.type = fuzz_byte(in);
   def.kind = fuzz_byte(in);
+  if (def.kind >= PD_KIND_OP && def.kind <= PD_KIND_IMPL) def.kind += 3; /* it would lie */
   def.list = fuzz_byte(in);
   def.line = fuzz_byte(in);
   def.name = choose(in, from);

@@ -40,6 +40,11 @@ static void sort_files(pd__cell *cells, size_t count) {
 
 /* ---- Reading ---- */
 
+static bool is_operation(const pd_flag_def *def) {
+  bool told = def->size >= offsetof(pd_flag_def, kind) + sizeof def->kind;
+  return told && def->kind >= PD_KIND_OP && def->kind <= PD_KIND_IMPL;
+}
+
 /* Checks a definition and adds it; makes a copy if it has another size or is renamed by a
  * namespace. */
 static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
@@ -47,7 +52,7 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
   pd_error err;
   pd_status status = PD_OK;
   if (!def) return;
-  if (def->kind >= PD_KIND_OP && def->kind <= PD_KIND_IMPL) {
+  if (is_operation(def)) {
     status = pd__impl_check((const pd_op_def *)(const void *)def, &err);
     if (status == PD_OK) defs->cells[defs->count++] = (pd__cell){.def = def};
     if (status != PD_OK) pd__report_add(report, &err);
