@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle_flags._core.assign import push
 from paddle_flags._core.frames import public, public_class
-from paddle_flags._core.status import expect, new_error, settle, take_interrupt
+from paddle_flags._core.status import expect, new_error, settle, settle_or
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -31,14 +31,7 @@ class Scope:
 
     def __enter__(self) -> None:
         self._push()
-        try:
-            settle()
-        except BaseException as error:  # the block does not begin
-            self._pop()
-            interrupt = take_interrupt()
-            if interrupt is not None and isinstance(error, Exception):
-                raise interrupt from None
-            raise
+        settle_or(self._pop)  # then the block does not begin
 
     def _wanted(self) -> list[Assignment]:
         return self._assignments

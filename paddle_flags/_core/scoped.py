@@ -9,7 +9,7 @@ from paddle_flags._core.assign import caller, open_scope
 from paddle_flags._core.following import after, before, captured, follow, switch
 from paddle_flags._core.frames import outside, public, public_class
 from paddle_flags._core.registry import by_flag, named_values
-from paddle_flags._core.status import failures, settle, take_interrupt, warnings_left
+from paddle_flags._core.status import failures, settle_or, warnings_left
 from paddle_flags._core.steps import (
     Closing,
     Driven,
@@ -130,17 +130,7 @@ class scoped:  # noqa: N801 - reads as a statement
         if _FOLLOWS:
             after()
         if failures or warnings_left or is_waiting():
-            self._settle()
-
-    def _settle(self) -> None:
-        try:
-            settle()
-        except BaseException as error:  # the block does not begin
-            self._leave()
-            interrupt = take_interrupt()
-            if interrupt is not None and isinstance(error, Exception):
-                raise interrupt from None
-            raise
+            settle_or(self._leave)  # then the block does not begin
 
     def __exit__(
         self,

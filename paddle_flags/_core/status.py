@@ -13,7 +13,7 @@ from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from types import FrameType
     from typing import Any
 
@@ -298,6 +298,18 @@ def settle(result: object = None) -> None:
         resume()
     if (warnings_left or is_waiting()) and not in_hook():
         warn(result)
+
+
+def settle_or(undo: Callable[[], object]) -> None:
+    """Settle; if that raises, undo what was done. What ends the program is raised in its place."""
+    try:
+        settle()
+    except BaseException as error:
+        undo()
+        interrupt = take_interrupt()
+        if interrupt is not None and isinstance(error, Exception):
+            raise interrupt from None
+        raise
 
 
 def _with_cause(exception: errors.FlagError) -> errors.FlagError:

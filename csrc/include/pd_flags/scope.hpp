@@ -48,30 +48,13 @@ struct scope_item {
   }
 
  private:
-  PD__LOCAL static void put(pd_assignment &item, bool value) {
-    item.type = PD_TYPE_bool;
-    item.value.b = value;
+#define PD__PUT(name, number, ctype, member_)                      \
+  PD__LOCAL static void put(pd_assignment &item, ctype value) {    \
+    item.type = PD_TYPE_##name;                                    \
+    item.value.member_ = value;                                    \
   }
-  PD__LOCAL static void put(pd_assignment &item, int32_t value) {
-    item.type = PD_TYPE_int32;
-    item.value.i64 = value;
-  }
-  PD__LOCAL static void put(pd_assignment &item, uint32_t value) {
-    item.type = PD_TYPE_uint32;
-    item.value.u64 = value;
-  }
-  PD__LOCAL static void put(pd_assignment &item, int64_t value) {
-    item.type = PD_TYPE_int64;
-    item.value.i64 = value;
-  }
-  PD__LOCAL static void put(pd_assignment &item, uint64_t value) {
-    item.type = PD_TYPE_uint64;
-    item.value.u64 = value;
-  }
-  PD__LOCAL static void put(pd_assignment &item, double value) {
-    item.type = PD_TYPE_double;
-    item.value.f64 = value;
-  }
+  PD_TYPE_MAP(PD__PUT)
+#undef PD__PUT
 };
 template <>
 struct scope_item<const char *> {
