@@ -6,7 +6,7 @@ import sys
 from _thread import get_ident
 
 from paddle_flags._core.assign import caller, open_scope
-from paddle_flags._core.following import after, before, captured, follow, switch
+from paddle_flags._core.following import follow
 from paddle_flags._core.frames import outside, public, public_class
 from paddle_flags._core.registry import by_flag, named_values
 from paddle_flags._core.status import failures, settle_or, warnings_left
@@ -14,10 +14,12 @@ from paddle_flags._core.steps import (
     Closing,
     Driven,
     attach,
+    captured,
     detach,
     in_steps,
+    switch,
 )
-from paddle_flags._fast import is_waiting
+from paddle_flags._fast import is_waiting, scopes_end, scopes_opened, scopes_place
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTaskError, FlagTypeError
 
@@ -34,10 +36,7 @@ if TYPE_CHECKING:
 
 # ---- What can't be followed: tasks that leave a scope open while others run on their thread ----
 
-_ASYNC_GENERATOR = 0x200  # CO_ASYNC_GENERATOR
-_SUSPENDS = 0x80 | 0x100 | _ASYNC_GENERATOR  # CO_COROUTINE, CO_ITERABLE_COROUTINE
-_NO_ERROR = ffi.NULL
-_FOLLOWS = sys.version_info >= (3, 14)  # tasks may have scopes of their own
+_SUSPENDS = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
 
 
 def _may_suspend(frame: FrameType) -> bool:
@@ -53,10 +52,10 @@ def _caller_of(frame: FrameType) -> FrameType:
     return frame
 
 
-def _refuse_tasks(frame: FrameType, what: str, instead: str, kinds: int = _SUSPENDS) -> None:
-    """Raise an error in code of these kinds: it may be suspended while the scope is open."""
+def _refuse_tasks(frame: FrameType, what: str, instead: str) -> None:
+    """Raise an error in code that may be suspended while the scope is open."""
     code = _caller_of(outside(frame)).f_code
-    if code.co_flags & kinds:
+    if code.co_flags & _SUSPENDS:
         message = (
             f"{what}: {code.co_name}() would leave its values to other tasks when it awaits: "
             f"expected {instead}"
@@ -78,7 +77,6 @@ def _refuse_greenlets(what: str) -> None:
 def _attach(context: Any) -> int:
     if "greenlet" in sys.modules:
         _refuse_greenlets("ScopeContext")
-    follow()
     return attach(context)
 
 
@@ -112,23 +110,20 @@ class scoped:  # noqa: N801 - reads as a statement
     def __init__(self, values: Values | None = None, /, **named: object) -> None:
         self._values = named_values(values, named)
         self._where = caller(1)
-        self._open: list[tuple[int, int]] = []  # thread and number
+        self._open: list[tuple[int, int]] = []  # number, and the place where it was opened
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 - the documented way
-        if _may_suspend(frame):
-            kinds = _SUSPENDS if not follow() else _ASYNC_GENERATOR
-            _refuse_tasks(frame, "scoped", "the decorator @scoped(...)", kinds)
+        if _may_suspend(frame) and not follow():
+            _refuse_tasks(frame, "scoped", "the decorator @scoped(...)")
         self._enter()
 
     def _enter(self) -> None:
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
-        if _FOLLOWS and follow():
-            before()
-        self._open.append((get_ident(), open_scope(by_flag(self._values), self._where)))
-        if _FOLLOWS:
-            after()
+        follow()
+        number = open_scope(by_flag(self._values), self._where)
+        self._open.append((number, scopes_opened()))
         if failures or warnings_left or is_waiting():
             settle_or(self._leave)  # then the block does not begin
 
@@ -144,20 +139,16 @@ class scoped:  # noqa: N801 - reads as a statement
         self._leave()
 
     def _leave(self) -> None:
-        """End the latest scope of this thread; if there is none, that of another."""
-        thread, number = self._open.pop()
-        if thread != get_ident():
-            self._open.append((thread, number))
-            number = self._take_own()
-        # It may have ended with its thread, or be in a context that nobody has attached.
-        lib.pd_scope_pop(number, _NO_ERROR)
-        if _FOLLOWS:
-            after()
+        """End the latest scope that was opened here; if there is none, the latest one."""
+        opened = self._open
+        scopes_end(*(opened.pop() if len(opened) == 1 else self._take_own()))
 
-    def _take_own(self) -> int:
-        here = get_ident()
-        own = [i for i, (thread, _) in enumerate(self._open) if thread == here]
-        return self._open.pop(own[-1] if own else -1)[1]
+    def _take_own(self) -> tuple[int, int]:
+        here = scopes_place()
+        own = [each for each in self._open if each[1] == here]
+        taken = own[-1] if own else self._open[-1]
+        self._open.remove(taken)
+        return taken
 
     def __call__(self, function: F) -> F:
         """Decorate a function: the values hold during each of its calls."""
@@ -170,7 +161,6 @@ class scoped:  # noqa: N801 - reads as a statement
         """Return the context of this thread with the values."""
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
-        follow()
         outer = switch(captured())
         try:
             open_scope(by_flag(self._values), self._where)
