@@ -12,10 +12,10 @@ mkdir -p "$1" "${PD_CACHE:-$tree/build/cache}"
 cache=$(cd "${PD_CACHE:-$tree/build/cache}" && pwd)
 system=$(cd "$1" && pwd)/system
 shift
-(($#)) || set -- tests/python/test_scoped_tasks.py
+(($#)) || set -- tests/python/test_scoped*.py
 suite=forky
-base=$cache/$suite-python3.14.tar
-packages=$cache/python3.14-packages
+base=$cache/$suite-python3.14-gcc.tar
+packages=$cache/python3.14-loops
 
 rm -rf --one-file-system "$system"
 mkdir -p "$system"
@@ -24,7 +24,7 @@ if [[ ! -e $base ]]; then
     'Origin: Debian' | awk '$2 !~ /-/ { print $1; exit }')
   # An older debootstrap doesn't know the name of the suite.
   # shellcheck disable=SC2086  # without a mirror, debootstrap has its own
-  debootstrap --variant=minbase --include=python3.14 $suite "$system" \
+  debootstrap --variant=minbase --include=python3.14,gcc,libc6-dev $suite "$system" \
     ${mirror:-http://deb.debian.org/debian} /usr/share/debootstrap/scripts/sid \
     >"$cache/debootstrap-$suite.log" || { tail "$cache/debootstrap-$suite.log" >&2; exit 1; }
   rm -rf "$system"/var/cache/apt/archives/*.deb
@@ -35,7 +35,7 @@ else
 fi
 if [[ ! -d $packages ]]; then
   "$tree/.venv/bin/python" -m pip install --quiet --target "$packages.part" \
-    --python-version 3.14 --only-binary :all: cffi pytest
+    --python-version 3.14 --only-binary :all: cffi pytest trio uvloop greenlet gevent
   mv "$packages.part" "$packages"
 fi
 mkdir -p "$system/tree"

@@ -160,6 +160,15 @@ static void exchange_for_copy(place *in, box *original) {
   original->begins = captured();
 }
 
+/* The current box is going to be left. Native code, or another thread, may have opened or ended
+ * scopes since it was made. */
+static void refresh(const place *in) {
+  box *left = box_of(in->capsule);
+  pd_scope_context *former = left ? left->begins : NULL;
+  if (left) left->begins = captured();
+  pd_scope_release(former);
+}
+
 static void come_to(const void *context) {
   place *in = here();
   PyObject *found = NULL;
@@ -169,8 +178,10 @@ static void come_to(const void *context) {
   if (found == Py_None) Py_CLEAR(found);
   box *of = box_of(found);
   if (of && of->context != context) {
+    refresh(in);
     exchange_for_copy(in, of);
   } else if (found != in->capsule) {
+    refresh(in);
     Py_XINCREF(found);
     exchange(in, found);
   }

@@ -6,215 +6,427 @@ import asyncio
 import contextlib
 import contextvars
 import gc
+import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from joining import python
+from scopes import both, elsewhere
 
 import paddle_flags as pf
-from paddle_flags._core import following
 from paddle_flags._core.assign import open_scope
 from paddle_flags._native import ffi, lib
 
-level = pf.define("tasks_level", 6, scoped=True)
-follows = pytest.mark.skipif(sys.version_info < (3, 14), reason="CPython tells no switches")
+if sys.version_info < (3, 14):
+    pytest.skip("CPython tells no switches of contexts", allow_module_level=True)
+
+
+def scoped(value):
+    return pf.scoped(scoped_level=value)
 
 
 @contextlib.contextmanager
-def native_scope():
+def native_scope(value):
     """Open a scope as native code does, without pf.scoped."""
-    number = open_scope([(level, 2)], (__file__, 1))
+    number = open_scope([(pf.FLAGS["scoped_level"], value)], (__file__, 1))
     yield
     assert lib.pd_scope_pop(number, ffi.NULL) == lib.PD_OK
 
 
-by_hand_only = pytest.mark.skipif(sys.version_info >= (3, 14), reason="CPython does it")
+def any_scope_has_a_value():
+    return bool(lib.pd_flag_get_state(pf.FLAGS["scoped_level"].handle)[0] & 0x80)
 
 
-@pytest.fixture
-def by_hand(monkeypatch):
-    """Arrive in contexts as the watcher of CPython 3.14 does, also where there is none."""
-    monkeypatch.setattr(following, "watching", [None])
-    monkeypatch.setattr(following, "current", following.Here())
-    following.current.context = 1
-
-    def run(context, address, function):
-        def within():
-            following.arrive(address)
-            return function()
-
-        try:
-            return context.run(within)
-        finally:
-            following.arrive(1)
-
-    return run
-
-
-def enter(value):
-    """Open a scope and record it, as pf.scoped does where contexts are followed."""
-    scope = pf.scoped(tasks_level=value)
-    following.before()
-    scope.__enter__()
-    following.after()
-    return scope
-
-
-def leave(scope):
-    scope.__exit__(None, None, None)
-    following.after()
-
-
-@by_hand_only
-def test_each_context_keeps_its_scopes_and_a_copy_begins_with_those_of_its_original(by_hand):
-    first, second = contextvars.copy_context(), contextvars.copy_context()
-    three = by_hand(first, 100, lambda: enter(3))
-    assert level.value == 6
-    four = by_hand(second, 200, lambda: enter(4))
-    assert by_hand(first, 100, lambda: level.value) == 3
-    copy = by_hand(first, 100, contextvars.copy_context)
-    assert by_hand(copy, 300, lambda: level.value) == 3
-    by_hand(first, 100, lambda: leave(three))
-    seen = [by_hand(each, at, lambda: level.value) for each, at in
-            ((first, 100), (second, 200), (copy, 300))]  # fmt: skip
-    assert seen == [6, 4, 3]
-    by_hand(second, 200, lambda: leave(four))
-    assert level.value == 6
-
-
-@by_hand_only
-def test_a_scope_around_a_run_comes_back_after_it(by_hand):
-    with native_scope():
-        inside = contextvars.Context()
-        five = by_hand(inside, 100, lambda: (level.value, enter(5), level.value))
-        assert (five[0], five[2]) == (2, 5)
-        assert level.value == 2
-        by_hand(inside, 100, lambda: leave(five[1]))
-        assert level.value == 2
-    assert level.value == 6
-
-
-@by_hand_only
-def test_a_context_that_is_dropped_gives_up_its_scopes(by_hand):
-    context = contextvars.copy_context()
-    by_hand(context, 100, lambda: enter(3))
-    del context
-    gc.collect()
-    assert not lib.pd_flag_get_state(level.handle)[0] & 0x80  # no scope has a value for it
-    assert level.value == 6
-
-
-async def take_turns(value: int) -> None:
-    await take_turns_in(6, value)
-
-
-async def take_turns_in(outer: int, value: int) -> None:
-    with pf.scoped(tasks_level=value):
+async def take_turns(native, value, outer=6):
+    with scoped(value):
         for _ in range(50):
-            assert level.value == value
+            assert both(native) == value
             await asyncio.sleep(0)
-    assert level.value == outer
+    assert both(native) == outer
 
 
-@follows
-def test_a_with_in_a_coroutine_is_for_its_task():
+# ---- Tasks ----
+
+
+def test_a_with_in_a_coroutine_is_for_its_task(native):
     async def main():
-        await asyncio.gather(*(take_turns(value) for value in range(20)))
-        assert level.value == 6
+        await asyncio.gather(*(take_turns(native, 1 + i % 9) for i in range(20)))
+        assert both(native) == 6
+
+    asyncio.run(main())
+    assert both(native) == 6
+    assert not any_scope_has_a_value()
+
+
+@pytest.mark.parametrize("how", ["with", "decorator", "run_async"])
+def test_child_tasks_and_to_thread_begin_with_the_scopes_of_their_parent(native, how):
+    async def see():
+        return both(native)
+
+    async def parent():
+        async with asyncio.TaskGroup() as group:
+            child = group.create_task(see())
+            deeper = group.create_task(asyncio.to_thread(both, native))
+        return [child.result(), deeper.result(), *await asyncio.gather(see(), see())]
+
+    async def by_with():
+        with scoped(9):
+            return await parent()
+
+    async def by_run_async():
+        with scoped(9):
+            context = pf.capture()
+        return await context.run_async(parent())
+
+    ways = {"with": by_with, "decorator": scoped(9)(parent), "run_async": by_run_async}
+    assert asyncio.run(ways[how]()) == [9] * 4
+    assert both(native) == 6
+
+
+def test_tasks_that_start_eagerly_have_their_own_scopes(native):
+    async def main():
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+        with scoped(3):
+            await asyncio.gather(*(take_turns(native, value, 3) for value in (1, 2)))
+        assert both(native) == 6
 
     asyncio.run(main())
 
 
-@follows
-@pytest.mark.parametrize("how", ["with", "decorator", "run_async"])
-def test_child_tasks_and_to_thread_begin_with_the_scopes_of_their_parent(how):
-    async def parent():
-        child = asyncio.create_task(asyncio.to_thread(lambda: level.value))
-        group = asyncio.ensure_future(asyncio.sleep(0, level))
-        return await child, (await group).value
-
-    async def by_with():
-        with pf.scoped(tasks_level=9):
-            return await parent()
-
-    async def by_run_async():
-        with pf.scoped(tasks_level=9):
-            context = pf.capture()
-        return await context.run_async(parent())
-
-    work = {
-        "with": by_with,
-        "decorator": pf.scoped(tasks_level=9)(parent),
-        "run_async": by_run_async,
-    }
-    assert asyncio.run(work[how]()) == (9, 9)
-    assert level.value == 6
-
-
-@follows
-def test_a_child_task_goes_on_with_the_scopes_of_its_parent_after_their_end():
+def test_a_child_task_goes_on_with_the_scopes_of_its_parent_after_their_end(native):
     async def child(ended):
         await ended.wait()
-        return level.value
+        return both(native)
 
     async def main():
         ended = asyncio.Event()
-        with pf.scoped(tasks_level=9):
+        with scoped(9):
             task = asyncio.create_task(child(ended))
         ended.set()
-        return await task, level.value
+        return await task, both(native)
 
     assert asyncio.run(main()) == (9, 6)
 
 
-@follows
-def test_a_scope_of_native_code_around_a_loop_outlives_the_tasks():
+def test_tasks_may_share_one_object_of_scoped(native):
+    shared = scoped(9)
+
+    async def work(rounds):
+        with shared:
+            for _ in range(rounds):
+                assert both(native) == 9
+                await asyncio.sleep(0)
+        assert both(native) == 6
+
     async def main():
-        seen = level.value
-        await asyncio.gather(*(take_turns_in(2, value) for value in range(10, 20)))
-        return seen, level.value
+        await asyncio.gather(work(5), work(2), work(9))
 
-    with native_scope():
-        assert asyncio.run(main()) == (2, 2)
-        assert level.value == 2
-    assert level.value == 6
+    asyncio.run(main())
 
 
-@follows
-def test_a_copied_context_runs_with_its_scopes_on_another_thread():
-    with pf.scoped(tasks_level=9):
-        context = contextvars.copy_context()
-    with ThreadPoolExecutor(1) as executor:
-        assert executor.submit(context.run, lambda: level.value).result() == 9
-        assert executor.submit(lambda: level.value).result() == 6
+def test_cancelled_tasks_and_exceptions_end_their_scopes(native):
+    seen = []
+
+    async def wait():
+        with scoped(9):
+            try:
+                await asyncio.sleep(60)
+            finally:
+                seen.append(both(native))
+
+    async def fail():
+        with scoped(8):
+            await asyncio.sleep(0)
+            raise KeyError(both(native))
+
+    async def main():
+        task = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+        task.cancel()
+        results = await asyncio.gather(task, fail(), return_exceptions=True)
+        return [type(each) for each in results], results[1].args, both(native)
+
+    assert asyncio.run(main()) == ([asyncio.CancelledError, KeyError], (8,), 6)
+    assert seen == [9]
 
 
-@follows
-def test_a_with_in_an_asynchronous_generator_is_refused():
-    async def generator():
-        with pf.scoped(tasks_level=9):
+def test_a_decorated_coroutine_and_a_with_take_turns(native):
+    @scoped(2)
+    async def decorated():
+        await take_turns(native, 3, 2)
+        return both(native)
+
+    async def main():
+        with scoped(5):
+            return await asyncio.gather(decorated(), take_turns(native, 4, 5))
+
+    assert asyncio.run(main()) == [2, None]
+
+
+# ---- Scopes that are left elsewhere ----
+
+
+def test_a_with_in_an_asynchronous_generator_stays_open_for_its_consumer(native):
+    @contextlib.asynccontextmanager
+    async def manager():
+        with scoped(9):
             yield
 
+    async def numbers():
+        with scoped(8):
+            for _ in range(3):
+                await asyncio.sleep(0)
+                yield both(native)
+
     async def main():
-        async for _ in generator():
-            pass
+        async with manager():
+            assert both(native) == 9
+            await asyncio.gather(take_turns(native, 3, 9), take_turns(native, 4, 9))
+        assert both(native) == 6
+        assert [(each, both(native)) async for each in numbers()] == [(8, 8)] * 3
+        assert both(native) == 6
 
-    with pytest.raises(pf.FlagTaskError, match="expected the decorator"):
+    asyncio.run(main())
+
+
+def test_a_scope_that_another_task_ends_ends_where_it_was_opened(native):
+    async def numbers():
+        with scoped(8):
+            yield 1
+            yield 2
+
+    async def consumer(made, others_turn, mine):
+        assert await anext(made) == 1
+        inherits = contextvars.copy_context()
+        others_turn.set()
+        await mine.wait()
+        return both(native), inherits.run(both, native)
+
+    async def main():
+        made, others_turn, mine = numbers(), asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(consumer(made, others_turn, mine))
+        await others_turn.wait()
+        assert both(native) == 6
+        await made.aclose()
+        mine.set()
+        return await task
+
+    assert asyncio.run(main())[0] == 6
+    assert not any_scope_has_a_value()
+
+
+def test_a_generator_that_an_async_for_gives_up_ends_its_scope(native):
+    async def numbers():
+        with scoped(8):
+            while True:
+                yield both(native)
+
+    async def main():
+        async for each in numbers():
+            assert each == 8
+            break
+        gc.collect()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return both(native)
+
+    assert asyncio.run(main()) == 6
+
+
+def test_tasks_begin_without_a_scope_that_another_thread_has_ended(native):
+    def steps():
+        with scoped(9):
+            yield
+
+    async def see():
+        return both(native)
+
+    made = steps()
+    next(made)
+    assert asyncio.run(see()) == 9
+    elsewhere(made.close)
+    assert both(native) == 6
+    assert asyncio.run(see()) == 6
+
+
+# ---- Contexts ----
+
+
+def test_a_copied_context_runs_with_its_scopes_on_another_thread(native):
+    with scoped(9):
+        context = contextvars.copy_context()
+    with ThreadPoolExecutor(1) as executor:
+        assert executor.submit(context.run, both, native).result() == 9
+        assert executor.submit(both, native).result() == 6
+
+
+def test_a_scope_in_a_copied_context_is_for_that_alone(native):
+    def inner():
+        assert both(native) == 9
+        with scoped(3):
+            assert contextvars.copy_context().run(both, native) == 3
+            assert contextvars.Context().run(both, native) == 6
+        left_open.__enter__()
+        return both(native)
+
+    left_open = scoped(4)
+    with scoped(9):
+        context = contextvars.copy_context()
+        assert context.run(inner) == 4
+        assert both(native) == 9
+    assert both(native) == 6
+    assert context.run(both, native) == 4
+    left_open.__exit__(None, None, None)
+    assert context.run(both, native) == 9
+
+
+def test_an_exception_passes_through_a_context_with_scopes(native):
+    def fail():
+        with scoped(3):
+            raise KeyError(both(native))
+
+    with scoped(9):
+        context = contextvars.copy_context()
+    for _ in range(2):
+        with pytest.raises(KeyError, match="3"):
+            context.run(fail)
+        assert both(native) == 6
+
+
+def test_scopes_of_native_code_around_a_loop_are_those_of_its_tasks(native):
+    async def main():
+        assert both(native) == 2
+        await asyncio.gather(*(take_turns(native, value, 2) for value in (3, 4)))
+
+    with native_scope(2):
         asyncio.run(main())
+        assert both(native) == 2
+    assert both(native) == 6
 
 
-@follows
-def test_threads_end_with_scopes_in_their_contexts():
-    scopes = []
+def test_scopes_of_native_code_come_back_with_their_context(native):
+    with scoped(5):
+        with native_scope(2):
+            contextvars.Context().run(lambda: scoped(8).__enter__())
+            assert both(native) == 2
+            assert contextvars.copy_context().run(both, native) == 2
+            assert both(native) == 2
+        assert both(native) == 5
+    assert both(native) == 6
 
+
+def test_a_context_that_is_dropped_gives_up_its_scopes(native):
+    contextvars.copy_context().run(lambda: scoped(3).__enter__())
+    gc.collect()
+    assert not any_scope_has_a_value()
+    assert both(native) == 6
+
+
+# ---- The end of threads, processes and interpreters ----
+
+
+def test_threads_end_with_scopes_in_their_contexts(native):
     def work():
-        scopes.append(pf.scoped(tasks_level=9))
-        scopes[-1].__enter__()
+        with native_scope(2):
+            scope = scoped(9)
+            scope.__enter__()
+            scopes.append(scope)
 
+    scopes = []
     threads = [threading.Thread(target=work) for _ in range(20)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
-    assert level.value == 6
+    while threads:
+        threads.pop().join()
+    del thread  # it has its context
+    assert both(native) == 6
+    assert not any_scope_has_a_value()
+
+
+def test_a_forked_child_goes_on_in_its_contexts(native):
+    async def main():
+        with scoped(9):
+            child = os.fork()
+            if child == 0:
+                seen = both(native), contextvars.Context().run(both, native)
+                os._exit(0 if seen == (9, 6) else 1)
+            return os.waitpid(child, 0)[1]
+
+    assert asyncio.run(main()) == 0
+
+
+BEGIN = """
+import asyncio, atexit, contextvars, sys
+import paddle_flags as pf
+level = pf.define("level", 6, scoped=True)
+async def work():
+    with pf.scoped(level=9):
+        await asyncio.sleep(0)
+        return level.value
+"""
+ENDS = """
+async def main():
+    pf.scoped(level=8).__enter__()
+    tasks.append(asyncio.create_task(asyncio.sleep(60)))
+    await work()
+tasks = []
+loop = asyncio.new_event_loop()
+loop.run_until_complete(main())
+context = contextvars.copy_context()
+context.run(pf.scoped(level=7).__enter__)
+class Late:
+    def __del__(self):
+        context.run(int)
+sys.late = Late()
+atexit.register(context.run, lambda: print(level.value))
+"""
+TAKEN = """
+import ctypes
+watch = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.py_object)(lambda *_: 0)
+try:
+    while True:
+        ctypes.pythonapi.PyContext_AddWatcher(watch)
+except RuntimeError:
+    pass
+try:
+    asyncio.run(work())
+except pf.FlagTaskError as error:
+    print(error)
+with pf.scoped(level=3):
+    print(level.value)
+"""
+INNER = """
+import _interpreters
+inner = _interpreters.create("legacy")
+text = f"import sys; sys.path[:] = {sys.path}" + chr(10) + BEGIN.replace("pf.define", "pf.FLAGS.get")
+failed = _interpreters.run_string(inner, text + '''
+try:
+    asyncio.run(work())
+except pf.FlagTaskError as error:
+    print(error)
+with pf.scoped(level=3):
+    print(level.value)
+''')
+assert failed is None, failed
+_interpreters.destroy(inner)
+print(asyncio.run(work()), level.value)
+"""
+
+
+def test_the_interpreter_may_end_with_scopes_in_its_contexts():
+    assert python(BEGIN + ENDS) == ["7"]
+
+
+def test_where_no_watcher_is_left_a_with_in_a_coroutine_is_refused():
+    refused, three = python(BEGIN + TAKEN)
+    assert "work() would leave its values to other tasks" in refused
+    assert three == "3"
+
+
+def test_in_other_interpreters_a_with_in_a_coroutine_is_refused():
+    begin = BEGIN.replace('level = pf.define("level", 6, scoped=True)', 'level = pf.FLAGS["level"]')
+    refused, three, own = python(f"{BEGIN}\nBEGIN = {begin!r}\n{INNER}")
+    assert "work() would leave its values to other tasks" in refused
+    assert (three, own) == ("3", "9 6")
