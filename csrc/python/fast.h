@@ -38,6 +38,8 @@ typedef struct fast_state {
   PyObject *dunder_name;
   pd_error_list *spare;   /* an empty list for the next set; or NULL */
   struct fast_gate *gate; /* of hooks in Python; NULL before open_gate() */
+  PyObject *scopes;        /* ContextVar; NULL before scopes_follow() */
+  PyObject *leave_context; /* function: leaves the current context and comes back */
 } fast_state;
 
 /* Code between these two runs on one thread at a time for each object. The GIL does the same where
@@ -148,6 +150,35 @@ PyObject *fast_conceal_with(PyObject *module, PyObject *prune);
 
 /* Function of the Python module. */
 PyObject *fast_push(PyObject *module, PyObject *arguments);
+
+/* ---- Scopes that follow tasks (tasks.c) ---- */
+
+void fast_scopes_clear(fast_state *state);
+
+/* Functions of the Python module. A place is where scopes are open: the number of a context if
+ * contexts are followed, else of a thread. */
+
+/* scopes_follow(variable, leave_context, PyContext_AddWatcher, PyContext_ClearWatcher,
+ * PyContextVar_Get, PyContextVar_Set), the last four as addresses. Returns true if scopes follow
+ * contexts from now on: those of the main interpreter, if CPython has a watcher left, and if no
+ * other object of this module does it. */
+PyObject *fast_scopes_follow(PyObject *module, PyObject *arguments);
+
+/* scopes_opening(): call this before the current context gets other scopes. Returns whether
+ * contexts are followed. */
+PyObject *fast_scopes_opening(PyObject *module, PyObject *nothing);
+
+/* scopes_opened(): call this when it has them. Returns the current place. */
+PyObject *fast_scopes_opened(PyObject *module, PyObject *nothing);
+
+/* scopes_ended(): call this when it has the former ones again. */
+PyObject *fast_scopes_ended(PyObject *module, PyObject *nothing);
+
+/* scopes_place(): returns the current place. */
+PyObject *fast_scopes_place(PyObject *module, PyObject *nothing);
+
+/* scopes_end(number, place): ends a scope, which was opened at that place. */
+PyObject *fast_scopes_end(PyObject *module, PyObject *arguments);
 
 /* ---- While native modules are loaded (loader.c) ---- */
 

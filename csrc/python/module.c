@@ -79,6 +79,8 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->settle);
   Py_VISIT(state->refuse);
   Py_VISIT(state->places);
+  Py_VISIT(state->scopes);
+  Py_VISIT(state->leave_context);
   return fast_gate_traverse(state, visit, arg);
 }
 
@@ -101,6 +103,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->f_globals);
   Py_CLEAR(state->dunder_name);
   fast_gate_clear(state);
+  fast_scopes_clear(state);
   return 0;
 }
 
@@ -117,6 +120,12 @@ static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
                                 {"parse_argv", fast_parse_argv, METH_VARARGS, NULL},
                                 {"split_list", fast_split_list, METH_O, NULL},
                                 {"push", fast_push, METH_VARARGS, NULL},
+                                {"scopes_follow", fast_scopes_follow, METH_VARARGS, NULL},
+                                {"scopes_opening", fast_scopes_opening, METH_NOARGS, NULL},
+                                {"scopes_opened", fast_scopes_opened, METH_NOARGS, NULL},
+                                {"scopes_ended", fast_scopes_ended, METH_NOARGS, NULL},
+                                {"scopes_place", fast_scopes_place, METH_NOARGS, NULL},
+                                {"scopes_end", fast_scopes_end, METH_VARARGS, NULL},
                                 {"load", fast_load, METH_VARARGS, NULL},
                                 {"take_warnings", fast_take_warnings, METH_NOARGS, NULL},
                                 {"take_deferred", fast_take_deferred, METH_NOARGS, NULL},

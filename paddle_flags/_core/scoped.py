@@ -6,6 +6,7 @@ import sys
 from _thread import get_ident
 
 from paddle_flags._core.assign import caller, open_scope
+from paddle_flags._core.following import follow
 from paddle_flags._core.frames import outside, public, public_class
 from paddle_flags._core.registry import by_flag, named_values
 from paddle_flags._core.status import failures, settle_or, warnings_left
@@ -18,7 +19,7 @@ from paddle_flags._core.steps import (
     in_steps,
     switch,
 )
-from paddle_flags._fast import is_waiting
+from paddle_flags._fast import is_waiting, scopes_end, scopes_opened, scopes_place
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTaskError, FlagTypeError
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 # ---- What can't be followed: tasks that leave a scope open while others run on their thread ----
 
 _SUSPENDS = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
-_NO_ERROR = ffi.NULL
 
 
 def _may_suspend(frame: FrameType) -> bool:
@@ -101,25 +101,29 @@ class scoped:  # noqa: N801 - reads as a statement
 
     A coroutine or an asynchronous generator takes the decorator, or awaits
     `capture().run_async(...)` in the block of a plain function. `with` raises FlagTaskError there,
-    as it would leave the values to other tasks at each `await`. A `with` in a plain generator
+    as it would leave the values to other tasks at each `await`. From CPython 3.14 on, scopes follow
+    tasks: child tasks and `asyncio.to_thread` begin with those of their parent, and `with` is
+    refused in asynchronous generators alone. A `with` in a plain generator
     stays open for the code that uses it; the decorator's values are seen by the generator alone.
     """
 
     def __init__(self, values: Values | None = None, /, **named: object) -> None:
         self._values = named_values(values, named)
         self._where = caller(1)
-        self._open: list[tuple[int, int]] = []  # thread and number
+        self._open: list[tuple[int, int]] = []  # number, and the place where it was opened
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 - the documented way
-        if _may_suspend(frame):
+        if _may_suspend(frame) and not follow():
             _refuse_tasks(frame, "scoped", "the decorator @scoped(...)")
         self._enter()
 
     def _enter(self) -> None:
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
-        self._open.append((get_ident(), open_scope(by_flag(self._values), self._where)))
+        follow()
+        number = open_scope(by_flag(self._values), self._where)
+        self._open.append((number, scopes_opened()))
         if failures or warnings_left or is_waiting():
             settle_or(self._leave)  # then the block does not begin
 
@@ -135,18 +139,16 @@ class scoped:  # noqa: N801 - reads as a statement
         self._leave()
 
     def _leave(self) -> None:
-        """End the latest scope of this thread; if there is none, that of another."""
-        thread, number = self._open.pop()
-        if thread != get_ident():
-            self._open.append((thread, number))
-            number = self._take_own()
-        # It may have ended with its thread, or be in a context that nobody has attached.
-        lib.pd_scope_pop(number, _NO_ERROR)
+        """End the latest scope that was opened here; if there is none, the latest one."""
+        opened = self._open
+        scopes_end(*(opened.pop() if len(opened) == 1 else self._take_own()))
 
-    def _take_own(self) -> int:
-        here = get_ident()
-        own = [i for i, (thread, _) in enumerate(self._open) if thread == here]
-        return self._open.pop(own[-1] if own else -1)[1]
+    def _take_own(self) -> tuple[int, int]:
+        here = scopes_place()
+        own = [each for each in self._open if each[1] == here]
+        taken = own[-1] if own else self._open[-1]
+        self._open.remove(taken)
+        return taken
 
     def __call__(self, function: F) -> F:
         """Decorate a function: the values hold during each of its calls."""

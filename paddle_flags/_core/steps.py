@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from paddle_flags._core.following import follow
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import expect, new_error
+from paddle_flags._fast import scopes_ended, scopes_opened
 from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -15,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def captured() -> Any:
-    """Return the context of this thread, which the caller then owns."""
+    """Return the scopes of this thread, which the caller then owns."""
     found, err = ffi.new("pd_scope_context **"), new_error()
     expect(lib.pd_scope_capture(found, err), err)
     return found[0]
 
 
 def switch(context: Any) -> Any:
-    """Make `context`, which is given away, that of this thread; return the one it had."""
+    """Give this thread `context`, which is given away; return the one it had."""
     former, err = ffi.new("pd_scope_context **"), new_error()
     expect(lib.pd_scope_switch(context, former, err), err)
     return former[0]
@@ -31,7 +33,9 @@ def switch(context: Any) -> Any:
 def attach(context: Any) -> int:
     """Make a copy of the reference the context of this thread; return the number for `detach`."""
     number, err = ffi.new("pd_scope *"), new_error()
+    follow()
     expect(lib.pd_scope_attach(context, number, err), err)
+    scopes_opened()
     return int(number[0])
 
 
@@ -39,6 +43,7 @@ def detach(number: int) -> None:
     """Put back the context that the thread had before."""
     err = new_error()
     expect(lib.pd_scope_detach(number, err), err)
+    scopes_ended()
 
 
 class Steps:
@@ -68,11 +73,14 @@ class Steps:
                 do, argument = steps.throw, error
 
     def _step(self, do: Callable[[Any], Any], argument: Any) -> Any:
+        follow()
         outer = switch(self._context)
+        scopes_opened()
         try:
             return do(argument)
         finally:
             self._context = switch(outer)
+            scopes_ended()
 
     def end(self) -> None:
         context, self._context = self._context, ffi.NULL

@@ -10,8 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Callable
 
+import bridged
 import packages
 import pytest
+from scopes import PLUGIN, Native
 from support import build_plugin, run, write
 
 import paddle_flags as pf
@@ -82,3 +84,22 @@ def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         return run(sys.executable, script, *arguments, **options)
 
     return start
+
+
+@pytest.fixture(scope="session")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Native:
+    """The plugin with scoped flags."""
+    place = tmp_path_factory.mktemp("scoped")
+    return Native(build_plugin(place / "libscoped.so", write(place / "scoped.c", PLUGIN)))
+
+
+@pytest.fixture(scope="session")
+def gflags(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that has flags of gflags."""
+    return bridged.build_gflags(tmp_path_factory.mktemp("gflags"))
+
+
+@pytest.fixture(scope="session")
+def abseil(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that has flags of Abseil."""
+    return bridged.build_abseil(tmp_path_factory.mktemp("abseil"))

@@ -51,6 +51,8 @@ pd_status pd__do_scope_detach(pd_scope attached, pd_error *err) {
 
 pd_status pd__do_scope_switch(pd_scope_context *context, pd_scope_context **out, pd_error *err) {
   if (!out) return pd__fail_null(err, "out");
-  PD__LOCKED_OPERATION(operation);
-  return pd__operation_return(&operation, pd__scope_switch(context, out, err));
+  pd__platform_lock(); /* no operation, whose end may call back: tasks are being switched */
+  pd_status status = pd__scope_switch(context, out, err);
+  pd__platform_unlock();
+  return status;
 }

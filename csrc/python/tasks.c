@@ -1,0 +1,328 @@
+/* Scopes that follow Python's contexts (contextvars), and so its tasks: from CPython 3.14 on, in the
+ * main interpreter.
+ *
+ * A context in which Python has opened scopes has a box, as the value of a context variable. While
+ * a thread is in that context the thread has its scopes, while it isn't the box keeps them. All
+ * other contexts share the thread's own scopes, as all do where contexts aren't followed. A copy of
+ * a context has the same value; its own box is made when a thread first comes to it.
+ *
+ * Nothing here may raise: the watcher is also called while an exception is on its way. */
+#include <stdlib.h>
+
+#include "fast.h"
+
+/* The scopes of one Python context. References to contexts of the library are owned. */
+typedef struct box {
+  const void *context;      /* whose it is; an address, only to be compared */
+  pd_scope_context *begins; /* what a copy of the context begins with */
+  pd_scope_context *away;   /* its scopes while no thread is in it, else NULL */
+  PyObject *capsule;        /* borrowed; this box as an object */
+  struct box *next, **at;   /* in the list of all; *at points here */
+} box;
+
+/* Of a thread. */
+typedef struct place {
+  PyObject *capsule;        /* owned; of the box whose scopes the thread has; NULL: its own */
+  pd_scope_context *shared; /* the thread's own scopes while it has those of a box */
+  const void *context;      /* the current one; NULL: not known yet */
+} place;
+
+typedef int (*watch_function)(int, PyObject *);
+
+/* Of CPython, but not in the limited API. */
+static struct {
+  int (*add_watcher)(watch_function);
+  int (*clear_watcher)(int);
+  int (*get)(PyObject *, PyObject *, PyObject **);
+  PyObject *(*set)(PyObject *, PyObject *);
+} api;
+
+static fast_state *followed; /* of the main interpreter; NULL: contexts aren't followed */
+static int watcher;
+static box *boxes;
+
+/* For the boxes, which the GIL guards where there is one. Nothing is released in between. */
+#ifdef Py_GIL_DISABLED
+static PyMutex mutex;
+#define LOCK() PyMutex_Lock(&mutex)
+#define UNLOCK() PyMutex_Unlock(&mutex)
+#else
+#define LOCK() ((void)0)
+#define UNLOCK() ((void)0)
+#endif
+
+/* ---- Boxes and places ---- */
+
+static void drop_box(PyObject *capsule) {
+  box *gone = PyCapsule_GetPointer(capsule, NULL);
+  LOCK();
+  *gone->at = gone->next;
+  if (gone->next) gone->next->at = gone->at;
+  UNLOCK();
+  pd_scope_release(gone->begins);
+  pd_scope_release(gone->away);
+  free(gone);
+}
+
+static box *box_of(PyObject *capsule) {
+  return capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+}
+
+static pd_scope_context *captured(void) {
+  pd_scope_context *scopes = NULL;
+  pd_scope_capture(&scopes, NULL);
+  return scopes;
+}
+
+/* Takes over the reference to `begins`. Returns NULL if memory is out. */
+static PyObject *make_box(const void *context, pd_scope_context *begins) {
+  box *made = calloc(1, sizeof *made);
+  PyObject *capsule = made ? PyCapsule_New(made, NULL, drop_box) : NULL;
+  if (!capsule) {
+    pd_scope_release(begins);
+    free(made);
+    return NULL;
+  }
+  LOCK();
+  *made = (box){context, begins, NULL, capsule, boxes, &boxes};
+  if (boxes) boxes->at = &made->next;
+  boxes = made;
+  UNLOCK();
+  return capsule;
+}
+
+static void drop_place(PyObject *capsule) {
+  place *gone = PyCapsule_GetPointer(capsule, NULL);
+  Py_XDECREF(gone->capsule);
+  pd_scope_release(gone->shared);
+  free(gone);
+}
+
+static place *add_place(PyObject *dict, PyObject *key) {
+  place *made = calloc(1, sizeof *made);
+  PyObject *capsule = made ? PyCapsule_New(made, NULL, drop_place) : NULL;
+  if (!capsule) free(made);
+  bool added = capsule && PyDict_SetItem(dict, key, capsule) == 0;
+  Py_XDECREF(capsule);
+  return added ? made : NULL;
+}
+
+/* Returns NULL if memory is out, or the thread is ending. */
+static place *here(void) {
+  PyObject *dict = PyThreadState_GetDict();
+  PyObject *found = dict ? fast_get(dict, followed->scopes) : NULL;
+  if (!found) return dict ? add_place(dict, followed->scopes) : NULL;
+  Py_DECREF(found); /* the dict has it */
+  return PyCapsule_GetPointer(found, NULL);
+}
+
+/* Sets the variable in the current context. Steals the reference to `capsule`; NULL: no box. */
+static bool set_box(place *in, PyObject *capsule) {
+  PyObject *token = api.set(followed->scopes, capsule ? capsule : Py_None);
+  PyObject *former = in->capsule;
+  if (token) in->capsule = capsule;
+  Py_XDECREF(token ? former : capsule);
+  Py_XDECREF(token);
+  return token != NULL;
+}
+
+/* ---- Switches ---- */
+
+/* Gives the thread the scopes of a box, whose reference is stolen; NULL: its own. */
+static void exchange(place *in, PyObject *capsule) {
+  box *from = box_of(in->capsule), *to = box_of(capsule);
+  pd_scope_context **keep = from ? &from->away : &in->shared, *former = NULL;
+  LOCK();
+  pd_scope_context **take = to ? &to->away : &in->shared, *scopes = *take, *stale = *keep;
+  bool done = pd_scope_switch(scopes, &former, NULL) == PD_OK;
+  if (done) *take = NULL;
+  if (done) *keep = former;
+  UNLOCK();
+  PyObject *left = done ? in->capsule : capsule;
+  if (done) in->capsule = capsule;
+  if (done) pd_scope_release(stale);
+  Py_XDECREF(left);
+}
+
+/* Gives the current context, which is a copy of that of the box, a box of its own. */
+static void exchange_for_copy(place *in, box *original) {
+  PyObject *capsule = make_box(in->context, NULL);
+  PyObject *token = capsule ? api.set(followed->scopes, capsule) : NULL;
+  if (!token) {
+    Py_XDECREF(capsule);
+    return;
+  }
+  Py_DECREF(token);
+  box *copy = box_of(capsule);
+  copy->away = original->begins;
+  exchange(in, capsule);
+  copy->begins = captured();
+  original->begins = captured();
+}
+
+/* The current box is going to be left. Native code, or another thread, may have opened or ended
+ * scopes since it was made. */
+static void refresh(const place *in) {
+  box *left = box_of(in->capsule);
+  pd_scope_context *former = left ? left->begins : NULL;
+  if (left) left->begins = captured();
+  pd_scope_release(former);
+}
+
+static void come_to(const void *context) {
+  place *in = here();
+  PyObject *found = NULL;
+  if (!in) return;
+  in->context = context;
+  if (api.get(followed->scopes, NULL, &found) < 0) return;
+  if (found == Py_None) Py_CLEAR(found);
+  box *of = box_of(found);
+  if (of && of->context != context) {
+    refresh(in);
+    exchange_for_copy(in, of);
+  } else if (found != in->capsule) {
+    refresh(in);
+    Py_XINCREF(found);
+    exchange(in, found);
+  }
+  Py_XDECREF(found);
+}
+
+/* CPython calls this when the thread has come to a context; None: to no context. */
+static int watch(int event, PyObject *context) {
+  PyObject *type, *error, *traceback;
+  if (event != 1 || !followed) return 0;
+  PyErr_Fetch(&type, &error, &traceback);
+  come_to(context == Py_None ? NULL : context);
+  PyErr_Restore(type, error, traceback);
+  return 0;
+}
+
+/* The context of a thread is known when it is left and comes back. */
+static bool learn(place *in) {
+  if (in->context) return true;
+  if (!set_box(in, NULL)) return false; /* there is a context from now on */
+  PyObject *nothing = PyObject_CallObject(followed->leave_context, NULL);
+  Py_XDECREF(nothing);
+  if (nothing && !in->context) PyErr_SetString(PyExc_SystemError, "no switch of contexts was seen");
+  return in->context != NULL;
+}
+
+/* Notes what the current context has, after a change. */
+static bool note(place *in) {
+  pd_scope_context *scopes = captured();
+  if (scopes == in->shared) { /* as without a box */
+    pd_scope_release(scopes);
+    pd_scope_release(in->shared);
+    in->shared = NULL;
+    return !in->capsule || set_box(in, NULL);
+  }
+  PyObject *capsule = make_box(in->context, scopes);
+  return capsule ? set_box(in, capsule) : (PyErr_NoMemory(), false);
+}
+
+/* Ends the scope in a context that no thread is in, if it has a box. */
+static void end_away(const void *context, pd_scope number) {
+  pd_scope_context *outer = NULL, *former;
+  LOCK();
+  box *in = boxes;
+  while (in && !(in->away && in->context == context)) in = in->next;
+  if (in) Py_INCREF(in->capsule);
+  UNLOCK();
+  if (!in) return;
+  if (pd_scope_switch(in->away, &outer, NULL) == PD_OK) {
+    pd_scope_pop(number, NULL);
+    former = in->begins;
+    in->begins = captured();
+    pd_scope_switch(outer, &in->away, NULL);
+    pd_scope_release(former);
+  }
+  Py_DECREF(in->capsule);
+}
+
+/* ---- Functions of the Python module ---- */
+
+static bool follows(PyObject *module) {
+  return followed && PyModule_GetState(module) == followed;
+}
+
+static PyObject *current_place(const place *in) {
+  return in ? PyLong_FromVoidPtr((void *)(uintptr_t)in->context)
+            : PyLong_FromUnsignedLong(PyThread_get_thread_ident());
+}
+
+PyObject *fast_scopes_opening(PyObject *module, PyObject *nothing) {
+  (void)nothing;
+  if (!follows(module)) Py_RETURN_FALSE;
+  place *in = here();
+  if (!in) return PyErr_NoMemory();
+  if (!in->capsule) {
+    pd_scope_release(in->shared);
+    in->shared = captured();
+  }
+  Py_RETURN_TRUE;
+}
+
+PyObject *fast_scopes_opened(PyObject *module, PyObject *nothing) {
+  (void)nothing;
+  if (!follows(module)) return current_place(NULL);
+  place *in = here();
+  if (!in) return PyErr_NoMemory();
+  return learn(in) && note(in) ? current_place(in) : NULL;
+}
+
+PyObject *fast_scopes_ended(PyObject *module, PyObject *nothing) {
+  (void)nothing;
+  place *in = follows(module) ? here() : NULL;
+  if (in && in->capsule && !note(in)) return NULL;
+  Py_RETURN_NONE;
+}
+
+PyObject *fast_scopes_place(PyObject *module, PyObject *nothing) {
+  (void)nothing;
+  return current_place(follows(module) ? here() : NULL);
+}
+
+PyObject *fast_scopes_end(PyObject *module, PyObject *arguments) {
+  unsigned long long number, context;
+  if (!PyArg_ParseTuple(arguments, "KK:scopes_end", &number, &context)) return NULL;
+  pd_scope_pop(number, NULL); /* it may have ended with its thread */
+  place *in = follows(module) ? here() : NULL;
+  if (in && (uintptr_t)in->context != context) end_away((void *)(uintptr_t)context, number);
+  return fast_scopes_ended(module, NULL);
+}
+
+PyObject *fast_scopes_follow(PyObject *module, PyObject *arguments) {
+  fast_state *state = PyModule_GetState(module);
+  unsigned long long add, clear, get, set;
+  PyObject *variable, *leave_context;
+  if (!PyArg_ParseTuple(arguments, "OOKKKK:scopes_follow", &variable, &leave_context, &add, &clear,
+                        &get, &set)) {
+    return NULL;
+  }
+  if (followed || PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) Py_RETURN_FALSE;
+  api.add_watcher = (int (*)(watch_function))(uintptr_t)add;
+  api.clear_watcher = (int (*)(int))(uintptr_t)clear;
+  api.get = (int (*)(PyObject *, PyObject *, PyObject **))(uintptr_t)get;
+  api.set = (PyObject * (*)(PyObject *, PyObject *))(uintptr_t)set;
+  watcher = api.add_watcher(watch);
+  if (watcher < 0) { /* others have taken all that there may be */
+    PyErr_Clear();
+    Py_RETURN_FALSE;
+  }
+  Py_INCREF(variable);
+  Py_INCREF(leave_context);
+  state->scopes = variable;
+  state->leave_context = leave_context;
+  followed = state;
+  Py_RETURN_TRUE;
+}
+
+void fast_scopes_clear(fast_state *state) {
+  if (followed == state) {
+    followed = NULL;
+    if (api.clear_watcher(watcher) < 0) PyErr_Clear();
+  }
+  Py_CLEAR(state->scopes);
+  Py_CLEAR(state->leave_context);
+}

@@ -1,0 +1,32 @@
+"""From CPython 3.14 on, scopes follow Python's contexts, and so the tasks of a thread."""
+
+from __future__ import annotations
+
+import sys
+
+from paddle_flags._fast import scopes_follow, scopes_opening
+
+_NEEDS = (
+    "PyContext_AddWatcher", "PyContext_ClearWatcher", "PyContextVar_Get", "PyContextVar_Set",
+)  # fmt: skip
+_untried = [sys.version_info >= (3, 14)]
+
+
+def follow() -> bool:
+    """Call this before the scopes here change; return whether they follow contexts.
+
+    They do from the first call on, in the main interpreter.
+    """
+    return scopes_opening() or (_untried[0] and _begin())
+
+
+def _begin() -> bool:
+    """Have CPython tell the extension module of each switch."""
+    import ctypes  # noqa: PLC0415 - of new versions
+    from contextvars import Context, ContextVar  # noqa: PLC0415
+
+    _untried[0] = False
+    addresses = [ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value or 0 for name in _NEEDS]
+    variable: ContextVar[object] = ContextVar("paddle_flags scopes")
+    scopes_follow(variable, lambda: Context().run(int), *addresses)
+    return scopes_opening()
