@@ -1,7 +1,7 @@
 """Measure calls of operations beside other ways to choose code at run time: python -m bench.ops.
 
-Prints a table: medians of the rounds, and of the ratios within a round. PyTorch's c10 is measured
-with BENCH_LARGE=1. FlexiBLAS, whose switch is a function pointer too, is in no package of Debian 12.
+Prints a table: medians of the rounds, and of the ratios within a round. BENCH_LARGE=1 adds c10 of
+PyTorch. FlexiBLAS, whose switch is a function pointer too, is in no package of Debian 12.
 """
 
 from __future__ import annotations

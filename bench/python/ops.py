@@ -5,6 +5,7 @@ Prints one line of JSON: nanoseconds of processor time for each call.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import timeit
@@ -13,6 +14,15 @@ from time import process_time
 from typing import Any
 
 REPEATS = 5
+SIGNATURES = """
+@dispatch
+def add(x: float, y: float) -> float:
+    return x + y
+
+@dispatch
+def add(x: str, y: str) -> str:
+    return x + y
+"""
 
 
 def made(library: str, plugin: str) -> dict[str, Any]:
@@ -23,27 +33,21 @@ def made(library: str, plugin: str) -> dict[str, Any]:
         pf.load_plugin(plugin)
         return {"add": pf.op("add"), "python_add": _brought(pf)}
     if library == "plum":
-        from plum import dispatch  # noqa: PLC0415
+        dispatch = importlib.import_module("plum").dispatch
     elif library == "multimethod":
-        from multimethod import multimethod as dispatch  # noqa: PLC0415
+        dispatch = importlib.import_module("multimethod").multimethod
     elif library == "singledispatch":
         return {"add": _single()}
     else:
         return {"add": lambda x, y: x + y}
 
-    @dispatch
-    def add(x: float, y: float) -> float:
-        return x + y
-
-    @dispatch
-    def add(x: str, y: str) -> str:  # noqa: F811 - another signature
-        return x + y
-
-    return {"add": add}
+    names = {"dispatch": dispatch}
+    exec(SIGNATURES, names)  # noqa: S102 - two functions of one name
+    return names
 
 
 def _brought(pf: Any) -> Any:  # noqa: ANN401 - a module
-    @pf.impl("python_add", "native")
+    @pf.impl("python_add", "native")  # type: ignore[untyped-decorator]
     def add(x: float, y: float) -> float:
         return x + y
 

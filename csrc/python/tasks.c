@@ -1,5 +1,5 @@
-/* Scopes that follow Python's contexts (contextvars), and so its tasks: from CPython 3.14 on, in the
- * main interpreter.
+/* Scopes that follow Python's contexts (contextvars), and so its tasks: from CPython 3.14 on, in
+ * the main interpreter.
  *
  * A context in which Python has opened scopes has a box, as the value of a context variable. While
  * a thread is in that context the thread has its scopes, while it isn't the box keeps them. All
@@ -242,9 +242,7 @@ static void end_away(const void *context, pd_scope number) {
 
 /* ---- Functions of the Python module ---- */
 
-static bool follows(PyObject *module) {
-  return followed && PyModule_GetState(module) == followed;
-}
+static bool follows(PyObject *module) { return followed && PyModule_GetState(module) == followed; }
 
 static PyObject *current_place(const place *in) {
   return in ? PyLong_FromVoidPtr((void *)(uintptr_t)in->context)

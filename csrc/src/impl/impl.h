@@ -63,7 +63,8 @@ struct pd__family {
 
 /* Writes "pow.c:3 in libpow.so", or the parts of it that are known. Needs no lock. */
 #define PD__RECORD_PLACE_SIZE 420
-const char *pd__impl_place(const pd_op_def *def, const pd_module *module, char out[PD__RECORD_PLACE_SIZE]);
+const char *pd__impl_place(const pd_op_def *def, const pd_module *module,
+                           char out[PD__RECORD_PLACE_SIZE]);
 
 /* Checks a record by itself. Needs no lock. */
 pd_status pd__impl_check(const pd_op_def *def, pd_error *err);

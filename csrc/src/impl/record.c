@@ -14,7 +14,8 @@ static uint64_t arrivals;
 const char *pd__impl_place(const pd_op_def *def, const pd_module *module,
                            char out[PD__RECORD_PLACE_SIZE]) {
   out[0] = '\0';
-  if (def->file) pd__append(out, PD__RECORD_PLACE_SIZE, "%s:%u", pd__tail(def->file, 160), def->line);
+  if (def->file)
+    pd__append(out, PD__RECORD_PLACE_SIZE, "%s:%u", pd__tail(def->file, 160), def->line);
   if (module)
     pd__append(out, PD__RECORD_PLACE_SIZE, "%sin %s", *out ? " " : "", pd__tail(module->path, 160));
   return out;
