@@ -34,7 +34,7 @@ class Brought(NamedTuple):
     number: int
     function: Callable[..., Any]
     signature: Signature
-    identity: tuple[Any, ...]
+    identity: tuple[str, str, str]
     """Where it is from: the same again replaces it."""
     kept: list[Any]
     """What C uses while the function is registered."""
@@ -82,6 +82,11 @@ def _place_of(function: Callable[..., Any]) -> tuple[str, int]:
         file, line = caller(1)
         return os.fsdecode(file), line
     return code.co_filename, code.co_firstlineno
+
+
+def _identity_of(function: Callable[..., Any]) -> tuple[str, str, str]:
+    module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+    return module or "", name or repr(function), _place_of(function)[0]
 
 
 def _usable_in_c(usable: Callable[[], object], kept: list[Any]) -> Any:
@@ -135,8 +140,7 @@ def _register(
     definition.about.arrays = optional("arrays", about["arrays"])
     err, out = new_error(), ffi.new("pd_impl *")
     expect(lib.pd_impl_register(definition, out, err), err)
-    identity = (function.__module__, getattr(function, "__qualname__", ""), file)
-    return Brought(out[0], function, signature, identity, kept)
+    return Brought(out[0], function, signature, _identity_of(function), kept)
 
 
 def _add(brought: Brought, key: tuple[str, str, str]) -> None:
@@ -159,11 +163,7 @@ def _bring(
     """Register; the same function from the same place, as of a notebook's cell, replaces itself."""
     key = (operation, signature.text, name)
     former = _by_key.get(key)
-    identity = (
-        getattr(function, "__module__", None),
-        getattr(function, "__qualname__", ""),
-        _place_of(function)[0],
-    )
+    identity = _identity_of(function)
     if former and former.identity == identity:
         remove(operation, name, signature.text)
     elif former:

@@ -258,6 +258,10 @@ class Op:
         texts = ", ".join(each.text for each in self._signatures)
         return f"<Op {self._name}: {texts}>"
 
+    def __reduce__(self) -> tuple[Callable[[str], Op], tuple[str]]:
+        """Pickle the name: another process has operations of its own."""
+        return op, (self._name,)
+
     # ---- Calls ----
 
     def __call__(self, /, *arguments: Any) -> Any:
@@ -312,7 +316,9 @@ class Op:
         info = signature.choose()
         brought = by_number.get(info.number)
         function = brought.function if brought else signature.function()
-        if not function:
+        if not function:  # its module is leaving
+            if _revision[0] != self._seen:
+                return self(*arguments)
             self._raise_undefined()
         if self._counts is not None:
             self._counts[to_text(info.name)] += 1

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import array
 import contextlib
+import copy
 import ctypes
 import math
+import pickle
 import threading
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 from typing import Optional, Union
@@ -387,6 +390,18 @@ def test_an_exception_of_an_implementation_reaches_the_caller(brought):
     for _ in range(2):
         with pytest.raises(OverflowError, match="mine"):
             pf.op("failing")(1.0)
+
+
+def test_an_operation_is_pickled_by_its_name(power):
+    assert pickle.loads(pickle.dumps(power)) is power  # noqa: S301 - our own
+    assert copy.deepcopy(power) is power
+
+
+def test_a_callable_that_is_no_function_implements_an_operation(power, brought):
+    brought("pow", "builtin", signature="double (double, double)", rank=5)(math.pow)
+    assert power(2.0, 5.0) == 32
+    brought("pow", "partial", signature="double (double, double)", rank=6)(partial(max, 100.0))
+    assert power(2.0, 5.0) == 100
 
 
 def test_calls_are_counted_on_request(power, brought):
