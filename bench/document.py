@@ -45,9 +45,9 @@ def sections(results: Results) -> dict[str, str]:
     }
 
 
-def filled(document: str, results: Results) -> str:
-    """Return a document with its parts replaced."""
-    for name, text in sections(results).items():
+def filled(document: str, parts: dict[str, str]) -> str:
+    """Return a document with these parts replaced."""
+    for name, text in parts.items():
         begin, end = f"<!-- bench {name} -->", f"<!-- end of {name} -->"
         before, begins, rest = document.partition(begin)
         _, ends, after = rest.partition(end)
@@ -57,6 +57,11 @@ def filled(document: str, results: Results) -> str:
     return document
 
 
+def put(path: Path, parts: dict[str, str]) -> None:
+    """Update parts of a document."""
+    path.write_text(filled(path.read_text("utf-8"), parts), "utf-8")
+
+
 def write(path: Path, results: Results) -> None:
-    """Update a document."""
-    path.write_text(filled(path.read_text("utf-8"), results), "utf-8")
+    """Update a document with results of the whole bench."""
+    put(path, sections(results))

@@ -76,9 +76,9 @@ def own_version() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def environment(version: str, python: Path) -> Path:
+def environment(name: str, python: Path, packages: tuple[str, ...] = PACKAGES) -> Path:
     """Return the Python of an environment with this package, installed as users install it."""
-    home = BUILD / f"python-{version}"
+    home = BUILD / f"python-{name}"
     stamp = home / "stamp"
     parts = [ROOT / name for name in ("csrc", "setup.py", "build_ffi.py", "pyproject.toml")]
     key = fingerprint(python, *parts, *sorted((ROOT / "paddle_flags").rglob("*.py")))
@@ -86,7 +86,7 @@ def environment(version: str, python: Path) -> Path:
         copy = BUILD / "source"
         output(sys.executable, ROOT / "tools" / "copy_tree.py", copy)
         output(python, "-m", "venv", "--clear", home)
-        output(home / "bin" / "python", "-m", "pip", "install", "--quiet", copy, *PACKAGES)
+        output(home / "bin" / "python", "-m", "pip", "install", "--quiet", copy, *packages)
         shutil.rmtree(copy)
         stamp.write_text(key)
     return home / "bin" / "python"

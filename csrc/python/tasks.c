@@ -40,6 +40,14 @@ static struct {
 static fast_state *followed; /* of the main interpreter; NULL: contexts aren't followed */
 static int watcher;
 static box *boxes;
+static size_t dropped; /* places, so far */
+
+/* Saves a look-up at each switch. Valid as long as no place was dropped. */
+static _Thread_local struct {
+  PyThreadState *of;
+  size_t dropped;
+  place *found;
+} latest;
 
 /* For the boxes, which the GIL guards where there is one. Nothing is released in between. */
 #ifdef Py_GIL_DISABLED
@@ -93,6 +101,7 @@ static PyObject *make_box(const void *context, pd_scope_context *begins) {
 
 static void drop_place(PyObject *capsule) {
   place *gone = PyCapsule_GetPointer(capsule, NULL);
+  __atomic_add_fetch(&dropped, 1, __ATOMIC_RELAXED);
   Py_XDECREF(gone->capsule);
   pd_scope_release(gone->shared);
   free(gone);
@@ -108,12 +117,23 @@ static place *add_place(PyObject *dict, PyObject *key) {
 }
 
 /* Returns NULL if memory is out, or the thread is ending. */
-static place *here(void) {
+static place *find_place(void) {
   PyObject *dict = PyThreadState_GetDict();
   PyObject *found = dict ? fast_get(dict, followed->scopes) : NULL;
   if (!found) return dict ? add_place(dict, followed->scopes) : NULL;
   Py_DECREF(found); /* the dict has it */
   return PyCapsule_GetPointer(found, NULL);
+}
+
+static place *here(void) {
+  PyThreadState *thread = PyThreadState_Get();
+  size_t now = __atomic_load_n(&dropped, __ATOMIC_RELAXED);
+  if (latest.of != thread || latest.dropped != now || !latest.found) {
+    latest.of = thread;
+    latest.dropped = now;
+    latest.found = find_place();
+  }
+  return latest.found;
 }
 
 /* Sets the variable in the current context. Steals the reference to `capsule`; NULL: no box. */

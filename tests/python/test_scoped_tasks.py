@@ -195,14 +195,12 @@ def test_a_scope_that_another_task_ends_ends_where_it_was_opened(native):
     async def numbers():
         with scoped(8):
             yield 1
-            yield 2
 
     async def consumer(made, others_turn, mine):
-        assert await anext(made) == 1
-        inherits = contextvars.copy_context()
+        assert await made.__anext__() == 1
         others_turn.set()
         await mine.wait()
-        return both(native), inherits.run(both, native)
+        return both(native)
 
     async def main():
         made, others_turn, mine = numbers(), asyncio.Event(), asyncio.Event()
@@ -213,7 +211,7 @@ def test_a_scope_that_another_task_ends_ends_where_it_was_opened(native):
         mine.set()
         return await task
 
-    assert asyncio.run(main())[0] == 6
+    assert asyncio.run(main()) == 6
     assert not any_scope_has_a_value()
 
 
@@ -352,9 +350,9 @@ def test_a_forked_child_goes_on_in_its_contexts(native):
             if child == 0:
                 seen = both(native), contextvars.Context().run(both, native)
                 os._exit(0 if seen == (9, 6) else 1)
-            return os.waitpid(child, 0)[1]
+            return child
 
-    assert asyncio.run(main()) == 0
+    assert os.waitpid(asyncio.run(main()), 0)[1] == 0
 
 
 BEGIN = """
@@ -400,7 +398,7 @@ with pf.scoped(level=3):
 INNER = """
 import _interpreters
 inner = _interpreters.create("legacy")
-text = f"import sys; sys.path[:] = {sys.path}" + chr(10) + BEGIN.replace("pf.define", "pf.FLAGS.get")
+text = f"import sys; sys.path[:] = {sys.path}" + chr(10) + BEGIN
 failed = _interpreters.run_string(inner, text + '''
 try:
     asyncio.run(work())
