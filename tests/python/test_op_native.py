@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 BEGIN = """#include <pd_flags.h>
 struct whole { int x; };
+typedef struct far *far_pointer;
+typedef double *row;
+typedef double (*function)(double);
+union either { int x; };
 static double good(double x, double y) { return x + y; }
 static float bad(float x) { return x; }
 PD_DEFINE_OP(power, double, (double, double), good, "x to the power of y");
@@ -48,7 +52,7 @@ WRONG = {
     **{
         what: (
             (
-                f"static void take({what} w) {{ (void)w; }}\n"
+                f"void take({what});\n"
                 f'PD_DEFINE_OP(take, void, ({what}), take, "Help");'
             ),
             "",
@@ -60,6 +64,13 @@ WRONG = {
             "volatile int *",
             "long double *",
             "_Complex double",
+            "row *",
+            "far_pointer *",
+            "function",
+            "function *",
+            "union either *",
+            "volatile struct whole *",
+            "double (*)[3]",
         )
     },
     "long double": (
@@ -108,10 +119,10 @@ def test_operations_of_the_right_type_compile_without_warnings(
 ) -> None:
     right = BEGIN + "PD_IMPL(power, fast, good, .rank = 1);\nPD_IMPL(power, plain, good);\n"
     assert compiled(tmp_path, compiler, suffix, right) == ""
-    takes = "struct far *, const struct far *, enum how, enum how *, double *__restrict"
-    others = f"""struct far; enum how {{ ONE }};
-static void take(struct far *a, const struct far *b, enum how c, enum how *d, double *__restrict e)
-{{ (void)a, (void)b, (void)c, (void)d, (void)e; }}
+    takes = "far_pointer, const struct far *, enum how, enum how *, double *__restrict, wchar_t"
+    others = f"""#include <wchar.h>
+enum how {{ ONE }};
+void take({takes});
 PD_DEFINE_OP(take, void, ({takes}), take, "Help", .arrays = "f32[n]");
 PD_DEFINE_SCOPED_OP(once, void, ({takes}), take, "Help");
 """

@@ -82,52 +82,56 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
 /* An integer type by size and sign: PD_CODE_INT8 and those after it. */
 #define PD__INTEGER_CODE(U) \
   ((sizeof(U) == 1 ? 4 : sizeof(U) == 2 ? 6 : sizeof(U) == 4 ? 8 : 10) + ((U)-1 > (U)0))
-#define PD__CODE_IF(T, U, to, code) PD__SAME(T, U to) * (code) +
-#define PD__INTEGER_IF(T, U, to) PD__CODE_IF(T, U, to, PD__INTEGER_CODE(U))
-#define PD__KNOWN_CODE(T, to)                                                  \
-  (PD__CODE_IF(T, void, to, 1) PD__CODE_IF(T, _Bool, to, 2) PD__CODE_IF(T, char, to, 3) \
-   PD__INTEGER_IF(T, signed char, to) PD__INTEGER_IF(T, unsigned char, to)     \
-   PD__INTEGER_IF(T, short, to) PD__INTEGER_IF(T, unsigned short, to)          \
-   PD__INTEGER_IF(T, int, to) PD__INTEGER_IF(T, unsigned, to)                  \
-   PD__INTEGER_IF(T, long, to) PD__INTEGER_IF(T, unsigned long, to)            \
-   PD__INTEGER_IF(T, long long, to) PD__INTEGER_IF(T, unsigned long long, to)  \
-   PD__CODE_IF(T, float, to, 12) PD__CODE_IF(T, double, to, 13) 0)
-#define PD__LISTED_CODE(T)                                                     \
-  (PD__KNOWN_CODE(T, ) +                                                       \
-   (PD__KNOWN_CODE(T, *) ? PD__KNOWN_CODE(T, *) + PD_CODE_POINTER : 0) +       \
-   (PD__KNOWN_CODE(T, const *) ? PD__KNOWN_CODE(T, const *) + PD_CODE_CONST_POINTER : 0))
-/* Any other pointer is to a struct, and `1 ? pointer : (void *)1` is void *, or const void * if
- * that struct is const. The same of what isn't a pointer doesn't compile. */
-#define PD__OTHER_POINTER(T)                                                   \
-  __builtin_choose_expr(PD__LISTED_CODE(T), (struct pd__listed *)1, (T)0)
-#define PD__OTHER_CODE(T)                                                      \
-  (PD_CODE_STRUCT +                                                            \
-   (PD__SAME(__typeof__(1 ? PD__OTHER_POINTER(T) : (void *)1), const void *)   \
-        ? PD_CODE_CONST_POINTER : PD_CODE_POINTER))
+#define PD__CODE_IF(T, U, code) PD__SAME(T, U) * (code) +
+#define PD__INTEGER_IF(T, U) PD__CODE_IF(T, U, PD__INTEGER_CODE(U))
+#define PD__PLAIN_CODE(T)                                                      \
+  (PD__CODE_IF(T, void, 1) PD__CODE_IF(T, _Bool, 2) PD__CODE_IF(T, char, 3)    \
+   PD__INTEGER_IF(T, signed char) PD__INTEGER_IF(T, unsigned char)             \
+   PD__INTEGER_IF(T, short) PD__INTEGER_IF(T, unsigned short)                  \
+   PD__INTEGER_IF(T, int) PD__INTEGER_IF(T, unsigned)                          \
+   PD__INTEGER_IF(T, long) PD__INTEGER_IF(T, unsigned long)                    \
+   PD__INTEGER_IF(T, long long) PD__INTEGER_IF(T, unsigned long long)          \
+   PD__CODE_IF(T, float, 12) PD__CODE_IF(T, double, 13) 0)
 
-/* Pointers to pointers, to functions and to other numbers aren't pointers to structs. gcc can't
- * look behind a pointer to a struct that isn't complete, only at the text: a typedef hides them. */
-#define PD__OP_WRONG(text)                                                     \
-  text ": expected void, bool, char, integers, float, double, or pointers to these or to structs"
+/* All else must be a pointer: casting 0 to it, or dereferencing that, doesn't compile otherwise. */
+struct pd__any { char unused; };
+#define PD__OTHER(T) __builtin_choose_expr(PD__PLAIN_CODE(T), (struct pd__any *)1, (T)0)
+#define PD__POINTER_IF(U, code)                                                \
+  U *: PD_CODE_POINTER + (code), const U *: PD_CODE_CONST_POINTER + (code),
+#define PD__POINTER_TO_INTEGER_IF(U) PD__POINTER_IF(U, PD__INTEGER_CODE(U))
+#define PD__POINTER_CODE(T)                                                    \
+  _Generic(PD__OTHER(T), PD__POINTER_IF(void, 1) PD__POINTER_IF(_Bool, 2) PD__POINTER_IF(char, 3) \
+           PD__POINTER_TO_INTEGER_IF(signed char) PD__POINTER_TO_INTEGER_IF(unsigned char) \
+           PD__POINTER_TO_INTEGER_IF(short) PD__POINTER_TO_INTEGER_IF(unsigned short) \
+           PD__POINTER_TO_INTEGER_IF(int) PD__POINTER_TO_INTEGER_IF(unsigned)  \
+           PD__POINTER_TO_INTEGER_IF(long) PD__POINTER_TO_INTEGER_IF(unsigned long) \
+           PD__POINTER_TO_INTEGER_IF(long long) PD__POINTER_TO_INTEGER_IF(unsigned long long) \
+           PD__POINTER_IF(float, 12) PD__POINTER_IF(double, 13) default: 0)
+
+/* All other pointers must be to structs, which needn't be complete: gcc has an attribute that takes
+ * nothing else, clang a builtin. `1 ? pointer : (void *)1` is void *, const void * if the struct is
+ * const, and another type if it is volatile. */
 #ifdef __clang__
-struct pd__listed { char unused; };
-#define PD__IS_STRUCT(T) (__builtin_classify_type(*PD__OTHER_POINTER(T)) >= 12)
-#define PD__CODE(T)                                                            \
-  __extension__(PD__LISTED_CODE(T)   ? PD__LISTED_CODE(T)                       \
-                : PD__IS_STRUCT(T) ? PD__OTHER_CODE(T)                          \
-                                   : sizeof(char[PD__IS_STRUCT(T) ? 1 : -1]))
-#define PD__OP_TYPES(text, types)
+#define PD__POINTS_TO_STRUCT(pointer) (__builtin_classify_type(*(pointer)) == 12)
 #else
-#define PD__CODE(T) __extension__(PD__LISTED_CODE(T) ? PD__LISTED_CODE(T) : PD__OTHER_CODE(T))
-#define PD__LACKS(types, what) !__builtin_strstr(types, what)
-#define PD__OP_TYPES(text, types)                                              \
-  __extension__ _Static_assert(                                                \
-      PD__LACKS(types, "**") && PD__LACKS(types, "* *") && PD__LACKS(types, "*const *") && \
-          PD__LACKS(types, "* const *") && PD__LACKS(types, "(*") &&           \
-          PD__LACKS(types, "volatile") && PD__LACKS(types, "long double") &&   \
-          PD__LACKS(types, "_Complex") && PD__LACKS(types, "__int128"),        \
-      PD__OP_WRONG(text));
+#define PD__POINTS_TO_STRUCT(pointer)                                          \
+  !PD__SAME(__typeof__(*(pointer)) __attribute__((designated_init)), int)
 #endif
+#define PD__OTHER_POINTER(T)                                                   \
+  __builtin_choose_expr(PD__POINTER_CODE(T), (struct pd__any *)1, PD__OTHER(T))
+#define PD__IS_GENERALLY(T, U) PD__SAME(__typeof__(1 ? PD__OTHER_POINTER(T) : (void *)1), U)
+#define PD__STRUCT_CODE(T)                                                     \
+  (PD_CODE_STRUCT + (PD__IS_GENERALLY(T, void *) ? PD_CODE_POINTER : PD_CODE_CONST_POINTER))
+#define PD__TAKES(T)                                                           \
+  (PD__POINTS_TO_STRUCT(PD__OTHER_POINTER(T)) &&                               \
+   (PD__IS_GENERALLY(T, void *) || PD__IS_GENERALLY(T, const void *)))
+#define PD__REFUSE_UNLESS(condition)                                           \
+  (0 & (int)sizeof(struct { int an_operation_cannot_take_this_type : (condition) ? 1 : -1; }))
+#define PD__CODE(T)                                                            \
+  __extension__((PD__PLAIN_CODE(T)     ? PD__PLAIN_CODE(T)                     \
+                 : PD__POINTER_CODE(T) ? PD__POINTER_CODE(T)                   \
+                                       : PD__STRUCT_CODE(T)) |                 \
+                PD__REFUSE_UNLESS(PD__TAKES(T)))
 
 /* `type` is a variable of the operation's type. */
 #define PD__OP_CHECK(type, text, function, what)                               \
@@ -142,7 +146,8 @@ struct pd__listed { char unused; };
  * is "<identifier>", and `text` the name of the operation. */
 #define PD__OP_BEGIN PD__BEGIN_C _Pragma("GCC diagnostic push")                \
   _Pragma("GCC diagnostic ignored \"-Wpedantic\"")                             \
-  _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
+  _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")             \
+  _Pragma("GCC diagnostic ignored \"-Wattributes\"")
 #define PD__OP_END _Pragma("GCC diagnostic pop") PD__END_C
 #define PD__OP_SIGNATURE(id, word)                                             \
   extern const pd_op_signature pd__signature_##id PD__SYMBOL("pd_op_signature_" word)
@@ -166,7 +171,6 @@ struct pd__listed { char unused; };
 
 /* The help text and `.arrays` come last, as in pd_op_about. */
 #define PD__OP_RECORD(kind_, id, text, result, params, own, scoped_, slot_, ...) \
-  PD__OP_TYPES(text, #result " " #params)                                      \
   const pd_op_signature pd__signature_##id = {                                 \
       text, #result " " #params, {PD__CODES(result, params), 0}};              \
   __extension__ static const pd_op_def pd__def_##id = {                        \

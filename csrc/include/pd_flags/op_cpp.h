@@ -11,7 +11,7 @@ constexpr uint8_t integer_code(size_t size, bool is_signed) {
 
 template <class T, bool is_enum>
 struct unlisted_code {
-  static constexpr uint8_t value = __is_class(T) || __is_union(T) ? PD_CODE_STRUCT : 0;
+  static constexpr uint8_t value = __is_class(T) ? PD_CODE_STRUCT : 0;
 };
 template <class T>
 struct unlisted_code<T, true> {
@@ -22,6 +22,10 @@ struct unlisted_code<T, true> {
 /* 0 for a type that has no code. Classes may be incomplete. */
 template <class T>
 struct plain_code : unlisted_code<T, __is_enum(T)> {};
+template <class T>
+struct plain_code<volatile T> {
+  static constexpr uint8_t value = 0;
+};
 #define PD__PLAIN_CODE(type, code)                                             \
   template <>                                                                  \
   struct plain_code<type> {                                                    \
@@ -39,6 +43,9 @@ PD__PLAIN_INTEGER(int)
 PD__PLAIN_INTEGER(long)
 __extension__ PD__PLAIN_CODE(signed long long, integer_code(8, true))
 __extension__ PD__PLAIN_CODE(unsigned long long, integer_code(8, false))
+PD__PLAIN_CODE(wchar_t, integer_code(sizeof(wchar_t), static_cast<wchar_t>(-1) < 0))
+PD__PLAIN_CODE(char16_t, PD_CODE_UINT16)
+PD__PLAIN_CODE(char32_t, PD_CODE_UINT32)
 PD__PLAIN_CODE(float, PD_CODE_FLOAT)
 PD__PLAIN_CODE(double, PD_CODE_DOUBLE)
 #undef PD__PLAIN_INTEGER
@@ -90,7 +97,6 @@ char op_fits(...);
   static_assert(                                                               \
       sizeof(::pd::detail::op_fits<decltype(type)>(function)) == 2,            \
       text ": " what " is of another type than the operation")
-#define PD__OP_TYPES(text, types)
 #define PD__OP_FUNCTION(...) (void (*)(void))__VA_ARGS__
 
 #endif /* PD_FLAGS_OP_CPP_H */
