@@ -397,3 +397,52 @@ TEST(candidates_that_are_registered_are_many) {
   set("name1999,*");
   RUNS(11);
 }
+
+static double numbered_one(double x, double y) { return x * 0 + y * 0 + 21; }
+static double numbered_two(double x, double y) { return x * 0 + y * 0 + 22; }
+static double numbered_three(double x, double y) { return x * 0 + y * 0 + 23; }
+static const char *luckless;
+static const char *has_luck(void) { return luckless; }
+
+static pd_impl add(const char *name, int32_t rank, calls *function, bool needs_luck) {
+  pd_impl number;
+  pd_op_def def = implementation(name, rank);
+  def.choice.function = (void (*)(void))function;
+  if (needs_luck) def.choice.usable = has_luck;
+  CHECK_OK(pd_impl_register(&def, &number, &err));
+  return number;
+}
+
+TEST(each_arrival_and_departure_leaves_the_best_of_those_that_are_there) {
+  pd_op *op;
+  load_module("op_native");
+  pd_impl one = add("one", 1, numbered_one, false);
+  RUNS(21);
+  pd_impl three = add("three", 3, numbered_three, false);
+  RUNS(23);
+  pd_impl two = add("two", 2, numbered_two, false);
+  RUNS(23);
+  CHECK_OK(pd_impl_unregister(three, &err));
+  RUNS(22);
+  set("one,*");
+  RUNS(21);
+  three = add("three", 3, numbered_three, true);
+  RUNS(21);
+  CHECK_OK(pd_impl_unregister(one, &err));
+  RUNS(23);
+  luckless = "out of luck";
+  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
+  CHECK_OK(pd_op_check_again(op, &err));
+  RUNS(22);
+  one = add("one", 1, numbered_one, true);
+  RUNS(22);
+  luckless = NULL;
+  CHECK_OK(pd_op_check_again(op, &err));
+  RUNS(21);
+  CHECK_OK(pd_impl_unregister(one, &err));
+  CHECK_OK(pd_impl_unregister(two, &err));
+  CHECK_OK(pd_impl_unregister(three, &err));
+  RUNS(NATIVE);
+  add("late", 0, numbered_one, false);
+  RUNS(NATIVE);
+}

@@ -6,13 +6,9 @@
 #include "../registry/hook.h"
 #include "impl.h"
 
-static pd__impl *find_candidate(const pd__op *op, uint64_t number) {
-  pd__impl *each = op->candidates;
-  while (each && each->number != number) each = each->next_candidate;
-  return each;
-}
-
 static void answer(pd__impl *impl, const char *why) {
+  if (impl->missed || impl == impl->op->winner) impl->op->seen = NULL;
+  impl->missed = false;
   impl->asked = true;
   impl->asking = false;
   impl->why = why ? pd__intern(why) : NULL;
@@ -24,21 +20,22 @@ static void answer(pd__impl *impl, const char *why) {
 typedef struct question {
   pd__operation *operation;
   pd__op *op;
-  uint64_t number; /* of the candidate, which may leave meanwhile */
+  const char *name; /* of the candidate, which may leave meanwhile */
+  uint64_t number;
   const char *why;
 } question;
 
 /* Also if an exception or the end of the thread has interrupted it. */
 static void end_question(question *of) {
   pd__operation_lock(of->operation);
-  pd__impl *impl = find_candidate(of->op, of->number);
+  pd__impl *impl = pd__impl_find(of->op, of->name, of->number);
   if (impl) answer(impl, of->why);
 }
 
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
   question asked __attribute__((cleanup(end_question))) = {
-      operation, op, impl->number, "the question whether it can run here was interrupted"};
+      operation, op, impl->name, impl->number, "the question whether it can run here was interrupted"};
   impl->asking = true;
   pd__operation_unlock(operation);
   PD__IN_HOOK();
@@ -71,13 +68,13 @@ void pd__impl_keep(pd__operation *operation, pd__op *op, const pd__impl *impl) {
   pd_module *module = impl->module;
   uint32_t generation = module->generation;
   uint64_t number = impl->number;
-  const char *path = module->path;
+  const char *path = module->path, *name = impl->name;
   uintptr_t low = module->low, high = module->high;
   pd__operation_unlock(operation);
   const void *reference = pd__platform_hold(path, low, high); /* never given back */
   pd__operation_lock(operation);
   if (reference && module->generation == generation) module->kept = true;
-  pd__impl *found = reference ? NULL : find_candidate(op, number);
+  pd__impl *found = reference ? NULL : pd__impl_find(op, name, number);
   if (found) answer(found, "its module is leaving");
 }
 

@@ -20,21 +20,49 @@ static bool is_better(const pd__impl *a, size_t a_place, const pd__impl *b, size
   return a->number < b->number;
 }
 
+typedef struct best {
+  pd__impl *found, *native;
+  size_t place; /* of `found` */
+} best;
+
+static void compare(best *of, pd__impl *first, const char *list, bool foreign_too) {
+  for (pd__impl *each = first; each; each = each->next_candidate) {
+    bool named;
+    if (pd__is_foreign(each) && !foreign_too) continue;
+    if (each->def->kind == PD_KIND_OP && !of->native) of->native = each;
+    each->missed |= each->asking;
+    size_t place = pd__is_usable(each) ? pd__preference_of(list, each->name, &named) : 0;
+    if (place == 0 || !is_better(each, place, of->found, of->place)) continue;
+    of->found = each;
+    of->place = place;
+  }
+}
+
 /* Returns NULL if there is no candidate. Where the list leaves none, the native one runs: a slot is
  * never empty. */
 static pd__impl *best_of(const pd__op *op, const char *list, bool foreign_too) {
-  pd__impl *best = NULL, *native = NULL;
-  size_t best_place = 0;
-  for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
-    bool named;
-    if (pd__is_foreign(each) && !foreign_too) continue;
-    if (each->def->kind == PD_KIND_OP && !native) native = each;
-    size_t place = pd__is_usable(each) ? pd__preference_of(list, each->name, &named) : 0;
-    if (place == 0 || !is_better(each, place, best, best_place)) continue;
-    best = each;
-    best_place = place;
+  best of = {0};
+  compare(&of, op->candidates, list, foreign_too);
+  return of.found ? of.found : of.native;
+}
+
+/* The same for the list of the process. If only candidates have come since the last choice, it
+ * compares the winner with them. */
+static pd__impl *best_now(pd__op *op) {
+  const char *list = list_of(op->family);
+  bool again = op->seen && op->chosen_from == list, named;
+  best of = {0};
+  if (again) {
+    bool counts = op->winner && pd__is_usable(op->winner);
+    of.place = counts ? pd__preference_of(list, op->winner->name, &named) : 0;
+    of.found = of.place > 0 ? op->winner : NULL;
+    of.native = op->native;
   }
-  return best ? best : native;
+  compare(&of, again ? op->seen->next_candidate : op->candidates, list, false);
+  op->native = of.native;
+  op->chosen_from = list;
+  if (!again) op->seen = NULL;
+  return of.found ? of.found : of.native;
 }
 
 /* ---- Choosing ---- */
@@ -50,7 +78,7 @@ static bool reaches_all(const pd__op *op, const pd__impl *best) {
 /* Everything is looked up again after the lock was released. Returns the best for modules. */
 static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view *view) {
   for (;;) {
-    pd__impl *best = best_of(op, view ? view->list : list_of(op->family), false);
+    pd__impl *best = view ? best_of(op, view->list, false) : best_now(op);
     bool native = best && best->why; /* nothing else is left */
     if (best && !best->asked && !best->asking) {
       pd__impl_ask(operation, op, best);
@@ -120,6 +148,7 @@ static void let_find(pd__op *op, const pd_op_def *def) {
 static void publish(pd__op *op, pd__impl *best) {
   bool everywhere = reaches_all(op, best);
   op->winner = best;
+  op->seen = op->last_candidate;
   for (const pd__impl *slot = op->slots; slot; slot = slot->next_slot) {
     bool reaches = best && (everywhere || slot->module == best->module);
     if (slot->def->scoped) let_find(op, slot->def);

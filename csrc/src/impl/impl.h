@@ -22,8 +22,9 @@ typedef struct pd__impl {
   const char *why;   /* it isn't usable: interned; NULL: it is */
   bool asked;        /* `why` is known */
   bool asking;       /* another thread asks */
-  bool registered;   /* at run time */
-  struct pd__impl *next_candidate, *next_slot;
+  bool missed;       /* a choice was made meanwhile */
+  pd_impl registered; /* its number, if it came at run time; 0: a module's record */
+  struct pd__impl *next_candidate, *previous_candidate, *next_slot;
   struct pd__impl *next_alike; /* candidate whose name has the same bucket (record.c) */
 } pd__impl;
 
@@ -38,9 +39,12 @@ struct pd_op {
   pd__family *family;
   const char *text; /* of the signature; interned */
   uint8_t types[sizeof((pd_op_signature *)0)->types];
-  pd__impl *candidates, **candidates_end; /* in the order of arrival */
+  pd__impl *candidates, *last_candidate; /* in the order of arrival */
   pd__impl *slots;
-  pd__impl *winner;   /* NULL: no module implements the operation */
+  pd__impl *winner;        /* NULL: no module implements the operation */
+  pd__impl *native;        /* the first native candidate when the winner was chosen */
+  pd__impl *seen;          /* the last candidate then; NULL: all must be compared again */
+  const char *chosen_from; /* the list that the winner was chosen from; interned */
   pd__view *views;    /* read without the lock */
   size_t definitions; /* records that define it */
   pd__op *next;       /* of the family */
@@ -76,6 +80,9 @@ pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err);
  * registry uses the records until pd__impls_unlink. */
 bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report);
 void pd__impls_unlink(pd__impl *impls, size_t count);
+
+/* Returns the candidate of that number, whose name is interned; NULL if it has left. */
+pd__impl *pd__impl_find(const pd__op *op, const char *name, uint64_t number);
 
 /* "; it has *0: double (double, double) at pow.c:3, …": the signatures that are defined. */
 void pd__list_signatures(const pd__family *family, char *out, size_t size);

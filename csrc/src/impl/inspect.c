@@ -134,7 +134,7 @@ static bool show_impl(const pd__impl *impl, pd_impl_info *info) {
   info->chosen = impl == impl->op->winner;
   info->why = why_not(impl);
   info->function = impl->def->choice.function;
-  info->number = impl->registered ? impl->number : 0;
+  info->number = impl->registered;
   return info->file && info->why;
 }
 
@@ -164,6 +164,7 @@ pd_status pd__do_op_check_again(pd_op *op, pd_error *err) {
     if (each->asking) continue;
     each->asked = false;
     each->why = NULL;
+    op->seen = NULL;
   }
   pd__family_choose(&operation, op->family);
   return pd__operation_return(&operation, PD_OK);

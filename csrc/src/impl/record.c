@@ -166,7 +166,6 @@ static pd__op *find_op(pd__family *family, const pd_op_signature *of) {
   pd__op *op = pd__forever(sizeof *op);
   if (!op) return NULL;
   *op = (pd__op){.family = family, .text = pd__intern(of->text)};
-  op->candidates_end = &op->candidates;
   memcpy(op->types, of->types, sizeof op->types);
   if (!op->text) return NULL;
   return *at = op;
@@ -188,6 +187,12 @@ static void enter_bucket(pd__impl *impl, const pd__op *op) {
   while (*at) at = &(*at)->next_alike; /* an earlier one comes first */
   impl->next_alike = NULL;
   *at = impl;
+}
+
+pd__impl *pd__impl_find(const pd__op *op, const char *name, uint64_t number) {
+  pd__impl *each = bucket_count ? *bucket_of(op, name) : NULL;
+  while (each && each->number != number) each = each->next_alike;
+  return each;
 }
 
 /* Makes room for one more. Returns false if memory is out. */
@@ -258,6 +263,12 @@ static void link_slot(pd__impl *impl) {
   impl->op->slots = impl;
 }
 
+static void link_candidate(pd__impl *impl, pd__op *op) {
+  impl->previous_candidate = op->last_candidate;
+  *(op->last_candidate ? &op->last_candidate->next_candidate : &op->candidates) = impl;
+  op->last_candidate = impl;
+}
+
 static pd_status link_one(pd__impl *impl, pd_error *err) {
   const pd_op_def *def = impl->def;
   pd__family *family = find_family(def->signature->name);
@@ -269,8 +280,7 @@ static pd_status link_one(pd__impl *impl, pd_error *err) {
     if (status != PD_OK) return status;
     enter_bucket(impl, op);
     bucket_used++;
-    *op->candidates_end = impl;
-    op->candidates_end = &impl->next_candidate;
+    link_candidate(impl, op);
   }
   impl->op = op;
   if (def->slot) link_slot(impl);
@@ -361,12 +371,13 @@ static void unlink_slot(pd__impl *impl) {
 
 static void unlink_candidate(pd__impl *impl) {
   pd__op *op = impl->op;
-  pd__impl **at = &op->candidates;
+  pd__impl *before = impl->previous_candidate, *after = impl->next_candidate;
   bool named = false;
   leave_bucket(impl);
-  while (*at != impl) at = &(*at)->next_candidate;
-  *at = impl->next_candidate;
-  if (!*at) op->candidates_end = at;
+  *(before ? &before->next_candidate : &op->candidates) = after;
+  *(after ? &after->previous_candidate : &op->last_candidate) = before;
+  if (op->seen == impl) op->seen = before;
+  if (impl == op->winner || impl == op->native) op->seen = NULL;
   if (op->winner != impl) return;
   op->winner = NULL;
   pd_flag *flag = pd__cell_flag(&op->family->cell);

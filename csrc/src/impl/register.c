@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/numbered.h"
 #include "../base/sized.h"
 #include "../base/text.h"
 #include "impl.h"
@@ -13,10 +14,9 @@ typedef struct registered {
   pd_op_def def;
   pd_op_signature signature;
   pd_module *modules[USED]; /* of its function, its slot and `usable`; NULL for none */
-  struct registered *next;
 } registered;
 
-static registered *all;
+static pd__numbered all;
 
 /* ---- Registering ---- */
 
@@ -66,56 +66,52 @@ pd_status pd__do_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
     made->modules[i] = pd__module_register(address_of(def, i));
   }
-  made->impl =
-      (pd__impl){.def = &made->def, .module = made->modules[imports ? 1 : 0], .registered = true};
+  made->impl = (pd__impl){.def = &made->def, .module = made->modules[imports ? 1 : 0]};
   PD__LOCKED_OPERATION(operation);
   pd__report report = {.first = err};
-  if (!store_texts(made)) pd__report_memory(&report);
-  if (report.status != PD_OK || !pd__impls_link(&made->impl, 1, &report)) {
+  pd_impl number = store_texts(made) ? pd__numbered_add(&all, made) : 0;
+  if (!number) pd__report_memory(&report);
+  made->impl.registered = number;
+  if (!number || !pd__impls_link(&made->impl, 1, &report)) {
+    if (number) pd__numbered_remove(&all, number);
     let_go(&operation, made);
     free(made);
     return pd__operation_return(&operation, report.status);
   }
-  made->next = all;
-  all = made;
-  if (out) *out = made->impl.number;
+  if (out) *out = number;
   pd__impls_settle(&operation, &report);
   return pd__operation_return(&operation, report.status);
 }
 
 /* ---- Leaving ---- */
 
-static void remove_at(pd__operation *operation, registered **at) {
-  registered *gone = *at;
-  *at = gone->next;
+static void drop(pd__operation *operation, registered *gone) {
+  pd__numbered_remove(&all, gone->impl.registered);
   pd__impls_unlink(&gone->impl, 1);
   let_go(operation, gone);
   free(gone);
 }
 
 pd_status pd__do_impl_unregister(pd_impl impl, pd_error *err) {
-  registered **at = &all;
   PD__LOCKED_OPERATION(operation);
-  while (*at && (*at)->impl.number != impl) at = &(*at)->next;
-  if (!*at) {
+  registered *found = pd__numbered_find(&all, impl);
+  if (!found) {
     pd_status status = pd__fail(err, PD_ERR_ARGUMENT, "there is no registered implementation %llu",
                                 (unsigned long long)impl);
     return pd__operation_return(&operation, status);
   }
   pd__report waiting = {0}; /* of values that the flag has now refused: they wait */
-  remove_at(&operation, at);
+  drop(&operation, found);
   pd__impls_settle(&operation, &waiting);
   return pd__operation_return(&operation, PD_OK);
 }
 
 void pd__impls_leave(pd__operation *operation, const pd_module *module) {
-  for (registered **at = &all; *at;) {
+  pd_impl last = 0;
+  for (registered *each; (each = pd__numbered_after(&all, last));) {
     size_t i = 0;
-    while (i < USED && !pd__module_has(module, address_of(&(*at)->def, i))) i++;
-    if (i < USED) {
-      remove_at(operation, at);
-    } else {
-      at = &(*at)->next;
-    }
+    while (i < USED && !pd__module_has(module, address_of(&each->def, i))) i++;
+    last = each->impl.registered;
+    if (i < USED) drop(operation, each);
   }
 }
