@@ -802,8 +802,9 @@ typedef struct pd_pending_info {
  * PD_ERR_ARGUMENT: it is too big. */
 PD_API pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err);
 
-/* PD_ERR_UNDEFINED: values wait for names that are not defined. Each is an error in `errors` (may be
- * NULL) that suggests the nearest known flag. */
+/* PD_ERR_UNDEFINED: values wait for names that are not defined. PD_ERR_REFUSED: an implementation
+ * that a flag impl.<name> asks for with ! has come and can't run. Each is an error in `errors` (may
+ * be NULL) that suggests the nearest known name, or says why. */
 PD_API pd_status pd_pending_check(pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------

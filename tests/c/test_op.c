@@ -206,6 +206,31 @@ TEST(a_choice_that_has_waited_for_what_can_not_run_is_a_warning) {
   load_module("op_unfit");
   RUNS(NATIVE);
   CHECK(strstr(last_warning, "'unfit' can't run here: double (double, double): the CPU lacks"));
+  CHECK(pd_pending_check(NULL, &err) == PD_ERR_REFUSED);
+  CHECK(strstr(err.message, "'unfit' can't run here: double (double, double): the CPU lacks"));
+  set("*");
+  RUNS(8);
+  CHECK_OK(pd_pending_check(NULL, &err));
+}
+
+TEST(a_command_line_that_may_wait_is_refused_what_has_come_and_can_not_run) {
+  char program[] = "program", value[] = "--impl.pow=unfit!";
+  char *argv[] = {program, value, NULL};
+  int argc = 2;
+  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
+  load_module("op_native");
+  load_module("op_unfit");
+  CHECK(pd_parse_argv(&argc, argv, &options, &err) == PD_ERR_REFUSED);
+  CHECK(strstr(err.message, "'unfit' can't run here: double (double, double): the CPU lacks"));
+  RUNS(8);
+}
+
+TEST(what_stands_before_the_last_choice_may_run_instead) {
+  load_module("op_native");
+  load_module("op_unfit");
+  set("fit,unfit!");
+  RUNS(8);
+  CHECK(pd_flag_set_by_name("impl.pow", "-fit,unfit!", &err) == PD_ERR_REFUSED);
 }
 
 TEST(a_module_whose_implementation_was_chosen_stays_loaded) {
@@ -411,6 +436,26 @@ static pd_impl add(const char *name, int32_t rank, calls *function, bool needs_l
   if (needs_luck) def.choice.usable = has_luck;
   CHECK_OK(pd_impl_register(&def, &number, &err));
   return number;
+}
+
+TEST(a_choice_that_can_no_longer_run_is_a_warning_each_time) {
+  pd_op *op;
+  load_module("op_native");
+  CHECK_OK(pd_warning_handle(note_warning, NULL, &err));
+  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
+  add("lucky", 1, numbered_one, true);
+  set("lucky!");
+  for (int i = 0; i < 2; i++) {
+    *last_warning = '\0';
+    luckless = "out of luck";
+    CHECK_OK(pd_op_check_again(op, &err));
+    RUNS(NATIVE);
+    CHECK_STR(last_warning, "impl.pow=lucky!: 'lucky' can't run here: double (double, double): out "
+                            "of luck; the native one runs");
+    luckless = NULL;
+    CHECK_OK(pd_op_check_again(op, &err));
+    RUNS(21);
+  }
 }
 
 TEST(each_arrival_and_departure_leaves_the_best_of_those_that_are_there) {

@@ -8,6 +8,7 @@
 
 static void answer(pd__impl *impl, const char *why) {
   if (impl->missed || impl == impl->op->winner) impl->op->seen = NULL;
+  impl->op->family->again |= impl->missed;
   impl->missed = false;
   impl->asked = true;
   impl->asking = false;
@@ -17,17 +18,26 @@ static void answer(pd__impl *impl, const char *why) {
 
 /* ---- Asking ---- */
 
+/* One for each call of `usable` that is running. */
 typedef struct question {
+  struct question *outer; /* of this thread */
   pd__operation *operation;
   pd__op *op;
   const char *name; /* of the candidate, which may leave meanwhile */
   uint64_t number;
+  bool answered;
   const char *why;
 } question;
 
-/* Also if an exception or the end of the thread has interrupted it. */
+static _Thread_local question *innermost;
+static size_t running; /* questions of all threads */
+
+/* Also if an exception or the end of the thread has interrupted it. Then nobody has chosen. */
 static void end_question(question *of) {
   pd__operation_lock(of->operation);
+  innermost = of->outer;
+  running--;
+  if (!of->answered) of->op->family->due = true;
   pd__impl *impl = pd__impl_find(of->op, of->name, of->number);
   if (impl) answer(impl, of->why);
 }
@@ -35,17 +45,44 @@ static void end_question(question *of) {
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
   question asked __attribute__((cleanup(end_question))) = {
-      operation, op, impl->name, impl->number, "the question whether it can run here was interrupted"};
+      innermost,    operation, op, impl->name, impl->number, false,
+      "the question whether it can run here was interrupted"};
+  innermost = &asked;
+  running++;
   impl->asking = true;
   pd__operation_unlock(operation);
   PD__IN_HOOK();
   asked.why = usable();
+  asked.answered = true;
+}
+
+void pd__impls_in_child(void) {
+  pd__family *family = NULL;
+  while (running > 0 && (family = pd__family_next(family))) {
+    for (pd__op *op = family->ops; op; op = op->next) {
+      for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
+        family->due |= each->asking;
+        if (each->asking) op->seen = NULL;
+        each->asking = false;
+      }
+    }
+  }
+  running = 0;
+  for (question *each = innermost; each; each = each->outer) {
+    pd__impl *impl = pd__impl_find(each->op, each->name, each->number);
+    if (impl) impl->asking = true;
+    running++;
+  }
 }
 
 /* The module is pinned. Meanwhile the candidate doesn't count for other threads. */
 void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
   if (!impl->def->choice.usable) {
     answer(impl, NULL);
+    return;
+  }
+  if (pd__hooks_check_depth(NULL) != PD_OK) {
+    answer(impl, "too many questions, one inside the other: most likely in a circle");
     return;
   }
   pd__pinning pinning = pd__pin_module(operation, impl->module);
@@ -80,38 +117,55 @@ void pd__impl_keep(pd__operation *operation, pd__op *op, const pd__impl *impl) {
 
 /* ---- A choice that leaves no other ---- */
 
-static pd__impl *find_named(const pd__op *op, const pd__preference *item) {
-  pd__impl *each = op->candidates;
-  while (each && !pd__is_named(item, each->name)) each = each->next_candidate;
-  return each;
+/* Returns whether the list ends with a name and !, under which a candidate has come. */
+static bool ends_alone(const pd__family *family, const char *list, pd__preference *out) {
+  pd__preference item;
+  *out = (pd__preference){.kind = PD__REST};
+  while (pd__preference_next(&list, &item)) *out = item;
+  return out->kind == PD__ONLY && pd__is_known(family, out);
 }
 
-/* Asks the candidates of that name that nobody has asked. */
-static void ask_all(pd__operation *operation, pd__family *family, const pd__preference *item) {
-  for (pd__op *op = family->ops; op;) {
-    pd__impl *impl = find_named(op, item);
-    if (impl && !impl->asked && !impl->asking) {
-      pd__impl_ask(operation, op, impl);
-    } else {
-      op = op->next;
+static bool is_listed(const pd__impl *impl, const char *list) {
+  bool named;
+  return pd__preference_of(list, impl->name, &named) > 0;
+}
+
+/* Asks the next of those that the list has, until one can run. Returns whether it has asked. */
+static bool ask_next(pd__operation *operation, const pd__family *family, const char *list) {
+  for (pd__op *op = family->ops; op; op = op->next) {
+    for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
+      if (each->why || each->asking || !is_listed(each, list)) continue;
+      bool asks = !each->asked;
+      if (asks) pd__impl_ask(operation, op, each);
+      return asks;
     }
   }
+  return false;
+}
+
+bool pd__impl_alone_why(const pd__family *family, const char *list, char *why, size_t size) {
+  pd__preference item;
+  if (!ends_alone(family, list, &item)) return false;
+  unsigned count = 0;
+  snprintf(why, size, "'%.*s' can't run here", (int)item.length, item.name);
+  for (const pd__op *op = family->ops; op; op = op->next) {
+    for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
+      if (!is_listed(each, list)) continue;
+      if (!each->why) return false;
+      bool other = !pd__is_named(&item, each->name);
+      pd__append(why, size, "%s %s%s%s: %s", count++ ? "," : ":", other ? each->name : "",
+                 other ? " of " : "", op->text, each->why);
+    }
+  }
+  return true;
 }
 
 bool pd__impl_alone_unusable(pd__operation *operation, pd__family *family, const char *list,
                              char *why, size_t size) {
-  pd__preference item = {.kind = PD__REST}, next;
-  while (pd__preference_next(&list, &next)) item = next;
-  if (item.kind != PD__ONLY) return false;
-  ask_all(operation, family, &item);
-  unsigned count = 0;
-  snprintf(why, size, "'%.*s' can't run here", (int)item.length, item.name);
-  for (const pd__op *op = family->ops; op; op = op->next) {
-    const pd__impl *impl = find_named(op, &item);
-    if (!impl) continue;
-    if (pd__is_usable(impl)) return false;
-    pd__append(why, size, "%s %s: %s", count++ ? "," : ":", op->text,
-               impl->why ? impl->why : "it is being asked");
-  }
-  return count > 0;
+  pd__preference item;
+  if (!ends_alone(family, list, &item)) return false;
+  while (ask_next(operation, family, list)) continue;
+  bool unusable = pd__impl_alone_why(family, list, why, size);
+  if (family->again) pd__family_choose(operation, family);
+  return unusable;
 }

@@ -118,6 +118,7 @@ static pd__view *make_view(pd__op *op, const char *list) {
   PD__LOCKED_OPERATION(operation);
   pd__view *view = find_view(op, list);
   if (!view) view = add_view(&operation, op, list);
+  if (op->family->again) pd__family_choose(&operation, op->family);
   pd__operation_end(&operation);
   return view;
 }
@@ -167,15 +168,20 @@ static void choose(pd__operation *operation, pd__op *op) {
 static void warn_of_alone(pd__operation *operation, pd__family *family) {
   const char *list = list_of(family);
   char why[PD__WHY_SIZE];
+  bool alone = pd__impl_alone_unusable(operation, family, list, why, sizeof why);
+  if (list != list_of(family)) return; /* who has set it chooses */
   bool warned = family->warned_of == list;
-  if (warned || !pd__impl_alone_unusable(operation, family, list, why, sizeof why)) return;
-  family->warned_of = list;
+  family->warned_of = alone ? list : NULL;
+  if (!alone || warned) return;
   pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK, "%s=%s: %s; the native one runs",
            family->def.name, list, why);
 }
 
 void pd__family_choose(pd__operation *operation, pd__family *family) {
-  for (pd__op *op = family->ops; op; op = op->next) choose(operation, op);
+  do {
+    family->again = false;
+    for (pd__op *op = family->ops; op; op = op->next) choose(operation, op);
+  } while (family->again);
   warn_of_alone(operation, family);
   __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
 }
@@ -205,6 +211,7 @@ pd_status pd__do_op_choose(const pd_op *op, size_t *out, pd_error *err) {
       best ? PD_OK
            : pd__fail(err, PD_ERR_UNDEFINED, "operation '%s', %s: no implementation can run here",
                       op->family->name, op->text);
+  if (op->family->again) pd__family_choose(&operation, op->family);
   return pd__operation_return(&operation, status);
 }
 
@@ -226,6 +233,8 @@ static void report_waiting(pd__report *report) {
   }
 }
 
+static void end_defining(pd__family **family) { (*family)->defining = false; }
+
 /* The implementations are chosen whether or not the flag can be defined. */
 static void define_flag(pd__operation *operation, pd__family *family, pd__report *waiting) {
   pd__define_names = report_waiting;
@@ -234,6 +243,8 @@ static void define_flag(pd__operation *operation, pd__family *family, pd__report
   family->def.cell = family->scoped > 0 ? &family->value : NULL;
   family->cell = (pd__cell){.def = &family->def};
   if (!pd__define_check(operation, &family->cell, 1, waiting)) return;
+  pd__family *defined __attribute__((cleanup(end_defining), unused)) = family;
+  family->defining = true;
   pd__define_take(operation, &family->cell, 1, waiting);
 }
 

@@ -59,7 +59,9 @@ struct pd__family {
   size_t members;        /* records of all its operations */
   size_t scoped, plain;  /* of them: those that say whether the flag is */
   const char *warned_of; /* a list that leaves only what can't run; interned */
-  bool due;              /* implementations must be chosen again */
+  bool due;              /* implementations must be chosen again, and the flag defined */
+  bool again;            /* an answer has come that a choice has missed */
+  bool defining;         /* the flag gets the values that have waited for it */
   pd__family *next;
 };
 
@@ -98,13 +100,18 @@ static inline bool pd__is_usable(const pd__impl *impl) { return !impl->why && !i
 /* Asks whether it can run here; `impl` may be gone afterwards. */
 void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl);
 
+/* In the child of a fork, only the questions of this thread are left: the others are asked again. */
+void pd__impls_in_child(void);
+
 /* A call can't pin what it jumps to. So a module whose implementation other modules call stays
  * loaded until the process ends. */
 bool pd__impl_must_stay(const pd__op *op, const pd__impl *best);
 void pd__impl_keep(pd__operation *operation, pd__op *op, const pd__impl *impl);
 
-/* Returns whether the list ends with a name and ! and no signature has a usable implementation of
- * that name, although one has come; `why` is then the reason in words. */
+/* Returns whether the list ends with a name and !, and of the implementations that it has, among
+ * them one of that name, none can run; `why` is then the reason in words. The first function asks
+ * them. */
+bool pd__impl_alone_why(const pd__family *family, const char *list, char *why, size_t size);
 bool pd__impl_alone_unusable(pd__operation *operation, pd__family *family, const char *list,
                              char *why, size_t size);
 
@@ -150,6 +157,9 @@ bool pd__preference_next(const char **cursor, pd__preference *out);
 size_t pd__preference_of(const char *list, const char *name, bool *named);
 
 bool pd__is_named(const pd__preference *item, const char *name);
+
+/* Returns whether a candidate of that name has come. */
+bool pd__is_known(const pd__family *family, const pd__preference *item);
 
 /* ---- The validator of the flag (validate.c) ---- */
 

@@ -44,7 +44,7 @@ static bool check_grammar(const char *list, char *why, size_t size) {
 
 /* ---- Known names ---- */
 
-static bool is_known(const pd__family *family, const pd__preference *item) {
+bool pd__is_known(const pd__family *family, const pd__preference *item) {
   for (const pd__op *op = family->ops; op; op = op->next) {
     const pd__impl *each = op->candidates;
     while (each && !pd__is_named(item, each->name)) each = each->next_candidate;
@@ -89,11 +89,14 @@ void pd__preference_waiting(const pd__family *family, pd__report *report) {
   const char *cursor = flag ? pd__flag_value(flag).str : NULL;
   const pd_origin origin = flag ? pd__flag_origin(flag) : pd__at_run_time;
   while (pd__preference_next(&cursor, &item)) {
-    if (item.kind == PD__REST || item.kind == PD__IF_THERE || is_known(family, &item)) continue;
+    if (item.kind == PD__REST || item.kind == PD__IF_THERE || pd__is_known(family, &item)) continue;
     reject_unknown(family, &item, why, sizeof why);
     pd__report_fail(report, PD_ERR_UNDEFINED, "%s: %s",
                     pd__source_of(family->def.name, &origin, source), why);
   }
+  if (!flag || !pd__impl_alone_why(family, pd__flag_value(flag).str, why, sizeof why)) return;
+  pd__report_fail(report, PD_ERR_REFUSED, "%s: %s",
+                  pd__source_of(family->def.name, &origin, source), why);
 }
 
 /* Values that are given before modules are loaded may name what comes later. */
@@ -108,14 +111,16 @@ bool pd__preference_check(const pd_flag_entry *const *entries, void *context, ch
   const char *list = entries[0]->value.str;
   pd__preference item;
   if (!check_grammar(list, why, size)) return false;
-  if (may_wait(&entries[0]->origin)) return true;
-  bool known = true;
+  bool known = true, waits = may_wait(&entries[0]->origin);
   PD__LOCKED_OPERATION(operation);
-  for (const char *cursor = list; known && pd__preference_next(&cursor, &item);) {
-    known = item.kind == PD__REST || item.kind == PD__IF_THERE || is_known(family, &item);
+  for (const char *cursor = list; !waits && known && pd__preference_next(&cursor, &item);) {
+    known = item.kind == PD__REST || item.kind == PD__IF_THERE || pd__is_known(family, &item);
     if (!known) reject_unknown(family, &item, why, size);
   }
-  bool runs = known && !pd__impl_alone_unusable(&operation, family, list, why, size);
+  bool runs = known;
+  if (known && !family->defining) {
+    runs = !pd__impl_alone_unusable(&operation, family, list, why, size);
+  }
   pd__operation_end(&operation);
   return runs;
 }

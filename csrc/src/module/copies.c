@@ -92,6 +92,7 @@ static bool has_all(const pd_table *table) {
 static void start_child(void) {
   pd__flag_forget_peeking();
   pd__operations_in_child();
+  pd__impls_in_child();
 }
 
 static void become_host(void) {

@@ -1,0 +1,217 @@
+/* What happens while a candidate is asked whether it can run here: the asking thread ends, the
+ * process forks, the candidate leaves, and `usable` calls the library. */
+#define _GNU_SOURCE
+#include <sys/wait.h>
+
+#include "plugged.h"
+
+typedef double calls(double x, double y);
+
+static double asked_one(double x, double y) { return x * 0 + y * 0 + 31; }
+static pd_op *op;
+static const char *(*act)(void); /* what `usable` does */
+static int times;
+
+static const char *usable(void) {
+  times++;
+  return act ? act() : NULL;
+}
+
+static const pd_op_signature signature = {
+    "pow", "double (double, double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE, PD_CODE_DOUBLE, 0}};
+
+static pd_status add(const char *name, pd_impl *out) {
+  pd_op_def def = {.size = sizeof def,
+                   .kind = PD_KIND_IMPL,
+                   .name = name,
+                   .signature = &signature,
+                   .choice = {(void (*)(void))asked_one, 10, usable}};
+  return pd_impl_register(&def, out, &err);
+}
+
+static void *add_asked(void *out) {
+  pd_impl number = 0;
+  CHECK(add("asked", out ? out : &number) == PD_OK);
+  return NULL;
+}
+
+static double run(void) {
+  return ((calls *)(intptr_t)symbol_in("op_native", "native_calls"))(2, 3);
+}
+#define NATIVE 2003
+
+static void start_with(const char *(*what)(void)) {
+  begin();
+  make_gate();
+  load_module("op_native");
+  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
+  act = what;
+}
+
+static const char *why_of(const char *name) {
+  pd_op_info info = {.size = sizeof info};
+  static pd_impl_info impl;
+  impl.size = sizeof impl;
+  CHECK_OK(pd_op_get_info(op, &info, &err));
+  for (size_t i = 0; i < info.impls; i++) {
+    CHECK_OK(pd_op_get_impl(op, i, &impl, &err));
+    if (!strcmp(impl.name, name)) return impl.why;
+  }
+  return "not there";
+}
+
+/* ---- The thread ends ---- */
+
+static const char *be_cancelled(void) {
+  sem_post(&inside);
+  while (times) pause();
+  return NULL;
+}
+static const char *end_thread(void) { pthread_exit(&times); }
+
+static void check_again(void) {
+  CHECK(run() == NATIVE);
+  CHECK_STR(why_of("asked"), "the question whether it can run here was interrupted");
+  act = NULL;
+  CHECK_OK(pd_op_check_again(op, &err));
+  CHECK(times == 2 && run() == 31);
+}
+
+TEST(a_thread_that_is_cancelled_while_it_asks_leaves_a_reason_and_can_be_followed) {
+  start_with(be_cancelled);
+  pthread_t asking = start(add_asked, NULL);
+  wait_for(&inside);
+  CHECK(!pthread_cancel(asking));
+  CHECK(finish(asking) == PTHREAD_CANCELED);
+  check_again();
+}
+
+TEST(a_thread_that_ends_while_it_asks_leaves_a_reason_and_can_be_followed) {
+  start_with(end_thread);
+  CHECK(finish(start(add_asked, NULL)) == &times);
+  check_again();
+}
+
+/* ---- Another thread ---- */
+
+static const char *stop(void) {
+  stop_here();
+  return NULL;
+}
+
+TEST(what_another_thread_asks_is_passed_over_until_it_has_answered) {
+  start_with(stop);
+  pthread_t asking = start(add_asked, NULL);
+  wait_for(&inside);
+  CHECK_OK(pd_flag_set_by_name("impl.pow", "asked,*", &err));
+  CHECK(run() == NATIVE);
+  sem_post(&leave);
+  finish(asking);
+  CHECK(times == 1 && run() == 31);
+}
+
+TEST(a_choice_of_nothing_else_waits_for_the_answer_of_another_thread) {
+  start_with(stop);
+  pthread_t asking = start(add_asked, NULL);
+  wait_for(&inside);
+  CHECK_OK(pd_flag_set_by_name("impl.pow", "asked!", &err));
+  sem_post(&leave);
+  finish(asking);
+  CHECK(run() == 31);
+}
+
+TEST(a_candidate_that_leaves_while_it_is_asked_is_gone) {
+  pd_impl number = 0;
+  start_with(stop);
+  pthread_t asking = start(add_asked, &number);
+  wait_for(&inside);
+  CHECK_OK(pd_impl_unregister(__atomic_load_n(&number, __ATOMIC_RELAXED), &err));
+  sem_post(&leave);
+  finish(asking);
+  CHECK(run() == NATIVE);
+  CHECK_STR(why_of("asked"), "not there");
+}
+
+TEST(a_child_asks_again_what_a_thread_of_its_parent_was_asking) {
+  start_with(stop);
+  pthread_t asking = start(add_asked, NULL);
+  wait_for(&inside);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    act = NULL;
+    CHECK_OK(pd_flag_set_by_name("impl.pow", "asked,*", &err));
+    CHECK(times == 2 && run() == 31);
+    _exit(0);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  sem_post(&leave);
+  finish(asking);
+  CHECK(run() == 31);
+}
+
+/* ---- `usable` calls the library ---- */
+
+static const char *use_library(void) {
+  pd_impl number;
+  pd_error own;
+  CHECK(pd_flag_set_by_name("impl.pow", "?asked,*", &own) == PD_OK);
+  CHECK(pd_op_check_again(op, &own) == PD_OK);
+  act = NULL;
+  CHECK(add("inner", &number) == PD_OK);
+  CHECK(pd_impl_unregister(number, &own) == PD_OK);
+  CHECK(pd_flag_set_by_name("impl.pow", "asked!", &own) == PD_OK);
+  return NULL;
+}
+
+TEST(usable_may_call_the_library) {
+  start_with(use_library);
+  add_asked(NULL);
+  CHECK(run() == 31);
+}
+
+static const char *add_another(void) {
+  char name[16];
+  snprintf(name, sizeof name, "name%d", times);
+  return add(name, NULL) == PD_OK ? NULL : "too deep";
+}
+
+TEST(usable_that_registers_others_without_end_is_stopped) {
+  start_with(add_another);
+  add_asked(NULL);
+  CHECK(times < 100);
+}
+
+/* ---- Watchers and validators of the flag ---- */
+
+static void set_again(pd_flag *flag, void *context) {
+  (void)context;
+  CHECK(pd_flag_set_from_string(flag, "native,*", NULL) == PD_OK);
+}
+
+TEST(a_watcher_of_the_flag_may_choose_otherwise) {
+  start_with(NULL);
+  add_asked(NULL);
+  pd_flag *flag = find_flag("impl.pow");
+  CHECK_OK(pd_watcher_add(flag, set_again, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_flag_set_from_string(flag, "asked", &err));
+  CHECK_STR(text_of(flag), "native,*");
+  CHECK(run() == NATIVE);
+}
+
+static bool refuse(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)context;
+  snprintf(why, size, "not %s today", entries[0]->value.str);
+  return strcmp(entries[0]->value.str, "asked") != 0;
+}
+
+TEST(a_validator_of_the_flag_is_asked_too) {
+  start_with(NULL);
+  add_asked(NULL);
+  pd_flag *flag = find_flag("impl.pow");
+  CHECK_OK(pd_validator_add(&flag, 1, refuse, NULL, NULL, NULL, &err));
+  CHECK_STATUS(pd_flag_set_from_string(flag, "asked", &err), PD_ERR_REFUSED,
+               "impl.pow=asked: not asked today");
+  CHECK(run() == 31);
+}
