@@ -395,6 +395,40 @@ TEST(structs_of_other_names_are_other_signatures) {
   CHECK(strstr(err.message, "has no signature void (struct other *)"));
 }
 
+/* Whether a candidate of the signature is one of the operation that has the other signature. */
+static bool are_one(const char *text, const char *other) {
+  static char names[40][8];
+  static int count;
+  pd_op_signature one = {"", text, {PD_CODE_VOID, 32 + PD_CODE_STRUCT, 64 + PD_CODE_STRUCT}};
+  pd_op_signature two = one;
+  snprintf(names[count], sizeof *names, "op%d", count);
+  one.name = two.name = names[count++];
+  two.text = other;
+  pd_op_def def = implementation("native", 0);
+  def.kind = PD_KIND_OP;
+  def.signature = &one;
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  def.kind = PD_KIND_IMPL;
+  def.name = "fast";
+  def.signature = &two;
+  return pd_impl_register(&def, NULL, &err) == PD_OK;
+}
+
+TEST(names_of_structs_count_with_their_namespaces_and_without_how_they_are_written) {
+  CHECK(are_one("void (struct a *, const struct b *)", "void (a*, b const*)"));
+  CHECK(are_one("void (class a *__restrict, const b *const)", "void(::a *, const struct b*)"));
+  CHECK(are_one("void (n::box<int, 3> *, const b *)", "void (n::box<int,3>*, const b*)"));
+  CHECK(are_one("void ({anonymous}::a*, const b*)", "void ((anonymous namespace)::a *, const b *)"));
+  CHECK(!are_one("void (at::a *, const b *)", "void (phi::a *, const b *)"));
+  CHECK(!are_one("void (at::a *, const b *)", "void (a *, const b *)"));
+  CHECK(!are_one("void (n::box<int, 3> *, const b *)", "void (n::box<int, 4> *, const b *)"));
+  CHECK(!are_one("void (n::box<int> *, const b *)", "void (n::crate<int> *, const b *)"));
+  CHECK(!are_one("void (a *, const b *)", "void (a *, const constant *)"));
+  CHECK(!are_one("void (a *, const b *)", "void (a *, const bb *)"));
+  CHECK(!are_one("void (ab *, const b *)", "void (a *, const b *)"));
+  CHECK(!are_one("void (a *, const b *)", "void (a *)"));
+}
+
 TEST(an_operation_whose_flag_is_defined_otherwise_is_refused) {
   pd_flag_def other;
   pd_flag_def_init(&other, sizeof other, PD_TYPE_int32);

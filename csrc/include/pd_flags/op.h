@@ -28,8 +28,9 @@
  * Other files use PD_DECLARE_SCOPED_OP, other modules PD_IMPORT_SCOPED_OP.
  *
  * The parameters are types without names; up to 16, (void) for none. Types are void, bool, char,
- * integers, float, double, and pointers to these or to structs; others don't compile. Behind the
- * help text may stand `.arrays = "f32[m,n], …"`, see pd_op_about. In a source with
+ * integers, float, double, and pointers to these or to structs; others don't compile. Structs are
+ * told apart by their names, with all namespaces: write them alike in all modules. Behind the help
+ * text may stand `.arrays = "f32[m,n], …"`, see pd_op_about. In a source with
  * PD_NO_SHORT_NAMES write PD_OP_DEFINE, PD_OP_DEFINE_SCOPED, PD_OP_DECLARE, PD_OP_IMPORT,
  * PD_OP_IMPL, PD_OP_CALL and so on. */
 #ifndef PD_FLAGS_OP_H

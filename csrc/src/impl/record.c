@@ -117,37 +117,66 @@ static pd__family *find_family(const char *name) {
   return family;
 }
 
-/* Finds the name of the struct in "const struct thing *" or "ns::thing *", and moves the cursor
- * behind the type. Returns its length. */
-static size_t take_struct(const char **cursor, const char **out) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  static const char *const others[] = {"const", "struct",   "class",
-                                       "union", "restrict", "__restrict"};
-  const char *at = *cursor;
-  size_t found = 0;
-  while (*at && !strchr("(,)", *at)) {
-    size_t length = strspn(at, letters), i = 0;
-    while (i < sizeof others / sizeof *others &&
-           (strncmp(at, others[i], length) != 0 || others[i][length])) {
-      i++;
-    }
-    if (length > 0 && i == sizeof others / sizeof *others) {
-      *out = at;
-      found = length;
-    }
-    at += length ? length : 1;
+/* Reads the types in the text of a signature. */
+typedef struct reader {
+  const char *at;
+  unsigned depth; /* of < */
+  bool begun;     /* the name of a type */
+  bool inside;    /* a word of it */
+} reader;
+
+static bool is_word(char byte) {
+  unsigned char lower = (unsigned char)byte | 0x20;
+  return (lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
+}
+
+/* Returns the length of what doesn't belong to the name, at the cursor. */
+static size_t superfluous(const reader *in) {
+  static const char *const words[] = {"const", "volatile",   "struct",       "class",
+                                      "enum",  "__restrict", "__restrict__", "restrict"};
+  static const char *const others[] = {"{anonymous}::", "(anonymous namespace)::"};
+  for (size_t i = 0; i < sizeof words / sizeof *words && !in->inside; i++) {
+    size_t length = strlen(words[i]);
+    if (!strncmp(in->at, words[i], length) && !is_word(in->at[length])) return length;
   }
-  *cursor = *at ? at + 1 : at;
-  return found;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (!strncmp(in->at, others[i], strlen(others[i]))) return strlen(others[i]);
+  }
+  if (!in->begun && !strncmp(in->at, "::", 2)) return 2;
+  return *in->at == ' ' || *in->at == '*';
+}
+
+/* Returns the next byte of the name of a type; 0 at its end. */
+static char next_byte(reader *in) {
+  for (size_t length; (length = superfluous(in)) > 0; in->at += length) in->inside = false;
+  char byte = *in->at;
+  if (!byte || (in->depth == 0 && strchr("(,)", byte))) return '\0';
+  in->depth += byte == '<';
+  in->depth -= byte == '>' && in->depth > 0;
+  in->inside = is_word(byte);
+  in->begun = true;
+  in->at++;
+  return byte;
+}
+
+static void leave_type(reader *in) {
+  while (next_byte(in)) continue;
+  in->at += *in->at ? 1 : 0;
+  in->begun = in->inside = false;
 }
 
 /* Structs have one code; the names in the texts tell them apart. */
 static bool same_structs(const uint8_t *types, const char *a, const char *b) {
+  reader one = {.at = a}, other = {.at = b};
   for (; *types; types++) {
-    const char *one = "", *other = "";
-    size_t length = take_struct(&a, &one), other_length = take_struct(&b, &other);
-    bool is_struct = *types % PD_CODE_POINTER == PD_CODE_STRUCT;
-    if (is_struct && (length != other_length || memcmp(one, other, length) != 0)) return false;
+    char byte = '1', other_byte = '1';
+    while (*types % PD_CODE_POINTER == PD_CODE_STRUCT && byte && byte == other_byte) {
+      byte = next_byte(&one);
+      other_byte = next_byte(&other);
+    }
+    if (byte != other_byte) return false;
+    leave_type(&one);
+    leave_type(&other);
   }
   return true;
 }
