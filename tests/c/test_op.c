@@ -445,6 +445,36 @@ TEST(a_flag_of_the_name_that_an_operation_needs_is_refused_with_its_module) {
   CHECK(strstr(err.message, "impl.sum"));
 }
 
+TEST(a_module_with_an_operation_and_a_flag_of_that_name_is_refused_whole) {
+  pd_op *op;
+  CHECK(pd_module_load(plugin_path("op_and_own_flag"), NULL, NULL, &err) == PD_ERR_CONFLICT);
+  CHECK(strstr(err.message, "operation 'sum' of the same module has a flag of that name"));
+  CHECK(!is_defined("impl.sum"));
+  CHECK(pd_op_find("sum", NULL, &op, &err) == PD_ERR_UNDEFINED);
+}
+
+TEST(operations_whose_flags_would_be_one_are_refused) {
+  pd_op *op;
+  CHECK(pd_module_load(plugin_path("op_alike"), NULL, NULL, &err) == PD_ERR_CONFLICT);
+  CHECK(strstr(err.message, "is already there, and both would have the flag 'impl.to"));
+  CHECK(!is_defined("impl.to_sum") && !is_defined("op_alike_flag"));
+  CHECK(pd_op_find("to_sum", NULL, &op, &err) == PD_ERR_UNDEFINED);
+  pd_op_signature sum = {"to_sum", "double (double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE}};
+  pd_op_def def = implementation("native", 0);
+  def.kind = PD_KIND_OP;
+  def.signature = &sum;
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  sum.name = "to-sum";
+  CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+}
+
+TEST(an_operation_whose_flag_is_imported_as_a_number_is_refused) {
+  load_module("op_flag_import");
+  CHECK(pd_module_load(plugin_path("op_native"), NULL, NULL, &err) == PD_ERR_TYPE);
+  CHECK(strstr(err.message, "which is imported as int32"));
+  CHECK(!is_defined("impl.pow"));
+}
+
 TEST(candidates_that_are_registered_are_many) {
   static char names[2000][16];
   load_module("op_native");

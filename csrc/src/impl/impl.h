@@ -83,6 +83,10 @@ pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err);
 bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report);
 void pd__impls_unlink(pd__impl *impls, size_t count);
 
+/* Returns whether definitions of flags, in the same module, leave the flags of the operations alone;
+ * reports the others. */
+bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report);
+
 /* Returns the candidate of that number, whose name is interned; NULL if it has left. */
 pd__impl *pd__impl_find(const pd__op *op, const char *name, uint64_t number);
 

@@ -361,10 +361,67 @@ static pd_status check_flag(const pd__impl *impl, pd_error *err) {
   const pd_flag *node = pd__names_find(family->def.name, strlen(family->def.name));
   bool free =
       !node || node->index + 1 == family->cell.flag || !pd__flag_meant((pd_flag *)node)->defined;
-  if (free) return PD_OK;
+  if (!free) {
+    return pd__fail(err, PD_ERR_CONFLICT,
+                    "operation '%s' needs the flag '%s', which is already defined otherwise",
+                    family->name, family->def.name);
+  }
+  const pd__cell *cell = node ? node->cells : NULL;
+  while (cell && cell->def->type == PD_TYPE_string) cell = cell->next;
+  if (!cell) return PD_OK;
+  return pd__fail(err, PD_ERR_TYPE,
+                  "operation '%s' needs the flag '%s', a string, which is imported as %s",
+                  family->name, family->def.name, pd__type_name((pd_type)cell->def->type));
+}
+
+/* In names of flags, - and _ are equal. */
+static bool is_flag_of(const pd__family *family, const char *name, size_t length) {
+  const char *own = family->def.name;
+  for (size_t i = 0; i < length; i++) {
+    if (own[i] != name[i] && !((own[i] == '-' || own[i] == '_') && (name[i] == '-' || name[i] == '_')))
+      return false;
+  }
+  return !own[length];
+}
+
+static pd_status check_alike(const pd__impl *impl, pd_error *err) {
+  char mine[PD__RECORD_PLACE_SIZE];
+  const pd__family *family = impl->op->family, *other = families;
+  size_t length = strlen(family->def.name);
+  while (other && (other == family || other->members == 0 ||
+                   !is_flag_of(other, family->def.name, length))) {
+    other = other->next;
+  }
+  if (!other) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
-                  "operation '%s' needs the flag '%s', which is already defined otherwise",
-                  family->name, family->def.name);
+                  "operation '%s', %s: operation '%s' is already there, and both would have the "
+                  "flag '%s'",
+                  family->name, pd__impl_place(impl->def, impl->module, mine), other->name,
+                  family->def.name);
+}
+
+static pd_status check_name(const pd__naming *of, pd_error *err) {
+  const pd__family *family = families;
+  while (family && (family->members == 0 || !is_flag_of(family, of->name, of->length))) {
+    family = family->next;
+  }
+  if (!family || (of->def->kind == PD_KIND_IMPORT && of->def->type == PD_TYPE_string)) return PD_OK;
+  return pd__fail(err, PD_ERR_CONFLICT,
+                  "flag '%s', %s:%u: operation '%s' of the same module has a flag of that name",
+                  of->def->name, of->def->file ? pd__tail(of->def->file, 160) : "", of->def->line,
+                  family->name);
+}
+
+bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report) {
+  pd_error err;
+  pd_status before = report->status;
+  for (size_t i = 0; i < count; i++) {
+    for (pd__naming at = {.def = cells[i].def}; pd__naming_next(&at);) {
+      bool may = at.length > 5 && !memcmp(at.name, "impl.", 5);
+      if (may && check_name(&at, &err) != PD_OK) pd__report_add(report, &err);
+    }
+  }
+  return report->status == before;
 }
 
 bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
@@ -378,6 +435,7 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
     pd_status status = check_signature(&impls[i], &err);
     if (status == PD_OK) status = check_scoped(&impls[i], &err);
     if (status == PD_OK) status = check_flag(&impls[i], &err);
+    if (status == PD_OK) status = check_alike(&impls[i], &err);
     if (status != PD_OK) pd__report_add(report, &err);
   }
   if (report->status == before) return true;

@@ -80,6 +80,8 @@ static bool define(pd__operation *operation, pd_module *module, const pd_module_
   bool defined = refused->status == PD_OK;
   if (defined) pd__lates_settle(lates, defs, NULL);
   if (defined) defined = pd__impls_link(defs->impls, defs->impls_count, refused);
+  bool both = defined && defs->impls_count > 0;
+  if (both) defined = pd__impls_check_names(defs->cells, defs->count, refused);
   if (defined) defined = pd__define_check(operation, defs->cells, defs->count, refused);
   if (defined) pd__define_take(operation, defs->cells, defs->count, &waiting);
   if (!defined && defs) pd__impls_unlink(defs->impls, defs->impls_count);
